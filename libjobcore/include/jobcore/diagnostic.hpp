@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is wrong, or worth saying, about an object a user wrote.
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace signalbox::core {
+
+enum class severity {
+    error,    ///< the object is refused
+    warning,  ///< the object is accepted; the user should know
+};
+
+/// One finding. All findings of an object are reported at once (api.md 6.1).
+struct diagnostic {
+    severity level = severity::error;
+    /// RFC 6901 pointer to the place in the object, e.g. `/spec/replicaSpecs/0/type`.
+    std::string pointer;
+    /// What is wrong and what would be right, one sentence, no trailing newline.
+    std::string message;
+    /// The event reason it is reported under: `InvalidSpec`, `NotSupported` (api.md 6.5),
+    /// `DeprecatedField`, `FieldOverridden` or `UnknownField`.
+    std::string reason;
+
+    friend bool operator==(const diagnostic&, const diagnostic&) = default;
+};
+
+/// True if any finding is an error.
+bool has_errors(std::span<const diagnostic> findings);
+
+}  // namespace signalbox::core

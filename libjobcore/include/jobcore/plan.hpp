@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The job plan: what a job needs, in terms that know no kind (design.md 3). The launch compiler
+// makes it from the typed specification; the engine reads it; the renderer turns one planned object
+// into the JSON that is sent to the API server.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jobcore/diagnostic.hpp"
+#include "jobcore/spec.hpp"
+
+namespace signalbox::core {
+
+enum class object_kind {
+    pod,
+    service,
+    secret,
+    config_map,
+    pod_group,
+    tensorboard,
+    deployment,
+    job,  ///< the job itself (TTL deletion, elastic default)
+};
+std::string_view to_string(object_kind kind);
+
+/// How far a restart reaches when `runPolicy.restartScope` is absent (behaviour.md 5.6).
+enum class scope_rule {
+    whole_job,  ///< every incident takes all pods
+    c10d,       ///< pod 0 takes all pods; another pod is replaced, or settles
+    external,   ///< the rendezvous store lives elsewhere (etcd): pods are replaced, or settle
+    no_restart, ///< the kind restarts nothing (behaviour.md 5.11)
+};
+
+/// One replica type with the facts the engine needs.
+struct role_plan {
+    std::string type;
+    /// Pods wanted by the present specification (behaviour.md 7.2: the recorded size decides).
+    std::int32_t wanted = 0;
+    restart_policy restart = restart_policy::on_failure;
+    /// Name of the training container of this role (api.md 2-4).
+    std::string training_container;
+    /// Indexes from here on run sshd: they never complete (behaviour.md 5.2).
+    std::int32_t sshd_from_index = std::numeric_limits<std::int32_t>::max();
+};
+
+/// A child object other than a pod, wanted while the job is active.
+struct planned_object {
+    object_kind kind = object_kind::service;
+    /// For a per-attempt object the attempt is appended: `<name>-<attempt>` (behaviour.md 1.5).
+    std::string name;
+    bool name_has_attempt = false;
+    /// Which of several objects of one kind this is; private to the launch compiler.
+    std::int32_t variant = 0;
+};
+
+struct gang_plan {
+    std::int32_t min_member = 0;
+    std::string queue;
+    std::int32_t priority = 0;
+};
+
+struct render_data;  // prepared templates; private to the renderer
+
+/// The compiled job. Immutable; shared by copies; depends on the specification, name, namespace and
+/// UID only, never on status: attempt and round are parameters of rendering.
+struct job_plan {
+    job_kind kind = job_kind::pytorch;
+    std::string job_name;
+    std::string ns;
+    std::string job_uid;
+    /// `<job>-H` (behaviour.md 1.1, 1.2): prefix of all children's names.
+    std::string base_name;
+    std::vector<role_plan> roles;  ///< spec order
+    std::size_t master_role = 0;   ///< the deciding pod is index 0 of this role
+    scope_rule scope = scope_rule::whole_job;
+    /// torchrun: success waits for peers, clean-up for the exit barrier (behaviour.md 5.1), and a
+    /// failed peer of the same attempt outranks success of the master.
+    bool torchrun = false;
+    std::int32_t max_restarts = 0;
+    bool debug = false;
+    /// Non-pod children in creation order: PodGroup, Services, Secret, ConfigMap (behaviour.md 2.1).
+    std::vector<planned_object> objects;
+    std::optional<gang_plan> gang;
+    /// Roles of the first stage come before this index in `stage_order`; see behaviour.md 2.3.
+    /// Empty: all roles are one stage. ColossalAI: {worker}, {launcher}.
+    std::vector<std::vector<std::size_t>> pod_stages;
+    std::string tensorboard_note;  ///< why there is no TensorBoard though one was asked for
+    /// Warnings of the launch compiler (FieldOverridden and the like).
+    std::vector<diagnostic> warnings;
+    std::shared_ptr<const render_data> render;
+};
+
+/// Which pod: everything that names and labels it.
+struct pod_identity {
+    std::size_t role = 0;
+    std::int32_t index = 0;
+    std::int32_t attempt = 1;
+    std::int32_t round = 0;
+    std::int32_t rename = 0;  ///< k of the `-r<k>` suffix, 0 = none (behaviour.md 1.3)
+    friend bool operator==(const pod_identity&, const pod_identity&) = default;
+};
+
+/// First 5 hex digits of FNV-1a 64 over name followed by UID (behaviour.md 1.1).
+std::string name_hash(std::string_view job_name, std::string_view uid);
+
+/// Compiles a valid specification. Errors found here (what looks into templates or launcher
+/// arguments: the L rules of api.md 6.1) are appended to `findings`; then the plan is not to be used.
+job_plan compile_plan(
+    const job_meta& meta, const job_spec& spec, std::vector<diagnostic>& findings
+);
+
+/// `<job>-H-<type>-<index>[-r<k>]` (behaviour.md 1.2, 1.3).
+std::string pod_name(const job_plan& plan, const pod_identity& pod);
+
+/// Name of a planned object in an attempt.
+std::string object_name(const planned_object& object, std::int32_t attempt);
+
+/// Extra facts that change what a pod runs but are no part of its name.
+struct render_options {
+    /// True for attempts made by a resume: resume specs apply (behaviour.md 3.11).
+    bool resumed = false;
+    /// Replicas in force per role (behaviour.md 7.2); empty: the plan's own.
+    std::span<const std::int32_t> wanted;
+};
+
+/// The complete JSON of a Pod, owner reference and labels included (behaviour.md 1.6, 1.7, 3).
+std::string render_pod(
+    const job_plan& plan, const pod_identity& pod, const render_options& options
+);
+
+/// The complete JSON of another child in the given attempt.
+std::string render_object(
+    const job_plan& plan, const planned_object& object, std::int32_t attempt,
+    const render_options& options
+);
+
+/// Fingerprint of the fields we set in that object; equals that of an observed record of it
+/// (observed.hpp) unless somebody edited it (behaviour.md 2.6).
+std::uint64_t expected_fingerprint(
+    const job_plan& plan, const planned_object& object, std::int32_t attempt,
+    const render_options& options
+);
+
+}  // namespace signalbox::core

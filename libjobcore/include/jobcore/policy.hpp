@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every constant of behaviour.md, so that tests and simulations can shorten them.
+#pragma once
+
+#include <cstdint>
+
+#include "jobcore/time.hpp"
+
+namespace signalbox::core {
+
+struct policy {
+    /// A terminating pod is stuck after this time past its deletion timestamp (1.3).
+    milliseconds stuck_after = seconds{60};
+    /// Delay before the pods of the second counted incident in a row (5.8); doubles.
+    milliseconds restart_delay = seconds{10};
+    milliseconds restart_delay_max = seconds{300};
+    /// The restart streak starts again after this time of Running without incident (5.8).
+    milliseconds healthy_after = seconds{600};
+    /// A disrupted pod younger than this makes its free replacement wait (5.4).
+    milliseconds short_life = seconds{60};
+    milliseconds free_delay = seconds{10};
+    milliseconds free_delay_max = seconds{300};
+    /// A pod that exited settles for this time (5.6).
+    milliseconds settle = seconds{15};
+    /// Failures that ended this close together count as first (5.5).
+    milliseconds first_failure_window = seconds{2};
+    /// An `Always` replica that exited 0 is not replaced earlier than this after its start (5.9).
+    milliseconds always_delay = seconds{10};
+    /// Clean-up after a torchrun success waits this long for peers in the exit barrier (5.1).
+    milliseconds exit_barrier = seconds{300};
+    /// Quota refusals are tried again after this time; doubles (2.8).
+    milliseconds quota_retry = seconds{5};
+    milliseconds quota_retry_max = seconds{300};
+    /// A foreign object that holds one of our names is looked at again after this time; doubles (1.8).
+    milliseconds name_retry = seconds{10};
+    milliseconds name_retry_max = seconds{300};
+    /// A kind that the server does not serve is looked for again (8.4).
+    milliseconds capability_retry = seconds{60};
+    /// Bounds of status lists (api.md 5).
+    std::int32_t replicas_in_status = 256;
+    std::int32_t replaced_in_status = 256;
+    std::int32_t renamed_in_status = 256;
+    std::int32_t pods_in_incident = 16;
+    /// Above this number per decision NewReplica events are one event (11.1).
+    std::int32_t replica_events = 8;
+};
+
+}  // namespace signalbox::core

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The typed specification of a job, all three kinds: api.md 1-4 after parsing, alias resolution and
+// defaulting. Pod templates stay JSON, so that fields this library has never heard of survive.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "jobcore/time.hpp"
+
+namespace signalbox::core {
+
+inline constexpr std::string_view api_group = "batch.tensorstack.dev";
+inline constexpr std::string_view api_version = "batch.tensorstack.dev/v1beta1";
+/// The value of `spec.managedBy` under which a job is ours (api.md 1).
+inline constexpr std::string_view managed_by_signalbox = "batch.tensorstack.dev/signalbox";
+
+enum class job_kind { pytorch, deepspeed, colossalai };
+
+/// `PyTorchTrainingJob` ...
+std::string_view to_string(job_kind kind);
+std::optional<job_kind> parse_job_kind(std::string_view kind);
+/// `pytorchtrainingjobs` ...
+std::string_view plural(job_kind kind);
+
+struct t9k_scheduler {
+    std::string queue = "default";
+    std::int32_t priority = 10;
+    friend bool operator==(const t9k_scheduler&, const t9k_scheduler&) = default;
+};
+
+struct debug_replica {
+    std::string type;
+    bool skip_init_container = false;
+    std::vector<std::string> command;  ///< empty: the idle command of the kind
+    friend bool operator==(const debug_replica&, const debug_replica&) = default;
+};
+
+struct resume_replica {
+    std::string type;
+    bool skip_init_container = false;
+    std::vector<std::string> command;  ///< empty: the template's
+    std::vector<std::string> args;     ///< empty: see behaviour.md 3.11
+    friend bool operator==(const resume_replica&, const resume_replica&) = default;
+};
+
+struct run_mode {
+    bool debug = false;
+    std::vector<debug_replica> debug_replicas;
+    bool pause = false;
+    std::vector<resume_replica> resume_replicas;
+    friend bool operator==(const run_mode&, const run_mode&) = default;
+};
+
+enum class clean_up_policy { all, unfinished, none };
+enum class restart_scope { job, replica };
+enum class failure_policy { any_replica, master };
+enum class restart_policy { always, on_failure, never, exit_code };
+
+struct run_policy {
+    std::optional<std::int64_t> active_deadline_seconds;
+    std::int32_t backoff_limit = 3;
+    clean_up_policy clean_up = clean_up_policy::unfinished;
+    bool clean_up_workers = false;  ///< ColossalAIJob only
+    std::optional<std::int32_t> ttl_seconds_after_finished;
+    std::optional<restart_scope> scope;  ///< absent: by launch mode, behaviour.md 5.6
+    failure_policy failure = failure_policy::any_replica;
+    friend bool operator==(const run_policy&, const run_policy&) = default;
+};
+
+struct elastic_config {
+    std::int32_t min_replicas = 1;
+    std::int32_t max_replicas = 1;
+    std::optional<std::int32_t> expected_replicas;
+    friend bool operator==(const elastic_config&, const elastic_config&) = default;
+};
+
+/// One replica type: an entry of `replicaSpecs`, a DeepSpeedJob's `worker`, a ColossalAIJob's
+/// launcher or worker.
+struct replica_spec {
+    std::string type;
+    std::int32_t replicas = 1;
+    std::int32_t scaling_weight = 1;
+    restart_policy restart = restart_policy::on_failure;
+    /// The PodTemplateSpec as compact JSON, whole and unchanged.
+    std::string pod_template;
+    /// JSON pointer of this entry in the object, for diagnostics.
+    std::string pointer;
+    friend bool operator==(const replica_spec&, const replica_spec&) = default;
+};
+
+struct torchrun_config {
+    bool enabled = false;
+    std::int32_t max_restarts = 0;
+    std::string proc_per_node = "1";
+    std::string rdzv_backend = "c10d";
+    std::vector<std::string> extra_options;
+    friend bool operator==(const torchrun_config&, const torchrun_config&) = default;
+};
+
+struct pytorch_spec {
+    torchrun_config torchrun;
+    /// `tensorboardSpec` as compact JSON; empty if absent.
+    std::string tensorboard;
+    friend bool operator==(const pytorch_spec&, const pytorch_spec&) = default;
+};
+
+struct deepspeed_spec {
+    bool disable_custom_env = false;
+    std::string custom_command;
+    std::optional<std::int32_t> slots_per_worker;
+    bool local_rank = true;
+    std::string autotune = "none";
+    std::vector<std::string> python, module, exec;
+    std::vector<std::string> other_args;
+    friend bool operator==(const deepspeed_spec&, const deepspeed_spec&) = default;
+};
+
+struct colossalai_spec {
+    std::string auth_mount_path = "/root/.ssh";
+    std::string sshd_path = "/usr/sbin/sshd";
+    std::string launcher_image;
+    std::string launcher_working_dir;
+    std::string launcher_env;        ///< JSON array; empty if absent
+    std::string launcher_resources;  ///< JSON object; empty if absent
+    std::int32_t proc_per_worker = 1;
+    std::vector<std::string> command;
+    std::vector<std::string> torch_args;
+    friend bool operator==(const colossalai_spec&, const colossalai_spec&) = default;
+};
+
+struct job_spec {
+    std::optional<t9k_scheduler> scheduler;
+    run_mode mode;
+    run_policy policy;
+    std::optional<elastic_config> elastic;  ///< set only when enabled
+    std::string managed_by;
+    /// In spec order; the types are unique.
+    std::vector<replica_spec> replicas;
+    std::variant<pytorch_spec, deepspeed_spec, colossalai_spec> launch;
+    friend bool operator==(const job_spec&, const job_spec&) = default;
+};
+
+/// What of a job's metadata the core needs.
+struct job_meta {
+    job_kind kind = job_kind::pytorch;
+    std::string name;
+    std::string ns;
+    std::string uid;
+    std::string resource_version;
+    std::int64_t generation = 0;
+    std::optional<instant> creation_time;
+    std::optional<instant> deletion_time;
+    /// Only annotations whose key starts with `batch.tensorstack.dev/` (api.md 1).
+    std::map<std::string, std::string, std::less<>> annotations;
+    friend bool operator==(const job_meta&, const job_meta&) = default;
+};
+
+}  // namespace signalbox::core

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The status of a job, api.md 5. It is the engine's only memory: everything that must survive a
+// restart of the operator is a field here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "jobcore/spec.hpp"
+#include "jobcore/time.hpp"
+
+namespace signalbox::core {
+
+enum class job_phase {
+    none,  ///< the operator has not written a status yet
+    pending,
+    running,
+    paused,
+    resuming,
+    succeeded,
+    failed,
+    unknown,
+};
+std::string_view to_string(job_phase phase);
+/// Unknown texts read as `none`.
+job_phase parse_job_phase(std::string_view text);
+
+constexpr bool is_final(job_phase phase) {
+    return phase == job_phase::succeeded || phase == job_phase::failed;
+}
+
+/// A set of replica indexes kept as sorted ranges; its text form is `0-3,7`.
+class index_set {
+public:
+    bool contains(std::int32_t index) const;
+    void insert(std::int32_t index);
+    void erase(std::int32_t index);
+    bool empty() const { return ranges_.empty(); }
+    std::int64_t size() const;
+    std::string text() const;
+    /// Malformed parts and negative numbers are skipped: a status edited by hand must not stop us.
+    static index_set parse(std::string_view text);
+    friend bool operator==(const index_set&, const index_set&) = default;
+
+private:
+    std::vector<std::pair<std::int32_t, std::int32_t>> ranges_;  // [first, last], disjoint, sorted
+};
+
+struct condition {
+    std::string type;
+    bool status = false;
+    std::string reason;
+    std::string message;
+    std::optional<instant> last_transition;
+    friend bool operator==(const condition&, const condition&) = default;
+};
+
+struct container_status {
+    std::string name;
+    std::string state;  ///< `Waiting` `Running` `Terminated` `Unknown`
+    std::optional<std::int32_t> exit_code;
+    friend bool operator==(const container_status&, const container_status&) = default;
+};
+
+struct replica_status {
+    std::string name;
+    std::string uid;
+    std::string phase;  ///< the Pod's five, or `Creating`, `Deleted`
+    std::vector<container_status> containers;
+    friend bool operator==(const replica_status&, const replica_status&) = default;
+};
+
+struct task_status {
+    std::string type;
+    std::int32_t restart_count = 0;
+    std::int32_t wanted = 0;
+    std::vector<replica_status> replicas;
+    friend bool operator==(const task_status&, const task_status&) = default;
+};
+
+struct aggregate_counts {
+    std::int32_t creating = 0, pending = 0, running = 0, succeeded = 0, failed = 0, unknown = 0,
+                 deleted = 0;
+    friend bool operator==(const aggregate_counts&, const aggregate_counts&) = default;
+};
+
+struct typed_indexes {
+    std::string type;
+    index_set indexes;
+    friend bool operator==(const typed_indexes&, const typed_indexes&) = default;
+};
+
+struct incident_pod {
+    std::string name;
+    std::string uid;
+    std::optional<std::int32_t> exit_code;
+    std::string reason;
+    friend bool operator==(const incident_pod&, const incident_pod&) = default;
+};
+
+/// The last incident (behaviour.md 5.3).
+struct incident_record {
+    std::optional<instant> time;
+    std::string cause;
+    std::string reason;
+    restart_scope scope = restart_scope::job;
+    bool counted = false;
+    std::int32_t attempt = 0;  ///< the attempt after the incident
+    std::optional<instant> not_before;
+    bool pending = false;  ///< the settle time runs (behaviour.md 5.6)
+    std::vector<incident_pod> pods;
+    std::int32_t more = 0;
+    friend bool operator==(const incident_record&, const incident_record&) = default;
+};
+
+struct replaced_index {
+    std::string type;
+    std::int32_t index = 0;
+    std::int32_t round = 0;
+    friend bool operator==(const replaced_index&, const replaced_index&) = default;
+};
+
+struct renamed_index {
+    std::string type;
+    std::int32_t index = 0;
+    std::int32_t k = 0;
+    friend bool operator==(const renamed_index&, const renamed_index&) = default;
+};
+
+struct restart_ledger {
+    std::int32_t disruptions = 0;
+    std::vector<typed_indexes> seen;
+    std::int32_t free_streak = 0;
+    std::vector<typed_indexes> given_up;
+    std::int32_t streak = 0;
+    std::optional<incident_record> last;
+    std::vector<replaced_index> replaced;
+    std::vector<renamed_index> renamed;
+    std::int32_t renames = 0;
+    std::vector<typed_indexes> completed;
+    friend bool operator==(const restart_ledger&, const restart_ledger&) = default;
+};
+
+struct tensorboard_status {
+    bool ready = false;
+    std::string reason;
+    std::string note;
+    friend bool operator==(const tensorboard_status&, const tensorboard_status&) = default;
+};
+
+/// What the operator waits for on a clock, anchored in recorded facts.
+struct transition {
+    instant time;
+    std::string reason;
+    friend bool operator==(const transition&, const transition&) = default;
+};
+
+struct job_status {
+    job_phase phase = job_phase::none;
+    std::string reason;
+    std::vector<condition> conditions;
+    std::vector<task_status> tasks;
+    std::optional<aggregate_counts> aggregate;
+    std::int32_t backoff_count = 0;
+    std::optional<tensorboard_status> tensorboard;
+    std::int64_t observed_generation = 0;
+    std::optional<instant> start_time;
+    std::optional<instant> completion_time;
+    std::string duration;
+    std::string ready;
+    std::int32_t replicas = 0;
+    std::string selector;
+    std::optional<transition> next_transition;
+    std::int32_t attempt = 0;
+    restart_ledger restarts;
+    friend bool operator==(const job_status&, const job_status&) = default;
+};
+
+/// The condition of that type, or nothing.
+const condition* find_condition(const job_status& status, std::string_view type);
+
+/// Status of the object with this complete JSON text. Unknown and malformed fields are skipped: a
+/// status is ours, and one that somebody damaged must not stop the job.
+job_status parse_status(std::string_view object_json);
+
+/// The value of `.status` as JSON. Fields with their zero value are left out where api.md allows it.
+std::string format_status(const job_status& status, job_kind kind);
+
+}  // namespace signalbox::core

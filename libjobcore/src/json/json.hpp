@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The few RapidJSON idioms the core needs, in one place. Documents live for the length of one call;
+// none is stored (client.md 4.2).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <rapidjson/document.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
+namespace signalbox::core::json {
+
+using value = rapidjson::Value;
+using document = rapidjson::Document;
+using allocator = rapidjson::Document::AllocatorType;
+
+/// Iterative parsing: nesting depth costs heap, not stack, so hostile depth cannot overflow it.
+inline constexpr unsigned parse_flags =
+    rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag |
+    rapidjson::kParseFullPrecisionFlag;
+
+inline void parse(document& into, std::string_view text) {
+    into.Parse<parse_flags>(text.data(), text.size());
+}
+
+inline std::string_view view(const value& v) {
+    return {v.GetString(), v.GetStringLength()};
+}
+
+inline rapidjson::Value::StringRefType ref(std::string_view text) {
+    return {text.data(), static_cast<rapidjson::SizeType>(text.size())};
+}
+
+/// The member, or nullptr if `object` is no object, has no such member, or it is null: null means
+/// absent everywhere (api.md).
+inline const value* find(const value& object, std::string_view key) {
+    if (!object.IsObject()) {
+        return nullptr;
+    }
+    const auto it = object.FindMember(value(ref(key)));
+    return it == object.MemberEnd() || it->value.IsNull() ? nullptr : &it->value;
+}
+
+template <class... Keys>
+const value* find(const value& object, std::string_view key, Keys... rest) {
+    const value* member = find(object, key);
+    return member == nullptr ? nullptr : find(*member, rest...);
+}
+
+/// The string member, or an empty text for anything else.
+inline std::string_view string_or_empty(const value& object, std::string_view key) {
+    const value* member = find(object, key);
+    return member != nullptr && member->IsString() ? view(*member) : std::string_view{};
+}
+
+inline std::string to_text(const value& v) {
+    rapidjson::StringBuffer buffer;
+    rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
+    v.Accept(writer);
+    return {buffer.GetString(), buffer.GetSize()};
+}
+
+inline value copy_string(std::string_view text, allocator& a) {
+    return value(text.data(), static_cast<rapidjson::SizeType>(text.size()), a);
+}
+
+}  // namespace signalbox::core::json

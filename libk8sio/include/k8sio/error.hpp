@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Errors are values (style: client code branches on the server's reason). No secret ever enters one.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/assert/source_location.hpp>
+#include <boost/system/result.hpp>
+
+namespace signalbox::k8sio {
+
+/// Where a request ended that got no acceptable answer.
+enum class errc {
+    invalid_argument,    ///< refused before sending, e.g. an empty name (client.md T11)
+    resolve,             ///< the server's name does not resolve
+    connect,             ///< no connection
+    tls,                 ///< handshake or certificate verification failed
+    timeout,             ///< a stage took longer than allowed (client.md T3)
+    connection_lost,     ///< reset or end of stream before the whole answer; a write may have happened
+    bad_response,        ///< answer is no valid HTTP or no valid JSON (client.md T14)
+    too_large,           ///< a deliberate limit was exceeded (client.md T7)
+    http_status,         ///< the server answered with a status >= 400; see http_status and reason
+    cancelled,           ///< the caller stopped the operation; never logged as an error
+};
+std::string_view to_string(errc code);
+
+/// One entry of `Status.details.causes`.
+struct status_cause {
+    std::string reason;
+    std::string message;
+    std::string field;
+};
+
+/// Why a request failed: our code plus, where there was an answer, the server's `Status`.
+struct api_error {
+    errc code = errc::http_status;
+    int http_status = 0;  ///< 0 if there was no answer
+    /// `Status.reason`: `AlreadyExists`, `Conflict`, `NotFound`, `Expired`, `Invalid` ...
+    std::string reason;
+    std::string message;
+    std::vector<status_cause> causes;
+    std::optional<std::chrono::seconds> retry_after;
+    std::string method;
+    std::string path;      ///< without query values that could hold data of users
+    std::string audit_id;  ///< `Audit-Id` header
+
+    /// One line for logs and events.
+    std::string text() const;
+    bool has_cause(std::string_view cause_reason) const;
+};
+
+/// What to do after an error; the one table for executor and simulator (client.md R2-R4).
+enum class retry_class {
+    retry_now,        ///< nothing happened; a fresh connection will do
+    retry_later,      ///< 429 or 5xx: after retry_after or a backoff
+    recompute,        ///< 409, 404 of a precondition: decide again from newer state
+    give_up,          ///< will repeat: 400, 401 after refresh, 403, 422
+    unknown_outcome,  ///< the write may have happened
+    cancelled,
+};
+retry_class classify(const api_error& error);
+
+template <class T>
+using result = boost::system::result<T, api_error>;
+
+/// Called by result::value() on an error; the libraries themselves never call value() unchecked.
+[[noreturn]] void throw_exception_from_error(
+    const api_error& error, const boost::source_location& where
+);
+
+}  // namespace signalbox::k8sio

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// List and watch: keeps a sink equal to what the server holds of one resource type, with as few lists
+// as possible (client.md 1.4-1.7).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <boost/asio/awaitable.hpp>
+
+#include "k8sio/client.hpp"
+
+namespace signalbox::k8sio {
+
+/// Where a reflector puts what it sees. All calls come on the loop's thread. Texts are complete
+/// objects, valid during the call only.
+class reflector_sink {
+public:
+    virtual ~reflector_sink() = default;
+
+    /// A full list begins; items follow. The visible content changes only at replace_end (L4).
+    virtual void replace_begin() = 0;
+    virtual void replace_item(std::string_view object_json) = 0;
+    /// Objects that were not among the items are gone.
+    virtual void replace_end(std::string_view resource_version) = 0;
+    /// The list failed half way: drop what was collected.
+    virtual void replace_abort() = 0;
+
+    /// ADDED or MODIFIED; may repeat or be older than what is held (W8).
+    virtual void upsert(std::string_view object_json) = 0;
+    /// DELETED, with the last state.
+    virtual void remove(std::string_view object_json) = 0;
+    /// The sink has seen everything up to this version (bookmarks and every event).
+    virtual void advance(std::string_view resource_version) = 0;
+};
+
+class reflector_options {
+public:
+    reflector_options() = default;
+    std::string ns;  ///< empty: all namespaces
+    std::string label_selector;
+    std::string field_selector;
+    std::int64_t page_size = 500;
+    std::chrono::nanoseconds backoff_initial = std::chrono::milliseconds{800};
+    std::chrono::nanoseconds backoff_max = std::chrono::seconds{30};
+    std::chrono::seconds watch_timeout_min{300};
+    std::chrono::seconds watch_timeout_max{600};
+    std::uint64_t seed = 1;  ///< of jitter
+};
+
+struct reflector_counters {
+    std::uint64_t lists = 0;
+    std::uint64_t watches = 0;
+    std::uint64_t events = 0;
+    std::uint64_t errors = 0;
+};
+
+/// Runs until cancelled. The sink, client and type must outlive run().
+class reflector {
+public:
+    reflector(
+        client& api, resource_type type, reflector_sink& sink,
+        reflector_options options = reflector_options()
+    );
+    /// Lists, then watches; resumes after a lost connection without a new list; lists again only after
+    /// 410 or a version that went backwards. Returns when cancelled or after stop().
+    boost::asio::awaitable<void> run();
+    /// Ends run() soon, closing the stream.
+    void stop();
+
+    bool synced() const { return synced_; }
+    const reflector_counters& counters() const { return counters_; }
+    /// The last error, for logs and readiness; empty text when all is well.
+    const std::string& last_error() const { return last_error_; }
+    const resource_type& type() const { return type_; }
+
+private:
+    struct impl_access;
+    friend struct impl_access;
+
+    client* api_;
+    resource_type type_;
+    reflector_sink* sink_;
+    reflector_options options_;
+    bool synced_ = false;
+    bool stopping_ = false;
+    reflector_counters counters_;
+    std::string last_error_;
+    response_stream* stream_ = nullptr;
+    clock::timer_id sleeping_ = 0;
+};
+
+}  // namespace signalbox::k8sio

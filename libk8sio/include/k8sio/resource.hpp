@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Names of resource types and request paths.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace signalbox::k8sio {
+
+/// A resource type as the API server serves it.
+class resource_type {
+public:
+    /// `group` is empty for the core group.
+    resource_type(
+        std::string group, std::string version, std::string plural, std::string kind,
+        bool namespaced = true
+    );
+
+    const std::string& group() const { return group_; }
+    const std::string& version() const { return version_; }
+    const std::string& plural() const { return plural_; }
+    const std::string& kind() const { return kind_; }
+    bool namespaced() const { return namespaced_; }
+    /// `v1` or `group/version`.
+    std::string api_version() const;
+
+    /// `/api/v1/namespaces/<ns>/<plural>`; with an empty `ns` the path over all namespaces.
+    /// Segments are percent-encoded (client.md T11).
+    std::string collection_path(std::string_view ns) const;
+    /// Path of one object, and of a subresource of it if `subresource` is not empty.
+    std::string object_path(
+        std::string_view ns, std::string_view name, std::string_view subresource = {}
+    ) const;
+
+    friend bool operator==(const resource_type&, const resource_type&) = default;
+
+private:
+    std::string group_, version_, plural_, kind_;
+    bool namespaced_;
+};
+
+namespace resources {
+const resource_type& pods();
+const resource_type& services();
+const resource_type& secrets();
+const resource_type& config_maps();
+const resource_type& events();
+const resource_type& namespaces();
+const resource_type& nodes();
+const resource_type& custom_resource_definitions();
+}  // namespace resources
+
+/// Percent-encodes everything but unreserved characters (RFC 3986).
+std::string percent_encode(std::string_view text);
+
+/// Compares two resource versions of one resource type (client.md V4): decimal digits of any length.
+enum class version_order { older, same, newer, incomparable };
+version_order compare_versions(std::string_view a, std::string_view b);
+
+}  // namespace signalbox::k8sio

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The version fence (client.md E2): a reconcile may run only when what it looks at has caught up with
+// our own acknowledged writes.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "k8sio/resource.hpp"
+
+namespace signalbox::k8sio {
+
+class version_fence {
+public:
+    /// A write for `owner` to objects of `plural` was acknowledged with this version. Empty or
+    /// malformed versions are ignored: the fence fails open.
+    void raise(const std::string& owner, const std::string& plural, std::string_view version);
+    /// True if a store of `plural` that has seen everything up to `seen` covers all our writes.
+    bool passed(const std::string& owner, const std::string& plural, std::string_view seen) const;
+    /// The version awaited, for logs; empty if none.
+    std::string_view awaited(const std::string& owner, const std::string& plural) const;
+    void forget(const std::string& owner);
+
+private:
+    std::unordered_map<std::string, std::map<std::string, std::string, std::less<>>> awaited_;
+};
+
+}  // namespace signalbox::k8sio
