@@ -19,7 +19,8 @@ namespace signalbox::k8sio {
 using steady_time = std::chrono::steady_clock::time_point;
 using wall_time = std::chrono::system_clock::time_point;
 
-/// Time and timers of one event loop. Not thread-safe: used on the loop's thread only.
+/// Time and timers of one event loop. Not thread-safe: used on the loop's thread only. Destroy it
+/// before the loop: suspended sleepers unwind through their executor.
 class clock {
 public:
     using timer_id = std::uint64_t;
@@ -75,6 +76,7 @@ private:
     timer_id next_id_ = 1;
     std::map<std::pair<steady_time, timer_id>, std::function<void()>> timers_;
     std::map<timer_id, steady_time> due_;
+    std::shared_ptr<bool> alive_;  // callbacks that are posted but have not run ask it
 };
 
 }  // namespace signalbox::k8sio

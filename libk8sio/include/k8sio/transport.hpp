@@ -22,8 +22,8 @@ namespace signalbox::k8sio {
 /// have one (style.md 6.3).
 class http_request {
 public:
-    http_request(std::string method, std::string target)
-        : method(std::move(method)), target(std::move(target)) {}
+    http_request(std::string verb, std::string path_and_query)
+        : method(std::move(verb)), target(std::move(path_and_query)) {}
 
     std::string method;
     std::string target;  ///< origin form: path and query, already percent-encoded

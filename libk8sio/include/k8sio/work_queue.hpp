@@ -40,13 +40,15 @@ public:
     /// Drops the key everywhere but in processing.
     void drop(const std::string& key);
 
-    /// The next key to process, or nothing. The key is then in processing until done().
+    /// The next key to process, or nothing. The key is then in processing until done(). A pending
+    /// later time of the key is dropped: the pass that starts now decides anew (Q4).
     std::optional<std::string> pop(steady_time now);
     void done(const std::string& key);
 
     /// When pop() can next give something that is not ready now; nothing if no delayed key.
     std::optional<steady_time> next_time() const;
     std::size_t ready_size() const { return ready_.size() + ready_low_.size(); }
+    /// Nothing ready and nothing in processing; there may be delayed keys.
     bool idle() const;
 
 private:

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "k8sio/work_queue.hpp"
+
+#include <algorithm>
+
+namespace signalbox::k8sio {
+
+work_queue::work_queue(backoff_policy policy) : policy_(policy) {}
+
+void work_queue::add(const std::string& key, bool low_priority) {
+    if (processing_.count(key) != 0) {
+        dirty_.insert(key);  // Q1: it runs again after done()
+        return;
+    }
+    const auto found = position_.find(key);
+    if (found != position_.end()) {
+        if (low_priority || ready_.count(found->second) != 0) {
+            return;
+        }
+        ready_low_.erase(found->second);  // now wanted at normal priority
+    }
+    const std::uint64_t arrival = arrivals_++;
+    position_[key] = arrival;
+    (low_priority ? ready_low_ : ready_).emplace(arrival, key);
+}
+
+void work_queue::add_at(const std::string& key, steady_time at) {
+    const auto [entry, fresh] = delayed_at_.try_emplace(key, at);
+    if (!fresh) {
+        if (entry->second <= at) {
+            return;
+        }
+        delayed_.erase({entry->second, key});
+        entry->second = at;
+    }
+    delayed_.emplace(at, key);
+}
+
+void work_queue::add_rate_limited(const std::string& key, steady_time now) {
+    const int failures = failures_[key]++;
+    auto delay = std::min(policy_.initial, policy_.max);
+    for (int i = 0; i < failures && delay < policy_.max; ++i) {
+        delay = delay > policy_.max / 2 ? policy_.max : delay * 2;
+    }
+    add_at(key, now + std::chrono::duration_cast<steady_time::duration>(delay));
+}
+
+void work_queue::forget(const std::string& key) {
+    failures_.erase(key);
+}
+
+void work_queue::drop(const std::string& key) {
+    const auto found = position_.find(key);
+    if (found != position_.end()) {
+        ready_.erase(found->second);
+        ready_low_.erase(found->second);
+        position_.erase(found);
+    }
+    const auto delayed = delayed_at_.find(key);
+    if (delayed != delayed_at_.end()) {
+        delayed_.erase({delayed->second, key});
+        delayed_at_.erase(delayed);
+    }
+    dirty_.erase(key);
+    failures_.erase(key);
+}
+
+std::optional<std::string> work_queue::pop(steady_time now) {
+    promote(now);
+    auto& source = ready_.empty() ? ready_low_ : ready_;
+    if (source.empty()) {
+        return std::nullopt;
+    }
+    std::string key = std::move(source.begin()->second);
+    source.erase(source.begin());
+    position_.erase(key);
+    // The pass that starts now decides anew when to wake up (Q4).
+    const auto delayed = delayed_at_.find(key);
+    if (delayed != delayed_at_.end()) {
+        delayed_.erase({delayed->second, key});
+        delayed_at_.erase(delayed);
+    }
+    processing_.insert(key);
+    return key;
+}
+
+void work_queue::done(const std::string& key) {
+    processing_.erase(key);
+    if (dirty_.erase(key) != 0) {
+        add(key);
+    }
+}
+
+std::optional<steady_time> work_queue::next_time() const {
+    if (delayed_.empty()) {
+        return std::nullopt;
+    }
+    return delayed_.begin()->first;
+}
+
+bool work_queue::idle() const {
+    return ready_.empty() && ready_low_.empty() && processing_.empty();
+}
+
+void work_queue::promote(steady_time now) {
+    while (!delayed_.empty() && delayed_.begin()->first <= now) {
+        const std::string key = delayed_.begin()->second;
+        delayed_.erase(delayed_.begin());
+        delayed_at_.erase(key);
+        add(key);
+    }
+}
+
+}  // namespace signalbox::k8sio

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every transport shares.
+#include "k8sio/transport.hpp"
+
+#include <boost/beast/core/string.hpp>
+
+namespace signalbox::k8sio {
+
+std::string_view http_response::header(std::string_view name) const {
+    for (const auto& [key, value] : headers) {
+        if (boost::beast::iequals(key, name)) {
+            return value;
+        }
+    }
+    return {};
+}
+
+}  // namespace signalbox::k8sio
