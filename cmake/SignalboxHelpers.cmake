@@ -39,8 +39,9 @@ function(signalbox_add_library name)
 endfunction()
 
 # signalbox_add_test(<name> SOURCES ... [LIBS ...] [LABELS ...] [TIMEOUT seconds] [INCLUDES ...])
-# One Catch2 executable and one CTest entry of the same name. The order of test cases is shuffled; a test case without
-# an assertion, or an executable without test cases, fails. Exit code 77 means skipped (see tests/README.md).
+# One Catch2 executable and one CTest entry of the same name, plus SIGNALBOX_TEST_SUFFIX in the builds that run the
+# compiled tests a second time (sanitizers, other compiler). The order of test cases is shuffled; a test case without an
+# assertion, or an executable without test cases, fails. Exit code 77 means skipped (see tests/README.md).
 function(signalbox_add_test name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LIBS;LABELS;INCLUDES")
     if(NOT arg_TIMEOUT)
@@ -53,16 +54,22 @@ function(signalbox_add_test name)
         ${arg_LIBS} signalbox_test_support signalbox_catch_main signalbox_warnings)
     target_compile_definitions(${name} PRIVATE
         SIGNALBOX_SOURCE_DIR="${signalbox_SOURCE_DIR}")
-    add_test(NAME ${name} COMMAND ${name} --order rand --warn NoAssertions --warn NoTests)
-    set_tests_properties(${name} PROPERTIES
+    add_dependencies(signalbox_compiled_tests ${name})
+    set(test ${name}${SIGNALBOX_TEST_SUFFIX})
+    add_test(NAME ${test} COMMAND ${name} --order rand --warn NoAssertions --warn NoTests)
+    set_tests_properties(${test} PROPERTIES
         TIMEOUT ${arg_TIMEOUT}
         SKIP_RETURN_CODE 77
         LABELS "${arg_LABELS}")
 endfunction()
 
 # signalbox_add_script_test(<name> COMMAND ... [LABELS ...] [TIMEOUT seconds] [PROPERTIES ...])
-# One CTest entry that runs a program or script.
+# One CTest entry that runs a program or script; only in builds without SIGNALBOX_TEST_SUFFIX, as it would see nothing
+# new in the others.
 function(signalbox_add_script_test name)
+    if(SIGNALBOX_TEST_SUFFIX)
+        return()
+    endif()
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "COMMAND;LABELS;PROPERTIES")
     if(NOT arg_TIMEOUT)
         set(arg_TIMEOUT 300)

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Installs the Debian packages that Signalbox is built and tested with; does nothing where all of them are there.
+# As root, or with sudo. Names what is missing before it touches anything.
+#
+# Usage: cmake/bootstrap.sh [set...]     sets: build (default), test, extra
+#   build  compiler, build tools and libraries of the operator
+#   test   what tests/run.sh needs besides
+#   extra  second compiler, linter, fuzzing, memory checks: presets clang and fuzz
+set -euo pipefail
+
+packages_of() {
+    case $1 in
+        build) cat <<'END' ;;
+g++
+cmake
+ninja-build
+ccache
+git
+ca-certificates
+libboost1.81-dev
+libcli11-dev
+libfmt-dev
+libspdlog-dev
+libssl-dev
+libyaml-cpp-dev
+prometheus-cpp-dev
+rapidjson-dev
+END
+        test) cat <<'END' ;;
+catch2
+clang-format
+openssl
+python3
+python3-venv
+END
+        extra) cat <<'END' ;;
+clang-14
+clang-tidy
+libclang-rt-14-dev
+valgrind
+END
+        *)
+            echo "bootstrap: no set of packages is named '$1': build, test, extra" >&2
+            return 2
+            ;;
+    esac
+}
+
+wanted=()
+for set in "${@:-build}"; do
+    list=$(packages_of "$set")
+    mapfile -t -O "${#wanted[@]}" wanted <<<"$list"
+done
+
+if ! command -v dpkg-query >/dev/null; then
+    echo "bootstrap: not a Debian system; needed, under Debian's names: ${wanted[*]}" >&2
+    exit 0
+fi
+
+installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "${wanted[@]}" 2>/dev/null | sed -n 's/ installed$//p' || true)
+missing=()
+for package in "${wanted[@]}"; do
+    grep -qxF -- "$package" <<<"$installed" || missing+=("$package")
+done
+if ((${#missing[@]} == 0)); then
+    exit 0
+fi
+echo "bootstrap: missing packages: ${missing[*]}" >&2
+
+as_root=()
+if ((EUID != 0)); then
+    if ! command -v sudo >/dev/null; then
+        echo "bootstrap: neither root nor sudo: install the packages above, then run this again" >&2
+        exit 1
+    fi
+    as_root=(sudo)
+fi
+
+apt() {
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+        apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 "$@" >/dev/null
+}
+echo "bootstrap: apt-get update, apt-get install" >&2
+apt update
+apt install -y --no-install-recommends "${missing[@]}"

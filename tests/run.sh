@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Builds everything and runs every suite: the check that a change must pass. Needs nothing prepared on Debian 12.
+#
+# Usage: tests/run.sh [argument of ctest...]     e.g. tests/run.sh -R jobcore
+#
+# Two builds: `dev` for all suites, and `asan` for the compiled ones again under AddressSanitizer and
+# UndefinedBehaviorSanitizer. CTest runs both at once and its summary comes last, followed by a line for each suite
+# that could not run here. The exit code is CTest's, or 1 if a build failed.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+say() { printf '\n== %s\n' "$*"; }
+
+run=build/run
+export SIGNALBOX_SKIP_DIR=$PWD/$run/skipped
+rm -rf "$run"
+mkdir -p "$SIGNALBOX_SKIP_DIR"
+
+say "packages"
+bash cmake/bootstrap.sh build test
+
+# A unit with Beast and sanitizers takes up to 1.5 GB.
+cores=$(nproc)
+memory=$(awk '/^MemAvailable:/ { print int($2 / 1500000) }' /proc/meminfo)
+jobs=$((memory < 1 ? 1 : memory < cores ? memory : cores))
+export CTEST_PARALLEL_LEVEL=$cores
+
+# Configuring prints one line per check, of interest only if it fails.
+configure() {
+    cmake --preset "$1" >"$run/configure-$1.log" 2>&1 || {
+        cat "$run/configure-$1.log"
+        return 1
+    }
+}
+
+say "build: dev ($jobs jobs)"
+configure dev
+cmake --build --preset dev --parallel "$jobs" --target all all_verify_interface_header_sets
+
+say "build: asan"
+configure asan
+cmake --build --preset asan --parallel "$jobs" --target signalbox_compiled_tests
+
+say "API server of the envtest suite (built once, which takes minutes)"
+if bash tests/envtest/build_assets.sh 2>&1 >"$run/assets" | tee "$run/assets.log"; then
+    SIGNALBOX_ENVTEST_ASSETS=$(tail -n 1 "$run/assets")
+    export SIGNALBOX_ENVTEST_ASSETS
+    echo "$SIGNALBOX_ENVTEST_ASSETS"
+else
+    # The suites read this and skip themselves, so that CTest counts them.
+    SIGNALBOX_ENVTEST_SKIP=$(tail -n 1 "$run/assets.log")
+    export SIGNALBOX_ENVTEST_SKIP
+fi
+
+say "tests"
+printf 'subdirs("%s/build/dev" "%s/build/asan")\n' "$PWD" "$PWD" >"$run/CTestTestfile.cmake"
+status=0
+ctest --test-dir "$run" --output-on-failure --no-tests=error "$@" || status=$?
+
+for file in "$SIGNALBOX_SKIP_DIR"/*.txt; do
+    [[ -e $file ]] && sed 's/^/SKIPPED /' "$file"
+done
+exit "$status"

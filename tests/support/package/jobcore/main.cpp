@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A user of libjobcore: reads something that is no job, and tells the time.
+#include <iostream>
+#include <string>
+
+#include <jobcore/decide.hpp>
+#include <jobcore/time.hpp>
+
+int main() {
+    std::string error;
+    const auto job = signalbox::core::read_job("{}", nullptr, error);
+    const auto time = signalbox::core::parse_time("2026-01-31T12:00:00Z");
+    if (job || error.empty() || !time) {
+        return 1;
+    }
+    std::cout << signalbox::core::format_time(*time) << ": " << error << '\n';
+    return signalbox::core::format_time(*time) == "2026-01-31T12:00:00Z" ? 0 : 1;
+}

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+# Script: configures, builds and runs a consumer project in a fresh folder.
+# -DPROJECT=dir -DWORK=dir -DCOMPILER=c++ -DGENERATOR=name, and one of
+#   -DINSTALL_FROM=build-folder -DCOMPONENT=name   installs that component into a prefix of its own and finds it there
+#   -DSUBDIRECTORY=source-folder                   adds the folder to the consumer's build
+cmake_minimum_required(VERSION 3.25)
+
+function(run)
+    execute_process(COMMAND ${ARGN} RESULT_VARIABLE result)
+    if(NOT result EQUAL 0)
+        message(FATAL_ERROR "failed: ${ARGN}")
+    endif()
+endfunction()
+
+file(REMOVE_RECURSE "${WORK}")
+# Unoptimised: it is about finding and linking, not about speed.
+set(arguments
+    -G "${GENERATOR}" -S "${PROJECT}" -B "${WORK}/build"
+    "-DCMAKE_CXX_COMPILER=${COMPILER}" -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O0")
+if(INSTALL_FROM)
+    run("${CMAKE_COMMAND}" --install "${INSTALL_FROM}" --prefix "${WORK}/prefix" --component "${COMPONENT}")
+    # As a package is: not at the place where it was installed first.
+    file(RENAME "${WORK}/prefix" "${WORK}/moved")
+    list(APPEND arguments "-DCMAKE_PREFIX_PATH=${WORK}/moved")
+    # No text of the package may name the folders it was made from.
+    file(GLOB_RECURSE texts "${WORK}/moved/*.cmake")
+    foreach(file IN LISTS texts)
+        file(READ "${file}" text)
+        foreach(folder IN ITEMS "${INSTALL_FROM}" "${SOURCE_DIR}")
+            string(FIND "${text}" "${folder}/" position)
+            if(NOT position EQUAL -1)
+                message(FATAL_ERROR "${file} names ${folder}")
+            endif()
+        endforeach()
+    endforeach()
+else()
+    list(APPEND arguments "-DSIGNALBOX_SUBDIRECTORY=${SUBDIRECTORY}")
+endif()
+run("${CMAKE_COMMAND}" ${arguments})
+run("${CMAKE_COMMAND}" --build "${WORK}/build" --target consumer)
+run("${WORK}/build/consumer")
+file(REMOVE_RECURSE "${WORK}")
