@@ -1,0 +1,394 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real Kubernetes API for tests: etcd, kube-apiserver and the garbage collector of kube-controller-manager.
+
+    with ControlPlane() as plane:
+        plane.kubectl("apply", "-f", "crds.yaml")
+        plane.start_controller_manager()
+        run_operator(kubeconfig=plane.operator_kubeconfig)
+        plane.kill_apiserver()
+        plane.start_apiserver()        # same port, same etcd
+
+There is no scheduler and no kubelet: pods stay Pending until something writes their status. All is in a temporary
+folder and on free ports of 127.0.0.1; every process ends by SIGKILL with the block, with an exception, and with the
+death of this process, however it dies. Needs only Python's standard library.
+
+By hand: `python3 servers.py` starts all, prints how to use it, and ends with Ctrl-C.
+"""
+
+import atexit
+import base64
+import ctypes
+import json
+import os
+import pathlib
+import secrets
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+HERE = pathlib.Path(__file__).resolve().parent
+SKIPPED = 77
+READY_TIMEOUT = 60  # seconds; 3 is usual
+PR_SET_PDEATHSIG = 1
+
+
+class AssetsMissing(Exception):
+    """The programs are not there and were not to be built; the text says why."""
+
+
+class ServerFailed(Exception):
+    """A server ended or did not become ready; the text holds the end of its log."""
+
+
+def find_assets():
+    """The folder of the programs: from tests/run.sh, else from KUBEBUILDER_ASSETS or the cache. Never builds."""
+    if os.environ.get("SIGNALBOX_ENVTEST_ASSETS"):
+        return pathlib.Path(os.environ["SIGNALBOX_ENVTEST_ASSETS"])
+    if os.environ.get("SIGNALBOX_ENVTEST_SKIP"):
+        raise AssetsMissing(os.environ["SIGNALBOX_ENVTEST_SKIP"])
+    found = subprocess.run(["bash", str(HERE / "build_assets.sh"), "--cached"], capture_output=True, text=True)
+    if found.returncode != 0:
+        raise AssetsMissing(found.stderr.strip().splitlines()[-1])
+    return pathlib.Path(found.stdout.strip().splitlines()[-1])
+
+
+def skip_suite(suite, why):
+    """Ends the program as a skipped suite (tests/README.md)."""
+    line = f"{suite}: {why}"
+    print(line)
+    folder = os.environ.get("SIGNALBOX_SKIP_DIR")
+    if folder:
+        pathlib.Path(folder, f"{suite}.txt").write_text(line + "\n")
+    sys.exit(SKIPPED)
+
+
+def free_ports(count):
+    """Ports of 127.0.0.1 that were free a moment ago. Another process may take one: whoever starts retries."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()
+
+
+class Process:
+    """A child process with a log file, which ends by SIGKILL at the latest when this process does."""
+
+    def __init__(self, name, command, log, env=None):
+        self.name, self.log = name, pathlib.Path(log)
+        parent = os.getpid()
+        prctl = ctypes.CDLL(None).prctl
+
+        def die_with_parent():
+            prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+            if os.getppid() != parent:  # it died before the call
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        with open(self.log, "ab") as output:
+            # A session of its own: Ctrl-C reaches this process only, which then ends the others in order.
+            self.child = subprocess.Popen(
+                [str(part) for part in command],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=env,
+                start_new_session=True,
+                preexec_fn=die_with_parent,
+            )
+
+    def running(self):
+        return self.child.poll() is None
+
+    def kill(self):
+        """SIGKILL, and waits for the end. Harmless if it has ended already."""
+        if self.running():
+            self.child.kill()
+        self.child.wait()
+
+    def terminate(self, timeout=30):
+        """SIGTERM, and waits for the end; SIGKILL after `timeout` seconds. Gives the exit code."""
+        if self.running():
+            self.child.terminate()
+        try:
+            return self.child.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return self.child.returncode
+
+    def tail(self, lines=30):
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+
+
+class ControlPlane:
+    """etcd and kube-apiserver, and kube-controller-manager where it is asked for. See the head of this file.
+
+    operator_user: the user behind `operator_kubeconfig`. It has no right but what RBAC objects give it, and by default
+    it is a service account, so that the operator's own RBAC manifests apply to it as they are.
+    apiserver_arguments: more arguments of kube-apiserver.
+    """
+
+    def __init__(
+        self,
+        assets=None,
+        operator_user="system:serviceaccount:signalbox-system:signalbox",
+        apiserver_arguments=(),
+    ):
+        self.assets = pathlib.Path(assets) if assets else find_assets()
+        self.operator_user = operator_user
+        self.apiserver_arguments = list(apiserver_arguments)
+        self.admin_token, self.operator_token = secrets.token_hex(16), secrets.token_hex(16)
+        self.folder = None
+        self.etcd = self.apiserver = self.controller_manager = None
+
+    def __enter__(self):
+        try:
+            return self.start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def __exit__(self, *_):
+        self.stop()
+
+    @property
+    def url(self):
+        return f"https://127.0.0.1:{self.port}"
+
+    @property
+    def ca_file(self):
+        return self.folder / "certificates" / "apiserver.crt"
+
+    @property
+    def admin_kubeconfig(self):
+        return self.folder / "admin.kubeconfig"
+
+    @property
+    def operator_kubeconfig(self):
+        return self.folder / "operator.kubeconfig"
+
+    def start(self):
+        """Starts etcd and kube-apiserver; returns when the latter is ready."""
+        atexit.register(self.stop)
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="signalbox-envtest-"))
+        (self.folder / "certificates").mkdir()
+        self._write_credentials()
+        for attempt in (1, 2, 3):  # a port may be taken between finding and using it
+            try:
+                self.etcd_port, self.etcd_peer_port, self.port = free_ports(3)
+                self._start_etcd()
+                self.start_apiserver()
+                break
+            except ServerFailed as failure:
+                self._kill_all()
+                if attempt == 3 or "address already in use" not in str(failure):
+                    raise
+        self._write_kubeconfig(self.admin_kubeconfig, "admin", self.admin_token)
+        self._write_kubeconfig(self.operator_kubeconfig, "operator", self.operator_token)
+        return self
+
+    def stop(self):
+        """Kills everything and removes the folder. Harmless if called again."""
+        self._kill_all()
+        if self.folder and not os.environ.get("SIGNALBOX_ENVTEST_KEEP"):
+            shutil.rmtree(self.folder, ignore_errors=True)
+        atexit.unregister(self.stop)
+
+    def start_apiserver(self):
+        """Starts kube-apiserver (again): same port, certificate and etcd. Returns when it is ready."""
+        folder = self.folder
+        self.apiserver = Process(
+            "kube-apiserver",
+            [
+                self.assets / "kube-apiserver",
+                f"--etcd-servers=http://127.0.0.1:{self.etcd_port}",
+                f"--cert-dir={folder / 'certificates'}",
+                f"--secure-port={self.port}",
+                "--bind-address=127.0.0.1",
+                "--service-account-issuer=https://localhost",
+                f"--service-account-key-file={folder / 'service-account.key'}",
+                f"--service-account-signing-key-file={folder / 'service-account.key'}",
+                "--authorization-mode=RBAC",
+                f"--token-auth-file={folder / 'tokens.csv'}",
+                "--service-cluster-ip-range=10.0.0.0/24",
+                # Without a controller for service accounts every pod would be refused.
+                "--disable-admission-plugins=ServiceAccount",
+                "--allow-privileged",
+                *self.apiserver_arguments,
+            ],
+            folder / "kube-apiserver.log",
+        )
+        self._wait(self.apiserver, lambda: self.get("/readyz") == b"ok")
+
+    def kill_apiserver(self):
+        """Stops kube-apiserver at once: connections break, the port refuses until start_apiserver."""
+        self.apiserver.kill()
+
+    def start_controller_manager(self):
+        """Starts garbage collection and namespace deletion; returns at once.
+
+        The collector looks for new kinds every 30 s: create custom resource definitions before this call.
+        """
+        self.controller_manager = Process(
+            "kube-controller-manager",
+            [
+                self.assets / "kube-controller-manager",
+                "--controllers=garbage-collector-controller,namespace-controller",
+                f"--kubeconfig={self.admin_kubeconfig}",
+                "--leader-elect=false",
+                "--secure-port=0",
+            ],
+            self.folder / "kube-controller-manager.log",
+        )
+
+    def get(self, path, token=None, timeout=5):
+        """Body of GET `path` with the administrator's token, or another. Raises OSError if there is no good answer."""
+        context = ssl.create_default_context(cafile=str(self.ca_file))
+        request = urllib.request.Request(
+            self.url + path, headers={"Authorization": f"Bearer {token or self.admin_token}"}
+        )
+        with urllib.request.urlopen(request, timeout=timeout, context=context) as answer:
+            return answer.read()
+
+    def kubectl(self, *arguments, stdin=None, check=True, kubeconfig=None, timeout=60):
+        """Runs the real kubectl as administrator (or with another kubeconfig); gives the CompletedProcess."""
+        program = self.assets / "kubectl"
+        result = subprocess.run(
+            [
+                str(program) if program.exists() else "kubectl",
+                f"--kubeconfig={kubeconfig or self.admin_kubeconfig}",
+                f"--cache-dir={self.folder / 'kubectl-cache'}",
+                *map(str, arguments),
+            ],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
+        if check and result.returncode != 0:
+            raise AssertionError(f"kubectl {' '.join(map(str, arguments))}: {result.stderr.strip()}")
+        return result
+
+    def kubectl_json(self, *arguments, **options):
+        """Like kubectl(), with `-o json`; gives the object."""
+        return json.loads(self.kubectl(*arguments, "-o", "json", **options).stdout)
+
+    def apply(self, *objects):
+        """Applies objects given as dictionaries."""
+        self.kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+
+    def _start_etcd(self):
+        url = f"http://127.0.0.1:{self.etcd_port}"
+        self.etcd = Process(
+            "etcd",
+            [
+                self.assets / "etcd",
+                f"--data-dir={self.folder / 'etcd'}",
+                f"--listen-client-urls={url}",
+                f"--advertise-client-urls={url}",
+                f"--listen-peer-urls=http://127.0.0.1:{self.etcd_peer_port}",
+                "--unsafe-no-fsync",
+                "--log-level=warn",
+            ],
+            self.folder / "etcd.log",
+        )
+
+        def healthy():
+            with urllib.request.urlopen(f"{url}/health", timeout=5) as answer:
+                return json.load(answer).get("health") == "true"
+
+        self._wait(self.etcd, healthy)
+
+    def _wait(self, process, ready):
+        deadline = time.monotonic() + READY_TIMEOUT
+        while time.monotonic() < deadline:
+            if not process.running():
+                raise ServerFailed(f"{process.name} ended with {process.child.returncode}:\n{process.tail()}")
+            try:
+                if ready():
+                    return
+            except (OSError, ValueError):
+                pass  # not yet: refused, no certificate yet, 403 or 500
+            time.sleep(0.05)
+        raise ServerFailed(f"{process.name} is not ready after {READY_TIMEOUT} s:\n{process.tail()}")
+
+    def _write_credentials(self):
+        subprocess.run(
+            ["openssl", "genrsa", "-out", str(self.folder / "service-account.key"), "2048"],
+            check=True,
+            capture_output=True,
+        )
+        groups = ""
+        if self.operator_user.startswith("system:serviceaccount:"):
+            namespace = self.operator_user.split(":")[2]
+            groups = f',"system:serviceaccounts,system:serviceaccounts:{namespace}"'
+        tokens = self.folder / "tokens.csv"
+        tokens.touch(mode=0o600)
+        tokens.write_text(
+            f'{self.admin_token},admin,admin,"system:masters"\n'
+            f"{self.operator_token},{self.operator_user},operator{groups}\n"
+        )
+
+    def _write_kubeconfig(self, path, user, token):
+        certificate = base64.b64encode(self.ca_file.read_bytes()).decode()
+        path.touch(mode=0o600)
+        # JSON is YAML.
+        path.write_text(
+            json.dumps(
+                {
+                    "apiVersion": "v1",
+                    "kind": "Config",
+                    "current-context": "envtest",
+                    "clusters": [
+                        {
+                            "name": "envtest",
+                            "cluster": {"server": self.url, "certificate-authority-data": certificate},
+                        }
+                    ],
+                    "users": [{"name": user, "user": {"token": token}}],
+                    "contexts": [{"name": "envtest", "context": {"cluster": "envtest", "user": user}}],
+                },
+                indent=2,
+            )
+        )
+
+    def _kill_all(self):
+        for process in (self.controller_manager, self.apiserver, self.etcd):
+            if process:
+                process.kill()
+
+
+def end_by_exception(number, _):
+    """Handler for SIGTERM and SIGHUP: leaves by an exception, so that `with` blocks clean up."""
+    sys.exit(128 + number)
+
+
+for _signal in (signal.SIGTERM, signal.SIGHUP):
+    if signal.getsignal(_signal) is signal.SIG_DFL:
+        signal.signal(_signal, end_by_exception)
+
+
+def main():
+    try:
+        with ControlPlane() as plane:
+            plane.start_controller_manager()
+            print(f"{plane.url} is ready; end it with Ctrl-C")
+            print(f"export KUBECONFIG={plane.admin_kubeconfig}", flush=True)
+            signal.pause()
+    except AssetsMissing as missing:
+        sys.exit(f"{missing}\ntests/envtest/build_assets.sh builds the programs")
+    except KeyboardInterrupt:
+        pass
+
+
+if __name__ == "__main__":
+    main()
