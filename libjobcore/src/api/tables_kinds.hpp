@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The specification of each kind; one table_*.cpp each.
+#pragma once
+
+#include "api/schema_types.hpp"
+
+namespace signalbox::core::schema {
+
+extern const field pytorch_spec_field;
+
+}  // namespace signalbox::core::schema
