@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The verbs: each builds one request, sends it with the retries of client.md 1.2, and reads the
+// answer.
+#include "k8sio/client.hpp"
+
+#include "protocol/api_json.hpp"
+#include "protocol/http_date.hpp"
+#include "protocol/json_cursor.hpp"
+#include "protocol/request_retry.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace signalbox::k8sio {
+
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr std::size_t excerpt_size = 2048;
+
+std::string path_of(const http_request& request) {
+    return request.target.substr(0, request.target.find('?'));
+}
+
+api_error make_error(errc code, const http_request& request, std::string message) {
+    api_error error;
+    error.code = code;
+    error.message = std::move(message);
+    error.method = request.method;
+    error.path = path_of(request);
+    return error;
+}
+
+/// What a proxy or a broken server sent instead of an answer (client.md T14).
+std::string excerpt(const http_response& answer) {
+    const std::string_view type = answer.header("Content-Type");
+    if (answer.body.empty()) {
+        return fmt::format("empty body of type '{}'", type);
+    }
+    return fmt::format("body of type '{}': {}", type, answer.body.substr(0, excerpt_size));
+}
+
+api_error bad_answer(const http_request& request, const http_response& answer) {
+    api_error error = make_error(errc::bad_response, request, excerpt(answer));
+    error.http_status = answer.status;
+    return error;
+}
+
+bool is_bad_segment(std::string_view segment) {
+    // `.` and `..` would be resolved by proxies.
+    return segment.empty() || segment == "." || segment == "..";
+}
+
+/// client.md T11: an empty segment would turn the request into one on the whole collection.
+std::optional<api_error> check_namespace(
+    const http_request& request, const resource_type& type, std::string_view ns
+) {
+    if (type.namespaced() && is_bad_segment(ns)) {
+        return make_error(errc::invalid_argument, request, fmt::format("bad namespace '{}'", ns));
+    }
+    return std::nullopt;
+}
+
+std::optional<api_error> check_object(
+    const http_request& request,
+    const resource_type& type,
+    std::string_view ns,
+    std::string_view name
+) {
+    if (is_bad_segment(name)) {
+        return make_error(errc::invalid_argument, request, fmt::format("bad name '{}'", name));
+    }
+    return check_namespace(request, type, ns);
+}
+
+void add_query(std::string& target, std::string_view key, std::string_view value) {
+    target += target.find('?') == std::string::npos ? '?' : '&';
+    target += key;
+    target += '=';
+    target += percent_encode(value);
+}
+
+http_request make_write(
+    std::string method,
+    std::string path,
+    const client_options& options,
+    std::string_view content_type,
+    std::string body
+) {
+    http_request request(std::move(method), std::move(path));
+    if (!options.manager.empty()) {
+        add_query(request.target, "fieldManager", options.manager);
+    }
+    request.content_type = content_type;
+    request.body = std::move(body);
+    return request;
+}
+
+std::string list_target(
+    const resource_type& type, std::string_view ns, const list_options& options
+) {
+    std::string target = type.collection_path(ns);
+    if (!options.label_selector.empty()) {
+        add_query(target, "labelSelector", options.label_selector);
+    }
+    if (!options.field_selector.empty()) {
+        add_query(target, "fieldSelector", options.field_selector);
+    }
+    if (options.limit > 0) {
+        add_query(target, "limit", std::to_string(options.limit));
+    }
+    if (!options.continue_token.empty()) {
+        add_query(target, "continue", options.continue_token);
+    } else if (!options.resource_version.empty()) {  // never on a continuation: L1, k/k#85221
+        add_query(target, "resourceVersion", options.resource_version);
+        if (options.resource_version != "0") {
+            // With a limit and without this, the server takes the version as exact (V1).
+            add_query(target, "resourceVersionMatch", "NotOlderThan");
+        }
+    }
+    return target;
+}
+
+std::string delete_body(const delete_options& options) {
+    std::string body = R"({"apiVersion":"v1","kind":"DeleteOptions")";
+    if (!options.propagation.empty()) {
+        body += ",\"propagationPolicy\":";
+        protocol::append_json_string(body, options.propagation);
+    }
+    if (options.grace_seconds) {
+        body += fmt::format(",\"gracePeriodSeconds\":{}", *options.grace_seconds);
+    }
+    if (!options.uid.empty() || !options.resource_version.empty()) {
+        body += ",\"preconditions\":{";
+        if (!options.uid.empty()) {
+            body += "\"uid\":";
+            protocol::append_json_string(body, options.uid);
+        }
+        if (!options.resource_version.empty()) {
+            body += options.uid.empty() ? "\"resourceVersion\":" : ",\"resourceVersion\":";
+            protocol::append_json_string(body, options.resource_version);
+        }
+        body += "}";
+    }
+    return body + "}";
+}
+
+/// The object of a successful answer.
+result<std::string> object_of(const http_request& request, result<http_response> answer) {
+    if (answer.has_error()) {
+        return std::move(answer).error();
+    }
+    protocol::object_facts facts;
+    if (!protocol::is_json_object(answer->body) ||
+        !protocol::read_object_facts(answer->body, facts)) {
+        return bad_answer(request, *answer);
+    }
+    // A Status with a status of success is an object only as the answer to a delete.
+    if (facts.kind == "Status" && request.method != "DELETE") {
+        return bad_answer(request, *answer);
+    }
+    return std::move(answer->body);
+}
+
+result<list_page> page_of(
+    const http_request& request, const resource_type& type, result<http_response> answer
+) {
+    if (answer.has_error()) {
+        return std::move(answer).error();
+    }
+    list_page page;
+    if (!protocol::read_list(answer->body, type, page)) {
+        return bad_answer(request, *answer);
+    }
+    return page;
+}
+
+result<std::string> text_of(result<http_response> answer) {
+    if (answer.has_error()) {
+        return std::move(answer).error();
+    }
+    return std::move(answer->body);
+}
+
+/// Splits answers into values and errors.
+result<http_response> judge(const http_request& request, result<http_response> answer) {
+    if (answer.has_error()) {
+        api_error error = std::move(answer).error();
+        if (error.method.empty()) {
+            error.method = request.method;
+            error.path = path_of(request);
+        }
+        return error;
+    }
+    if (answer->status < 200 || answer->status >= 300) {
+        return error_from_response(request, *answer);
+    }
+    return answer;
+}
+
+}  // namespace
+
+api_error error_from_response(const http_request& request, const http_response& answer) {
+    api_error error = make_error(errc::http_status, request, {});
+    if (!protocol::read_status(answer.body, error)) {
+        error.message = excerpt(answer);
+    }
+    error.http_status = answer.status;
+    const std::string_view wish = answer.header("Retry-After");
+    int seconds = 0;
+    const auto [end, bad] = std::from_chars(wish.data(), wish.data() + wish.size(), seconds);
+    if (!wish.empty() && bad == std::errc{} && end == wish.data() + wish.size() && seconds >= 0) {
+        error.retry_after = std::chrono::seconds{seconds};
+    }
+    error.audit_id = answer.header("Audit-Id");
+    return error;
+}
+
+client::client(transport& way, clock& time, client_options options)
+    : way_(&way), time_(&time), options_(std::move(options)) {}
+
+asio::awaitable<result<std::string>> client::get(
+    const resource_type& type, std::string_view ns, std::string_view name
+) {
+    http_request request("GET", type.object_path(ns, name));
+    const auto refused = check_object(request, type, ns, name);
+    if (refused) {
+        co_return *refused;
+    }
+    auto answer = co_await send(request);
+    co_return object_of(request, std::move(answer));
+}
+
+asio::awaitable<result<list_page>> client::list(
+    const resource_type& type, std::string_view ns, const list_options& options
+) {
+    http_request request("GET", list_target(type, ns, options));
+    auto answer = co_await send(request);
+    co_return page_of(request, type, std::move(answer));
+}
+
+asio::awaitable<result<std::string>> client::create(
+    const resource_type& type, std::string_view ns, std::string body
+) {
+    http_request request =
+        make_write("POST", type.collection_path(ns), options_, "application/json", std::move(body));
+    const auto refused = check_namespace(request, type, ns);
+    if (refused) {
+        co_return *refused;
+    }
+    auto answer = co_await send(request);
+    co_return object_of(request, std::move(answer));
+}
+
+asio::awaitable<result<std::string>> client::update(
+    const resource_type& type, std::string_view ns, std::string_view name, std::string body
+) {
+    http_request request = make_write(
+        "PUT", type.object_path(ns, name), options_, "application/json", std::move(body)
+    );
+    const auto refused = check_object(request, type, ns, name);
+    if (refused) {
+        co_return *refused;
+    }
+    auto answer = co_await send(request);
+    co_return object_of(request, std::move(answer));
+}
+
+asio::awaitable<result<std::string>> client::update_status(
+    const resource_type& type, std::string_view ns, std::string_view name, std::string body
+) {
+    http_request request = make_write(
+        "PUT", type.object_path(ns, name, "status"), options_, "application/json", std::move(body)
+    );
+    const auto refused = check_object(request, type, ns, name);
+    if (refused) {
+        co_return *refused;
+    }
+    auto answer = co_await send(request);
+    co_return object_of(request, std::move(answer));
+}
+
+asio::awaitable<result<std::string>> client::merge_patch(
+    const resource_type& type,
+    std::string_view ns,
+    std::string_view name,
+    std::string body,
+    std::string_view subresource
+) {
+    http_request request = make_write(
+        "PATCH",
+        type.object_path(ns, name, subresource),
+        options_,
+        "application/merge-patch+json",
+        std::move(body)
+    );
+    const auto refused = check_object(request, type, ns, name);
+    if (refused) {
+        co_return *refused;
+    }
+    auto answer = co_await send(request);
+    co_return object_of(request, std::move(answer));
+}
+
+asio::awaitable<result<std::string>> client::remove(
+    const resource_type& type,
+    std::string_view ns,
+    std::string_view name,
+    const delete_options& options
+) {
+    http_request request("DELETE", type.object_path(ns, name));
+    request.content_type = "application/json";
+    request.body = delete_body(options);
+    const auto refused = check_object(request, type, ns, name);
+    if (refused) {
+        co_return *refused;
+    }
+    auto answer = co_await send(request);
+    co_return object_of(request, std::move(answer));
+}
+
+asio::awaitable<result<std::string>> client::raw(
+    std::string method, std::string target, std::string content_type, std::string body
+) {
+    http_request request(std::move(method), std::move(target));
+    request.content_type = std::move(content_type);
+    request.body = std::move(body);
+    auto answer = co_await send(request);
+    co_return text_of(std::move(answer));
+}
+
+asio::awaitable<result<http_response>> client::send(http_request& request) {
+    const steady_time deadline =
+        time_->steady_now() +
+        std::chrono::duration_cast<steady_time::duration>(options_.request_timeout);
+    protocol::request_retry retry(options_.max_retries, deadline, requests_sent_);
+    request.headers.emplace_back("User-Agent", options_.manager);
+    for (;;) {
+        ++requests_sent_;
+        const steady_time sent = time_->steady_now();
+        auto answer = co_await way_->exchange(request, deadline);
+        if (answer.has_value()) {
+            note_server_time(*answer, sent);
+        }
+        auto outcome = judge(request, std::move(answer));
+        if (outcome.has_value()) {
+            co_return outcome;
+        }
+        const auto again = retry.next(outcome.error(), time_->steady_now());
+        if (!again) {
+            co_return outcome;
+        }
+        const bool reached = co_await sleep_until(*time_, *again);
+        if (!reached) {
+            co_return make_error(errc::cancelled, request, {});
+        }
+    }
+}
+
+wall_time client::server_now() const {
+    if (!anchor_) {
+        return time_->wall_now();
+    }
+    return anchor_->second +
+           std::chrono::duration_cast<wall_time::duration>(time_->steady_now() - anchor_->first);
+}
+
+void client::note_server_time(const http_response& answer, steady_time sent) {
+    const auto date = protocol::parse_http_date(answer.header("Date"));
+    if (!date) {
+        return;
+    }
+    // The header was written between `sent` and now and has whole seconds. The estimate moves only
+    // as far as this bound makes it, so that it does not jump to and fro by parts of a second.
+    const steady_time received = time_->steady_now();
+    const auto round_trip = std::chrono::duration_cast<wall_time::duration>(received - sent);
+    const wall_time latest = *date + std::chrono::seconds{1} + round_trip;
+    anchor_.emplace(received, std::clamp<wall_time>(server_now(), *date, latest));
+}
+
+}  // namespace signalbox::k8sio

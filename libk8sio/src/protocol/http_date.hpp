@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Times as texts: the `Date` header and the timestamps of the API.
+#pragma once
+
+#include "k8sio/clock.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace signalbox::k8sio::protocol {
+
+/// `Sun, 06 Nov 1994 08:49:37 GMT`; nothing if it is anything else.
+std::optional<wall_time> parse_http_date(std::string_view text);
+/// `1994-11-06T08:49:37Z`, as metav1.Time has it.
+std::string format_api_time(wall_time time);
+
+}  // namespace signalbox::k8sio::protocol

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/watch_frames.hpp"
+
+namespace signalbox::k8sio::protocol {
+
+namespace {
+
+/// A buffer larger than this is given back after a burst (client.md 4.6).
+constexpr std::size_t keep_capacity = 256u << 10;
+
+bool is_blank(char c) {
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+}  // namespace
+
+void watch_frames::feed(std::string_view bytes) {
+    if (begin_ == buffer_.size()) {
+        buffer_.clear();
+        if (buffer_.capacity() > keep_capacity) {
+            buffer_.shrink_to_fit();
+        }
+        scanned_ = begin_ = 0;
+    } else if (begin_ > buffer_.size() / 2) {
+        // Moving at most what is kept, and only after as much was consumed: linear in total.
+        buffer_.erase(0, begin_);
+        scanned_ -= begin_;
+        begin_ = 0;
+    }
+    buffer_.append(bytes);
+}
+
+watch_frames::outcome watch_frames::next(std::string_view& document) {
+    if (final_ != outcome::more) {
+        return final_;
+    }
+    while (depth_ == 0 && scanned_ < buffer_.size() && is_blank(buffer_[scanned_])) {
+        begin_ = ++scanned_;
+    }
+    if (scanned_ == buffer_.size() && depth_ == 0) {
+        return outcome::more;
+    }
+    if (depth_ == 0 && buffer_[scanned_] != '{') {
+        return final_ = outcome::malformed;
+    }
+    const bool complete = scan_document();
+    if (scanned_ - begin_ > limit_) {
+        return final_ = outcome::too_large;
+    }
+    if (!complete) {
+        return outcome::more;
+    }
+    document = std::string_view(buffer_).substr(begin_, scanned_ - begin_);
+    begin_ = scanned_;
+    return outcome::document;
+}
+
+bool watch_frames::scan_document() {
+    while (scanned_ < buffer_.size()) {
+        const char c = buffer_[scanned_++];
+        if (in_string_) {
+            if (escaped_) {
+                escaped_ = false;
+            } else if (c == '\\') {
+                escaped_ = true;
+            } else if (c == '"') {
+                in_string_ = false;
+            }
+        } else if (c == '"') {
+            in_string_ = true;
+        } else if (c == '{' || c == '[') {
+            ++depth_;
+        } else if (c == '}' || c == ']') {
+            if (--depth_ == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+}  // namespace signalbox::k8sio::protocol

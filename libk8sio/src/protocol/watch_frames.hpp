@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Cuts the body of a watch, which arrives in pieces of any size, into JSON documents (client.md T5,
+// T6, T7). By nesting, not by line ends: proxies may change those.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace signalbox::k8sio::protocol {
+
+class watch_frames {
+public:
+    /// `limit`: the largest document in bytes; the stream as a whole has none.
+    explicit watch_frames(std::size_t limit = 16u << 20) : limit_(limit) {}
+
+    enum class outcome {
+        document,   ///< one whole document was found
+        more,       ///< feed more bytes
+        too_large,  ///< a document exceeds the limit; final
+        malformed,  ///< something that is no JSON object between documents; final
+    };
+
+    /// Takes the next bytes. Views given out before become invalid.
+    void feed(std::string_view bytes);
+    /// The next document; the view is valid until the next feed(). Each byte is looked at once.
+    outcome next(std::string_view& document);
+    /// No part of a document is held: here a stream may end.
+    bool at_boundary() const { return depth_ == 0 && scanned_ == buffer_.size(); }
+
+private:
+    /// Scans on from scanned_ to the end of the document; false if it is not complete.
+    bool scan_document();
+
+    std::size_t limit_;
+    std::string buffer_;
+    std::size_t begin_ = 0;    // of the document being scanned
+    std::size_t scanned_ = 0;  // first byte not yet looked at
+    std::size_t depth_ = 0;
+    bool in_string_ = false;
+    bool escaped_ = false;
+    outcome final_ = outcome::more;
+};
+
+}  // namespace signalbox::k8sio::protocol
