@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// compile_plan: what is the same for every kind, and the dispatch to the kind's own file.
+#include "launch/compiler.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <variant>
+
+namespace signalbox::core {
+namespace launch {
+
+void compile_context::error(std::string pointer, std::string message, std::string reason) {
+    findings.push_back({severity::error, std::move(pointer), std::move(message), std::move(reason)}
+    );
+}
+
+void compile_context::warn(std::string pointer, std::string message) {
+    plan.warnings.push_back(
+        {severity::warning, std::move(pointer), std::move(message), "FieldOverridden"}
+    );
+}
+
+std::string_view compile_context::annotation(std::string_view name) const {
+    const auto it = meta.annotations.find(std::string(api_group) + '/' + std::string(name));
+    return it == meta.annotations.end() ? std::string_view{} : std::string_view(it->second);
+}
+
+namespace {
+
+/// Spreads `total` by weight: largest remainder, ties by spec order; the first type gets at least
+/// one, taken from the type with the most (behaviour.md 7.1).
+std::vector<std::int32_t> spread(const std::vector<replica_spec>& types, std::int32_t total) {
+    std::int64_t weights = 0;
+    for (const auto& t : types) {
+        weights += std::max(t.scaling_weight, 0);
+    }
+    std::vector<std::int32_t> shares(types.size(), 0);
+    if (weights == 0 || types.empty()) {
+        return shares;
+    }
+    std::vector<std::int64_t> remainders(types.size());
+    std::int64_t left = total;
+    for (std::size_t i = 0; i < types.size(); ++i) {
+        const std::int64_t part = std::int64_t{std::max(types[i].scaling_weight, 0)} * total;
+        shares[i] = static_cast<std::int32_t>(part / weights);
+        remainders[i] = part % weights;
+        left -= shares[i];
+    }
+    std::vector<std::size_t> order(types.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return remainders[a] > remainders[b];
+    });
+    for (std::size_t i = 0; left > 0; ++i, --left) {
+        ++shares[order[i]];  // fewer are left over than there are types
+    }
+    if (shares.front() == 0 && total > 0) {
+        --*std::max_element(shares.begin(), shares.end());
+        shares.front() = 1;
+    }
+    return shares;
+}
+
+}  // namespace
+
+std::vector<std::int32_t> wanted_replicas(const job_spec& spec) {
+    std::vector<std::int32_t> counts;
+    std::int64_t sum = 0;
+    for (const auto& r : spec.replicas) {
+        counts.push_back(r.replicas);
+        sum += r.replicas;
+    }
+    if (!spec.elastic) {
+        return counts;
+    }
+    const auto& e = *spec.elastic;
+    const std::int64_t low = e.min_replicas;
+    const std::int64_t high = std::max(e.min_replicas, e.max_replicas);
+    const std::int64_t total = std::clamp(
+        std::int64_t{e.expected_replicas.value_or(static_cast<std::int32_t>(std::min(sum, high)))},
+        low,
+        high
+    );
+    return spread(spec.replicas, static_cast<std::int32_t>(total));
+}
+
+std::string rendezvous_host(const compile_context& ctx) {
+    return pod_name(ctx.plan, {.role = ctx.render.rendezvous_role, .index = 0});
+}
+
+void plan_services(compile_context& ctx, std::size_t rendezvous_role) {
+    ctx.render.rendezvous_role = rendezvous_role;
+    planned_object service;
+    service.kind = object_kind::service;
+    service.name = ctx.plan.base_name;
+    service.variant = subdomain_service;
+    ctx.plan.objects.push_back(service);
+    service.name = rendezvous_host(ctx);
+    service.variant = alias_service;
+    ctx.plan.objects.push_back(std::move(service));
+}
+
+namespace {
+
+struct kind_compiler {
+    compile_context& ctx;
+
+    void operator()(const pytorch_spec& launch) const { compile_pytorch(ctx, launch); }
+    void operator()(const deepspeed_spec&) const { not_built(); }
+    void operator()(const colossalai_spec&) const { not_built(); }
+
+    void not_built() const {
+        ctx.error(
+            "/kind",
+            std::string(to_string(ctx.meta.kind)) + " is not supported by this version.",
+            "NotSupported"
+        );
+    }
+};
+
+std::string lower_case(std::string_view text) {
+    std::string out(text);
+    for (char& c : out) {
+        c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    }
+    return out;
+}
+
+}  // namespace
+}  // namespace launch
+
+job_plan compile_plan(
+    const job_meta& meta, const job_spec& spec, std::vector<diagnostic>& findings
+) {
+    job_plan plan;
+    plan.kind = meta.kind;
+    plan.job_name = meta.name;
+    plan.ns = meta.ns;
+    plan.job_uid = meta.uid;
+    plan.base_name = meta.name + '-' + name_hash(meta.name, meta.uid);
+    plan.debug = spec.mode.debug;
+
+    const auto wanted = launch::wanted_replicas(spec);
+    for (std::size_t i = 0; i < spec.replicas.size(); ++i) {
+        role_plan role;
+        role.type = spec.replicas[i].type;
+        role.wanted = wanted[i];
+        role.restart = spec.replicas[i].restart;
+        plan.roles.push_back(std::move(role));
+    }
+
+    const auto render = std::make_shared<render_data>();
+    render->component = launch::lower_case(to_string(meta.kind));
+    render->roles.resize(plan.roles.size());
+    plan.render = render;
+    render->service_hash =
+        hash_service(hash_owned(object_kind::service, planned_facts(plan)), planned_service());
+
+    launch::compile_context ctx{meta, spec, plan, *render, findings};
+    std::visit(launch::kind_compiler{ctx}, spec.launch);
+    return plan;
+}
+
+}  // namespace signalbox::core

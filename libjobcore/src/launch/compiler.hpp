@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The launch compiler: typed specification -> job plan, one file per kind (design.md 3).
+#pragma once
+
+#include "jobcore/plan.hpp"
+#include "render/render_data.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace signalbox::core::launch {
+
+/// What the compiler of a kind reads and fills.
+struct compile_context {
+    const job_meta& meta;
+    const job_spec& spec;
+    job_plan& plan;
+    render_data& render;
+    std::vector<diagnostic>& findings;
+
+    void error(std::string pointer, std::string message, std::string reason = "InvalidSpec");
+    void warn(std::string pointer, std::string message);
+    /// Value of one of our annotations on the job, `batch.tensorstack.dev/<name>`.
+    std::string_view annotation(std::string_view name) const;
+};
+
+void compile_pytorch(compile_context& ctx, const pytorch_spec& launch);
+
+/// Replicas per entry of `spec.replicas` (behaviour.md 7.1).
+std::vector<std::int32_t> wanted_replicas(const job_spec& spec);
+
+/// The entry of a debug or resume list for a pod: that of `master` for the deciding pod, unless the
+/// job has a type of that name, before that of its type (api.md 1, runMode). Nothing if none.
+template <class Entry>
+const Entry* find_entry(
+    const std::vector<Entry>& entries, const job_spec& spec, std::string_view type, bool deciding
+) {
+    const auto by_type = [&](std::string_view wanted) -> const Entry* {
+        for (const auto& e : entries) {
+            if (e.type == wanted) {
+                return &e;
+            }
+        }
+        return nullptr;
+    };
+    if (deciding) {
+        bool is_type = false;
+        for (const auto& r : spec.replicas) {
+            is_type = is_type || r.type == "master";
+        }
+        const Entry* e = is_type ? nullptr : by_type("master");
+        if (e != nullptr) {
+            return e;
+        }
+    }
+    return by_type(type);
+}
+
+/// Adds the two headless Services of a job with a rendezvous pod (behaviour.md 1.5).
+void plan_services(compile_context& ctx, std::size_t rendezvous_role);
+
+/// Hostname of the pod that the alias Service selects.
+std::string rendezvous_host(const compile_context& ctx);
+
+}  // namespace signalbox::core::launch

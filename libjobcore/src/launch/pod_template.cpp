@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/pod_template.hpp"
+
+#include "render/labels.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace signalbox::core::launch {
+namespace {
+
+json::value* find_mutable(json::value& object, std::string_view key) {
+    const auto it = object.FindMember(json::value(json::ref(key)));
+    return it == object.MemberEnd() || it->value.IsNull() ? nullptr : &it->value;
+}
+
+/// Sets a member, in its place if it is there. `key` must outlive the document.
+void put(json::value& object, std::string_view key, json::value v, json::allocator& a) {
+    const auto it = object.FindMember(json::value(json::ref(key)));
+    if (it != object.MemberEnd()) {
+        it->value = std::move(v);
+    } else {
+        object.AddMember(json::value(json::ref(key)), std::move(v), a);
+    }
+}
+
+/// The list member, made if it is absent.
+json::value& list_member(json::value& object, std::string_view key, json::allocator& a) {
+    if (json::value* list = find_mutable(object, key)) {
+        return *list;
+    }
+    put(object, key, json::value(rapidjson::kArrayType), a);
+    return *find_mutable(object, key);
+}
+
+bool has_item(
+    const json::value& object, std::string_view list, std::string_view key, std::string_view text
+) {
+    const json::value* items = json::find(object, list);
+    return items != nullptr &&
+           std::any_of(items->Begin(), items->End(), [&](const json::value& item) {
+               return json::string_or_empty(item, key) == text;
+           });
+}
+
+/// `path` is `/dev/shm` or a directory above it.
+bool covers_shared_memory(std::string_view path) {
+    while (path.size() > 1 && path.ends_with('/')) {
+        path.remove_suffix(1);
+    }
+    return path == "/dev/shm" || path == "/dev" || path == "/";
+}
+
+constexpr std::string_view shm_volume = "signalbox-shm";
+
+}  // namespace
+
+std::size_t training_container(
+    const json::value& pod_template, const std::vector<std::string_view>& names
+) {
+    const json::value& containers = *json::find(pod_template, "spec", "containers");
+    for (const auto name : names) {
+        for (rapidjson::SizeType i = 0; i < containers.Size(); ++i) {
+            if (json::string_or_empty(containers[i], "name") == name) {
+                return i;
+            }
+        }
+    }
+    return 0;
+}
+
+std::vector<std::string> string_list(const json::value& container, std::string_view key) {
+    std::vector<std::string> out;
+    if (const json::value* list = json::find(container, key)) {
+        for (const auto& item : list->GetArray()) {
+            out.emplace_back(json::view(item));
+        }
+    }
+    return out;
+}
+
+pod_editor::pod_editor(
+    const compile_context& ctx,
+    std::size_t role,
+    bool deciding,
+    const json::value& pod_template,
+    std::size_t training
+)
+    : ctx_(&ctx), role_(&ctx.plan.roles[role]), deciding_(deciding), training_(training) {
+    document_.CopyFrom(pod_template, document_.GetAllocator());
+}
+
+const json::value& pod_editor::training() const {
+    return (*json::find(document_, "spec", "containers")
+    )[static_cast<rapidjson::SizeType>(training_)];
+}
+
+json::value& pod_editor::container() {
+    return document_["spec"]["containers"][static_cast<rapidjson::SizeType>(training_)];
+}
+
+json::value pod_editor::gap_or_text(const std::optional<slot>& what, const std::string& s) {
+    return what ? gaps_.mark(*what, s) : text(s);
+}
+
+void pod_editor::add_env(json::value& target, const std::vector<env_entry>& entries) {
+    auto& a = document_.GetAllocator();
+    json::value env(rapidjson::kArrayType);
+    for (const auto& e : entries) {
+        if (has_item(target, "env", "name", e.name)) {
+            continue;  // the user's value wins, each name once (behaviour.md 3.2, 3.4)
+        }
+        json::value item(rapidjson::kObjectType);
+        item.AddMember("name", text(e.name), a);
+        item.AddMember("value", gap_or_text(e.what, e.text), a);
+        env.PushBack(std::move(item), a);
+    }
+    if (env.Empty()) {
+        return;
+    }
+    if (json::value* theirs = find_mutable(target, "env")) {
+        for (auto& item : theirs->GetArray()) {
+            env.PushBack(std::move(item), a);
+        }
+    }
+    put(target, "env", std::move(env), a);
+}
+
+void pod_editor::add_training_env(const std::vector<env_entry>& entries) {
+    add_env(container(), entries);
+}
+
+void pod_editor::add_other_env(const std::vector<env_entry>& entries) {
+    json::value& spec = document_["spec"];
+    for (const std::string_view key : {"containers", "initContainers"}) {
+        json::value* list = find_mutable(spec, key);
+        for (rapidjson::SizeType i = 0; list != nullptr && i < list->Size(); ++i) {
+            if (key != "containers" || i != training_) {
+                add_env((*list)[i], entries);
+            }
+        }
+    }
+}
+
+void pod_editor::set_command(const std::vector<std::string>& command) {
+    json::value list(rapidjson::kArrayType);
+    for (const auto& word : command) {
+        list.PushBack(text(word), document_.GetAllocator());
+    }
+    put(container(), "command", std::move(list), document_.GetAllocator());
+}
+
+void pod_editor::set_args(const std::vector<argument>& args) {
+    if (args.empty()) {
+        container().RemoveMember("args");
+        return;
+    }
+    json::value list(rapidjson::kArrayType);
+    for (const auto& arg : args) {
+        list.PushBack(gap_or_text(arg.what, arg.text), document_.GetAllocator());
+    }
+    put(container(), "args", std::move(list), document_.GetAllocator());
+}
+
+void pod_editor::set_training_default(std::string_view key, std::string_view value) {
+    if (json::find(container(), key) == nullptr) {
+        put(container(), key, text(value), document_.GetAllocator());
+    }
+}
+
+bool pod_editor::host_network() const {
+    const json::value* v = json::find(document_, "spec", "hostNetwork");
+    return v != nullptr && v->IsTrue();
+}
+
+void pod_editor::add_port(std::string_view name, std::int32_t number) {
+    auto& a = document_.GetAllocator();
+    json::value& ports = list_member(container(), "ports", a);
+    for (const auto& port : ports.GetArray()) {
+        const json::value* theirs = json::find(port, "containerPort");
+        if ((theirs != nullptr && theirs->IsInt() && theirs->GetInt() == number) ||
+            json::string_or_empty(port, "name") == name) {
+            return;
+        }
+    }
+    json::value port(rapidjson::kObjectType);
+    port.AddMember("name", text(name), a);
+    port.AddMember("containerPort", number, a);
+    port.AddMember("protocol", "TCP", a);
+    ports.PushBack(std::move(port), a);
+}
+
+void pod_editor::add_shared_memory() {
+    auto& a = document_.GetAllocator();
+    if (const json::value* theirs = json::find(container(), "volumeMounts")) {
+        for (const auto& m : theirs->GetArray()) {
+            if (covers_shared_memory(json::string_or_empty(m, "mountPath"))) {
+                return;
+            }
+        }
+    }
+    json::value mount(rapidjson::kObjectType);
+    mount.AddMember("name", text(shm_volume), a);
+    mount.AddMember("mountPath", "/dev/shm", a);
+    list_member(container(), "volumeMounts", a).PushBack(std::move(mount), a);
+
+    json::value& spec = document_["spec"];
+    if (has_item(spec, "volumes", "name", shm_volume)) {
+        return;
+    }
+    json::value empty_dir(rapidjson::kObjectType);
+    empty_dir.AddMember("medium", "Memory", a);
+    json::value volume(rapidjson::kObjectType);
+    volume.AddMember("name", text(shm_volume), a);
+    volume.AddMember("emptyDir", std::move(empty_dir), a);
+    list_member(spec, "volumes", a).PushBack(std::move(volume), a);
+}
+
+void pod_editor::drop_init_containers() {
+    document_["spec"].RemoveMember("initContainers");
+}
+
+json::value pod_editor::labels() {
+    auto& a = document_.GetAllocator();
+    json::value ours(rapidjson::kObjectType);
+    const auto add = [&](std::string_view key, json::value v) {
+        ours.AddMember(json::value(json::ref(key)), std::move(v), a);
+    };
+    add(label::owner_name, text(ctx_->plan.job_name));
+    add(label::owner_kind, text(to_string(ctx_->plan.kind)));
+    add(label::component, text(ctx_->render.component));
+    add(label::replica_type, text(role_->type));
+    add(label::replica_index, gaps_.mark(slot::index));
+    if (deciding_) {
+        add(label::job_role, text(label::job_role_master));
+    }
+    add(label::job_uid, text(ctx_->plan.job_uid));
+    add(label::attempt, gaps_.mark(slot::attempt));
+    add(label::round, gaps_.mark(slot::round));
+    add(label::managed_by, text(label::managed_by_value));
+
+    json::value out(rapidjson::kObjectType);
+    json::value* metadata = find_mutable(document_, "metadata");
+    json::value* theirs = metadata == nullptr ? nullptr : find_mutable(*metadata, "labels");
+    if (theirs != nullptr) {
+        for (auto& member : theirs->GetObject()) {
+            const bool false_master = json::view(member.name) == label::job_role &&
+                                      member.value.IsString() &&
+                                      json::view(member.value) == label::job_role_master;
+            if (!ours.HasMember(member.name) && !false_master) {
+                out.AddMember(std::move(member.name), std::move(member.value), a);
+            }
+        }
+    }
+    for (auto& member : ours.GetObject()) {
+        out.AddMember(std::move(member.name), std::move(member.value), a);
+    }
+    return out;
+}
+
+json::value pod_editor::metadata() {
+    auto& a = document_.GetAllocator();
+    json::value out(rapidjson::kObjectType);
+    out.AddMember("name", gaps_.mark(slot::pod_name), a);
+    out.AddMember("namespace", text(ctx_->plan.ns), a);
+    out.AddMember("labels", labels(), a);
+    json::value* theirs = find_mutable(document_, "metadata");
+    if (json::value* notes = theirs == nullptr ? nullptr : find_mutable(*theirs, "annotations")) {
+        out.AddMember("annotations", std::move(*notes), a);
+    }
+    json::value owner(rapidjson::kObjectType);
+    owner.AddMember("apiVersion", text(api_version), a);
+    owner.AddMember("kind", text(to_string(ctx_->plan.kind)), a);
+    owner.AddMember("name", text(ctx_->plan.job_name), a);
+    owner.AddMember("uid", text(ctx_->plan.job_uid), a);
+    owner.AddMember("controller", true, a);
+    owner.AddMember("blockOwnerDeletion", true, a);
+    json::value owners(rapidjson::kArrayType);
+    owners.PushBack(std::move(owner), a);
+    out.AddMember("ownerReferences", std::move(owners), a);
+    return out;
+}
+
+void pod_editor::finish_spec() {
+    auto& a = document_.GetAllocator();
+    json::value& spec = document_["spec"];
+    put(spec, "restartPolicy", text("Never"), a);
+    put(spec, "hostname", gaps_.mark(slot::hostname), a);
+    put(spec, "subdomain", text(ctx_->plan.base_name), a);
+    // Else the names of the job's Services do not resolve in the pod (behaviour.md 3.3).
+    if (host_network() && json::find(spec, "dnsPolicy") == nullptr) {
+        put(spec, "dnsPolicy", text("ClusterFirstWithHostNet"), a);
+    }
+}
+
+program pod_editor::build() {
+    auto& a = document_.GetAllocator();
+    finish_spec();
+    json::value pod(rapidjson::kObjectType);
+    pod.AddMember("apiVersion", "v1", a);
+    pod.AddMember("kind", "Pod", a);
+    pod.AddMember("metadata", metadata(), a);
+    pod.AddMember("spec", std::move(document_["spec"]), a);
+    return gaps_.build(pod);
+}
+
+}  // namespace signalbox::core::launch

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the pod sets of all kinds have in common: checking a user's template, naming what of it we
+// override, and the edits that turn it into a Pod (behaviour.md 3). Everything else in a template
+// is passed through, whether this library knows it or not.
+#pragma once
+
+#include "json/json.hpp"
+#include "launch/compiler.hpp"
+#include "render/program.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace signalbox::core::launch {
+
+/// True if what we touch in the template has the types that Kubernetes wants; else each place is
+/// reported as an error. The other functions here need a template that passed.
+bool check_template(
+    compile_context& ctx, const replica_spec& replica, const json::value& pod_template
+);
+
+/// Position of the first container that has one of the names, in their order; else 0 (api.md 2-4).
+std::size_t training_container(
+    const json::value& pod_template, const std::vector<std::string_view>& names
+);
+
+/// Reports what of the template we override, whatever the kind (behaviour.md 3.2).
+void warn_overrides(compile_context& ctx, std::size_t role, const json::value& pod_template);
+
+/// The strings of an array member of a container; empty if it is absent.
+std::vector<std::string> string_list(const json::value& container, std::string_view key);
+
+/// A variable of ours. A gap as value is told by `what`, then `text` is its prefix.
+struct env_entry {
+    std::string name;
+    std::string text;
+    std::optional<slot> what = std::nullopt;
+};
+/// An argument of ours, the same way.
+struct argument {
+    std::string text;
+    std::optional<slot> what = std::nullopt;
+};
+
+/// Makes one Pod of a template. Use: construct, edit, build once.
+class pod_editor {
+public:
+    /// `deciding`: the pod is the master, and labelled so.
+    pod_editor(
+        const compile_context& ctx,
+        std::size_t role,
+        bool deciding,
+        const json::value& pod_template,
+        std::size_t training
+    );
+
+    const json::value& training() const;
+
+    /// Variables that the container does not have yet, first in its list, in the given order.
+    void add_training_env(const std::vector<env_entry>& entries);
+    /// The same for every other container, init containers included (behaviour.md 3.4).
+    void add_other_env(const std::vector<env_entry>& entries);
+    void set_command(const std::vector<std::string>& command);
+    /// An empty list takes the field away.
+    void set_args(const std::vector<argument>& args);
+    void set_training_default(std::string_view key, std::string_view text);
+    /// For information; none if the user has that number or name.
+    void add_port(std::string_view name, std::int32_t number);
+    bool host_network() const;
+    /// `/dev/shm` in memory, unless the user mounts something there (behaviour.md 3.7).
+    void add_shared_memory();
+    void drop_init_containers();
+
+    program build();
+
+private:
+    json::value text(std::string_view s) { return json::copy_string(s, document_.GetAllocator()); }
+    json::value gap_or_text(const std::optional<slot>& what, const std::string& s);
+    json::value& container();
+    void add_env(json::value& container, const std::vector<env_entry>& entries);
+    json::value labels();
+    json::value metadata();
+    void finish_spec();
+
+    const compile_context* ctx_;
+    const role_plan* role_;
+    bool deciding_;
+    std::size_t training_;
+    program_builder gaps_;
+    json::document document_;  // the edited copy of the template
+};
+
+}  // namespace signalbox::core::launch

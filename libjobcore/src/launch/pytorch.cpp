@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PyTorchTrainingJob: plain processes with env:// rendezvous, or torchrun (launchers.md 9.2).
+#include "launch/compiler.hpp"
+#include "launch/pod_template.hpp"
+#include "launch/resources.hpp"
+#include "launch/torchrun.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace signalbox::core::launch {
+namespace {
+
+constexpr std::string_view default_termination_path = "/dev/termination-log";
+
+class pytorch_compiler {
+public:
+    pytorch_compiler(compile_context& ctx, const pytorch_spec& launch)
+        : ctx_(ctx), launch_(launch) {}
+
+    void plan_job();
+    void compile_role(std::size_t role);
+
+private:
+    struct variant {
+        bool deciding;
+        bool resumed;
+    };
+
+    bool torchrun() const { return launch_.torchrun.enabled; }
+    void warn_command(std::size_t role, std::size_t training, const json::value& container);
+    void check_arguments(std::size_t role, std::size_t training, const json::value& container);
+    std::string container_pointer(std::size_t role, std::size_t training) const {
+        return ctx_.spec.replicas[role].pointer + "/template/spec/containers/" +
+               std::to_string(training);
+    }
+    program compile_variant(
+        std::size_t role, variant v, const json::value& pod_template, std::size_t training
+    );
+    void set_program(pod_editor& pod, std::size_t role, variant v) const;
+    void set_environment(pod_editor& pod) const;
+    std::vector<argument> torchrun_line(
+        const pod_editor& pod,
+        std::size_t role,
+        bool deciding,
+        const std::vector<std::string>& script
+    ) const;
+    void declare_port(pod_editor& pod, bool deciding) const;
+    bool has_resume(std::size_t role, bool deciding) const {
+        return !ctx_.spec.mode.debug &&
+               find_entry(
+                   ctx_.spec.mode.resume_replicas, ctx_.spec, ctx_.plan.roles[role].type, deciding
+               ) != nullptr;
+    }
+
+    compile_context& ctx_;
+    const pytorch_spec& launch_;
+};
+
+std::vector<argument> literal(const std::vector<std::string>& words) {
+    std::vector<argument> out;
+    for (const auto& word : words) {
+        out.push_back({word});
+    }
+    return out;
+}
+
+scope_rule scope_of(const torchrun_config& torchrun, bool elastic) {
+    if (!torchrun.enabled) {
+        return scope_rule::whole_job;
+    }
+    switch (parse_rendezvous(torchrun.rdzv_backend)) {
+        case rendezvous::fixed:
+            return scope_rule::whole_job;
+        case rendezvous::external:
+            return scope_rule::external;
+        case rendezvous::c10d:
+            break;
+    }
+    // Survivors spend a restart on every loss: without any, all are lost (behaviour.md 5.6).
+    return torchrun.max_restarts == 0 && !elastic ? scope_rule::whole_job : scope_rule::c10d;
+}
+
+void pytorch_compiler::plan_job() {
+    job_plan& plan = ctx_.plan;
+    const auto first = std::find_if(plan.roles.begin(), plan.roles.end(), [](const role_plan& r) {
+        return r.wanted > 0;
+    });
+    plan.master_role =
+        first == plan.roles.end() ? 0 : static_cast<std::size_t>(first - plan.roles.begin());
+    plan.torchrun = torchrun();
+    plan.max_restarts = torchrun() ? launch_.torchrun.max_restarts : 0;
+    plan.scope = scope_of(launch_.torchrun, ctx_.spec.elastic.has_value());
+    if (!launch_.tensorboard.empty()) {
+        plan.tensorboard_note = "This version runs no TensorBoard.";
+    }
+    plan_services(ctx_, plan.master_role);
+}
+
+void pytorch_compiler::compile_role(std::size_t role) {
+    const replica_spec& replica = ctx_.spec.replicas[role];
+    json::document pod_template;
+    json::parse(pod_template, replica.pod_template);
+    if (pod_template.HasParseError()) {
+        ctx_.error(replica.pointer + "/template", "template is not JSON.");
+        return;
+    }
+    if (!check_template(ctx_, replica, pod_template)) {
+        return;
+    }
+    const std::size_t training = training_container(pod_template, {"pytorch", "python"});
+    const json::value& container = (*json::find(pod_template, "spec", "containers")
+    )[static_cast<rapidjson::SizeType>(training)];
+    ctx_.plan.roles[role].training_container = json::string_or_empty(container, "name");
+    warn_overrides(ctx_, role, pod_template);
+    warn_command(role, training, container);
+    check_arguments(role, training, container);
+
+    role_render& out = ctx_.render.roles[role];
+    const auto compile = [&](variant v) {
+        out.programs.push_back(compile_variant(role, v, pod_template, training));
+        return out.programs.size() - 1;
+    };
+    for (const bool deciding : {false, true}) {
+        auto& choice = out.choice[deciding ? 1 : 0];
+        if (deciding && role != ctx_.plan.master_role) {
+            choice = out.choice[0];
+            continue;
+        }
+        choice[0] = compile({deciding, false});
+        choice[1] = has_resume(role, deciding) ? compile({deciding, true}) : choice[0];
+    }
+}
+
+/// torchrun is the command: one of the user's is not run (behaviour.md 3.2).
+void pytorch_compiler::warn_command(
+    std::size_t role, std::size_t training, const json::value& container
+) {
+    if (!torchrun() || ctx_.spec.mode.debug) {
+        return;
+    }
+    const auto command = string_list(container, "command");
+    if (!command.empty() && command != std::vector<std::string>{"torchrun"}) {
+        ctx_.warn(
+            container_pointer(role, training) + "/command",
+            "The command is replaced by torchrun, because torchrunConfig is enabled; put the "
+            "script "
+            "and its arguments into args."
+        );
+    }
+}
+
+program pytorch_compiler::compile_variant(
+    std::size_t role, variant v, const json::value& pod_template, std::size_t training
+) {
+    pod_editor pod(ctx_, role, v.deciding, pod_template, training);
+    set_program(pod, role, v);
+    set_environment(pod);
+    declare_port(pod, v.deciding);
+    pod.set_training_default("terminationMessagePolicy", "FallbackToLogsOnError");
+    if (ctx_.annotation("shm") != "off") {
+        pod.add_shared_memory();
+    }
+    return pod.build();
+}
+
+/// Command and arguments of the training container: debug before resume before the real run
+/// (behaviour.md 3.10, 3.11).
+void pytorch_compiler::set_program(pod_editor& pod, std::size_t role, variant v) const {
+    const run_mode& mode = ctx_.spec.mode;
+    const std::string& type = ctx_.plan.roles[role].type;
+    if (mode.debug) {
+        const auto* entry = find_entry(mode.debug_replicas, ctx_.spec, type, v.deciding);
+        const bool own = entry != nullptr && !entry->command.empty();
+        pod.set_command(own ? entry->command : std::vector<std::string>{"sleep", "inf"});
+        pod.set_args({});
+        if (entry != nullptr && entry->skip_init_container) {
+            pod.drop_init_containers();
+        }
+        return;
+    }
+    const auto* resume =
+        v.resumed ? find_entry(mode.resume_replicas, ctx_.spec, type, v.deciding) : nullptr;
+    if (resume != nullptr && resume->skip_init_container) {
+        pod.drop_init_containers();
+    }
+    const bool own_args = resume != nullptr && !resume->args.empty();
+    const auto args = own_args ? resume->args : string_list(pod.training(), "args");
+    if (resume != nullptr && !resume->command.empty()) {
+        pod.set_command(resume->command);
+        pod.set_args(own_args ? literal(resume->args) : std::vector<argument>{});
+    } else if (torchrun()) {
+        const bool module = ctx_.annotation("torchrun") == "module";
+        pod.set_command(
+            module ? std::vector<std::string>{"python", "-m", "torch.distributed.run"}
+                   : std::vector<std::string>{"torchrun"}
+        );
+        pod.set_args(torchrun_line(pod, role, v.deciding, args));
+    } else if (own_args) {
+        pod.set_args(literal(args));
+    }
+}
+
+std::vector<argument> pytorch_compiler::torchrun_line(
+    const pod_editor& pod, std::size_t role, bool deciding, const std::vector<std::string>& script
+) const {
+    torchrun_pod facts;
+    facts.type = ctx_.plan.roles[role].type;
+    facts.rendezvous_host = rendezvous_host(ctx_);
+    facts.job_uid = ctx_.plan.job_uid;
+    facts.proc_per_node = resolve_processes(launch_.torchrun.proc_per_node, pod.training());
+    facts.deciding = deciding;
+    facts.elastic = ctx_.spec.elastic ? &*ctx_.spec.elastic : nullptr;
+    auto line = torchrun_options(launch_.torchrun, facts);
+    for (const auto& word : script) {
+        line.push_back({word});
+    }
+    return line;
+}
+
+void pytorch_compiler::set_environment(pod_editor& pod) const {
+    const std::vector<env_entry> addresses{
+        {"MASTER_ADDR", rendezvous_host(ctx_)},
+        {"MASTER_PORT", std::to_string(master_port)},
+    };
+    auto ours = addresses;
+    const json::value& container = pod.training();
+    if (torchrun()) {
+        // No RANK, no WORLD_SIZE: torchrun gives them to its ranks, and ours would mislead a script
+        // that is started outside of it.
+        ours.push_back({"PYTHONUNBUFFERED", "1"});
+        // Without it a replaced pod meets a stale store and all agents fail (launchers.md 3.3).
+        ours.push_back({"TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1"});
+        const auto path = json::string_or_empty(container, "terminationMessagePath");
+        ours.push_back(
+            {"TORCHELASTIC_ERROR_FILE", std::string(path.empty() ? default_termination_path : path)}
+        );
+    } else {
+        ours.push_back({"RANK", {}, slot::rank});
+        ours.push_back({"WORLD_SIZE", {}, slot::world_size});
+        ours.push_back({"PYTHONUNBUFFERED", "1"});
+        // torch would take the cores of the node; torchrun sets it by itself (launchers.md 8).
+        if (const auto limit = cpu_limit_milli(container)) {
+            const auto slots = std::max<std::int64_t>(1, accelerators(container));
+            const auto threads = std::max<std::int64_t>(1, *limit / 1000 / slots);
+            ours.push_back({"OMP_NUM_THREADS", std::to_string(threads)});
+        }
+    }
+    pod.add_training_env(ours);
+    pod.add_other_env(addresses);
+}
+
+void pytorch_compiler::declare_port(pod_editor& pod, bool deciding) const {
+    const auto how =
+        torchrun() ? parse_rendezvous(launch_.torchrun.rdzv_backend) : rendezvous::fixed;
+    // Under hostNetwork the API server makes a container port a port of the node, and two pods that
+    // declare it are kept off one node: there only the pod that listens may.
+    if (how == rendezvous::external || (pod.host_network() && !deciding)) {
+        return;
+    }
+    pod.add_port("rendezvous", how == rendezvous::c10d ? c10d_port : master_port);
+}
+
+void pytorch_compiler::check_arguments(
+    std::size_t role, std::size_t training, const json::value& container
+) {
+    if (torchrun() && !ctx_.spec.mode.debug && string_list(container, "args").empty()) {
+        ctx_.error(
+            container_pointer(role, training) + "/args",
+            "torchrun needs the script and its arguments in args of the training container."
+        );
+    }
+}
+
+}  // namespace
+
+void compile_pytorch(compile_context& ctx, const pytorch_spec& launch) {
+    pytorch_compiler compiler(ctx, launch);
+    compiler.plan_job();
+    for (std::size_t role = 0; role < ctx.plan.roles.size(); ++role) {
+        compiler.compile_role(role);
+    }
+}
+
+}  // namespace signalbox::core::launch

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Looks at a user's template before it is edited: types of what we touch, and what we override.
+#include "launch/pod_template.hpp"
+#include "render/labels.hpp"
+
+#include <array>
+#include <string>
+#include <utility>
+
+namespace signalbox::core::launch {
+namespace {
+
+enum class shape { object, list_of_objects, list_of_strings };
+
+struct field_shape {
+    std::string_view key;
+    shape wanted;
+};
+constexpr std::array metadata_fields{
+    field_shape{"labels", shape::object},
+    field_shape{"annotations", shape::object},
+};
+constexpr std::array spec_fields{
+    field_shape{"containers", shape::list_of_objects},
+    field_shape{"initContainers", shape::list_of_objects},
+    field_shape{"volumes", shape::list_of_objects},
+};
+constexpr std::array container_fields{
+    field_shape{"env", shape::list_of_objects},
+    field_shape{"ports", shape::list_of_objects},
+    field_shape{"volumeMounts", shape::list_of_objects},
+    field_shape{"command", shape::list_of_strings},
+    field_shape{"args", shape::list_of_strings},
+};
+
+std::string_view name_of(shape s) {
+    switch (s) {
+        case shape::object:
+            return "an object";
+        case shape::list_of_objects:
+            return "a list of objects";
+        case shape::list_of_strings:
+            return "a list of strings";
+    }
+    return {};
+}
+
+bool has_shape(const json::value& v, shape wanted) {
+    if (wanted == shape::object) {
+        return v.IsObject();
+    }
+    if (!v.IsArray()) {
+        return false;
+    }
+    for (const auto& item : v.GetArray()) {
+        if (wanted == shape::list_of_objects ? !item.IsObject() : !item.IsString()) {
+            return false;
+        }
+    }
+    return true;
+}
+
+template <std::size_t N>
+bool check_fields(
+    compile_context& ctx,
+    const json::value& object,
+    const std::array<field_shape, N>& fields,
+    const std::string& pointer
+) {
+    bool good = true;
+    for (const auto& f : fields) {
+        const json::value* v = json::find(object, f.key);
+        if (v != nullptr && !has_shape(*v, f.wanted)) {
+            ctx.error(
+                pointer + '/' + std::string(f.key),
+                std::string(f.key) + " must be " + std::string(name_of(f.wanted)) + '.'
+            );
+            good = false;
+        }
+    }
+    return good;
+}
+
+/// What a label of ours says on the pods of a role; empty: it differs from pod to pod.
+struct our_label {
+    std::string_view key;
+    std::string value;
+};
+
+std::vector<our_label> role_labels(const compile_context& ctx, std::size_t role) {
+    return {
+        {label::owner_name, ctx.plan.job_name},
+        {label::owner_kind, std::string(to_string(ctx.plan.kind))},
+        {label::component, ctx.render.component},
+        {label::replica_type, ctx.plan.roles[role].type},
+        {label::replica_index, {}},
+        {label::job_uid, ctx.plan.job_uid},
+        {label::attempt, {}},
+        {label::round, {}},
+        {label::managed_by, std::string(label::managed_by_value)},
+    };
+}
+
+/// A key as a token of a JSON pointer (RFC 6901).
+std::string token(std::string_view key) {
+    std::string out;
+    for (const char c : key) {
+        out += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+    }
+    return out;
+}
+
+void warn_labels(
+    compile_context& ctx,
+    std::size_t role,
+    const json::value& pod_template,
+    const std::string& pointer
+) {
+    const json::value* labels = json::find(pod_template, "metadata", "labels");
+    if (labels == nullptr) {
+        return;
+    }
+    const auto warn = [&](std::string_view key) {
+        ctx.warn(
+            pointer + "/metadata/labels/" + token(key),
+            "The label " + std::string(key) + " is set by the operator; this value is not used."
+        );
+    };
+    for (const auto& ours : role_labels(ctx, role)) {
+        const json::value* theirs = json::find(*labels, ours.key);
+        if (theirs != nullptr &&
+            (ours.value.empty() || !theirs->IsString() || json::view(*theirs) != ours.value)) {
+            warn(ours.key);
+        }
+    }
+    // The deciding pod alone carries this one: elsewhere only its value is reserved.
+    if (const json::value* theirs = json::find(*labels, label::job_role)) {
+        const bool says_master =
+            theirs->IsString() && json::view(*theirs) == label::job_role_master;
+        const bool deciding_role = role == ctx.plan.master_role;
+        if (says_master ? !deciding_role || ctx.plan.roles[role].wanted > 1 : deciding_role) {
+            warn(label::job_role);
+        }
+    }
+}
+
+}  // namespace
+
+bool check_template(
+    compile_context& ctx, const replica_spec& replica, const json::value& pod_template
+) {
+    const std::string pointer = replica.pointer + "/template";
+    if (!pod_template.IsObject()) {
+        ctx.error(pointer, "template must be an object, a PodTemplateSpec.");
+        return false;
+    }
+    bool good = true;
+    if (const json::value* metadata = json::find(pod_template, "metadata")) {
+        good = metadata->IsObject()
+                   ? check_fields(ctx, *metadata, metadata_fields, pointer + "/metadata")
+                   : (ctx.error(pointer + "/metadata", "metadata must be an object."), false);
+    }
+    const json::value* spec = json::find(pod_template, "spec");
+    if (spec == nullptr || !spec->IsObject()) {
+        ctx.error(pointer + "/spec", "spec must be an object, a PodSpec.");
+        return false;
+    }
+    good = check_fields(ctx, *spec, spec_fields, pointer + "/spec") && good;
+    if (!good) {
+        return false;
+    }
+    for (const std::string_view list : {"containers", "initContainers"}) {
+        const json::value* containers = json::find(*spec, list);
+        if (list == "containers" && (containers == nullptr || containers->Empty())) {
+            ctx.error(pointer + "/spec/containers", "At least one container is needed.");
+            return false;
+        }
+        for (rapidjson::SizeType i = 0; containers != nullptr && i < containers->Size(); ++i) {
+            const std::string place =
+                pointer + "/spec/" + std::string(list) + '/' + std::to_string(i);
+            good = check_fields(ctx, (*containers)[i], container_fields, place) && good;
+        }
+    }
+    return good;
+}
+
+void warn_overrides(compile_context& ctx, std::size_t role, const json::value& pod_template) {
+    const std::string pointer = ctx.spec.replicas[role].pointer + "/template";
+    if (const json::value* metadata = json::find(pod_template, "metadata")) {
+        for (const auto& member : metadata->GetObject()) {
+            const auto key = json::view(member.name);
+            if (key != "labels" && key != "annotations" && !member.value.IsNull()) {
+                ctx.warn(
+                    pointer + "/metadata/" + token(key),
+                    "Of a template's metadata only labels and annotations are used."
+                );
+            }
+        }
+    }
+    warn_labels(ctx, role, pod_template, pointer);
+
+    // Empty: differs from pod to pod, so that no value of the user can be right.
+    const std::array<std::pair<std::string_view, std::string_view>, 3> owned{{
+        {"restartPolicy", "Never"},
+        {"hostname", ""},
+        {"subdomain", ctx.plan.base_name},
+    }};
+    for (const auto& [key, ours] : owned) {
+        const json::value* theirs = json::find(pod_template, "spec", key);
+        if (theirs == nullptr || (theirs->IsString() && json::view(*theirs) == ours)) {
+            continue;
+        }
+        ctx.warn(
+            pointer + "/spec/" + std::string(key),
+            std::string(key) + " is set by the operator" +
+                (ours.empty() ? "" : " to " + std::string(ours)) + "; this value is not used."
+        );
+    }
+}
+
+}  // namespace signalbox::core::launch

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// JSON of a child other than a Pod -> child_record.
+#include "jobcore/observed.hpp"
+#include "observe/common.hpp"
+#include "observe/path_reader.hpp"
+#include "render/fingerprint.hpp"
+#include "render/labels.hpp"
+
+#include <array>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace signalbox::core {
+namespace {
+
+using namespace observe;
+
+enum at : node {
+    in_object = root_node,
+    in_metadata,
+    name,
+    uid,
+    resource_version,
+    deleted,
+    in_labels,
+    label_value,
+    in_owners,
+    in_owner,
+    owner_api_version,
+    owner_kind,
+    owner_name,
+    owner_uid,
+    owner_controller,
+    owner_blocks,
+    in_spec,
+    service_type,
+    cluster_ip,
+    publish_not_ready,
+    in_ports,
+    in_port,
+    in_selector,
+    selector_value,
+};
+
+// clang-format off
+constexpr std::array child_edges{
+    edge{in_object, step::key, "metadata", in_metadata},
+    edge{in_object, step::key, "spec", in_spec},
+    edge{in_metadata, step::key, "name", name},
+    edge{in_metadata, step::key, "uid", uid},
+    edge{in_metadata, step::key, "resourceVersion", resource_version},
+    edge{in_metadata, step::key, "deletionTimestamp", deleted},
+    edge{in_metadata, step::key, "labels", in_labels},
+    edge{in_labels, step::each_key, "", label_value},
+    edge{in_metadata, step::key, "ownerReferences", in_owners},
+    edge{in_owners, step::item, "", in_owner},
+    edge{in_owner, step::key, "apiVersion", owner_api_version},
+    edge{in_owner, step::key, "kind", owner_kind},
+    edge{in_owner, step::key, "name", owner_name},
+    edge{in_owner, step::key, "uid", owner_uid},
+    edge{in_owner, step::key, "controller", owner_controller},
+    edge{in_owner, step::key, "blockOwnerDeletion", owner_blocks},
+    edge{in_spec, step::key, "type", service_type},
+    edge{in_spec, step::key, "clusterIP", cluster_ip},
+    edge{in_spec, step::key, "publishNotReadyAddresses", publish_not_ready},
+    edge{in_spec, step::key, "ports", in_ports},
+    edge{in_ports, step::item, "", in_port},
+    edge{in_spec, step::key, "selector", in_selector},
+    edge{in_selector, step::each_key, "", selector_value},
+};
+// clang-format on
+
+class child_sink {
+public:
+    void open(node n) {
+        if (n == in_owner) {
+            owner_.open();
+        } else if (n == in_port) {
+            ++service_.ports;
+        }
+    }
+    void close(node n) {
+        if (n == in_owner) {
+            owner_.close();
+        }
+    }
+    void text(node n, std::string_view key, std::string_view value);
+    void number(node, std::int64_t) {}
+    void boolean(node n, bool value);
+    child_record finish(object_kind kind);
+
+private:
+    void read_label(std::string_view key, std::string_view value);
+    owned_facts owned() const;
+
+    child_record child_;
+    owner_reader owner_;
+    struct {
+        std::string owner_name, owner_kind, component, job_uid, managed_by;
+    } labels_;
+    struct {
+        std::string type, cluster_ip;
+        bool publish_not_ready = false;
+        std::uint64_t ports = 0;
+        std::map<std::string, std::string, std::less<>> selector;
+    } service_;
+};
+
+void child_sink::text(node n, std::string_view key, std::string_view value) {
+    switch (n) {
+        case name:
+            child_.name = value;
+            break;
+        case uid:
+            child_.uid = value;
+            break;
+        case resource_version:
+            child_.resource_version = value;
+            break;
+        case deleted:
+            child_.deleting = true;
+            break;
+        case label_value:
+            read_label(key, value);
+            break;
+        case owner_api_version:
+            owner_.current.api_version = value;
+            break;
+        case owner_kind:
+            owner_.current.kind = value;
+            break;
+        case owner_name:
+            owner_.current.name = value;
+            break;
+        case owner_uid:
+            owner_.current.uid = value;
+            break;
+        case service_type:
+            service_.type = value;
+            break;
+        case cluster_ip:
+            service_.cluster_ip = value;
+            break;
+        case selector_value:
+            service_.selector[std::string(key)] = value;
+            break;
+        default:
+            break;
+    }
+}
+
+void child_sink::boolean(node n, bool value) {
+    switch (n) {
+        case owner_controller:
+            owner_.current.controller = value;
+            break;
+        case owner_blocks:
+            owner_.current.block_deletion = value;
+            break;
+        case publish_not_ready:
+            service_.publish_not_ready = value;
+            break;
+        default:
+            break;
+    }
+}
+
+void child_sink::read_label(std::string_view key, std::string_view value) {
+    const std::array<std::pair<std::string_view, std::string*>, 5> places{{
+        {label::owner_name, &labels_.owner_name},
+        {label::owner_kind, &labels_.owner_kind},
+        {label::component, &labels_.component},
+        {label::job_uid, &labels_.job_uid},
+        {label::managed_by, &labels_.managed_by},
+    }};
+    for (const auto& [ours, place] : places) {
+        if (ours == key) {
+            *place = value;
+        }
+    }
+    if (key == label::attempt) {
+        child_.attempt = label_number(value).value_or(0);
+    }
+}
+
+owned_facts child_sink::owned() const {
+    const auto& owner = owner_.controller;
+    owned_facts f;
+    f.owner_name = labels_.owner_name;
+    f.owner_kind = labels_.owner_kind;
+    f.component = labels_.component;
+    f.job_uid = labels_.job_uid;
+    f.managed_by = labels_.managed_by;
+    f.ref_api_version = owner.api_version;
+    f.ref_kind = owner.kind;
+    f.ref_name = owner.name;
+    f.ref_uid = owner.uid;
+    f.ref_controller = owner.controller;
+    f.ref_block_deletion = owner.block_deletion;
+    return f;
+}
+
+child_record child_sink::finish(object_kind kind) {
+    child_.kind = kind;
+    fnv1a hash = hash_owned(kind, owned());
+    if (kind == object_kind::service) {
+        service_facts f;
+        f.type = service_.type.empty() ? "ClusterIP" : std::string_view(service_.type);
+        f.cluster_ip = service_.cluster_ip;
+        f.publish_not_ready = service_.publish_not_ready;
+        f.ports = service_.ports;
+        const std::vector<selector_entry> selector(
+            service_.selector.begin(), service_.selector.end()
+        );
+        hash = hash_selector(hash_service(hash, f), selector);
+    }
+    child_.fingerprint = hash.value();
+    child_.owner_uid = std::move(owner_.controller.uid);
+    return std::move(child_);
+}
+
+}  // namespace
+
+std::optional<child_record> decode_child(object_kind kind, std::string_view json) {
+    child_sink sink;
+    if (!read_paths(json, child_edges, sink)) {
+        return std::nullopt;
+    }
+    child_record record = sink.finish(kind);
+    if (record.name.empty() || record.uid.empty()) {
+        return std::nullopt;
+    }
+    return record;
+}
+
+}  // namespace signalbox::core

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads chosen places of a JSON document by SAX and skips everything else without storing it
+// (client.md 4.6). The places are a table of edges between nodes: from an object by a key, or from
+// a list to each of its items. A value of another type than the table expects is skipped: what
+// comes from an API server may be newer than we are.
+#pragma once
+
+#include "json/json.hpp"
+
+#include <rapidjson/memorystream.h>
+#include <rapidjson/reader.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace signalbox::core::observe {
+
+using node = std::uint8_t;
+inline constexpr node root_node = 0;
+inline constexpr node no_node = 255;
+
+enum class step : std::uint8_t {
+    key,       ///< the member of that name
+    each_key,  ///< every member; the key is told to the sink
+    item,      ///< every item of a list
+};
+
+struct edge {
+    node from;
+    step how;
+    std::string_view key;
+    node to;
+};
+
+/// What a document is read into. All functions may ignore what they do not expect.
+///   void open(node)                       an object begins
+///   void close(node)                      it ends
+///   void text(node, key, std::string_view)     key: of an each_key edge, else empty
+///   void number(node, std::int64_t)       integers that fit
+///   void boolean(node, bool)
+template <class Sink>
+class path_handler {
+public:
+    using Ch = char;
+
+    path_handler(std::span<const edge> edges, Sink& sink) : edges_(edges), sink_(sink) {}
+
+    bool Null() { return done(); }
+    bool Bool(bool b) {
+        if (const node n = here(); n != no_node) {
+            sink_.boolean(n, b);
+        }
+        return done();
+    }
+    bool Int(int i) { return integer(i); }
+    bool Uint(unsigned i) { return integer(i); }
+    bool Int64(std::int64_t i) { return integer(i); }
+    bool Uint64(std::uint64_t i) {
+        return i <= static_cast<std::uint64_t>(INT64_MAX) ? integer(static_cast<std::int64_t>(i))
+                                                          : done();
+    }
+    bool Double(double) { return done(); }
+    bool RawNumber(const char*, rapidjson::SizeType, bool) { return done(); }
+    bool String(const char* text, rapidjson::SizeType length, bool) {
+        if (const node n = here(); n != no_node) {
+            sink_.text(n, key(), {text, length});
+        }
+        return done();
+    }
+    bool Key(const char* text, rapidjson::SizeType length, bool) {
+        if (skipped_ == 0) {
+            top().next = follow(top().at, {text, length});
+        }
+        return true;
+    }
+    bool StartObject() {
+        const node n = here();
+        if (enter(n, false)) {
+            sink_.open(n);
+        }
+        return true;
+    }
+    bool EndObject(rapidjson::SizeType) {
+        if (skipped_ == 0) {
+            sink_.close(top().at);
+        }
+        return leave();
+    }
+    bool StartArray() {
+        enter(here(), true);
+        return true;
+    }
+    bool EndArray(rapidjson::SizeType) { return leave(); }
+
+private:
+    struct frame {
+        node at = no_node;
+        node next = no_node;  ///< of the member that follows, or of each item
+        bool list = false;
+    };
+    static constexpr std::size_t max_depth = 12;  // of known nodes; tables are less deep
+
+    frame& top() { return stack_[depth_ - 1]; }
+
+    node here() const {
+        if (skipped_ > 0) {
+            return no_node;
+        }
+        return depth_ == 0 ? root_node : stack_[depth_ - 1].next;
+    }
+
+    std::string_view key() const { return {key_.data(), key_size_}; }
+
+    node follow(node from, std::string_view name) {
+        for (const edge& e : edges_) {
+            if (e.from != from || e.how == step::item) {
+                continue;
+            }
+            if (e.how == step::each_key) {
+                // A longer key is none of ours; cut off it would match nothing either.
+                key_size_ = name.size() <= key_.size() ? name.copy(key_.data(), name.size()) : 0;
+                return e.to;
+            }
+            if (e.key == name) {
+                key_size_ = 0;
+                return e.to;
+            }
+        }
+        return no_node;
+    }
+
+    node item_of(node from) const {
+        for (const edge& e : edges_) {
+            if (e.from == from && e.how == step::item) {
+                return e.to;
+            }
+        }
+        return no_node;
+    }
+
+    bool enter(node n, bool list) {
+        if (n == no_node || depth_ == max_depth) {
+            ++skipped_;
+            return false;
+        }
+        stack_[depth_++] = {n, list ? item_of(n) : no_node, list};
+        return true;
+    }
+
+    bool leave() {
+        if (skipped_ > 0) {
+            --skipped_;
+        } else {
+            --depth_;
+        }
+        return done();
+    }
+
+    bool integer(std::int64_t i) {
+        if (const node n = here(); n != no_node) {
+            sink_.number(n, i);
+        }
+        return done();
+    }
+
+    /// A value ended: no second one follows under the same key.
+    bool done() {
+        if (skipped_ == 0 && depth_ > 0 && !top().list) {
+            top().next = no_node;
+        }
+        return true;
+    }
+
+    std::span<const edge> edges_;
+    Sink& sink_;
+    std::array<frame, max_depth> stack_{};
+    std::size_t depth_ = 0;
+    std::size_t skipped_ = 0;
+    std::array<char, 128> key_{};
+    std::size_t key_size_ = 0;
+};
+
+/// Reads `json` into `sink`; false if it is no JSON. Iterative: depth costs heap, not stack.
+template <class Sink>
+bool read_paths(std::string_view json, std::span<const edge> edges, Sink& sink) {
+    path_handler<Sink> handler(edges, sink);
+    rapidjson::MemoryStream bytes(json.data(), json.size());
+    rapidjson::EncodedInputStream<rapidjson::UTF8<>, rapidjson::MemoryStream> stream(bytes);
+    rapidjson::Reader reader;
+    constexpr unsigned flags =
+        rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag;
+    return !reader.Parse<flags>(stream, handler).IsError();
+}
+
+}  // namespace signalbox::core::observe

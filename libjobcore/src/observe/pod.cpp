@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A Pod's JSON -> pod_record.
+#include "jobcore/observed.hpp"
+#include "observe/common.hpp"
+#include "observe/path_reader.hpp"
+#include "render/labels.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace signalbox::core {
+namespace {
+
+using namespace observe;
+
+constexpr std::size_t pod_message_limit = 512;
+constexpr std::size_t container_message_limit = 4096;
+
+enum at : node {
+    in_pod = root_node,
+    in_metadata,
+    name,
+    uid,
+    resource_version,
+    created,
+    deleted,
+    grace,
+    in_labels,
+    label_value,
+    in_owners,
+    in_owner,
+    owner_uid,
+    owner_controller,
+    in_spec,
+    node_name,
+    in_containers,
+    in_container,
+    container_name,
+    in_inits,
+    in_init,
+    init_name,
+    init_restart,
+    in_status,
+    phase,
+    reason,
+    message,
+    in_conditions,
+    in_condition,
+    condition_type,
+    condition_status,
+    condition_reason,
+    in_statuses,
+    in_container_status,
+    in_init_statuses,
+    in_init_status,
+    status_name,
+    in_state,
+    in_waiting,
+    waiting_reason,
+    waiting_message,
+    in_running,
+    running_started,
+    in_terminated,
+    exit_code,
+    end_reason,
+    end_message,
+    end_started,
+    end_finished,
+};
+
+// clang-format off
+constexpr std::array pod_edges{
+    edge{in_pod, step::key, "metadata", in_metadata},
+    edge{in_pod, step::key, "spec", in_spec},
+    edge{in_pod, step::key, "status", in_status},
+    edge{in_metadata, step::key, "name", name},
+    edge{in_metadata, step::key, "uid", uid},
+    edge{in_metadata, step::key, "resourceVersion", resource_version},
+    edge{in_metadata, step::key, "creationTimestamp", created},
+    edge{in_metadata, step::key, "deletionTimestamp", deleted},
+    edge{in_metadata, step::key, "deletionGracePeriodSeconds", grace},
+    edge{in_metadata, step::key, "labels", in_labels},
+    edge{in_labels, step::each_key, "", label_value},
+    edge{in_metadata, step::key, "ownerReferences", in_owners},
+    edge{in_owners, step::item, "", in_owner},
+    edge{in_owner, step::key, "uid", owner_uid},
+    edge{in_owner, step::key, "controller", owner_controller},
+    edge{in_spec, step::key, "nodeName", node_name},
+    edge{in_spec, step::key, "containers", in_containers},
+    edge{in_containers, step::item, "", in_container},
+    edge{in_container, step::key, "name", container_name},
+    edge{in_spec, step::key, "initContainers", in_inits},
+    edge{in_inits, step::item, "", in_init},
+    edge{in_init, step::key, "name", init_name},
+    edge{in_init, step::key, "restartPolicy", init_restart},
+    edge{in_status, step::key, "phase", phase},
+    edge{in_status, step::key, "reason", reason},
+    edge{in_status, step::key, "message", message},
+    edge{in_status, step::key, "conditions", in_conditions},
+    edge{in_conditions, step::item, "", in_condition},
+    edge{in_condition, step::key, "type", condition_type},
+    edge{in_condition, step::key, "status", condition_status},
+    edge{in_condition, step::key, "reason", condition_reason},
+    edge{in_status, step::key, "containerStatuses", in_statuses},
+    edge{in_statuses, step::item, "", in_container_status},
+    edge{in_status, step::key, "initContainerStatuses", in_init_statuses},
+    edge{in_init_statuses, step::item, "", in_init_status},
+    edge{in_init_status, step::key, "name", status_name},
+    edge{in_init_status, step::key, "state", in_state},
+    edge{in_container_status, step::key, "name", status_name},
+    edge{in_container_status, step::key, "state", in_state},
+    edge{in_state, step::key, "waiting", in_waiting},
+    edge{in_waiting, step::key, "reason", waiting_reason},
+    edge{in_waiting, step::key, "message", waiting_message},
+    edge{in_state, step::key, "running", in_running},
+    edge{in_running, step::key, "startedAt", running_started},
+    edge{in_state, step::key, "terminated", in_terminated},
+    edge{in_terminated, step::key, "exitCode", exit_code},
+    edge{in_terminated, step::key, "reason", end_reason},
+    edge{in_terminated, step::key, "message", end_message},
+    edge{in_terminated, step::key, "startedAt", end_started},
+    edge{in_terminated, step::key, "finishedAt", end_finished},
+};
+// clang-format on
+
+struct phase_name {
+    std::string_view text;
+    pod_phase phase;
+};
+constexpr std::array phase_names{
+    phase_name{"Pending", pod_phase::pending},
+    phase_name{"Running", pod_phase::running},
+    phase_name{"Succeeded", pod_phase::succeeded},
+    phase_name{"Failed", pod_phase::failed},
+    phase_name{"Unknown", pod_phase::unknown},
+};
+
+/// Reasons of a waiting container that is on its way, not in error.
+constexpr std::array<std::string_view, 3> harmless_waits{
+    "", "ContainerCreating", "PodInitializing"};
+
+/// Which of our labels were there and well-formed, one bit each.
+enum label_bit : unsigned {
+    has_owner_name = 1,
+    has_owner_kind = 2,
+    has_component = 4,
+    has_type = 8,
+    has_index = 16,
+    has_job_uid = 32,
+    has_attempt = 64,
+    has_round = 128,
+    has_managed_by = 256,
+    all_labels = 511,
+};
+
+struct text_label {
+    std::string_view key;
+    unsigned bit;
+};
+/// Labels of which only the presence of a value counts here.
+constexpr std::array text_labels{
+    text_label{label::owner_name, has_owner_name},
+    text_label{label::owner_kind, has_owner_kind},
+    text_label{label::component, has_component},
+    text_label{label::job_uid, has_job_uid},
+};
+
+class pod_sink {
+public:
+    void open(node n);
+    void close(node n);
+    void text(node n, std::string_view key, std::string_view value);
+    void number(node n, std::int64_t value);
+    void boolean(node n, bool value) {
+        if (n == owner_controller) {
+            owner_.current.controller = value;
+        }
+    }
+    pod_record finish();
+
+private:
+    void read_label(std::string_view key, std::string_view value);
+    void read_container_text(node n, std::string_view value);
+    void finish_condition();
+    bool is_failure(const container_record& init) const;
+    void order_containers();
+
+    struct condition_text {
+        std::string type, status, reason;
+    };
+    struct init_container {
+        std::string name;
+        bool sidecar = false;
+    };
+
+    pod_record pod_;
+    owner_reader owner_;
+    unsigned labels_ = 0;
+    std::vector<std::string> spec_order_;
+    std::vector<init_container> inits_;
+    condition_text condition_;
+    container_record status_;
+    std::vector<container_record> statuses_, init_statuses_;
+};
+
+void pod_sink::open(node n) {
+    switch (n) {
+        case in_owner:
+            owner_.open();
+            break;
+        case in_container:
+            spec_order_.emplace_back();
+            break;
+        case in_init:
+            inits_.emplace_back();
+            break;
+        case in_condition:
+            condition_ = {};
+            break;
+        case in_container_status:
+        case in_init_status:
+            status_ = {};
+            break;
+        // An empty state means waiting, says the API of Pods.
+        case in_state:
+            status_.state = container_state::waiting;
+            break;
+        case in_running:
+            status_.state = container_state::running;
+            break;
+        case in_terminated:
+            status_.state = container_state::terminated;
+            break;
+        default:
+            break;
+    }
+}
+
+void pod_sink::close(node n) {
+    switch (n) {
+        case in_owner:
+            owner_.close();
+            break;
+        case in_condition:
+            finish_condition();
+            break;
+        case in_container_status:
+            statuses_.push_back(std::move(status_));
+            break;
+        case in_init_status:
+            init_statuses_.push_back(std::move(status_));
+            break;
+        default:
+            break;
+    }
+}
+
+void pod_sink::text(node n, std::string_view key, std::string_view value) {
+    switch (n) {
+        case name:
+            pod_.name = value;
+            break;
+        case uid:
+            pod_.uid = value;
+            break;
+        case resource_version:
+            pod_.resource_version = value;
+            break;
+        case created:
+            pod_.creation = parse_time(value);
+            break;
+        case deleted:
+            pod_.deletion = parse_time(value);
+            break;
+        case label_value:
+            read_label(key, value);
+            break;
+        case owner_uid:
+            owner_.current.uid = value;
+            break;
+        case node_name:
+            pod_.scheduled = !value.empty();
+            break;
+        case container_name:
+            spec_order_.back() = value;
+            break;
+        case init_name:
+            inits_.back().name = value;
+            break;
+        case init_restart:
+            inits_.back().sidecar = value == "Always";
+            break;
+        case phase:
+            for (const auto& p : phase_names) {
+                pod_.phase = p.text == value ? p.phase : pod_.phase;
+            }
+            break;
+        case reason:
+            pod_.reason = value;
+            break;
+        case message:
+            pod_.message = head(value, pod_message_limit);
+            break;
+        case condition_type:
+            condition_.type = value;
+            break;
+        case condition_status:
+            condition_.status = value;
+            break;
+        case condition_reason:
+            condition_.reason = value;
+            break;
+        default:
+            read_container_text(n, value);
+            break;
+    }
+}
+
+void pod_sink::read_container_text(node n, std::string_view value) {
+    switch (n) {
+        case status_name:
+            status_.name = value;
+            break;
+        case waiting_reason:
+        case end_reason:
+            status_.reason = value;
+            break;
+        // The end of a message says what went wrong (behaviour.md 3.9).
+        case waiting_message:
+        case end_message:
+            status_.message = tail(value, container_message_limit);
+            break;
+        case running_started:
+        case end_started:
+            status_.started = parse_time(value);
+            break;
+        case end_finished:
+            status_.finished = parse_time(value);
+            break;
+        default:
+            break;
+    }
+}
+
+void pod_sink::number(node n, std::int64_t value) {
+    if (n == grace) {
+        pod_.grace_seconds = std::max<std::int64_t>(value, 0);
+    } else if (n == exit_code && value >= INT32_MIN && value <= INT32_MAX) {
+        status_.exit_code = static_cast<std::int32_t>(value);
+    }
+}
+
+void pod_sink::read_label(std::string_view key, std::string_view value) {
+    const auto found = [&](unsigned bit, bool well_formed) { labels_ |= well_formed ? bit : 0; };
+    if (key == label::replica_type) {
+        pod_.type = value;
+        found(has_type, !value.empty());
+    } else if (key == label::replica_index) {
+        pod_.index = label_number(value).value_or(-1);
+        found(has_index, pod_.index >= 0);
+    } else if (key == label::attempt) {
+        const auto number = label_number(value);
+        const bool gone = value == label::attempt_gone;
+        pod_.attempt = gone ? gone_attempt : number.value_or(0);
+        found(has_attempt, gone || number.has_value());
+    } else if (key == label::round) {
+        const auto number = label_number(value);
+        pod_.round = number.value_or(0);
+        found(has_round, number.has_value());
+    } else if (key == label::job_role) {
+        pod_.master = value == label::job_role_master;
+    } else if (key == label::managed_by) {
+        found(has_managed_by, value == label::managed_by_value);
+    } else {
+        for (const auto& l : text_labels) {
+            if (l.key == key) {
+                found(l.bit, !value.empty());
+            }
+        }
+    }
+}
+
+void pod_sink::finish_condition() {
+    const auto& c = condition_;
+    if (c.type == "Ready") {
+        pod_.ready = c.status == "True";
+    } else if (c.type == "DisruptionTarget") {
+        pod_.disruption_target = c.status == "True";
+    } else if (c.type == "PodScheduled") {
+        pod_.unschedulable = c.status == "False" && c.reason == "Unschedulable";
+    }
+}
+
+/// A failed init container explains the pod's failure. One that restarts by itself is a sidecar: it
+/// is stopped at the pod's end, and its code means nothing (behaviour.md 5.1).
+bool pod_sink::is_failure(const container_record& init) const {
+    if (init.state == container_state::waiting) {
+        return std::find(harmless_waits.begin(), harmless_waits.end(), init.reason) ==
+               harmless_waits.end();
+    }
+    return init.state == container_state::terminated && init.exit_code != 0 &&
+           std::none_of(inits_.begin(), inits_.end(), [&](const init_container& c) {
+               return c.sidecar && c.name == init.name;
+           });
+}
+
+/// The kubelet sorts statuses by name; people and decisions want the order of the specification.
+void pod_sink::order_containers() {
+    const auto failed_inits = static_cast<std::size_t>(std::count_if(
+        init_statuses_.begin(), init_statuses_.end(), [&](const auto& c) { return is_failure(c); }
+    ));
+    auto& out = pod_.containers;
+    if (spec_order_.empty()) {
+        out.reserve(statuses_.size() + failed_inits);
+        std::move(statuses_.begin(), statuses_.end(), std::back_inserter(out));
+    } else {
+        out.reserve(spec_order_.size() + failed_inits);
+        const auto by_name = [](const container_record& c) -> std::string_view { return c.name; };
+        std::ranges::stable_sort(statuses_, {}, by_name);
+        for (const auto& name : spec_order_) {
+            const auto it =
+                std::ranges::lower_bound(statuses_, std::string_view(name), {}, by_name);
+            if (it != statuses_.end() && it->name == name) {
+                out.push_back(*it);
+                continue;
+            }
+            container_record& unseen = out.emplace_back();
+            unseen.name = name;
+            // No kubelet has spoken yet: the pod's own phase says that much.
+            unseen.state = pod_.phase == pod_phase::pending ? container_state::waiting
+                                                            : container_state::unknown;
+        }
+    }
+    for (auto& c : init_statuses_) {
+        if (is_failure(c)) {
+            c.init = true;
+            out.push_back(std::move(c));
+        }
+    }
+}
+
+pod_record pod_sink::finish() {
+    pod_.owner_uid = std::move(owner_.controller.uid);
+    pod_.labels_complete = labels_ == all_labels;
+    order_containers();
+    return std::move(pod_);
+}
+
+}  // namespace
+
+std::optional<pod_record> decode_pod(std::string_view json) {
+    pod_sink sink;
+    if (!read_paths(json, pod_edges, sink)) {
+        return std::nullopt;
+    }
+    pod_record record = sink.finish();
+    if (record.name.empty() || record.uid.empty()) {
+        return std::nullopt;
+    }
+    return record;
+}
+
+}  // namespace signalbox::core

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/fingerprint.hpp"
+
+#include "render/labels.hpp"
+#include "render/render_data.hpp"
+
+namespace signalbox::core {
+
+fnv1a hash_owned(object_kind kind, const owned_facts& f) {
+    fnv1a hash;
+    hash.number(static_cast<std::uint64_t>(kind));
+    for (const std::string_view text :
+         {f.owner_name,
+          f.owner_kind,
+          f.component,
+          f.job_uid,
+          f.managed_by,
+          f.ref_api_version,
+          f.ref_kind,
+          f.ref_name,
+          f.ref_uid}) {
+        hash.field(text);
+    }
+    return hash.number(f.ref_controller ? 1 : 0).number(f.ref_block_deletion ? 1 : 0);
+}
+
+fnv1a hash_service(fnv1a state, const service_facts& f) {
+    return state.field(f.type)
+        .field(f.cluster_ip)
+        .number(f.publish_not_ready ? 1 : 0)
+        .number(f.ports);
+}
+
+fnv1a hash_selector(fnv1a state, std::span<const selector_entry> selector) {
+    state.number(selector.size());
+    for (const auto& [key, value] : selector) {
+        state.field(key).field(value);
+    }
+    return state;
+}
+
+owned_facts planned_facts(const job_plan& plan) {
+    owned_facts f;
+    f.owner_name = f.ref_name = plan.job_name;
+    f.owner_kind = f.ref_kind = to_string(plan.kind);
+    f.component = plan.render->component;
+    f.job_uid = f.ref_uid = plan.job_uid;
+    f.managed_by = label::managed_by_value;
+    f.ref_api_version = api_version;
+    f.ref_controller = f.ref_block_deletion = true;
+    return f;
+}
+
+service_facts planned_service() {
+    return {.type = "ClusterIP", .cluster_ip = "None", .publish_not_ready = true, .ports = 0};
+}
+
+}  // namespace signalbox::core

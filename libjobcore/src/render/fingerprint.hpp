@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Fingerprints of child objects: one hash over exactly the fields that we set, taken the same way
+// from a plan and from what the API server shows (behaviour.md 2.6).
+#pragma once
+
+#include "jobcore/plan.hpp"
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace signalbox::core {
+
+/// FNV-1a, 64 bits. A field is its length and its bytes, so that fields cannot run together.
+class fnv1a {
+public:
+    constexpr fnv1a() = default;
+    constexpr fnv1a& bytes(std::string_view text) {
+        for (const char c : text) {
+            state_ = (state_ ^ static_cast<unsigned char>(c)) * prime;
+        }
+        return *this;
+    }
+    constexpr fnv1a& field(std::string_view text) { return number(text.size()).bytes(text); }
+    constexpr fnv1a& number(std::uint64_t value) {
+        for (int shift = 0; shift < 64; shift += 8) {
+            state_ = (state_ ^ ((value >> shift) & 0xff)) * prime;
+        }
+        return *this;
+    }
+    constexpr std::uint64_t value() const { return state_; }
+
+private:
+    static constexpr std::uint64_t prime = 0x100000001b3;
+    std::uint64_t state_ = 0xcbf29ce484222325;
+};
+
+/// What every child carries, whatever its kind: our labels and the owner reference.
+struct owned_facts {
+    std::string_view owner_name, owner_kind, component, job_uid, managed_by;  // labels
+    std::string_view ref_api_version, ref_kind, ref_name, ref_uid;
+    bool ref_controller = false;
+    bool ref_block_deletion = false;
+};
+
+/// The fields of a Service that we set.
+struct service_facts {
+    std::string_view type, cluster_ip;
+    bool publish_not_ready = false;
+    std::uint64_t ports = 0;  ///< how many: ours have none
+};
+
+using selector_entry = std::pair<std::string_view, std::string_view>;
+
+fnv1a hash_owned(object_kind kind, const owned_facts& facts);
+/// Continues `state`. The selector comes last, apart: the attempt in it is all that changes during
+/// a job's life, so that the rest is hashed once per plan.
+fnv1a hash_service(fnv1a state, const service_facts& facts);
+/// `selector` must be sorted by key.
+fnv1a hash_selector(fnv1a state, std::span<const selector_entry> selector);
+
+/// The facts of an object of this plan, as we set them. Views into the plan.
+owned_facts planned_facts(const job_plan& plan);
+service_facts planned_service();
+
+}  // namespace signalbox::core

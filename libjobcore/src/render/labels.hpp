@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Keys of the labels that children carry (behaviour.md 1.6), shared by those who write and those
+// who read them.
+#pragma once
+
+#include <string_view>
+
+namespace signalbox::core::label {
+
+inline constexpr std::string_view owner_name = "tensorstack.dev/owner-name";
+inline constexpr std::string_view owner_kind = "tensorstack.dev/owner-kind";
+inline constexpr std::string_view component = "tensorstack.dev/component";
+inline constexpr std::string_view replica_type = "replica-type";
+inline constexpr std::string_view replica_index = "replica-index";
+inline constexpr std::string_view job_role = "job-role";
+inline constexpr std::string_view job_uid = "batch.tensorstack.dev/job-uid";
+inline constexpr std::string_view attempt = "batch.tensorstack.dev/attempt";
+inline constexpr std::string_view round = "batch.tensorstack.dev/round";
+inline constexpr std::string_view managed_by = "app.kubernetes.io/managed-by";
+
+inline constexpr std::string_view managed_by_value = "signalbox";
+inline constexpr std::string_view job_role_master = "master";
+/// Value of `attempt` on a stuck pod that was given up (behaviour.md 1.3).
+inline constexpr std::string_view attempt_gone = "gone";
+
+}  // namespace signalbox::core::label
