@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// JSON through RapidJSON's SAX reader: iterative, so that nesting costs no stack, and with numbers
+// as they were written.
+#include "manifests/reader.hpp"
+
+#include <fmt/format.h>
+#include <rapidjson/error/en.h>
+#include <rapidjson/memorystream.h>
+#include <rapidjson/reader.h>
+
+namespace signalbox::op::manifests {
+
+namespace {
+
+/// Turns offsets, which only grow, into positions.
+class position_cursor {
+public:
+    explicit position_cursor(std::string_view text) : text_(text) {}
+
+    position at(std::size_t offset) {
+        for (; offset_ < offset && offset_ < text_.size(); ++offset_) {
+            if (text_[offset_] == '\n') {
+                here_ = {here_.line + 1, 1};
+            } else if ((static_cast<unsigned char>(text_[offset_]) & 0xC0) != 0x80) {
+                ++here_.column;
+            }
+        }
+        return here_;
+    }
+
+private:
+    std::string_view text_;
+    std::size_t offset_ = 0;
+    position here_{1, 1};
+};
+
+class handler {
+public:
+    handler(
+        std::string_view text,
+        rapidjson::MemoryStream& stream,
+        const limits& bounds,
+        parsed_text& out
+    )
+        : text_(text), stream_(&stream), cursor_(text), builder_(bounds, out) {}
+
+    bool Null() { return scalar("null"); }
+    bool Bool(bool value) { return scalar(value ? "true" : "false"); }
+    bool RawNumber(const char* text, rapidjson::SizeType length, bool) {
+        return scalar(std::string(text, length));
+    }
+    bool String(const char* text, rapidjson::SizeType length, bool) {
+        const position where = token();
+        builder_.scalar(node_kind::string, std::string(text, length), where);
+        return true;
+    }
+    bool Key(const char* text, rapidjson::SizeType length, bool) {
+        const position where = token();
+        builder_.key(std::string(text, length), where);
+        return true;
+    }
+    bool StartObject() { return open(node_kind::mapping); }
+    bool StartArray() { return open(node_kind::sequence); }
+    bool EndObject(rapidjson::SizeType) { return close(); }
+    bool EndArray(rapidjson::SizeType) { return close(); }
+
+    // Numbers come as RawNumber; these are there for the reader's template only.
+    bool Int(int) { return true; }
+    bool Uint(unsigned) { return true; }
+    bool Int64(std::int64_t) { return true; }
+    bool Uint64(std::uint64_t) { return true; }
+    bool Double(double) { return true; }
+
+    tree_builder& builder() { return builder_; }
+    position position_at(std::size_t offset) { return cursor_.at(offset); }
+
+private:
+    /// The position of the token that has just been read: it begins after the one before and what
+    /// may stand between two tokens.
+    position token() {
+        while (end_ < text_.size() &&
+               std::string_view(" \t\r\n,:").find(text_[end_]) != std::string_view::npos) {
+            ++end_;
+        }
+        const position where = cursor_.at(end_);
+        end_ = stream_->Tell();
+        return where;
+    }
+
+    bool scalar(std::string text) {
+        const position where = token();
+        builder_.scalar(node_kind::scalar, std::move(text), where);
+        return true;
+    }
+    bool open(node_kind kind) {
+        const position where = token();
+        builder_.open(kind, where);
+        return true;
+    }
+    bool close() {
+        token();
+        builder_.close();
+        return true;
+    }
+
+    std::string_view text_;
+    rapidjson::MemoryStream* stream_;
+    position_cursor cursor_;
+    tree_builder builder_;
+    std::size_t end_ = 0;
+};
+
+constexpr unsigned flags = rapidjson::kParseIterativeFlag | rapidjson::kParseStopWhenDoneFlag |
+                           rapidjson::kParseNumbersAsStringsFlag;
+
+}  // namespace
+
+parsed_text read_json(std::string_view text, const limits& bounds, bool& is_json) {
+    parsed_text out;
+    is_json = true;
+    rapidjson::MemoryStream stream(text.data(), text.size());
+    handler events(text, stream, bounds, out);
+    rapidjson::Reader reader;
+    try {
+        while (true) {
+            rapidjson::SkipWhitespace(stream);
+            if (stream.Tell() >= text.size()) {
+                return out;
+            }
+            events.builder().begin_document();
+            const rapidjson::ParseResult result = reader.Parse<flags>(stream, events);
+            if (result.IsError()) {
+                is_json = !out.documents.empty();
+                out.problems.push_back(
+                    {events.position_at(result.Offset()),
+                     {},
+                     fmt::format("not valid JSON: {}", rapidjson::GetParseError_En(result.Code()))}
+                );
+                return out;
+            }
+            events.builder().end_document();
+        }
+    } catch (const reading_stopped& stopped) {
+        out.problems.push_back(stopped.why);
+    }
+    return out;
+}
+
+}  // namespace signalbox::op::manifests

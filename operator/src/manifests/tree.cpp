@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "manifests/tree.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace signalbox::op::manifests {
+
+namespace {
+
+/// The reference token of a JSON pointer with its escapes resolved.
+std::string unescape(std::string_view token) {
+    std::string out;
+    for (std::size_t i = 0; i < token.size(); ++i) {
+        if (token[i] == '~' && i + 1 < token.size()) {
+            ++i;
+            out += token[i] == '1' ? '/' : '~';
+        } else {
+            out += token[i];
+        }
+    }
+    return out;
+}
+
+const child* step(const node& from, const std::string& token) {
+    if (from.kind == node_kind::mapping) {
+        const auto it = std::ranges::find(from.children, token, &child::key);
+        return it == from.children.end() ? nullptr : &*it;
+    }
+    std::size_t index = 0;
+    const char* end = token.data() + token.size();
+    const auto [stop, error] = std::from_chars(token.data(), end, index);
+    const bool item = from.kind == node_kind::sequence && error == std::errc{} && stop == end;
+    return item && index < from.children.size() ? &from.children[index] : nullptr;
+}
+
+}  // namespace
+
+node_id tree::add(node_kind kind, position where, std::string text) {
+    node& made = nodes_.emplace_back();
+    made.kind = kind;
+    made.where = where;
+    made.text = std::move(text);
+    return static_cast<node_id>(nodes_.size() - 1);
+}
+
+const child* tree::find(node_id mapping, std::string_view key) const {
+    const node& from = nodes_[mapping];
+    if (from.kind != node_kind::mapping) {
+        return nullptr;
+    }
+    const auto it = std::ranges::find(from.children, key, &child::key);
+    return it == from.children.end() ? nullptr : &*it;
+}
+
+std::string_view tree::text_of(node_id mapping, std::string_view key) const {
+    const child* member = find(mapping, key);
+    if (member == nullptr || nodes_[member->node].kind != node_kind::string) {
+        return {};
+    }
+    return nodes_[member->node].text;
+}
+
+position tree::locate(node_id from, std::string_view pointer) const {
+    position found = nodes_[from].where;
+    while (!pointer.empty()) {
+        pointer.remove_prefix(1);  // the slash
+        const std::size_t end = std::min(pointer.find('/'), pointer.size());
+        const child* next = step(nodes_[from], unescape(pointer.substr(0, end)));
+        if (next == nullptr) {
+            break;
+        }
+        found = next->where;
+        from = next->node;
+        pointer.remove_prefix(end);
+    }
+    return found;
+}
+
+std::string tree::json(node_id from) const {
+    std::string out;
+    write(from, out);
+    return out;
+}
+
+// Recursive: the readers bound the height of a tree.
+void tree::write(node_id from, std::string& out) const {
+    const node& n = nodes_[from];
+    switch (n.kind) {
+        case node_kind::scalar:
+            out += n.text;
+            return;
+        case node_kind::string:
+            append_json_string(out, n.text);
+            return;
+        case node_kind::sequence:
+        case node_kind::mapping:
+            break;
+    }
+    const bool mapping = n.kind == node_kind::mapping;
+    out += mapping ? '{' : '[';
+    bool first = true;
+    for (const child& c : n.children) {
+        if (!first) {
+            out += ',';
+        }
+        first = false;
+        if (mapping) {
+            append_json_string(out, c.key);
+            out += ':';
+        }
+        write(c.node, out);
+    }
+    out += mapping ? '}' : ']';
+}
+
+void append_json_string(std::string& out, std::string_view text) {
+    out += '"';
+    for (const char c : text) {
+        switch (c) {
+            case '"':
+                out += "\\\"";
+                break;
+            case '\\':
+                out += "\\\\";
+                break;
+            case '\n':
+                out += "\\n";
+                break;
+            case '\t':
+                out += "\\t";
+                break;
+            case '\r':
+                out += "\\r";
+                break;
+            default:
+                if (static_cast<unsigned char>(c) < 0x20) {
+                    out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+                } else {
+                    out += c;
+                }
+        }
+    }
+    out += '"';
+}
+
+}  // namespace signalbox::op::manifests

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// YAML through yaml-cpp's event interface: no YAML::Node tree, so that limits act while reading.
+#include "manifests/reader.hpp"
+#include "manifests/scalar.hpp"
+
+#include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include <istream>
+#include <streambuf>
+#include <unordered_map>
+
+namespace signalbox::op::manifests {
+
+namespace {
+
+position to_position(const YAML::Mark& mark) {
+    if (mark.is_null()) {
+        return {};
+    }
+    return {static_cast<std::uint32_t>(mark.line) + 1, static_cast<std::uint32_t>(mark.column) + 1};
+}
+
+/// Reads from the given text without a copy of it.
+class view_buffer final : public std::streambuf {
+public:
+    explicit view_buffer(std::string_view text) {
+        char* begin = const_cast<char*>(text.data());  // the get area is only read
+        setg(begin, begin, begin + text.size());
+    }
+};
+
+constexpr std::string_view standard_tag = "tag:yaml.org,2002:";
+
+class handler final : public YAML::EventHandler {
+public:
+    handler(const limits& bounds, parsed_text& out) : builder_(bounds, out) {}
+
+    void OnDocumentStart(const YAML::Mark&) override {
+        anchors_.clear();
+        builder_.begin_document();
+    }
+    void OnDocumentEnd() override { builder_.end_document(); }
+
+    void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+        if (depth_ == 0) {
+            return;  // an empty document
+        }
+        plain("null", {scalar_type::null, "null"}, mark, anchor);
+    }
+
+    void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+        const position where = to_position(mark);
+        const auto it = anchors_.find(anchor);
+        if (it == anchors_.end() || builder_.is_open(it->second)) {
+            builder_.stop(where, "an alias inside of what it stands for");
+        }
+        if (builder_.expects_key()) {
+            builder_.stop(where, "an alias as a key is not supported");
+        }
+        builder_.alias(it->second, where);
+    }
+
+    void OnScalar(
+        const YAML::Mark& mark,
+        const std::string& tag,
+        YAML::anchor_t anchor,
+        const std::string& value
+    ) override {
+        if (tag == "?") {
+            plain(value, resolve_plain(value), mark, anchor);
+        } else if (tag == "!" || tag == fmt::format("{}str", standard_tag)) {
+            plain(value, {scalar_type::string, value}, mark, anchor);
+        } else {
+            tagged(value, tag, mark, anchor);
+        }
+    }
+
+    void OnSequenceStart(
+        const YAML::Mark& mark,
+        const std::string& tag,
+        YAML::anchor_t anchor,
+        YAML::EmitterStyle::value
+    ) override {
+        open(node_kind::sequence, mark, tag, anchor);
+    }
+    void OnSequenceEnd() override { close(); }
+
+    void OnMapStart(
+        const YAML::Mark& mark,
+        const std::string& tag,
+        YAML::anchor_t anchor,
+        YAML::EmitterStyle::value
+    ) override {
+        open(node_kind::mapping, mark, tag, anchor);
+    }
+    void OnMapEnd() override { close(); }
+
+private:
+    void open(
+        node_kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor
+    ) {
+        const position where = to_position(mark);
+        if (builder_.expects_key()) {
+            builder_.stop(where, "a mapping or list as a key: JSON has only strings");
+        }
+        if (tag.starts_with('!') && tag != "!") {
+            builder_.stop(where, fmt::format("unknown tag `{}`", tag));
+        }
+        remember(anchor, builder_.open(kind, where));
+        ++depth_;
+    }
+
+    void close() {
+        --depth_;
+        builder_.close();
+    }
+
+    void tagged(
+        const std::string& value,
+        const std::string& tag,
+        const YAML::Mark& mark,
+        YAML::anchor_t anchor
+    ) {
+        if (!tag.starts_with(standard_tag)) {
+            builder_.stop(to_position(mark), fmt::format("unknown tag `{}`", tag));
+        }
+        scalar_value resolved = resolve_plain(value);
+        const std::string_view name = std::string_view(tag).substr(standard_tag.size());
+        const bool fits = (name == "null" && resolved.type == scalar_type::null) ||
+                          (name == "bool" && resolved.type == scalar_type::boolean) ||
+                          (name == "int" && resolved.type == scalar_type::integer) ||
+                          (name == "float" && (resolved.type == scalar_type::integer ||
+                                               resolved.type == scalar_type::floating));
+        if (!fits) {
+            builder_.stop(
+                to_position(mark), fmt::format("`{}` is no value of tag `!!{}`", value, name)
+            );
+        }
+        plain(value, std::move(resolved), mark, anchor);
+    }
+
+    void plain(
+        const std::string& source, scalar_value value, const YAML::Mark& mark, YAML::anchor_t anchor
+    ) {
+        const position where = to_position(mark);
+        if (builder_.expects_key()) {
+            // As kubectl: `1: a` and `true: a` have the keys "1" and "true".
+            if (value.type == scalar_type::null) {
+                builder_.stop(where, "null as a key: JSON has only strings");
+            }
+            // A quoted "<<" is an ordinary key to YAML, but kubectl merges it too.
+            builder_.key(std::move(value.json), where, source == "<<");
+            return;
+        }
+        if (value.type == scalar_type::not_json) {
+            builder_.report(where, fmt::format("{} is a number that JSON cannot hold", source));
+            value = {scalar_type::null, "null"};
+        }
+        const bool text = value.type == scalar_type::string;
+        remember(
+            anchor,
+            builder_.scalar(
+                text ? node_kind::string : node_kind::scalar, std::move(value.json), where
+            )
+        );
+    }
+
+    void remember(YAML::anchor_t anchor, node_id id) {
+        if (anchor != YAML::NullAnchor) {
+            anchors_[anchor] = id;
+        }
+    }
+
+    tree_builder builder_;
+    std::unordered_map<YAML::anchor_t, node_id> anchors_;
+    std::size_t depth_ = 0;
+};
+
+}  // namespace
+
+parsed_text read_yaml(std::string_view text, const limits& bounds) {
+    parsed_text out;
+    if (std::optional<problem> bad = check_lines(text, bounds)) {
+        out.problems.push_back(std::move(*bad));
+        return out;
+    }
+    view_buffer buffer(text);
+    std::istream stream(&buffer);
+    handler events(bounds, out);
+    try {
+        YAML::Parser parser(stream);
+        while (parser.HandleNextDocument(events)) {
+        }
+    } catch (const reading_stopped& stopped) {
+        out.problems.push_back(stopped.why);
+    } catch (const YAML::Exception& error) {
+        out.problems.push_back({to_position(error.mark), {}, "not valid YAML: " + error.msg});
+    }
+    return out;
+}
+
+}  // namespace signalbox::op::manifests
