@@ -5,6 +5,8 @@
 // matter, and calling it again after any subset of a stage took effect converges.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -80,10 +82,21 @@ struct decision {
     friend bool operator==(const decision&, const decision&) = default;
 };
 
+/// What still acts when the specification as a whole is invalid (behaviour.md 4.2).
+struct spec_fragments {
+    bool pause = false;
+    std::optional<std::int64_t> active_deadline_seconds;
+};
+
 /// A job's specification, parsed and compiled once per (UID, generation); shared and immutable.
 struct compiled_job {
     std::string uid;
     std::int64_t generation = 0;
+    /// The annotations it was compiled with (api.md 1).
+    std::map<std::string, std::string, std::less<>> annotations;
+    /// `spec.managedBy` as written; empty: ours.
+    std::string managed_by;
+    spec_fragments fragments;
     /// Absent if the specification has errors.
     std::optional<job_spec> spec;
     std::optional<job_plan> plan;

@@ -70,6 +70,8 @@ struct child_record {
     std::int32_t attempt = 0;  ///< label; 0 if missing
     bool deleting = false;
     std::uint64_t fingerprint = 0;  ///< of the fields we set; see expected_fingerprint
+    /// Services: keys of `spec.selector` that are none of ours; a repair must remove them.
+    std::vector<std::string> foreign_selector_keys;
 };
 
 /// Decodes a Pod (an item of a list or a watch event's object). Nothing if it is no JSON object or

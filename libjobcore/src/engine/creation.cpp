@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is missing of a running job is made: other objects first, then pods (behaviour.md 2).
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "engine/ledger.hpp"
+#include "engine/pass.hpp"
+#include "engine/pod_facts.hpp"
+#include "json/json.hpp"
+
+namespace signalbox::core::engine {
+namespace {
+
+milliseconds doubled_count(milliseconds base, std::int32_t count, milliseconds max) {
+    milliseconds delay = base;
+    for (std::int32_t i = 1; i < count && delay < max; ++i) {
+        delay *= 2;
+    }
+    return std::min(delay, max);
+}
+
+const child_record* find_child(const pass& p, object_kind kind, std::string_view name) {
+    const child_record* found = nullptr;
+    for (const child_record* c : p.seen.children) {
+        if (c->kind == kind && c->name == name && c->owner_uid == p.plan.job_uid) {
+            found = c;
+        }
+    }
+    return found;
+}
+
+const refusal* find_refusal(const pass& p, object_kind kind, std::string_view name) {
+    const auto it = std::ranges::find_if(p.seen.refusals, [&](const refusal& r) {
+        return r.kind == kind && r.name == name;
+    });
+    return it == p.seen.refusals.end() ? nullptr : &*it;
+}
+
+bool is_quota(const refusal& r) {
+    return r.http_code == 403 && r.message.find("exceeded quota") != r.message.npos;
+}
+
+bool namespace_terminating(const pass& p) {
+    return std::ranges::any_of(p.seen.refusals, &refusal::namespace_terminating);
+}
+
+/// Holds an action that the server refused, and says for what the job waits (1.8, 2.1).
+void hold_if_refused(pass& p, action& a, const refusal* r) {
+    if (r == nullptr) {
+        return;
+    }
+    a.not_before =
+        r->last + doubled_count(p.rules.name_retry, r->count, p.rules.name_retry_max);
+    p.await(*a.not_before);
+    if (r->foreign_owner) {
+        p.wait_for(
+            reason::name_conflict, fmt::format(
+                                       "{} {} belongs to another owner", to_string(r->kind), r->name
+                                   )
+        );
+    } else {
+        p.wait_for(
+            reason::object_refused,
+            fmt::format("{} {} was refused: {}", to_string(r->kind), r->name, r->message)
+        );
+    }
+}
+
+/// The merge patch that sets every field of ours and removes selector keys that are not ours (2.6).
+std::string repair_body(const pass& p, const planned_object& object, const child_record& seen) {
+    const auto wanted = wanted_in_force(p.next, p.plan);
+    const std::string text = render_object(
+        p.plan, object, p.next.attempt, {is_resumed(p.next), wanted}
+    );
+    json::document document;
+    json::parse(document, text);
+    auto& a = document.GetAllocator();
+    document["metadata"].AddMember("uid", json::copy_string(seen.uid, a), a);
+    if (document.HasMember("spec") && document["spec"].HasMember("selector")) {
+        for (const std::string& key : seen.foreign_selector_keys) {
+            document["spec"]["selector"].AddMember(
+                json::copy_string(key, a), json::value(rapidjson::kNullType), a
+            );
+        }
+    }
+    return json::to_text(document);
+}
+
+/// The action that brings one planned object into being or back to what we set, or nothing.
+std::optional<action> ensure_object(pass& p, std::size_t number, bool& waiting) {
+    const planned_object& object = p.plan.objects[number];
+    const std::string name = object_name(object, p.next.attempt);
+    const child_record* seen = find_child(p, object.kind, name);
+    action a;
+    a.kind = object.kind;
+    a.name = name;
+    a.object = number;
+    a.pod.attempt = p.next.attempt;
+    if (seen == nullptr) {
+        a.what = verb::create;
+        a.why = fmt::format("the job needs {} {}", to_string(object.kind), name);
+        a.rule = "behaviour 2.1";
+        hold_if_refused(p, a, find_refusal(p, object.kind, name));
+        return a;
+    }
+    if (seen->deleting) {
+        waiting = true;
+        p.wait_for(
+            reason::waiting_for_names,
+            fmt::format("{} {} is being deleted", to_string(object.kind), name)
+        );
+        return std::nullopt;
+    }
+    const auto wanted = wanted_in_force(p.next, p.plan);
+    const render_options options{is_resumed(p.next), wanted};
+    if (seen->fingerprint == expected_fingerprint(p.plan, object, p.next.attempt, options)) {
+        return std::nullopt;
+    }
+    a.what = verb::patch;
+    a.uid = seen->uid;
+    a.body = repair_body(p, object, *seen);
+    a.why = fmt::format("{} {} differs from what the job needs", to_string(object.kind), name);
+    a.rule = "behaviour 2.6";
+    hold_if_refused(p, a, find_refusal(p, object.kind, name));
+    return a;
+}
+
+/// True if every planned object is there as wanted, so that pods may follow.
+bool ensure_objects(pass& p) {
+    bool ready = true;
+    stage actions;
+    for (std::size_t i = 0; i < p.plan.objects.size(); ++i) {
+        const bool new_kind = i > 0 && p.plan.objects[i].kind != p.plan.objects[i - 1].kind;
+        if (new_kind) {
+            p.add_stage(std::exchange(actions, {}));
+        }
+        bool waiting = false;
+        if (auto a = ensure_object(p, i, waiting)) {
+            actions.push_back(std::move(*a));
+            ready = false;
+        }
+        ready = ready && !waiting;
+    }
+    p.add_stage(std::move(actions));
+    return ready;
+}
+
+/// Which stage of pods may be created now: a later one only when all of the one before are Ready.
+bool stage_is_open(const pass& p, std::size_t number) {
+    if (number == 0) {
+        return true;
+    }
+    for (const std::size_t role : p.plan.pod_stages[number - 1]) {
+        const auto& slots = p.view.roles[role].slots;
+        const bool all_ready = !slots.empty() && std::ranges::all_of(slots, [](const slot& s) {
+            return s.current != nullptr && s.current->ready && !s.current->deletion;
+        });
+        if (!all_ready) {
+            return false;
+        }
+    }
+    return stage_is_open(p, number - 1);
+}
+
+std::vector<bool> open_roles(pass& p) {
+    std::vector<bool> open(p.plan.roles.size(), p.plan.pod_stages.empty());
+    for (std::size_t s = 0; s < p.plan.pod_stages.size(); ++s) {
+        const bool is_open = stage_is_open(p, s);
+        for (const std::size_t role : p.plan.pod_stages[s]) {
+            open[role] = is_open;
+        }
+        if (!is_open) {
+            p.wait_for(reason::waiting_for_workers, "not every worker is Ready");
+        }
+    }
+    return open;
+}
+
+/// One quota refusal holds all pods of the job (2.8).
+std::optional<instant> quota_hold(pass& p) {
+    std::optional<instant> until;
+    for (const refusal& r : p.seen.refusals) {
+        if (r.kind == object_kind::pod && is_quota(r)) {
+            const instant t =
+                r.last + doubled_count(p.rules.quota_retry, r.count, p.rules.quota_retry_max);
+            until = std::max(until.value_or(t), t);
+            p.wait_for(reason::quota_exceeded, cut_message(r.message));
+        }
+    }
+    if (until) {
+        p.await(*until);
+    }
+    return until;
+}
+
+/// Whether the restart delay holds this index (5.8).
+bool held_by_delay(pass& p, const slot& s) {
+    const auto& last = p.next.restarts.last;
+    if (!last || !last->not_before || *last->not_before <= p.now) {
+        return false;
+    }
+    const bool job_wide = last->scope == restart_scope::job && last->attempt == p.next.attempt;
+    if (!job_wide && (last->scope == restart_scope::job || s.round == 0)) {
+        return false;
+    }
+    p.await(*last->not_before, awaited::restart_delay);
+    p.wait_for(reason::restart_delay, "the restart waits for its delay to pass");
+    return true;
+}
+
+/// A pod labelled `gone` may still hold the name.
+bool name_is_held(const pass& p, std::string_view name) {
+    return std::ranges::any_of(p.view.gone, [&](const pod_record* pod) {
+        return pod->name == name;
+    });
+}
+
+class pod_maker {
+public:
+    explicit pod_maker(pass& p)
+        : p_(p), open_(open_roles(p)), quota_until_(quota_hold(p)) {}
+
+    stage make() {
+        if (p_.has_master()) {
+            consider(p_.plan.master_role, 0, p_.master_slot());
+        }
+        for_each_slot(p_, [&](std::size_t role, std::int32_t index, slot& s) {
+            if (!p_.is_master(role, index)) {
+                consider(role, index, s);
+            }
+        });
+        return std::move(actions_);
+    }
+
+private:
+    void consider(std::size_t role, std::int32_t index, const slot& s) {
+        // A seen pod that is missing is a loss to be confirmed first (5.3).
+        if (s.current != nullptr || s.seen || s.settled() || !open_[role]) {
+            return;
+        }
+        if (s.blocked) {
+            p_.wait_for(reason::waiting_for_names, "an older pod is being deleted");
+            return;
+        }
+        if (held_by_delay(p_, s)) {
+            return;
+        }
+        const pod_identity id{role, index, p_.next.attempt, s.round, s.rename};
+        action a;
+        a.what = verb::create;
+        a.kind = object_kind::pod;
+        a.name = pod_name(p_.plan, id);
+        a.pod = id;
+        if (name_is_held(p_, a.name)) {
+            p_.wait_for(reason::waiting_for_names, "a stuck pod still holds the name");
+            return;
+        }
+        a.why = fmt::format("replica {} {} has no pod", p_.plan.roles[role].type, index);
+        a.rule = "behaviour 2.1";
+        const refusal* r = find_refusal(p_, object_kind::pod, a.name);
+        if (r != nullptr && r->foreign_owner) {
+            hold_if_refused(p_, a, r);
+        }
+        if (quota_until_ && *quota_until_ > p_.now) {
+            a.not_before = std::max(a.not_before.value_or(*quota_until_), *quota_until_);
+        }
+        actions_.push_back(std::move(a));
+    }
+
+    pass& p_;
+    std::vector<bool> open_;
+    std::optional<instant> quota_until_;
+    stage actions_;
+};
+
+void tell_of_new_pods(pass& p, const stage& pods) {
+    std::vector<const action*> now;
+    for (const action& a : pods) {
+        if (!a.not_before || *a.not_before <= p.now) {
+            now.push_back(&a);
+        }
+    }
+    if (now.empty()) {
+        return;
+    }
+    if (now.size() > static_cast<std::size_t>(p.rules.replica_events)) {
+        p.normal(
+            event_reason::new_replica,
+            fmt::format("Creating pods {} to {}", now.front()->name, now.back()->name)
+        );
+        return;
+    }
+    for (const action* a : now) {
+        p.normal(event_reason::new_replica, fmt::format("Creating pod {}", a->name));
+    }
+}
+
+}  // namespace
+
+void create_missing(pass& p) {
+    if (p.frozen || namespace_terminating(p)) {
+        return;
+    }
+    if (!ensure_objects(p)) {
+        return;
+    }
+    if (p.view.older_attempt_left) {
+        p.wait_for(reason::waiting_for_names, "pods of the attempt before are being deleted");
+        return;
+    }
+    stage pods = pod_maker(p).make();
+    if (pods.empty()) {
+        return;
+    }
+    if (!p.next.start_time) {
+        p.next.start_time = round_up_to_second(p.now);
+        p.normal(event_reason::start, "Creating the pods of the job");
+        deadline_passed(p);
+    }
+    tell_of_new_pods(p, pods);
+    p.add_stage(std::move(pods));
+}
+
+}  // namespace signalbox::core::engine

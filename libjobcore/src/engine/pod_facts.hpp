@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What one observed pod tells, without any knowledge of the job's state.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "jobcore/observed.hpp"
+
+namespace signalbox::core::engine {
+
+/// The training container's record (api.md), or the first regular one if `name` is empty.
+const container_record* training_container(const pod_record& pod, std::string_view name);
+
+/// How the training of one pod ended, if it did ("Ended", head of behaviour.md).
+struct pod_end {
+    std::optional<std::int32_t> exit_code;  ///< absent: the Pod failed without any code
+    instant time{};                         ///< never later than now
+    /// No deletion had been asked for and no disruption was under way (behaviour.md 4, head).
+    bool before_deletion = false;
+
+    bool success() const { return exit_code == 0; }
+};
+
+/// Nothing while the training container has not ended and the Pod has not failed.
+std::optional<pod_end> end_of(const pod_record& pod, std::string_view container, instant now);
+
+/// The training container runs.
+bool is_up(const pod_record& pod, std::string_view container);
+
+/// When somebody asked for the pod's deletion: its deletion timestamp less the grace period.
+std::optional<instant> deletion_asked(const pod_record& pod);
+
+/// An init container failed: no other container of the pod can have run.
+bool init_failed(const pod_record& pod);
+
+/// Why a pod that has not started never will without help, e.g. `ImagePullBackOff`; empty if nothing
+/// says so. Unschedulable is none (behaviour.md 4.13).
+std::string cannot_start_reason(const pod_record& pod);
+
+/// What a terminated container left as its message: torchrun's JSON is taken apart (behaviour.md 3.9).
+struct termination_note {
+    std::string text;                        ///< printable, at most 512 bytes of its end
+    std::optional<std::int32_t> error_code;  ///< the failing rank's own code
+};
+termination_note read_termination_message(std::string_view message);
+
+/// `pod a-b-0, container pytorch exited with 137 (OOMKilled): CUDA out of memory`.
+std::string describe_failure(const pod_record& pod, std::string_view container);
+
+}  // namespace signalbox::core::engine

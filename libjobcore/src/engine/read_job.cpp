@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A job object of the API server read into what decide() takes, compiled once per generation.
+#include <fmt/format.h>
+
+#include "jobcore/decide.hpp"
+#include "jobcore/schema.hpp"
+#include "json/json.hpp"
+#include "status/status_json.hpp"
+
+namespace signalbox::core {
+namespace {
+
+std::int64_t int64_or_zero(const json::value* v) {
+    return v != nullptr && v->IsInt64() ? v->GetInt64() : 0;
+}
+
+void read_annotations(const json::value& metadata, job_meta& meta) {
+    const json::value* annotations = json::find(metadata, "annotations");
+    if (annotations == nullptr || !annotations->IsObject()) {
+        return;
+    }
+    for (const auto& member : annotations->GetObject()) {
+        const std::string_view key = json::view(member.name);
+        if (key.starts_with("batch.tensorstack.dev/") && member.value.IsString()) {
+            meta.annotations.emplace(key, json::view(member.value));
+        }
+    }
+}
+
+std::optional<job_meta> read_meta(const json::value& object, std::string& error) {
+    const std::string_view kind_text = json::string_or_empty(object, "kind");
+    const auto kind = parse_job_kind(kind_text);
+    const json::value* metadata = json::find(object, "metadata");
+    if (!kind || json::string_or_empty(object, "apiVersion") != api_version) {
+        error = fmt::format("`{}` is no kind of {}", kind_text, api_version);
+        return std::nullopt;
+    }
+    if (metadata == nullptr || !metadata->IsObject()) {
+        error = "the object has no metadata";
+        return std::nullopt;
+    }
+    job_meta meta;
+    meta.kind = *kind;
+    meta.name = json::string_or_empty(*metadata, "name");
+    meta.ns = json::string_or_empty(*metadata, "namespace");
+    meta.uid = json::string_or_empty(*metadata, "uid");
+    meta.resource_version = json::string_or_empty(*metadata, "resourceVersion");
+    meta.generation = int64_or_zero(json::find(*metadata, "generation"));
+    meta.creation_time = parse_time(json::string_or_empty(*metadata, "creationTimestamp"));
+    meta.deletion_time = parse_time(json::string_or_empty(*metadata, "deletionTimestamp"));
+    read_annotations(*metadata, meta);
+    if (meta.name.empty() || meta.uid.empty()) {
+        error = "the object has no metadata.name or metadata.uid";
+        return std::nullopt;
+    }
+    return meta;
+}
+
+/// Readable even where the whole specification is not (behaviour.md 4.2).
+spec_fragments read_fragments(const json::value& object) {
+    spec_fragments out;
+    const json::value* pause = json::find(object, "spec", "runMode", "pause", "enabled");
+    if (pause == nullptr) {
+        pause = json::find(object, "spec", "runMode", "pause", "enable");
+    }
+    out.pause = pause != nullptr && pause->IsTrue();
+    const json::value* deadline =
+        json::find(object, "spec", "runPolicy", "activeDeadlineSeconds");
+    if (deadline != nullptr && deadline->IsInt64() && deadline->GetInt64() >= 1) {
+        out.active_deadline_seconds = deadline->GetInt64();
+    }
+    return out;
+}
+
+std::shared_ptr<const compiled_job> compile_job(
+    const job_meta& meta, const json::value& object, std::string_view text
+) {
+    auto compiled = std::make_shared<compiled_job>();
+    compiled->uid = meta.uid;
+    compiled->generation = meta.generation;
+    compiled->annotations = meta.annotations;
+    if (const json::value* spec = json::find(object, "spec"); spec != nullptr) {
+        compiled->managed_by = json::string_or_empty(*spec, "managedBy");
+    }
+    compiled->fragments = read_fragments(object);
+    parsed_job parsed = parse_job(text);
+    compiled->findings = std::move(parsed.findings);
+    if (!parsed.spec) {
+        return compiled;
+    }
+    job_plan plan = compile_plan(meta, *parsed.spec, compiled->findings);
+    if (has_errors(compiled->findings)) {
+        return compiled;
+    }
+    compiled->findings.insert(
+        compiled->findings.end(), plan.warnings.begin(), plan.warnings.end()
+    );
+    compiled->spec = std::move(parsed.spec);
+    compiled->plan = std::move(plan);
+    return compiled;
+}
+
+bool is_same_spec(const compiled_job& compiled, const job_meta& meta) {
+    // Annotations of ours change what is built without a new generation.
+    return compiled.uid == meta.uid && compiled.generation == meta.generation &&
+           compiled.annotations == meta.annotations;
+}
+
+}  // namespace
+
+std::optional<job_object> read_job(
+    std::string_view object_json, const std::shared_ptr<const compiled_job>& previous,
+    std::string& error
+) {
+    json::document document;
+    json::parse(document, object_json);
+    if (document.HasParseError() || !document.IsObject()) {
+        error = "the object is no JSON object";
+        return std::nullopt;
+    }
+    auto meta = read_meta(document, error);
+    if (!meta) {
+        return std::nullopt;
+    }
+    job_object job;
+    if (const json::value* status = json::find(document, "status")) {
+        job.status = read_status(*status);
+    }
+    job.compiled = previous && is_same_spec(*previous, *meta)
+                       ? previous
+                       : compile_job(*meta, document, object_json);
+    job.meta = std::move(*meta);
+    return job;
+}
+
+}  // namespace signalbox::core

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `.status` read into the typed form. What does not fit is skipped: the status is ours, and one that
+// somebody damaged must not stop the job.
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "json/json.hpp"
+#include "status/status_json.hpp"
+
+namespace signalbox::core {
+namespace {
+
+std::string text_of(const json::value& object, std::string_view key) {
+    return std::string(json::string_or_empty(object, key));
+}
+
+std::int32_t int_of(const json::value& object, std::string_view key) {
+    const json::value* v = json::find(object, key);
+    return v != nullptr && v->IsInt() ? v->GetInt() : 0;
+}
+
+/// A count of ours: negative ones are damage.
+std::int32_t count_of(const json::value& object, std::string_view key) {
+    return std::max(int_of(object, key), 0);
+}
+
+std::optional<instant> time_of(const json::value& object, std::string_view key) {
+    return parse_time(json::string_or_empty(object, key));
+}
+
+bool bool_of(const json::value& object, std::string_view key) {
+    const json::value* v = json::find(object, key);
+    return v != nullptr && v->IsTrue();
+}
+
+/// Calls `take` for every object in the list member `key`.
+template <class Take>
+void for_each(const json::value& object, std::string_view key, Take take) {
+    const json::value* list = json::find(object, key);
+    if (list == nullptr || !list->IsArray()) {
+        return;
+    }
+    for (const json::value& item : list->GetArray()) {
+        if (item.IsObject()) {
+            take(item);
+        }
+    }
+}
+
+std::vector<typed_indexes> read_indexes(const json::value& object, std::string_view key) {
+    std::vector<typed_indexes> out;
+    for_each(object, key, [&](const json::value& item) {
+        out.push_back(
+            {text_of(item, "type"), index_set::parse(json::string_or_empty(item, "indexes"))}
+        );
+    });
+    return out;
+}
+
+std::optional<std::int32_t> optional_int(const json::value& object, std::string_view key) {
+    const json::value* v = json::find(object, key);
+    return v != nullptr && v->IsInt() ? std::optional(v->GetInt()) : std::nullopt;
+}
+
+replica_status read_replica(const json::value& item) {
+    replica_status replica{
+        text_of(item, "name"), text_of(item, "uid"), text_of(item, "phase"), {}
+    };
+    for_each(item, "containers", [&](const json::value& c) {
+        replica.containers.push_back(
+            {text_of(c, "name"), text_of(c, "state"), optional_int(c, "exitCode")}
+        );
+    });
+    return replica;
+}
+
+task_status read_task(const json::value& item) {
+    task_status task{
+        text_of(item, "type"), count_of(item, "restartCount"), count_of(item, "wanted"), {}
+    };
+    for_each(item, "replicas", [&](const json::value& r) {
+        task.replicas.push_back(read_replica(r));
+    });
+    return task;
+}
+
+incident_record read_incident(const json::value& item) {
+    incident_record last;
+    last.time = time_of(item, "time");
+    last.cause = text_of(item, "cause");
+    last.reason = text_of(item, "reason");
+    last.scope = json::string_or_empty(item, "scope") == "Replica" ? restart_scope::replica
+                                                                   : restart_scope::job;
+    last.counted = bool_of(item, "counted");
+    last.attempt = count_of(item, "attempt");
+    last.not_before = time_of(item, "notBefore");
+    last.pending = bool_of(item, "pending");
+    for_each(item, "pods", [&](const json::value& pod) {
+        last.pods.push_back(
+            {text_of(pod, "name"), text_of(pod, "uid"), optional_int(pod, "exitCode"),
+             text_of(pod, "reason")}
+        );
+    });
+    last.more = count_of(item, "more");
+    return last;
+}
+
+restart_ledger read_ledger(const json::value& item) {
+    restart_ledger ledger;
+    ledger.disruptions = count_of(item, "disruptions");
+    ledger.seen = read_indexes(item, "seen");
+    ledger.free_streak = count_of(item, "freeStreak");
+    ledger.given_up = read_indexes(item, "givenUp");
+    ledger.streak = count_of(item, "streak");
+    if (const json::value* last = json::find(item, "last"); last != nullptr && last->IsObject()) {
+        ledger.last = read_incident(*last);
+    }
+    for_each(item, "replaced", [&](const json::value& r) {
+        ledger.replaced.push_back({text_of(r, "type"), count_of(r, "index"), count_of(r, "round")});
+    });
+    for_each(item, "renamed", [&](const json::value& r) {
+        ledger.renamed.push_back({text_of(r, "type"), count_of(r, "index"), count_of(r, "k")});
+    });
+    ledger.renames = count_of(item, "renames");
+    ledger.completed = read_indexes(item, "completed");
+    return ledger;
+}
+
+aggregate_counts read_aggregate(const json::value& item) {
+    return {count_of(item, "creating"),  count_of(item, "pending"), count_of(item, "running"),
+            count_of(item, "succeeded"), count_of(item, "failed"),  count_of(item, "unknown"),
+            count_of(item, "deleted")};
+}
+
+void read_lists(const json::value& v, job_status& status) {
+    for_each(v, "conditions", [&](const json::value& c) {
+        status.conditions.push_back(
+            {text_of(c, "type"), json::string_or_empty(c, "status") == "True",
+             text_of(c, "reason"), text_of(c, "message"), time_of(c, "lastTransitionTime")}
+        );
+    });
+    for_each(v, "tasks", [&](const json::value& t) { status.tasks.push_back(read_task(t)); });
+}
+
+}  // namespace
+
+job_status read_status(const json::value& v) {
+    job_status status;
+    if (!v.IsObject()) {
+        return status;
+    }
+    status.phase = parse_job_phase(json::string_or_empty(v, "phase"));
+    status.reason = text_of(v, "reason");
+    read_lists(v, status);
+    if (const json::value* a = json::find(v, "aggregate"); a != nullptr && a->IsObject()) {
+        status.aggregate = read_aggregate(*a);
+    }
+    status.backoff_count = count_of(v, "backoffCount");
+    if (const json::value* t = json::find(v, "tensorboard"); t != nullptr && t->IsObject()) {
+        status.tensorboard = {bool_of(*t, "ready"), text_of(*t, "reason"), text_of(*t, "note")};
+    }
+    const json::value* generation = json::find(v, "observedGeneration");
+    status.observed_generation =
+        generation != nullptr && generation->IsInt64() ? generation->GetInt64() : 0;
+    status.start_time = time_of(v, "startTime");
+    status.completion_time = time_of(v, "completionTime");
+    status.duration = text_of(v, "duration");
+    status.ready = text_of(v, "ready");
+    status.replicas = count_of(v, "replicas");
+    status.selector = text_of(v, "selector");
+    if (const json::value* n = json::find(v, "nextTransition"); n != nullptr) {
+        if (const auto time = time_of(*n, "time")) {
+            status.next_transition = transition{*time, text_of(*n, "reason")};
+        }
+    }
+    status.attempt = count_of(v, "attempt");
+    if (const json::value* r = json::find(v, "restarts"); r != nullptr && r->IsObject()) {
+        status.restarts = read_ledger(*r);
+    }
+    return status;
+}
+
+job_status parse_status(std::string_view object_json) {
+    json::document document;
+    json::parse(document, object_json);
+    const json::value* status =
+        document.HasParseError() ? nullptr : json::find(document, "status");
+    return status == nullptr ? job_status{} : read_status(*status);
+}
+
+}  // namespace signalbox::core

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The typed status written as JSON, api.md 5.
+#include "json/json.hpp"
+#include "status/status_json.hpp"
+
+namespace signalbox::core {
+namespace {
+
+using json_writer = rapidjson::Writer<rapidjson::StringBuffer>;
+
+/// A writer of object members that leaves out what api.md allows to be absent.
+class members {
+public:
+    explicit members(json_writer& w) : w_(w) { w_.StartObject(); }
+    ~members() { w_.EndObject(); }
+    members(const members&) = delete;
+    members& operator=(const members&) = delete;
+
+    json_writer& key(std::string_view name) {
+        w_.Key(name.data(), static_cast<rapidjson::SizeType>(name.size()));
+        return w_;
+    }
+    void text(std::string_view name, std::string_view value) {
+        key(name).String(value.data(), static_cast<rapidjson::SizeType>(value.size()));
+    }
+    void text_if(std::string_view name, std::string_view value) {
+        if (!value.empty()) {
+            text(name, value);
+        }
+    }
+    void number(std::string_view name, std::int64_t value) { key(name).Int64(value); }
+    void number_if(std::string_view name, std::int64_t value) {
+        if (value != 0) {
+            number(name, value);
+        }
+    }
+    void flag(std::string_view name, bool value) { key(name).Bool(value); }
+    void time_if(std::string_view name, const std::optional<instant>& value) {
+        if (value) {
+            text(name, format_time(*value));
+        }
+    }
+    /// A list, left out when empty; `write` writes one item.
+    template <class List, class Write>
+    void list_if(std::string_view name, const List& items, Write write) {
+        if (items.empty()) {
+            return;
+        }
+        key(name).StartArray();
+        for (const auto& item : items) {
+            write(w_, item);
+        }
+        w_.EndArray();
+    }
+
+private:
+    json_writer& w_;
+};
+
+void write_condition(json_writer& w, const condition& c) {
+    members m(w);
+    m.text("type", c.type);
+    m.text("status", c.status ? "True" : "False");
+    m.text("reason", c.reason);
+    m.text("message", c.message);
+    m.time_if("lastTransitionTime", c.last_transition);
+}
+
+void write_container(json_writer& w, const container_status& c) {
+    members m(w);
+    m.text("name", c.name);
+    m.text("state", c.state);
+    if (c.exit_code) {
+        m.number("exitCode", *c.exit_code);
+    }
+}
+
+void write_replica(json_writer& w, const replica_status& r) {
+    members m(w);
+    m.text("name", r.name);
+    m.text_if("uid", r.uid);
+    m.text("phase", r.phase);
+    m.list_if("containers", r.containers, write_container);
+}
+
+void write_task(json_writer& w, const task_status& t) {
+    members m(w);
+    m.text("type", t.type);
+    m.number_if("restartCount", t.restart_count);
+    m.number("wanted", t.wanted);
+    m.list_if("replicas", t.replicas, write_replica);
+}
+
+void write_indexes(json_writer& w, const typed_indexes& t) {
+    members m(w);
+    m.text("type", t.type);
+    m.text("indexes", t.indexes.text());
+}
+
+void write_aggregate(json_writer& w, const aggregate_counts& a) {
+    members m(w);
+    m.number("creating", a.creating);
+    m.number("pending", a.pending);
+    m.number("running", a.running);
+    m.number("succeeded", a.succeeded);
+    m.number("failed", a.failed);
+    m.number("unknown", a.unknown);
+    m.number("deleted", a.deleted);
+}
+
+void write_incident_pod(json_writer& w, const incident_pod& p) {
+    members m(w);
+    m.text("name", p.name);
+    m.text_if("uid", p.uid);
+    if (p.exit_code) {
+        m.number("exitCode", *p.exit_code);
+    }
+    m.text_if("reason", p.reason);
+}
+
+void write_incident(json_writer& w, const incident_record& last) {
+    members m(w);
+    m.time_if("time", last.time);
+    m.text("cause", last.cause);
+    m.text_if("reason", last.reason);
+    m.text("scope", last.scope == restart_scope::job ? "Job" : "Replica");
+    m.flag("counted", last.counted);
+    m.number("attempt", last.attempt);
+    m.time_if("notBefore", last.not_before);
+    if (last.pending) {
+        m.flag("pending", true);
+    }
+    m.list_if("pods", last.pods, write_incident_pod);
+    m.number_if("more", last.more);
+}
+
+void write_ledger(json_writer& w, const restart_ledger& r) {
+    members m(w);
+    m.number_if("disruptions", r.disruptions);
+    m.list_if("seen", r.seen, write_indexes);
+    m.number_if("freeStreak", r.free_streak);
+    m.list_if("givenUp", r.given_up, write_indexes);
+    m.number_if("streak", r.streak);
+    if (r.last) {
+        m.key("last");
+        write_incident(w, *r.last);
+    }
+    m.list_if("replaced", r.replaced, [](json_writer& to, const replaced_index& i) {
+        members item(to);
+        item.text("type", i.type);
+        item.number("index", i.index);
+        item.number("round", i.round);
+    });
+    m.list_if("renamed", r.renamed, [](json_writer& to, const renamed_index& i) {
+        members item(to);
+        item.text("type", i.type);
+        item.number("index", i.index);
+        item.number("k", i.k);
+    });
+    m.number_if("renames", r.renames);
+    m.list_if("completed", r.completed, write_indexes);
+}
+
+void write_tensorboard(json_writer& w, const tensorboard_status& t) {
+    members m(w);
+    m.flag("ready", t.ready);
+    m.text_if("reason", t.reason);
+    m.text_if("note", t.note);
+}
+
+void write_status(json_writer& w, const job_status& s, job_kind kind) {
+    members m(w);
+    if (s.phase != job_phase::none) {
+        m.text("phase", to_string(s.phase));
+    }
+    m.text_if("reason", s.reason);
+    m.list_if("conditions", s.conditions, write_condition);
+    m.list_if("tasks", s.tasks, write_task);
+    if (s.aggregate) {
+        m.key("aggregate");
+        write_aggregate(w, *s.aggregate);
+    }
+    if (kind != job_kind::colossalai) {
+        m.number("backoffCount", s.backoff_count);
+    }
+    if (s.tensorboard) {
+        m.key("tensorboard");
+        write_tensorboard(w, *s.tensorboard);
+    }
+    m.number_if("observedGeneration", s.observed_generation);
+    m.time_if("startTime", s.start_time);
+    m.time_if("completionTime", s.completion_time);
+    m.text_if("duration", s.duration);
+    m.text_if("ready", s.ready);
+    m.number("replicas", s.replicas);
+    m.text_if("selector", s.selector);
+    if (s.next_transition) {
+        m.key("nextTransition");
+        members next(w);
+        next.text("time", format_time(s.next_transition->time));
+        next.text("reason", s.next_transition->reason);
+    }
+    m.number_if("attempt", s.attempt);
+    if (s.restarts != restart_ledger{}) {
+        m.key("restarts");
+        write_ledger(w, s.restarts);
+    }
+}
+
+}  // namespace
+
+std::string format_status(const job_status& status, job_kind kind) {
+    rapidjson::StringBuffer buffer;
+    json_writer writer(buffer);
+    write_status(writer, status, kind);
+    return {buffer.GetString(), buffer.GetSize()};
+}
+
+}  // namespace signalbox::core
