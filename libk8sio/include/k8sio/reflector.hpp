@@ -6,10 +6,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 
 #include "k8sio/client.hpp"
 
@@ -56,15 +58,22 @@ struct reflector_counters {
     std::uint64_t watches = 0;
     std::uint64_t events = 0;
     std::uint64_t errors = 0;
+    std::uint64_t skipped = 0;  ///< events of unknown type
+    std::uint64_t rewinds = 0;  ///< times the version went backwards: a restored server (V6)
 };
 
-/// Runs until cancelled. The sink, client and type must outlive run().
+/// Runs until cancelled. The sink and the client must outlive run(). Do not destroy it before run()
+/// has returned.
 class reflector {
 public:
     reflector(
         client& api, resource_type type, reflector_sink& sink,
         reflector_options options = reflector_options()
     );
+    ~reflector();
+    reflector(const reflector&) = delete;
+    reflector& operator=(const reflector&) = delete;
+
     /// Lists, then watches; resumes after a lost connection without a new list; lists again only after
     /// 410 or a version that went backwards. Returns when cancelled or after stop().
     boost::asio::awaitable<void> run();
@@ -89,8 +98,7 @@ private:
     bool stopping_ = false;
     reflector_counters counters_;
     std::string last_error_;
-    response_stream* stream_ = nullptr;
-    clock::timer_id sleeping_ = 0;
+    std::unique_ptr<boost::asio::cancellation_signal> stop_signal_;
 };
 
 }  // namespace signalbox::k8sio

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/event_series.hpp"
+
+#include "protocol/http_date.hpp"
+#include "protocol/json_cursor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace signalbox::k8sio::protocol {
+
+namespace {
+
+constexpr std::size_t message_limit = 1023;  // N4
+constexpr std::size_t reason_limit = 128;
+constexpr std::size_t name_limit = 253;
+constexpr std::chrono::minutes same_event{10};  // N1
+
+std::string key_of(const event_note& note) {
+    const object_reference& about = note.regarding;
+    std::string key;
+    for (const std::string* part :
+         {&about.kind, &about.ns, &about.name, &about.uid, &note.reason, &note.message}) {
+        key += *part;
+        key += '\0';
+    }
+    return key + (note.warning ? 'W' : 'N');
+}
+
+/// N3: Events of cluster objects go to `default`.
+std::string namespace_of(const event_note& note) {
+    return note.regarding.ns.empty() ? "default" : note.regarding.ns;
+}
+
+void add(std::string& out, std::string_view key, std::string_view value) {
+    if (value.empty()) {
+        return;
+    }
+    out += out.back() == '{' ? "\"" : ",\"";
+    out += key;
+    out += "\":";
+    append_json_string(out, value);
+}
+
+}  // namespace
+
+std::string cut_utf8(std::string_view text, std::size_t limit) {
+    if (text.size() <= limit) {
+        return std::string(text);
+    }
+    std::size_t end = limit;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) {
+        --end;
+    }
+    return std::string(text.substr(0, end));
+}
+
+event_series::event_series(std::string component, std::size_t capacity)
+    : component_(std::move(component)), capacity_(capacity) {}
+
+event_write event_series::next(const event_note& note, wall_time now) {
+    event_write write;
+    write.ns = namespace_of(note);
+    const std::string key = key_of(note);
+    const auto found = by_key_.find(key);
+    if (found != by_key_.end() && now - found->second->last <= same_event) {
+        entries_.splice(entries_.begin(), entries_, found->second);
+        entry& known = entries_.front();
+        ++known.count;
+        known.last = now;
+        write.create = false;
+        write.name = known.name;
+        write.body = fmt::format(
+            R"({{"count":{},"lastTimestamp":"{}"}})", known.count, format_api_time(now)
+        );
+        return write;
+    }
+    forget(note);
+    entries_.push_front(entry{key, unique_name(note, now), 1, now});
+    by_key_[key] = entries_.begin();
+    if (entries_.size() > capacity_) {
+        by_key_.erase(entries_.back().key);
+        entries_.pop_back();
+    }
+    write.name = entries_.front().name;
+    write.body = create_body(note, entries_.front());
+    return write;
+}
+
+void event_series::forget(const event_note& note) {
+    const auto found = by_key_.find(key_of(note));
+    if (found != by_key_.end()) {
+        entries_.erase(found->second);
+        by_key_.erase(found);
+    }
+}
+
+std::string event_series::unique_name(const event_note& note, wall_time now) {
+    const auto stamp =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(now.time_since_epoch()).count();
+    last_stamp_ = std::max<std::int64_t>(stamp, last_stamp_ + 1);
+    const std::string suffix = fmt::format(".{:x}", last_stamp_);
+    return cut_utf8(note.regarding.name, name_limit - suffix.size()) + suffix;
+}
+
+std::string event_series::create_body(const event_note& note, const entry& fresh) const {
+    const object_reference& about = note.regarding;
+    std::string body = R"({"apiVersion":"v1","kind":"Event","metadata":{)";
+    add(body, "name", fresh.name);
+    add(body, "namespace", namespace_of(note));
+    body += R"(},"involvedObject":{)";
+    add(body, "apiVersion", about.api_version);
+    add(body, "kind", about.kind);
+    add(body, "namespace", about.ns);
+    add(body, "name", about.name);
+    add(body, "uid", about.uid);
+    add(body, "resourceVersion", about.resource_version);
+    body += R"(},"source":{)";
+    add(body, "component", component_);
+    body += "}";
+    add(body, "reportingComponent", component_);
+    add(body, "type", note.warning ? "Warning" : "Normal");
+    add(body, "reason", cut_utf8(note.reason, reason_limit));
+    add(body, "message", cut_utf8(note.message, message_limit));
+    add(body, "firstTimestamp", format_api_time(fresh.last));
+    add(body, "lastTimestamp", format_api_time(fresh.last));
+    return body + R"(,"count":1})";
+}
+
+}  // namespace signalbox::k8sio::protocol

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Turns notes into writes: the first of its kind creates an Event, a repeated one counts on it
+// (client.md N1). No I/O, no clock.
+#pragma once
+
+#include "k8sio/event_recorder.hpp"
+
+#include <cstdint>
+#include <list>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace signalbox::k8sio::protocol {
+
+/// One write of an Event.
+class event_write {
+public:
+    event_write() = default;
+    bool create = true;  ///< else: a merge patch
+    std::string ns;
+    std::string name;
+    std::string body;
+};
+
+class event_series {
+public:
+    explicit event_series(std::string component, std::size_t capacity = 4096);
+
+    /// The write for this note at time `now` (of the server).
+    event_write next(const event_note& note, wall_time now);
+    /// The Event of this note is gone from the server (it keeps Events for an hour).
+    void forget(const event_note& note);
+
+private:
+    struct entry {
+        std::string key;
+        std::string name;
+        std::int64_t count = 0;
+        wall_time last;
+    };
+    std::string create_body(const event_note& note, const entry& fresh) const;
+    std::string unique_name(const event_note& note, wall_time now);
+
+    std::string component_;
+    std::size_t capacity_;
+    std::int64_t last_stamp_ = 0;
+    std::list<entry> entries_;  // the most recently used first
+    std::unordered_map<std::string, std::list<entry>::iterator> by_key_;
+};
+
+/// Cuts to at most `limit` bytes without splitting a UTF-8 sequence.
+std::string cut_utf8(std::string_view text, std::size_t limit);
+
+}  // namespace signalbox::k8sio::protocol

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/reflector_fsm.hpp"
+
+#include "protocol/request_retry.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+
+namespace signalbox::k8sio::protocol {
+
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+namespace {
+
+constexpr seconds quiet_period{120};  // R6: after so long without a failure the backoff starts anew
+constexpr seconds very_short{1};      // W3
+constexpr seconds short_close{2};
+constexpr int silent_closes_until_expired = 3;
+constexpr int too_large_until_list = 3;      // V5
+constexpr int stream_errors_until_list = 5;  // W4
+
+bool is_expired(const api_error& error) {
+    return error.http_status == 410 || error.reason == "Expired" || error.reason == "Gone";
+}
+
+/// V5; old servers have only the text.
+bool is_version_too_large(const api_error& error) {
+    return error.has_cause("ResourceVersionTooLarge") ||
+           error.message.find("Too large resource version") != std::string::npos;
+}
+
+}  // namespace
+
+std::ostream& operator<<(std::ostream& out, const reflector_action& action) {
+    switch (action.what) {
+        case reflector_action::kind::list:
+            return out << "list(limit=" << action.list.limit
+                       << " continue=" << action.list.continue_token
+                       << " version=" << action.list.resource_version << ")";
+        case reflector_action::kind::watch:
+            return out << "watch(" << action.version << ")";
+        case reflector_action::kind::sleep:
+            return out << "sleep(" << action.wait.count() / 1000000 << " ms)";
+        case reflector_action::kind::finish:
+            return out << "finish";
+    }
+    return out;
+}
+
+reflector_fsm::reflector_fsm(resource_type type, reflector_sink& sink, reflector_options options)
+    : type_(std::move(type)), sink_(&sink), options_(std::move(options)), random_(options_.seed) {}
+
+reflector_action reflector_fsm::next(steady_time now) {
+    reflector_action action;
+    if (stopped_) {
+        if (std::exchange(collecting_, false)) {
+            sink_->replace_abort();
+        }
+        return action;
+    }
+    if (sleep_) {
+        action.what = reflector_action::kind::sleep;
+        action.wait = *std::exchange(sleep_, std::nullopt);
+        return action;
+    }
+    if (phase_ == phase::list) {
+        action.what = reflector_action::kind::list;
+        action.list.label_selector = options_.label_selector;
+        action.list.field_selector = options_.field_selector;
+        action.list.limit = unpaged_ ? 0 : options_.page_size;
+        action.list.continue_token = continue_;
+        action.list.resource_version = continue_.empty() ? list_version_ : std::string();  // L1
+        counters_.lists += continue_.empty() ? 1u : 0u;
+        return action;
+    }
+    action.what = reflector_action::kind::watch;
+    action.version = version_;
+    const nanoseconds spread = options_.watch_timeout_max - options_.watch_timeout_min;
+    action.timeout = options_.watch_timeout_min +
+                     std::chrono::duration_cast<seconds>(random_.below(spread));  // W2
+    frames_ = watch_frames();
+    watch_started_ = now;  // before sending: proxies hold back headers (W9)
+    heard_ = false;
+    ++counters_.watches;
+    return action;
+}
+
+void reflector_fsm::on_list(steady_time now, const result<list_page>& page) {
+    if (page.has_error()) {
+        fail_list(now, page.error());
+        return;
+    }
+    if (!std::exchange(collecting_, true)) {
+        sink_->replace_begin();
+    }
+    for (const std::string& item : page->items) {
+        sink_->replace_item(item);
+    }
+    continue_ = page->continue_token;
+    if (!continue_.empty()) {
+        return;
+    }
+    if (page->resource_version.empty()) {
+        api_error error;
+        error.code = errc::bad_response;
+        error.message = "list without resourceVersion";
+        fail_list(now, error);
+        return;
+    }
+    collecting_ = false;
+    sink_->replace_end(page->resource_version);
+    last_error_.clear();
+    if (compare_versions(page->resource_version, version_) == version_order::older) {
+        // V6: etcd was restored from a backup. The sink has just been rebuilt as a whole.
+        ++counters_.rewinds;
+        last_error_ = fmt::format(
+            "version of {} went backwards from {} to {}",
+            type_.plural(),
+            version_,
+            page->resource_version
+        );
+    }
+    version_ = page->resource_version;  // the list's, never an item's (V3)
+    list_version_.clear();
+    unpaged_ = false;
+    was_well_ = false;
+    stuck_ = 0;
+    synced_ = true;
+    phase_ = phase::watch;
+}
+
+void reflector_fsm::fail_list(steady_time now, const api_error& error) {
+    if (std::exchange(collecting_, false)) {
+        sink_->replace_abort();
+    }
+    const bool was_continuation = !continue_.empty();
+    continue_.clear();
+    if (error.code == errc::cancelled) {
+        stopped_ = true;
+        return;
+    }
+    note(error);
+    if (is_expired(error) && was_continuation) {
+        unpaged_ = true;  // L2: the token died of age; the safe path is one whole list
+    } else if (is_expired(error) && !list_version_.empty()) {
+        list_version_.clear();
+    } else if (error.http_status == 429) {
+        wait_as_told(error);
+    } else {
+        if (is_version_too_large(error)) {
+            list_version_.clear();
+        }
+        back_off(now);
+    }
+}
+
+bool reflector_fsm::on_bytes(steady_time now, std::string_view bytes) {
+    frames_.feed(bytes);
+    for (;;) {
+        std::string_view line;
+        switch (frames_.next(line)) {
+            case watch_frames::outcome::more:
+                return true;
+            case watch_frames::outcome::document:
+                if (!on_event(now, line)) {
+                    return false;
+                }
+                break;
+            case watch_frames::outcome::too_large:
+                broken_stream(now, errc::too_large, "watch event exceeds the limit");
+                return false;
+            case watch_frames::outcome::malformed:
+                broken_stream(now, errc::bad_response, "watch stream is no JSON");
+                return false;
+        }
+    }
+}
+
+bool reflector_fsm::on_event(steady_time now, std::string_view line) {
+    watch_event event;
+    if (!read_watch_event(line, event)) {
+        broken_stream(now, errc::bad_response, "watch event is no event");
+        return false;
+    }
+    heard_ = true;
+    api_error status;
+    switch (event.type) {
+        case event_type::added:
+        case event_type::modified:
+        case event_type::deleted:
+            return on_object(now, event);
+        case event_type::bookmark:
+            return on_bookmark(now, event);
+        case event_type::error:
+            if (!read_status(event.object, status)) {
+                broken_stream(now, errc::bad_response, "ERROR event without a Status");
+                return false;
+            }
+            on_error_event(now, status);
+            return false;
+        case event_type::unknown:
+            ++counters_.skipped;  // W7
+            return true;
+    }
+    return true;
+}
+
+bool reflector_fsm::on_object(steady_time now, const watch_event& event) {
+    if (event.facts.kind != type_.kind() || event.facts.resource_version.empty()) {
+        broken_stream(
+            now,
+            errc::bad_response,
+            fmt::format("watch of {} sent a {}", type_.plural(), event.facts.kind)
+        );
+        return false;
+    }
+    ++counters_.events;
+    if (event.type == event_type::deleted) {
+        sink_->remove(event.object);
+    } else {
+        sink_->upsert(event.object);
+    }
+    // One that is older than the resume point is the sink's to drop (W8).
+    if (compare_versions(event.facts.resource_version, version_) != version_order::older) {
+        version_ = event.facts.resource_version;
+        sink_->advance(version_);
+    }
+    progress();
+    return true;
+}
+
+bool reflector_fsm::on_bookmark(steady_time now, const watch_event& event) {
+    const std::string& version = event.facts.resource_version;
+    if (version.empty()) {
+        broken_stream(now, errc::bad_response, "bookmark without resourceVersion");
+        return false;
+    }
+    if (compare_versions(version, version_) == version_order::older) {
+        ++counters_.rewinds;
+        ++counters_.errors;
+        last_error_ = fmt::format(
+            "version of {} went backwards from {} to {}", type_.plural(), version_, version
+        );
+        list_again({});  // V6
+        back_off(now);
+        return false;
+    }
+    version_ = version;
+    sink_->advance(version_);
+    progress();
+    return true;
+}
+
+void reflector_fsm::on_error_event(steady_time now, const api_error& status) {
+    note(status);
+    if (is_expired(status)) {
+        expired(now);
+    } else if (status.http_status == 429) {
+        wait_as_told(status);
+    } else if (is_version_too_large(status)) {
+        no_progress(now, too_large_until_list);
+    } else if (status.http_status >= 500 || status.reason == "InternalError") {
+        no_progress(now, stream_errors_until_list);
+    } else {
+        list_again({});
+        back_off(now);
+    }
+}
+
+void reflector_fsm::on_watch_error(steady_time now, const api_error& error) {
+    if (error.code == errc::cancelled) {
+        stopped_ = true;
+        return;
+    }
+    note(error);
+    if (error.code == errc::bad_response || error.code == errc::too_large) {
+        no_progress(now, stream_errors_until_list);
+    } else if (error.code != errc::http_status) {
+        back_off(now);  // W6: no relist; the server will be back and knows our version
+    } else if (is_expired(error)) {
+        expired(now);  // W5
+    } else if (error.http_status == 429) {
+        wait_as_told(error);
+    } else if (is_version_too_large(error)) {
+        no_progress(now, too_large_until_list);
+    } else {
+        const bool may_pass = error.http_status >= 500 || error.http_status == 401 ||
+                              error.http_status == 403 || error.http_status == 408;
+        if (!may_pass) {
+            list_again({});
+        }
+        back_off(now);
+    }
+}
+
+void reflector_fsm::on_watch_end(steady_time now) {
+    if (!frames_.at_boundary()) {
+        api_error error;
+        error.code = errc::connection_lost;
+        error.message = "watch ended within an event";
+        on_watch_error(now, error);
+        return;
+    }
+    const auto lasted = now - watch_started_;
+    if (heard_ || lasted >= short_close) {
+        short_closes_ = 0;  // W2: normal; watch on at once
+        was_well_ = true;
+        return;
+    }
+    // W3: a broken proxy, or a server that closes instead of saying 410 (k/k#137089).
+    if (++short_closes_ >= silent_closes_until_expired) {
+        short_closes_ = 0;
+        ++counters_.errors;
+        last_error_ = "watch closed again and again without a word: version taken as expired";
+        was_well_ = false;
+        expired(now);
+    } else if (lasted < very_short) {
+        ++counters_.errors;
+        last_error_ = "very short watch";
+        back_off(now);
+    }
+}
+
+void reflector_fsm::broken_stream(steady_time now, errc code, std::string message) {
+    api_error error;
+    error.code = code;
+    error.message = std::move(message);
+    note(error);
+    no_progress(now, stream_errors_until_list);
+}
+
+/// Retry from the same version, but not for ever.
+void reflector_fsm::no_progress(steady_time now, int limit) {
+    if (++stuck_ >= limit) {
+        stuck_ = 0;
+        list_again({});
+    }
+    back_off(now);
+}
+
+void reflector_fsm::expired(steady_time now) {
+    list_again(version_);  // W4: the watch cache can answer this; unset comes next
+    if (!was_well_) {
+        back_off(now);  // a storm of 410 must not become one of lists
+    }
+}
+
+void reflector_fsm::list_again(std::string version) {
+    phase_ = phase::list;
+    list_version_ = std::move(version);
+    continue_.clear();
+}
+
+void reflector_fsm::progress() {
+    was_well_ = true;
+    short_closes_ = 0;
+    stuck_ = 0;
+}
+
+void reflector_fsm::note(const api_error& error) {
+    ++counters_.errors;
+    last_error_ = error.text();
+}
+
+void reflector_fsm::back_off(steady_time now) {
+    if (!last_failure_ || now - *last_failure_ > quiet_period) {
+        failures_ = 0;
+    }
+    last_failure_ = now;
+    nanoseconds delay = std::min(options_.backoff_initial, options_.backoff_max);
+    for (int i = 0; i < failures_ && delay < options_.backoff_max; ++i) {
+        delay = std::min(delay * 2, options_.backoff_max);
+    }
+    ++failures_;
+    sleep_ = delay + random_.below(delay);  // R6
+}
+
+void reflector_fsm::wait_as_told(const api_error& error) {
+    const nanoseconds wait = clamp_retry_after(error.retry_after.value_or(seconds{1}));
+    sleep_ = wait + random_.below(options_.backoff_initial);
+}
+
+}  // namespace signalbox::k8sio::protocol

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// List and watch as a state machine: it is told what happened and says what to do next. No I/O, no
+// clock: times come in. client.md 1.4-1.6 is the specification.
+#pragma once
+
+#include "k8sio/reflector.hpp"
+#include "protocol/api_json.hpp"
+#include "protocol/jitter.hpp"
+#include "protocol/watch_frames.hpp"
+
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace signalbox::k8sio::protocol {
+
+/// What the shell has to do next.
+class reflector_action {
+public:
+    enum class kind {
+        list,    ///< fetch the page `list`, then on_list()
+        watch,   ///< open a watch from `version`; then the on_watch_...() calls
+        sleep,   ///< wait for `wait`, then next()
+        finish,  ///< return
+    };
+    reflector_action() = default;
+
+    kind what = kind::finish;
+    list_options list;
+    std::string version;
+    std::chrono::seconds timeout{0};  ///< `timeoutSeconds` of the watch
+    std::chrono::nanoseconds wait{0};
+};
+std::ostream& operator<<(std::ostream& out, const reflector_action& action);
+
+class reflector_fsm {
+public:
+    /// `sink` must outlive it.
+    reflector_fsm(resource_type type, reflector_sink& sink, reflector_options options);
+
+    reflector_action next(steady_time now);
+    void stop() { stopped_ = true; }
+
+    void on_list(steady_time now, const result<list_page>& page);
+    /// The request was refused, or the stream broke.
+    void on_watch_error(steady_time now, const api_error& error);
+    void on_watch_open() { last_error_.clear(); }
+    /// False: close the stream, then next().
+    bool on_bytes(steady_time now, std::string_view bytes);
+    /// The server ended the stream in order.
+    void on_watch_end(steady_time now);
+
+    bool synced() const { return synced_; }
+    const reflector_counters& counters() const { return counters_; }
+    const std::string& last_error() const { return last_error_; }
+
+private:
+    enum class phase { list, watch };
+
+    void fail_list(steady_time now, const api_error& error);
+    bool on_event(steady_time now, std::string_view line);
+    bool on_object(steady_time now, const watch_event& event);
+    bool on_bookmark(steady_time now, const watch_event& event);
+    void on_error_event(steady_time now, const api_error& status);
+    void broken_stream(steady_time now, errc code, std::string message);
+    void expired(steady_time now);
+    void no_progress(steady_time now, int limit);
+    void list_again(std::string version);
+    void progress();
+    void note(const api_error& error);
+    void back_off(steady_time now);
+    void wait_as_told(const api_error& error);
+
+    resource_type type_;
+    reflector_sink* sink_;
+    reflector_options options_;
+    jitter random_;
+
+    phase phase_ = phase::list;
+    bool stopped_ = false;
+    std::optional<std::chrono::nanoseconds> sleep_;
+
+    // The list under way.
+    std::string list_version_;  // what to ask for; empty: the most recent
+    std::string continue_;
+    bool unpaged_ = false;
+    bool collecting_ = false;
+
+    // The watch under way.
+    std::string version_;  // the one resume point (V3, W1)
+    watch_frames frames_;
+    steady_time watch_started_{};
+    bool heard_ = false;     // a message came on this stream
+    bool was_well_ = false;  // a watch since the last list worked
+    int short_closes_ = 0;
+    int stuck_ = 0;
+
+    std::optional<steady_time> last_failure_;
+    int failures_ = 0;
+
+    bool synced_ = false;
+    reflector_counters counters_;
+    std::string last_error_;
+};
+
+}  // namespace signalbox::k8sio::protocol

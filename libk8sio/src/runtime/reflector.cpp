@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The shell of protocol/reflector_fsm: it does what the machine says and tells it what came of it.
+#include "k8sio/reflector.hpp"
+
+#include "protocol/reflector_fsm.hpp"
+#include "runtime/cancellable_task.hpp"
+
+namespace signalbox::k8sio {
+
+namespace asio = boost::asio;
+using protocol::reflector_action;
+using protocol::reflector_fsm;
+
+namespace {
+
+constexpr std::chrono::seconds idle_beyond_timeout{10};  // T3: kube-rs adds 5 s
+constexpr std::size_t error_body_limit = 64u << 10;
+
+http_request watch_request(
+    const resource_type& type, const reflector_options& options, const reflector_action& action
+) {
+    std::string target = type.collection_path(options.ns) + "?watch=1&allowWatchBookmarks=true";
+    target += "&resourceVersion=" + percent_encode(action.version);
+    target += "&timeoutSeconds=" + std::to_string(action.timeout.count());
+    if (!options.label_selector.empty()) {
+        target += "&labelSelector=" + percent_encode(options.label_selector);
+    }
+    if (!options.field_selector.empty()) {
+        target += "&fieldSelector=" + percent_encode(options.field_selector);
+    }
+    return http_request("GET", std::move(target));
+}
+
+/// The error that a refused watch carries in its body.
+asio::awaitable<api_error> read_refusal(const http_request& request, response_stream& stream) {
+    http_response answer;
+    answer.status = stream.status();
+    for (const char* name : {"Content-Type", "Retry-After", "Audit-Id"}) {
+        answer.headers.emplace_back(name, stream.header(name));
+    }
+    while (answer.body.size() < error_body_limit) {
+        auto piece = co_await stream.read_some();
+        if (piece.has_error() && piece.error().code == errc::cancelled) {
+            co_return piece.error();
+        }
+        if (piece.has_error() || piece->empty()) {
+            break;
+        }
+        answer.body.append(*piece);
+    }
+    co_return error_from_response(request, answer);
+}
+
+}  // namespace
+
+struct reflector::impl_access {
+    static steady_time now(reflector& self) { return self.api_->time().steady_now(); }
+
+    static void publish(reflector& self, const reflector_fsm& fsm) {
+        self.synced_ = fsm.synced();
+        self.counters_ = fsm.counters();
+        self.last_error_ = fsm.last_error();
+    }
+
+    static asio::awaitable<void> watch(
+        reflector& self, reflector_fsm& fsm, const reflector_action& action
+    ) {
+        http_request request = watch_request(self.type_, self.options_, action);
+        request.headers.emplace_back("User-Agent", self.api_->options().manager);
+        const std::chrono::nanoseconds idle = action.timeout + idle_beyond_timeout;
+        auto stream = co_await self.api_->way().open_stream(request, idle);
+        if (stream.has_error()) {
+            fsm.on_watch_error(now(self), stream.error());
+            co_return;
+        }
+        response_stream& body = **stream;
+        if (body.status() != 200) {
+            const api_error refusal = co_await read_refusal(request, body);
+            fsm.on_watch_error(now(self), refusal);
+            co_return;
+        }
+        fsm.on_watch_open();
+        co_await read_events(self, fsm, body);
+    }
+
+    static asio::awaitable<void> read_events(
+        reflector& self, reflector_fsm& fsm, response_stream& body
+    ) {
+        bool more = true;
+        while (more && !self.stopping_) {
+            publish(self, fsm);
+            auto piece = co_await body.read_some();
+            if (piece.has_error()) {
+                fsm.on_watch_error(now(self), piece.error());
+                more = false;
+            } else if (piece->empty()) {
+                fsm.on_watch_end(now(self));
+                more = false;
+            } else {
+                more = fsm.on_bytes(now(self), *piece);
+            }
+        }
+        body.close();
+    }
+
+    static asio::awaitable<void> loop(reflector& self) {
+        reflector_fsm fsm(self.type_, *self.sink_, self.options_);
+        co_await asio::this_coro::throw_if_cancelled(false);
+        for (;;) {
+            const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+            if (self.stopping_ || state.cancelled() != asio::cancellation_type::none) {
+                fsm.stop();
+            }
+            const reflector_action action = fsm.next(now(self));
+            publish(self, fsm);
+            if (action.what == reflector_action::kind::list) {
+                auto page = co_await self.api_->list(self.type_, self.options_.ns, action.list);
+                fsm.on_list(now(self), page);
+            } else if (action.what == reflector_action::kind::watch) {
+                co_await watch(self, fsm, action);
+            } else if (action.what == reflector_action::kind::sleep) {
+                co_await sleep_for(self.api_->time(), action.wait);
+            } else {
+                co_return;
+            }
+        }
+    }
+};
+
+reflector::reflector(
+    client& api, resource_type type, reflector_sink& sink, reflector_options options
+)
+    : api_(&api),
+      type_(std::move(type)),
+      sink_(&sink),
+      options_(std::move(options)),
+      stop_signal_(std::make_unique<asio::cancellation_signal>()) {}
+
+reflector::~reflector() = default;
+
+asio::awaitable<void> reflector::run() {
+    asio::awaitable<void> task = impl_access::loop(*this);
+    co_await run_cancellable(*stop_signal_, std::move(task));
+}
+
+void reflector::stop() {
+    stopping_ = true;
+    stop_signal_->emit(asio::cancellation_type::terminal);
+}
+
+}  // namespace signalbox::k8sio
