@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pods/pod_facts.hpp"
+
+#include <jobcore/time.hpp>
+
+#include <rapidjson/document.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace signalbox::op::pods {
+
+namespace {
+
+using rapidjson::Value;
+
+const Value& member(const Value& object, const char* key) {
+    static const Value absent;
+    if (!object.IsObject()) {
+        return absent;
+    }
+    const auto it = object.FindMember(key);
+    return it == object.MemberEnd() ? absent : it->value;
+}
+
+std::string_view text(const Value& object, const char* key) {
+    const Value& v = member(object, key);
+    return v.IsString() ? std::string_view(v.GetString(), v.GetStringLength()) : "";
+}
+
+std::int32_t number(std::string_view digits) {
+    std::int32_t value = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return value;
+}
+
+template <class Each>
+void for_each(const Value& list, Each&& each) {
+    if (list.IsArray()) {
+        for (const Value& item : list.GetArray()) {
+            each(item);
+        }
+    }
+}
+
+std::vector<container_facts> read_containers(const Value& list) {
+    std::vector<container_facts> out;
+    for_each(list, [&](const Value& c) {
+        out.push_back(
+            {std::string(text(c, "name")),
+             std::string(text(c, "image")),
+             text(c, "restartPolicy") == "Always"}
+        );
+    });
+    return out;
+}
+
+/// api.md 2-4 name the training container; a pod of anybody else has its first one.
+std::size_t training_container(const std::vector<container_facts>& containers) {
+    for (const std::string_view name : {"pytorch", "python", "worker", "launcher"}) {
+        const auto it = std::ranges::find(containers, name, &container_facts::name);
+        if (it != containers.end()) {
+            return static_cast<std::size_t>(it - containers.begin());
+        }
+    }
+    return 0;
+}
+
+/// `sleep inf`, `sleep infinity`, `sshd -D`, alone or as the end of a shell line.
+bool command_idles(const Value& container) {
+    std::string line;
+    for (const char* part : {"command", "args"}) {
+        for_each(member(container, part), [&](const Value& word) {
+            if (word.IsString()) {
+                line.append(" ").append(word.GetString(), word.GetStringLength());
+            }
+        });
+    }
+    const bool sleeps = line.ends_with("sleep inf") || line.ends_with("sleep infinity");
+    return sleeps ||
+           (line.find("sshd") != std::string::npos && line.find(" -D") != std::string::npos);
+}
+
+void read_labels(const Value& labels, pod_facts& out) {
+    out.job = text(labels, "tensorstack.dev/owner-name");
+    out.job_uid = text(labels, "batch.tensorstack.dev/job-uid");
+    out.type = text(labels, "replica-type");
+    out.index = number(text(labels, "replica-index"));
+    out.attempt = number(text(labels, "batch.tensorstack.dev/attempt"));
+    out.round = number(text(labels, "batch.tensorstack.dev/round"));
+    // Workers of these kinds run sshd through a bootstrap of ours; the master alone trains.
+    const std::string_view kind = text(labels, "tensorstack.dev/owner-kind");
+    const bool sshd_kind = kind == "DeepSpeedJob" || kind == "ColossalAIJob";
+    out.idles = sshd_kind && text(labels, "job-role") != "master";
+}
+
+void read_settings(const Value& annotations, pod_facts& out) {
+    if (!annotations.IsObject()) {
+        return;
+    }
+    for (const Value::Member& m : annotations.GetObject()) {
+        const std::string_view key(m.name.GetString(), m.name.GetStringLength());
+        if (key.starts_with(annotation_prefix) && m.value.IsString()) {
+            out.settings.emplace_back(key.substr(annotation_prefix.size()), m.value.GetString());
+        }
+    }
+    std::ranges::sort(out.settings);
+}
+
+void read_status(const Value& status, pod_facts& out) {
+    out.phase = text(status, "phase");
+    for_each(member(status, "containerStatuses"), [&](const Value& c) {
+        const bool training = out.training < out.containers.size() &&
+                              text(c, "name") == out.containers[out.training].name;
+        const std::string_view at = text(member(member(c, "state"), "running"), "startedAt");
+        if (const auto parsed = core::parse_time(at); training && parsed) {
+            out.started = *parsed;
+        }
+    });
+}
+
+}  // namespace
+
+std::optional<pod_facts> read_pod(std::string_view json) {
+    rapidjson::Document pod;
+    pod.Parse<rapidjson::kParseIterativeFlag>(json.data(), json.size());
+    if (pod.HasParseError() || !pod.IsObject()) {
+        return std::nullopt;
+    }
+    const Value& metadata = member(pod, "metadata");
+    const Value& spec = member(pod, "spec");
+    pod_facts out;
+    out.ns = text(metadata, "namespace");
+    out.name = text(metadata, "name");
+    out.uid = text(metadata, "uid");
+    if (out.name.empty() || out.uid.empty()) {
+        return std::nullopt;
+    }
+    out.deleting = !text(metadata, "deletionTimestamp").empty();
+    if (const Value& grace = member(metadata, "deletionGracePeriodSeconds"); grace.IsInt64()) {
+        out.grace = std::chrono::seconds(grace.GetInt64());
+    }
+    out.node = text(spec, "nodeName");
+    out.containers = read_containers(member(spec, "containers"));
+    out.init_containers = read_containers(member(spec, "initContainers"));
+    out.training = training_container(out.containers);
+    read_labels(member(metadata, "labels"), out);
+    read_settings(member(metadata, "annotations"), out);
+    read_status(member(pod, "status"), out);
+    if (const Value& list = member(spec, "containers"); list.IsArray() && !list.Empty()) {
+        out.idles =
+            out.idles || command_idles(list[static_cast<rapidjson::SizeType>(out.training)]);
+    }
+    return out;
+}
+
+}  // namespace signalbox::op::pods
