@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/action_executor.hpp"
+
+#include "controller/object_text.hpp"
+#include "controller/resource_table.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace signalbox::op {
+
+namespace asio = boost::asio;
+
+namespace {
+
+/// What of an object with a child's name says whose it is.
+struct claim {
+    std::string owner_uid;
+    std::string uid;
+    bool deleting = false;
+    bool same_place = false;  ///< the attempt (and round) that the action wants
+};
+
+claim claim_of(const core::action& a, std::string_view object_json) {
+    claim c;
+    if (a.kind == core::object_kind::pod) {
+        const auto pod = core::decode_pod(object_json);
+        if (pod) {
+            const bool same = pod->attempt == a.pod.attempt && pod->round == a.pod.round;
+            c = {pod->owner_uid, pod->uid, pod->deletion.has_value(), same};
+        }
+    } else {
+        const auto child = core::decode_child(a.kind, object_json);
+        if (child) {
+            // Objects that are kept over attempts carry no attempt.
+            const bool same = child->attempt == 0 || child->attempt == a.pod.attempt;
+            c = {child->owner_uid, child->uid, child->deleting, same};
+        }
+    }
+    return c;
+}
+
+bool is_not_found(const k8sio::api_error& error) {
+    return error.code == k8sio::errc::http_status && error.http_status == 404;
+}
+
+/// Logs a failure that is not a refusal, and says whether it is this object's or the server's.
+action_result note_failure(context& shared, const core::action& a, const k8sio::api_error& error) {
+    const k8sio::retry_class kind = k8sio::classify(error);
+    if (kind == k8sio::retry_class::cancelled) {
+        return action_result::skipped;
+    }
+    ++shared.counters.errors;
+    shared.log->warn(
+        "request failed: verb={} kind={} name={} error=\"{}\"",
+        core::to_string(a.what),
+        core::to_string(a.kind),
+        a.name,
+        error.text()
+    );
+    const bool of_this_object = error.code == k8sio::errc::http_status &&
+                                error.http_status != 401 && kind == k8sio::retry_class::give_up;
+    return of_this_object ? action_result::failed : action_result::unavailable;
+}
+
+/// What an error of a create or patch means for the pass.
+action_result judge(
+    context& shared, job_entry& entry, const core::action& a, const k8sio::api_error& error
+) {
+    const k8sio::retry_class kind = k8sio::classify(error);
+    if (kind == k8sio::retry_class::recompute) {
+        return action_result::recompute;
+    }
+    const bool about_the_object =
+        error.code == k8sio::errc::http_status && error.http_status != 401;
+    if (kind != k8sio::retry_class::give_up || !about_the_object) {
+        return note_failure(shared, a, error);
+    }
+    const core::refusal& noted = entry.refusals.note(a, error, shared.now());
+    ++shared.counters.refusals;
+    const auto level = noted.count == 1 && !noted.namespace_terminating ? spdlog::level::warn
+                                                                        : spdlog::level::debug;
+    shared.log->log(
+        level,
+        "refused: verb={} kind={} name={} count={} error=\"{}\"",
+        core::to_string(a.what),
+        core::to_string(a.kind),
+        a.name,
+        noted.count,
+        error.text()
+    );
+    return action_result::refused;
+}
+
+/// Puts labels of ours back that somebody took from an object which is the wanted one otherwise
+/// (behaviour.md 2.7).
+asio::awaitable<action_result> restore_labels(
+    context& shared,
+    job_entry& entry,
+    const core::job_object& decided,
+    const core::action& a,
+    const std::string& live
+) {
+    const k8sio::resource_type& type = type_of(a.kind, decided.meta.kind);
+    auto patch = label_patch(shared.options.render(decided, a), live);
+    if (!patch) {
+        co_return action_result::done;
+    }
+    ++shared.counters.patches;
+    const auto answer =
+        co_await shared.api->merge_patch(type, decided.meta.ns, a.name, std::move(*patch));
+    if (answer.has_error()) {
+        co_return judge(shared, entry, a, answer.error());
+    }
+    shared.note_object(entry, a.kind, *answer);
+    co_return action_result::done;
+}
+
+/// The name is taken: by the object we want (an answer was lost, or the view is young), by an older
+/// one of ours, or by somebody else (client.md X1, behaviour.md 1.8, 2.7).
+asio::awaitable<action_result> settle_existing(
+    context& shared, job_entry& entry, const core::job_object& decided, const core::action& a
+) {
+    const k8sio::resource_type& type = type_of(a.kind, decided.meta.kind);
+    const auto live = co_await shared.api->get(type, decided.meta.ns, a.name);
+    if (live.has_error()) {
+        if (is_not_found(live.error())) {
+            co_return action_result::recompute;  // gone again
+        }
+        co_return note_failure(shared, a, live.error());
+    }
+    const claim owner = claim_of(a, *live);
+    if (owner.owner_uid != decided.meta.uid) {
+        const core::refusal& noted = entry.refusals.note_foreign(a, shared.now());
+        ++shared.counters.refusals;
+        shared.log->warn(
+            "name is taken by another owner: kind={} name={} count={}",
+            core::to_string(a.kind),
+            a.name,
+            noted.count
+        );
+        co_return action_result::refused;
+    }
+    shared.note_object(entry, a.kind, *live);
+    if (owner.deleting || !owner.same_place) {
+        co_return action_result::recompute;
+    }
+    entry.refusals.settle(a);
+    co_return co_await restore_labels(shared, entry, decided, a, *live);
+}
+
+asio::awaitable<action_result> create(
+    context& shared, job_entry& entry, const core::job_object& decided, const core::action& a
+) {
+    const k8sio::resource_type& type = type_of(a.kind, decided.meta.kind);
+    std::string body = shared.options.render(decided, a);
+    ++shared.counters.creates;
+    const auto answer = co_await shared.api->create(type, decided.meta.ns, std::move(body));
+    if (answer.has_value()) {
+        shared.note_object(entry, a.kind, *answer);
+        entry.refusals.settle(a);
+        co_return action_result::done;
+    }
+    const k8sio::api_error& error = answer.error();
+    if (error.http_status == 409 && error.reason == "AlreadyExists") {
+        co_return co_await settle_existing(shared, entry, decided, a);
+    }
+    if (is_not_found(error)) {
+        // The namespace or the kind is not there: no precondition that a newer view would mend.
+        entry.refusals.note(a, error, shared.now());
+        ++shared.counters.refusals;
+        co_return action_result::refused;
+    }
+    co_return judge(shared, entry, a, error);
+}
+
+asio::awaitable<action_result> patch(
+    context& shared, job_entry& entry, const core::job_object& decided, const core::action& a
+) {
+    const k8sio::resource_type& type = type_of(a.kind, decided.meta.kind);
+    std::string body = with_uid_precondition(a.body, a.uid);
+    if (body.empty()) {
+        shared.log->error("patch is no object: kind={} name={}", core::to_string(a.kind), a.name);
+        co_return action_result::failed;
+    }
+    ++shared.counters.patches;
+    const auto answer =
+        co_await shared.api->merge_patch(type, decided.meta.ns, a.name, std::move(body));
+    if (answer.has_value()) {
+        shared.note_object(entry, a.kind, *answer);
+        entry.refusals.settle(a);
+        co_return action_result::done;
+    }
+    const auto& causes = answer.error().causes;
+    const bool other_uid = std::any_of(causes.begin(), causes.end(), [](const auto& cause) {
+        return cause.field == "metadata.uid";
+    });
+    if (is_not_found(answer.error()) || other_uid) {
+        co_return action_result::recompute;
+    }
+    co_return judge(shared, entry, a, answer.error());
+}
+
+/// A delete was answered with an object: still there, on its way out, or its last state.
+void note_deletion(
+    context& shared, job_entry& entry, const core::action& a, std::string_view answer
+) {
+    if (a.kind == core::object_kind::job) {
+        shared.note_job(answer);
+        return;
+    }
+    const auto identity = read_identity(answer);
+    const bool remains = identity && identity->uid == a.uid && claim_of(a, answer).deleting;
+    if (remains) {
+        shared.note_object(entry, a.kind, answer);
+    } else {
+        shared.note_gone(a.kind, a.uid);
+    }
+}
+
+/// The server says that its object is not the one to delete. Only another UID means success, and
+/// absence is evidence: so look (client.md E5).
+asio::awaitable<action_result> settle_removal(
+    context& shared, job_entry& entry, const core::job_object& decided, const core::action& a
+) {
+    const k8sio::resource_type& type = type_of(a.kind, decided.meta.kind);
+    const auto live = co_await shared.api->get(type, decided.meta.ns, a.name);
+    if (live.has_error() && !is_not_found(live.error())) {
+        co_return note_failure(shared, a, live.error());
+    }
+    const bool still_there = live.has_value() && claim_of(a, *live).uid == a.uid;
+    if (still_there) {
+        shared.note_object(entry, a.kind, *live);
+        co_return action_result::recompute;
+    }
+    shared.note_gone(a.kind, a.uid);
+    co_return action_result::done;
+}
+
+asio::awaitable<action_result> remove(
+    context& shared, job_entry& entry, const core::job_object& decided, const core::action& a
+) {
+    const k8sio::resource_type& type = type_of(a.kind, decided.meta.kind);
+    k8sio::delete_options options(a.uid);
+    if (a.foreground) {
+        options.propagation = "Foreground";
+    }
+    ++shared.counters.removes;
+    const auto answer = co_await shared.api->remove(type, decided.meta.ns, a.name, options);
+    if (answer.has_value()) {
+        note_deletion(shared, entry, a, *answer);
+        co_return action_result::done;
+    }
+    const k8sio::api_error& error = answer.error();
+    if (is_not_found(error)) {
+        shared.note_gone(a.kind, a.uid);
+        co_return action_result::done;
+    }
+    if (error.http_status == 409) {
+        co_return co_await settle_removal(shared, entry, decided, a);
+    }
+    // Not among the refusals: those speak of what could not be made.
+    co_return note_failure(shared, a, error);
+}
+
+asio::awaitable<action_result> confirm(
+    context& shared, job_entry& entry, const core::job_object& decided, const core::action& a
+) {
+    const k8sio::resource_type& type = type_of(a.kind, decided.meta.kind);
+    ++shared.counters.confirms;
+    const auto live = co_await shared.api->get(type, decided.meta.ns, a.name);
+    if (live.has_error() && !is_not_found(live.error())) {
+        co_return note_failure(shared, a, live.error());
+    }
+    // What another owner has under that name is not the child that vanished.
+    const bool ours = live.has_value() && claim_of(a, *live).owner_uid == decided.meta.uid;
+    if (ours) {
+        shared.note_object(entry, a.kind, *live);
+        co_return action_result::recompute;
+    }
+    const bool known = std::any_of(
+        entry.absences.begin(),
+        entry.absences.end(),
+        [&](const core::confirmed_absence& absence) {
+            return absence.kind == a.kind && absence.name == a.name;
+        }
+    );
+    if (!known) {
+        core::confirmed_absence absence;
+        absence.kind = a.kind;
+        absence.name = a.name;
+        entry.absences.push_back(std::move(absence));
+    }
+    co_return action_result::done;
+}
+
+}  // namespace
+
+asio::awaitable<action_result> carry_out(
+    context& shared, job_entry& entry, const core::job_object& decided, const core::action& a
+) {
+    auto result = action_result::skipped;
+    switch (a.what) {
+        case core::verb::create:
+            result = co_await create(shared, entry, decided, a);
+            break;
+        case core::verb::patch:
+            result = co_await patch(shared, entry, decided, a);
+            break;
+        case core::verb::remove:
+            result = co_await remove(shared, entry, decided, a);
+            break;
+        case core::verb::confirm:
+            result = co_await confirm(shared, entry, decided, a);
+            break;
+    }
+    co_return result;
+}
+
+}  // namespace signalbox::op

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Carries out one action of a decision: the request, and what its answer means (client.md X1-X8).
+#pragma once
+
+#include "controller/context.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+namespace signalbox::op {
+
+enum class action_result {
+    done,         ///< acknowledged: what the action asked for holds
+    refused,      ///< the server will refuse it again; noted in the job's refusals
+    recompute,    ///< the world is not as the decision thought: decide again
+    failed,       ///< this request failed; others may well succeed
+    unavailable,  ///< no usable answer, or one that says to come back later: so for any request
+    skipped,      ///< not started, because the controller stops or the job changed
+};
+
+/// Carries out `a` for the job that `decided` is a snapshot of (with the decision's status
+/// applied). Answers go into the views at once. All references must live until completion. Never
+/// fails by exception.
+boost::asio::awaitable<action_result> carry_out(
+    context& shared, job_entry& entry, const core::job_object& decided, const core::action& a
+);
+
+}  // namespace signalbox::op

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/controller.hpp"
+
+#include "controller/context.hpp"
+#include "controller/pass.hpp"
+#include "controller/resource_table.hpp"
+#include "jobcore/schema.hpp"
+#include "k8sio/event_recorder.hpp"
+#include "k8sio/reflector.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+
+#include <spdlog/sinks/null_sink.h>
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace signalbox::op {
+
+namespace asio = boost::asio;
+
+namespace {
+
+/// Up to this number of blocked jobs each advance of a view is looked at by itself.
+constexpr std::size_t few_blocked = 16;
+constexpr std::chrono::milliseconds blocked_interval{5};
+
+std::shared_ptr<spdlog::logger> silent() {
+    return std::make_shared<spdlog::logger>(
+        "silent", std::make_shared<spdlog::sinks::null_sink_mt>()
+    );
+}
+
+std::string what(std::exception_ptr broken) {
+    try {
+        std::rethrow_exception(broken);
+    } catch (const std::exception& e) {
+        return e.what();
+    } catch (...) {
+        return "unknown exception";
+    }
+}
+
+}  // namespace
+
+struct controller::impl : view_listener, job_listener {
+    impl(
+        asio::any_io_executor executor,
+        k8sio::client& api,
+        k8sio::clock& clock,
+        core::policy rules,
+        controller_options options,
+        std::shared_ptr<spdlog::logger> logger
+    )
+        : shared(
+              executor,
+              api,
+              rules,
+              std::move(options),
+              logger ? std::move(logger) : silent(),
+              *this,
+              *this
+          ),
+          time(&clock),
+          queue(shared.options.backoff),
+          recorder(api, shared.options.component),
+          changed(executor),
+          alive(std::make_shared<bool>(true)) {
+        for (const core::job_kind kind : core::supported_kinds()) {
+            sinks.push_back(std::make_unique<job_sink>(kind, shared.jobs));
+        }
+    }
+
+    // view_listener, job_listener: remember only; the pump acts.
+    void child_changed(const std::string& owner_uid) override;
+    void view_advanced() override;
+    void view_rewound() override;
+    void job_changed(const std::string& uid, bool initial) override;
+    void job_gone(const std::string& uid) override;
+    void job_unreadable(std::string_view why) override;
+
+    void add_reflector(
+        const k8sio::resource_type& type, k8sio::reflector_sink& sink, std::string_view selector
+    );
+    void make_reflectors();
+    template <class Coroutine>
+    void spawn(Coroutine task, const char* name);
+
+    void request_pump();
+    void pump();
+    void arm_timer();
+    void start_pass(const std::string& uid);
+    void end_pass(const std::string& uid, const pass_report& report);
+    void release_blocked();
+    bool kind_synced(core::job_kind kind) const;
+
+    context shared;
+    k8sio::clock* time;
+    k8sio::work_queue queue;
+    k8sio::event_recorder recorder;
+    std::vector<std::unique_ptr<job_sink>> sinks;
+    std::vector<std::unique_ptr<k8sio::reflector>> reflectors;
+    /// Jobs whose views are behind their own writes.
+    std::unordered_set<std::string> blocked;
+    notification changed;
+    std::size_t tasks = 0;   ///< coroutines that run() joins
+    std::size_t passes = 0;  ///< those of them that are passes
+    bool pump_posted = false;
+    bool all_queued = false;  ///< what was skipped before the first sync is in the queue
+    k8sio::clock::timer_id timer = 0;
+    std::optional<k8sio::steady_time> timer_at;
+    k8sio::clock::timer_id blocked_timer = 0;
+    std::shared_ptr<bool> alive;  ///< asked by posted functions
+};
+
+void controller::impl::child_changed(const std::string& owner_uid) {
+    const job_entry_ptr entry = shared.jobs.find(owner_uid);
+    if (!entry) {
+        return;  // another controller's, or its job comes later and queues itself
+    }
+    queue.add_at(owner_uid, std::max(time->steady_now(), entry->last_pass + shared.options.gather));
+    request_pump();
+}
+
+void controller::impl::view_advanced() {
+    if (!blocked.empty() && blocked.size() <= few_blocked) {
+        release_blocked();
+    } else if (!blocked.empty() && blocked_timer == 0) {
+        blocked_timer = time->schedule(time->steady_now() + blocked_interval, [this] {
+            blocked_timer = 0;
+            release_blocked();
+        });
+    }
+    request_pump();
+}
+
+void controller::impl::release_blocked() {
+    std::vector<std::string> free;
+    for (const std::string& uid : blocked) {
+        const job_entry_ptr entry = shared.jobs.find(uid);
+        if (!entry || shared.is_fresh(*entry)) {
+            free.push_back(uid);
+        }
+    }
+    std::sort(free.begin(), free.end());  // the order of a hash table must not show
+    for (const std::string& uid : free) {
+        blocked.erase(uid);
+        queue.add(uid);
+    }
+    request_pump();
+}
+
+void controller::impl::view_rewound() {
+    shared.log->warn("the server's data went back in time: every awaited version is forgotten");
+    shared.fence = {};
+}
+
+void controller::impl::job_changed(const std::string& uid, bool initial) {
+    queue.add(uid, initial);
+    request_pump();
+}
+
+void controller::impl::job_gone(const std::string& uid) {
+    queue.drop(uid);
+    queue.forget(uid);
+    blocked.erase(uid);
+    shared.fence.forget(uid);
+}
+
+void controller::impl::job_unreadable(std::string_view why) {
+    shared.log->error("an object of a job kind is no job: {}", why);
+}
+
+void controller::impl::add_reflector(
+    const k8sio::resource_type& type, k8sio::reflector_sink& sink, std::string_view selector
+) {
+    k8sio::reflector_options options;
+    options.ns = shared.options.ns;
+    options.label_selector = selector;
+    options.seed = reflectors.size() + 1;
+    reflectors.push_back(
+        std::make_unique<k8sio::reflector>(*shared.api, type, sink, std::move(options))
+    );
+}
+
+void controller::impl::make_reflectors() {
+    add_reflector(k8sio::resources::pods(), shared.pods, children_selector);
+    const auto rows = watched_children();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        add_reflector(*rows[i].type, shared.children[i]->store, children_selector);
+    }
+    for (const auto& sink : sinks) {
+        add_reflector(type_of(sink->kind()), *sink, {});
+    }
+}
+
+template <class Coroutine>
+void controller::impl::spawn(Coroutine task, const char* name) {
+    ++tasks;
+    asio::co_spawn(shared.executor, std::move(task), [this, name](std::exception_ptr broken) {
+        if (broken) {
+            shared.log->error("{} ended by an exception: {}", name, what(broken));
+        }
+        --tasks;
+        changed.notify();
+    });
+}
+
+void controller::impl::request_pump() {
+    if (pump_posted) {
+        return;
+    }
+    pump_posted = true;
+    asio::post(shared.executor, [this, life = std::weak_ptr<bool>(alive)] {
+        if (!life.expired()) {
+            pump_posted = false;
+            pump();
+        }
+    });
+}
+
+bool controller::impl::kind_synced(core::job_kind kind) const {
+    return std::any_of(sinks.begin(), sinks.end(), [&](const std::unique_ptr<job_sink>& sink) {
+        return sink->kind() == kind && sink->synced();
+    });
+}
+
+void controller::impl::pump() {
+    if (shared.stopping || !shared.views_synced()) {
+        return;  // the queue keeps what comes
+    }
+    while (passes < shared.options.max_passes) {
+        const auto uid = queue.pop(time->steady_now());
+        if (!uid) {
+            break;
+        }
+        start_pass(*uid);
+    }
+    arm_timer();
+}
+
+void controller::impl::arm_timer() {
+    const auto next = queue.next_time();
+    if (next == timer_at) {
+        return;
+    }
+    if (timer_at) {
+        time->cancel(timer);
+    }
+    timer_at = next;
+    if (next) {
+        timer = time->schedule(*next, [this] {
+            timer_at.reset();
+            pump();
+        });
+    }
+}
+
+void controller::impl::start_pass(const std::string& uid) {
+    const job_entry_ptr entry = shared.jobs.find(uid);
+    if (!entry) {
+        queue.done(uid);
+        return;
+    }
+    entry->last_pass = time->steady_now();
+    ++tasks;
+    ++passes;
+    auto done = [this, uid](std::exception_ptr broken, pass_report report) {
+        if (broken) {
+            shared.log->error("a pass ended by an exception: uid={} {}", uid, what(broken));
+            report.troubled = true;
+        }
+        end_pass(uid, report);
+    };
+    asio::co_spawn(shared.executor, run_pass(shared, recorder, entry), std::move(done));
+}
+
+void controller::impl::end_pass(const std::string& uid, const pass_report& report) {
+    const auto now = time->steady_now();
+    --tasks;
+    --passes;
+    changed.notify();
+    queue.done(uid);
+    if (!shared.jobs.find(uid)) {
+        job_gone(uid);
+        return;
+    }
+    // A wake-up that has passed and yet brought nothing would spin.
+    const bool spinning = report.at && *report.at <= now && !report.again;
+    if (report.blocked) {
+        blocked.insert(uid);
+        release_blocked();  // the view may have advanced in between
+    } else if (report.troubled || spinning) {
+        queue.add_rate_limited(uid, now);
+    } else {
+        queue.forget(uid);
+        if (report.again) {
+            queue.add(uid);
+        }
+    }
+    if (report.at && !spinning) {
+        queue.add_at(uid, *report.at);
+    }
+    request_pump();
+}
+
+controller::controller(
+    asio::any_io_executor executor,
+    k8sio::client& api,
+    k8sio::clock& time,
+    core::policy rules,
+    controller_options options,
+    std::shared_ptr<spdlog::logger> logger
+)
+    : impl_(std::make_unique<impl>(
+          std::move(executor), api, time, rules, std::move(options), std::move(logger)
+      )) {}
+
+controller::~controller() = default;
+
+asio::awaitable<void> controller::run() {
+    impl& self = *impl_;
+    self.make_reflectors();
+    for (const auto& reflector : self.reflectors) {
+        self.spawn(reflector->run(), "a reflector");
+    }
+    self.spawn(self.recorder.run(), "the event recorder");
+    while (!self.shared.stopping) {
+        co_await self.changed.wait();
+    }
+    for (const auto& reflector : self.reflectors) {
+        reflector->stop();
+    }
+    // The passes first: their events shall still be flushed.
+    while (self.passes > 0) {
+        co_await self.changed.wait();
+    }
+    self.recorder.stop();
+    while (self.tasks > 0) {
+        co_await self.changed.wait();
+    }
+    self.time->cancel(self.timer);
+    self.time->cancel(self.blocked_timer);
+    self.alive.reset();
+}
+
+void controller::stop() {
+    impl_->shared.stopping = true;
+    impl_->changed.notify();
+}
+
+bool controller::synced() const {
+    const impl& self = *impl_;
+    if (!self.shared.views_synced()) {
+        return false;
+    }
+    const std::size_t first_kind = self.reflectors.size() - self.sinks.size();
+    for (std::size_t i = 0; i < self.sinks.size(); ++i) {
+        // An error though the views of children are complete: the kind is not served, or not to us.
+        const bool unserved = self.reflectors[first_kind + i]->counters().errors > 0;
+        if (!self.sinks[i]->synced() && !unserved) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const controller_counters& controller::counters() const {
+    return impl_->shared.counters;
+}
+
+std::size_t controller::job_count() const {
+    return impl_->shared.jobs.size();
+}
+
+std::size_t controller::pod_count() const {
+    return impl_->shared.pods.size();
+}
+
+std::size_t controller::queue_depth() const {
+    return impl_->queue.ready_size();
+}
+
+std::size_t controller::active_passes() const {
+    return impl_->passes;
+}
+
+std::uint64_t controller::dropped_events() const {
+    return impl_->recorder.dropped();
+}
+
+}  // namespace signalbox::op

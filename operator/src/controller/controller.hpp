@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The controller: keeps views of jobs and their children, and lets libjobcore's decisions happen.
+// It decides nothing about kinds or rules, and remembers nothing that must survive a restart.
+#pragma once
+
+#include "controller/options.hpp"
+#include "jobcore/policy.hpp"
+#include "k8sio/client.hpp"
+#include "k8sio/clock.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <spdlog/logger.h>
+
+#include <cstddef>
+#include <memory>
+
+namespace signalbox::op {
+
+/// One controller for all kinds of core::supported_kinds(). Not thread-safe: everything happens on
+/// the executor's one thread.
+class controller {
+public:
+    /// `api` and `time` must outlive run(). A null `logger` logs nothing.
+    controller(
+        boost::asio::any_io_executor executor,
+        k8sio::client& api,
+        k8sio::clock& time,
+        core::policy rules,
+        controller_options options = {},
+        std::shared_ptr<spdlog::logger> logger = nullptr
+    );
+    /// Only before run() started or after it returned.
+    ~controller();
+    controller(const controller&) = delete;
+    controller& operator=(const controller&) = delete;
+
+    /// Runs until stop(): lists, watches, decides and acts. An API server that is away ends
+    /// nothing. After stop() it takes in nothing new, waits for the requests under way (each has a
+    /// deadline of its own) and for the queued events, and returns. Once per object. Not to be
+    /// cancelled.
+    boost::asio::awaitable<void> run();
+    void stop();
+
+    /// True when every view is complete; a job kind that the server does not serve is left out.
+    bool synced() const;
+    const controller_counters& counters() const;
+
+    /// Jobs known, and pods of jobs held.
+    std::size_t job_count() const;
+    std::size_t pod_count() const;
+    /// Jobs waiting for their turn now; passes under way.
+    std::size_t queue_depth() const;
+    std::size_t active_passes() const;
+    /// Events dropped because the recorder's queue was full.
+    std::uint64_t dropped_events() const;
+
+private:
+    struct impl;
+    std::unique_ptr<impl> impl_;
+};
+
+}  // namespace signalbox::op

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/job_table.hpp"
+
+#include "controller/object_text.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace signalbox::op {
+
+namespace {
+
+bool is_newer(std::string_view a, std::string_view b) {
+    return k8sio::compare_versions(a, b) == k8sio::version_order::newer;
+}
+
+}  // namespace
+
+job_entry_ptr job_table::find(const std::string& uid) const {
+    const auto found = entries_.find(uid);
+    return found == entries_.end() ? nullptr : found->second;
+}
+
+std::vector<std::string> job_table::uids() const {
+    std::vector<std::string> all;
+    all.reserve(entries_.size());
+    for (const auto& [uid, entry] : entries_) {
+        all.push_back(uid);
+    }
+    std::sort(all.begin(), all.end());  // the order of a hash table must not show
+    return all;
+}
+
+job_entry_ptr job_table::upsert(std::string_view object_json, bool initial, bool own_answer) {
+    const auto identity = read_identity(object_json);
+    if (!identity) {
+        listener_->job_unreadable("no UID");
+        return nullptr;
+    }
+    job_entry_ptr held = find(identity->uid);
+    if (held && !held->doubtful) {
+        const auto order = k8sio::compare_versions(
+            identity->resource_version, held->object->meta.resource_version
+        );
+        const bool same = order == k8sio::version_order::same;
+        const bool wanted_back = held->parked && own_answer;
+        if (order == k8sio::version_order::older || (same && !wanted_back)) {
+            return held;  // client.md W8; our own answer was first
+        }
+    }
+    std::string error;
+    auto job = core::read_job(object_json, held ? held->object->compiled : nullptr, error);
+    if (!job) {
+        listener_->job_unreadable(error);
+        return nullptr;
+    }
+    auto object = std::make_shared<const core::job_object>(std::move(*job));
+    if (!held) {
+        if (own_answer) {
+            return nullptr;  // deleted while the request was under way
+        }
+        held = std::make_shared<job_entry>();
+        entries_.emplace(identity->uid, held);
+    }
+    held->object = std::move(object);
+    held->parked = false;
+    held->doubtful = false;
+    if (!own_answer) {
+        listener_->job_changed(identity->uid, initial);
+    }
+    return held;
+}
+
+void job_table::erase(const std::string& uid) {
+    const auto found = entries_.find(uid);
+    if (found == entries_.end()) {
+        return;
+    }
+    found->second->gone = true;
+    entries_.erase(found);
+    listener_->job_gone(uid);
+}
+
+void job_table::keep_only(
+    core::job_kind kind,
+    const std::vector<std::string>& listed,
+    std::string_view version,
+    bool rewound
+) {
+    const std::unordered_set<std::string_view> present(listed.begin(), listed.end());
+    for (const std::string& uid : uids()) {
+        const core::job_meta& meta = find(uid)->object->meta;
+        const bool after = !rewound && is_newer(meta.resource_version, version);
+        if (meta.kind == kind && present.count(uid) == 0 && !after) {
+            erase(uid);
+        } else if (meta.kind == kind && rewound) {
+            find(uid)->doubtful = true;
+        }
+    }
+}
+
+void job_table::park(job_entry& entry) {
+    core::job_object rest;
+    rest.meta = entry.object->meta;
+    rest.meta.annotations.clear();
+    rest.status.phase = entry.object->status.phase;
+    entry.object = std::make_shared<const core::job_object>(std::move(rest));
+    entry.last_status = {};
+    entry.parked = true;
+}
+
+void job_sink::replace_item(std::string_view object_json) {
+    // Visible at once: a job that is seen a moment early harms nothing, as no pass runs before
+    // every view is complete.
+    const auto entry = table_->upsert(object_json, true, false);
+    if (entry) {
+        listed_.push_back(entry->object->meta.uid);
+    }
+}
+
+void job_sink::replace_end(std::string_view resource_version) {
+    const bool rewound = !seen_.empty() && is_newer(seen_, resource_version);
+    table_->keep_only(kind_, listed_, resource_version, rewound);
+    listed_ = {};
+    seen_ = resource_version;
+    synced_ = true;
+}
+
+void job_sink::remove(std::string_view object_json) {
+    const auto identity = read_identity(object_json);
+    if (identity) {
+        table_->erase(identity->uid);
+    }
+}
+
+}  // namespace signalbox::op

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The jobs of all kinds, by UID, each with what the controller remembers of it while it runs.
+// Nothing here but the job object itself survives a restart, and nothing needs to.
+#pragma once
+
+#include "controller/record_store.hpp"
+#include "controller/refusal_ledger.hpp"
+#include "jobcore/decide.hpp"
+#include "k8sio/clock.hpp"
+#include "k8sio/reflector.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace signalbox::op {
+
+struct job_entry {
+    /// The newest object seen, own status writes included. Replaced as a whole, never changed, so
+    /// that a pass can keep the one it decided on. Never null.
+    std::shared_ptr<const core::job_object> object;
+    /// The specification was let go (see job_table::park): a pass reads the job first.
+    bool parked = false;
+    /// The server's data went back in time behind this object; a pass reads the job first.
+    bool doubtful = false;
+    /// The job was deleted; a pass that still holds the entry ends.
+    bool gone = false;
+    refusal_ledger refusals;
+    std::vector<core::confirmed_absence> absences;
+    /// Pods found by a live read that the watch's selector hides, for the next pass only
+    /// (behaviour.md 1.9).
+    std::vector<core::pod_record> hidden_pods;
+    /// A status write on this version was refused as stale; no pass before there is a newer one.
+    std::string conflicted_version;
+    std::optional<k8sio::steady_time> last_status_write;
+    std::string last_status;  ///< body last written, to notice a server that does not keep it
+    k8sio::steady_time last_pass{};
+};
+
+using job_entry_ptr = std::shared_ptr<job_entry>;
+
+/// Who wants to know about jobs; the calls come from inside the table.
+class job_listener {
+public:
+    virtual ~job_listener() = default;
+    /// `initial`: part of a list, not a change (client.md Q5).
+    virtual void job_changed(const std::string& uid, bool initial) = 0;
+    virtual void job_gone(const std::string& uid) = 0;
+    virtual void job_unreadable(std::string_view why) = 0;
+};
+
+class job_table {
+public:
+    explicit job_table(job_listener& listener) : listener_(&listener) {}
+
+    /// Null if there is no such job.
+    job_entry_ptr find(const std::string& uid) const;
+    std::size_t size() const { return entries_.size(); }
+    std::vector<std::string> uids() const;
+
+    /// Reads the object of an answer or event; one older than what is held is dropped. Gives the
+    /// entry, or null if the text is no job.
+    job_entry_ptr upsert(std::string_view object_json, bool initial, bool own_answer);
+    void erase(const std::string& uid);
+    /// Takes what a complete list of `kind` at `version` did not hold out of the table. `rewound`:
+    /// the list is older than what was seen before, so that everything held is in doubt.
+    void keep_only(
+        core::job_kind kind,
+        const std::vector<std::string>& listed,
+        std::string_view version,
+        bool rewound
+    );
+    /// Lets the compiled specification and the details of status go: for jobs that decisions leave
+    /// alone, which are most of them in the long run.
+    static void park(job_entry& entry);
+
+private:
+    job_listener* listener_;
+    std::unordered_map<std::string, job_entry_ptr> entries_;
+};
+
+/// Feeds the table from the reflector of one kind.
+class job_sink final : public k8sio::reflector_sink {
+public:
+    job_sink(core::job_kind kind, job_table& table) : kind_(kind), table_(&table) {}
+
+    core::job_kind kind() const { return kind_; }
+    bool synced() const { return synced_; }
+
+    void replace_begin() override { listed_.clear(); }
+    void replace_item(std::string_view object_json) override;
+    void replace_end(std::string_view resource_version) override;
+    void replace_abort() override { listed_ = {}; }
+    void upsert(std::string_view object_json) override {
+        table_->upsert(object_json, false, false);
+    }
+    void remove(std::string_view object_json) override;
+    void advance(std::string_view resource_version) override { seen_ = resource_version; }
+
+private:
+    core::job_kind kind_;
+    job_table* table_;
+    bool synced_ = false;
+    std::string seen_;
+    std::vector<std::string> listed_;
+};
+
+}  // namespace signalbox::op

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What can be set about the controller, and what it counts.
+#pragma once
+
+#include "jobcore/decide.hpp"
+#include "k8sio/work_queue.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace signalbox::op {
+
+using decide_function = std::function<core::decision(
+    const core::job_object&, const core::observed&, const core::policy&, core::instant
+)>;
+using render_function = std::function<std::string(const core::job_object&, const core::action&)>;
+
+struct controller_options {
+    /// Namespace to look after; empty: all.
+    std::string ns;
+    /// Requests of ours in flight, over all jobs and within one stage (behaviour.md 2.2).
+    std::size_t max_in_flight = 32;
+    /// Jobs worked on at a time; what they may send together is bounded by max_in_flight.
+    std::size_t max_passes = 64;
+    /// Passes of one job that observation asks for are at least this far apart, so that a burst of
+    /// pod events is one pass (client.md 4.5). The first event after a quiet time is acted on at
+    /// once.
+    std::chrono::nanoseconds gather = std::chrono::milliseconds{25};
+    /// Deferrable status differences are written at most this often per job (behaviour.md 4.16).
+    std::chrono::nanoseconds status_interval = std::chrono::seconds{1};
+    /// Above this number the actions of a stage are logged as one line.
+    std::size_t actions_logged = 8;
+    /// Delay of a job's next pass after a failed one.
+    k8sio::backoff_policy backoff;
+    /// Kinds that the server serves besides our own (behaviour.md 8.4).
+    core::capabilities served_kinds;
+    /// Reporting component of events.
+    std::string component = "signalbox";
+    /// The decision and the rendering; replaced in tests of the controller alone.
+    decide_function decide = &core::decide;
+    render_function render = &core::render_action;
+};
+
+/// Since construction; for metrics and tests.
+struct controller_counters {
+    std::uint64_t reconciles = 0;   ///< decisions made
+    std::uint64_t stale_skips = 0;  ///< passes put off because a view was behind our own writes
+    std::uint64_t creates = 0;      ///< requests sent, whatever came of them
+    std::uint64_t patches = 0;
+    std::uint64_t removes = 0;
+    std::uint64_t confirms = 0;
+    std::uint64_t status_writes = 0;
+    std::uint64_t status_conflicts = 0;
+    std::uint64_t status_deferred = 0;
+    std::uint64_t refusals = 0;  ///< creations refused for a reason that repeats
+    std::uint64_t errors = 0;    ///< requests without a usable answer
+    std::uint64_t events = 0;    ///< handed to the event recorder
+};
+
+}  // namespace signalbox::op

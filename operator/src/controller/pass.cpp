@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/pass.hpp"
+
+#include "controller/object_text.hpp"
+#include "controller/resource_table.hpp"
+#include "controller/stage_runner.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace signalbox::op {
+
+namespace asio = boost::asio;
+
+namespace {
+
+using job_ptr = std::shared_ptr<const core::job_object>;
+
+enum class write_result {
+    written,
+    superseded,  ///< there is a newer object: decide on that
+    failed,
+};
+
+/// Drops absences of objects that are in view again.
+void forget_disproved(context& shared, job_entry& entry) {
+    const std::string& uid = entry.object->meta.uid;
+    std::erase_if(entry.absences, [&](const core::confirmed_absence& absence) {
+        if (absence.kind == core::object_kind::pod) {
+            const auto pods = shared.pods.of_owner(uid);
+            return std::any_of(pods.begin(), pods.end(), [&](const core::pod_record* pod) {
+                return pod->name == absence.name;
+            });
+        }
+        return std::any_of(
+            shared.children.begin(),
+            shared.children.end(),
+            [&](const std::unique_ptr<child_view>& view) {
+                const auto records = view->store.of_owner(uid);
+                return view->kind == absence.kind &&
+                       std::any_of(
+                           records.begin(),
+                           records.end(),
+                           [&](const core::child_record* r) { return r->name == absence.name; }
+                       );
+            }
+        );
+    });
+}
+
+core::decision decide(context& shared, job_entry& entry, core::instant now) {
+    const std::string& uid = entry.object->meta.uid;
+    forget_disproved(shared, entry);
+    const auto in_view = shared.pods.of_owner(uid);
+    std::vector<const core::pod_record*> pods(in_view.begin(), in_view.end());
+    for (const core::pod_record& hidden : entry.hidden_pods) {
+        const bool shown = std::any_of(pods.begin(), pods.end(), [&](const core::pod_record* p) {
+            return p->uid == hidden.uid;
+        });
+        if (!shown) {
+            pods.push_back(&hidden);
+        }
+    }
+    std::vector<const core::child_record*> children;
+    for (const auto& view : shared.children) {
+        const auto records = view->store.of_owner(uid);
+        children.insert(children.end(), records.begin(), records.end());
+    }
+    core::observed seen;
+    seen.pods = pods;
+    seen.children = children;
+    seen.refusals = entry.refusals.all();
+    seen.absences = entry.absences;
+    seen.served_kinds = shared.options.served_kinds;
+    ++shared.counters.reconciles;
+    core::decision decision = shared.options.decide(*entry.object, seen, shared.rules, now);
+    entry.hidden_pods.clear();
+    return decision;
+}
+
+bool asks(const core::decision& decision, core::verb what) {
+    for (const core::stage& stage : decision.stages) {
+        for (const core::action& a : stage) {
+            if (a.what == what) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool wants_nothing(const core::decision& d) {
+    return !d.status && d.stages.empty() && !d.wake_up && d.events.empty();
+}
+
+/// The object that a status write of unknown outcome, or one refused as stale, left on the server.
+asio::awaitable<write_result> read_back(
+    context& shared, job_entry& entry, const core::job_object& decided, std::string wanted
+) {
+    const core::job_meta& meta = decided.meta;
+    const auto live = co_await shared.api->get(type_of(meta.kind), meta.ns, meta.name);
+    if (live.has_error()) {
+        co_return write_result::failed;
+    }
+    const job_entry_ptr read = shared.note_job(*live);
+    if (read.get() != &entry) {
+        co_return write_result::superseded;  // deleted, perhaps made again
+    }
+    const core::job_object& now = *entry.object;
+    const bool newer = now.meta.resource_version != meta.resource_version;
+    const bool as_wanted = core::format_status(now.status, meta.kind) == wanted;
+    if (newer && as_wanted) {
+        co_return write_result::written;
+    }
+    co_return newer ? write_result::superseded : write_result::failed;
+}
+
+asio::awaitable<write_result> write_status(
+    context& shared,
+    job_entry& entry,
+    const core::job_object& decided,
+    const core::job_status& status
+) {
+    const core::job_meta& meta = decided.meta;
+    const k8sio::resource_type& type = type_of(meta.kind);
+    std::string body = status_body(decided, status);
+    ++shared.counters.status_writes;
+    entry.last_status_write = shared.steady_now();
+    const auto answer =
+        co_await shared.api->update_status(type, meta.ns, meta.name, std::move(body));
+    if (answer.has_value() && shared.note_job(*answer)) {
+        co_return write_result::written;
+    }
+    if (answer.has_value()) {
+        co_return write_result::superseded;  // deleted while the answer was under way
+    }
+    const k8sio::api_error& error = answer.error();
+    const k8sio::retry_class kind = k8sio::classify(error);
+    if (kind == k8sio::retry_class::recompute) {
+        ++shared.counters.status_conflicts;
+        entry.conflicted_version = meta.resource_version;
+        co_return write_result::superseded;
+    }
+    if (kind != k8sio::retry_class::cancelled) {
+        ++shared.counters.errors;
+        shared.log->warn("status write failed: job={} error=\"{}\"", full_name(meta), error.text());
+    }
+    if (kind == k8sio::retry_class::unknown_outcome && !shared.stopping) {
+        co_return co_await read_back(
+            shared, entry, decided, core::format_status(status, meta.kind)
+        );
+    }
+    co_return write_result::failed;
+}
+
+/// Brings a job back whose object was let go, or of which there must be a newer one than we hold.
+/// False if that did not work.
+asio::awaitable<bool> read_again(context& shared, job_entry& entry) {
+    const job_ptr held = entry.object;
+    const core::job_meta& meta = held->meta;
+    const auto live = co_await shared.api->get(type_of(meta.kind), meta.ns, meta.name);
+    if (live.has_error()) {
+        co_return false;  // also when it is gone: the watch will say so
+    }
+    const job_entry_ptr read = shared.note_job(*live);
+    // If the newest is what we hold after all, the conflict was no conflict.
+    entry.conflicted_version.clear();
+    co_return read.get() == &entry;
+}
+
+class pass {
+public:
+    pass(context& shared, k8sio::event_recorder& events, job_entry_ptr entry)
+        : shared_(&shared), recorder_(&events), entry_(std::move(entry)) {}
+
+    asio::awaitable<pass_report> run();
+
+private:
+    asio::awaitable<bool> record();
+    asio::awaitable<void> act();
+    bool may_defer() const;
+    bool is_unkept(const core::job_status& status);
+    void send_events();
+    void log_stage(const core::stage& actions) const;
+    void settle();
+
+    context* shared_;
+    k8sio::event_recorder* recorder_;
+    job_entry_ptr entry_;
+    job_ptr decided_;
+    core::decision decision_;
+    std::vector<std::string> views_;
+    pass_report report_;
+};
+
+asio::awaitable<pass_report> pass::run() {
+    job_entry& entry = *entry_;
+    const bool conflicted = !entry.conflicted_version.empty() &&
+                            entry.conflicted_version == entry.object->meta.resource_version;
+    if (conflicted || entry.parked || entry.doubtful) {
+        const bool read = co_await read_again(*shared_, entry);
+        if (!read) {
+            report_.troubled = !entry.gone;
+            co_return report_;
+        }
+    }
+    entry.conflicted_version.clear();
+    if (entry.gone) {
+        co_return report_;
+    }
+    if (!shared_->is_fresh(entry)) {
+        ++shared_->counters.stale_skips;
+        report_.blocked = true;
+        co_return report_;
+    }
+    decided_ = entry.object;
+    views_ = shared_->view_versions();
+    decision_ = decide(*shared_, entry, shared_->now());
+    if (decision_.wake_up) {
+        report_.at = shared_->steady_of(*decision_.wake_up);
+    }
+    const bool recorded = co_await record();
+    if (recorded) {
+        co_await act();
+        settle();
+    }
+    co_return report_;
+}
+
+/// Differences in counts may wait (behaviour.md 4.16), unless they come with something to tell.
+bool pass::may_defer() const {
+    const auto& last = entry_->last_status_write;
+    return decision_.deferrable && decision_.events.empty() && last &&
+           shared_->steady_now() < *last + shared_->options.status_interval;
+}
+
+/// True if this very status was written before and the server did not keep it, e.g. because its CRD
+/// is older than we are: writing it again at once would go on for ever (client.md X7).
+bool pass::is_unkept(const core::job_status& status) {
+    std::string text = core::format_status(status, decided_->meta.kind);
+    const bool repeated = text == entry_->last_status;
+    entry_->last_status = std::move(text);
+    return repeated;
+}
+
+/// Record first, act after: false if this decision is not to be acted on.
+asio::awaitable<bool> pass::record() {
+    job_entry& entry = *entry_;
+    if (!decision_.status) {
+        send_events();
+        co_return true;
+    }
+    core::job_object with_status = *decided_;
+    with_status.status = *decision_.status;
+    if (may_defer()) {
+        ++shared_->counters.status_deferred;
+        const auto due = *entry.last_status_write + shared_->options.status_interval;
+        report_.at = report_.at ? std::min(*report_.at, due) : due;
+        decided_ = std::make_shared<const core::job_object>(std::move(with_status));
+        co_return true;
+    }
+    const auto written = co_await write_status(*shared_, entry, *decided_, with_status.status);
+    if (written != write_result::written) {
+        report_.troubled = true;
+        co_return false;
+    }
+    shared_->log->debug(
+        "status written: job={} phase={} reason={} attempt={}",
+        full_name(decided_->meta),
+        core::to_string(with_status.status.phase),
+        with_status.status.reason,
+        with_status.status.attempt
+    );
+    if (!entry.gone) {
+        shared_->require_views(decided_->meta.uid, views_);
+    }
+    report_.troubled = is_unkept(with_status.status);
+    report_.again = true;
+    send_events();
+    decided_ = std::make_shared<const core::job_object>(std::move(with_status));
+    co_return true;
+}
+
+asio::awaitable<void> pass::act() {
+    job_entry& entry = *entry_;
+    entry.refusals.prune(decision_);
+    for (const core::stage& actions : decision_.stages) {
+        log_stage(actions);
+        const stage_report done = co_await run_stage(*shared_, entry, *decided_, actions);
+        report_.again = report_.again || done.acted;
+        report_.troubled = report_.troubled || done.troubled;
+        if (!done.complete) {
+            break;
+        }
+    }
+}
+
+/// What the job's memory keeps after a decision that was carried out.
+void pass::settle() {
+    job_entry& entry = *entry_;
+    if (!asks(decision_, core::verb::confirm)) {
+        entry.absences.clear();
+    }
+    // A job that decisions leave alone is finished, or another controller's.
+    const core::job_phase phase = decided_->status.phase;
+    const bool idle_job = core::is_final(phase) || phase == core::job_phase::none;
+    const bool unchanged = entry.object == decided_;
+    if (idle_job && unchanged && wants_nothing(decision_) && !entry.gone) {
+        job_table::park(entry);
+    }
+}
+
+void pass::send_events() {
+    const core::job_meta& meta = decided_->meta;
+    for (core::event& e : decision_.events) {
+        k8sio::event_note note;
+        note.regarding.api_version = core::api_version;
+        note.regarding.kind = core::to_string(meta.kind);
+        note.regarding.ns = meta.ns;
+        note.regarding.name = meta.name;
+        note.regarding.uid = meta.uid;
+        note.regarding.resource_version = meta.resource_version;
+        note.warning = e.warning;
+        note.reason = std::move(e.reason);
+        note.message = std::move(e.message);
+        ++shared_->counters.events;
+        recorder_->record(std::move(note));
+    }
+}
+
+void pass::log_stage(const core::stage& actions) const {
+    if (actions.empty()) {
+        return;
+    }
+    const std::string job = full_name(decided_->meta);
+    if (actions.size() > shared_->options.actions_logged) {
+        const core::action& first = actions.front();
+        shared_->log->info(
+            "acting: job={} uid={} actions={} first=\"{} {} {}\" rule=\"{}\" why=\"{}\"",
+            job,
+            decided_->meta.uid,
+            actions.size(),
+            core::to_string(first.what),
+            core::to_string(first.kind),
+            first.name,
+            first.rule,
+            first.why
+        );
+        return;
+    }
+    for (const core::action& a : actions) {
+        const bool held = a.not_before && *a.not_before > shared_->now();
+        shared_->log->log(
+            held ? spdlog::level::debug : spdlog::level::info,
+            "acting: job={} uid={} verb={} kind={} name={} held={} rule=\"{}\" why=\"{}\"",
+            job,
+            decided_->meta.uid,
+            core::to_string(a.what),
+            core::to_string(a.kind),
+            a.name,
+            held,
+            a.rule,
+            a.why
+        );
+    }
+}
+
+}  // namespace
+
+asio::awaitable<pass_report> run_pass(
+    context& shared, k8sio::event_recorder& events, job_entry_ptr entry
+) {
+    pass work(shared, events, std::move(entry));
+    co_return co_await work.run();
+}
+
+}  // namespace signalbox::op

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/stage_runner.hpp"
+
+#include "controller/action_executor.hpp"
+#include "controller/slow_start.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+
+#include <exception>
+
+namespace signalbox::op {
+
+namespace asio = boost::asio;
+
+namespace {
+
+/// Lives in the frame of run_stage, which ends only when every action it started has ended.
+class stage_run {
+public:
+    stage_run(
+        context& shared,
+        job_entry& entry,
+        const core::job_object& decided,
+        const core::stage& actions
+    )
+        : shared_(&shared),
+          entry_(&entry),
+          decided_(&decided),
+          actions_(&actions),
+          pace_(shared.options.max_in_flight),
+          changed_(shared.executor) {}
+
+    /// Starts what may be started now. False when nothing is left to wait for.
+    bool advance() {
+        while (next_ < actions_->size() && pace_.may_start()) {
+            const core::action& a = (*actions_)[next_++];
+            if (is_overtaken() || is_held(a)) {
+                report_.complete = false;
+                continue;
+            }
+            pace_.started();
+            start(a);
+        }
+        if (pace_.stopped() && next_ < actions_->size()) {
+            report_.complete = false;
+        }
+        return !pace_.idle();
+    }
+
+    notification& changed() { return changed_; }
+    const stage_report& report() const { return report_; }
+
+private:
+    /// What was decided is about a job that is no longer so (client.md I4).
+    bool is_overtaken() const {
+        if (shared_->stopping || entry_->gone) {
+            return true;
+        }
+        const core::job_meta& latest = entry_->object->meta;
+        return latest.generation != decided_->meta.generation ||
+               latest.deletion_time != decided_->meta.deletion_time;
+    }
+
+    bool is_held(const core::action& a) const {
+        return a.not_before && *a.not_before > shared_->now();
+    }
+
+    static asio::awaitable<action_result> one(stage_run* run, const core::action* a) {
+        context& shared = *run->shared_;
+        co_await shared.slots.acquire();
+        const slot_pool::holder held(shared.slots);
+        auto result = action_result::skipped;
+        if (!run->is_overtaken()) {
+            result = co_await carry_out(shared, *run->entry_, *run->decided_, *a);
+        }
+        co_return result;
+    }
+
+    void start(const core::action& a) {
+        auto done = [this](std::exception_ptr broken, action_result result) {
+            if (broken) {
+                shared_->log->error("an action ended by an exception");
+                result = action_result::failed;
+            }
+            finished(result);
+        };
+        asio::co_spawn(shared_->executor, one(this, &a), std::move(done));
+    }
+
+    void finished(action_result result) {
+        if (result == action_result::done) {
+            report_.acted = true;
+            pace_.succeeded();
+        } else {
+            report_.complete = false;
+            report_.troubled = report_.troubled || result != action_result::skipped;
+            pace_.failed();
+        }
+        // A refusal that will repeat, or a server in trouble: the rest would meet the same. One
+        // object that is not as expected says nothing about the others.
+        if (result == action_result::refused || result == action_result::unavailable) {
+            pace_.stop();
+        }
+        changed_.notify();
+    }
+
+    context* shared_;
+    job_entry* entry_;
+    const core::job_object* decided_;
+    const core::stage* actions_;
+    slow_start pace_;
+    notification changed_;
+    std::size_t next_ = 0;
+    stage_report report_;
+};
+
+}  // namespace
+
+asio::awaitable<stage_report> run_stage(
+    context& shared, job_entry& entry, const core::job_object& decided, const core::stage& actions
+) {
+    stage_run run(shared, entry, decided, actions);
+    while (run.advance()) {
+        co_await run.changed().wait();
+    }
+    co_return run.report();
+}
+
+}  // namespace signalbox::op

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Carries out one stage: its actions concurrently, with slow start (behaviour.md 2.2).
+#pragma once
+
+#include "controller/context.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+namespace signalbox::op {
+
+struct stage_report {
+    bool complete = true;   ///< every action was acknowledged: the next stage may start
+    bool troubled = false;  ///< an action was refused, failed, or found another world
+    bool acted = false;     ///< a request was acknowledged
+};
+
+/// `entry` is looked at between actions: when the job is deleted or its specification changes,
+/// nothing more of this decision is started. All references must live until completion.
+boost::asio::awaitable<stage_report> run_stage(
+    context& shared, job_entry& entry, const core::job_object& decided, const core::stage& actions
+);
+
+}  // namespace signalbox::op
