@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A user of libjobcore: reads something that is no job, and tells the time.
-#include <iostream>
-#include <string>
-
 #include <jobcore/decide.hpp>
 #include <jobcore/time.hpp>
+
+#include <iostream>
+#include <string>
 
 int main() {
     std::string error;

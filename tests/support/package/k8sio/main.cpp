@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A user of libk8sio: names an error. Whether everything links is the question here.
-#include <iostream>
-
 #include <k8sio/error.hpp>
+
+#include <iostream>
 
 #if !defined(BOOST_ASIO_SEPARATE_COMPILATION)
 #error "users must see Boost's headers as the library does"
