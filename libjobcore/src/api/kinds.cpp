@@ -56,6 +56,10 @@ const field* spec_field(job_kind kind) {
     return kind == job_kind::pytorch ? &pytorch_spec_field : nullptr;
 }
 
+bool is_elastic_kind(job_kind kind) {
+    return kind != job_kind::colossalai;
+}
+
 }  // namespace schema
 
 }  // namespace signalbox::core

@@ -64,9 +64,11 @@ struct field {
     const text_form* form = nullptr;
     std::int64_t minimum = std::numeric_limits<std::int32_t>::min();
     std::int64_t maximum = std::numeric_limits<std::int32_t>::max();
-    std::uint32_t max_length = 4096;  ///< characters of a text or of each item
-    std::uint32_t max_items = 512;
+    std::uint32_t max_length = 4096;  ///< characters of a text or of each item; 0: any
+    std::uint32_t max_items = 512;    ///< 0: any
     change when = change::inherit;
+    /// An empty object means something else than none.
+    bool presence_counts = false;
 };
 
 }  // namespace signalbox::core::schema

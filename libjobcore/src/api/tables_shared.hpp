@@ -40,6 +40,7 @@ inline constexpr std::array scheduler_fields{
         .type = value_type::object,
         .doc = "Gang scheduling by the T9k scheduler.",
         .fields = t9k_scheduler_fields,
+        .presence_counts = true,
     },
 };
 
