@@ -32,11 +32,6 @@ private:
 
     bool torchrun() const { return launch_.torchrun.enabled; }
     void warn_command(std::size_t role, std::size_t training, const json::value& container);
-    void check_arguments(std::size_t role, std::size_t training, const json::value& container);
-    std::string container_pointer(std::size_t role, std::size_t training) const {
-        return ctx_.spec.replicas[role].pointer + "/template/spec/containers/" +
-               std::to_string(training);
-    }
     program compile_variant(
         std::size_t role, variant v, const json::value& pod_template, std::size_t training
     );
@@ -97,6 +92,13 @@ void pytorch_compiler::plan_job() {
     if (!launch_.tensorboard.empty()) {
         plan.tensorboard_note = "This version runs no TensorBoard.";
     }
+    if (plan.scope == scope_rule::whole_job && ctx_.spec.policy.scope == restart_scope::replica) {
+        ctx_.warn(
+            "/spec/runPolicy/restartScope",
+            "A pod replaced alone cannot rejoin in this launch mode: the others fail and restart "
+            "too."
+        );
+    }
     plan_services(ctx_, plan.master_role);
 }
 
@@ -117,7 +119,6 @@ void pytorch_compiler::compile_role(std::size_t role) {
     ctx_.plan.roles[role].training_container = json::string_or_empty(container, "name");
     warn_overrides(ctx_, role, pod_template);
     warn_command(role, training, container);
-    check_arguments(role, training, container);
 
     role_render& out = ctx_.render.roles[role];
     const auto compile = [&](variant v) {
@@ -145,7 +146,8 @@ void pytorch_compiler::warn_command(
     const auto command = string_list(container, "command");
     if (!command.empty() && command != std::vector<std::string>{"torchrun"}) {
         ctx_.warn(
-            container_pointer(role, training) + "/command",
+            ctx_.spec.replicas[role].pointer + "/template/spec/containers/" +
+                std::to_string(training) + "/command",
             "The command is replaced by torchrun, because torchrunConfig is enabled; put the "
             "script "
             "and its arguments into args."
@@ -262,17 +264,6 @@ void pytorch_compiler::declare_port(pod_editor& pod, bool deciding) const {
         return;
     }
     pod.add_port("rendezvous", how == rendezvous::c10d ? c10d_port : master_port);
-}
-
-void pytorch_compiler::check_arguments(
-    std::size_t role, std::size_t training, const json::value& container
-) {
-    if (torchrun() && !ctx_.spec.mode.debug && string_list(container, "args").empty()) {
-        ctx_.error(
-            container_pointer(role, training) + "/args",
-            "torchrun needs the script and its arguments in args of the training container."
-        );
-    }
 }
 
 }  // namespace

@@ -200,9 +200,9 @@ void warn_overrides(compile_context& ctx, std::size_t role, const json::value& p
     }
     warn_labels(ctx, role, pod_template, pointer);
 
-    // Empty: differs from pod to pod, so that no value of the user can be right.
-    const std::array<std::pair<std::string_view, std::string_view>, 3> owned{{
-        {"restartPolicy", "Never"},
+    // restartPolicy is reported by the validation. Empty: differs from pod to pod, so that no value
+    // of the user can be right.
+    const std::array<std::pair<std::string_view, std::string_view>, 2> owned{{
         {"hostname", ""},
         {"subdomain", ctx.plan.base_name},
     }};

@@ -95,6 +95,7 @@ public:
 private:
     void read_label(std::string_view key, std::string_view value);
     owned_facts owned() const;
+    void finish_service(fnv1a& hash);
 
     child_record child_;
     owner_reader owner_;
@@ -203,19 +204,33 @@ owned_facts child_sink::owned() const {
     return f;
 }
 
+void child_sink::finish_service(fnv1a& hash) {
+    service_facts f;
+    f.type = service_.type.empty() ? "ClusterIP" : std::string_view(service_.type);
+    f.cluster_ip = service_.cluster_ip;
+    f.publish_not_ready = service_.publish_not_ready;
+    f.ports = service_.ports;
+    const std::vector<selector_entry> selector(service_.selector.begin(), service_.selector.end());
+    hash = hash_selector(hash_service(hash, f), selector);
+
+    // The subdomain's Service selects all pods: there a replica's type and index are not ours.
+    const auto& owner = owner_.controller;
+    const bool selects_all = child_.name == owner.name + '-' + name_hash(owner.name, owner.uid);
+    for (const auto& [key, value] : selector) {
+        const bool ours =
+            key == label::attempt || key == label::job_uid ||
+            (!selects_all && (key == label::replica_type || key == label::replica_index));
+        if (!ours) {
+            child_.foreign_selector_keys.emplace_back(key);
+        }
+    }
+}
+
 child_record child_sink::finish(object_kind kind) {
     child_.kind = kind;
     fnv1a hash = hash_owned(kind, owned());
     if (kind == object_kind::service) {
-        service_facts f;
-        f.type = service_.type.empty() ? "ClusterIP" : std::string_view(service_.type);
-        f.cluster_ip = service_.cluster_ip;
-        f.publish_not_ready = service_.publish_not_ready;
-        f.ports = service_.ports;
-        const std::vector<selector_entry> selector(
-            service_.selector.begin(), service_.selector.end()
-        );
-        hash = hash_selector(hash_service(hash, f), selector);
+        finish_service(hash);
     }
     child_.fingerprint = hash.value();
     child_.owner_uid = std::move(owner_.controller.uid);

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace signalbox::core::observe {
@@ -113,7 +114,7 @@ private:
         return depth_ == 0 ? root_node : stack_[depth_ - 1].next;
     }
 
-    std::string_view key() const { return {key_.data(), key_size_}; }
+    std::string_view key() const { return key_; }
 
     node follow(node from, std::string_view name) {
         for (const edge& e : edges_) {
@@ -121,12 +122,11 @@ private:
                 continue;
             }
             if (e.how == step::each_key) {
-                // A longer key is none of ours; cut off it would match nothing either.
-                key_size_ = name.size() <= key_.size() ? name.copy(key_.data(), name.size()) : 0;
+                key_ = name;
                 return e.to;
             }
             if (e.key == name) {
-                key_size_ = 0;
+                key_.clear();
                 return e.to;
             }
         }
@@ -180,8 +180,7 @@ private:
     std::array<frame, max_depth> stack_{};
     std::size_t depth_ = 0;
     std::size_t skipped_ = 0;
-    std::array<char, 128> key_{};
-    std::size_t key_size_ = 0;
+    std::string key_;
 };
 
 /// Reads `json` into `sink`; false if it is no JSON. Iterative: depth costs heap, not stack.

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/compiled.hpp"
+
+using namespace signalbox;
+using namespace signalbox::test;
+
+namespace {
+
+using words = std::vector<std::string>;
+
+job_builder workers(int replicas, const std::string& container_more = {}) {
+    replica worker;
+    worker.replicas = replicas;
+    worker.args = {"train.py", "--lr", "0.1"};
+    worker.container_more = container_more;
+    return job_builder().replicas(worker);
+}
+
+/// The value of `--<name>=`; `<none>` if the option is not there.
+std::string option(const rendered& pod, const std::string& name) {
+    for (const auto& word : pod.words("args")) {
+        if (word.starts_with("--" + name + "=")) {
+            return word.substr(name.size() + 3);
+        }
+    }
+    return "<none>";
+}
+
+}  // namespace
+
+TEST_CASE("[launchers 9.2] torchrun over c10d: the whole command line", "[launch]") {
+    const compiled job(workers(3).torchrun(2, R"("procPerNode":"4","extraOptions":["--tee","3"])"));
+    const auto pod = job.pod({.index = 1, .attempt = 5});
+    CHECK(pod.words("command") == words{"torchrun"});
+    const words expected{
+        "--nnodes=3",
+        "--nproc_per_node=4",
+        "--max_restarts=2",
+        "--rdzv_backend=c10d",
+        "--rdzv_endpoint=mnist-40c14-worker-0:29400",
+        "--rdzv_id=cffea855-5ce2-496a-8956-f6e76fe2f565-5",
+        "--rdzv_conf=is_host=0,read_timeout=900,join_timeout=1800",
+        "--role=worker",
+        "--tee",
+        "3",
+        "train.py",
+        "--lr",
+        "0.1"};
+    CHECK(pod.words("args") == expected);
+}
+
+TEST_CASE("[launchers 0.5] is_host is told to every pod: 1 to the deciding pod alone", "[launch]") {
+    const compiled job(job_builder().replicas("a", 2).replicas("b", 1).torchrun(1));
+    CHECK(option(job.pod({0, 0}), "rdzv_conf").starts_with("is_host=1,"));
+    CHECK(option(job.pod({0, 1}), "rdzv_conf").starts_with("is_host=0,"));
+    CHECK(option(job.pod({1, 0}), "rdzv_conf").starts_with("is_host=0,"));
+    CHECK(option(job.pod({1, 0}), "role") == "b");
+}
+
+TEST_CASE(
+    "[launchers 9.2] torchrun's environment: addresses, no rank, store sharing off", "[launch]"
+) {
+    const auto pod = compiled(workers(2, R"("resources":{"limits":{"cpu":8}})").torchrun()).pod();
+    const words expected{
+        "MASTER_ADDR",
+        "MASTER_PORT",
+        "PYTHONUNBUFFERED",
+        "TORCH_DISABLE_SHARE_RDZV_TCP_STORE",
+        "TORCHELASTIC_ERROR_FILE"};
+    CHECK(pod.env_names() == expected);
+    CHECK(pod.env("TORCH_DISABLE_SHARE_RDZV_TCP_STORE") == "1");
+    CHECK(pod.env("TORCHELASTIC_ERROR_FILE") == "/dev/termination-log");
+    CHECK(
+        compiled(workers(1, R"("terminationMessagePath":"/tmp/why")").torchrun())
+            .pod()
+            .env("TORCHELASTIC_ERROR_FILE") == "/tmp/why"
+    );
+    auto own = workers(1, R"("env":[{"name":"TORCH_DISABLE_SHARE_RDZV_TCP_STORE","value":"0"}])");
+    CHECK(compiled(own.torchrun()).pod().env("TORCH_DISABLE_SHARE_RDZV_TCP_STORE") == "0");
+}
+
+TEST_CASE("[api 3] --rdzv_conf is merged, the user's keys win, however it is spelled", "[launch]") {
+    const auto spelled = GENERATE(
+        R"("--rdzv_conf=read_timeout=60,keep_alive_interval=9")",
+        R"("--rdzv_conf","read_timeout=60,keep_alive_interval=9")",
+        R"("--rdzv-conf=read_timeout=60,keep_alive_interval=9")",
+        R"("--rdzv_c","read_timeout=60,,keep_alive_interval=9,")",
+        R"("--rdzv_conf=read_timeout=60","--rdzv_conf=keep_alive_interval=9")"
+    );
+    const compiled job(
+        workers(1).torchrun(0, R"("extraOptions":["--tee=3",)" + std::string(spelled) + "]")
+    );
+    const auto pod = job.pod();
+    CHECK(
+        option(pod, "rdzv_conf") ==
+        "is_host=1,read_timeout=60,join_timeout=1800,keep_alive_interval=9"
+    );
+    const auto args = pod.words("args");
+    CHECK(std::count_if(args.begin(), args.end(), [](const std::string& w) {
+              return w.find("rdzv_c") != std::string::npos || w.find("rdzv-c") != std::string::npos;
+          }) == 1);
+    CHECK(contains(args, "--tee=3"));
+}
+
+TEST_CASE("[launchers 9.2] static: node rank and master instead of a rendezvous", "[launch]") {
+    const compiled job(
+        job_builder().replicas("a", 1).replicas("b", 3).torchrun(0, R"("rdzvBackend":"static")")
+    );
+    const auto pod = job.pod({1, 2});
+    CHECK(option(pod, "node_rank") == "3");
+    CHECK(option(pod, "nnodes") == "4");
+    CHECK(option(pod, "master_addr") == "mnist-40c14-a-0");
+    CHECK(option(pod, "master_port") == "29500");
+    CHECK(option(pod, "rdzv_backend") == "static");
+    CHECK(option(pod, "rdzv_endpoint") == "<none>");
+    CHECK(option(pod, "rdzv_id") == "<none>");
+    CHECK(option(pod, "rdzv_conf") == "<none>");
+    const std::vector<std::int32_t> recorded{2, 3};
+    const auto resized = job.pod({1, 2}, {.wanted = recorded});
+    CHECK(option(resized, "node_rank") == "4");
+    CHECK(option(resized, "nnodes") == "5");
+}
+
+TEST_CASE("[launchers 9.2] etcd: the user's endpoint, a fresh id per attempt", "[launch]") {
+    const compiled job(workers(2).torchrun(
+        3, R"("rdzvBackend":"etcd-v2","extraOptions":["--rdzv_endpoint=etcd:2379"])"
+    ));
+    const auto pod = job.pod({.attempt = 2});
+    CHECK(option(pod, "rdzv_backend") == "etcd-v2");
+    CHECK(option(pod, "rdzv_endpoint") == "etcd:2379");
+    CHECK(option(pod, "rdzv_id").ends_with("-2"));
+    CHECK(option(pod, "rdzv_conf").find("is_host") == std::string::npos);
+    CHECK(find(pod.container("pytorch"), "ports") == nullptr);
+}
+
+TEST_CASE("[launchers 9.2] elastic: the range of nodes never changes", "[launch]") {
+    const compiled job(workers(2).torchrun(100).json(), core::elastic_config{1, 6, 4});
+    const auto pod = job.pod({.index = 3});
+    CHECK(option(pod, "nnodes") == "1:6");
+    CHECK(option(pod, "max_restarts") == "100");
+    CHECK(option(pod, "rdzv_conf").ends_with(",last_call_timeout=30"));
+    const std::vector<std::int32_t> recorded{6};
+    CHECK(
+        core::render_pod(job.plan, {.index = 3}, {.wanted = recorded}) ==
+        core::render_pod(job.plan, {.index = 3}, {})
+    );
+}
+
+TEST_CASE(
+    "[launchers 3.1] procPerNode auto without an accelerator is the CPU request", "[launch]"
+) {
+    const auto processes = [](const std::string& resources, const std::string& value = "auto") {
+        const compiled job(workers(1, "\"resources\":{" + resources + "}")
+                               .torchrun(0, "\"procPerNode\":\"" + value + "\""));
+        return option(job.pod(), "nproc_per_node");
+    };
+    CHECK(processes(R"("requests":{"cpu":"3"},"limits":{"cpu":"8"})") == "3");
+    CHECK(processes(R"("limits":{"cpu":"8500m"})") == "8");
+    CHECK(processes(R"("limits":{"cpu":"200m"})") == "1");
+    CHECK(processes(R"("limits":{"cpu":"8","nvidia.com/gpu":2})") == "auto");
+    CHECK(processes(R"("limits":{"memory":"8Gi"})") == "auto");
+    CHECK(processes(R"("limits":{"cpu":"8"})", "gpu") == "gpu");
+    CHECK(processes(R"("limits":{"cpu":"8"})", "cpu") == "cpu");
+    CHECK(processes(R"("limits":{"cpu":"8"})", "2") == "2");
+}
+
+TEST_CASE("[api 1] annotation torchrun=module starts it as a module", "[launch]") {
+    const auto job = workers(1).torchrun().annotation("batch.tensorstack.dev/torchrun", "module");
+    CHECK(compiled(job).pod().words("command") == words{"python", "-m", "torch.distributed.run"});
+}
+
+TEST_CASE(
+    "[behaviour 3.2] a command of the user is replaced by torchrun, with a warning", "[launch]"
+) {
+    replica worker;
+    worker.command = {"python"};
+    const compiled job(job_builder().replicas(worker).torchrun());
+    CHECK(job.pod().words("command") == words{"torchrun"});
+    CHECK(job.warns("/spec/replicaSpecs/0/template/spec/containers/0/command"));
+    worker.command = {"torchrun"};
+    CHECK(compiled(job_builder().replicas(worker).torchrun()).plan.warnings.empty());
+    worker.command = {"python"};
+    CHECK(compiled(job_builder().replicas(worker).torchrun().debug()).plan.warnings.empty());
+}
+
+TEST_CASE("[behaviour 5.6] how far a restart reaches follows the launch mode", "[launch]") {
+    using core::scope_rule;
+    const auto scope = [](const job_builder& job) { return compiled(job).plan.scope; };
+    CHECK(scope(workers(2)) == scope_rule::whole_job);
+    CHECK(scope(workers(2).torchrun(3)) == scope_rule::c10d);
+    CHECK(scope(workers(2).torchrun(0)) == scope_rule::whole_job);
+    CHECK(
+        compiled(workers(2).torchrun(0).json(), core::elastic_config{1, 3, {}}).plan.scope ==
+        scope_rule::c10d
+    );
+    CHECK(scope(workers(2).torchrun(3, R"("rdzvBackend":"static")")) == scope_rule::whole_job);
+    const std::string etcd = R"("rdzvBackend":"etcd","extraOptions":["--rdzv_endpoint=e:1"])";
+    CHECK(scope(workers(2).torchrun(0, etcd)) == scope_rule::external);
+    CHECK(compiled(workers(2).torchrun(3)).plan.torchrun);
+    CHECK(compiled(workers(2).torchrun(3)).plan.max_restarts == 3);
+    CHECK_FALSE(compiled(workers(2)).plan.torchrun);
+
+    const std::string wish = R"("restartScope":"Replica")";
+    CHECK(compiled(workers(2).run_policy(wish)).warns("/spec/runPolicy/restartScope"));
+    CHECK_FALSE(
+        compiled(workers(2).torchrun(3).run_policy(wish)).warns("/spec/runPolicy/restartScope")
+    );
+}

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobcore/observed.hpp"
+#include "launch/compiled.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace signalbox;
+using namespace signalbox::test;
+using core::container_state;
+using core::decode_pod;
+using core::pod_phase;
+
+namespace {
+
+std::string pod_json(
+    const std::string& metadata_more, const std::string& spec = {}, const std::string& status = {}
+) {
+    return R"({"kind":"Pod","metadata":{"name":"p","uid":"u")" +
+           (metadata_more.empty() ? "" : "," + metadata_more) + "},\"spec\":{" + spec +
+           "},\"status\":{" + status + "}}";
+}
+
+core::pod_record decoded(const std::string& json) {
+    const auto record = decode_pod(json);
+    INFO(json);
+    REQUIRE(record.has_value());
+    return *record;
+}
+
+core::pod_record with_labels(const std::string& labels) {
+    return decoded(pod_json("\"labels\":{" + labels + "}"));
+}
+
+core::pod_record with_status(const std::string& status, const std::string& spec = {}) {
+    return decoded(pod_json({}, spec, status));
+}
+
+const std::string all_labels =
+    R"("tensorstack.dev/owner-name":"j","tensorstack.dev/owner-kind":"K",
+       "tensorstack.dev/component":"k","replica-type":"worker","replica-index":"3",
+       "batch.tensorstack.dev/job-uid":"ju","batch.tensorstack.dev/attempt":"2",
+       "batch.tensorstack.dev/round":"1","app.kubernetes.io/managed-by":"signalbox")";
+
+std::string without(std::string text, std::string_view what) {
+    const auto where = text.find(what);
+    REQUIRE(where != std::string::npos);
+    return text.erase(where, what.size());
+}
+
+}  // namespace
+
+TEST_CASE("[behaviour 1.6] a pod that we rendered is read back with its identity", "[observe]") {
+    const compiled job(job_builder().replicas("ps", 1).replicas("worker", 2));
+    auto text = core::render_pod(job.plan, {.role = 1, .index = 1, .attempt = 3, .round = 2}, {});
+    text.insert(text.find("\"metadata\":{") + 12, R"("uid":"u-9","resourceVersion":"5",)");
+    const auto p = decoded(text);
+    CHECK(p.name == core::pod_name(job.plan, {1, 1}));
+    CHECK(p.uid == "u-9");
+    CHECK(p.resource_version == "5");
+    CHECK(p.owner_uid == job.plan.job_uid);
+    CHECK(p.type == "worker");
+    CHECK(p.index == 1);
+    CHECK(p.attempt == 3);
+    CHECK(p.round == 2);
+    CHECK(p.labels_complete);
+    CHECK_FALSE(p.master);
+    CHECK(p.phase == pod_phase::unknown);  // not yet written by the server
+}
+
+TEST_CASE("[behaviour 1.6] each label counts for completeness", "[observe]") {
+    CHECK(with_labels(all_labels).labels_complete);
+    const auto missing = GENERATE(
+        R"("tensorstack.dev/owner-name":"j",)",
+        R"("tensorstack.dev/owner-kind":"K",)",
+        R"("tensorstack.dev/component":"k",)",
+        R"("replica-type":"worker",)",
+        R"("replica-index":"3",)",
+        R"("batch.tensorstack.dev/job-uid":"ju",)",
+        R"("batch.tensorstack.dev/attempt":"2",)",
+        R"("batch.tensorstack.dev/round":"1",)",
+        R"(,"app.kubernetes.io/managed-by":"signalbox")"
+    );
+    CAPTURE(missing);
+    CHECK_FALSE(with_labels(without(all_labels, missing)).labels_complete);
+}
+
+TEST_CASE("[behaviour 1.9] malformed numbers in labels are missing ones", "[observe]") {
+    const auto text = GENERATE(
+        "-1", "2147483648", "99999999999999999999", "x", "", " 1", "1 ", "+1", "01", "1.0", "0x1"
+    );
+    CAPTURE(text);
+    const auto labelled = [&](std::string_view key, std::string_view old) {
+        auto labels = all_labels;
+        const std::string entry = "\"" + std::string(key) + "\":\"";
+        const auto where = labels.find(entry) + entry.size();
+        return with_labels(labels.replace(where, old.size(), text));
+    };
+    const auto index = labelled("replica-index", "3");
+    CHECK(index.index == -1);
+    CHECK_FALSE(index.labels_complete);
+    const auto attempt = labelled("batch.tensorstack.dev/attempt", "2");
+    CHECK(attempt.attempt == 0);
+    CHECK_FALSE(attempt.labels_complete);
+    const auto round = labelled("batch.tensorstack.dev/round", "1");
+    CHECK(round.round == 0);
+    CHECK_FALSE(round.labels_complete);
+}
+
+TEST_CASE("[behaviour 1.3] attempt label gone", "[observe]") {
+    auto labels = all_labels;
+    labels.replace(labels.find("attempt\":\"2") + 10, 1, "gone");
+    const auto p = with_labels(labels);
+    CHECK(p.attempt == core::gone_attempt);
+    CHECK(p.labels_complete);
+}
+
+TEST_CASE("only job-role=master makes a master", "[observe]") {
+    CHECK(with_labels(R"("job-role":"master")").master);
+    CHECK_FALSE(with_labels(R"("job-role":"trainer")").master);
+    CHECK_FALSE(with_labels(R"("x":"master")").master);
+}
+
+TEST_CASE("[behaviour 1.7] the owner is the controller reference", "[observe]") {
+    const auto owner = [](const std::string& list) {
+        return decoded(pod_json("\"ownerReferences\":" + list)).owner_uid;
+    };
+    CHECK(
+        owner(R"([{"uid":"a"},{"uid":"b","controller":true},{"uid":"c","controller":false}])") ==
+        "b"
+    );
+    CHECK(owner(R"([{"controller":true,"uid":"a"},{"uid":"z"}])") == "a");
+    CHECK(owner(R"([{"uid":"a"}])").empty());
+    CHECK(owner("[]").empty());
+    CHECK(owner("null").empty());
+}
+
+TEST_CASE("times, deletion and grace period", "[observe]") {
+    const auto p = decoded(pod_json(
+        R"("creationTimestamp":"2026-01-01T00:00:05Z","deletionTimestamp":"2026-01-01T00:01:00Z",
+           "deletionGracePeriodSeconds":30)"
+    ));
+    CHECK(p.creation == at(5));
+    CHECK(p.deletion == at(60));
+    CHECK(p.grace_seconds == 30);
+    const auto bad = decoded(pod_json(
+        R"("creationTimestamp":"yesterday","deletionTimestamp":null,"deletionGracePeriodSeconds":-5)"
+    ));
+    CHECK_FALSE(bad.creation.has_value());
+    CHECK_FALSE(bad.deletion.has_value());
+    CHECK(bad.grace_seconds == 0);
+}
+
+TEST_CASE("phase, reason and message of the pod", "[observe]") {
+    const auto p = with_status(
+        R"("phase":"Failed","reason":"Evicted","message":")" + std::string(511, 'x') + "\xC3\xA9" +
+        R"(")"
+    );
+    CHECK(p.phase == pod_phase::failed);
+    CHECK(p.reason == "Evicted");
+    CHECK(p.message == std::string(511, 'x'));  // no half character
+    CHECK(with_status(R"("phase":"Pending")").phase == pod_phase::pending);
+    CHECK(with_status(R"("phase":"Running")").phase == pod_phase::running);
+    CHECK(with_status(R"("phase":"Succeeded")").phase == pod_phase::succeeded);
+    CHECK(with_status(R"("phase":"Sleeping")").phase == pod_phase::unknown);
+}
+
+TEST_CASE("conditions: ready, disrupted, unschedulable", "[observe]") {
+    const auto p = with_status(
+        R"("conditions":[{"type":"Ready","status":"True"},
+            {"status":"True","type":"DisruptionTarget","reason":"PreemptionByScheduler"},
+            {"type":"PodScheduled","status":"False","reason":"Unschedulable"}])"
+    );
+    CHECK(p.ready);
+    CHECK(p.disruption_target);
+    CHECK(p.unschedulable);
+    const auto q = with_status(
+        R"("conditions":[{"type":"Ready","status":"Unknown"},
+            {"type":"DisruptionTarget","status":"False"},
+            {"type":"PodScheduled","status":"False","reason":"SchedulingGated"}])"
+    );
+    CHECK_FALSE(q.ready);
+    CHECK_FALSE(q.disruption_target);
+    CHECK_FALSE(q.unschedulable);
+    CHECK_FALSE(with_status(R"("conditions":[{"type":"PodScheduled","status":"True",
+        "reason":"Unschedulable"}])")
+                    .unschedulable);
+    CHECK(decoded(pod_json({}, R"("nodeName":"n")")).scheduled);
+    CHECK_FALSE(decoded(pod_json({}, R"("nodeName":"")")).scheduled);
+}
+
+TEST_CASE("containers come in the order of the specification", "[observe]") {
+    const auto p = with_status(
+        R"("phase":"Running","containerStatuses":[
+            {"name":"a","state":{"running":{"startedAt":"2026-01-01T00:00:01Z"}}},
+            {"name":"late","state":{"waiting":{"reason":"ImagePullBackOff","message":"no such image"}}},
+            {"name":"z","lastState":{"terminated":{"exitCode":9}},"state":{"terminated":{"exitCode":3,
+             "reason":"Error","message":"boom","startedAt":"2026-01-01T00:00:01Z",
+             "finishedAt":"2026-01-01T00:00:09Z"}}}])",
+        R"("containers":[{"name":"z","env":[{"name":"a","value":"{"}]},{"name":"a"},{"name":"unseen"},
+            {"name":"late"}])"
+    );
+    REQUIRE(p.containers.size() == 4);
+    const auto& z = p.containers[0];
+    CHECK(z.name == "z");
+    CHECK(z.state == container_state::terminated);
+    CHECK(z.exit_code == 3);
+    CHECK(z.reason == "Error");
+    CHECK(z.message == "boom");
+    CHECK(z.started == at(1));
+    CHECK(z.finished == at(9));
+    CHECK_FALSE(z.init);
+    CHECK(p.containers[1].name == "a");
+    CHECK(p.containers[1].state == container_state::running);
+    CHECK(p.containers[1].started == at(1));
+    CHECK(p.containers[2].name == "unseen");
+    CHECK(p.containers[2].state == container_state::unknown);
+    CHECK(p.containers[3].state == container_state::waiting);
+    CHECK(p.containers[3].reason == "ImagePullBackOff");
+    CHECK(p.containers[3].message == "no such image");
+}
+
+TEST_CASE("the specification may come after the status", "[observe]") {
+    const auto p = decoded(
+        R"({"status":{"phase":"Running","containerStatuses":[{"state":{"running":{}},"name":"a"},
+            {"name":"b","state":{}}]},"spec":{"containers":[{"name":"b"},{"name":"a"}]},
+            "metadata":{"uid":"u","name":"p"}})"
+    );
+    REQUIRE(p.containers.size() == 2);
+    CHECK(p.containers[0].name == "b");
+    CHECK(p.containers[0].state == container_state::waiting);  // what an empty state means
+    CHECK(p.containers[1].state == container_state::running);
+}
+
+TEST_CASE("a container without status waits while the pod is pending", "[observe]") {
+    const auto p = with_status(R"("phase":"Pending")", R"("containers":[{"name":"pytorch"}])");
+    REQUIRE(p.containers.size() == 1);
+    CHECK(p.containers[0].state == container_state::waiting);
+    const auto q = with_status(R"("phase":"Failed")", R"("containers":[{"name":"pytorch"}])");
+    CHECK(q.containers[0].state == container_state::unknown);
+}
+
+TEST_CASE("init containers count only when they failed or wait in error", "[observe]") {
+    const auto p = with_status(
+        R"("phase":"Pending","initContainerStatuses":[
+            {"name":"ok","state":{"terminated":{"exitCode":0}}},
+            {"name":"bad","state":{"terminated":{"exitCode":2,"reason":"Error"}}},
+            {"name":"side","state":{"terminated":{"exitCode":143}}},
+            {"name":"next","state":{"waiting":{"reason":"PodInitializing"}}},
+            {"name":"pull","state":{"waiting":{"reason":"ErrImagePull"}}},
+            {"name":"runs","state":{"running":{}}}],
+           "containerStatuses":[{"name":"m","state":{"waiting":{"reason":"PodInitializing"}}}])",
+        R"("containers":[{"name":"m"}],"initContainers":[{"name":"ok"},{"name":"bad"},
+            {"restartPolicy":"Always","name":"side"},{"name":"next"},{"name":"pull"}])"
+    );
+    REQUIRE(p.containers.size() == 3);
+    CHECK(p.containers[0].name == "m");
+    CHECK_FALSE(p.containers[0].init);
+    CHECK(p.containers[1].name == "bad");
+    CHECK(p.containers[1].init);
+    CHECK(p.containers[1].exit_code == 2);
+    CHECK(p.containers[2].name == "pull");
+}
+
+TEST_CASE("[behaviour 3.9] of a long termination message the end is kept", "[observe]") {
+    const auto p = with_status(
+        R"("containerStatuses":[{"name":"m","state":{"terminated":{"exitCode":1,"message":")" +
+        std::string(5000, 'a') + R"(the end"}}}])"
+    );
+    REQUIRE(p.containers.size() == 1);
+    CHECK(p.containers[0].message.size() == 4096);
+    CHECK(p.containers[0].message.ends_with("the end"));
+}
+
+TEST_CASE("wrong types anywhere are skipped", "[observe]") {
+    static constexpr std::array values{
+        "null",
+        "true",
+        "7",
+        "-1",
+        "1e300",
+        "99999999999",
+        "18446744073709551615",
+        "\"t\"",
+        "[]",
+        "{}",
+        "[[[]]]",
+        "{\"a\":{\"name\":\"x\"}}",
+        "[{\"name\":5},\"x\",null,[{}]]"};
+    static constexpr std::array places{
+        R"({"metadata":@})",
+        R"({"metadata":{"name":"p","uid":"u","labels":@,"ownerReferences":@},"spec":@,"status":@})",
+        R"({"metadata":{"name":@,"uid":@,"resourceVersion":@,"creationTimestamp":@,
+            "deletionTimestamp":@,"deletionGracePeriodSeconds":@,"labels":{"replica-index":@},
+            "ownerReferences":[{"uid":@,"controller":@},@]}})",
+        R"({"metadata":{"name":"p","uid":"u"},"spec":{"nodeName":@,"containers":@,
+            "initContainers":@},"status":{"phase":@,"reason":@,"message":@,"conditions":@,
+            "containerStatuses":@,"initContainerStatuses":@}})",
+        R"({"metadata":{"name":"p","uid":"u"},"spec":{"containers":[{"name":@},@],
+            "initContainers":[{"name":@,"restartPolicy":@}]},"status":{"conditions":[@,{"type":@,
+            "status":@,"reason":@}],"containerStatuses":[@,{"name":@,"state":@},{"name":"c",
+            "state":{"waiting":@,"running":@,"terminated":@}},{"state":{"terminated":{"exitCode":@,
+            "reason":@,"message":@,"startedAt":@,"finishedAt":@}}}]}})"};
+    for (const std::string_view place : places) {
+        for (const std::string_view value : values) {
+            std::string text;
+            for (const char c : place) {
+                text += c == '@' ? std::string(value) : std::string(1, c);
+            }
+            CAPTURE(text);
+            const auto record = decode_pod(text);
+            if (place.find("\"name\":\"p\"") != std::string_view::npos) {
+                REQUIRE(record.has_value());
+                CHECK(record->name == "p");
+            }
+            for (const auto& c :
+                 record ? record->containers : std::vector<core::container_record>{}) {
+                CHECK((c.exit_code == 0 || c.exit_code == 7 || c.exit_code == -1));
+            }
+        }
+    }
+}
+
+TEST_CASE("what is no pod is refused", "[observe]") {
+    for (const std::string_view text :
+         {"",
+          " ",
+          "{",
+          "[]",
+          "7",
+          "\"x\"",
+          "null",
+          "{}",
+          R"({"metadata":{"name":"p"}})",
+          R"({"metadata":{"uid":"u"}})",
+          R"({"metadata":{"name":"p","uid":"u"}} x)",
+          R"({"metadata":{"name":"p","uid":"u"})"}) {
+        CAPTURE(text);
+        CHECK_FALSE(decode_pod(text).has_value());
+    }
+    CHECK_FALSE(decode_pod("{\"metadata\":{\"name\":\"p\",\"uid\":\"\xff\"}}").has_value());
+}
+
+TEST_CASE("deep nesting costs no stack", "[observe]") {
+    const std::size_t depth = 1'000'000;
+    const std::string nested = std::string(depth, '[') + std::string(depth, ']');
+    CHECK(decoded(pod_json({}, "\"x\":" + nested)).name == "p");
+    CHECK(decoded(pod_json({}, "\"containers\":" + nested)).name == "p");
+    CHECK_FALSE(decode_pod(std::string(depth, '[')).has_value());
+}
+
+TEST_CASE("every prefix of a pod is refused without harm", "[observe]") {
+    const auto whole = pod_json(
+        "\"labels\":{" + all_labels + "}",
+        R"("containers":[{"name":"m"}])",
+        R"("containerStatuses":[{"name":"m","state":{"terminated":{"exitCode":1}}}])"
+    );
+    for (std::size_t n = 0; n < whole.size(); ++n) {
+        // A heap block of exactly that size: the sanitizer sees a read past the end.
+        const std::vector<char> part(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(n));
+        CHECK_FALSE(decode_pod({part.data(), part.size()}).has_value());
+    }
+    CHECK(decode_pod(whole).has_value());
+}
