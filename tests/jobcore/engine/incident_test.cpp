@@ -1,0 +1,692 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Failures, disruptions, restarts (behaviour.md 5).
+#include <catch2/catch.hpp>
+
+#include "signalbox_test/world.hpp"
+
+using namespace signalbox::core;
+using signalbox::test::at;
+using signalbox::test::job_builder;
+using signalbox::test::world;
+
+namespace {
+
+job_builder ddp(int workers = 2, const std::string& restart = "OnFailure") {
+    return job_builder("mnist").replicas("master", 1, restart).replicas("worker", workers, restart);
+}
+
+job_builder c10d(int nodes = 3, int max_restarts = 3) {
+    return job_builder("mnist").replicas("node", nodes).torchrun(max_restarts);
+}
+
+}  // namespace
+
+TEST_CASE("[behaviour 5.3] an incident is on record before anything acts on it", "[engine]") {
+    world w(ddp());
+    w.start();
+    w.exit("worker", 0, 1);
+    w.exit("worker", 1, 1);
+    const auto d = w.look();
+    REQUIRE(d.status);
+    CHECK(d.stages.empty());
+    CHECK(d.status->backoff_count == 1);
+    CHECK(d.status->attempt == 2);
+    CHECK(d.status->restarts.seen.empty());
+    REQUIRE(d.status->restarts.last);
+    CHECK(d.status->restarts.last->pods.size() == 2);
+    CHECK(d.status->restarts.last->attempt == 2);
+    CHECK(d.status->restarts.last->counted);
+    CHECK(d.status->tasks[1].restart_count == 1);
+    CHECK(d.status->tasks[0].restart_count == 0);
+}
+
+TEST_CASE("[behaviour 5.5] a worker that exits 1 twice costs two of the budget", "[engine]") {
+    world w(ddp());
+    w.start();
+    for (int i = 1; i <= 2; ++i) {
+        w.wait(seconds{30});
+        w.exit("worker", 0, 1);
+        w.settle();
+        while (w.pods().size() < 3 && w.wake()) {
+        }
+        CHECK(w.status().phase == job_phase::pending);
+        CHECK(w.status().reason == "Restarting");
+        w.run_all();
+        CHECK(w.status().phase == job_phase::running);
+        CHECK(w.status().backoff_count == i);
+        CHECK(w.status().attempt == i + 1);
+    }
+    w.exit("master", 0, 0);
+    w.settle();
+    CHECK(w.status().phase == job_phase::succeeded);
+    CHECK(w.status().backoff_count == 2);
+}
+
+TEST_CASE("[behaviour 5.10] the budget is never exceeded, also a budget of 0", "[engine]") {
+    const int limit = GENERATE(0, 1, 3);
+    world w(ddp().run_policy("\"backoffLimit\":" + std::to_string(limit)));
+    w.start();
+    for (int i = 0; i < limit; ++i) {
+        w.exit("worker", 0, 1);
+        w.settle();
+        while (w.pods().size() < 3 && w.wake()) {
+        }
+        w.run_all();
+    }
+    CHECK(w.status().phase == job_phase::running);
+    w.exit("worker", 0, 1);
+    w.settle();
+    CHECK(w.status().phase == job_phase::failed);
+    CHECK(w.status().reason == "BackoffLimitExceeded");
+    CHECK(w.condition("Failed") == "True/BackoffLimitExceeded");
+    CHECK(w.status().backoff_count == limit);
+    CHECK(w.condition("ReplicaFailure") == "True/ReplicaFailed");
+}
+
+TEST_CASE("[behaviour 5.5] Never and ExitCode fail at once where the code says so", "[engine]") {
+    struct row {
+        const char* policy;
+        int code;
+        bool restarts;
+    };
+    const auto r = GENERATE(
+        row{"Never", 1, false}, row{"Never", 137, false}, row{"OnFailure", 1, true},
+        row{"Always", 1, true}, row{"ExitCode", 1, false}, row{"ExitCode", 255, false},
+        row{"ExitCode", 130, true}, row{"ExitCode", 137, true}, row{"ExitCode", 138, true},
+        row{"ExitCode", 143, true}, row{"ExitCode", 247, false}
+    );
+    const bool master = GENERATE(true, false);
+    CAPTURE(r.policy, r.code, master);
+    world w(ddp(2, r.policy));
+    w.start();
+    w.exit(master ? "master" : "worker", 0, r.code);
+    w.settle();
+    CHECK((w.status().phase == job_phase::failed) != r.restarts);
+    CHECK(w.status().backoff_count == (r.restarts ? 1 : 0));
+    if (!r.restarts) {
+        CHECK(w.status().reason == "ErrorInPod");
+    }
+}
+
+TEST_CASE("[behaviour 3.9] torchrun's error file gives the rank's own code and message", "[engine]") {
+    world w(job_builder("mnist").replicas("node", 2, "ExitCode").torchrun(0));
+    w.start();
+    w.exit(
+        "node", 1, 1,
+        R"({"message":{"message":"RuntimeError: CUDA out of memory","extraInfo":{},"errorCode":137}})"
+    );
+    w.pass();
+    CHECK(w.status().backoff_count == 1);
+    CHECK(w.status().restarts.last->pods.at(0).exit_code == 137);
+    const auto* c = find_condition(w.status(), "ReplicaFailure");
+    REQUIRE(c != nullptr);
+    CHECK(c->message.find("RuntimeError: CUDA out of memory") != std::string::npos);
+}
+
+TEST_CASE("[behaviour 5.5] the pods that failed first decide, ends within 2 s together", "[engine]") {
+    world w(job_builder("mnist").replicas("master", 1, "Never").replicas("worker", 1, "OnFailure"));
+    w.start();
+    w.exit("worker", 0, 1);
+    const int gap = GENERATE(2, 3, -2, -3);
+    auto& worker_end = w.pod("worker", 0).containers.at(0).finished;
+    w.to(at(100));
+    w.exit("master", 0, 1);
+    worker_end = at(100 + gap);
+    w.to(at(200));
+    w.settle();
+    // gap 3: the master was first by more than 2 s, and its policy forbids a restart.
+    CHECK((w.status().phase == job_phase::failed) == (gap == 3));
+}
+
+TEST_CASE("[behaviour 5.4] a disruption is free whatever policy and budget say", "[engine]") {
+    world w(ddp(2, "Never").run_policy("\"backoffLimit\":0"));
+    w.start();
+    w.wait(seconds{100});
+    const int kind = GENERATE(0, 1, 2, 3, 4);
+    CAPTURE(kind);
+    auto& pod = w.pod("worker", 0);
+    switch (kind) {
+        case 0:  // deleted by somebody
+            w.ask_deletion(pod);
+            break;
+        case 1:  // vanished
+            w.vanish("worker", 0);
+            break;
+        case 2:  // evicted through the API: the condition, then the exit
+            pod.disruption_target = true;
+            w.exit(pod, 137);
+            break;
+        case 3:  // node shutdown: failed without a code
+            pod.containers.clear();
+            pod.phase = pod_phase::failed;
+            pod.reason = "Terminated";
+            break;
+        case 4:  // drained: saved and exited 0 after its deletion was asked for
+            w.ask_deletion(pod);
+            w.wait(seconds{1});
+            w.exit(pod, 0);
+            break;
+        default:
+            break;
+    }
+    w.settle();
+    CHECK(w.status().phase == job_phase::pending);
+    CHECK(w.status().backoff_count == 0);
+    CHECK(w.status().restarts.disruptions == 1);
+    CHECK_FALSE(w.status().restarts.last->counted);
+    w.finish_deletions();
+    CHECK(w.pods().size() == 3);
+    w.run_all();
+    CHECK(w.status().phase == job_phase::running);
+}
+
+TEST_CASE("[behaviour 5.4] a pod that broke its own limit counts", "[engine]") {
+    world w(ddp().run_policy("\"backoffLimit\":5"));
+    w.start();
+    w.wait(seconds{100});
+    auto& pod = w.pod("worker", 0);
+    const int kind = GENERATE(0, 1, 2);
+    pod.phase = pod_phase::failed;
+    if (kind == 0) {
+        pod.containers.clear();
+        pod.reason = "Evicted";
+    } else if (kind == 1) {
+        pod.containers.clear();
+        pod.reason = "DeadlineExceeded";
+    } else {
+        pod.containers.at(0).state = container_state::waiting;
+        pod.containers.push_back(
+            {"setup", container_state::terminated, true, 3, "Error", "no disk", {}, w.now()}
+        );
+    }
+    w.settle();
+    CHECK(w.status().backoff_count == 1);
+    CHECK(w.status().restarts.disruptions == 0);
+}
+
+TEST_CASE("[behaviour 5.4] disruption target without deletion is no loss", "[engine]") {
+    world w(ddp());
+    w.start();
+    w.pod("worker", 0).disruption_target = true;
+    w.settle();
+    CHECK(w.status().attempt == 1);
+    CHECK(w.status().phase == job_phase::running);
+}
+
+TEST_CASE("[behaviour 5.4] free restarts of short-lived pods wait longer and longer", "[engine]") {
+    world w(ddp());
+    w.start();
+    milliseconds wanted = seconds{10};
+    for (int i = 0; i < 8; ++i) {
+        w.wait(seconds{5});
+        const instant lost = w.now();
+        w.ask_deletion(w.pod("worker", 0), 0);
+        w.settle();
+        w.finish_deletions();
+        REQUIRE(w.status().restarts.last->not_before);
+        CHECK(*w.status().restarts.last->not_before == lost + wanted);
+        CHECK(w.pods().empty());
+        CHECK(w.status().next_transition->reason == "RestartDelay");
+        w.wake();
+        CHECK(w.now() == lost + wanted);
+        w.run_all();
+        CHECK(w.pods().size() == 3);
+        wanted = std::min<milliseconds>(wanted * 2, seconds{300});
+    }
+    CHECK(w.status().restarts.free_streak == 8);
+    w.wait(seconds{61});
+    w.ask_deletion(w.pod("worker", 0), 0);
+    w.settle();
+    CHECK(w.status().restarts.free_streak == 0);
+    CHECK_FALSE(w.status().restarts.last->not_before);
+}
+
+TEST_CASE("[behaviour 5.8] counted restarts: none, 10 s, doubling, reset after 10 min", "[engine]") {
+    world w(ddp().run_policy("\"backoffLimit\":100"));
+    w.start();
+    const auto fail = [&] {
+        w.exit("worker", 0, 1);
+        w.settle();
+        const auto held = w.status().restarts.last->not_before;
+        const instant failed = w.now();
+        while (w.pods().size() < 3 && w.wake()) {
+        }
+        w.run_all();
+        return held ? *held - failed : milliseconds{0};
+    };
+    w.wait(seconds{5});
+    CHECK(fail() == seconds{0});
+    CHECK(fail() == seconds{10});
+    CHECK(fail() == seconds{20});
+    w.wait(seconds{599});
+    CHECK(fail() == seconds{40});
+    w.wait(seconds{600});
+    CHECK(fail() == seconds{0});
+    CHECK(w.status().restarts.streak == 1);
+    CHECK(w.status().backoff_count == 5);
+    for (int i = 0; i < 10; ++i) {
+        fail();
+    }
+    CHECK(fail() == seconds{300});
+}
+
+TEST_CASE("[behaviour 5.7] scope Job waits until every old pod is gone", "[engine]") {
+    world w(ddp());
+    w.start();
+    w.slow_deletes = true;
+    w.wait(seconds{70});
+    w.exit("worker", 0, 1);
+    w.settle();
+    CHECK(w.pods().size() == 3);
+    CHECK(w.status().attempt == 2);
+    CHECK(w.status().reason == "Restarting");
+    const auto last = std::prev(w.pods().end());
+    const std::string name = last->name;
+    w.pods().remove_if([&](const pod_record& p) { return p.name != name; });
+    w.settle();
+    CHECK(w.pods().size() == 1);
+    w.finish_deletions();
+    CHECK(w.pods().size() == 3);
+    for (const auto& p : w.pods()) {
+        CHECK(p.attempt == 2);
+    }
+}
+
+TEST_CASE("[behaviour 5.6] c10d: a killed pod is replaced alone", "[engine]") {
+    world w(c10d());
+    w.start();
+    w.wait(seconds{100});
+    const std::string other = w.pod("node", 2).uid;
+    const int code = GENERATE(137, 143);
+    w.exit("node", 1, code);
+    w.settle();
+    CHECK(w.status().attempt == 1);
+    CHECK(w.status().backoff_count == 1);
+    CHECK(w.status().phase == job_phase::running);
+    CHECK(w.status().restarts.replaced == std::vector<replaced_index>{{"node", 1, 1}});
+    CHECK(w.pod("node", 1).round == 1);
+    CHECK(w.pod("node", 2).uid == other);
+    CHECK(w.pods().size() == 3);
+    w.run_all();
+    CHECK(w.condition("ReplicaFailure") == "False/NoFailure");
+}
+
+TEST_CASE("[behaviour 5.6] c10d: the whole job where one pod cannot rejoin", "[engine]") {
+    const int kind = GENERATE(0, 1, 2, 3);
+    world w(kind == 2 ? c10d(3, 0) : c10d());
+    w.start();
+    w.wait(seconds{100});
+    if (kind == 0) {  // pod 0 is the store
+        w.exit("node", 0, 137);
+    } else if (kind == 1) {  // an exit by itself closed the rendezvous
+        w.exit("node", 1, 1);
+    } else if (kind == 2) {  // nobody may restart
+        w.exit("node", 1, 137);
+    } else {  // pod 0 has left the barrier
+        w.exit("node", 1, 137);
+        w.exit("node", 0, 0);
+    }
+    w.settle();
+    CHECK(w.status().attempt == 2);
+    CHECK(w.status().restarts.replaced.empty());
+}
+
+TEST_CASE("[behaviour 5.6] etcd: pod 0 is replaced like any other", "[engine]") {
+    world w(job_builder("mnist").replicas("node", 2).torchrun(
+        3, R"("rdzvBackend":"etcd-v2","extraOptions":["--rdzv_endpoint=etcd:2379"])"
+    ));
+    w.start();
+    w.exit("node", 0, 137);
+    w.settle();
+    CHECK(w.status().attempt == 1);
+    CHECK(w.status().restarts.replaced == std::vector<replaced_index>{{"node", 0, 1}});
+}
+
+TEST_CASE("[api runPolicy.restartScope] replaces the choice by launch mode", "[engine]") {
+    SECTION("Replica in plain mode") {
+        world w(ddp().run_policy("\"restartScope\":\"Replica\""));
+        w.start();
+        w.exit("worker", 1, 1);
+        w.settle();
+        CHECK(w.status().attempt == 1);
+        CHECK(w.pod("worker", 1).round == 1);
+    }
+    SECTION("Job under c10d") {
+        world w(c10d().run_policy("\"restartScope\":\"Job\""));
+        w.start();
+        w.exit("node", 1, 137);
+        w.settle();
+        CHECK(w.status().attempt == 2);
+    }
+}
+
+TEST_CASE("[behaviour 5.7] the 257th replaced index makes the incident scope Job", "[engine]") {
+    world w(c10d(300).run_policy("\"backoffLimit\":10"));
+    w.start();
+    for (int i = 1; i <= 256; ++i) {
+        w.ask_deletion(w.pod("node", i), 0);
+    }
+    w.wait(seconds{100});
+    w.settle();
+    CHECK(w.status().attempt == 1);
+    CHECK(w.status().restarts.replaced.size() == 256);
+    w.finish_deletions();
+    while (w.pods().size() < 300 && w.wake()) {
+    }
+    w.run_all();
+    w.wait(seconds{100});
+    w.ask_deletion(w.pod("node", 257), 0);
+    w.settle();
+    CHECK(w.status().attempt == 2);
+    CHECK(w.status().restarts.replaced.empty());
+}
+
+TEST_CASE("[behaviour 5.3] a vanished pod is confirmed by a live read first", "[engine]") {
+    world w(ddp());
+    w.start();
+    const std::string name = w.pod("worker", 0).name;
+    w.vanish("worker", 0);
+    const auto d = w.look();
+    CHECK_FALSE((d.status && d.status->restarts.last));
+    REQUIRE(d.stages.size() == 1);
+    CHECK(d.stages[0].at(0).what == verb::confirm);
+    CHECK(d.stages[0].at(0).name == name);
+    w.absences.push_back({object_kind::pod, name});
+    const auto confirmed = w.look();
+    REQUIRE((confirmed.status && confirmed.status->restarts.last));
+    CHECK(confirmed.status->restarts.last->cause == "PodVanished");
+}
+
+TEST_CASE("[behaviour 5.3] a pod that was never seen is no loss", "[engine]") {
+    world w(ddp());
+    w.settle();
+    w.status().restarts.seen.clear();  // crash before the deferred write
+    w.vanish("worker", 0);
+    w.settle();
+    CHECK(w.pods().size() == 3);
+    CHECK(w.status().restarts.disruptions == 0);
+    CHECK(w.status().attempt == 1);
+}
+
+TEST_CASE("[behaviour 1.9] a pod that lost its labels is an older one: replaced", "[engine]") {
+    world w(c10d());
+    w.start();
+    w.wait(seconds{100});
+    auto& pod = w.pod("node", 1);
+    const std::string uid = pod.uid;
+    pod.labels_complete = false;
+    pod.type.clear();
+    pod.index = -1;
+    pod.attempt = 0;
+    w.settle();
+    CHECK(w.pods().size() == 3);
+    CHECK(w.pod("node", 1).uid != uid);
+    CHECK(w.status().backoff_count == 0);
+    CHECK(w.status().restarts.disruptions == 1);
+}
+
+TEST_CASE("[behaviour 1.7] children of an earlier job of the same name are not touched", "[engine]") {
+    world w(ddp());
+    w.start();
+    auto foreign = w.pod("worker", 0);
+    foreign.owner_uid = "somebody-else";
+    foreign.uid = "foreign";
+    w.pods().push_back(foreign);
+    w.settle();
+    CHECK(std::ranges::count(w.pods(), "foreign", &pod_record::uid) == 1);
+    CHECK(w.status().aggregate->running == 3);
+}
+
+TEST_CASE("[behaviour 1.4] of two pods on one index the older stays", "[engine]") {
+    world w(ddp());
+    w.start();
+    auto twin = w.pod("worker", 0);
+    twin.uid = "twin";
+    twin.name += "-r9";
+    const bool renamed = GENERATE(true, false);
+    if (!renamed) {
+        twin.name = w.pod("worker", 0).name;
+    }
+    twin.creation = at(5);
+    w.pods().push_back(twin);
+    w.settle();
+    CHECK(w.pods().size() == 3);
+    // The one with the suffix is kept before the older one.
+    CHECK(std::ranges::count(w.pods(), "twin", &pod_record::uid) == (renamed ? 1 : 0));
+}
+
+TEST_CASE("[behaviour 5.9] Always: a non-master that exits 0 is replaced alone, free", "[engine]") {
+    world w(job_builder("mnist").replicas("master", 1).replicas("worker", 2, "Always"));
+    w.start();
+    w.wait(seconds{4});
+    w.exit("worker", 1, 0);
+    w.settle();
+    CHECK(w.pods().size() == 3);
+    REQUIRE(w.look().wake_up);
+    CHECK(*w.look().wake_up == at(10));
+    w.wake();
+    CHECK(w.pod("worker", 1).round == 1);
+    CHECK(w.status().attempt == 1);
+    CHECK(w.status().backoff_count == 0);
+    CHECK(w.status().restarts.disruptions == 0);
+    CHECK_FALSE(w.status().restarts.last);
+}
+
+TEST_CASE("[behaviour 5.10] failurePolicy Master gives up a worker and goes on", "[engine]") {
+    world w(ddp(2, "Never").run_policy("\"failurePolicy\":\"Master\""));
+    w.start();
+    w.exit("worker", 0, 1);
+    w.settle();
+    CHECK(w.status().phase == job_phase::running);
+    CHECK(w.condition("ReplicaFailure") == "True/ReplicaFailed");
+    w.vanish("worker", 0);
+    w.settle();
+    CHECK(w.pods().size() == 2);
+    CHECK(w.status().attempt == 1);
+    w.exit("master", 0, 0);
+    w.settle();
+    CHECK(w.status().phase == job_phase::succeeded);
+}
+
+TEST_CASE("[behaviour 5.12] the deadline counts from the recorded start", "[engine]") {
+    world w(ddp().run_policy("\"activeDeadlineSeconds\":5"));
+    w.start();
+    REQUIRE(w.status().start_time == at(0));
+    REQUIRE(w.status().next_transition);
+    CHECK(*w.status().next_transition == transition{at(5), "Deadline"});
+    w.wait(milliseconds{4999});
+    w.settle();
+    CHECK(w.status().phase == job_phase::running);
+    w.wait(milliseconds{1});
+    w.settle();
+    CHECK(w.status().phase == job_phase::failed);
+    CHECK(w.status().reason == "DeadlineExceeded");
+    CHECK(w.pods().empty());
+}
+
+TEST_CASE("[behaviour 5.12] the deadline deletes running pods under every policy", "[engine]") {
+    world w(ddp().run_policy("\"activeDeadlineSeconds\":5,\"cleanUpPolicy\":\"None\""));
+    w.start();
+    w.exit("worker", 0, 0);
+    w.settle();
+    w.wait(seconds{5});
+    w.settle();
+    CHECK(w.pods().size() == 1);
+    CHECK(w.pods().front().type == "worker");
+}
+
+TEST_CASE("[behaviour 5.12] success of the master in the same look wins", "[engine]") {
+    world w(ddp().run_policy("\"activeDeadlineSeconds\":5"));
+    w.start();
+    w.wait(seconds{5});
+    w.exit("master", 0, 0);
+    w.settle();
+    CHECK(w.status().phase == job_phase::succeeded);
+}
+
+TEST_CASE("[behaviour 5.12] a deadline beyond all time never passes", "[engine]") {
+    world w(ddp().run_policy("\"activeDeadlineSeconds\":9223372036854775807"));
+    w.start();
+    CHECK(w.status().phase == job_phase::running);
+}
+
+TEST_CASE("[behaviour 1.3] a stuck pod: recorded, labelled gone, then replaced by -r1", "[engine]") {
+    world w(ddp());
+    w.start();
+    w.slow_deletes = true;
+    w.wait(seconds{70});
+    auto& stuck = w.pod("worker", 1);
+    const std::string stuck_uid = stuck.uid;
+    w.ask_deletion(stuck, 0);
+    w.settle();
+    w.pods().remove_if([&](const pod_record& p) { return p.uid != stuck_uid; });
+    w.settle();
+    CHECK(w.pods().size() == 1);
+    w.wait(seconds{60});
+    w.settle();
+    CHECK(w.pods().size() == 1);
+    w.wait(milliseconds{1});
+    const auto d = w.look();
+    REQUIRE(d.status);
+    CHECK(d.stages.empty());
+    CHECK(d.status->restarts.renamed == std::vector<renamed_index>{{"worker", 1, 1}});
+    w.settle();
+    CHECK(w.pods().size() == 4);
+    CHECK(w.pod("worker", 1).name.ends_with("-worker-1-r1"));
+    CHECK(w.pods().front().attempt == gone_attempt);
+    w.pods().remove_if([&](const pod_record& p) { return p.uid == stuck_uid; });
+    w.settle();
+    CHECK(w.pods().size() == 3);
+    w.run_all();
+    CHECK(w.status().phase == job_phase::running);
+}
+
+TEST_CASE("[api stuck-after] 0 never replaces a stuck pod", "[engine]") {
+    world w(ddp().annotation("batch.tensorstack.dev/stuck-after", "0"));
+    w.start();
+    w.slow_deletes = true;
+    w.ask_deletion(w.pod("worker", 1), 0);
+    w.settle();
+    w.pods().remove_if([&](const pod_record& p) { return p.index != 1; });
+    w.wait(seconds{3600});
+    w.settle();
+    CHECK(w.pods().size() == 1);
+    CHECK(w.status().restarts.renames == 0);
+}
+
+TEST_CASE("[behaviour 2.8] quota holds all pods, 5 s doubling; one event", "[engine]") {
+    world w(ddp());
+    w.gate = [&](const action& a) {
+        if (a.kind != object_kind::pod || a.what != verb::create) {
+            return true;
+        }
+        auto it = std::ranges::find(w.refusals, a.name, &refusal::name);
+        if (it == w.refusals.end()) {
+            w.refusals.push_back(
+                {object_kind::pod, a.name, a.pod.attempt, a.pod.round, 403, "Forbidden",
+                 "pods is forbidden: exceeded quota: q", false, false, 0, w.now(), w.now()}
+            );
+            it = std::prev(w.refusals.end());
+        }
+        ++it->count;
+        it->last = w.now();
+        return false;
+    };
+    w.pass();
+    w.pass();
+    w.pass();
+    REQUIRE(w.refusals.size() == 3);
+    for (const int delay : {5, 10, 20}) {
+        const auto d = w.look();
+        REQUIRE(d.wake_up);
+        CHECK(*d.wake_up == w.now() + seconds{delay});
+        w.pass();
+        CHECK(w.status().reason == "QuotaExceeded");
+        w.to(*d.wake_up);
+        w.pass();
+    }
+    CHECK(w.count_events("QuotaExceeded") == 1);
+    CHECK(w.status().phase == job_phase::pending);
+    CHECK(w.status().backoff_count == 0);
+    w.gate = nullptr;
+    w.refusals.clear();
+    w.settle();
+    CHECK(w.pods().size() == 3);
+}
+
+TEST_CASE("[behaviour 2.8] a pod refused for good fails a job that never had one", "[engine]") {
+    world w(ddp());
+    w.pass();
+    w.pass();
+    const std::string name = pod_name(w.plan(), {0, 0, 1, 0, 0});
+    w.refusals.push_back(
+        {object_kind::pod, name, 1, 0, 422, "Invalid", "spec.containers[0].image: Required", false,
+         false, 1, w.now(), w.now()}
+    );
+    w.settle();
+    CHECK(w.status().phase == job_phase::failed);
+    CHECK(w.status().reason == "PodRejected");
+    const auto* c = find_condition(w.status(), "Failed");
+    REQUIRE(c != nullptr);
+    CHECK(c->message.find("spec.containers[0].image: Required") != std::string::npos);
+}
+
+TEST_CASE("[behaviour 2.8] later a refused pod is a counted failure of its replica", "[engine]") {
+    world w(ddp());
+    w.start();
+    w.exit("worker", 0, 1);
+    w.settle();
+    REQUIRE(w.status().attempt == 2);
+    w.vanish("worker", 0);
+    w.status().restarts.seen.clear();
+    const std::string name = pod_name(w.plan(), {1, 0, 2, 0, 0});
+    refusal r{object_kind::pod, name, 1, 0, 403, "Forbidden", "denied", false, false, 1, at(0), at(0)};
+    w.refusals.push_back(r);
+    CHECK_FALSE(w.look().status->backoff_count == 2);  // of an older attempt: counts no more
+    w.refusals.back().attempt = 2;
+    REQUIRE(w.look().status);
+    CHECK(w.look().status->backoff_count == 2);
+    CHECK(w.look().status->restarts.last->cause == "PodRejected");
+}
+
+TEST_CASE("[behaviour 1.8] a foreign object of our name: waits, 10 s doubling", "[engine]") {
+    world w(ddp());
+    w.pass();
+    const std::string name = object_name(w.plan().objects.at(0), 1);
+    w.refusals.push_back(
+        {object_kind::service, name, 1, 0, 409, "AlreadyExists", "", true, false, 2, at(0), at(0)}
+    );
+    const auto d = w.look();
+    REQUIRE(d.status);
+    CHECK(d.status->reason == "NameConflict");
+    CHECK_FALSE(d.status->start_time);
+    REQUIRE(d.wake_up);
+    CHECK(*d.wake_up == at(20));
+    w.pass();
+    CHECK(w.count_events("NameConflict") == 1);
+    w.to(at(20));
+    w.refusals.clear();
+    w.settle();
+    CHECK(w.pods().size() == 3);
+}
+
+TEST_CASE("[behaviour 4.13] a replica whose image cannot be had shows, and holds", "[engine]") {
+    world w(ddp());
+    w.settle();
+    w.pod("worker", 0).containers.at(0).reason = "ImagePullBackOff";
+    w.settle();
+    CHECK(w.condition("ReplicaFailure") == "True/ReplicaCannotStart");
+    CHECK(w.status().phase == job_phase::pending);
+    w.run_all();
+    CHECK(w.condition("ReplicaFailure") == "False/NoFailure");
+}
+
+TEST_CASE("[behaviour 4.12] Unschedulable is a reason of waiting, no failure", "[engine]") {
+    world w(ddp());
+    w.settle();
+    w.pod("worker", 0).unschedulable = true;
+    w.settle();
+    CHECK(w.status().reason == "Unschedulable");
+    CHECK(w.condition("ReplicaFailure") == "False/NoFailure");
+}

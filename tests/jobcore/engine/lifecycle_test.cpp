@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The life of a job that nothing happens to: creation, phases, success, clean-up.
+#include <catch2/catch.hpp>
+
+#include "signalbox_test/world.hpp"
+
+using namespace signalbox::core;
+using signalbox::test::at;
+using signalbox::test::job_builder;
+using signalbox::test::world;
+
+namespace {
+
+job_builder ddp(int workers = 2) {
+    return job_builder("mnist").replicas("master", 1).replicas("worker", workers);
+}
+
+}  // namespace
+
+TEST_CASE("[behaviour 2.1] the attempt is on record before services, these before pods", "[engine]") {
+    world w(ddp());
+    w.pass();
+    CHECK(w.status().attempt == 1);
+    CHECK(w.pods().empty());
+    CHECK(w.children().empty());
+    w.pass();
+    CHECK(w.children().size() == 2);
+    CHECK(w.pods().empty());
+    w.pass();
+    CHECK(w.pods().size() == 3);
+}
+
+TEST_CASE("[behaviour 4.9] Running when every training container runs", "[engine]") {
+    world w(ddp());
+    w.settle();
+    CHECK(w.status().phase == job_phase::pending);
+    CHECK(w.status().reason == "CreatingPods");
+    w.run(w.pod("master", 0));
+    w.run(w.pod("worker", 0));
+    w.settle();
+    CHECK(w.status().phase == job_phase::pending);
+    CHECK(w.status().ready == "2/3");
+    w.run(w.pod("worker", 1));
+    w.settle();
+    CHECK(w.status().phase == job_phase::running);
+    CHECK(w.condition("Running") == "True/ReplicasRunning");
+    CHECK(w.condition("Initialized") == "True/ReplicasAccepted");
+    CHECK(w.count_events("Running") == 1);
+}
+
+TEST_CASE("[behaviour 5.1] the master's exit 0 is success; sidecars never decide", "[engine]") {
+    world w(ddp());
+    w.start();
+    w.wait(seconds{90});
+    auto& master = w.pod("master", 0);
+    master.containers.push_back({"proxy", container_state::running, false, 0, "", "", {}, {}});
+    w.exit(master, 0);
+    master.phase = pod_phase::running;  // the sidecar runs on
+    w.settle();
+    CHECK(w.status().phase == job_phase::succeeded);
+    CHECK(w.condition("Completed") == "True/Succeeded");
+    CHECK(w.condition("Failed") == "False/Succeeded");
+    CHECK(w.condition("Running") == "False/Succeeded");
+    CHECK(w.status().completion_time == at(90));
+    CHECK(w.status().duration == "1m30s");
+    CHECK(w.has_event("Succeeded"));
+}
+
+TEST_CASE("[behaviour 5.13] clean-up follows the policy and then takes the services", "[engine]") {
+    const auto [policy, pods_left] = GENERATE(
+        std::pair{"All", std::size_t{0}}, std::pair{"Unfinished", std::size_t{2}},
+        std::pair{"None", std::size_t{3}}, std::pair{"unfinished", std::size_t{2}}
+    );
+    world w(ddp().run_policy("\"cleanUpPolicy\":\"" + std::string(policy) + "\""));
+    w.start();
+    w.exit("worker", 0, 0);
+    w.settle();
+    w.exit("master", 0, 0);
+    w.settle();
+    CHECK(w.status().phase == job_phase::succeeded);
+    CHECK(w.pods().size() == pods_left);
+    CHECK(w.children().empty());
+    CHECK(w.count_events("CleanedUp") == 1);
+    CHECK_FALSE(w.pass());
+}
+
+TEST_CASE("[behaviour 4.1] a final phase is left by nothing", "[engine]") {
+    world w(ddp());
+    w.start();
+    w.exit("master", 0, 0);
+    w.pass();
+    const auto completion = w.status().completion_time;
+    w.edit().pause();
+    w.reload();
+    w.wait(seconds{100});
+    w.exit("worker", 0, 1);
+    w.settle();
+    CHECK(w.status().phase == job_phase::succeeded);
+    CHECK(w.status().completion_time == completion);
+    CHECK(w.status().backoff_count == 0);
+}
+
+TEST_CASE("[behaviour 5.1] torchrun: a failed peer outranks the success of pod 0", "[engine]") {
+    world w(job_builder("mnist").replicas("node", 2).torchrun(3));
+    w.start();
+    w.exit("node", 1, 1);
+    w.exit("node", 0, 0);
+    w.settle();
+    CHECK(w.status().phase != job_phase::succeeded);
+    CHECK(w.status().backoff_count == 1);
+    CHECK(w.status().attempt == 2);
+}
+
+TEST_CASE("[behaviour 5.1] torchrun: clean-up waits for the exit barrier of the peers", "[engine]") {
+    world w(job_builder("mnist").replicas("node", 3).torchrun(3));
+    w.start();
+    w.exit("node", 0, 0);
+    w.settle();
+    REQUIRE(w.status().phase == job_phase::succeeded);
+    CHECK(w.pods().size() == 3);
+    CHECK(w.children().size() == 2);
+    REQUIRE(w.status().next_transition);
+    CHECK(w.status().next_transition->time == *w.status().completion_time + seconds{300});
+    w.exit("node", 1, 0);
+    w.settle();
+    CHECK(w.children().size() == 2);
+    SECTION("all others ended") {
+        w.exit("node", 2, 0);
+        w.settle();
+        CHECK(w.children().empty());
+    }
+    SECTION("at most 300 s") {
+        w.wait(seconds{300});
+        w.settle();
+        CHECK(w.children().empty());
+        CHECK(w.pods().size() == 2);
+    }
+}
+
+TEST_CASE("[behaviour 5.2] a replica that exited 0 is not made again", "[engine]") {
+    world w(ddp());
+    w.start();
+    w.exit("worker", 1, 0);
+    w.settle();
+    w.vanish("worker", 1);
+    w.settle();
+    CHECK(w.pods().size() == 2);
+    CHECK(w.status().phase == job_phase::running);
+    CHECK(w.status().aggregate->succeeded == 1);
+    CHECK(w.status().backoff_count == 0);
+    CHECK(w.status().restarts.disruptions == 0);
+}
+
+TEST_CASE("[behaviour 5.14] the job is deleted after its time to live", "[engine]") {
+    world w(ddp().run_policy("\"ttlSecondsAfterFinished\":60"));
+    w.start();
+    w.exit("master", 0, 0);
+    w.settle();
+    REQUIRE(w.status().next_transition);
+    CHECK(w.status().next_transition->reason == "TTL");
+    CHECK_FALSE(w.job_deleted);
+    w.wait(seconds{60});
+    w.pass();
+    CHECK(w.job_deleted);
+    CHECK(w.last().stages.front().front().foreground);
+}
+
+TEST_CASE("[behaviour 4.15] aggregate counts every wanted replica once", "[engine]") {
+    world w(ddp(3));
+    const auto sum = [&] {
+        const auto a = w.status().aggregate.value_or(aggregate_counts{});
+        return a.creating + a.pending + a.running + a.succeeded + a.failed + a.unknown + a.deleted;
+    };
+    w.pass();
+    CHECK(w.status().aggregate->creating == 4);
+    w.settle();
+    CHECK(sum() == 4);
+    w.pod("worker", 0).scheduled = true;
+    w.run(w.pod("worker", 1));
+    w.pod("worker", 2).phase = pod_phase::unknown;
+    w.settle();
+    CHECK(*w.status().aggregate == aggregate_counts{1, 1, 1, 0, 0, 1, 0});
+    CHECK(w.status().replicas == 4);
+}
+
+TEST_CASE("[api status.tasks] the deciding type first, exit codes, at most 256", "[engine]") {
+    world w(job_builder("mnist").replicas("ps", 0).replicas("worker", 400).replicas("eval", 3));
+    w.settle();
+    const auto& tasks = w.status().tasks;
+    REQUIRE(tasks.size() == 3);
+    CHECK(tasks[0].type == "worker");
+    CHECK(tasks[0].replicas.front().name == w.pod("worker", 0).name);
+    CHECK(tasks[2].type == "eval");
+    CHECK(tasks[2].replicas.size() == 1);
+    CHECK(tasks[0].replicas.size() + tasks[1].replicas.size() + tasks[2].replicas.size() <= 256);
+    w.run_all();
+    w.exit("worker", 1, 0);
+    w.settle();
+    const auto& c = w.status().tasks[0].replicas[1].containers.at(0);
+    CHECK(c.state == "Terminated");
+    CHECK(c.exit_code == 0);
+}
+
+TEST_CASE("[behaviour 4.16] only differences in counts may be deferred", "[engine]") {
+    world w(ddp());
+    w.settle();
+    w.run(w.pod("worker", 0));
+    CHECK(w.look().deferrable);
+    w.run(w.pod("worker", 1));
+    w.run(w.pod("master", 0));
+    CHECK_FALSE(w.look().deferrable);
+}
+
+TEST_CASE("[behaviour 4.16] nothing is written when nothing differs", "[engine]") {
+    world w(ddp());
+    w.start();
+    const int writes = w.status_writes;
+    w.wait(seconds{3600});
+    w.settle();
+    CHECK(w.status_writes == writes);
+}
+
+TEST_CASE("[behaviour 2.6] a deleted service is made again, an edited one patched", "[engine]") {
+    world w(ddp());
+    w.start();
+    w.children().pop_front();
+    w.settle();
+    CHECK(w.children().size() == 2);
+    w.children().front().fingerprint ^= 1;
+    const auto d = w.look();
+    REQUIRE(d.stages.size() == 1);
+    CHECK(d.stages[0].at(0).what == verb::patch);
+    CHECK(d.stages[0].at(0).uid == w.children().front().uid);
+    CHECK(d.stages[0].at(0).body.find(w.children().front().uid) != std::string::npos);
+    w.settle();
+    CHECK(w.pods().size() == 3);
+    CHECK(w.status().phase == job_phase::running);
+}
+
+TEST_CASE("[behaviour 2.5] a job being deleted gets no child", "[engine]") {
+    world w(ddp().deleted_at(at(0)));
+    CHECK(w.look() == decision{});
+}
+
+TEST_CASE("[behaviour 2.9] a job managed by another controller is ignored whole", "[engine]") {
+    world w(ddp().field("managedBy", "\"kueue.x-k8s.io/multikueue\""));
+    CHECK(w.look() == decision{});
+}
+
+TEST_CASE("[behaviour 4.2] an invalid job that never started fails, with one event", "[engine]") {
+    world w(job_builder("mnist").replicas("Worker_1", 1));
+    w.settle();
+    CHECK(w.status().phase == job_phase::failed);
+    CHECK(w.status().reason == "InvalidSpec");
+    CHECK(w.condition("Failed") == "True/InvalidSpec");
+    CHECK(w.count_events("InvalidSpec") == 1);
+    CHECK(w.pods().empty());
+}
+
+TEST_CASE("[api 6.5] a feature that is not built is refused, never ignored", "[engine]") {
+    world w(job_builder("mnist").replicas("node", 2).torchrun().elastic(1, 4));
+    w.settle();
+    CHECK(w.status().phase == job_phase::failed);
+    CHECK(w.status().reason == "NotSupported");
+}
+
+TEST_CASE("[behaviour 4.2] an invalid job that had started still obeys its master", "[engine]") {
+    world w(ddp());
+    w.start();
+    w.edit().field("runPolicy", "{\"backoffLimit\":-4}");
+    w.reload();
+    w.settle();
+    CHECK(w.status().phase == job_phase::running);
+    CHECK(w.status().reason == "InvalidSpec");
+    w.exit("worker", 0, 1);
+    w.settle();
+    CHECK(w.status().backoff_count == 0);
+    CHECK(w.status().phase == job_phase::running);
+    w.exit("master", 0, 0);
+    w.settle();
+    CHECK(w.status().phase == job_phase::succeeded);
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pause and resume (behaviour.md 6).
+#include <catch2/catch.hpp>
+
+#include "signalbox_test/world.hpp"
+
+using namespace signalbox::core;
+using signalbox::test::at;
+using signalbox::test::job_builder;
+using signalbox::test::world;
+
+namespace {
+
+job_builder ddp(int workers = 2) {
+    return job_builder("mnist").replicas("master", 1).replicas("worker", workers);
+}
+
+void set_pause(world& w, bool pause) {
+    w.edit().pause(pause);
+    w.reload();
+}
+
+}  // namespace
+
+TEST_CASE("[behaviour 6.1] pause is on record first, then every pod goes", "[engine]") {
+    world w(ddp().run_policy("\"cleanUpPolicy\":\"None\",\"activeDeadlineSeconds\":100"));
+    w.start();
+    w.wait(seconds{10});
+    set_pause(w, true);
+    const auto d = w.look();
+    REQUIRE(d.status);
+    CHECK(d.status->phase == job_phase::paused);
+    CHECK(d.stages.empty());
+    w.settle();
+    CHECK(w.pods().empty());
+    CHECK(w.children().size() == 2);
+    CHECK_FALSE(w.status().start_time);
+    CHECK_FALSE(w.status().next_transition);
+    CHECK(w.condition("Paused") == "True/Paused");
+    CHECK(w.status().aggregate->deleted == 3);
+    CHECK(w.count_events("Paused") == 1);
+    w.wait(seconds{1000});
+    w.settle();
+    CHECK(w.status().phase == job_phase::paused);
+}
+
+TEST_CASE("[behaviour 6.4] resume raises the attempt and waits for older pods", "[engine]") {
+    world w(ddp());
+    w.start();
+    w.slow_deletes = true;
+    set_pause(w, true);
+    w.settle();
+    set_pause(w, false);
+    w.settle();
+    CHECK(w.status().phase == job_phase::resuming);
+    CHECK(w.status().attempt == 2);
+    CHECK(w.pods().size() == 3);
+    w.wait(seconds{20});
+    w.finish_deletions();
+    CHECK(w.pods().size() == 3);
+    CHECK(w.status().start_time == at(20));
+    w.run_all();
+    CHECK(w.status().phase == job_phase::running);
+    CHECK(w.condition("Paused") == "False/Resuming");
+    CHECK(w.status().backoff_count == 0);
+    CHECK(w.count_events("Resumed") == 1);
+}
+
+TEST_CASE("[behaviour 6.3] created paused: no child, no start, all creating", "[engine]") {
+    world w(ddp().pause());
+    w.settle();
+    CHECK(w.status().phase == job_phase::paused);
+    CHECK(w.status().attempt == 0);
+    CHECK(w.pods().empty());
+    CHECK(w.children().empty());
+    CHECK(w.status().aggregate->creating == 3);
+    set_pause(w, false);
+    w.start();
+    CHECK(w.status().attempt == 1);
+    CHECK(w.status().phase == job_phase::running);
+}
+
+TEST_CASE("[behaviour 6.2] a replica count edited while paused acts with the resume", "[engine]") {
+    world w(ddp());
+    w.start();
+    set_pause(w, true);
+    w.settle();
+    w.edit() = ddp(4).pause();
+    w.reload();
+    w.settle();
+    CHECK(w.status().tasks[1].wanted == 2);
+    set_pause(w, false);
+    w.start();
+    CHECK(w.status().tasks[1].wanted == 4);
+    CHECK(w.pods().size() == 5);
+}
+
+TEST_CASE("[behaviour 6.2] exits while paused are no incidents", "[engine]") {
+    world w(ddp());
+    w.start();
+    w.slow_deletes = true;
+    set_pause(w, true);
+    w.settle();
+    w.wait(seconds{1});
+    w.exit("worker", 0, 143);
+    w.exit("master", 0, 143);
+    w.settle();
+    CHECK(w.status().phase == job_phase::paused);
+    CHECK(w.status().backoff_count == 0);
+    CHECK(w.status().restarts.disruptions == 0);
+}
+
+TEST_CASE("[behaviour 4.3] the master's earlier success stands under pause", "[engine]") {
+    world w(ddp());
+    w.start();
+    w.wait(seconds{5});
+    w.exit("master", 0, 0);
+    w.wait(seconds{1});
+    set_pause(w, true);
+    w.settle();
+    CHECK(w.status().phase == job_phase::succeeded);
+}
+
+TEST_CASE("[behaviour 6.2] a failed master that may be restarted stays; resume is free", "[engine]") {
+    world w(ddp());
+    w.start();
+    w.wait(seconds{5});
+    w.exit("master", 0, 1);
+    w.wait(seconds{1});
+    set_pause(w, true);
+    w.settle();
+    CHECK(w.status().phase == job_phase::paused);
+    set_pause(w, false);
+    w.start();
+    CHECK(w.status().phase == job_phase::running);
+    CHECK(w.status().backoff_count == 0);
+}
+
+TEST_CASE("[behaviour 4.3] a failed master that may not be restarted ends the job", "[engine]") {
+    world w(ddp().run_policy("\"backoffLimit\":0"));
+    w.start();
+    w.wait(seconds{5});
+    w.exit("master", 0, 1);
+    w.wait(seconds{1});
+    set_pause(w, true);
+    w.settle();
+    CHECK(w.status().phase == job_phase::failed);
+}
+
+TEST_CASE("[behaviour 6.1] pause clears a pending delay", "[engine]") {
+    world w(ddp());
+    w.start();
+    w.wait(seconds{1});
+    w.ask_deletion(w.pod("worker", 0), 0);
+    w.settle();
+    w.finish_deletions();
+    REQUIRE(w.status().restarts.last->not_before);
+    set_pause(w, true);
+    w.settle();
+    CHECK_FALSE(w.status().restarts.last->not_before);
+    set_pause(w, false);
+    w.settle();
+    CHECK(w.pods().size() == 3);
+}
+
+TEST_CASE("[behaviour 6.4] toggled quickly: the final wish wins, no pod is left over", "[engine]") {
+    world w(ddp());
+    w.start();
+    w.slow_deletes = true;
+    for (int i = 0; i < 5; ++i) {
+        set_pause(w, i % 2 == 0);
+        w.pass();
+    }
+    set_pause(w, false);
+    w.settle();
+    w.finish_deletions();
+    w.run_all();
+    CHECK(w.status().phase == job_phase::running);
+    CHECK(w.pods().size() == 3);
+    CHECK(w.live_pods() == 3);
+}
+
+TEST_CASE("[behaviour 6.5] pause wins over a deadline that is not on record", "[engine]") {
+    world w(ddp().run_policy("\"activeDeadlineSeconds\":5"));
+    w.start();
+    w.wait(seconds{6});
+    set_pause(w, true);
+    w.settle();
+    CHECK(w.status().phase == job_phase::paused);
+}
+
+TEST_CASE("[behaviour 3.11] attempts after a pause are rendered with the resume specs", "[engine]") {
+    world w(ddp().resume(R"({"type":"worker","args":["--resume"]})"));
+    w.settle();
+    w.pass();
+    const auto worker_json = [&] {
+        action a;
+        a.kind = object_kind::pod;
+        a.pod = {1, 0, w.status().attempt, 0, 0};
+        return render_action(w.job(), a);
+    };
+    CHECK(worker_json().find("--resume") == std::string::npos);
+    set_pause(w, true);
+    w.settle();
+    set_pause(w, false);
+    w.settle();
+    CHECK(worker_json().find("--resume") != std::string::npos);
+    CHECK(worker_json().find("\"batch.tensorstack.dev/attempt\":\"2\"") != std::string::npos);
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Status as JSON and back, times, index sets.
+#include <catch2/catch.hpp>
+
+#include <limits>
+
+#include "jobcore/status.hpp"
+
+using namespace signalbox::core;
+
+namespace {
+
+constexpr instant noon{seconds{1769860800}};
+
+job_status full_status() {
+    job_status s;
+    s.phase = job_phase::running;
+    s.reason = "Restarting";
+    s.conditions = {{"Running", true, "ReplicasRunning", "a \"quoted\" text", noon}};
+    s.tasks = {{"worker", 2, 3, {{"p-0", "u", "Running", {{"pytorch", "Terminated", 0}}}}}};
+    s.aggregate = aggregate_counts{1, 2, 3, 4, 5, 6, 7};
+    s.backoff_count = 4;
+    s.tensorboard = tensorboard_status{false, "NotSupported", "none"};
+    s.observed_generation = 5'000'000'000;
+    s.start_time = noon;
+    s.completion_time = noon + seconds{5};
+    s.duration = "5s";
+    s.ready = "1/3";
+    s.replicas = 1;
+    s.selector = "a=b";
+    s.next_transition = transition{noon, "Deadline"};
+    s.attempt = 7;
+    auto& r = s.restarts;
+    r.disruptions = 1;
+    r.seen = {{"worker", index_set::parse("0-3,7")}};
+    r.free_streak = 2;
+    r.given_up = {{"worker", index_set::parse("9")}};
+    r.streak = 3;
+    r.last = incident_record{
+        noon, "PodFailed", "Error", restart_scope::replica, true, 7, noon, true,
+        {{"p-0", "u", 137, "OOMKilled"}, {"p-1", "", {}, ""}}, 5
+    };
+    r.replaced = {{"worker", 1, 2}};
+    r.renamed = {{"worker", 1, 3}};
+    r.renames = 3;
+    r.completed = {{"ps", index_set::parse("0")}};
+    return s;
+}
+
+}  // namespace
+
+TEST_CASE("[api status] everything that is recorded survives the API server", "[status]") {
+    const job_status s = full_status();
+    const std::string object = "{\"status\":" + format_status(s, job_kind::pytorch) + "}";
+    CHECK(parse_status(object) == s);
+    CHECK(parse_status("{\"status\":" + format_status({}, job_kind::pytorch) + "}") == job_status{});
+}
+
+TEST_CASE("[api status.backoffCount] a ColossalAIJob has none", "[status]") {
+    CHECK(format_status(full_status(), job_kind::colossalai).find("backoffCount") == std::string::npos);
+}
+
+TEST_CASE("[api status] a damaged status is read as far as it makes sense", "[status]") {
+    const char* text = GENERATE(
+        "", "null", "[]", "{\"status\":[]}", "{\"status\":{\"phase\":7}}",
+        "{\"status\":{\"phase\":\"Nonsense\",\"tasks\":[1,null,{\"wanted\":-4}]}}",
+        "{\"status\":{\"restarts\":{\"seen\":{},\"last\":[],\"replaced\":[{\"index\":-1e400}]}}}",
+        "{\"status\":{\"attempt\":-3,\"startTime\":\"yesterday\"}}"
+    );
+    CAPTURE(text);
+    const job_status s = parse_status(text);
+    CHECK(s.phase == job_phase::none);
+    CHECK(s.attempt == 0);
+    CHECK_FALSE(s.start_time);
+    for (const auto& t : s.tasks) {
+        CHECK(t.wanted == 0);
+    }
+}
+
+TEST_CASE("[api status.restarts] index sets keep ranges", "[status]") {
+    index_set set;
+    for (const int i : {7, 0, 2, 1, 3, 3}) {
+        set.insert(i);
+    }
+    CHECK(set.text() == "0-3,7");
+    CHECK(set.size() == 5);
+    CHECK((set.contains(2) && set.contains(7) && !set.contains(4) && !set.contains(8)));
+    set.erase(2);
+    CHECK(set.text() == "0-1,3,7");
+    set.erase(0);
+    set.erase(7);
+    set.erase(5);
+    CHECK(set.text() == "1,3");
+    set.insert(2);
+    CHECK(set.text() == "1-3");
+    CHECK(index_set::parse("1-3") == set);
+    CHECK(index_set::parse("3,1-2,2-3,x,-1,5-4,99999999999").text() == "1-3");
+}
+
+TEST_CASE("[status] times are read and written as RFC 3339", "[status]") {
+    CHECK(format_time(noon) == "2026-01-31T12:00:00Z");
+    CHECK(format_time(noon + milliseconds{999}) == "2026-01-31T12:00:00Z");
+    CHECK(parse_time("2026-01-31T12:00:00Z") == noon);
+    CHECK(parse_time("2026-01-31T12:00:00.25Z") == noon + milliseconds{250});
+    CHECK(parse_time("2026-01-31T12:00:00.123456Z") == noon + milliseconds{123});
+    CHECK(parse_time("2026-01-31T14:30:00+02:30") == noon);
+    for (const char* bad :
+         {"", "2026-01-31", "2026-02-30T00:00:00Z", "2026-01-31T24:00:00Z", "2026-01-31T12:00:00",
+          "2026-01-31T12:00:00.Z", "2026-01-31T12:00:00Zx", "2026-1-31T12:00:00Z"}) {
+        CAPTURE(bad);
+        CHECK_FALSE(parse_time(bad));
+    }
+    CHECK(round_up_to_second(noon + milliseconds{1}) == noon + seconds{1});
+    CHECK(round_down_to_second(noon + milliseconds{999}) == noon);
+}

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A small world around decide(): one job, its children, a clock. It carries decisions out as an
+// executor and an API server would, so that tests can tell stories: "the worker exits 1, then ...".
+// It is no model of Kubernetes; what pods do is said by the test.
+#pragma once
+
+#include "signalbox_test/jobcore_builders.hpp"
+
+#include "jobcore/decide.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <list>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace signalbox::test {
+
+class world {
+public:
+    explicit world(const job_builder& builder) : builder_(builder) { reload(); }
+
+    job_builder& edit() { return builder_; }
+    /// Takes over what was edited, as a new generation.
+    void reload() {
+        builder_.generation(++generation_);
+        std::string error;
+        auto read = core::read_job(builder_.json(), nullptr, error);
+        if (!read) {
+            throw std::runtime_error("the test's job is not readable: " + error);
+        }
+        read->status = job_.status;
+        job_ = std::move(*read);
+    }
+
+    const core::job_plan& plan() const {
+        if (!job_.compiled->plan) {
+            std::string text = "the test's job has no plan:";
+            for (const auto& d : job_.compiled->findings) {
+                text += "\n" + d.pointer + ": " + d.message;
+            }
+            throw std::runtime_error(text);
+        }
+        return *job_.compiled->plan;
+    }
+    const core::job_object& job() const { return job_; }
+    core::job_status& status() { return job_.status; }
+    const core::job_status& status() const { return job_.status; }
+    core::policy& rules() { return rules_; }
+    core::instant now() const { return now_; }
+    void to(core::instant t) { now_ = t; }
+    void wait(core::milliseconds d) { now_ += d; }
+
+    core::decision look() const {
+        std::vector<const core::pod_record*> pods;
+        for (const auto& p : pods_) {
+            pods.push_back(&p);
+        }
+        std::vector<const core::child_record*> children;
+        for (const auto& c : children_) {
+            children.push_back(&c);
+        }
+        const core::observed seen{pods, children, refusals, absences, {}};
+        return core::decide(job_, seen, rules_, now_);
+    }
+
+    /// One pass: decide, write the status, carry the stages out. False if nothing was to be done.
+    bool pass() {
+        const core::decision d = look();
+        last_ = d;
+        for (const auto& e : d.events) {
+            events.push_back(e);
+        }
+        if (d.status) {
+            job_.status = *d.status;
+            ++status_writes;
+        }
+        for (const auto& s : d.stages) {
+            bool held = false;
+            for (const auto& a : s) {
+                if (a.not_before && *a.not_before > now_) {
+                    held = true;
+                } else {
+                    held = !carry_out(a) || held;
+                }
+            }
+            if (held) {
+                break;
+            }
+        }
+        return d.status.has_value() || acted(d);
+    }
+
+    /// Passes until nothing is left to do; a job that never settles is a failure of its own.
+    void settle(int limit = 50) {
+        for (int i = 0; i < limit; ++i) {
+            if (!pass()) {
+                return;
+            }
+        }
+        throw std::runtime_error("the job does not come to rest");
+    }
+    /// Lets time pass to the wake-up the engine asked for, then settles.
+    bool wake() {
+        const auto t = look().wake_up;
+        if (!t) {
+            return false;
+        }
+        now_ = std::max(now_, *t);
+        settle();
+        return true;
+    }
+
+    core::pod_record* find(const std::string& type, int index) {
+        core::pod_record* found = nullptr;
+        for (auto& p : pods_) {
+            const bool newer = found == nullptr || std::pair(p.attempt, p.round) >
+                                                       std::pair(found->attempt, found->round);
+            if (p.type == type && p.index == index && newer) {
+                found = &p;
+            }
+        }
+        return found;
+    }
+    core::pod_record& pod(const std::string& type, int index) {
+        auto* found = find(type, index);
+        if (found == nullptr) {
+            throw std::runtime_error("no pod " + type + " " + std::to_string(index));
+        }
+        return *found;
+    }
+    std::list<core::pod_record>& pods() { return pods_; }
+    std::list<core::child_record>& children() { return children_; }
+
+    void run(core::pod_record& p) {
+        p.scheduled = true;
+        p.phase = core::pod_phase::running;
+        p.ready = true;
+        auto& c = p.containers.at(0);
+        c.state = core::container_state::running;
+        c.started = now_;
+    }
+    void run_all() {
+        for (auto& p : pods_) {
+            if (p.phase == core::pod_phase::pending && !p.deletion) {
+                run(p);
+            }
+        }
+        settle();
+    }
+    void exit(core::pod_record& p, int code, const std::string& message = {}) {
+        auto& c = p.containers.at(0);
+        c.state = core::container_state::terminated;
+        c.exit_code = code;
+        c.finished = now_;
+        c.reason = code == 0 ? "Completed" : code == 137 ? "OOMKilled" : "Error";
+        c.message = message;
+        p.ready = false;
+        p.phase = code == 0 ? core::pod_phase::succeeded : core::pod_phase::failed;
+    }
+    void exit(const std::string& type, int index, int code, const std::string& message = {}) {
+        exit(pod(type, index), code, message);
+    }
+    /// Somebody else's DELETE: the kubelet has not finished yet.
+    void ask_deletion(core::pod_record& p, std::int64_t grace = 30) {
+        if (!p.deletion) {
+            p.deletion = now_ + core::seconds(grace);
+            p.grace_seconds = grace;
+        }
+    }
+    /// The pod object disappears.
+    void vanish(const std::string& type, int index) {
+        const auto* gone = &pod(type, index);
+        pods_.remove_if([&](const core::pod_record& p) { return &p == gone; });
+    }
+    /// The kubelet finishes all deletions.
+    void finish_deletions() {
+        pods_.remove_if([](const core::pod_record& p) { return p.deletion.has_value(); });
+        settle();
+    }
+    /// Runs the job to a state in which every wanted pod runs.
+    void start() {
+        settle();
+        run_all();
+    }
+
+    bool has_event(std::string_view reason) const { return count_events(reason) > 0; }
+    std::size_t count_events(std::string_view reason) const {
+        return static_cast<std::size_t>(std::ranges::count(events, reason, &core::event::reason));
+    }
+    std::string condition(std::string_view type) const {
+        const auto* c = core::find_condition(job_.status, type);
+        return c == nullptr ? "" : (c->status ? "True/" : "False/") + c->reason;
+    }
+    std::size_t live_pods() const {
+        return static_cast<std::size_t>(std::ranges::count_if(pods_, [](const auto& p) {
+            return !p.deletion && p.phase != core::pod_phase::succeeded &&
+                   p.phase != core::pod_phase::failed;
+        }));
+    }
+
+    std::vector<core::refusal> refusals;
+    std::vector<core::confirmed_absence> absences;
+    std::vector<core::event> events;
+    int status_writes = 0;
+    int creates = 0;
+    bool job_deleted = false;
+    /// Deletes leave the pod terminating instead of removing it at once.
+    bool slow_deletes = false;
+    /// Called for each action; false: it did not take effect (the stage ends there).
+    std::function<bool(const core::action&)> gate;
+    const core::decision& last() const { return last_; }
+
+private:
+    bool acted(const core::decision& d) const {
+        for (const auto& s : d.stages) {
+            for (const auto& a : s) {
+                if (!a.not_before || *a.not_before <= now_) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    bool carry_out(const core::action& a) {
+        if (gate && !gate(a)) {
+            return false;
+        }
+        switch (a.what) {
+            case core::verb::create:
+                return create(a);
+            case core::verb::patch:
+                return patch(a);
+            case core::verb::remove:
+                return remove(a);
+            case core::verb::confirm:
+                absences.push_back({a.kind, a.name});
+                return true;
+        }
+        return false;
+    }
+
+    bool create(const core::action& a) {
+        ++creates;
+        const auto same = [&](const auto& o) { return o.name == a.name; };
+        if (a.kind == core::object_kind::pod) {
+            if (std::ranges::any_of(pods_, same)) {
+                throw std::runtime_error("pod " + a.name + " is created twice");
+            }
+            for (const auto& p : pods_) {
+                if (p.attempt != core::gone_attempt && p.attempt < a.pod.attempt &&
+                    !(p.deletion && now_ > *p.deletion + rules_.stuck_after)) {
+                    throw std::runtime_error("pod " + a.name + " beside an older attempt");
+                }
+            }
+            auto record = pod_builder(plan(), a.pod).created(now_).record();
+            record.uid += "-" + std::to_string(++uids_);
+            std::erase_if(absences, [&](const auto& x) { return x.name == a.name; });
+            pods_.push_back(std::move(record));
+            return true;
+        }
+        auto record = child(plan(), plan().objects.at(a.object), a.pod.attempt);
+        record.uid += "-" + std::to_string(++uids_);
+        children_.push_back(std::move(record));
+        return true;
+    }
+
+    bool patch(const core::action& a) {
+        for (auto& c : children_) {
+            if (c.uid == a.uid) {
+                for (const auto& o : plan().objects) {
+                    if (core::object_name(o, job_.status.attempt) == c.name) {
+                        c.fingerprint =
+                            core::expected_fingerprint(plan(), o, job_.status.attempt, {});
+                    }
+                }
+            }
+        }
+        for (auto& p : pods_) {
+            if (p.uid == a.uid && a.body.find("\"gone\"") != std::string::npos) {
+                p.attempt = core::gone_attempt;
+            }
+        }
+        return true;
+    }
+
+    bool remove(const core::action& a) {
+        if (a.kind == core::object_kind::job) {
+            job_deleted = true;
+            return true;
+        }
+        children_.remove_if([&](const auto& c) { return c.uid == a.uid; });
+        for (auto& p : pods_) {
+            if (p.uid == a.uid) {
+                ask_deletion(p);
+            }
+        }
+        if (!slow_deletes) {
+            pods_.remove_if([&](const auto& p) { return p.uid == a.uid; });
+        }
+        return true;
+    }
+
+    job_builder builder_;
+    std::int64_t generation_ = 0;
+    core::job_object job_;
+    core::policy rules_;
+    core::instant now_ = story_start;
+    std::list<core::pod_record> pods_;
+    std::list<core::child_record> children_;
+    core::decision last_;
+    int uids_ = 0;
+};
+
+}  // namespace signalbox::test
