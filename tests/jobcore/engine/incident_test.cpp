@@ -690,3 +690,65 @@ TEST_CASE("[behaviour 4.12] Unschedulable is a reason of waiting, no failure", "
     CHECK(w.status().reason == "Unschedulable");
     CHECK(w.condition("ReplicaFailure") == "False/NoFailure");
 }
+
+TEST_CASE("[behaviour 5.8] a later incident never lowers a delay", "[engine]") {
+    world w(c10d());
+    w.start();
+    w.wait(seconds{5});
+    w.ask_deletion(w.pod("node", 1), 0);
+    w.settle();
+    const auto held = w.status().restarts.last->not_before;
+    REQUIRE(held == at(15));
+    w.exit("node", 2, 137);
+    w.settle();
+    CHECK(w.status().backoff_count == 1);
+    CHECK(w.status().restarts.last->not_before == held);
+}
+
+TEST_CASE("[behaviour 5.8] under scope Replica only the raised rounds are held", "[engine]") {
+    world w(c10d());
+    w.start();
+    w.wait(seconds{5});
+    w.ask_deletion(w.pod("node", 1), 0);
+    w.settle();
+    w.finish_deletions();
+    REQUIRE(w.pods().size() == 2);
+    w.vanish("node", 2);
+    w.status().restarts.seen = {{"node", index_set::parse("0")}};
+    w.settle();
+    CHECK(w.find("node", 2) != nullptr);
+    CHECK(w.find("node", 1) == nullptr);
+}
+
+TEST_CASE("[behaviour 4.14] a delay is rounded up to whole seconds, an end down", "[engine]") {
+    world w(ddp());
+    w.start();
+    w.wait(milliseconds{5400});
+    w.ask_deletion(w.pod("worker", 0), 0);
+    w.settle();
+    CHECK(w.status().restarts.last->time == at(5));
+    CHECK(w.status().restarts.last->not_before == at(16));
+}
+
+TEST_CASE("[behaviour 4] an end at the very second its deletion was asked for is after", "[engine]") {
+    world w(ddp());
+    w.start();
+    w.wait(seconds{100});
+    w.exit("worker", 0, 1);
+    w.pod("worker", 0).deletion = w.now() + seconds{30};
+    w.pod("worker", 0).grace_seconds = 30;
+    w.settle();
+    CHECK(w.status().backoff_count == 0);
+    CHECK(w.status().restarts.disruptions == 1);
+}
+
+TEST_CASE("[behaviour 5.9] the raised round is on record before the pod is deleted", "[engine]") {
+    world w(job_builder("mnist").replicas("master", 1).replicas("worker", 1, "Always"));
+    w.start();
+    w.wait(seconds{20});
+    w.exit("worker", 0, 0);
+    const auto d = w.look();
+    REQUIRE(d.status);
+    CHECK(d.status->restarts.replaced.size() == 1);
+    CHECK(d.stages.empty());
+}
