@@ -14,19 +14,20 @@ namespace signalbox::k8sio {
 
 namespace asio = boost::asio;
 
-/// Runs `task` to its end. Cancelling the caller cancels `task`, and so does signal.emit(terminal).
-/// `signal` must outlive it. In `task`, awaiting after a cancellation does not throw.
-inline asio::awaitable<void> run_cancellable(
-    asio::cancellation_signal& signal, asio::awaitable<void> task
-) {
+/// Runs `task` to its end. Cancelling the caller, in whatever way its state lets through, cancels
+/// `task`, and so does signal.emit(terminal). `signal` must outlive it.
+template <class T>
+asio::awaitable<T> run_cancellable(asio::cancellation_signal& signal, asio::awaitable<T> task) {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
     asio::cancellation_state outer = co_await asio::this_coro::cancellation_state;
     if (outer.slot().is_connected()) {
         asio::cancellation_signal* inner = &signal;
-        outer.slot().assign([inner](asio::cancellation_type type) { inner->emit(type); });
+        outer.slot().assign([inner](asio::cancellation_type) {
+            inner->emit(asio::cancellation_type::terminal);
+        });
     }
     auto token = asio::bind_cancellation_slot(signal.slot(), asio::use_awaitable);
-    co_await asio::co_spawn(executor, std::move(task), std::move(token));
+    co_return co_await asio::co_spawn(executor, std::move(task), std::move(token));
 }
 
 }  // namespace signalbox::k8sio

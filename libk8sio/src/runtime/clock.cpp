@@ -3,6 +3,8 @@
 // The machine's clocks, virtual time, and sleeping on either with per-operation cancellation.
 #include "k8sio/clock.hpp"
 
+#include "runtime/wakeable_sleep.hpp"
+
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/dispatch.hpp>
@@ -18,42 +20,47 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// One sleep: whoever comes first of timer and cancellation completes it.
+/// One sleep: whoever comes first of timer, waker and cancellation completes it. The clock keeps it
+/// alive; all others know it weakly, as it keeps the sleeping coroutine alive.
 template <class Handler>
 class sleep_operation : public std::enable_shared_from_this<sleep_operation<Handler>> {
 public:
     sleep_operation(clock& c, Handler handler) : clock_(&c), handler_(std::move(handler)) {}
 
-    void start(steady_time at) {
-        id_ = clock_->schedule(at, [self = this->shared_from_this()] { self->complete(true); });
+    void start(steady_time at, sleep_waker* waker) {
+        auto self = this->shared_from_this();
+        id_ = clock_->schedule(at, [self] { self->complete(wake_reason::time); });
+        std::weak_ptr<sleep_operation> weak = self;
         auto slot = asio::get_associated_cancellation_slot(handler_);
         if (slot.is_connected()) {
-            // Weak: the slot belongs to the coroutine that the handler keeps alive.
-            slot.assign([weak = this->weak_from_this()](asio::cancellation_type) {
-                if (auto self = weak.lock()) {
-                    self->cancel();
-                }
-            });
+            slot.assign([weak](asio::cancellation_type) { end(weak, wake_reason::cancelled); });
+        }
+        if (waker != nullptr) {
+            waker->set([weak] { end(weak, wake_reason::woken); });
         }
     }
 
 private:
-    void cancel() {
-        clock_->cancel(id_);
-        // Posted: completing clears the slot, whose handler is running now.
-        auto executor = asio::get_associated_executor(handler_);
-        asio::post(executor, [self = this->shared_from_this()] { self->complete(false); });
+    static void end(const std::weak_ptr<sleep_operation>& weak, wake_reason reason) {
+        const auto self = weak.lock();
+        if (!self) {
+            return;
+        }
+        self->clock_->cancel(self->id_);
+        // Posted: completing clears the slot, whose handler may be what is running now.
+        auto executor = asio::get_associated_executor(self->handler_);
+        asio::post(executor, [self, reason] { self->complete(reason); });
     }
 
-    void complete(bool reached) {
+    void complete(wake_reason reason) {
         if (done_) {
             return;
         }
         done_ = true;
         asio::get_associated_cancellation_slot(handler_).clear();
         auto executor = asio::get_associated_executor(handler_);
-        asio::dispatch(executor, [handler = std::move(handler_), reached]() mutable {
-            std::move(handler)(reached);
+        asio::dispatch(executor, [handler = std::move(handler_), reason]() mutable {
+            std::move(handler)(reason);
         });
     }
 
@@ -63,12 +70,12 @@ private:
     bool done_ = false;
 };
 
-asio::awaitable<bool> start_sleep(clock& c, steady_time at) {
-    auto initiate = [&c, at](auto handler) {
+asio::awaitable<wake_reason> start_sleep(clock& c, steady_time at, sleep_waker* waker) {
+    auto initiate = [&c, at, waker](auto handler) {
         using operation = sleep_operation<decltype(handler)>;
-        std::make_shared<operation>(c, std::move(handler))->start(at);
+        std::make_shared<operation>(c, std::move(handler))->start(at, waker);
     };
-    return asio::async_initiate<const asio::use_awaitable_t<>&, void(bool)>(
+    return asio::async_initiate<const asio::use_awaitable_t<>&, void(wake_reason)>(
         initiate, asio::use_awaitable
     );
 }
@@ -108,11 +115,16 @@ private:
 }  // namespace
 
 asio::awaitable<bool> sleep_until(clock& c, steady_time at) {
-    return start_sleep(c, at);
+    const wake_reason reason = co_await start_sleep(c, at, nullptr);
+    co_return reason == wake_reason::time;
 }
 
 asio::awaitable<bool> sleep_for(clock& c, std::chrono::nanoseconds duration) {
-    return start_sleep(c, c.steady_now() + duration);
+    return sleep_until(c, c.steady_now() + duration);
+}
+
+asio::awaitable<wake_reason> sleep_until(clock& c, steady_time at, sleep_waker& waker) {
+    return start_sleep(c, at, &waker);
 }
 
 std::unique_ptr<clock> make_machine_clock(asio::any_io_executor executor) {

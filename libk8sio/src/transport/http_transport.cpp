@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/http_transport.hpp"
+
+#include "runtime/cancellable_task.hpp"
+
+#include <charconv>
+#include <fstream>
+#include <sstream>
+
+namespace signalbox::k8sio {
+
+namespace {
+
+constexpr std::size_t read_size = 16u << 10;
+
+api_error make_error(errc code, std::string message) {
+    api_error error;
+    error.code = code;
+    error.message = std::move(message);
+    return error;
+}
+
+/// Reads on until the header of the answer is there, or, for `whole`, all of it. Errors:
+/// connection_lost, bad_response, too_large, cancelled.
+asio::awaitable<result<void>> read_answer(
+    byte_stream& connection, protocol::answer_reader& reader, bool whole
+) {
+    std::string buffer(read_size, '\0');
+    while (whole ? !reader.done() : !reader.header_done()) {
+        auto count = co_await connection.read_some(buffer.data(), buffer.size());
+        if (count.has_error()) {
+            co_return std::move(count).error();
+        }
+        const bool ended = *count == 0;
+        const bool good =
+            ended ? reader.feed_end() : reader.feed(std::string_view(buffer).substr(0, *count));
+        if (!good) {
+            co_return make_error(reader.failure(), reader.failure_text());
+        }
+        if (ended && !reader.done()) {
+            co_return make_error(errc::connection_lost, "end of stream");
+        }
+    }
+    co_return result<void>();
+}
+
+class http_stream final : public response_stream {
+public:
+    http_stream(
+        clock& time,
+        std::unique_ptr<byte_stream> connection,
+        std::unique_ptr<protocol::answer_reader> reader,
+        std::chrono::nanoseconds idle
+    )
+        : time_(&time),
+          connection_(std::move(connection)),
+          reader_(std::move(reader)),
+          idle_(idle),
+          status_(reader_->status()) {}
+
+    int status() const override { return status_; }
+    std::string_view header(std::string_view name) const override { return reader_->header(name); }
+
+    asio::awaitable<result<std::string_view>> read_some() override {
+        asio::cancellation_signal signal;
+        if (!closed_ && !reader_->has_body() && !reader_->done()) {
+            asio::awaitable<result<void>> task = read_more();
+            auto done = co_await run_cancellable(signal, std::move(task));
+            if (done.has_error()) {
+                connection_->close();
+                closed_ = true;
+                co_return std::move(done).error();
+            }
+        }
+        if (closed_) {
+            co_return make_error(errc::cancelled, "stream is closed");
+        }
+        piece_ = reader_->take_body();
+        co_return std::string_view(piece_);
+    }
+
+    void close() override {
+        closed_ = true;
+        connection_->close();
+    }
+
+private:
+    /// Until there are bytes of the body, or its end.
+    asio::awaitable<result<void>> read_more() {
+        std::string buffer(read_size, '\0');
+        co_await asio::this_coro::throw_if_cancelled(false);
+        const steady_time until =
+            time_->steady_now() + std::chrono::duration_cast<steady_time::duration>(idle_);
+        deadline_guard guard(*time_, until, *connection_);
+        while (!reader_->has_body() && !reader_->done()) {
+            auto count = co_await connection_->read_some(buffer.data(), buffer.size());
+            if (count.has_error()) {
+                co_return guard.explain(std::move(count).error(), "stream idle");
+            }
+            const bool ended = *count == 0;
+            const bool good = ended ? reader_->feed_end()
+                                    : reader_->feed(std::string_view(buffer).substr(0, *count));
+            if (!good) {
+                co_return make_error(reader_->failure(), reader_->failure_text());
+            }
+        }
+        co_return result<void>();
+    }
+
+    clock* time_;
+    std::unique_ptr<byte_stream> connection_;
+    std::unique_ptr<protocol::answer_reader> reader_;
+    std::chrono::nanoseconds idle_;
+    int status_;
+    std::string piece_;
+    bool closed_ = false;
+};
+
+}  // namespace
+
+http_transport::http_transport(
+    clock& time,
+    std::unique_ptr<connector> way,
+    protocol::request_frame frame,
+    protocol::credentials credentials,
+    http_transport_options options
+)
+    : time_(&time),
+      connector_(std::move(way)),
+      frame_(std::move(frame)),
+      credentials_(std::move(credentials)),
+      options_(options),
+      pool_(time, options.max_connections, options.max_idle) {}
+
+result<std::string> http_transport::render(const http_request& request, std::string authorization)
+    const {
+    protocol::request_frame frame = frame_;
+    frame.authorization = std::move(authorization);
+    auto bytes = protocol::render_request(request, frame);
+    if (!bytes) {
+        return make_error(errc::invalid_argument, "target or header with blanks or line ends");
+    }
+    return std::move(*bytes);
+}
+
+asio::awaitable<result<http_response>> http_transport::exchange(
+    const http_request& request, steady_time deadline
+) {
+    asio::cancellation_signal signal;
+    asio::awaitable<result<http_response>> task = exchange_task(request, deadline);
+    co_return co_await run_cancellable(signal, std::move(task));
+}
+
+asio::awaitable<result<http_response>> http_transport::exchange_task(
+    const http_request& request, steady_time deadline
+) {
+    std::string authorization;
+    co_await asio::this_coro::throw_if_cancelled(false);
+    auto permit = co_await pool_.enter(deadline);
+    if (permit.has_error()) {
+        co_return std::move(permit).error();
+    }
+    for (bool first = true;; first = false) {
+        const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+        if (state.cancelled() != asio::cancellation_type::none) {
+            co_return make_error(errc::cancelled, {});
+        }
+        authorization = credentials_.header(now());
+        auto answer = co_await attempt(request, authorization, deadline);
+        const bool refused = answer.has_value() && answer->status == 401;
+        if (!first || !refused || !credentials_.refused(authorization, now())) {
+            co_return answer;  // else: C2, once more with the new token
+        }
+    }
+}
+
+asio::awaitable<result<http_response>> http_transport::attempt(
+    const http_request& request, std::string authorization, steady_time deadline
+) {
+    auto bytes = render(request, std::move(authorization));
+    if (bytes.has_error()) {
+        co_return std::move(bytes).error();
+    }
+    std::unique_ptr<byte_stream> connection = pool_.take_idle();
+    const bool kept = connection != nullptr;
+    if (!kept) {
+        auto made = co_await connector_->connect(deadline);
+        if (made.has_error()) {
+            co_return std::move(made).error();
+        }
+        connection = std::move(*made);
+    }
+    deadline_guard guard(*time_, deadline, *connection);
+    protocol::answer_reader reader(
+        options_.header_limit, options_.body_limit, protocol::answer_reader::body_kind::unary
+    );
+    auto sent = co_await connection->write_all(*bytes);
+    if (sent.has_error()) {
+        pool_.drop_idle();
+        co_return guard.explain(std::move(sent).error(), "writing the request");
+    }
+    auto done = co_await read_answer(*connection, reader, true);
+    if (done.has_error()) {
+        pool_.drop_idle();
+        co_return guard.explain(std::move(done).error(), "waiting for the answer");
+    }
+    if (reader.reusable() && !guard.fired()) {
+        pool_.give_back(std::move(connection));
+    }
+    co_return reader.take();
+}
+
+asio::awaitable<result<std::unique_ptr<response_stream>>> http_transport::open_stream(
+    const http_request& request, std::chrono::nanoseconds idle
+) {
+    asio::cancellation_signal signal;
+    asio::awaitable<result<std::unique_ptr<response_stream>>> task = open_task(request, idle);
+    co_return co_await run_cancellable(signal, std::move(task));
+}
+
+asio::awaitable<result<std::unique_ptr<response_stream>>> http_transport::open_task(
+    const http_request& request, std::chrono::nanoseconds idle
+) {
+    std::string authorization;
+    co_await asio::this_coro::throw_if_cancelled(false);
+    for (bool first = true;; first = false) {
+        authorization = credentials_.header(now());
+        auto stream = co_await open_attempt(request, authorization, idle);
+        const bool refused = stream.has_value() && (*stream)->status() == 401;
+        if (!first || !refused || !credentials_.refused(authorization, now())) {
+            co_return stream;
+        }
+    }
+}
+
+asio::awaitable<result<std::unique_ptr<response_stream>>> http_transport::open_attempt(
+    const http_request& request, std::string authorization, std::chrono::nanoseconds idle
+) {
+    auto bytes = render(request, std::move(authorization));
+    if (bytes.has_error()) {
+        co_return std::move(bytes).error();
+    }
+    const steady_time until = now() + std::chrono::duration_cast<steady_time::duration>(idle);
+    // Never a kept connection: a watch lives long, and owns the one it has (T2).
+    auto connection = co_await connector_->connect(until);
+    if (connection.has_error()) {
+        co_return std::move(connection).error();
+    }
+    deadline_guard guard(*time_, until, **connection);
+    auto sent = co_await (*connection)->write_all(*bytes);
+    if (sent.has_error()) {
+        co_return guard.explain(std::move(sent).error(), "writing the request");
+    }
+    auto reader = std::make_unique<protocol::answer_reader>(
+        options_.header_limit, options_.body_limit, protocol::answer_reader::body_kind::stream
+    );
+    auto done = co_await read_answer(**connection, *reader, false);
+    if (done.has_error()) {
+        co_return guard.explain(std::move(done).error(), "waiting for the answer's header");
+    }
+    std::unique_ptr<response_stream> stream =
+        std::make_unique<http_stream>(*time_, std::move(*connection), std::move(reader), idle);
+    co_return stream;
+}
+
+namespace {
+
+std::optional<std::string> read_file(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    if (!file || !(text << file.rdbuf())) {
+        return std::nullopt;
+    }
+    return text.str();
+}
+
+std::string authority(const cluster_config& config) {
+    const bool v6 = config.host.find(':') != std::string::npos;
+    std::string host = v6 ? "[" + config.host + "]" : config.host;
+    const bool usual = config.port == (config.scheme == "https" ? "443" : "80");
+    return usual ? host : host + ":" + config.port;
+}
+
+bool is_port(const std::string& text) {
+    unsigned value = 0;
+    const char* end = text.data() + text.size();
+    const auto [last, error] = std::from_chars(text.data(), end, value);
+    return error == std::errc{} && last == end && value > 0 && value < 65536;
+}
+
+}  // namespace
+
+result<std::unique_ptr<transport>> make_http_transport(
+    asio::any_io_executor executor,
+    clock& time,
+    cluster_config config,
+    http_transport_options options
+) {
+    if (config.host.empty() || !is_port(config.port)) {
+        return make_error(errc::invalid_argument, "bad server '" + authority(config) + "'");
+    }
+    std::unique_ptr<connector> way;
+    if (config.scheme == "http") {
+        way = make_tcp_connector(std::move(executor), time, config, options);
+    } else if (config.scheme == "https") {
+        auto made = make_tls_connector(std::move(executor), time, config, options);
+        if (made.has_error()) {
+            return std::move(made).error();
+        }
+        way = std::move(*made);
+    } else {
+        return make_error(errc::invalid_argument, "bad scheme '" + config.scheme + "'");
+    }
+    protocol::request_frame frame;
+    frame.host = authority(config);
+    frame.path_prefix = config.path_prefix;
+    frame.user_agent = config.user_agent;
+    protocol::credentials credentials(config, read_file);
+    std::unique_ptr<transport> made = std::make_unique<http_transport>(
+        time, std::move(way), std::move(frame), std::move(credentials), options
+    );
+    return made;
+}
+
+}  // namespace signalbox::k8sio

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// HTTP/1.1 over byte streams: one pool for unary requests, one connection of its own for each
+// stream.
+#pragma once
+
+#include "protocol/credentials.hpp"
+#include "protocol/http_framing.hpp"
+#include "transport/byte_stream.hpp"
+#include "transport/connection_pool.hpp"
+
+#include <memory>
+#include <string>
+
+namespace signalbox::k8sio {
+
+class http_transport final : public transport {
+public:
+    http_transport(
+        clock& time,
+        std::unique_ptr<connector> way,
+        protocol::request_frame frame,
+        protocol::credentials credentials,
+        http_transport_options options
+    );
+
+    boost::asio::awaitable<result<http_response>> exchange(
+        const http_request& request, steady_time deadline
+    ) override;
+    boost::asio::awaitable<result<std::unique_ptr<response_stream>>> open_stream(
+        const http_request& request, std::chrono::nanoseconds idle
+    ) override;
+
+private:
+    boost::asio::awaitable<result<http_response>> exchange_task(
+        const http_request& request, steady_time deadline
+    );
+    boost::asio::awaitable<result<http_response>> attempt(
+        const http_request& request, std::string authorization, steady_time deadline
+    );
+    boost::asio::awaitable<result<std::unique_ptr<response_stream>>> open_task(
+        const http_request& request, std::chrono::nanoseconds idle
+    );
+    boost::asio::awaitable<result<std::unique_ptr<response_stream>>> open_attempt(
+        const http_request& request, std::string authorization, std::chrono::nanoseconds idle
+    );
+    result<std::string> render(const http_request& request, std::string authorization) const;
+    steady_time now() const { return time_->steady_now(); }
+
+    clock* time_;
+    std::unique_ptr<connector> connector_;
+    protocol::request_frame frame_;
+    protocol::credentials credentials_;
+    http_transport_options options_;
+    connection_pool pool_;
+};
+
+}  // namespace signalbox::k8sio

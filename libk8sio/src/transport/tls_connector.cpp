@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// TLS (client.md T9): chain and host name are verified unless the configuration says otherwise.
+#include "transport/asio_stream.hpp"
+
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/error.hpp>
+#include <boost/asio/ssl/stream.hpp>
+
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+namespace signalbox::k8sio {
+
+namespace ssl = boost::asio::ssl;
+
+namespace {
+
+using tcp = asio::ip::tcp;
+using tls_socket = ssl::stream<tcp::socket>;
+
+bool is_address(const std::string& text) {
+    boost::system::error_code error;
+    asio::ip::make_address(text, error);
+    return !error;
+}
+
+api_error key_error(std::string_view what, const boost::system::error_code& reason) {
+    api_error error;
+    error.code = errc::tls;
+    error.message = std::string(what) + ": " + reason.message();
+    return error;
+}
+
+result<void> load_keys(ssl::context& context, const cluster_config& config) {
+    boost::system::error_code error;
+    if (config.insecure_skip_tls_verify) {
+        context.set_verify_mode(ssl::verify_none);
+    } else {
+        context.set_verify_mode(ssl::verify_peer);
+        if (config.ca_pem.empty()) {
+            context.set_default_verify_paths(error);
+        } else {
+            context.add_certificate_authority(asio::buffer(config.ca_pem), error);
+        }
+        if (error) {
+            return key_error("certificate authority", error);
+        }
+    }
+    if (config.client_cert_pem.empty()) {
+        return {};
+    }
+    context.use_certificate_chain(asio::buffer(config.client_cert_pem), error);
+    if (error) {
+        return key_error("client certificate", error);
+    }
+    const std::string& key = config.client_key_pem.reveal();
+    context.use_private_key(asio::buffer(key), ssl::context::pem, error);
+    if (error) {
+        return key_error("client key", error);
+    }
+    if (SSL_CTX_check_private_key(context.native_handle()) != 1) {
+        return key_error("client key", asio::error::invalid_argument);
+    }
+    return {};
+}
+
+class tls_connector final : public connector {
+public:
+    tls_connector(
+        tcp_opener opener,
+        clock& time,
+        ssl::context context,
+        const cluster_config& config,
+        std::chrono::nanoseconds tls_timeout
+    )
+        : opener_(std::move(opener)),
+          time_(&time),
+          context_(std::move(context)),
+          verify_(!config.insecure_skip_tls_verify),
+          name_(config.tls_server_name.empty() ? config.host : config.tls_server_name),
+          tls_timeout_(tls_timeout) {}
+
+    asio::awaitable<result<std::unique_ptr<byte_stream>>> connect(steady_time deadline) override {
+        auto socket = co_await opener_.open(deadline);
+        if (socket.has_error()) {
+            co_return std::move(socket).error();
+        }
+        auto stream =
+            std::make_unique<asio_stream<tls_socket>>(tls_socket(std::move(*socket), context_));
+        if (!name_peer(stream->socket().native_handle())) {
+            api_error error;
+            error.code = errc::tls;
+            error.message = "bad server name '" + name_ + "'";
+            co_return error;
+        }
+        auto done = co_await handshake(*stream, deadline);
+        if (done.has_error()) {
+            co_return std::move(done).error();
+        }
+        std::unique_ptr<byte_stream> ready = std::move(stream);
+        co_return ready;
+    }
+
+private:
+    /// Whom we want to talk to: for SNI (not for addresses, RFC 6066) and for verification.
+    bool name_peer(SSL* handle) const {
+        const bool address = is_address(name_);
+        bool ok = address || SSL_set_tlsext_host_name(handle, name_.c_str()) == 1;
+        if (verify_ && address) {
+            ok = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(handle), name_.c_str()) == 1;
+        } else if (verify_) {
+            SSL_set_hostflags(handle, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+            ok = ok && SSL_set1_host(handle, name_.c_str()) == 1;
+        }
+        return ok;
+    }
+
+    asio::awaitable<result<void>> handshake(asio_stream<tls_socket>& stream, steady_time deadline) {
+        const auto limit = std::chrono::duration_cast<steady_time::duration>(tls_timeout_);
+        const steady_time until = std::min(deadline, time_->steady_now() + limit);
+        deadline_guard guard(*time_, until, stream);
+        auto [error] = co_await stream.socket().async_handshake(
+            ssl::stream_base::client, asio::as_tuple(asio::use_awaitable)
+        );
+        if (!error && !guard.fired()) {
+            co_return result<void>();
+        }
+        api_error failure = network_error(errc::tls, opener_.where(), error);
+        const long verdict = SSL_get_verify_result(stream.socket().native_handle());
+        if (verdict != X509_V_OK) {
+            failure.message += std::string(" (") + X509_verify_cert_error_string(verdict) + ")";
+        }
+        co_return guard.explain(std::move(failure), "TLS handshake with " + opener_.where());
+    }
+
+    tcp_opener opener_;
+    clock* time_;
+    ssl::context context_;
+    bool verify_;
+    std::string name_;
+    std::chrono::nanoseconds tls_timeout_;
+};
+
+}  // namespace
+
+result<std::unique_ptr<connector>> make_tls_connector(
+    asio::any_io_executor executor,
+    clock& time,
+    const cluster_config& config,
+    const http_transport_options& options
+) {
+    ssl::context context(ssl::context::tls_client);
+    SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_2_VERSION);
+    auto loaded = load_keys(context, config);
+    if (loaded.has_error()) {
+        return loaded.error();
+    }
+    tcp_opener opener(std::move(executor), time, config, options);
+    std::unique_ptr<connector> made = std::make_unique<tls_connector>(
+        std::move(opener), time, std::move(context), config, options.tls_timeout
+    );
+    return made;
+}
+
+}  // namespace signalbox::k8sio
