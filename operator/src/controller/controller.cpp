@@ -375,6 +375,16 @@ const controller_counters& controller::counters() const {
     return impl_->shared.counters;
 }
 
+std::vector<std::string> controller::problems() const {
+    std::vector<std::string> all;
+    for (const auto& reflector : impl_->reflectors) {
+        if (!reflector->last_error().empty()) {
+            all.push_back(reflector->type().plural() + ": " + reflector->last_error());
+        }
+    }
+    return all;
+}
+
 std::size_t controller::job_count() const {
     return impl_->shared.jobs.size();
 }

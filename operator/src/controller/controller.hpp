@@ -15,7 +15,10 @@
 #include <spdlog/logger.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace signalbox::op {
 
@@ -47,6 +50,8 @@ public:
     /// True when every view is complete; a job kind that the server does not serve is left out.
     bool synced() const;
     const controller_counters& counters() const;
+    /// What keeps views from being up to date now, one line per resource; empty when all is well.
+    std::vector<std::string> problems() const;
 
     /// Jobs known, and pods of jobs held.
     std::size_t job_count() const;

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/run.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include <spdlog/sinks/null_sink.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace signalbox::op {
+
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr int exit_ok = 0;
+constexpr int exit_configuration = 2;
+constexpr int exit_second_signal = 130;
+
+/// Tells the log when the views are complete, and when they cannot be kept up to date.
+class reporter {
+public:
+    reporter(
+        k8sio::clock& time, controller& work, spdlog::logger& log, std::chrono::nanoseconds every
+    )
+        : time_(&time), work_(&work), log_(&log), every_(every) {}
+
+    void start() { arm(std::chrono::milliseconds{200}); }
+    void stop() { time_->cancel(timer_); }
+
+private:
+    void arm(std::chrono::nanoseconds wait) {
+        const auto at =
+            time_->steady_now() + std::chrono::duration_cast<k8sio::steady_time::duration>(wait);
+        timer_ = time_->schedule(at, [this] { look(); });
+    }
+
+    void look() {
+        if (!synced_ && work_->synced()) {
+            synced_ = true;
+            log_->info(
+                "views are complete: jobs={} pods={}", work_->job_count(), work_->pod_count()
+            );
+        }
+        std::vector<std::string> problems = work_->problems();
+        if (problems != problems_) {
+            for (const std::string& problem : problems) {
+                log_->warn("view is not up to date: {}", problem);
+            }
+            if (problems.empty()) {
+                log_->info("all views are up to date again");
+            }
+            problems_ = std::move(problems);
+        }
+        arm(synced_ ? every_ : std::min<std::chrono::nanoseconds>(every_, std::chrono::seconds{1}));
+    }
+
+    k8sio::clock* time_;
+    controller* work_;
+    spdlog::logger* log_;
+    std::chrono::nanoseconds every_;
+    k8sio::clock::timer_id timer_ = 0;
+    bool synced_ = false;
+    std::vector<std::string> problems_;
+};
+
+/// The first signal stops, the second ends: whoever sends it twice does not want to wait.
+class signal_watch {
+public:
+    signal_watch(asio::io_context& loop, controller& work, spdlog::logger& log)
+        : signals_(loop, SIGINT, SIGTERM), work_(&work), log_(&log) {}
+
+    void start() {
+        signals_.async_wait([this](boost::system::error_code failed, int number) {
+            if (failed) {
+                return;
+            }
+            if (stopping_) {
+                std::_Exit(exit_second_signal);
+            }
+            stopping_ = true;
+            log_->info("stopping: signal={}", number);
+            work_->stop();
+            start();
+        });
+    }
+    void cancel() { signals_.cancel(); }
+
+private:
+    asio::signal_set signals_;
+    controller* work_;
+    spdlog::logger* log_;
+    bool stopping_ = false;
+};
+
+}  // namespace
+
+int run_operator(run_options options) {
+    std::shared_ptr<spdlog::logger> log = options.log;
+    if (!log) {
+        log = std::make_shared<spdlog::logger>(
+            "silent", std::make_shared<spdlog::sinks::null_sink_mt>()
+        );
+    }
+    asio::io_context loop(1);
+    const auto time = k8sio::make_machine_clock(loop.get_executor());
+    const std::string server =
+        options.cluster.scheme + "://" + options.cluster.host + ":" + options.cluster.port;
+    auto way = k8sio::make_http_transport(
+        loop.get_executor(), *time, std::move(options.cluster), options.http
+    );
+    if (way.has_error()) {
+        log->error("cannot connect to {}: {}", server, way.error().text());
+        return exit_configuration;
+    }
+    k8sio::client api(**way, *time, options.client);
+    controller work(
+        loop.get_executor(), api, *time, options.rules, std::move(options.controller), log
+    );
+    reporter report(*time, work, *log, options.report_interval);
+    signal_watch signals(loop, work, *log);
+    int code = exit_ok;
+    auto ended = [&](std::exception_ptr broken) {
+        if (broken) {
+            log->critical("the controller ended by an exception");
+            code = EXIT_FAILURE;
+        }
+        signals.cancel();
+        report.stop();
+    };
+    log->info("starting: server={}", server);
+    signals.start();
+    report.start();
+    asio::co_spawn(loop, work.run(), ended);
+    loop.run();
+    log->info("stopped");
+    return code;
+}
+
+}  // namespace signalbox::op

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The operator as a process: event loop, connection, signals, and one controller.
+#pragma once
+
+#include "controller/controller.hpp"
+#include "k8sio/config.hpp"
+
+#include <spdlog/logger.h>
+
+#include <chrono>
+#include <memory>
+
+namespace signalbox::op {
+
+struct run_options {
+    k8sio::cluster_config cluster;
+    k8sio::http_transport_options http;
+    k8sio::client_options client;
+    core::policy rules;
+    controller_options controller;
+    /// Null logs nothing.
+    std::shared_ptr<spdlog::logger> log;
+    /// How often the state of the views is looked at for the log.
+    std::chrono::nanoseconds report_interval = std::chrono::seconds{10};
+};
+
+/// Runs the controller until SIGTERM or SIGINT: then nothing new is started, requests under way and
+/// queued events are finished, and 0 is returned (client.md H1). A second signal ends the process
+/// at once with code 130. An API server that is away is waited for. 2, with a line in the log, if
+/// the configuration makes no connection possible.
+int run_operator(run_options options);
+
+}  // namespace signalbox::op

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/record_store.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace signalbox;
+
+struct record {
+    std::string uid, owner_uid, resource_version, value;
+};
+
+/// `uid owner version value`, the format of these tests; owner `-` is none.
+std::optional<record> decode(std::string_view text) {
+    std::vector<std::string> words(1);
+    for (const char c : text) {
+        if (c == ' ') {
+            words.emplace_back();
+        } else {
+            words.back() += c;
+        }
+    }
+    if (words.size() != 4) {
+        return std::nullopt;
+    }
+    return record{words[0], words[1] == "-" ? "" : words[1], words[2], words[3]};
+}
+
+struct listener final : op::view_listener {
+    void child_changed(const std::string& owner) override { changed.push_back(owner); }
+    void view_advanced() override { ++advances; }
+    void view_rewound() override { ++rewinds; }
+    std::vector<std::string> changed;
+    int advances = 0;
+    int rewinds = 0;
+};
+
+struct fixture {
+    listener heard;
+    op::record_store<record> store{"things", decode, heard};
+
+    void fill(const std::vector<std::string>& items, std::string_view version) {
+        store.replace_begin();
+        for (const std::string& item : items) {
+            store.replace_item(item);
+        }
+        store.replace_end(version);
+    }
+    std::string of(const std::string& owner) const {
+        std::vector<std::string> all;
+        for (const record* r : store.of_owner(owner)) {
+            all.push_back(r->uid + "=" + r->value);
+        }
+        std::sort(all.begin(), all.end());
+        std::string text;
+        for (const std::string& one : all) {
+            text += (text.empty() ? "" : " ") + one;
+        }
+        return text;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("client.md Q9: records are found by their owner, and leave with it") {
+    fixture f;
+    f.fill({"a job1 1 x", "b job1 2 y", "c job2 3 z", "d - 4 w"}, "4");
+    CHECK(f.of("job1") == "a=x b=y");
+    CHECK(f.of("job2") == "c=z");
+    CHECK(f.store.size() == 3);
+
+    f.store.remove("a job1 5 x");
+    CHECK(f.of("job1") == "b=y");
+    f.store.upsert("b job2 6 y");
+    CHECK(f.of("job1").empty());
+    CHECK(f.of("job2") == "b=y c=z");
+    f.store.upsert("c - 7 z");
+    CHECK(f.of("job2") == "b=y");
+}
+
+TEST_CASE("client.md W8: an older or repeated version changes nothing and wakes nobody") {
+    fixture f;
+    f.fill({"a job 9 new"}, "9");
+    f.heard.changed.clear();
+    f.store.upsert("a job 8 old");
+    f.store.upsert("a job 9 again");
+    CHECK(f.of("job") == "a=new");
+    CHECK(f.heard.changed.empty());
+    f.store.upsert("a job 10 newer");
+    CHECK(f.of("job") == "a=newer");
+    CHECK(f.heard.changed == std::vector<std::string>{"job"});
+}
+
+TEST_CASE("client.md L4: a list shows only when it is complete") {
+    fixture f;
+    f.fill({"a job 1 x"}, "1");
+    f.store.replace_begin();
+    f.store.replace_item("b job 2 y");
+    CHECK(f.of("job") == "a=x");
+    f.store.replace_abort();
+    CHECK(f.of("job") == "a=x");
+    f.fill({"b job 2 y"}, "3");
+    CHECK(f.of("job") == "b=y");
+    CHECK(f.store.seen() == "3");
+}
+
+TEST_CASE("an answer that is newer than the list stays, one that the view has passed is not taken"
+) {
+    fixture f;
+    f.fill({}, "10");
+    SECTION("created after the list that is being read was taken") {
+        CHECK(f.store.insert_answer({"a", "job", "15", "x"}));
+        f.fill({}, "12");
+        CHECK(f.of("job") == "a=x");
+        f.fill({}, "15");
+        CHECK(f.of("job").empty());
+    }
+    SECTION("the deletion overtook the answer") {
+        // Taken, it would stay for ever: its last event has been seen.
+        CHECK_FALSE(f.store.insert_answer({"a", "job", "9", "x"}));
+        CHECK(f.of("job").empty());
+    }
+}
+
+TEST_CASE("a list older than the view is what is there after a restore, and says so") {
+    fixture f;
+    f.fill({"a job 100 x", "b job 90 y"}, "100");
+    f.fill({"b job 40 z"}, "50");
+    CHECK(f.of("job") == "b=z");
+    CHECK(f.store.seen() == "50");
+    CHECK(f.heard.rewinds == 1);
+}
+
+TEST_CASE("bookmarks move the view on, never back, and not before the first list") {
+    fixture f;
+    f.store.advance("5");
+    CHECK(f.store.seen().empty());
+    CHECK_FALSE(f.store.synced());
+    f.fill({}, "10");
+    f.store.advance("12");
+    CHECK(f.store.seen() == "12");
+    f.store.advance("11");
+    CHECK(f.store.seen() == "12");
+    CHECK(f.heard.advances == 2);
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The operator dies, or a request is lost, at every single write of a story; the end is the same as
+// without (client.md 3.4 level 2, invariants I1, I7, I8, I20).
+#include "controller/resource_table.hpp"
+#include "scenario/world.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <functional>
+
+namespace {
+
+using namespace signalbox;
+using namespace signalbox::test;
+
+/// What must be the same at the end.
+struct outcome {
+    std::string phase, reason;
+    int backoff_count = 0;
+    int attempt = 0;
+    int disruptions = 0;
+    friend bool operator==(const outcome&, const outcome&) = default;
+};
+
+std::ostream& operator<<(std::ostream& out, const outcome& o) {
+    return out << o.phase << '/' << o.reason << " backoff " << o.backoff_count << " attempt "
+               << o.attempt << " disruptions " << o.disruptions;
+}
+
+struct story {
+    world_options options;
+    std::function<void(world&)> begin;
+    std::string job;
+};
+
+outcome play(world& w, const story& s) {
+    s.begin(w);
+    w.run_until(
+        [&] {
+            const std::string phase = w.phase(s.job);
+            return phase == "Succeeded" || phase == "Failed";
+        },
+        seconds{400}
+    );
+    w.run_for(seconds{20});
+    const core::job_status status = w.status(s.job);
+    outcome o;
+    o.phase = core::to_string(status.phase);
+    o.reason = status.reason;
+    o.backoff_count = status.backoff_count;
+    o.attempt = status.attempt;
+    o.disruptions = status.restarts.disruptions;
+    return o;
+}
+
+/// Plays the story once without a fault, then once for each write, each way to lose it, with and
+/// without losing the process.
+void play_with_every_fault(const story& s) {
+    world calm(s.options);
+    const outcome wanted = play(calm, s);
+    const std::size_t writes = calm.operator_way().writes().size();
+    REQUIRE(calm.audit().violations() == std::vector<std::string>{});
+    REQUIRE(writes > 5);
+    REQUIRE(writes < 120);
+    for (std::size_t n = 1; n <= writes; ++n) {
+        for (const loss how : {loss::request, loss::answer}) {
+            for (const bool fatal : {false, true}) {
+                const sent_write& lost = calm.operator_way().writes()[n - 1];
+                CAPTURE(n, how == loss::answer, fatal, lost.method, lost.target);
+                world w(s.options);
+                w.restart_after = seconds{1};
+                w.operator_way().lose(n, how, fatal);
+                const outcome got = play(w, s);
+                CHECK(got == wanted);
+                CHECK(w.audit().violations() == std::vector<std::string>{});
+                CHECK(w.audit().most_live() == calm.audit().most_live());
+            }
+        }
+    }
+}
+
+story with_pods(op::pods::settings does, std::function<void(world&)> begin) {
+    story s;
+    s.options.script.defaults = {{"duration", "5s"}};
+    op::pods::rule rule = pods_of_type("worker", std::move(does));
+    rule.index = core::index_set::parse("1");
+    rule.nth = core::index_set::parse("1");
+    s.options.script.rules.push_back(std::move(rule));
+    s.begin = std::move(begin);
+    s.job = "mnist";
+    return s;
+}
+
+}  // namespace
+
+TEST_CASE("client.md 3.4: a failed worker is counted once, whichever write is lost") {
+    play_with_every_fault(with_pods({{"fail-at", "1s"}, {"exit-code", "1"}}, [](world& w) {
+        w.create_job(job_builder("mnist").replicas("worker", 2));
+    }));
+}
+
+TEST_CASE("client.md 3.4: a vanished pod is no failure, whichever write is lost") {
+    play_with_every_fault(with_pods({{"vanish-at", "2s"}}, [](world& w) {
+        w.create_job(job_builder("mnist").replicas("worker", 2).run_policy(R"("backoffLimit":0)"));
+    }));
+}
+
+TEST_CASE("client.md 3.4: one worker is replaced in place, whichever write is lost") {
+    play_with_every_fault(with_pods({{"oom-at", "2s"}}, [](world& w) {
+        w.create_job(job_builder("mnist").replicas("worker", 3).torchrun(3));
+    }));
+}
+
+TEST_CASE("client.md 3.4: pause and resume end as without, whichever write is lost") {
+    play_with_every_fault(with_pods({{"duration", "6s"}}, [](world& w) {
+        w.create_job(job_builder("mnist").replicas("worker", 2));
+        w.run_for(seconds{3});
+        w.patch_job("mnist", R"({"spec":{"runMode":{"pause":{"enabled":true}}}})");
+        w.run_for(seconds{5});
+        w.patch_job("mnist", R"({"spec":{"runMode":{"pause":{"enabled":false}}}})");
+    }));
+}
+
+TEST_CASE("client.md I22: a job deleted at any time leaves nothing behind") {
+    for (int step = 0; step < 60; ++step) {
+        CAPTURE(step);
+        world w;
+        w.create_job(job_builder("mnist").replicas("worker", 3));
+        w.run_for(step * milliseconds{50});
+        w.remove(op::type_of(core::job_kind::pytorch), "mnist");
+        w.run_for(seconds{60});
+        CHECK(w.pods().empty());
+        CHECK(w.list(k8sio::resources::services()).empty());
+        CHECK(w.audit().violations() == std::vector<std::string>{});
+    }
+}
+
+TEST_CASE("client.md 3.4: what happened while no operator ran is counted once when one comes back"
+) {
+    world_options options;
+    options.script.defaults = {{"duration", "20s"}};
+    op::pods::rule rule = pods_of_type("worker", {{"fail-at", "3s"}, {"exit-code", "1"}});
+    rule.index = core::index_set::parse("1");
+    rule.nth = core::index_set::parse("1");
+    options.script.rules.push_back(rule);
+    world w(options);
+    w.create_job(job_builder("mnist").replicas("worker", 2));
+    REQUIRE(w.run_until([&] { return w.is_phase("mnist", "Running"); }, seconds{10}));
+    w.kill_operator();
+    w.run_for(seconds{10});
+    w.start_operator();
+    REQUIRE(w.run_until([&] { return w.is_phase("mnist", "Succeeded"); }, seconds{100}));
+    CHECK(w.status("mnist").backoff_count == 1);
+    CHECK(w.audit().violations() == std::vector<std::string>{});
+}
+
+TEST_CASE("client.md H1: a stopped operator ends with its events written, and the next goes on") {
+    world w;
+    w.create_job(job_builder("mnist").replicas("worker", 2));
+    REQUIRE(w.run_until([&] { return w.is_phase("mnist", "Running"); }, seconds{10}));
+    w.stop_operator();
+    CHECK(w.event_count("mnist", "Running") == 1);
+    w.run_for(seconds{2});
+    w.start_operator();
+    REQUIRE(w.run_until([&] { return w.is_phase("mnist", "Succeeded"); }, seconds{30}));
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenario/mortal_transport.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace signalbox::test {
+
+namespace asio = boost::asio;
+
+namespace {
+
+k8sio::api_error error_of(k8sio::errc code, const k8sio::http_request& request) {
+    k8sio::api_error error;
+    error.code = code;
+    error.method = request.method;
+    error.path = request.target.substr(0, request.target.find('?'));
+    return error;
+}
+
+}  // namespace
+
+/// Passes pieces on and lets itself be closed when the process dies.
+class mortal_transport::stream final : public k8sio::response_stream {
+public:
+    stream(mortal_transport& owner, std::unique_ptr<k8sio::response_stream> inner)
+        : owner_(&owner), inner_(std::move(inner)) {
+        owner_->streams_.push_back(this);
+    }
+    ~stream() override { std::erase(owner_->streams_, this); }
+
+    int status() const override { return inner_->status(); }
+    std::string_view header(std::string_view name) const override { return inner_->header(name); }
+    asio::awaitable<k8sio::result<std::string_view>> read_some() override {
+        return inner_->read_some();
+    }
+    void close() override { inner_->close(); }
+
+private:
+    mortal_transport* owner_;
+    std::unique_ptr<k8sio::response_stream> inner_;
+};
+
+mortal_transport::mortal_transport(std::unique_ptr<k8sio::transport> inner)
+    : inner_(std::move(inner)) {}
+
+mortal_transport::~mortal_transport() = default;
+
+void mortal_transport::lose(std::size_t number, loss how, bool fatal) {
+    lose_number_ = number;
+    lose_how_ = how;
+    lose_is_fatal_ = fatal;
+}
+
+void mortal_transport::die() {
+    dead_ = true;
+    const auto streams = streams_;
+    for (stream* s : streams) {
+        s->close();
+    }
+}
+
+asio::awaitable<k8sio::result<k8sio::http_response>> mortal_transport::exchange(
+    const k8sio::http_request& request, k8sio::steady_time deadline
+) {
+    bool hit = false;
+    if (dead_) {
+        co_return error_of(k8sio::errc::cancelled, request);
+    }
+    if (before) {
+        before(request);
+    }
+    if (request.method != "GET") {
+        writes_.push_back({request.method, request.target});
+        hit = writes_.size() == lose_number_;
+    }
+    if (hit && lose_how_ == loss::request) {
+        if (lose_is_fatal_) {
+            die();
+        }
+        co_return error_of(k8sio::errc::connection_lost, request);
+    }
+    auto answer = co_await inner_->exchange(request, deadline);
+    if (hit && lose_is_fatal_) {
+        die();
+    }
+    if (dead_) {
+        co_return error_of(k8sio::errc::cancelled, request);
+    }
+    if (hit) {
+        co_return error_of(k8sio::errc::connection_lost, request);
+    }
+    co_return answer;
+}
+
+asio::awaitable<k8sio::result<std::unique_ptr<k8sio::response_stream>>>
+mortal_transport::open_stream(const k8sio::http_request& request, std::chrono::nanoseconds idle) {
+    std::unique_ptr<k8sio::response_stream> opened;
+    if (dead_) {
+        co_return error_of(k8sio::errc::cancelled, request);
+    }
+    if (streams_refused_) {
+        co_return error_of(k8sio::errc::connect, request);
+    }
+    auto answer = co_await inner_->open_stream(request, idle);
+    if (answer.has_error()) {
+        co_return std::move(answer).error();
+    }
+    if (dead_) {
+        co_return error_of(k8sio::errc::cancelled, request);
+    }
+    opened = std::make_unique<stream>(*this, std::move(*answer));
+    co_return opened;
+}
+
+}  // namespace signalbox::test

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An API server that is slow, away, overloaded or forgetful, and others who write.
+#include "controller/resource_table.hpp"
+#include "scenario/world.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace {
+
+using namespace signalbox;
+using namespace signalbox::test;
+
+world_options one_failure() {
+    world_options options;
+    options.script.defaults = {{"duration", "8s"}};
+    op::pods::rule rule = pods_of_type("worker", {{"fail-at", "2s"}, {"exit-code", "1"}});
+    rule.index = core::index_set::parse("1");
+    rule.nth = core::index_set::parse("1");
+    options.script.rules.push_back(rule);
+    return options;
+}
+
+void check_usual_end(world& w) {
+    REQUIRE(w.run_until([&] { return w.is_phase("mnist", "Succeeded"); }, seconds{300}));
+    CHECK(w.status("mnist").backoff_count == 1);
+    CHECK(w.status("mnist").attempt == 2);
+    CHECK(w.status("mnist").restarts.disruptions == 0);
+    CHECK(w.audit().violations() == std::vector<std::string>{});
+}
+
+}  // namespace
+
+TEST_CASE("client.md 1.6: broken watches lose nothing") {
+    world w(one_failure());
+    w.create_job(job_builder("mnist").replicas("worker", 2));
+    for (int i = 0; i < 40; ++i) {
+        w.run_for(milliseconds{300});
+        w.server().break_watches();
+    }
+    check_usual_end(w);
+}
+
+TEST_CASE("client.md 1.6: a history that is gone costs a list, nothing else") {
+    world w(one_failure());
+    w.create_job(job_builder("mnist").replicas("worker", 2));
+    for (int i = 0; i < 40; ++i) {
+        w.run_for(milliseconds{300});
+        w.server().compact();
+        w.server().break_watches();
+    }
+    check_usual_end(w);
+}
+
+TEST_CASE("design 3, freshness: a blind operator writes nothing on what it no longer sees") {
+    world w(one_failure());
+    w.create_job(job_builder("mnist").replicas("worker", 2));
+    REQUIRE(w.run_until([&] { return w.is_phase("mnist", "Running"); }, seconds{10}));
+    w.operator_way().refuse_streams(true);
+    w.server().break_watches();
+    w.run_for(seconds{20});
+    w.operator_way().refuse_streams(false);
+    check_usual_end(w);
+}
+
+TEST_CASE("client.md R4: an overloaded server is asked later") {
+    world w(one_failure());
+    int count = 0;
+    w.server().set_fault_hook([&](std::string_view method, std::string_view target) {
+        k8sio::server::fault fault;
+        const bool ours = method != "GET" &&
+                          (target.find("/services") != target.npos ||
+                           target.ends_with("/status?fieldManager=signalbox") || method == "POST");
+        if (ours && target.find("/events") == target.npos && ++count % 3 == 0) {
+            fault.status = 429;
+            fault.reason = "TooManyRequests";
+        }
+        return fault;
+    });
+    w.create_job(job_builder("mnist").replicas("worker", 2));
+    check_usual_end(w);
+}
+
+TEST_CASE("client.md X4: a second writer of the job costs conflicts, not correctness") {
+    world w(one_failure());
+    w.create_job(job_builder("mnist").replicas("worker", 2));
+    for (int i = 0; i < 100; ++i) {
+        w.patch_job(
+            "mnist", R"({"metadata":{"annotations":{"n":")" + std::to_string(i) + R"("}}})"
+        );
+        w.run_for(milliseconds{70});
+    }
+    check_usual_end(w);
+}
+
+TEST_CASE("client.md X4: a conflict that nobody caused is looked into, not waited for") {
+    world w(one_failure());
+    int conflicts = 0;
+    w.server().set_fault_hook([&](std::string_view method, std::string_view target) {
+        k8sio::server::fault fault;
+        if (method == "PUT" && target.find("trainingjobs/mnist/status") != target.npos &&
+            ++conflicts % 2 == 1) {
+            fault.status = 409;
+            fault.reason = "Conflict";
+        }
+        return fault;
+    });
+    w.create_job(job_builder("mnist").replicas("worker", 2));
+    check_usual_end(w);
+    CHECK(w.operator_().counters().status_conflicts > 3);
+}
+
+TEST_CASE("an API server that is away for minutes ends nothing") {
+    world w(one_failure());
+    w.create_job(job_builder("mnist").replicas("worker", 2));
+    w.run_for(seconds{1});
+    bool away = true;
+    w.server().set_fault_hook([&](std::string_view, std::string_view) {
+        k8sio::server::fault fault;
+        fault.drop = away;
+        return fault;
+    });
+    w.server().break_watches();
+    // Nobody asks the server meanwhile, so no time is lost on the user's own requests.
+    w.run_for(seconds{180});
+    away = false;
+    w.run_for(seconds{60});
+    REQUIRE(w.run_until([&] { return w.is_phase("mnist", "Succeeded"); }, seconds{600}));
+    CHECK(w.audit().violations() == std::vector<std::string>{});
+}

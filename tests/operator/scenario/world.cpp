@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenario/world.hpp"
+
+#include "controller/object_text.hpp"
+#include "controller/resource_table.hpp"
+#include "jobcore/schema.hpp"
+
+#include <catch2/catch.hpp>
+#include <rapidjson/document.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+#include <spdlog/sinks/stdout_sinks.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <stdexcept>
+
+namespace signalbox::test {
+
+namespace asio = boost::asio;
+
+namespace {
+
+/// SIGNALBOX_TEST_LOG=1 shows the operator's log: to see why a scenario fails.
+std::shared_ptr<spdlog::logger> make_log() {
+    if (std::getenv("SIGNALBOX_TEST_LOG") == nullptr) {
+        return nullptr;
+    }
+    auto log = std::make_shared<spdlog::logger>(
+        "operator", std::make_shared<spdlog::sinks::stdout_sink_mt>()
+    );
+    log->set_level(spdlog::level::debug);
+    return log;
+}
+
+std::vector<k8sio::server::field_error> check_job(std::string_view before, std::string_view after) {
+    std::vector<k8sio::server::field_error> errors;
+    auto findings =
+        before.empty() ? core::parse_job(after).findings : core::validate_update(before, after);
+    for (const core::diagnostic& finding : findings) {
+        if (finding.level == core::severity::error) {
+            errors.push_back({finding.pointer, finding.message});
+        }
+    }
+    return errors;
+}
+
+std::string text(const rapidjson::Value& object, const char* key) {
+    const auto member = object.FindMember(key);
+    return member != object.MemberEnd() && member->value.IsString() ? member->value.GetString()
+                                                                    : std::string();
+}
+
+}  // namespace
+
+world::world(world_options options)
+    : options_(std::move(options)),
+      time_(loop_.get_executor(), k8sio::wall_time(story_start)),
+      server_(loop_.get_executor(), time_, options_.server),
+      user_way_(server_.connect()),
+      kubelet_way_(server_.connect()),
+      user_(*user_way_, time_),
+      kubelet_(*kubelet_way_, time_),
+      audit_(user_) {
+    for (const core::job_kind kind : core::supported_kinds()) {
+        const auto added = server_.add_custom_resource(
+            core::crd_json(kind), options_.validated ? check_job : nullptr
+        );
+        if (added.has_error()) {
+            throw std::runtime_error(added.error().text());
+        }
+    }
+    op::pods::simulated_options pods;
+    pods.script = options_.script;
+    pods_ = op::pods::make_simulated_runtime(loop_.get_executor(), kubelet_, std::move(pods));
+    spawn_forever(pods_->run());
+    spawn_forever(audit_.run_pods());
+    spawn_forever(audit_.run_jobs());
+    start_operator();
+    settle();
+}
+
+world::~world() {
+    restart_after.reset();
+    if (process_) {
+        kill_operator();
+    }
+    pods_->stop();
+    audit_.stop();
+    const auto limit = time_.steady_now() + seconds{120};
+    while (running_ > 0 && step(limit)) {
+    }
+    server_.stop();
+}
+
+void world::spawn_forever(asio::awaitable<void> task) {
+    ++running_;
+    asio::co_spawn(loop_, std::move(task), [this](std::exception_ptr) { --running_; });
+}
+
+void world::settle() {
+    do {
+        loop_.restart();
+    } while (loop_.poll() > 0);
+}
+
+/// Lets happen what is due, then moves to the next time at which something is. False at the limit.
+bool world::step(k8sio::steady_time limit) {
+    settle();
+    look_after_process();
+    k8sio::steady_time next = limit;
+    if (time_.has_pending()) {
+        next = std::min(next, std::max(time_.next_at(), time_.steady_now()));
+    }
+    if (restart_at_) {
+        next = std::min(next, *restart_at_);
+    }
+    if (next >= limit) {
+        return false;
+    }
+    time_.advance(next - time_.steady_now());
+    settle();
+    look_after_process();
+    return true;
+}
+
+bool world::run_until(const std::function<bool()>& done, std::chrono::nanoseconds limit) {
+    const auto end =
+        time_.steady_now() + std::chrono::duration_cast<k8sio::steady_time::duration>(limit);
+    settle();
+    while (!done()) {
+        if (!step(end)) {
+            time_.advance(end - time_.steady_now());
+            settle();
+            return done();
+        }
+    }
+    return true;
+}
+
+void world::run_for(std::chrono::nanoseconds duration) {
+    run_until([] { return false; }, duration);
+}
+
+void world::run_to_value(const std::function<bool()>& done) {
+    const auto end = time_.steady_now() + seconds{60};
+    settle();
+    while (!done()) {
+        if (!step(end)) {
+            throw std::runtime_error("a request of the user does not end");
+        }
+    }
+}
+
+void world::start_operator() {
+    process_ = std::make_unique<process>();
+    process_->way = std::make_unique<mortal_transport>(server_.connect());
+    process_->api = std::make_unique<k8sio::client>(*process_->way, time_);
+    process_->work = std::make_unique<op::controller>(
+        loop_.get_executor(), *process_->api, time_, options_.rules, options_.controller, make_log()
+    );
+    process* const p = process_.get();
+    asio::co_spawn(loop_, p->work->run(), [p](std::exception_ptr) { p->ended = true; });
+}
+
+void world::bury() {
+    const auto limit = time_.steady_now() + seconds{300};
+    settle();
+    while (!process_->ended) {
+        if (!time_.has_pending() || time_.next_at() > limit) {
+            throw std::runtime_error("the operator does not end");
+        }
+        time_.advance_to_next();
+        settle();
+    }
+    dead_writes_ += process_->way->writes().size();
+    process_.reset();
+}
+
+void world::kill_operator() {
+    process_->way->die();
+    process_->work->stop();
+    bury();
+}
+
+void world::stop_operator() {
+    process_->work->stop();
+    bury();
+}
+
+void world::look_after_process() {
+    if (process_ && process_->way->dead()) {
+        process_->work->stop();
+        bury();
+        if (restart_after) {
+            restart_at_ = time_.steady_now() +
+                          std::chrono::duration_cast<k8sio::steady_time::duration>(*restart_after);
+        }
+    }
+    if (restart_at_ && time_.steady_now() >= *restart_at_) {
+        restart_at_.reset();
+        start_operator();
+    }
+}
+
+std::string world::create(const k8sio::resource_type& type, const std::string& body) {
+    auto made = finish(user_.create(type, "default", body));
+    if (made.has_error()) {
+        throw std::runtime_error(made.error().text());
+    }
+    return *made;
+}
+
+std::string world::create_job(const job_builder& job) {
+    // As a user writes it: without what the server sets.
+    rapidjson::Document object;
+    object.Parse(job.json().c_str());
+    for (const char* field : {"uid", "resourceVersion", "generation", "creationTimestamp"}) {
+        object["metadata"].RemoveMember(field);
+    }
+    rapidjson::StringBuffer buffer;
+    rapidjson::Writer<rapidjson::StringBuffer> out(buffer);
+    object.Accept(out);
+    const std::string made = create(op::type_of(core::job_kind::pytorch), buffer.GetString());
+    return op::read_identity(made)->uid;
+}
+
+k8sio::result<std::string> world::get(const k8sio::resource_type& type, const std::string& name) {
+    return finish(user_.get(type, "default", name));
+}
+
+std::vector<std::string> world::list(const k8sio::resource_type& type) {
+    const k8sio::list_options all;
+    auto page = finish(user_.list(type, "default", all));
+    if (page.has_error()) {
+        throw std::runtime_error(page.error().text());
+    }
+    return page->items;
+}
+
+k8sio::result<std::string> world::patch(
+    const k8sio::resource_type& type,
+    const std::string& name,
+    const std::string& merge_patch,
+    const std::string& subresource
+) {
+    return finish(user_.merge_patch(type, "default", name, merge_patch, subresource));
+}
+
+void world::patch_job(const std::string& name, const std::string& merge_patch) {
+    const auto done = patch(op::type_of(core::job_kind::pytorch), name, merge_patch);
+    if (done.has_error()) {
+        throw std::runtime_error(done.error().text());
+    }
+}
+
+void world::remove(
+    const k8sio::resource_type& type, const std::string& name, std::optional<std::int64_t> grace
+) {
+    k8sio::delete_options options;
+    options.grace_seconds = grace;
+    const auto done = finish(user_.remove(type, "default", name, options));
+    if (done.has_error()) {
+        throw std::runtime_error(done.error().text());
+    }
+}
+
+core::job_status world::status(const std::string& job) {
+    const auto object = get(op::type_of(core::job_kind::pytorch), job);
+    if (object.has_error()) {
+        throw std::runtime_error(object.error().text());
+    }
+    return core::parse_status(*object);
+}
+
+std::string world::phase(const std::string& job) {
+    return std::string(core::to_string(status(job).phase));
+}
+
+std::vector<core::pod_record> world::pods() {
+    std::vector<core::pod_record> all;
+    for (const std::string& item : list(k8sio::resources::pods())) {
+        if (auto pod = core::decode_pod(item)) {
+            all.push_back(std::move(*pod));
+        }
+    }
+    return all;
+}
+
+std::size_t world::live_pods() {
+    const auto all = pods();
+    return static_cast<std::size_t>(std::count_if(
+        all.begin(),
+        all.end(),
+        [](const core::pod_record& pod) {
+            const bool ended =
+                pod.phase == core::pod_phase::succeeded || pod.phase == core::pod_phase::failed;
+            return !ended && !pod.deletion;
+        }
+    ));
+}
+
+std::vector<seen_event> world::events(const std::string& job) {
+    std::vector<seen_event> all;
+    for (const std::string& item : list(k8sio::resources::events())) {
+        rapidjson::Document event;
+        event.Parse(item.data(), item.size());
+        const char* about = event.HasMember("involvedObject") ? "involvedObject" : "regarding";
+        if (!event.HasMember(about) || text(event[about], "name") != job) {
+            continue;
+        }
+        seen_event seen;
+        seen.type = text(event, "type");
+        seen.reason = text(event, "reason");
+        seen.message = text(event, "message");
+        if (event.HasMember("count")) {
+            seen.count = event["count"].GetInt();
+        }
+        all.push_back(std::move(seen));
+    }
+    return all;
+}
+
+std::size_t world::event_count(const std::string& job, const std::string& reason) {
+    std::size_t count = 0;
+    for (const seen_event& event : events(job)) {
+        count += event.reason == reason ? static_cast<std::size_t>(event.count) : 0;
+    }
+    return count;
+}
+
+op::pods::rule pods_of_type(const std::string& type, op::pods::settings does) {
+    op::pods::rule rule;
+    rule.type = type;
+    rule.does = std::move(does);
+    return rule;
+}
+
+}  // namespace signalbox::test

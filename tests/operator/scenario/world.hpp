@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A whole cluster in one thread and virtual time: embedded API server, simulated kubelets, a user,
+// an auditor, and the operator as it runs in production, which may die and come back.
+#pragma once
+
+#include "controller/controller.hpp"
+#include "jobcore/decide.hpp"
+#include "k8sio/client.hpp"
+#include "k8sio/server/api_server.hpp"
+#include "pods/simulated.hpp"
+#include "scenario/auditor.hpp"
+#include "scenario/mortal_transport.hpp"
+#include "signalbox_test/jobcore_builders.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace signalbox::test {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class world_options {
+public:
+    world_options() = default;
+    /// Which simulated pod does what; see operator/src/pods.
+    op::pods::scenario script;
+    core::policy rules;
+    op::controller_options controller;
+    k8sio::server::server_options server;
+    /// The server checks jobs as the CRD's rules would.
+    bool validated = true;
+};
+
+/// One core/v1 Event about a job.
+struct seen_event {
+    std::string type, reason, message;
+    int count = 1;
+};
+
+class world {
+public:
+    explicit world(world_options options = world_options());
+    ~world();
+
+    // Time.
+    /// Lets everything happen that is due now.
+    void settle();
+    /// Steps until `done`, at most this much virtual time. True if it came true.
+    bool run_until(const std::function<bool()>& done, std::chrono::nanoseconds limit);
+    void run_for(std::chrono::nanoseconds duration);
+    /// Since the start.
+    std::chrono::nanoseconds elapsed() const { return time_.steady_now().time_since_epoch(); }
+
+    // The operator.
+    void start_operator();
+    /// The process is gone between one instruction and the next: nothing more is sent.
+    void kill_operator();
+    /// SIGTERM.
+    void stop_operator();
+    op::controller& operator_() { return *process_->work; }
+    mortal_transport& operator_way() { return *process_->way; }
+    bool operator_runs() const { return process_ != nullptr; }
+    /// Writes of all operator processes so far, leases and events left out.
+    std::size_t writes_of_dead() const { return dead_writes_; }
+    /// A new process comes this long after one that died by itself; nothing: never.
+    std::optional<std::chrono::nanoseconds> restart_after;
+
+    // The user. Each request runs to its end without time going by, if it can.
+    std::string create(const k8sio::resource_type& type, const std::string& body);
+    /// Gives the UID.
+    std::string create_job(const job_builder& job);
+    k8sio::result<std::string> get(const k8sio::resource_type& type, const std::string& name);
+    std::vector<std::string> list(const k8sio::resource_type& type);
+    void patch_job(const std::string& name, const std::string& merge_patch);
+    k8sio::result<std::string> patch(
+        const k8sio::resource_type& type,
+        const std::string& name,
+        const std::string& merge_patch,
+        const std::string& subresource = {}
+    );
+    void remove(
+        const k8sio::resource_type& type,
+        const std::string& name,
+        std::optional<std::int64_t> grace = {}
+    );
+
+    // What is there.
+    core::job_status status(const std::string& job);
+    std::string phase(const std::string& job);
+    bool is_phase(const std::string& job, const std::string& wanted) {
+        return phase(job) == wanted;
+    }
+    std::vector<core::pod_record> pods();
+    /// Pods that are neither ended nor terminating.
+    std::size_t live_pods();
+    std::vector<seen_event> events(const std::string& job);
+    std::size_t event_count(const std::string& job, const std::string& reason);
+
+    k8sio::server::api_server& server() { return server_; }
+    auditor& audit() { return audit_; }
+
+    /// Runs an operation of the user to its end and gives its result.
+    template <class T>
+    T finish(boost::asio::awaitable<T> operation) {
+        std::optional<T> value;
+        boost::asio::co_spawn(
+            loop_,
+            std::move(operation),
+            [&value](std::exception_ptr broken, T result) {
+                if (broken) {
+                    std::rethrow_exception(broken);
+                }
+                value.emplace(std::move(result));
+            }
+        );
+        run_to_value([&value] { return value.has_value(); });
+        return std::move(*value);
+    }
+
+private:
+    struct process {
+        std::unique_ptr<mortal_transport> way;
+        std::unique_ptr<k8sio::client> api;
+        std::unique_ptr<op::controller> work;
+        bool ended = false;
+    };
+
+    void run_to_value(const std::function<bool()>& done);
+    void spawn_forever(boost::asio::awaitable<void> task);
+    bool step(k8sio::steady_time limit);
+    void look_after_process();
+    void bury();
+
+    world_options options_;
+    boost::asio::io_context loop_{1};
+    k8sio::virtual_clock time_;
+    k8sio::server::api_server server_;
+    std::unique_ptr<k8sio::transport> user_way_, kubelet_way_;
+    k8sio::client user_, kubelet_;
+    auditor audit_;
+    std::unique_ptr<op::pods::pod_runtime> pods_;
+    std::unique_ptr<process> process_;
+    std::optional<k8sio::steady_time> restart_at_;
+    std::size_t dead_writes_ = 0;
+    std::size_t running_ = 0;
+};
+
+/// A rule of a pod scenario.
+op::pods::rule pods_of_type(const std::string& type, op::pods::settings does);
+
+}  // namespace signalbox::test
