@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real API server with our kinds, the operator and the simulated kubelet: what the suites of jobs share.
+
+    with Cluster() as cluster:
+        cluster.start_operator()
+        cluster.apply(job("mnist", {"master": pods(1), "worker": pods(2, duration="2s")}))
+        cluster.wait_phase("mnist", "Succeeded")
+
+Times are wall-clock, since the components are real: durations are short, and nothing is asserted about how long something
+takes unless a rule is about it.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import time
+
+import servers
+
+ROOT = servers.HERE.parent.parent
+BINARY = pathlib.Path(os.environ.get("SIGNALBOX_BINARY", ROOT / "build" / "dev" / "bin" / "signalbox"))
+MANIFESTS = ROOT.parent / "shared" / "manifests"
+KIND = "pytorchtrainingjob"
+FINAL = ("Succeeded", "Failed")
+SIMULATION = "sim.signalbox.dev/"
+
+# Delays that no test is about, in milliseconds.
+SHORT_DELAYS = {"restart_delay": 200, "restart_delay_max": 1000, "free_delay": 200, "free_delay_max": 1000}
+
+
+def eventually(what, condition, timeout=60, interval=0.1):
+    """The first true value of `condition()`; fails with `what` (a text, or a function that gives one) after `timeout` s."""
+    deadline = time.monotonic() + timeout
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {timeout} s: {what() if callable(what) else what}")
+        time.sleep(interval)
+
+
+def pods(replicas, restart="OnFailure", **simulation):
+    """One replica type. `simulation`: settings of the simulated kubelet, `_` for `-`."""
+    annotations = {SIMULATION + key.replace("_", "-"): str(value) for key, value in simulation.items()}
+    container = {"name": "pytorch", "image": "example.com/torch:2", "args": ["train.py"]}
+    return {
+        "replicas": replicas,
+        "restartPolicy": restart,
+        "template": {"metadata": {"annotations": annotations}, "spec": {"containers": [container]}},
+    }
+
+
+def job(name, types, namespace="default", **spec):
+    """A PyTorchTrainingJob. `types`: what pods() gives, by type; `spec`: further fields of the specification."""
+    return {
+        "apiVersion": "batch.tensorstack.dev/v1beta1",
+        "kind": "PyTorchTrainingJob",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"replicaSpecs": [{"type": kind, **each} for kind, each in types.items()], **spec},
+    }
+
+
+class Cluster:
+    """See the head of this file. `policy`: constants of the operator, in milliseconds."""
+
+    def __init__(self, policy=None, apiserver_arguments=()):
+        self.plane = servers.ControlPlane(apiserver_arguments=apiserver_arguments)
+        self.policy = {**SHORT_DELAYS, **(policy or {})}
+        self.operator = self.kubelet = None
+
+    def __enter__(self):
+        try:
+            return self.start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def start(self):
+        self.plane.start()
+        self.plane.kubectl("apply", "-f", "-", stdin=signalbox("crds").stdout)
+        self.plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
+        self.plane.kubectl("apply", "-k", ROOT / "operator" / "deploy" / "rbac")
+        self.plane.start_controller_manager()
+        self.kubelet = servers.Process(
+            "simulated kubelet",
+            [BINARY, "pods", "--kubeconfig", self.plane.admin_kubeconfig, "--create-nodes"],
+            self.plane.folder / "pods.log",
+        )
+        return self
+
+    def stop(self):
+        for process in (self.operator, self.kubelet):
+            if process:
+                process.kill()
+        self.plane.stop()
+
+    def start_operator(self):
+        overrides = [word for key, value in self.policy.items() for word in ("--policy", f"{key}={value}")]
+        self.operator = servers.Process(
+            "operator",
+            [BINARY, "run", "--kubeconfig", self.plane.operator_kubeconfig, *overrides],
+            self.plane.folder / "operator.log",
+        )
+
+    def create_namespace(self, name):
+        self.plane.kubectl("create", "namespace", name)
+
+    def apply(self, *objects):
+        self.plane.apply(*objects)
+
+    def get(self, name, namespace="default"):
+        return self.plane.kubectl_json("get", KIND, name, "-n", namespace)
+
+    def status(self, name, namespace="default"):
+        return self.get(name, namespace).get("status", {})
+
+    def statuses(self, namespace="default"):
+        """Status by name of all jobs, in one request."""
+        items = self.plane.kubectl_json("get", KIND, "-n", namespace)["items"]
+        return {item["metadata"]["name"]: item.get("status", {}) for item in items}
+
+    def pods_of(self, name, namespace="default"):
+        selector = f"tensorstack.dev/owner-name={name}"
+        return self.plane.kubectl_json("get", "pods", "-n", namespace, "-l", selector)["items"]
+
+    def children_of(self, uid, namespace="default"):
+        """Names of everything that the job with this UID owns."""
+        items = self.plane.kubectl_json("get", "pods,services,secrets,configmaps", "-n", namespace)["items"]
+        return [
+            f"{item['kind']}/{item['metadata']['name']}"
+            for item in items
+            if any(owner["uid"] == uid for owner in item["metadata"].get("ownerReferences", []))
+        ]
+
+    def events_of(self, name, namespace="default"):
+        """Reasons of the events of a job."""
+        field = f"involvedObject.name={name}"
+        items = self.plane.kubectl_json("get", "events", "-n", namespace, "--field-selector", field)["items"]
+        return [item["reason"] for item in items]
+
+    def wait(self, name, what, condition, namespace="default", timeout=60):
+        """The status of the job, once `condition(status)` holds."""
+        last = {}
+
+        def holds():
+            last.clear()
+            last.update(self.status(name, namespace))
+            return condition(last) and dict(last)
+
+        def story():
+            return f"{name}: {what}; status {json.dumps(last)}\n{self.operator.tail() if self.operator else ''}"
+
+        return eventually(story, holds, timeout)
+
+    def wait_phase(self, name, phase, namespace="default", timeout=60):
+        """Waits for the phase; another final phase fails at once."""
+        status = self.wait(
+            name, f"phase {phase}", lambda s: s.get("phase") in (phase, *FINAL), namespace, timeout
+        )
+        if status["phase"] != phase:
+            raise AssertionError(f"{name} is {status['phase']}, not {phase}: {json.dumps(status)}")
+        return status
+
+
+def signalbox(*arguments, check=True, stdin=None, timeout=60):
+    """Runs a command of the program under test; gives the CompletedProcess."""
+    result = subprocess.run(
+        [str(BINARY), *map(str, arguments)], input=stdin, capture_output=True, text=True, timeout=timeout
+    )
+    if check and result.returncode != 0:
+        raise AssertionError(f"signalbox {' '.join(map(str, arguments))}: {result.stderr.strip()}")
+    return result
+
+
+def main(suite):
+    """Ends a suite: runs its tests, or skips it where the programs are missing."""
+    import unittest
+
+    try:
+        servers.find_assets()
+    except servers.AssetsMissing as missing:
+        servers.skip_suite(suite, missing)
+    unittest.main(verbosity=2)

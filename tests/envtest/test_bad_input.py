@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bad objects on a real API server: the schema refuses them, or the job says InvalidSpec; the operator goes on (api 6)."""
+
+import copy
+import unittest
+
+import cluster
+from cluster import eventually, job, pods
+
+
+def changed(path, value):
+    """A good job with one place changed; `value` None removes it. `path` goes down from the object, `/` between."""
+    bad = copy.deepcopy(job("bad", {"worker": pods(2)}, torchrunConfig={"enabled": True}))
+    place = bad
+    *parents, last = [int(key) if key.isdigit() else key for key in path.split("/")]
+    for key in parents:
+        place = place[key] if isinstance(place, list) else place.setdefault(key, {})
+    if value is None:
+        del place[last]
+    else:
+        place[last] = value
+    return bad
+
+
+TEMPLATE = "spec/replicaSpecs/0/template"
+ROWS = {
+    "replicas-is-text": changed("spec/replicaSpecs/0/replicas", "two"),
+    "replicas-is-negative": changed("spec/replicaSpecs/0/replicas", -1),
+    "replicas-is-huge": changed("spec/replicaSpecs/0/replicas", 10001),
+    "replicas-is-zero": changed("spec/replicaSpecs/0/replicas", 0),
+    "no-replica-specs": changed("spec/replicaSpecs", []),
+    "no-template": changed(TEMPLATE, None),
+    "template-is-a-list": changed(TEMPLATE, []),
+    "no-containers": changed(f"{TEMPLATE}/spec/containers", []),
+    "no-image": changed(f"{TEMPLATE}/spec/containers/0/image", None),
+    "fqdn-host-name": changed(f"{TEMPLATE}/spec/setHostnameAsFQDN", True),
+    "unknown-restart-policy": changed("spec/replicaSpecs/0/restartPolicy", "Sometimes"),
+    "unknown-clean-up": changed("spec/runPolicy/cleanUpPolicy", "Everything"),
+    "type-in-capitals": changed("spec/replicaSpecs/0/type", "Worker"),
+    "type-too-long": changed("spec/replicaSpecs/0/type", "w" * 21),
+    "duplicate-types": changed("spec/replicaSpecs", [{"type": "a", **pods(1)}, {"type": "a", **pods(1)}]),
+    "deadline-of-zero": changed("spec/runPolicy/activeDeadlineSeconds", 0),
+    "backoff-is-negative": changed("spec/runPolicy/backoffLimit", -1),
+    "reserved-option": changed("spec/torchrunConfig/extraOptions", ["--nnodes=4"]),
+    "unknown-backend": changed("spec/torchrunConfig/rdzvBackend", "mpi"),
+    "debug-of-unknown-type": changed("spec/runMode", {"debug": {"enabled": True, "replicaSpecs": [{"type": "ps"}]}}),
+    "name-too-long": changed("metadata/name", "x" * 60),
+    "spec-is-text": changed("spec", "train"),
+}
+
+
+class BadInput(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = cluster.Cluster()
+        cls.addClassCleanup(cls.cluster.stop)
+        cls.cluster.start()
+        cls.cluster.start_operator()
+
+    def test_each_is_refused_or_says_invalid_spec(self):
+        accepted = []
+        for name, bad in ROWS.items():
+            bad = copy.deepcopy(bad)
+            if name != "name-too-long":
+                bad["metadata"]["name"] = name
+            text = cluster.json.dumps(bad)
+            result = self.cluster.plane.kubectl("create", "-f", "-", stdin=text, check=False)
+            with self.subTest(name):
+                if result.returncode == 0:
+                    accepted.append(bad["metadata"]["name"])
+                else:
+                    self.assertRegex(result.stderr, "is invalid|strict decoding error|invalid object|unable to")
+        # What looks into templates or launcher arguments is known to the operator alone (api 6.1).
+        for known in ("no-containers", "no-image", "fqdn-host-name", "reserved-option"):
+            self.assertIn(known, accepted)
+        for name in accepted:
+            with self.subTest(name):
+                status = self.cluster.wait_phase(name, "Failed", timeout=20)
+                self.assertEqual(status["reason"], "InvalidSpec")
+                self.assertEqual(self.cluster.pods_of(name), [])
+                # Events are written behind the decisions, one after the other.
+                eventually("the event is there", lambda: self.cluster.events_of(name) == ["InvalidSpec"], 20)
+
+    def test_the_operator_serves_the_others(self):
+        self.cluster.apply(job("good", {"worker": pods(2, duration="1s")}))
+        self.cluster.wait_phase("good", "Succeeded")
+
+
+if __name__ == "__main__":
+    cluster.main("envtest_bad_input")

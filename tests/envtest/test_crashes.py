@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The operator dies by SIGKILL at random moments: nothing is doubled, nothing is lost (invariants I1, I7, I20)."""
+
+import json
+import os
+import random
+import threading
+import time
+import unittest
+import urllib.request
+import ssl
+
+import cluster
+from cluster import job, pods
+
+KILLS = 50
+SEED = int(os.environ.get("SIGNALBOX_CRASH_SEED", "20260131"))
+
+
+class PodAuditor(threading.Thread):
+    """Watches all pods, as the server tells them, and remembers every moment at which an index had two."""
+
+    def __init__(self, plane):
+        super().__init__(daemon=True)
+        self.plane, self.doubles, self.pods, self.created = plane, [], {}, 0
+        self.ready = threading.Event()
+
+    def run(self):
+        context = ssl.create_default_context(cafile=str(self.plane.ca_file))
+        request = urllib.request.Request(
+            f"{self.plane.url}/api/v1/pods?watch=1&labelSelector=app.kubernetes.io%2Fmanaged-by%3Dsignalbox",
+            headers={"Authorization": f"Bearer {self.plane.admin_token}"},
+        )
+        try:
+            with urllib.request.urlopen(request, context=context) as stream:
+                self.ready.set()
+                for line in stream:
+                    self.note(json.loads(line))
+        except (OSError, ValueError):
+            pass  # the servers end with the test
+
+    def note(self, event):
+        meta = event["object"]["metadata"]
+        labels = meta["labels"]
+        index = tuple(labels[key] for key in ("batch.tensorstack.dev/job-uid", "replica-type", "replica-index"))
+        here = self.pods.setdefault(index, {})
+        if event["type"] == "DELETED":
+            here.pop(meta["uid"], None)
+            return
+        self.created += event["type"] == "ADDED"
+        here[meta["uid"]] = meta["name"]
+        if len(here) > 1:
+            self.doubles.append((index, sorted(here.values())))
+
+
+class Crashes(unittest.TestCase):
+    def expected(self):
+        """Jobs by name: (object, backoffCount, disruptions). The master outlives every failure of its peers."""
+        rows = {}
+        for number in range(4):
+            rows[f"plain-{number}"] = (
+                job(
+                    f"plain-{number}",
+                    {
+                        "master": pods(1, duration="9s"),
+                        "worker": pods(3, fail_at="1s", fail_times=2, only_index=number % 3, duration="never"),
+                    },
+                ),
+                2,
+                0,
+            )
+            rows[f"torchrun-{number}"] = (
+                job(
+                    f"torchrun-{number}",
+                    {"node": pods(3, oom_at="2s", fail_times=1, only_index=1 + number % 2, duration="9s")},
+                    torchrunConfig={"enabled": True, "maxRestarts": 3},
+                ),
+                1,
+                0,
+            )
+            rows[f"evicted-{number}"] = (
+                job(
+                    f"evicted-{number}",
+                    {
+                        "master": pods(1, duration="9s"),
+                        "worker": pods(2, "Never", evict_at="2s", fail_times=1, only_index=1, duration="never"),
+                    },
+                    runPolicy={"backoffLimit": 0},
+                ),
+                0,
+                1,
+            )
+        return rows
+
+    def test_fifty_kills(self):
+        chance = random.Random(SEED)
+        expected = self.expected()
+        waiting = list(expected.values())
+        chance.shuffle(waiting)
+        with cluster.Cluster() as c:
+            auditor = PodAuditor(c.plane)
+            auditor.start()
+            self.assertTrue(auditor.ready.wait(10))
+            c.start_operator()
+            for kill in range(KILLS):
+                if kill % 4 == 0 and waiting:
+                    c.apply(waiting.pop()[0])
+                # The job's own pace is some seconds; a start takes about 0.1 s.
+                time.sleep(chance.uniform(0.05, 1.1))
+                self.assertTrue(c.operator.running(), c.operator.tail())
+                c.operator.kill()
+                c.start_operator()
+            self.assertFalse(waiting)
+            for name, (_, backoff, disruptions) in expected.items():
+                with self.subTest(job=name):
+                    status = c.wait_phase(name, "Succeeded", timeout=120)
+                    self.assertEqual(status["backoffCount"], backoff, status)
+                    self.assertEqual(status.get("restarts", {}).get("disruptions", 0), disruptions, status)
+            self.assertEqual(auditor.doubles, [])
+            self.assertGreater(auditor.created, 12 * 3)
+            print(f"{KILLS} kills, seed {SEED}, {auditor.created} pods")
+
+
+if __name__ == "__main__":
+    cluster.main("envtest_crashes")

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The API server goes away in the middle of a job and comes back: no exit, no list more than needed (client.md W6)."""
+
+import json
+import pathlib
+import shutil
+import tempfile
+import time
+import unittest
+
+import cluster
+from cluster import job, pods
+
+OUTAGE = 20  # seconds
+
+AUDIT_POLICY = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    "omitStages": ["RequestReceived", "ResponseStarted"],
+    "rules": [{"level": "Metadata", "verbs": ["list"]}, {"level": "None"}],
+}
+
+
+class Outage(unittest.TestCase):
+    def lists_of_operator(self, c):
+        """How often the operator listed each kind so far, by the server's own audit log."""
+        counts = {}
+        for line in self.audit_log.read_text().splitlines():
+            entry = json.loads(line)
+            if entry["user"]["username"] == c.plane.operator_user:
+                kind = entry["objectRef"]["resource"]
+                counts[kind] = counts.get(kind, 0) + 1
+        return counts
+
+    def test_twenty_seconds_without_a_server(self):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="signalbox-audit-"))
+        self.addCleanup(shutil.rmtree, folder, True)
+        self.audit_log = folder / "audit.log"
+        policy = folder / "policy.json"
+        policy.write_text(json.dumps(AUDIT_POLICY))
+        arguments = [f"--audit-policy-file={policy}", f"--audit-log-path={self.audit_log}"]
+        with cluster.Cluster(apiserver_arguments=arguments) as c:
+            c.start_operator()
+            c.apply(job("enduring", {"master": pods(1, duration="12s"), "worker": pods(3, duration="never")}))
+            c.wait_phase("enduring", "Running")
+            before = self.lists_of_operator(c)
+            self.assertEqual(set(before.values()), {1}, before)
+            c.plane.kill_apiserver()
+            time.sleep(OUTAGE)
+            self.assertTrue(c.operator.running(), c.operator.tail())
+            c.plane.start_apiserver()
+            status = c.wait_phase("enduring", "Succeeded", timeout=90)
+            self.assertEqual((status["backoffCount"], status["attempt"]), (0, 1))
+            self.assertTrue(c.operator.running())
+            # A restarted server has no history to resume a watch from: one list a kind may be needed.
+            after = self.lists_of_operator(c)
+            for kind, count in after.items():
+                self.assertLessEqual(count - before.get(kind, 0), 1, after)
+
+
+if __name__ == "__main__":
+    cluster.main("envtest_outage")

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `signalbox plan` prints is what a real API server accepts without a warning."""
+
+import unittest
+
+import cluster
+
+
+class Plan(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.plane = cluster.servers.ControlPlane()
+        cls.addClassCleanup(cls.plane.stop)
+        cls.plane.start()
+        cls.plane.kubectl("apply", "-f", "-", stdin=cluster.signalbox("crds").stdout)
+        cls.plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
+
+    def check(self, path):
+        printed = cluster.signalbox("plan", "-f", path).stdout
+        self.assertIn("kind: Pod\n", printed)
+        self.assertIn("kind: Service\n", printed)
+        result = self.plane.kubectl("apply", "--dry-run=server", "--validate=strict", "-f", "-", stdin=printed)
+        self.assertNotIn("Warning", result.stderr)
+        self.assertIn("pod/", result.stdout)
+
+    def test_own_examples(self):
+        files = sorted((cluster.ROOT / "examples" / "manifests").glob("*.yaml"))
+        self.assertGreaterEqual(len(files), 4)
+        for path in files:
+            with self.subTest(path=path.name):
+                if "pause:" in path.read_text():
+                    continue  # created paused: it has no children
+                self.check(path)
+
+    def test_published_manifests(self):
+        if not cluster.MANIFESTS.is_dir():
+            self.skipTest(f"no manifests at {cluster.MANIFESTS}")
+        for path in sorted(cluster.MANIFESTS.glob("*.yaml")):
+            if "kind: PyTorchTrainingJob" in path.read_text():
+                with self.subTest(path=path.name):
+                    self.check(path)
+
+
+if __name__ == "__main__":
+    cluster.main("envtest_plan")
