@@ -52,6 +52,7 @@ public:
     void key(std::string_view name) {
         writer_.Key(name.data(), static_cast<rapidjson::SizeType>(name.size()));
     }
+    void null() { writer_.Null(); }
     void text(std::string_view value) {
         writer_.String(value.data(), static_cast<rapidjson::SizeType>(value.size()));
     }
@@ -314,6 +315,9 @@ void crd_writer::string_members(const field& row) {
                 if (!v.alias.empty()) {
                     json_.text(v.alias);
                 }
+            }
+            if (!row.required) {
+                json_.null();  // `nullable` does not make null one of the values
             }
         });
         return;

@@ -123,7 +123,6 @@ constexpr std::array restarts_fields{
     int32("disruptions", "Incidents that were not counted."),
     list("seen", "Indexes whose pod of this attempt and round was seen.", indexes_fields),
     int32("freeStreak", "Uncounted incidents in a row with a short-lived pod."),
-    int32("unreachableStreak", "Uncounted restarts in a row because workers were unreachable."),
     list("givenUp", "Indexes that failed for good in this attempt.", indexes_fields),
     int32("streak", "Counted incidents since the job was last healthy."),
     object("last", "The last incident.", incident_fields),

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The CustomResourceDefinitions, as far as they can be judged without an API server; what a real
+// one makes of them is tested by tests/envtest/test_crd_rules.py.
+#include "json/json.hpp"
+
+#include <jobcore/schema.hpp>
+#include <jobcore/status.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <functional>
+
+using namespace signalbox::core;
+
+namespace {
+
+constexpr job_kind kinds[] = {job_kind::pytorch, job_kind::deepspeed, job_kind::colossalai};
+
+json::document crd(job_kind kind) {
+    json::document document;
+    json::parse(document, crd_json(kind));
+    REQUIRE(document.IsObject());
+    return document;
+}
+
+const json::value& version(const json::document& document) {
+    return document["spec"]["versions"][0];
+}
+
+const json::value& schema(const json::document& document) {
+    return version(document)["schema"]["openAPIV3Schema"];
+}
+
+/// Calls `visit` with each schema node below `node`, its path and whether it is required.
+void walk(
+    const json::value& node,
+    const std::string& path,
+    bool required,
+    const std::function<void(const json::value&, const std::string&, bool)>& visit
+) {
+    visit(node, path, required);
+    if (node.HasMember("items")) {
+        // An item is there or not, but never null.
+        walk(node["items"], path + "[]", true, visit);
+    }
+    if (!node.HasMember("properties")) {
+        return;
+    }
+    for (const auto& [name, child] : node["properties"].GetObject()) {
+        bool is_required = false;
+        if (node.HasMember("required")) {
+            for (const auto& key : node["required"].GetArray()) {
+                is_required = is_required || json::view(key) == json::view(name);
+            }
+        }
+        walk(child, path + "." + name.GetString(), is_required, visit);
+    }
+}
+
+bool is_true(const json::value& node, const char* key) {
+    return node.HasMember(key) && node[key].IsTrue();
+}
+
+/// Every key of `value` is in the schema.
+void expect_known(const json::value& value, const json::value& node, const std::string& path) {
+    INFO(path);
+    if (value.IsArray()) {
+        for (const auto& item : value.GetArray()) {
+            expect_known(item, node["items"], path + "[]");
+        }
+    } else if (value.IsObject()) {
+        REQUIRE(node.HasMember("properties"));
+        for (const auto& [name, member] : value.GetObject()) {
+            INFO(name.GetString());
+            REQUIRE(node["properties"].HasMember(name));
+            expect_known(member, node["properties"][name], path + "." + name.GetString());
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("[api] names, scope, versions and subresources of the CRDs", "[api]") {
+    const std::pair<job_kind, std::string> short_names[] = {
+        {job_kind::pytorch, "pj"}, {job_kind::deepspeed, "dj"}, {job_kind::colossalai, "caij"}};
+    for (const auto& [kind, short_name] : short_names) {
+        const auto document = crd(kind);
+        const auto& spec = document["spec"];
+        const std::string name(to_string(kind));
+        CHECK(
+            json::view(document["metadata"]["name"]) ==
+            std::string(plural(kind)) + ".batch.tensorstack.dev"
+        );
+        CHECK(spec["group"] == "batch.tensorstack.dev");
+        CHECK(spec["scope"] == "Namespaced");
+        CHECK(json::view(spec["names"]["kind"]) == name);
+        CHECK(json::view(spec["names"]["listKind"]) == name + "List");
+        CHECK(json::view(spec["names"]["shortNames"][0]) == short_name);
+        CHECK(spec["names"]["categories"][0] == "training");
+        REQUIRE(spec["versions"].Size() == 1);
+        CHECK(version(document)["name"] == "v1beta1");
+        CHECK(is_true(version(document), "served"));
+        CHECK(is_true(version(document), "storage"));
+        const auto& subresources = version(document)["subresources"];
+        CHECK(subresources.HasMember("status"));
+        CHECK(subresources.HasMember("scale") == (kind != job_kind::colossalai));
+    }
+    const auto document = crd(job_kind::pytorch);
+    const auto& scale = version(document)["subresources"]["scale"];
+    CHECK(scale["specReplicasPath"] == ".spec.elastic.expectedReplicas");
+    CHECK(scale["statusReplicasPath"] == ".status.replicas");
+    CHECK(scale["labelSelectorPath"] == ".status.selector");
+}
+
+TEST_CASE("[api 5] printer columns", "[api]") {
+    for (const auto kind : kinds) {
+        const auto document = crd(kind);
+        std::string narrow;
+        std::string wide;
+        for (const auto& column : version(document)["additionalPrinterColumns"].GetArray()) {
+            (column.HasMember("priority") ? wide : narrow) +=
+                column["name"].GetString() + std::string(" ");
+        }
+        CHECK(
+            narrow == (kind == job_kind::colossalai ? "PHASE READY REASON AGE "
+                                                    : "PHASE READY RESTARTS REASON AGE ")
+        );
+        CHECK(wide == "QUEUE STARTED DURATION ");
+    }
+}
+
+TEST_CASE("[api] no default, and null means absent wherever a field may be absent", "[api]") {
+    const auto document = crd(job_kind::pytorch);
+    int fields = 0;
+    for (const char* part : {"spec", "status"}) {
+        const auto& root = schema(document)["properties"][part];
+        walk(
+            root,
+            part,
+            true,
+            [&](const json::value& node, const std::string& path, bool required) {
+                INFO(path);
+                ++fields;
+                CHECK_FALSE(node.HasMember("default"));
+                CHECK((is_true(node, "nullable") || path == part) != (required && path != part));
+            }
+        );
+    }
+    CHECK(fields > 100);
+}
+
+TEST_CASE("[api 6.2] everything in the specification that has a size has a bound", "[api]") {
+    const auto document = crd(job_kind::pytorch);
+    const auto& root = schema(document)["properties"]["spec"];
+    walk(root, "spec", true, [&](const json::value& node, const std::string& path, bool) {
+        INFO(path);
+        if (is_true(node, "x-kubernetes-int-or-string")) {
+            CHECK(node.HasMember("pattern"));
+            return;
+        }
+        const auto type = json::view(node["type"]);
+        CHECK((type != "array" || node.HasMember("maxItems")));
+        CHECK((type != "string" || node.HasMember("maxLength") || node.HasMember("enum")));
+        CHECK((type != "integer" || (node.HasMember("minimum") && node.HasMember("format"))));
+    });
+}
+
+TEST_CASE("[api 1] templates are passed through: unknown kept, and no properties", "[api]") {
+    const auto document = crd(job_kind::pytorch);
+    const auto& spec = schema(document)["properties"]["spec"]["properties"];
+    const auto& pod = spec["replicaSpecs"]["items"]["properties"]["template"];
+    CHECK(is_true(pod, "x-kubernetes-preserve-unknown-fields"));
+    CHECK_FALSE(pod.HasMember("properties"));
+    CHECK(pod["type"] == "object");
+    int preserving = 0;
+    walk(schema(document), "", true, [&](const json::value& node, const std::string&, bool) {
+        preserving += is_true(node, "x-kubernetes-preserve-unknown-fields") ? 1 : 0;
+    });
+    CHECK(preserving == 2);  // and the TensorBoard's resources
+}
+
+TEST_CASE("[api] aliases are declared beside the fields they stand for", "[api]") {
+    const auto document = crd(job_kind::pytorch);
+    const auto& spec = schema(document)["properties"]["spec"]["properties"];
+    const auto& mode = spec["runMode"]["properties"];
+    CHECK(mode["debug"]["properties"].HasMember("enable"));
+    CHECK(mode["pause"]["properties"].HasMember("enable"));
+    CHECK(spec["elastic"]["properties"].HasMember("enable"));
+    CHECK(spec["torchrunConfig"]["properties"].HasMember("enable"));
+    CHECK(spec["torchrunConfig"]["properties"].HasMember("minNodes"));
+    CHECK(spec["scheduler"]["properties"]["t9kScheduler"]["properties"].HasMember("Queue"));
+    std::string values;
+    for (const auto& v : spec["runPolicy"]["properties"]["cleanUpPolicy"]["enum"].GetArray()) {
+        values += (v.IsNull() ? "null" : v.GetString()) + std::string(" ");
+    }
+    CHECK(values == "All all Unfinished unfinished None none null ");
+}
+
+TEST_CASE("[api 5] the status that we write is in the schema whole", "[api]") {
+    job_status s;
+    const instant t{seconds{1}};
+    s.phase = job_phase::running;
+    s.reason = "r";
+    s.conditions = {{"Running", true, "r", "m", t}};
+    s.tasks = {{"worker", 1, 1, {{"n", "u", "Running", {{"c", "Terminated", 1}}}}}};
+    s.aggregate = aggregate_counts{};
+    s.backoff_count = 1;
+    s.tensorboard = tensorboard_status{true, "r", "n"};
+    s.observed_generation = 1;
+    s.start_time = s.completion_time = t;
+    s.duration = "1s";
+    s.ready = "1/1";
+    s.replicas = 1;
+    s.selector = "a=b";
+    s.next_transition = transition{t, "r"};
+    s.attempt = 1;
+    const std::vector<typed_indexes> indexes{{"worker", index_set::parse("0-3")}};
+    s.restarts.disruptions = s.restarts.free_streak = s.restarts.streak = s.restarts.renames = 1;
+    s.restarts.seen = s.restarts.given_up = s.restarts.completed = indexes;
+    s.restarts.last =
+        incident_record{t, "c", "r", restart_scope::job, true, 1, t, true, {{"n", "u", 1, "r"}}, 1};
+    s.restarts.replaced = {{"worker", 1, 1}};
+    s.restarts.renamed = {{"worker", 1, 1}};
+    for (const auto kind : kinds) {
+        if (kind != job_kind::pytorch) {
+            s.tensorboard.reset();  // no other kind has one
+        }
+        const auto document = crd(kind);
+        json::document status;
+        json::parse(status, format_status(s, kind));
+        REQUIRE(status.IsObject());
+        expect_known(status, schema(document)["properties"]["status"], "status");
+    }
+}
