@@ -89,7 +89,7 @@ public:
         char byte = 0;
         const auto handle = socket_.lowest_layer().native_handle();
         const auto count = ::recv(handle, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-        return count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+        return count < 0 && errno == EAGAIN;
     }
 
 private:

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/http_transport.hpp"
 
+#include "client/files.hpp"
 #include "runtime/cancellable_task.hpp"
 
 #include <charconv>
-#include <fstream>
-#include <sstream>
 
 namespace signalbox::k8sio {
 
@@ -265,15 +264,6 @@ asio::awaitable<result<std::unique_ptr<response_stream>>> http_transport::open_a
 
 namespace {
 
-std::optional<std::string> read_file(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    if (!file || !(text << file.rdbuf())) {
-        return std::nullopt;
-    }
-    return text.str();
-}
-
 std::string authority(const cluster_config& config) {
     const bool v6 = config.host.find(':') != std::string::npos;
     std::string host = v6 ? "[" + config.host + "]" : config.host;
@@ -315,7 +305,7 @@ result<std::unique_ptr<transport>> make_http_transport(
     frame.host = authority(config);
     frame.path_prefix = config.path_prefix;
     frame.user_agent = config.user_agent;
-    protocol::credentials credentials(config, read_file);
+    protocol::credentials credentials(config, read_whole_file);
     std::unique_ptr<transport> made = std::make_unique<http_transport>(
         time, std::move(way), std::move(frame), std::move(credentials), options
     );

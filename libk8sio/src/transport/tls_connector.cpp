@@ -106,7 +106,13 @@ private:
     /// Whom we want to talk to: for SNI (not for addresses, RFC 6066) and for verification.
     bool name_peer(SSL* handle) const {
         const bool address = is_address(name_);
-        bool ok = address || SSL_set_tlsext_host_name(handle, name_.c_str()) == 1;
+        bool ok = true;
+        if (!address) {
+            // What the macro SSL_set_tlsext_host_name does, without its C cast.
+            char* name = const_cast<char*>(name_.c_str());
+            ok = SSL_ctrl(handle, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, name) ==
+                 1;
+        }
         if (verify_ && address) {
             ok = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(handle), name_.c_str()) == 1;
         } else if (verify_) {

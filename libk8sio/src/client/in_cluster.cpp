@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The configuration of a pod (client.md C1), and what all configurations need.
+#include "client/files.hpp"
+#include "k8sio/config.hpp"
+
+#include <openssl/crypto.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace signalbox::k8sio {
+
+namespace {
+
+constexpr const char* account_path = "/var/run/secrets/kubernetes.io/serviceaccount/";
+
+api_error config_error(std::string message) {
+    api_error error;
+    error.code = errc::invalid_argument;
+    error.message = "in-cluster configuration: " + std::move(message);
+    return error;
+}
+
+std::string trim_end(std::string text) {
+    while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') {
+        text.pop_back();
+    }
+    return text;
+}
+
+}  // namespace
+
+secret_text::~secret_text() {
+    // Up to the capacity: a text that was moved away may have left its bytes.
+    text_.resize(text_.capacity());
+    OPENSSL_cleanse(text_.data(), text_.size());
+}
+
+std::optional<std::string> read_whole_file(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    if (!file || !(text << file.rdbuf())) {
+        return std::nullopt;
+    }
+    return text.str();
+}
+
+result<cluster_config> load_in_cluster(
+    const std::string& root, const std::function<std::string(const char*)>& env
+) {
+    cluster_config config;
+    config.host = env("KUBERNETES_SERVICE_HOST");
+    config.port = env("KUBERNETES_SERVICE_PORT");
+    if (config.host.empty() || config.port.empty()) {
+        return config_error("KUBERNETES_SERVICE_HOST or KUBERNETES_SERVICE_PORT is not set");
+    }
+    if (config.host.front() == '[' && config.host.back() == ']') {
+        config.host = config.host.substr(1, config.host.size() - 2);
+    }
+    const std::string folder = root + account_path;
+    const auto token = read_whole_file(folder + "token");
+    if (!token || trim_end(*token).empty()) {
+        return config_error("cannot read a token from " + folder + "token");
+    }
+    config.token = secret_text(trim_end(*token));
+    config.token_file = folder + "token";
+    const auto ca = read_whole_file(folder + "ca.crt");
+    if (!ca || ca->empty()) {
+        // The system's certificates would be the wrong ones.
+        return config_error("cannot read certificates from " + folder + "ca.crt");
+    }
+    config.ca_pem = *ca;
+    const auto ns = read_whole_file(folder + "namespace");
+    if (ns && !trim_end(*ns).empty()) {
+        config.ns = trim_end(*ns);
+    }
+    return config;
+}
+
+}  // namespace signalbox::k8sio

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "k8sio/config.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace signalbox::k8sio {
+
+/// Takes `https://host:port/prefix` apart into `out`; IPv6 addresses come in brackets. Gives what
+/// is wrong with it, or an empty text.
+std::string read_server_url(std::string_view url, cluster_config& out);
+
+}  // namespace signalbox::k8sio
