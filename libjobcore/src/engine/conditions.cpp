@@ -59,6 +59,9 @@ bool successor_missing(const pass& p) {
     if (!last || last->attempt != p.next.attempt) {
         return false;
     }
+    if (last->pending) {
+        return true;
+    }
     if (last->scope == restart_scope::job) {
         return std::ranges::any_of(p.view.roles, [](const role_view& role) {
             return std::ranges::any_of(role.slots, [](const slot& s) {

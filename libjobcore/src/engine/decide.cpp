@@ -124,8 +124,10 @@ void keep_going(pass& p, const look& l) {
         raise_attempt(p.next, p.plan);
         return;  // the next pass creates: its pods carry the attempt that is then on record
     }
-    const bool master_ended = l.master_end.has_value();
-    const verdict v = judge(p, l.losses, master_ended);
+    if (!p.frozen && settles(p, l)) {
+        return;
+    }
+    const verdict v = judge(p, l.losses, l.master_end.has_value());
     if (!l.losses.empty() && !p.frozen) {
         if (v.restartable) {
             record_incident(p, l.losses, v);

@@ -32,6 +32,7 @@ public:
         });
         if (!while_paused_) {
             add_rejected();
+            recall_settling();
         }
         return std::move(out_);
     }
@@ -188,6 +189,36 @@ private:
         std::ranges::sort(out_.losses, {}, [](const loss& l) {
             return std::pair(l.role, l.index);
         });
+    }
+
+    /// What a settling pod ended with is on record: a later deletion does not make it free (5.6).
+    void recall_settling() {
+        const auto& last = p_.next.restarts.last;
+        if (!last || !last->pending) {
+            return;
+        }
+        for (const incident_pod& pod : last->pods) {
+            const pod_identity id = identity_from_name(p_.plan, pod.name);
+            if (id.role == no_role || id.index >= p_.view.roles[id.role].wanted()) {
+                continue;
+            }
+            std::erase(out_.unconfirmed, std::pair(id.role, id.index));
+            auto l = std::ranges::find_if(out_.losses, [&](const loss& x) {
+                return x.role == id.role && x.index == id.index;
+            });
+            if (l == out_.losses.end()) {
+                l = out_.losses.insert(l, make(id.role, id.index, nullptr));
+                l->name = pod.name;
+                l->message = fmt::format("pod {} failed", pod.name);
+            }
+            l->disrupted = false;
+            l->short_lived = false;
+            l->exit_code = pod.exit_code;
+            l->reason = pod.reason;
+            l->cause = cause::pod_failed;
+            l->end = last->time.value_or(p_.now);
+        }
+        std::ranges::sort(out_.losses, {}, [](const loss& x) { return std::pair(x.role, x.index); });
     }
 
     pass& p_;

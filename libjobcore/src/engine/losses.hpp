@@ -32,6 +32,8 @@ struct loss {
     bool killed() const {
         return out_of_memory || exit_code == 137 || exit_code == 143;
     }
+    /// Ended by itself, by a code that no kill gives: such an exit settles (5.6).
+    bool exited() const { return !disrupted && !killed(); }
 };
 
 struct look {

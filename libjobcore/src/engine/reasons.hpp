@@ -62,6 +62,7 @@ namespace awaited {
 inline constexpr std::string_view clean_up = "CleanUp";
 inline constexpr std::string_view deadline = "Deadline";
 inline constexpr std::string_view restart_delay = "RestartDelay";
+inline constexpr std::string_view settle = "Settle";
 inline constexpr std::string_view stuck_pod = "StuckPod";
 inline constexpr std::string_view ttl = "TTL";
 }  // namespace awaited

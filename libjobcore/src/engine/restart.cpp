@@ -43,26 +43,28 @@ bool never_had_a_pod(const pass& p) {
     return p.next.restarts.seen.empty() && p.next.attempt == 1 && !p.next.restarts.last;
 }
 
-restart_scope scope_of(const pass& p, std::span<const loss> losses, bool master_ended) {
-    if (p.spec.policy.scope) {
-        return *p.spec.policy.scope;
-    }
-    if (p.plan.scope == scope_rule::whole_job || p.plan.scope == scope_rule::no_restart) {
-        return restart_scope::job;
+/// One pod can be replaced while the others go on: torchrun with a rendezvous that outlives it.
+bool may_replace_one(const pass& p, std::span<const loss> losses, bool master_ended) {
+    if (p.plan.scope == scope_rule::whole_job || p.plan.scope == scope_rule::no_restart ||
+        (p.plan.max_restarts == 0 && !p.spec.elastic)) {
+        return false;
     }
     const bool master_lost = std::ranges::any_of(losses, [&](const loss& l) {
         return p.is_master(l.role, l.index);
     });
-    if (p.plan.scope == scope_rule::c10d && (master_lost || master_ended)) {
+    return p.plan.scope != scope_rule::c10d || !(master_lost || master_ended);
+}
+
+restart_scope scope_of(const pass& p, std::span<const loss> losses, bool master_ended) {
+    if (p.spec.policy.scope) {
+        return *p.spec.policy.scope;
+    }
+    if (!may_replace_one(p, losses, master_ended)) {
         return restart_scope::job;
     }
-    if (p.plan.max_restarts == 0 && !p.spec.elastic) {
-        return restart_scope::job;
-    }
-    const bool all_killed = std::ranges::all_of(losses, [](const loss& l) {
-        return l.disrupted || l.killed();
-    });
-    return all_killed ? restart_scope::replica : restart_scope::job;
+    // One exit that settled alone leaves the others in their rendezvous.
+    return std::ranges::count_if(losses, &loss::exited) < 2 ? restart_scope::replica
+                                                            : restart_scope::job;
 }
 
 milliseconds doubled(milliseconds base, std::int32_t times, milliseconds max) {
@@ -153,6 +155,34 @@ restart_scope bounded_scope(pass& p, std::span<const loss> losses, restart_scope
 }
 
 }  // namespace
+
+bool settles(pass& p, const look& l) {
+    auto& last = p.next.restarts.last;
+    const bool pending = last && last->pending;
+    const bool exits = std::ranges::any_of(l.losses, &loss::exited);
+    if (!exits || p.spec.policy.scope || !may_replace_one(p, l.losses, l.master_end.has_value())) {
+        return false;
+    }
+    if (!pending) {
+        std::vector<loss> ended;
+        std::ranges::copy_if(l.losses, std::back_inserter(ended), &loss::exited);
+        const auto held = last ? last->not_before : std::nullopt;
+        verdict v;
+        last = make_record(p, ended, v, restart_scope::replica);
+        last->time = round_down_to_second(std::ranges::min(ended, {}, &loss::end).end);
+        last->attempt = p.next.attempt;
+        last->not_before = held;
+        last->pending = true;
+        p.failure_message = ended.front().message;
+        p.warning(reason::replica_failed, cut_message(ended.front().message));
+    }
+    const instant due = last->time.value_or(p.now) + p.rules.settle;
+    if (p.now >= due) {
+        return false;
+    }
+    p.await(due, awaited::settle);
+    return true;
+}
 
 verdict judge(const pass& p, std::span<const loss> losses, bool master_ended) {
     verdict v;

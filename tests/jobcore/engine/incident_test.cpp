@@ -319,8 +319,11 @@ TEST_CASE("[behaviour 5.6] c10d: the whole job where one pod cannot rejoin", "[e
     w.wait(seconds{100});
     if (kind == 0) {  // pod 0 is the store
         w.exit("node", 0, 137);
-    } else if (kind == 1) {  // an exit by itself closed the rendezvous
+    } else if (kind == 1) {  // pod 0 exits by itself while another settles
         w.exit("node", 1, 1);
+        w.settle();
+        w.wait(seconds{1});
+        w.exit("node", 0, 1);
     } else if (kind == 2) {  // nobody may restart
         w.exit("node", 1, 137);
     } else {  // pod 0 has left the barrier
@@ -751,4 +754,82 @@ TEST_CASE("[behaviour 5.9] the raised round is on record before the pod is delet
     REQUIRE(d.status);
     CHECK(d.status->restarts.replaced.size() == 1);
     CHECK(d.stages.empty());
+}
+
+TEST_CASE("[behaviour 5.6] c10d: an exit settles for 15 s, then that pod alone is replaced", "[engine]") {
+    world w(c10d());
+    w.start();
+    w.wait(seconds{100});
+    w.exit("node", 1, 1, "boom");
+    w.settle();
+    CHECK(w.status().backoff_count == 0);
+    REQUIRE(w.status().restarts.last);
+    CHECK(w.status().restarts.last->pending);
+    CHECK(w.status().next_transition == transition{at(115), "Settle"});
+    CHECK(w.condition("ReplicaFailure") == "True/ReplicaFailed");
+    CHECK(w.count_events("ReplicaFailed") == 1);
+    const bool deleted = GENERATE(true, false);
+    if (deleted) {  // by somebody, meanwhile: not free for that
+        w.wait(seconds{3});
+        w.vanish("node", 1);
+        w.settle();
+    }
+    w.to(at(115) - milliseconds{1});
+    w.settle();
+    CHECK(w.status().backoff_count == 0);
+    w.to(at(115));
+    w.settle();
+    CHECK(w.status().backoff_count == 1);
+    CHECK(w.status().restarts.disruptions == 0);
+    CHECK_FALSE(w.status().restarts.last->pending);
+    CHECK(w.status().attempt == 1);
+    CHECK(w.status().restarts.replaced == std::vector<replaced_index>{{"node", 1, 1}});
+    w.run_all();
+    CHECK(w.condition("ReplicaFailure") == "False/NoFailure");
+}
+
+TEST_CASE("[behaviour 5.6] c10d: a second exit while one settles takes the whole job", "[engine]") {
+    world w(c10d(4));
+    w.start();
+    w.wait(seconds{100});
+    w.exit("node", 1, 1);
+    w.settle();
+    w.wait(seconds{10});
+    w.exit("node", 2, 1);
+    w.settle();
+    CHECK(w.status().attempt == 1);
+    w.to(at(115));
+    w.settle();
+    CHECK(w.status().attempt == 2);
+    CHECK(w.status().backoff_count == 1);
+    CHECK(w.status().restarts.last->pods.size() == 2);
+}
+
+TEST_CASE("[behaviour 5.6] no other incident while a pod settles; pause ends it", "[engine]") {
+    world w(c10d(4));
+    w.start();
+    w.wait(seconds{100});
+    w.exit("node", 1, 1);
+    w.settle();
+    w.wait(seconds{1});
+    w.exit("node", 2, 137);
+    w.settle();
+    CHECK(w.status().restarts.replaced.empty());
+    SECTION("the incident takes both") {
+        w.to(at(115));
+        w.settle();
+        CHECK(w.status().restarts.replaced.size() == 2);
+        CHECK(w.status().backoff_count == 1);
+    }
+    SECTION("pause") {
+        w.edit().pause();
+        w.reload();
+        w.settle();
+        CHECK_FALSE(w.status().restarts.last->pending);
+        w.edit().pause(false);
+        w.reload();
+        w.start();
+        CHECK(w.status().backoff_count == 0);
+        CHECK(w.status().phase == job_phase::running);
+    }
 }
