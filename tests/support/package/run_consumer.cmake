@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Script: configures, builds and runs a consumer project in a fresh folder.
-# -DPROJECT=dir -DWORK=dir -DCOMPILER=c++ -DGENERATOR=name, and one of
+# -DPROJECT=dir -DWORK=dir -DCOMPILER=c++ -DLAUNCHER=[ccache] -DGENERATOR=name, and one of
 #   -DINSTALL_FROM=build-folder -DCOMPONENT=name   installs that component into a prefix of its own and finds it there
 #   -DSUBDIRECTORY=source-folder                   adds the folder to the consumer's build
 cmake_minimum_required(VERSION 3.25)
@@ -16,7 +16,7 @@ file(REMOVE_RECURSE "${WORK}")
 # Unoptimised: it is about finding and linking, not about speed.
 set(arguments
     -G "${GENERATOR}" -S "${PROJECT}" -B "${WORK}/build"
-    "-DCMAKE_CXX_COMPILER=${COMPILER}" -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O0")
+    "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}" -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O0")
 if(INSTALL_FROM)
     run("${CMAKE_COMMAND}" --install "${INSTALL_FROM}" --prefix "${WORK}/prefix" --component "${COMPONENT}")
     # As a package is: not at the place where it was installed first.
