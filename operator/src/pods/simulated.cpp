@@ -288,8 +288,9 @@ private:
                 co_return written;
             }
         }
-        const bool at_once = what == step::vanish || what == step::finish_deletion;
-        const result<void> removed = co_await remove_pod(pod, at_once ? grace::none : grace::usual);
+        const grace how =
+            what == step::vanish || what == step::finish_deletion ? grace::none : grace::usual;
+        const result<void> removed = co_await remove_pod(pod, how);
         co_return removed;
     }
 

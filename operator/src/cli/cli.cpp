@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The commands as CLI11 sees them: names, flags, help texts. What they do is elsewhere.
+#include "cli/cli.hpp"
+
+#include "cli/commands.hpp"
+#include "cli/settings.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <functional>
+#include <ostream>
+
+namespace signalbox::op::cli {
+
+namespace {
+
+constexpr const char* overview =
+    R"(Runs distributed training jobs on Kubernetes: DeepSpeed, PyTorch (plain and torchrun), ColossalAI.
+
+Without a cluster:  validate, plan, dev
+With a cluster:     crds, run)";
+
+constexpr const char* overview_footer = R"(
+Try it, with no cluster and in a few seconds:
+  signalbox dev --apply examples/manifests/ddp.yaml --until-finished
+
+`signalbox COMMAND --help` says more about each.
+Exit codes: 0 done, 1 done with a failure as the result, 2 refused (command line, file, setting).)";
+
+constexpr const char* validate_footer = R"(
+Every problem is one line with file, line, column and field:
+  train.yaml:12:7: /spec/replicaSpecs/0/type: ...
+Objects of other kinds are skipped. Nothing is sent anywhere.
+
+Examples:
+  signalbox validate train.yaml
+  kubectl get pj mnist -o yaml | signalbox validate -
+  signalbox validate --output json jobs/ | jq '.findings[]'
+
+Exit codes: 0 all jobs are valid, 2 there is an error.)";
+
+constexpr const char* plan_footer = R"(
+Prints, as YAML, every object that the operator would create for each job, in order and each with its
+reason, and then the job with its status. The names depend on the job's UID, which a server gives:
+without one in the file they come from --uid, or from a UID of zeros.
+
+Examples:
+  signalbox plan -f train.yaml
+  signalbox plan -f train.yaml | kubectl apply --dry-run=server --validate=strict -f -)";
+
+constexpr const char* crds_footer = R"(
+Examples:
+  signalbox crds | kubectl apply --server-side -f -)";
+
+constexpr const char* run_footer = R"(
+Finds the API server like kubectl: --kubeconfig, else the service account of the pod it runs in, else
+$KUBECONFIG, else ~/.kube/config. The CRDs must be there (`signalbox crds`). SIGTERM ends it cleanly.
+
+Examples:
+  signalbox run --kubeconfig ~/.kube/config --log-level debug
+  signalbox run --policy restart_delay=100 --policy settle=200     # for tests
+
+Keys of --policy, all in milliseconds but the counts:
+  )";
+
+constexpr const char* dev_footer = R"(
+One process on this machine: an API server that keeps everything in memory, the operator, and pods
+that are simulated. No cluster, no containers, no root, nothing leaves the loopback interface.
+kubectl works against it: the kubeconfig is written to --kubeconfig and removed at the end.
+
+Examples:
+  signalbox dev                                        # then, elsewhere: kubectl apply -f train.yaml
+  signalbox dev --apply train.yaml --until-finished    # 0 if all jobs succeed, 1 if not
+  signalbox dev --apply train.yaml --scenario faults.yaml --speed 10
+
+What a simulated pod does is said in a scenario file or in annotations `sim.signalbox.dev/...` of its
+template: operator/src/pods/README.md.)";
+
+constexpr const char* pods_footer = R"(
+A simulated kubelet and scheduler for any API server, for tests and demonstrations: binds pods to
+nodes that do not exist and lets them run, end and fail as a scenario or their annotations say.
+NEVER point it at a cluster that has nodes.
+
+Examples:
+  signalbox pods --kubeconfig test.kubeconfig --scenario faults.yaml)";
+
+void add_cluster(CLI::App& to, cluster_options& options) {
+    to.add_option("--kubeconfig", options.kubeconfig, "Kubeconfig file of the API server")
+        ->type_name("FILE");
+    to.add_option("--context", options.context, "Context of the kubeconfig, if not the current one")
+        ->type_name("NAME");
+}
+
+void add_log(CLI::App& to, log_options& options) {
+    to.add_option("--log-level", options.level, "trace, debug, info, warning, error or off")
+        ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error", "off"}))
+        ->type_name("LEVEL")
+        ->capture_default_str();
+    to.add_option("--log-format", options.format, "text, or json: one object per line")
+        ->check(CLI::IsMember({"text", "json"}))
+        ->type_name("FORMAT")
+        ->capture_default_str();
+}
+
+void add_policy(CLI::App& to, std::vector<std::string>& overrides) {
+    to.add_option("--policy", overrides, "Override a constant, in ms; may be repeated")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
+}
+
+/// Files by `-f` and without; at least one.
+void add_files(CLI::App& to, std::vector<std::string>& files) {
+    const auto add = [&files](const std::string& file) { files.push_back(file); };
+    const char* what = "YAML or JSON, a folder of such, or - for standard input; may be repeated";
+    to.add_option_function<std::string>("-f,--filename", add, what)
+        ->type_name("FILE")
+        ->trigger_on_parse();
+    to.add_option_function<std::vector<std::string>>(
+          "FILE",
+          [&files](const std::vector<std::string>& more) {
+              files.insert(files.end(), more.begin(), more.end());
+          },
+          "The same without -f"
+    )
+        ->type_name("");
+    to.parse_complete_callback([&files] {
+        if (files.empty()) {
+            throw CLI::RequiredError("a FILE");
+        }
+    });
+}
+
+/// The program: every command with its options, and what to call for each.
+class program {
+public:
+    program(std::ostream& out, std::ostream& err) : out_(out), err_(err) {
+        app_.description(overview);
+        app_.footer(overview_footer);
+        app_.require_subcommand(1);
+        app_.add_flag_callback(
+            "--version",
+            [this] {
+                version(out_);
+                throw CLI::Success();
+            },
+            "Version and commit"
+        );
+        app_.get_formatter()->column_width(34);
+        add_validate();
+        add_plan();
+        add_crds();
+        add_dev();
+        add_run();
+        add_pods();
+        add("version", "Version and commit", [this] { return version(out_); });
+    }
+
+    int run(int argc, const char* const* argv) {
+        try {
+            app_.parse(argc, argv);
+        } catch (const CLI::Success& asked) {
+            return app_.exit(asked, out_, err_);
+        } catch (const CLI::ParseError& error) {
+            complain(error);
+            return exit_refused;
+        }
+        return chosen_();
+    }
+
+private:
+    CLI::App& add(const std::string& name, const std::string& what, std::function<int()> call) {
+        CLI::App& command = *app_.add_subcommand(name, what);
+        command.callback([this, call = std::move(call)] { chosen_ = call; });
+        return command;
+    }
+
+    void complain(const CLI::ParseError& error) {
+        std::string command = "signalbox";
+        const auto chosen = app_.get_subcommands();
+        if (!chosen.empty()) {
+            command += " " + chosen.front()->get_name();
+        }
+        fmt::print(err_, "{}: {}\n\n", command, error.what());
+        const CLI::App& about = chosen.empty() ? app_ : *chosen.front();
+        const std::string help = about.help(command);
+        const std::size_t usage = help.find("Usage:");
+        const std::string from_usage = usage == std::string::npos ? help : help.substr(usage);
+        fmt::print(err_, "{}\n", from_usage.substr(0, from_usage.find('\n')));
+        fmt::print(err_, "`{} --help` says more.\n", command);
+    }
+
+    void add_validate() {
+        CLI::App& c = add("validate", "Check job files, offline", [this] {
+            return validate(validate_, out_, err_);
+        });
+        c.footer(validate_footer);
+        add_files(c, validate_.files);
+        c.add_option("-o,--output", validate_.output, "text or json")
+            ->transform(CLI::CheckedTransformer(std::map<std::string, output_format>{
+                {"text", output_format::text}, {"json", output_format::json}}))
+            ->option_text("FORMAT [text]");
+    }
+
+    void add_plan() {
+        CLI::App& c = add("plan", "Show what the operator would create, offline", [this] {
+            return plan(plan_, out_, err_);
+        });
+        c.footer(plan_footer);
+        add_files(c, plan_.files);
+        c.add_option("--uid", plan_.uid, "UID of the job, if the file has none")->type_name("UID");
+        c.add_option("-n,--namespace", plan_.ns, "Namespace, if the file has none")
+            ->type_name("NAME")
+            ->capture_default_str();
+        c.add_option("--now", plan_.now, "The time that the status shows")
+            ->type_name("TIME")
+            ->capture_default_str();
+        c.add_flag(
+            "--tensorboard-kind",
+            plan_.tensorboard_kind,
+            "As if the cluster served TensorStack's TensorBoard"
+        );
+    }
+
+    void add_crds() {
+        add("crds", "Print the CustomResourceDefinitions", [this] { return crds(out_); }
+        ).footer(crds_footer);
+    }
+
+    void add_run() {
+        CLI::App& c = add("run", "Run the operator against a cluster", [this] {
+            return run_operator_command(run_, out_, err_);
+        });
+        c.footer(run_footer + policy_keys());
+        add_cluster(c, run_.cluster);
+        c.add_option("-n,--namespace", run_.ns, "Only this namespace; all if not given")
+            ->type_name("NAME");
+        add_policy(c, run_.policy);
+        add_log(c, run_.log);
+    }
+
+    void add_dev() {
+        CLI::App& c = add("dev", "Try jobs on this machine, without a cluster", [this] {
+            return dev(dev_, out_, err_);
+        });
+        c.footer(dev_footer);
+        c.add_option("--apply", dev_.files, "Apply what is in this file; may be repeated")
+            ->type_name("FILE");
+        c.add_flag("--until-finished", dev_.until_finished, "End when all applied jobs have ended");
+        c.add_option("--scenario", dev_.scenario, "What the simulated pods do")->type_name("FILE");
+        c.add_option("--speed", dev_.speed, "Simulated pods live this many times as fast")
+            ->check(CLI::Range(0.01, 10000.0))
+            ->type_name("FACTOR")
+            ->capture_default_str();
+        c.add_option("--listen", dev_.listen, "Where kubectl reaches the API server; port 0: any")
+            ->type_name("ADDR:PORT")
+            ->capture_default_str();
+        c.add_option("--kubeconfig", dev_.kubeconfig, "Where to write the kubeconfig")
+            ->type_name("FILE");
+        c.add_option("-n,--namespace", dev_.ns, "Namespace of applied objects that name none")
+            ->type_name("NAME")
+            ->capture_default_str();
+        add_policy(c, dev_.policy);
+        add_log(c, dev_.log);
+    }
+
+    void add_pods() {
+        CLI::App& c =
+            add("pods", "Simulate nodes and pods for any API server (tests, demos)", [this] {
+                return pods_command(pods_, out_, err_);
+            });
+        c.footer(pods_footer);
+        add_cluster(c, pods_.cluster);
+        c.add_option("-n,--namespace", pods_.ns, "Only this namespace; all if not given")
+            ->type_name("NAME");
+        c.add_option("-l,--selector", pods_.selector, "Only pods with these labels")
+            ->type_name("SELECTOR");
+        c.add_option("--scenario", pods_.scenario, "What the pods do")->type_name("FILE");
+        c.add_option("--speed", pods_.speed, "Pods live this many times as fast")
+            ->check(CLI::Range(0.01, 10000.0))
+            ->type_name("FACTOR")
+            ->capture_default_str();
+        c.add_option("--nodes", pods_.nodes, "Number of simulated nodes")
+            ->check(CLI::Range(1, 5000))
+            ->type_name("N")
+            ->capture_default_str();
+        c.add_flag("--create-nodes", pods_.create_nodes, "Create the Node objects too");
+    }
+
+    std::ostream& out_;
+    std::ostream& err_;
+    CLI::App app_{"", "signalbox"};
+    std::function<int()> chosen_;
+    validate_options validate_;
+    plan_options plan_;
+    run_options run_;
+    dev_options dev_;
+    pods_options pods_;
+};
+
+}  // namespace
+
+int run(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
+    return program(out, err).run(argc, argv);
+}
+
+}  // namespace signalbox::op::cli

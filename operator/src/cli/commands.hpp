@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The commands and what can be said to each. Every function gives the exit code.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace signalbox::op::cli {
+
+enum class output_format { text, json };
+
+struct validate_options {
+    std::vector<std::string> files;
+    output_format output = output_format::text;
+};
+int validate(const validate_options& options, std::ostream& out, std::ostream& err);
+
+struct plan_options {
+    std::vector<std::string> files;
+    std::string uid;
+    std::string ns = "default";
+    std::string now = "1970-01-01T00:00:00Z";
+    bool tensorboard_kind = false;  ///< the cluster serves TensorStack's TensorBoard
+};
+int plan(const plan_options& options, std::ostream& out, std::ostream& err);
+
+int crds(std::ostream& out);
+int version(std::ostream& out);
+
+struct log_options {
+    std::string level = "info";
+    std::string format = "text";
+};
+
+struct cluster_options {
+    std::string kubeconfig;  ///< empty: $KUBECONFIG, or the service account in a cluster
+    std::string context;
+};
+
+struct run_options {
+    cluster_options cluster;
+    log_options log;
+    std::string ns;
+    std::vector<std::string> policy;  ///< `key=milliseconds`
+};
+int run_operator_command(const run_options& options, std::ostream& out, std::ostream& err);
+
+struct pods_options {
+    cluster_options cluster;
+    std::string ns;
+    std::string selector;
+    std::string scenario;
+    double speed = 1;
+    int nodes = 4;
+    bool create_nodes = false;
+};
+int pods_command(const pods_options& options, std::ostream& out, std::ostream& err);
+
+struct dev_options {
+    std::string listen = "127.0.0.1:0";
+    std::string kubeconfig;
+    std::vector<std::string> files;
+    std::string scenario;
+    std::string ns = "default";
+    std::vector<std::string> policy;
+    log_options log{"off", "text"};
+    double speed = 1;
+    bool until_finished = false;
+};
+int dev(const dev_options& options, std::ostream& out, std::ostream& err);
+
+}  // namespace signalbox::op::cli

@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `signalbox dev`: embedded API server, operator and simulated pods in one event loop.
+#include "cli/apply.hpp"
+#include "cli/check.hpp"
+#include "cli/cli.hpp"
+#include "cli/commands.hpp"
+#include "cli/dev_watch.hpp"
+#include "cli/json_edit.hpp"
+#include "cli/kubeconfig_file.hpp"
+#include "cli/progress.hpp"
+#include "cli/scenario_file.hpp"
+#include "cli/settings.hpp"
+#include "controller/controller.hpp"
+#include "pods/simulated.hpp"
+
+#include <jobcore/schema.hpp>
+#include <k8sio/reflector.hpp>
+#include <k8sio/server/api_server.hpp>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <charconv>
+#include <csignal>
+#include <iostream>
+#include <ostream>
+
+#include <unistd.h>
+
+namespace signalbox::op::cli {
+
+namespace {
+
+namespace asio = boost::asio;
+using k8sio::result;
+
+/// Stands in for the CRD of the T9k scheduler, which is not public: any object will do.
+constexpr std::string_view pod_group_crd = R"({
+  "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+  "metadata": {"name": "podgroups.scheduler.tensorstack.dev"},
+  "spec": {
+    "group": "scheduler.tensorstack.dev", "scope": "Namespaced",
+    "names": {"plural": "podgroups", "singular": "podgroup", "kind": "PodGroup",
+              "listKind": "PodGroupList"},
+    "versions": [{
+      "name": "v1beta1", "served": true, "storage": true,
+      "schema": {"openAPIV3Schema": {"type": "object",
+                                     "x-kubernetes-preserve-unknown-fields": true}}}]}})";
+
+std::vector<k8sio::server::field_error> refuse(const std::vector<core::diagnostic>& findings) {
+    std::vector<k8sio::server::field_error> out;
+    for (const core::diagnostic& d : findings) {
+        if (d.level == core::severity::error) {
+            out.push_back({d.pointer, d.message});
+        }
+    }
+    return out;
+}
+
+/// Stands in for the CEL rules of the CRD.
+std::vector<k8sio::server::field_error> check_object(
+    std::string_view before, std::string_view after
+) {
+    std::vector<core::diagnostic> findings = core::parse_job(after).findings;
+    if (!before.empty()) {
+        std::vector<core::diagnostic> more = core::validate_update(before, after);
+        findings.insert(findings.end(), more.begin(), more.end());
+    }
+    return refuse(findings);
+}
+
+struct listen_address {
+    std::string address;
+    std::uint16_t port = 0;
+};
+
+std::optional<listen_address> parse_listen(const std::string& text) {
+    const std::size_t colon = text.rfind(':');
+    if (colon == std::string::npos || colon == 0) {
+        return std::nullopt;
+    }
+    listen_address out;
+    out.address = text.substr(0, colon);
+    if (out.address.front() == '[' && out.address.back() == ']') {
+        out.address = out.address.substr(1, out.address.size() - 2);
+    }
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, out.port);
+    if (error != std::errc{} || stop != end) {
+        return std::nullopt;
+    }
+    return out;
+}
+
+/// What was prepared before anything was started.
+struct dev_setup {
+    dev_options options;
+    listen_address listen;
+    check_result objects;
+    pods::scenario scenario;
+    core::policy rules;
+};
+
+/// A way to the server of its own, so that no part waits behind another.
+struct connection {
+    connection(k8sio::server::api_server& server, k8sio::clock& time)
+        : way(server.connect()), api(*way, time) {}
+    std::unique_ptr<k8sio::transport> way;
+    k8sio::client api;
+};
+
+class dev_session {
+public:
+    dev_session(dev_setup setup, std::ostream& out, std::ostream& err);
+    int run();
+
+private:
+    bool begin();
+    void announce();
+    void start();
+    void spawn(asio::awaitable<void> task);
+    void ended();
+    void stop();
+    void wait_for_signal();
+    asio::awaitable<void> apply_all();
+    void changed();
+    int report();
+
+    pods::simulated_options runtime_options();
+    controller_options operator_options() const;
+    std::chrono::nanoseconds elapsed() const { return time_->steady_now() - started_; }
+
+    dev_setup setup_;
+    std::ostream& out_;
+    std::ostream& err_;
+    asio::io_context loop_{1};
+    std::unique_ptr<k8sio::clock> time_ = k8sio::make_machine_clock(loop_.get_executor());
+    k8sio::steady_time started_ = time_->steady_now();
+    std::string token_ = random_token();
+    k8sio::server::api_server server_;
+    connection for_operator_, for_pods_, for_us_;
+    std::unique_ptr<pods::pod_runtime> pods_;
+    std::unique_ptr<controller> operator_;
+    progress progress_;
+    std::vector<std::unique_ptr<job_watch>> job_watches_;
+    std::unique_ptr<event_watch> event_watch_;
+    std::vector<std::unique_ptr<k8sio::reflector>> reflectors_;
+    asio::signal_set signals_{loop_, SIGINT, SIGTERM};
+    std::string kubeconfig_;
+    std::uint16_t port_ = 0;
+    std::vector<std::string> applied_;  ///< UIDs of jobs
+    std::size_t running_ = 0;
+    k8sio::clock::timer_id quiet_ = 0;
+    bool all_applied_ = false;
+    bool failed_ = false;
+    bool interrupted_ = false;
+    bool stopping_ = false;
+};
+
+k8sio::server::server_options server_options(const std::string& token) {
+    k8sio::server::server_options out;
+    out.token = token;
+    return out;
+}
+
+dev_session::dev_session(dev_setup setup, std::ostream& out, std::ostream& err)
+    : setup_(std::move(setup)),
+      out_(out),
+      err_(err),
+      server_(loop_.get_executor(), *time_, server_options(token_)),
+      for_operator_(server_, *time_),
+      for_pods_(server_, *time_),
+      for_us_(server_, *time_),
+      pods_(pods::make_simulated_runtime(loop_.get_executor(), for_pods_.api, runtime_options())),
+      operator_(std::make_unique<controller>(
+          loop_.get_executor(),
+          for_operator_.api,
+          *time_,
+          setup_.rules,
+          operator_options(),
+          make_logger(setup_.options.log)
+      )),
+      progress_(out, &out == &std::cout && ::isatty(STDOUT_FILENO) == 1) {}
+
+pods::simulated_options dev_session::runtime_options() {
+    pods::simulated_options out;
+    out.speed = setup_.options.speed;
+    out.create_nodes = true;
+    out.script = setup_.scenario;
+    out.complain = [this](const std::string& what) { progress_.note("pods: " + what); };
+    return out;
+}
+
+controller_options dev_session::operator_options() const {
+    controller_options out;
+    out.served_kinds.pod_group = core::served::yes;
+    out.served_kinds.tensorboard = core::served::no;
+    return out;
+}
+
+bool dev_session::begin() {
+    const auto failed = [&](const std::string& why) {
+        fmt::print(err_, "signalbox dev: {}\n", why);
+        return false;
+    };
+    for (const core::job_kind kind : core::supported_kinds()) {
+        const result<void> added = server_.add_custom_resource(core::crd_json(kind), check_object);
+        if (added.has_error()) {
+            return failed(added.error().text());
+        }
+    }
+    const result<void> added = server_.add_custom_resource(pod_group_crd, nullptr);
+    if (added.has_error()) {
+        return failed(added.error().text());
+    }
+    const result<std::uint16_t> port = server_.listen(setup_.listen.address, setup_.listen.port);
+    if (port.has_error()) {
+        return failed(fmt::format("--listen {}: {}", setup_.options.listen, port.error().text()));
+    }
+    port_ = *port;
+    kubeconfig_ =
+        setup_.options.kubeconfig.empty() ? default_kubeconfig_path() : setup_.options.kubeconfig;
+    const std::string text = k8sio::server::kubeconfig_for(setup_.listen.address, port_, token_);
+    if (const auto wrong = write_private_file(kubeconfig_, text)) {
+        kubeconfig_.clear();
+        return failed(*wrong);
+    }
+    return true;
+}
+
+void dev_session::announce() {
+    const auto milliseconds =
+        std::chrono::duration_cast<std::chrono::milliseconds>(elapsed()).count();
+    progress_.note(fmt::format(
+        "API server, operator and simulated pods are ready after {} ms at http://{}:{}\n"
+        "  export KUBECONFIG={}\n",
+        milliseconds,
+        setup_.listen.address,
+        port_,
+        kubeconfig_
+    ));
+    if (setup_.objects.objects.empty()) {
+        progress_.note("Apply a job: kubectl apply -f examples/manifests/ddp.yaml. Ctrl-C ends.");
+    }
+}
+
+void dev_session::spawn(asio::awaitable<void> task) {
+    ++running_;
+    asio::co_spawn(loop_, std::move(task), [this](std::exception_ptr broken) {
+        if (broken) {
+            failed_ = true;
+            stop();
+        }
+        ended();
+    });
+}
+
+void dev_session::ended() {
+    --running_;
+    if (running_ == 0) {
+        time_->cancel(quiet_);
+        signals_.cancel();
+        server_.stop();
+    }
+}
+
+void dev_session::start() {
+    const auto seconds = [this] { return elapsed(); };
+    const auto tell = [this] { changed(); };
+    for (const core::job_kind kind : core::supported_kinds()) {
+        const k8sio::resource_type type(
+            std::string(core::api_group),
+            "v1beta1",
+            std::string(core::plural(kind)),
+            std::string(core::to_string(kind))
+        );
+        job_watches_.push_back(std::make_unique<job_watch>(progress_, seconds, tell));
+        reflectors_.push_back(
+            std::make_unique<k8sio::reflector>(for_us_.api, type, *job_watches_.back())
+        );
+    }
+    event_watch_ = std::make_unique<event_watch>(progress_, seconds, tell);
+    reflectors_.push_back(
+        std::make_unique<k8sio::reflector>(for_us_.api, k8sio::resources::events(), *event_watch_)
+    );
+    for (const auto& r : reflectors_) {
+        spawn(r->run());
+    }
+    spawn(pods_->run());
+    spawn(operator_->run());
+    spawn(apply_all());
+    wait_for_signal();
+}
+
+void dev_session::wait_for_signal() {
+    signals_.async_wait([this](boost::system::error_code failed, int) {
+        if (failed) {
+            return;
+        }
+        if (interrupted_) {
+            ::unlink(kubeconfig_.c_str());
+            std::_Exit(130);
+        }
+        interrupted_ = true;
+        stop();
+        wait_for_signal();
+    });
+}
+
+void dev_session::stop() {
+    if (stopping_) {
+        return;
+    }
+    stopping_ = true;
+    pods_->stop();
+    operator_->stop();
+    for (const auto& r : reflectors_) {
+        r->stop();
+    }
+}
+
+asio::awaitable<void> dev_session::apply_all() {
+    applier apply(for_us_.api, setup_.options.ns);
+    for (const checked_object& o : setup_.objects.objects) {
+        if (stopping_) {
+            co_return;
+        }
+        const result<std::string> made = co_await apply.create(o.source);
+        if (made.has_error()) {
+            failed_ = true;
+            progress_.note(fmt::format(
+                "{}: {} was not applied: {}", o.source.file(), title(o.source), made.error().text()
+            ));
+        } else if (o.is_job) {
+            applied_.push_back(string_at(*made, "/metadata/uid"));
+        }
+    }
+    all_applied_ = true;
+    changed();
+}
+
+// The end comes when nothing moves any more, so that clean-up and last events are seen.
+void dev_session::changed() {
+    const bool over =
+        setup_.options.until_finished && all_applied_ && (failed_ || progress_.all_final(applied_));
+    if (!over || stopping_) {
+        return;
+    }
+    time_->cancel(quiet_);
+    const auto at = time_->steady_now() + std::chrono::milliseconds{300};
+    quiet_ = time_->schedule(at, [this] { stop(); });
+}
+
+int dev_session::report() {
+    progress_.close();
+    if (!setup_.objects.objects.empty()) {
+        fmt::print(out_, "\n{}\n{}", progress_.table(), progress_.events(elapsed()));
+    }
+    if (setup_.options.until_finished && !interrupted_) {
+        fmt::print(
+            out_,
+            "\nNext:\n"
+            "  signalbox dev                        stays up; kubectl and Ctrl-C are yours\n"
+            "  signalbox plan -f FILE               the objects behind a job\n"
+            "  signalbox dev --apply FILE --scenario examples/scenarios/faults.yaml\n"
+            "                                       the same with pods that fail\n"
+        );
+    }
+    if (interrupted_ && setup_.options.until_finished) {
+        return 130;
+    }
+    const bool good = !setup_.options.until_finished || progress_.all_succeeded(applied_);
+    return good && !failed_ ? exit_ok : exit_failed;
+}
+
+int dev_session::run() {
+    if (!begin()) {
+        return exit_refused;
+    }
+    announce();
+    start();
+    loop_.run();
+    ::unlink(kubeconfig_.c_str());
+    return report();
+}
+
+}  // namespace
+
+int dev(const dev_options& options, std::ostream& out, std::ostream& err) {
+    const auto refuse_with = [&](const std::string& why) {
+        fmt::print(err, "signalbox dev: {}\n", why);
+        return exit_refused;
+    };
+    dev_setup setup;
+    setup.options = options;
+    const std::optional<listen_address> listen = parse_listen(options.listen);
+    if (!listen) {
+        return refuse_with(fmt::format("--listen: `{}` is not ADDRESS:PORT", options.listen));
+    }
+    setup.listen = *listen;
+    if (const auto wrong = set_policy(setup.rules, options.policy)) {
+        return refuse_with("--policy " + *wrong);
+    }
+    std::string error;
+    if (!load_scenario(options.scenario, setup.scenario, error)) {
+        return refuse_with(error);
+    }
+    setup.objects = check(options.files);
+    for (const finding& f : setup.objects.findings) {
+        fmt::print(err, "{}\n", to_text(f));
+    }
+    if (setup.objects.errors > 0) {
+        return exit_refused;
+    }
+    if (options.until_finished && setup.objects.jobs() == 0) {
+        return refuse_with("--until-finished: there is no job to wait for; see --apply");
+    }
+    return dev_session(std::move(setup), out, err).run();
+}
+
+}  // namespace signalbox::op::cli

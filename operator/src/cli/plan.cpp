@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `signalbox plan`: what the operator would create, as YAML that kubectl takes.
+#include "cli/check.hpp"
+#include "cli/cli.hpp"
+#include "cli/commands.hpp"
+#include "cli/json_edit.hpp"
+#include "cli/offline_plan.hpp"
+#include "manifests/yaml_writer.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <ostream>
+
+namespace signalbox::op::cli {
+
+namespace {
+
+constexpr const char* zero_uid = "00000000-0000-0000-0000-000000000000";
+
+/// What an API server adds to the object before the operator sees it.
+std::string as_created(const manifests::manifest& source, const plan_options& options) {
+    std::string json = source.json();
+    const auto fill = [&](const char* pointer, const std::string& value) {
+        if (string_at(json, pointer).empty()) {
+            json = with_string(json, pointer, value);
+        }
+    };
+    fill("/metadata/name", fmt::format("{}xxxxx", source.name()));
+    fill("/metadata/namespace", options.ns);
+    fill("/metadata/uid", options.uid.empty() ? zero_uid : options.uid);
+    return without(json, {"/status"});
+}
+
+/// Everything that the server owns is left out: it would be refused, or misread as a precondition.
+std::string job_document(const std::string& job) {
+    return without(
+        job,
+        {"/metadata/uid",
+         "/metadata/resourceVersion",
+         "/metadata/generation",
+         "/metadata/creationTimestamp",
+         "/metadata/managedFields",
+         "/metadata/selfLink"}
+    );
+}
+
+void print_job(
+    const checked_object& object,
+    const plan_options& options,
+    core::instant now,
+    std::ostream& out,
+    std::ostream& err,
+    int& code
+) {
+    core::capabilities served;
+    served.pod_group = core::served::yes;
+    served.tensorboard = options.tensorboard_kind ? core::served::yes : core::served::no;
+    const offline_plan planned = plan_offline(as_created(object.source, options), served, now);
+    if (!planned.error.empty()) {
+        fmt::print(err, "signalbox plan: {}: {}\n", title(object.source), planned.error);
+        code = exit_failed;
+    }
+    for (const planned_object& o : planned.objects) {
+        const std::string rule = o.rule.empty() ? "" : fmt::format(" ({})", o.rule);
+        fmt::print(out, "---\n# {}{}\n{}", o.why, rule, manifests::to_yaml(o.json));
+    }
+    fmt::print(
+        out,
+        "---\n# {}, with the status that the operator writes while its pods {}.\n{}",
+        title(object.source),
+        planned.assumed_ready ? "of the last stage are pending" : "are pending",
+        manifests::to_yaml(job_document(planned.job))
+    );
+    if (planned.objects.empty()) {
+        fmt::print(out, "# No object is created for it: see the status, or spec.managedBy.\n");
+    }
+}
+
+}  // namespace
+
+int plan(const plan_options& options, std::ostream& out, std::ostream& err) {
+    const std::optional<core::instant> now = core::parse_time(options.now);
+    if (!now) {
+        fmt::print(err, "signalbox plan: --now: `{}` is no RFC 3339 time\n", options.now);
+        return exit_refused;
+    }
+    const check_result checked = check(options.files);
+    for (const finding& f : checked.findings) {
+        fmt::print(err, "{}\n", to_text(f));
+    }
+    if (checked.errors > 0) {
+        return exit_refused;
+    }
+    if (checked.jobs() == 0) {
+        fmt::print(err, "signalbox plan: no training job in these files\n");
+        return exit_refused;
+    }
+    int code = exit_ok;
+    for (const checked_object& o : checked.objects) {
+        if (o.is_job) {
+            print_job(o, options, *now, out, err, code);
+        } else {
+            fmt::print(out, "---\n# skipped: {} is no training job\n", title(o.source));
+        }
+    }
+    return code;
+}
+
+}  // namespace signalbox::op::cli

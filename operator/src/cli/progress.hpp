@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a person sees while jobs run: a line for each step, and a table of all jobs; on a terminal
+// the table stays at the bottom and is drawn anew, elsewhere it is printed once at the end.
+#pragma once
+
+#include <jobcore/status.hpp>
+
+#include <chrono>
+#include <iosfwd>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace signalbox::op::cli {
+
+struct job_row {
+    std::string name;  ///< `namespace/name` outside of the namespace `default`
+    std::string kind;
+    core::job_phase phase = core::job_phase::none;
+    std::string ready;
+    std::int64_t restarts = 0;
+    std::string reason;
+    std::string duration;
+};
+
+struct job_event {
+    std::string type;
+    std::string reason;
+    std::string message;
+    std::string from;
+    std::int64_t count = 1;
+    std::chrono::nanoseconds at{0};  ///< from the start of the session
+};
+
+class progress {
+public:
+    /// `terminal`: redraw. `out` must outlive it.
+    progress(std::ostream& out, bool terminal);
+
+    /// A job's state, as often as it is seen. A line is printed for each change of phase, reason or
+    /// readiness.
+    void job(const std::string& uid, job_row row, std::chrono::nanoseconds at);
+    void job_gone(const std::string& uid, std::chrono::nanoseconds at);
+    /// An event about the job of that name.
+    void event(const std::string& job, job_event seen);
+    /// Any other line.
+    void note(const std::string& text);
+
+    /// The table, for the end.
+    std::string table() const;
+    /// The events of each job, in the form of `kubectl describe`.
+    std::string events(std::chrono::nanoseconds now) const;
+
+    bool all_final(const std::vector<std::string>& uids) const;
+    bool all_succeeded(const std::vector<std::string>& uids) const;
+    /// Takes the table off the terminal; nothing may be drawn after.
+    void close();
+
+private:
+    void line(std::chrono::nanoseconds at, const std::string& job, const std::string& text);
+    void print(const std::string& text);
+    void erase_table();
+    void draw_table();
+
+    std::ostream& out_;
+    bool terminal_;
+    std::size_t drawn_ = 0;                ///< lines of the table on the terminal
+    std::map<std::string, job_row> rows_;  // by UID
+    std::vector<std::string> order_;
+    std::map<std::string, std::vector<job_event>> events_;  // by job
+};
+
+}  // namespace signalbox::op::cli

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `signalbox run` and `signalbox pods`: the commands that connect to a cluster.
+#include "controller/run.hpp"
+
+#include "cli/cli.hpp"
+#include "cli/commands.hpp"
+#include "cli/scenario_file.hpp"
+#include "cli/settings.hpp"
+#include "pods/simulated.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include <fmt/ostream.h>
+
+#include <csignal>
+#include <fstream>
+#include <ostream>
+
+namespace signalbox::op::cli {
+
+namespace asio = boost::asio;
+
+int run_operator_command(const run_options& options, std::ostream&, std::ostream& err) {
+    op::run_options wanted;
+    if (const auto wrong = set_policy(wanted.rules, options.policy)) {
+        fmt::print(err, "signalbox run: --policy {}\n", *wrong);
+        return exit_refused;
+    }
+    k8sio::result<k8sio::cluster_config> cluster = find_cluster(options.cluster);
+    if (cluster.has_error()) {
+        fmt::print(err, "signalbox run: {}\n", cluster.error().text());
+        return exit_refused;
+    }
+    wanted.cluster = std::move(*cluster);
+    wanted.controller.ns = options.ns;
+    wanted.log = make_logger(options.log);
+    return run_operator(std::move(wanted));
+}
+
+int pods_command(const pods_options& options, std::ostream& out, std::ostream& err) {
+    const auto refuse = [&](const std::string& why) {
+        fmt::print(err, "signalbox pods: {}\n", why);
+        return exit_refused;
+    };
+    pods::simulated_options wanted;
+    std::string error;
+    if (!load_scenario(options.scenario, wanted.script, error)) {
+        return refuse(error);
+    }
+    k8sio::result<k8sio::cluster_config> cluster = find_cluster(options.cluster);
+    if (cluster.has_error()) {
+        return refuse(cluster.error().text());
+    }
+    wanted.ns = options.ns;
+    wanted.label_selector = options.selector;
+    wanted.speed = options.speed;
+    wanted.nodes = options.nodes;
+    wanted.create_nodes = options.create_nodes;
+    wanted.complain = [&err](const std::string& what) {
+        fmt::print(err, "signalbox pods: {}\n", what);
+        err.flush();
+    };
+
+    asio::io_context loop(1);
+    const auto time = k8sio::make_machine_clock(loop.get_executor());
+    auto way = k8sio::make_http_transport(loop.get_executor(), *time, std::move(*cluster));
+    if (way.has_error()) {
+        return refuse(way.error().text());
+    }
+    k8sio::client api(**way, *time);
+    const auto runtime = pods::make_simulated_runtime(loop.get_executor(), api, std::move(wanted));
+    asio::signal_set signals(loop, SIGINT, SIGTERM);
+    signals.async_wait([&](boost::system::error_code failed, int) {
+        if (!failed) {
+            runtime->stop();
+        }
+    });
+    asio::co_spawn(loop, runtime->run(), [&](std::exception_ptr) { signals.cancel(); });
+    loop.run();
+    const pods::runtime_counters& c = runtime->counters();
+    fmt::print(
+        out,
+        "pods: {} bound, {} started, {} ended, {} removed, {} errors\n",
+        c.bound,
+        c.started,
+        c.ended,
+        c.removed,
+        c.errors
+    );
+    return exit_ok;
+}
+
+}  // namespace signalbox::op::cli

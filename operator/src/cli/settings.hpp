@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Settings that several commands share: the way to the API server, the log, the policy.
+#pragma once
+
+#include "cli/commands.hpp"
+
+#include <jobcore/policy.hpp>
+#include <k8sio/config.hpp>
+
+#include <spdlog/logger.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace signalbox::op::cli {
+
+/// --kubeconfig or --context: that kubeconfig. Else the service account, in a cluster; else what
+/// kubectl would take.
+k8sio::result<k8sio::cluster_config> find_cluster(const cluster_options& options);
+
+/// Writes to standard error. Level `off` gives a logger that writes nothing.
+std::shared_ptr<spdlog::logger> make_logger(const log_options& options);
+
+/// Applies `key=value` overrides. Times are milliseconds. Gives what is wrong, or nothing.
+std::optional<std::string> set_policy(core::policy& of, const std::vector<std::string>& overrides);
+
+/// All keys that set_policy takes, for help texts.
+std::string policy_keys();
+
+}  // namespace signalbox::op::cli

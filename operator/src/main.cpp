@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Exceptions end here: they mean that memory or something as basic is missing.
+#include "cli/cli.hpp"
+
+#include <exception>
+#include <iostream>
+
+int main(int argc, char** argv) {
+    try {
+        return signalbox::op::cli::run(argc, argv, std::cout, std::cerr);
+    } catch (const std::exception& broken) {
+        std::cerr << "signalbox: " << broken.what() << '\n';
+        return 1;
+    }
+}
