@@ -340,6 +340,18 @@ TEST_CASE("what is no pod is refused", "[observe]") {
     CHECK_FALSE(decode_pod("{\"metadata\":{\"name\":\"p\",\"uid\":\"\xff\"}}").has_value());
 }
 
+TEST_CASE("text that is no UTF-8 never gets into a record", "[observe]") {
+    const auto message = [](const std::string& text) {
+        return with_status("\"reason\":\"r\",\"message\":\"" + text + "\"").message;
+    };
+    for (const std::string text :
+         {"\xff", "a\xc3", "\xed\xa0\x80", "\xc0\xaf", "\xf4\x90\x80\x80", "\x80"}) {
+        CHECK(message(text).empty());
+    }
+    CHECK(message("\xc3\xa9\xf0\x9f\x9a\x80") == "\xc3\xa9\xf0\x9f\x9a\x80");
+    CHECK(decode_pod("{\"x\":\"\xff\",\"metadata\":{\"name\":\"p\",\"uid\":\"u\"}}").has_value());
+}
+
 TEST_CASE("deep nesting costs no stack", "[observe]") {
     const std::size_t depth = 1'000'000;
     const std::string nested = std::string(depth, '[') + std::string(depth, ']');
