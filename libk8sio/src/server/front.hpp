@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From a request to its answer: routing and the verbs. Both faces call it; it does no I/O.
+#pragma once
+
+#include "server/custom_kinds.hpp"
+#include "server/http_message.hpp"
+#include "server/model.hpp"
+#include "server/patch.hpp"
+#include "server/render.hpp"
+#include "server/watch_stream.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace signalbox::k8sio::server {
+
+/// A request as the router understood it.
+struct target_object {
+    const served_kind* kind = nullptr;
+    std::string ns, name, subresource;
+};
+
+class front {
+public:
+    front(model& world, custom_kinds& definitions, const server_options& options);
+
+    api_answer handle(const api_request& request);
+
+private:
+    api_answer route(const api_request& request, std::vector<std::string>& warnings);
+    api_answer route_resource(
+        const api_request& request, const target_object& target, std::vector<std::string>& warnings
+    );
+    api_answer route_subresource(
+        const api_request& request, const target_object& target, const write_options& options
+    );
+
+    api_answer get(const api_request& request, const target_object& t);
+    api_answer list(const api_request& request, const target_object& t);
+    api_answer watch(const api_request& request, const target_object& t);
+    api_answer create(
+        const api_request& request, const target_object& t, const write_options& options
+    );
+    api_answer update(
+        const api_request& request,
+        const target_object& t,
+        update_part part,
+        const write_options& options
+    );
+    api_answer patch(
+        const api_request& request,
+        const target_object& t,
+        update_part part,
+        const write_options& options
+    );
+    api_answer apply(
+        const api_request& request,
+        const target_object& t,
+        update_part part,
+        const write_options& options
+    );
+    api_answer remove(const api_request& request, const target_object& t);
+    api_answer remove_collection(const api_request& request, const target_object& t);
+    api_answer bind(const api_request& request, const target_object& t);
+    api_answer evict(const api_request& request, const target_object& t);
+    api_answer scale(
+        const api_request& request, const target_object& t, const write_options& options
+    );
+    api_answer finalize(const api_request& request, const target_object& t);
+
+    outcome<delete_request> read_delete_options(const api_request& request) const;
+    outcome<std::vector<record_ptr>> select(const api_request& request, const target_object& t)
+        const;
+    api_answer answer_object(
+        const api_request& request, const target_object& t, int status, const record& r
+    ) const;
+    view wanted_view(const api_request& request) const;
+    wall_time now() const { return world_->time().wall_now(); }
+
+    model* world_;
+    custom_kinds* definitions_;
+    server_options options_;
+};
+
+/// Parses a request's body; refuses what is no JSON object.
+outcome<void> read_body(const api_request& request, json::value& into, json::arena& a);
+
+// discovery.cpp and openapi.cpp: documents made from the kinds served now.
+std::string discovery_versions();
+std::string discovery_groups(const registry& kinds);
+std::string discovery_group(const registry& kinds, std::string_view group);
+std::string discovery_resources(
+    const registry& kinds, std::string_view group, std::string_view version
+);
+enum class api_root { core, groups };
+std::string aggregated_discovery(const registry& kinds, api_root root);
+std::string openapi_v2(const registry& kinds);
+std::string openapi_v3_index(const registry& kinds);
+/// `path` is `api/v1` or `apis/<group>/<version>`; empty if there is none.
+std::string openapi_v3_document(const registry& kinds, std::string_view path);
+
+}  // namespace signalbox::k8sio::server

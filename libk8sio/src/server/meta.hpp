@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Object metadata: names, labels, UIDs, times (Kubernetes API conventions, "Metadata").
+#pragma once
+
+#include "k8sio/clock.hpp"
+#include "server/json.hpp"
+#include "server/kinds.hpp"
+#include "server/refusal.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace signalbox::k8sio::server {
+
+/// A deterministic sequence of version-4-shaped UUIDs and name suffixes (splitmix64).
+class uid_sequence {
+public:
+    explicit uid_sequence(std::uint64_t seed) : state_(seed) {}
+    std::string next_uid();
+    /// Five characters of the alphabet that generateName uses.
+    std::string next_suffix();
+
+private:
+    std::uint64_t next();
+    std::uint64_t state_;
+};
+
+std::string rfc3339(wall_time t);    ///< `2026-01-31T12:00:00Z`
+std::string http_date(wall_time t);  ///< `Sat, 31 Jan 2026 12:00:00 GMT`
+/// False if `text` is no RFC 3339 time.
+bool parse_time(std::string_view text, wall_time& t);
+/// kubectl's short form of an age: `5s`, `3m20s`, `2d`.
+std::string age(std::string_view rfc3339_text, wall_time now);
+std::string short_duration(std::chrono::seconds d);
+
+bool is_dns_label(std::string_view name);
+bool is_dns_1035_label(std::string_view name);
+bool is_dns_subdomain(std::string_view name);
+bool is_qualified_name(std::string_view name);
+bool is_label_value(std::string_view text);
+
+extern const std::string_view dns_label_text;
+extern const std::string_view dns_1035_label_text;
+extern const std::string_view dns_subdomain_text;
+extern const std::string_view label_value_text;
+
+/// Drops what is not of the right type from metadata, managedFields and selfLink (not modelled).
+void tidy_metadata(json::value& metadata, json::arena& a);
+/// Checks name, labels, annotations, finalizers and owner references.
+void validate_metadata(const kind_info& kind, const json::value& metadata, problems& list);
+void validate_labels(const json::value& labels, const std::string& field, problems& list);
+
+}  // namespace signalbox::k8sio::server

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pods: the defaults that the real server adds, and the validation that clients run into.
+#include "server/built_in_rules.hpp"
+#include "server/meta.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace signalbox::k8sio::server::rules {
+namespace {
+
+void default_probe(value& container, std::string_view key, arena& a) {
+    value* probe = json::find(container, key);
+    if (probe == nullptr || !probe->IsObject()) {
+        return;
+    }
+    json::set_default(*probe, "timeoutSeconds", 1, a);
+    json::set_default(*probe, "periodSeconds", 10, a);
+    json::set_default(*probe, "successThreshold", 1, a);
+    json::set_default(*probe, "failureThreshold", 3, a);
+}
+
+void default_container(value& container, arena& a) {
+    if (!container.IsObject()) {
+        return;
+    }
+    json::set_default(container, "terminationMessagePath", "/dev/termination-log", a);
+    json::set_default(container, "terminationMessagePolicy", "File", a);
+    const std::string_view image = json::string_at(container, {"image"});
+    const std::size_t colon = image.rfind(':');
+    const bool latest = colon == std::string_view::npos ||
+                        image.find('/', colon) != std::string_view::npos ||
+                        image.substr(colon) == ":latest";
+    const bool digest = image.find('@') != std::string_view::npos;
+    json::set_default(
+        container, "imagePullPolicy", latest && !digest ? "Always" : "IfNotPresent", a
+    );
+    json::object_at(container, "resources", a);
+    if (value* ports = json::find(container, "ports"); ports != nullptr && ports->IsArray()) {
+        for (value& port : ports->GetArray()) {
+            if (port.IsObject()) {
+                json::set_default(port, "protocol", "TCP", a);
+            }
+        }
+    }
+    for (const char* probe : {"livenessProbe", "readinessProbe", "startupProbe"}) {
+        default_probe(container, probe, a);
+    }
+    // A limit without a request is a request of the same amount.
+    value& resources = json::object_at(container, "resources", a);
+    if (const value* limits = json::find(resources, "limits"); limits && limits->IsObject()) {
+        const value copied = json::copy(*limits, a);
+        value& requests = json::object_at(resources, "requests", a);
+        for (const auto& m : copied.GetObject()) {
+            if (json::member(requests, json::view(m.name)) == nullptr) {
+                json::set(requests, json::view(m.name), json::copy(m.value, a), a);
+            }
+        }
+    }
+}
+
+template <class Function>
+void each_container(const value& spec, Function f) {
+    for (const char* list_name : {"initContainers", "containers"}) {
+        const value* list = json::find(spec, list_name);
+        if (list == nullptr || !list->IsArray()) {
+            continue;
+        }
+        for (rapidjson::SizeType i = 0; i < list->Size(); ++i) {
+            f(fmt::format("spec.{}[{}]", list_name, i), (*list)[i]);
+        }
+    }
+}
+
+/// Kubernetes' quality-of-service classes.
+std::string_view qos_class(const value& spec) {
+    bool any = false;
+    bool guaranteed = true;
+    each_container(spec, [&](const std::string&, const value& container) {
+        const value* requests = json::find_path(container, {"resources", "requests"});
+        const value* limits = json::find_path(container, {"resources", "limits"});
+        for (const char* resource : {"cpu", "memory"}) {
+            const value* r = requests == nullptr ? nullptr : json::find(*requests, resource);
+            const value* l = limits == nullptr ? nullptr : json::find(*limits, resource);
+            any = any || r != nullptr || l != nullptr;
+            guaranteed = guaranteed && l != nullptr && (r == nullptr || *r == *l);
+        }
+    });
+    return !any ? "BestEffort" : guaranteed ? "Guaranteed" : "Burstable";
+}
+
+constexpr std::string_view update_text =
+    "pod updates may not change fields other than `spec.containers[*].image`,"
+    "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only "
+    "additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set "
+    "to 1 if it was previously negative)";
+
+/// `spec` with what an update may change taken from `from`.
+value with_mutable_fields(const value& spec, const value& from, arena& a) {
+    value out = json::copy(spec, a);
+    for (const char* list_name : {"initContainers", "containers"}) {
+        value* list = json::find(out, list_name);
+        const value* other = json::find(from, list_name);
+        if (list == nullptr || other == nullptr || !list->IsArray() || !other->IsArray() ||
+            list->Size() != other->Size()) {
+            continue;
+        }
+        for (rapidjson::SizeType i = 0; i < list->Size(); ++i) {
+            if ((*list)[i].IsObject()) {
+                json::set((*list)[i], "image", json::string_at((*other)[i], {"image"}), a);
+            }
+        }
+    }
+    for (const char* key : {"activeDeadlineSeconds", "tolerations", "schedulingGates"}) {
+        const value* v = json::find(from, key);
+        if (v == nullptr) {
+            json::remove(out, key);
+        } else {
+            json::set(out, key, json::copy(*v, a), a);
+        }
+    }
+    return out;
+}
+
+bool gated(const value& spec) {
+    const value* gates = json::find(spec, "schedulingGates");
+    return gates != nullptr && gates->IsArray() && !gates->Empty();
+}
+
+}  // namespace
+
+void default_pod(value& pod, arena& a) {
+    value& spec = json::object_at(pod, "spec", a);
+    json::set_default(spec, "restartPolicy", "Always", a);
+    json::set_default(spec, "dnsPolicy", "ClusterFirst", a);
+    json::set_default(spec, "terminationGracePeriodSeconds", 30, a);
+    json::set_default(spec, "schedulerName", "default-scheduler", a);
+    if (json::find(spec, "enableServiceLinks") == nullptr) {
+        json::set(spec, "enableServiceLinks", value(true), a);
+    }
+    json::object_at(spec, "securityContext", a);
+    for (const char* list_name : {"initContainers", "containers"}) {
+        if (value* list = json::find(spec, list_name); list != nullptr && list->IsArray()) {
+            for (value& container : list->GetArray()) {
+                default_container(container, a);
+            }
+        }
+    }
+    value& status = json::object_at(pod, "status", a);
+    json::set_default(status, "phase", "Pending", a);
+    if (json::find(status, "qosClass") == nullptr) {
+        json::set(status, "qosClass", qos_class(json::object_at(pod, "spec", a)), a);
+    }
+}
+
+void validate_pod(const value& pod, problems& list) {
+    const value* spec = json::find(pod, "spec");
+    if (spec == nullptr || !spec->IsObject()) {
+        list.required("spec.containers");
+        return;
+    }
+    const value* containers = json::find(*spec, "containers");
+    if (containers == nullptr || !containers->IsArray() || containers->Empty()) {
+        list.required("spec.containers");
+    }
+    std::vector<std::string_view> seen;
+    each_container(*spec, [&](const std::string& field, const value& container) {
+        const std::string_view name = json::string_at(container, {"name"});
+        if (name.empty()) {
+            list.required(field + ".name");
+        } else if (!is_dns_label(name)) {
+            list.invalid(field + ".name", name, dns_label_text);
+        } else if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
+            list.duplicate(field + ".name", *json::find(container, "name"));
+        }
+        seen.push_back(name);
+        if (json::string_at(container, {"image"}).empty()) {
+            list.required(field + ".image");
+        }
+        const value* env = json::find(container, "env");
+        if (env != nullptr && env->IsArray()) {
+            for (rapidjson::SizeType i = 0; i < env->Size(); ++i) {
+                if (json::string_at((*env)[i], {"name"}).empty()) {
+                    list.required(fmt::format("{}.env[{}].name", field, i));
+                }
+            }
+        }
+        const value* mounts = json::find(container, "volumeMounts");
+        const value* volumes = json::find(*spec, "volumes");
+        if (mounts == nullptr || !mounts->IsArray()) {
+            return;
+        }
+        for (rapidjson::SizeType i = 0; i < mounts->Size(); ++i) {
+            const std::string at = fmt::format("{}.volumeMounts[{}]", field, i);
+            const std::string_view volume = json::string_at((*mounts)[i], {"name"});
+            const bool known = volumes != nullptr && volumes->IsArray() &&
+                               std::any_of(volumes->Begin(), volumes->End(), [&](const value& v) {
+                                   return json::string_at(v, {"name"}) == volume;
+                               });
+            if (volume.empty()) {
+                list.required(at + ".name");
+            } else if (!known) {
+                list.add("FieldValueNotFound", at + ".name", "Not found: " + quoted(volume));
+            }
+            if (json::string_at((*mounts)[i], {"mountPath"}).empty()) {
+                list.required(at + ".mountPath");
+            }
+        }
+    });
+    for (const char* key : {"hostname", "subdomain"}) {
+        const std::string_view name = json::string_at(*spec, {key});
+        if (name.size() > 63) {
+            list.invalid(std::string("spec.") + key, name, "must be no more than 63 bytes");
+        } else if (!name.empty() && !is_dns_label(name)) {
+            list.invalid(std::string("spec.") + key, name, dns_label_text);
+        }
+    }
+    static constexpr std::array policies = {"Always", "OnFailure", "Never"};
+    const value* policy = json::find(*spec, "restartPolicy");
+    if (policy != nullptr &&
+        std::find(policies.begin(), policies.end(), json::scalar_text(*policy)) == policies.end()) {
+        list.unsupported("spec.restartPolicy", *policy, {"Always", "OnFailure", "Never"});
+    }
+    if (const value* labels = json::find(*spec, "nodeSelector")) {
+        validate_labels(*labels, "spec.nodeSelector", list);
+    }
+}
+
+void validate_pod_update(const value& before, const value& after, problems& list) {
+    const value* old = json::find(before, "spec");
+    const value* next = json::find(after, "spec");
+    if (old == nullptr || next == nullptr) {
+        return;
+    }
+    arena a;
+    value allowed = with_mutable_fields(*old, *next, a);
+    if (gated(*old)) {
+        // While gated, where the pod may run can still be narrowed; the narrowing is not checked.
+        for (const char* key : {"nodeSelector", "affinity"}) {
+            if (const value* v = json::find(*next, key)) {
+                json::set(allowed, key, json::copy(*v, a), a);
+            }
+        }
+    }
+    if (allowed != *next) {
+        list.forbidden("spec", update_text);
+    }
+    const value* had = json::find(*old, "schedulingGates");
+    const value* has = json::find(*next, "schedulingGates");
+    if (has != nullptr && has->IsArray()) {
+        for (const value& gate : has->GetArray()) {
+            if (had == nullptr || !had->IsArray() ||
+                std::find(had->Begin(), had->End(), gate) == had->End()) {
+                list.forbidden(
+                    "spec.schedulingGates",
+                    fmt::format(
+                        "only deletion is allowed, but found new scheduling gate '{}'",
+                        json::string_at(gate, {"name"})
+                    )
+                );
+            }
+        }
+    }
+    const value* tolerated = json::find(*old, "tolerations");
+    const value* tolerates = json::find(*next, "tolerations");
+    if (tolerated != nullptr && tolerated->IsArray()) {
+        for (const value& t : tolerated->GetArray()) {
+            if (tolerates == nullptr || !tolerates->IsArray() ||
+                std::find(tolerates->Begin(), tolerates->End(), t) == tolerates->End()) {
+                list.forbidden(
+                    "spec.tolerations",
+                    "existing toleration can not be modified except its "
+                    "tolerationSeconds"
+                );
+                break;
+            }
+        }
+    }
+}
+
+}  // namespace signalbox::k8sio::server::rules
