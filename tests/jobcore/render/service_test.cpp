@@ -156,7 +156,8 @@ TEST_CASE(
     "[behaviour 2.6] a rendered Service, as a merge patch, takes added ports away", "[render]"
 ) {
     const compiled job{job_builder()};
-    const value* ports = find(service(job, 0).spec(), "ports");
+    const auto object = service(job, 0);
+    const value* ports = find(object.spec(), "ports");
     REQUIRE(ports != nullptr);
     CHECK(ports->Empty());
 }
