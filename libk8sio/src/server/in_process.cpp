@@ -47,7 +47,9 @@ public:
         return asio::async_initiate<const asio::use_awaitable_t<>&, void(woken)>(
             [self = shared_from_this()](auto handler) {
                 auto slot = asio::get_associated_cancellation_slot(handler);
-                self->handler_ = std::move(handler);
+                // Not by move assignment: Boost 1.81 copies there, without end.
+                asio::any_completion_handler<void(woken)> waiter(std::move(handler));
+                self->handler_.swap(waiter);
                 if (slot.is_connected()) {
                     std::weak_ptr<waiting_room> weak = self;
                     slot.assign([weak](asio::cancellation_type) {
