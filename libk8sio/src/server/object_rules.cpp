@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Defaults and validation of the other built-in kinds.
+#include "protocol/base64.hpp"
 #include "server/built_in_rules.hpp"
 #include "server/meta.hpp"
 
@@ -102,28 +103,6 @@ void default_namespace(value& ns, arena& a) {
     json::set(json::object_at(metadata, "labels", a), "kubernetes.io/metadata.name", name, a);
 }
 
-namespace {
-
-std::string base64(std::string_view text) {
-    static constexpr std::string_view alphabet =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    std::string out;
-    for (std::size_t i = 0; i < text.size(); i += 3) {
-        std::uint32_t bits = 0;
-        for (std::size_t j = 0; j < 3; ++j) {
-            const auto byte = i + j < text.size() ? static_cast<unsigned char>(text[i + j]) : 0U;
-            bits = bits << 8 | byte;
-        }
-        out += alphabet[bits >> 18 & 63];
-        out += alphabet[bits >> 12 & 63];
-        out += i + 1 < text.size() ? alphabet[bits >> 6 & 63] : '=';
-        out += i + 2 < text.size() ? alphabet[bits & 63] : '=';
-    }
-    return out;
-}
-
-}  // namespace
-
 void default_secret(value& secret, arena& a) {
     json::set_default(secret, "type", "Opaque", a);
     // stringData is write-only: it becomes data.
@@ -132,7 +111,9 @@ void default_secret(value& secret, arena& a) {
         value& data = json::object_at(secret, "data", a);
         for (const auto& m : copied.GetObject()) {
             if (m.value.IsString()) {
-                json::set(data, json::view(m.name), base64(json::view(m.value)), a);
+                json::set(
+                    data, json::view(m.name), protocol::base64_encode(json::view(m.value)), a
+                );
             }
         }
         json::remove(secret, "stringData");

@@ -2,6 +2,7 @@
 //
 // create, update, patch, apply, delete (client.md 1.9).
 #include "server/front.hpp"
+#include "server/protobuf_body.hpp"
 
 #include <fmt/format.h>
 
@@ -28,6 +29,19 @@ propagation policy_named(std::string_view text) {
 }  // namespace
 
 outcome<void> read_body(const api_request& request, value& into, json::arena& a) {
+    if (request.content_type == protobuf_type) {
+        std::string kind;
+        switch (decode_protobuf(request.body, into, kind, a)) {
+            case protobuf_result::ok:
+                return {};
+            case protobuf_result::malformed:
+                return bad_request("the body of the request is no valid protobuf envelope");
+            case protobuf_result::unknown_kind:
+                return unsupported_media_type(
+                    fmt::format("{} (protobuf is not read for {})", json_type, kind)
+                );
+        }
+    }
     if (!request.content_type.empty() && request.content_type != json_type) {
         return unsupported_media_type(json_type);
     }

@@ -20,6 +20,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 MINIMUM_MINOR = 30
 DEADLINE = 60  # seconds for any one command
 
+NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {{name: {}}}\n"
+
 POD = """
 apiVersion: v1
 kind: Pod
@@ -272,7 +274,7 @@ def patches(k, root):
           '[{"op":"test","path":"/spec/replicas","value":3},{"op":"replace","path":"/spec/replicas","value":4}]')
     equal(k.get("widget", "w1")["spec"]["replicas"], 4, "after the JSON patch")
     has(k.run("patch", "widget", "w1", "--type=json", "-p", '[{"op":"test","path":"/spec/replicas","value":3}]', fails=True),
-        "Invalid")
+        "rejected our request")
     has(k.run("patch", "widget", "w1", "--type=strategic", "-p", "{}", fails=True), r"415|unknown format|not supported")
     k.run("patch", "widget", "w1", "--subresource=status", "--type=merge", "-p",
           '{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}')
@@ -488,7 +490,7 @@ def run_all(kubectl_path, program, only):
                 if only and function.__name__ not in only:
                     continue
                 namespace = f"t{number}"
-                root.run("create", "namespace", namespace)
+                root.run("create", "-f", "-", stdin=NAMESPACE.format(namespace))
                 k = Kubectl(kubectl_path, server)
                 k.namespace = namespace
                 plain_command = k.command
