@@ -185,7 +185,7 @@ private:
         }
         fmt::print(err_, "{}: {}\n\n", command, error.what());
         const CLI::App& about = chosen.empty() ? app_ : *chosen.front();
-        const std::string help = about.help(command);
+        const std::string help = about.help(chosen.empty() ? command : "signalbox");
         const std::size_t usage = help.find("Usage:");
         const std::string from_usage = usage == std::string::npos ? help : help.substr(usage);
         fmt::print(err_, "{}\n", from_usage.substr(0, from_usage.find('\n')));

@@ -27,6 +27,7 @@
 
 #include <charconv>
 #include <csignal>
+#include <filesystem>
 #include <iostream>
 #include <ostream>
 

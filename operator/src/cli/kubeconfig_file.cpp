@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
 
 #include <unistd.h>
@@ -20,7 +21,7 @@ std::string default_kubeconfig_path() {
     if (runtime != nullptr && *runtime != '\0' && ::access(runtime, W_OK) == 0) {
         return std::string(runtime) + "/signalbox-dev.kubeconfig";
     }
-    return "signalbox-dev.kubeconfig";
+    return std::filesystem::absolute("signalbox-dev.kubeconfig").string();
 }
 
 std::optional<std::string> write_private_file(const std::string& path, const std::string& text) {

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line itself: help, mistakes, version, crds."""
+import re
+import sys
+import unittest
+
+import program
+
+COMMANDS = ["validate", "plan", "crds", "dev", "run", "pods", "version"]
+
+
+class CommandLine(unittest.TestCase):
+    def test_help_lists_every_command(self):
+        result = program.run("--help")
+        self.assertEqual(result.code, 0)
+        for command in COMMANDS:
+            self.assertRegex(result.out, r"(?m)^  %s\b" % command)
+            about = program.run(command, "--help")
+            self.assertEqual(about.code, 0)
+            self.assertIn("Usage: signalbox " + command, about.out)
+
+    def test_mistakes_are_refused_with_usage(self):
+        for arguments in ([], ["fly"], ["validate"], ["validate", "--output", "xml", "f"], ["plan"],
+                          ["dev", "--speed", "fast"], ["dev", "--speed", "0"], ["run", "--log-level", "loud"],
+                          ["crds", "more"], ["validate", "--no-such-flag", "f"]):
+            with self.subTest(arguments):
+                result = program.run(*arguments)
+                self.assertEqual(result.code, 2, result.out + result.err)
+                self.assertEqual(result.out, "")
+                self.assertIn("Usage: ", result.err)
+
+    def test_wrong_settings_are_refused(self):
+        for arguments, why in (
+                (["dev", "--listen", "nowhere"], "is not ADDRESS:PORT"),
+                (["dev", "--listen", "127.0.0.1:port"], "is not ADDRESS:PORT"),
+                (["dev", "--policy", "colour=1"], "there is no `colour`"),
+                (["dev", "--policy", "settle=soon"], "a whole number of milliseconds"),
+                (["dev", "--scenario", "/no/such/file"], "cannot be read"),
+                (["dev", "--until-finished"], "no job to wait for"),
+                (["run", "--kubeconfig", "/no/such/file"], "/no/such/file"),
+                (["pods", "--kubeconfig", "/no/such/file"], "/no/such/file"),
+                (["plan", "--now", "tomorrow", "x"], "no RFC 3339 time")):
+            with self.subTest(arguments):
+                result = program.run(*arguments)
+                self.assertEqual(result.code, 2, result.out + result.err)
+                self.assertIn(why, result.err)
+
+    def test_version(self):
+        result = program.run("version")
+        self.assertEqual(result.code, 0)
+        self.assertTrue(re.fullmatch(r"signalbox \d+\.\d+\.\d+ \([0-9a-f]{12}|unknown\)\n", result.out) or
+                        re.fullmatch(r"signalbox \S+ \(\S+\)\n", result.out), result.out)
+        self.assertEqual(program.run("--version").out, result.out)
+
+    def test_crds_are_yaml_documents_of_each_kind(self):
+        result = program.run("crds")
+        self.assertEqual(result.code, 0)
+        self.assertIn("kind: CustomResourceDefinition", result.out)
+        self.assertIn("name: pytorchtrainingjobs.batch.tensorstack.dev", result.out)
+        self.assertTrue(result.out.startswith("---\n"))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=1)

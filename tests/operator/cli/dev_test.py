@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`signalbox dev` as a process: jobs to their end, exit codes, clean stop."""
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import program
+
+EXAMPLES = os.path.join(program.source_dir(), "examples/manifests")
+
+
+class Dev(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.env = dict(os.environ, XDG_RUNTIME_DIR=self.folder.name)
+        self.kubeconfig = os.path.join(self.folder.name, "signalbox-dev.kubeconfig")
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def dev(self, *arguments):
+        return program.run("dev", *arguments, env=self.env, cwd=self.folder.name)
+
+    def write(self, name, text):
+        path = os.path.join(self.folder.name, name)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        return path
+
+    def test_two_jobs_succeed(self):
+        result = self.dev("--apply", EXAMPLES + "/ddp.yaml", EXAMPLES + "/torchrun.yaml", "--until-finished",
+                          "--speed", "10")
+        self.assertEqual(result.code, 0, result.out + result.err)
+        for job in ("ddp", "torchrun"):
+            self.assertRegex(result.out, r"(?m)^%s +PyTorchTrainingJob +Succeeded " % job)
+            self.assertRegex(result.out, r"(?m)^ *[0-9.]+s  %s +Running" % job)
+            self.assertIn("Events of %s:" % job, result.out)
+        self.assertRegex(result.out, r"(?m)^  Normal +Succeeded ")
+        self.assertIn("Next:", result.out)
+        self.assertFalse(os.path.exists(self.kubeconfig))
+
+    def test_a_restart_is_shown(self):
+        result = self.dev("--apply", EXAMPLES + "/restart.yaml", "--until-finished", "--speed", "10")
+        self.assertEqual(result.code, 0, result.out + result.err)
+        self.assertRegex(result.out, r"(?m)^restart +PyTorchTrainingJob +Succeeded +\S+ +1 ")
+        self.assertIn("Restarting", result.out)
+
+    def test_a_failed_job_is_exit_code_1(self):
+        scenario = self.write("s.yaml", "rules:\n- match: {type: master}\n  do: {exit-code: 3, duration: 1s}\n")
+        with open(EXAMPLES + "/ddp.yaml", encoding="utf-8") as f:
+            job = self.write("job.yaml", re.sub(r" *sim\.signal.*\n| *annotations:\n", "", f.read()).replace(
+                "backoffLimit: 3", "backoffLimit: 0"))
+        result = self.dev("--apply", job, "--until-finished", "--scenario", scenario, "--speed", "10")
+        self.assertEqual(result.code, 1, result.out + result.err)
+        self.assertRegex(result.out, r"(?m)^ddp +PyTorchTrainingJob +Failed ")
+
+    def test_errors_come_before_anything_starts(self):
+        job = self.write("job.yaml", "apiVersion: batch.tensorstack.dev/v1beta1\nkind: PyTorchTrainingJob\n"
+                                     "metadata: {name: a}\nspec: {replicaSpecs: []}\n")
+        result = self.dev("--apply", job)
+        self.assertEqual(result.code, 2)
+        self.assertIn("job.yaml:4:", result.err)
+        self.assertEqual(result.out, "")
+
+    def test_it_stays_until_it_is_stopped_and_leaves_nothing(self):
+        child = subprocess.Popen([program.binary(), "dev"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                 env=self.env, cwd=self.folder.name)
+        line = child.stdout.readline().decode()
+        self.assertRegex(line, r"ready after \d+ ms at http://127\.0\.0\.1:\d+")
+        self.assertIn(self.kubeconfig, child.stdout.readline().decode())
+        self.assertEqual(os.stat(self.kubeconfig).st_mode & 0o777, 0o600)
+        child.send_signal(signal.SIGINT)
+        rest = child.communicate(timeout=20)[0].decode()
+        self.assertEqual(child.returncode, 0, rest)
+        self.assertFalse(os.path.exists(self.kubeconfig))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=1)

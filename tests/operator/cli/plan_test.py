@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`signalbox plan`: the objects and the status of each job, as YAML that an API server takes."""
+import os
+import re
+import sys
+import unittest
+
+import program
+
+EXAMPLES = os.path.join(program.source_dir(), "examples/manifests")
+UID = "9dcea839-3a99-4b6f-b594-620d79f8377d"
+
+JOB = b"""apiVersion: batch.tensorstack.dev/v1beta1
+kind: PyTorchTrainingJob
+metadata: {name: torch-mnist-trainingjob}
+spec:
+  replicaSpecs:
+    - {type: worker, replicas: 2, template: {spec: {containers: [{name: pytorch, image: i, command: ["yes", "1"]}]}}}
+"""
+
+
+def documents(text):
+    """[(kind, name, text)]: top-level kind and metadata.name of each document; no YAML parser is at hand."""
+    found = []
+    for part in re.split(r"(?m)^---\n", text):
+        kind = re.search(r"(?m)^kind: (\S+)$", part)
+        name = re.search(r"(?m)^metadata:\n(?:  .*\n)*?  name: (\S+)$", part)
+        if kind:
+            found.append((kind.group(1), name.group(1) if name else None, part))
+    return found
+
+
+class Plan(unittest.TestCase):
+    def plan(self, *arguments, text=JOB):
+        result = program.run("plan", *arguments, "-", text=text)
+        self.assertEqual(result.code, 0, result.out + result.err)
+        return result
+
+    def test_names_follow_the_uid(self):
+        # The vector of behaviour.md 1.1.
+        planned = documents(self.plan("--uid", UID).out)
+        names = [name for kind, name, _ in planned if kind == "Pod"]
+        self.assertEqual(names, ["torch-mnist-trainingjob-7a8f5-worker-0", "torch-mnist-trainingjob-7a8f5-worker-1"])
+
+    def test_services_come_before_pods_and_the_job_with_its_status_last(self):
+        planned = documents(self.plan().out)
+        kinds = [kind for kind, _, _ in planned]
+        self.assertEqual(kinds, ["Service", "Service", "Pod", "Pod", "PyTorchTrainingJob"])
+        job = planned[-1][2]
+        self.assertRegex(job, r"(?m)^status:$")
+        self.assertRegex(job, r"(?m)^  phase: Pending$")
+        self.assertIn("aggregate:", job)
+
+    def test_objects_have_nothing_that_the_server_owns(self):
+        for kind, name, text in documents(self.plan().out):
+            with self.subTest(kind=kind, name=name):
+                order = re.findall(r"(?m)^([a-zA-Z]+):", text)
+                wanted = ["apiVersion", "kind", "metadata", "spec"]
+                self.assertEqual(order, wanted + (["status"] if kind == "PyTorchTrainingJob" else []))
+                metadata = re.search(r"(?m)^metadata:\n((?:  .*\n)+)", text).group(1)
+                for field in ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"):
+                    self.assertNotRegex(metadata, r"(?m)^  %s:" % field)
+
+    def test_strings_that_look_like_other_types_are_quoted(self):
+        pod = [text for kind, _, text in documents(self.plan().out) if kind == "Pod"][0]
+        self.assertRegex(pod, r'(?m)- "yes"$')
+        self.assertRegex(pod, r'(?m)- "1"$')
+        self.assertRegex(pod, r'(?m)replica-index: "0"$')
+
+    def test_the_same_input_gives_the_same_output(self):
+        self.assertEqual(self.plan().out, self.plan().out)
+
+    def test_every_object_says_why(self):
+        for part in self.plan().out.split("---\n")[1:]:
+            self.assertTrue(part.startswith("# "), part[:80])
+
+    def test_namespace_of_file_wins(self):
+        text = JOB.replace(b"name: torch", b"namespace: team-a, name: torch")
+        self.assertIn("namespace: team-a", self.plan("-n", "other", text=text).out)
+        self.assertIn("namespace: other", self.plan("-n", "other").out)
+
+    def test_other_kinds_are_skipped_and_said(self):
+        text = JOB + b"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"
+        self.assertIn("# skipped: ConfigMap c is no training job", self.plan(text=text).out)
+
+    def test_an_error_prints_no_plan(self):
+        result = program.run("plan", "-", text=JOB.replace(b"replicas: 2", b"replicas: -2"))
+        self.assertEqual(result.code, 2)
+        self.assertEqual(result.out, "")
+        self.assertIn("<stdin>:6:", result.err)
+
+    def test_a_paused_job_has_no_children(self):
+        text = JOB.replace(b"spec:\n", b"spec:\n  runMode: {pause: {enabled: true}}\n", 1)
+        planned = documents(self.plan(text=text).out)
+        self.assertEqual([kind for kind, _, _ in planned], ["PyTorchTrainingJob"])
+        self.assertRegex(planned[0][2], r"(?m)^  phase: Paused$")
+
+    def test_examples_have_plans(self):
+        for name in sorted(os.listdir(EXAMPLES)):
+            with self.subTest(name):
+                result = program.run("plan", "-f", os.path.join(EXAMPLES, name))
+                self.assertEqual(result.code, 0, result.err)
+                self.assertTrue(documents(result.out))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=1)
