@@ -7,7 +7,6 @@
 #include "jobcore/plan.hpp"
 
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>

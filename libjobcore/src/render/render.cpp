@@ -10,7 +10,6 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
-#include <numeric>
 #include <span>
 #include <string>
 

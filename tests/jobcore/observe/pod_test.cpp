@@ -191,8 +191,8 @@ TEST_CASE("conditions: ready, disrupted, unschedulable", "[observe]") {
 TEST_CASE("containers come in the order of the specification", "[observe]") {
     const auto p = with_status(
         R"("phase":"Running","containerStatuses":[
-            {"name":"a","state":{"running":{"startedAt":"2026-01-01T00:00:01Z"}}},
             {"name":"late","state":{"waiting":{"reason":"ImagePullBackOff","message":"no such image"}}},
+            {"name":"a","state":{"running":{"startedAt":"2026-01-01T00:00:01Z"}}},
             {"name":"z","lastState":{"terminated":{"exitCode":9}},"state":{"terminated":{"exitCode":3,
              "reason":"Error","message":"boom","startedAt":"2026-01-01T00:00:01Z",
              "finishedAt":"2026-01-01T00:00:09Z"}}}])",
@@ -318,6 +318,24 @@ TEST_CASE("wrong types anywhere are skipped", "[observe]") {
             }
         }
     }
+}
+
+TEST_CASE("an exit code that is none is not taken over", "[observe]") {
+    const auto code = [](const std::string& text) {
+        return with_status(
+                   R"("containerStatuses":[{"name":"m","state":{"terminated":{"exitCode":)" + text +
+                   "}}}]"
+        )
+            .containers.at(0)
+            .exit_code;
+    };
+    CHECK(code("137") == 137);
+    CHECK(code("-1") == -1);
+    CHECK(code("2147483648") == 0);
+    CHECK(code("99999999999") == 0);
+    CHECK(code("18446744073709551615") == 0);
+    CHECK(code("1.0") == 0);
+    CHECK(code("\"1\"") == 0);
 }
 
 TEST_CASE("what is no pod is refused", "[observe]") {
