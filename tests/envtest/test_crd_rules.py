@@ -102,7 +102,7 @@ class CrdRules(unittest.TestCase):
                 refusal = self.send("create", body)
                 if not refusal and "generateName" not in body["metadata"]:
                     self.delete(body["metadata"]["name"])
-                if case.get("mark") == "S":
+                if case.get("mark") == "S" or case.get("server") == "refuse":
                     self.assertTrue(refusal, "accepted")
                 else:
                     self.assertEqual(refusal, "")

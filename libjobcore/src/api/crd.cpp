@@ -7,6 +7,9 @@
 #include "jobcore/schema.hpp"
 #include "json/json.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -44,6 +47,35 @@ std::string_view short_name(job_kind kind) {
     return "caij";
 }
 
+/// All values of an enumeration, aliases included.
+std::string names_of_values(const field& row, std::string_view joint) {
+    std::string out;
+    for (const enum_value& v : row.values) {
+        for (const std::string_view name : {v.name, v.alias}) {
+            if (!name.empty()) {
+                out += (out.empty() ? "" : std::string(joint)) + std::string(name);
+            }
+        }
+    }
+    return out;
+}
+
+std::int64_t longest_value(const field& row) {
+    std::size_t longest = 0;
+    for (const enum_value& v : row.values) {
+        longest = std::max(longest, v.name.size());
+    }
+    return static_cast<std::int64_t>(longest);
+}
+
+std::string description(const field& row, std::string_view name) {
+    if (name != row.name) {
+        return fmt::format("Old name of `{}`.", row.name);
+    }
+    return row.values.empty() ? std::string(row.doc)
+                              : fmt::format("{} One of: {}.", row.doc, names_of_values(row, ", "));
+}
+
 /// A thin layer over RapidJSON's writer.
 class json_builder {
 public:
@@ -52,7 +84,6 @@ public:
     void key(std::string_view name) {
         writer_.Key(name.data(), static_cast<rapidjson::SizeType>(name.size()));
     }
-    void null() { writer_.Null(); }
     void text(std::string_view value) {
         writer_.String(value.data(), static_cast<rapidjson::SizeType>(value.size()));
     }
@@ -240,10 +271,7 @@ void crd_writer::properties(std::span<const field> fields) {
 
 void crd_writer::property(const field& row, std::string_view name) {
     json_.object(name, [&] {
-        json_.member(
-            "description",
-            name == row.name ? row.doc : "Old name of `" + std::string(row.name) + "`."
-        );
+        json_.member("description", description(row, name));
         if (!row.required) {
             json_.flag("nullable", true);  // null means absent, everywhere
         }
@@ -309,17 +337,9 @@ void crd_writer::object_members(std::span<const field> fields) {
 void crd_writer::string_members(const field& row) {
     json_.member("type", "string");
     if (!row.values.empty()) {
-        json_.array("enum", [&] {
-            for (const enum_value& v : row.values) {
-                json_.text(v.name);
-                if (!v.alias.empty()) {
-                    json_.text(v.alias);
-                }
-            }
-            if (!row.required) {
-                json_.null();  // `nullable` does not make null one of the values
-            }
-        });
+        // The server's `enum` never accepts null, not even where it is nullable and listed.
+        json_.member("pattern", "^(" + names_of_values(row, "|") + ")$");
+        json_.number("maxLength", longest_value(row));
         return;
     }
     if (row.max_length > 0) {

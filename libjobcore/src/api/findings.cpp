@@ -28,6 +28,15 @@ void findings_collector::warning(
     add(order, {severity::warning, std::move(pointer), std::move(message), std::string(reason)});
 }
 
+bool findings_collector::count_if_full(severity level) {
+    std::size_t& count = level == severity::error ? errors_ : warnings_;
+    if (count < limit) {
+        return false;
+    }
+    ++count;
+    return true;
+}
+
 void findings_collector::add(std::size_t order, diagnostic what) {
     std::size_t& count = what.level == severity::error ? errors_ : warnings_;
     if (++count <= limit) {

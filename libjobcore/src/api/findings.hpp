@@ -36,6 +36,10 @@ public:
         std::size_t order, std::string pointer, std::string message, std::string_view reason
     );
 
+    /// Counts a finding that would be left out anyway; false: it has to be written. Spares hostile
+    /// input the cost of messages that nobody sees.
+    bool count_if_full(severity level);
+
     /// All findings, in document order. Empties the collector.
     std::vector<diagnostic> take();
 

@@ -66,13 +66,17 @@ bool template_checker::check_containers(const json::value* containers) {
     bool good = true;
     for (rapidjson::SizeType i = 0; i < containers->Size(); ++i) {
         const json::value& container = (*containers)[i];
+        const bool named = !json::string_or_empty(container, "name").empty();
+        good = good && container.IsObject();
+        if (named || findings_.count_if_full(severity::error)) {
+            continue;
+        }
         if (!container.IsObject()) {
             error(
                 fmt::format("spec/containers/{}", i),
                 fmt::format("`containers[{}]` must be an object, not {}", i, describe(container))
             );
-            good = false;
-        } else if (json::string_or_empty(container, "name").empty()) {
+        } else {
             error(fmt::format("spec/containers/{}/name", i), "the container needs a `name`");
         }
     }

@@ -72,9 +72,6 @@ std::string_view option_of(std::string_view argument) {
     }
     std::string name(argument.substr(0, argument.find('=')));
     std::replace(name.begin(), name.end(), '_', '-');
-    if (name.size() <= 2) {
-        return {};
-    }
     std::string_view match;
     for (const std::string_view option : torchrun_options) {
         if (option == name) {

@@ -23,7 +23,7 @@ bool is_replica_type(std::string_view text) {
 bool has_parts(std::string_view text, int parts) {
     for (; parts > 0; --parts) {
         const auto slash = std::min(text.find('/'), text.size());
-        if (slash == 0 || (parts > 1 && slash == text.size())) {
+        if (slash == 0) {
             return false;
         }
         text.remove_prefix(std::min(slash + 1, text.size()));

@@ -6,10 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <cstdlib>
-#include <map>
+#include <tuple>
 #include <utility>
 
 namespace signalbox::core::schema {
@@ -60,19 +57,6 @@ std::string expectation(const field& row) {
     return row.form != nullptr ? std::string(row.form->words) : "a string";
 }
 
-/// The integer of a JSON number; a fraction of zero is accepted, as the API server does.
-std::optional<std::int64_t> integral(const json::value& v) {
-    if (v.IsInt64()) {
-        return v.GetInt64();
-    }
-    constexpr double exact = 9007199254740992.0;  // 2^53
-    if (v.IsDouble() && std::abs(v.GetDouble()) <= exact &&
-        std::trunc(v.GetDouble()) == v.GetDouble()) {
-        return static_cast<std::int64_t>(v.GetDouble());
-    }
-    return std::nullopt;
-}
-
 /// The field of that name or alias.
 const field* find_field(std::span<const field> fields, std::string_view key) {
     for (const field& f : fields) {
@@ -84,15 +68,42 @@ const field* find_field(std::span<const field> fields, std::string_view key) {
     return nullptr;
 }
 
-/// The index of the last member of each name that is not null. The last of several members of one
-/// name counts, as for the API server.
-std::map<std::string_view, rapidjson::SizeType> last_members(const json::value& object) {
-    std::map<std::string_view, rapidjson::SizeType> last;
-    for (rapidjson::SizeType i = 0; i < object.MemberCount(); ++i) {
-        last[json::view((object.MemberBegin() + i)->name)] = i;
+/// Which members of an object count: of several of one name the last, as for the API server.
+class last_members {
+public:
+    explicit last_members(const json::value& object) : counts_(object.MemberCount(), true) {
+        names_.reserve(object.MemberCount());
+        for (const auto& member : object.GetObject()) {
+            names_.push_back({json::view(member.name), names_.size(), member.value.IsNull()});
+        }
+        std::sort(names_.begin(), names_.end(), [](const entry& x, const entry& y) {
+            return std::tie(x.name, x.index) < std::tie(y.name, y.index);
+        });
+        for (std::size_t i = 1; i < names_.size(); ++i) {
+            counts_[names_[i - 1].index] = names_[i - 1].name != names_[i].name;
+        }
     }
-    return last;
-}
+    bool counts(std::size_t index) const { return counts_[index]; }
+    /// Whether there is a member of that name, and the one that counts is not null.
+    bool has_value(std::string_view name) const {
+        const auto after = std::upper_bound(
+            names_.begin(),
+            names_.end(),
+            name,
+            [](std::string_view wanted, const entry& e) { return wanted < e.name; }
+        );
+        return after != names_.begin() && (after - 1)->name == name && !(after - 1)->is_null;
+    }
+
+private:
+    struct entry {
+        std::string_view name;
+        std::size_t index;
+        bool is_null;
+    };
+    std::vector<entry> names_;  // by name, then place
+    std::vector<bool> counts_;
+};
 
 class walker {
 public:
@@ -305,15 +316,14 @@ void walker::walk_items(node& n, const json::value& value) {
 }
 
 void walker::walk_members(node& n, const json::value& value) {
-    const auto last = last_members(value);
-    const auto has_value = [&](std::string_view key) {
-        const auto it = last.find(key);
-        return it != last.end() && !(value.MemberBegin() + it->second)->value.IsNull();
-    };
+    const last_members members(value);
     for (rapidjson::SizeType i = 0; i < value.MemberCount(); ++i) {
         const auto& member = *(value.MemberBegin() + i);
         const std::string_view key = json::view(member.name);
-        if (last.at(key) != i) {
+        if (!members.counts(i)) {
+            if (findings_.count_if_full(severity::warning)) {
+                continue;
+            }
             findings_.warning(
                 next_order_++,
                 child_pointer(n.pointer, key),
@@ -325,7 +335,9 @@ void walker::walk_members(node& n, const json::value& value) {
                 report_unknown(n, key);
             }
         } else if (!member.value.IsNull()) {
-            add_member(n, *row, key, member.value, key != row->name && has_value(row->name));
+            add_member(
+                n, *row, key, member.value, key != row->name && members.has_value(row->name)
+            );
         }
     }
     require_members(n);
@@ -374,6 +386,9 @@ void walker::report_alias(const node& n, const field& row, std::string_view key,
 }
 
 void walker::report_unknown(const node& n, std::string_view key) {
+    if (findings_.count_if_full(severity::warning)) {
+        return;
+    }
     std::vector<std::string_view> names;
     for (const field& f : n.row->fields) {
         if (f.moved_to.empty()) {
@@ -398,72 +413,6 @@ void walker::report_unknown(const node& n, std::string_view key) {
 }
 
 }  // namespace
-
-bool node::any_broken() const {
-    const auto is_broken = [](const node& n) { return n.any_broken(); };
-    return broken() || std::any_of(members.begin(), members.end(), is_broken) ||
-           std::any_of(items.begin(), items.end(), is_broken);
-}
-
-const node& node::operator[](std::string_view name) const {
-    for (const node& member : members) {
-        if (member.row->name == name) {
-            return member;
-        }
-    }
-    // A name that is in no table is a mistake in this library, not in any input.
-    std::abort();
-}
-
-bool node::flag() const {
-    return present() ? value->GetBool() : row->fallback == "true";
-}
-
-std::optional<std::int64_t> node::integer() const {
-    if (present()) {
-        return integral(*value);
-    }
-    std::int64_t number = 0;
-    const auto [end, error] =
-        std::from_chars(row->fallback.data(), row->fallback.data() + row->fallback.size(), number);
-    return error == std::errc{} ? std::optional(number) : std::nullopt;
-}
-
-std::int32_t node::int32() const {
-    return static_cast<std::int32_t>(integer().value_or(0));
-}
-
-std::string node::text() const {
-    if (present() && value->IsNumber()) {
-        return fmt::format("{}", *integral(*value));
-    }
-    if (present() && !json::view(*value).empty()) {
-        return std::string(json::view(*value));
-    }
-    // The fallback is a JSON string without escapes.
-    return row->fallback.empty() ? std::string()
-                                 : std::string(row->fallback.substr(1, row->fallback.size() - 2));
-}
-
-std::vector<std::string> node::texts() const {
-    std::vector<std::string> texts;
-    if (present()) {
-        for (const json::value& item : value->GetArray()) {
-            texts.emplace_back(json::view(item));
-        }
-    }
-    return texts;
-}
-
-std::optional<std::size_t> node::choice() const {
-    const std::string chosen = text();
-    for (std::size_t i = 0; i < row->values.size(); ++i) {
-        if (row->values[i].name == chosen || (!chosen.empty() && row->values[i].alias == chosen)) {
-            return i;
-        }
-    }
-    return std::nullopt;
-}
 
 node walk(
     const field& row,

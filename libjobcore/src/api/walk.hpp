@@ -40,8 +40,6 @@ public:
 
     bool present() const { return is == state::present; }
     bool broken() const { return is == state::broken; }
-    /// True if this node or any below it is broken.
-    bool any_broken() const;
 
     /// The member of that canonical name, which must be in the table.
     const node& operator[](std::string_view name) const;
@@ -55,6 +53,9 @@ public:
     /// Index in `row->values` of the effective value; nothing without value and default.
     std::optional<std::size_t> choice() const;
 };
+
+/// The integer of a JSON number; a fraction of zero is accepted, as the API server does.
+std::optional<std::int64_t> integral(const json::value& v);
 
 /// Walks `value`, the field `row` at `pointer`. Findings go to `findings`; `next_order` counts
 /// places.

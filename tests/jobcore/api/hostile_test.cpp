@@ -59,7 +59,7 @@ TEST_CASE("[api hostile] nesting of millions of levels costs no stack", "[api]")
 
 TEST_CASE("[api hostile] brackets in texts are no nesting", "[api]") {
     const auto parsed =
-        parse_job(job("", R"("x":")" + repeated("[{", 1000) + R"(\"[[\\","y":"\\",)"));
+        parse_job(job("", R"("x":"\"[[\\)" + repeated("[{", 1000) + R"(","y":"\\",)"));
     CHECK(parsed.findings.empty());
 }
 

@@ -44,7 +44,7 @@ TEST_CASE("[api 1 runMode] both modes reach the specification", "[api]") {
         "debug":{"enabled":true,"replicaSpecs":[
             {"type":"worker","skipInitContainer":true,"command":["sleep","1"]},
             {"type":"worker","command":["x"]}, {"type":"master"}]},
-        "pause":{"enable":true,"resumeSpecs":[{"type":"worker","command":["c"],"args":["a","b"]}]}})"
+        "pause":{"enabled":null,"enable":true,"resumeSpecs":[{"type":"worker","command":["c"],"args":["a","b"]}]}})"
     ));
     CHECK(spec.mode.debug);
     CHECK(spec.mode.pause);
