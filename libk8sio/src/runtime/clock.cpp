@@ -43,7 +43,7 @@ public:
 private:
     static void end(const std::weak_ptr<sleep_operation>& weak, wake_reason reason) {
         const auto self = weak.lock();
-        if (!self) {
+        if (!self || self->done_) {  // also while the coroutine that it resumed runs
             return;
         }
         self->clock_->cancel(self->id_);

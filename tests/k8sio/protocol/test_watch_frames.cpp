@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <vector>
+#include "protocol/watch_frames.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "protocol/watch_frames.hpp"
+#include <vector>
 
 using signalbox::k8sio::protocol::watch_frames;
 using outcome = watch_frames::outcome;
@@ -24,11 +24,13 @@ std::vector<std::string> documents(watch_frames& frames, const std::vector<std::
 }
 
 const std::string stream =
-    "{\"type\":\"ADDED\",\"object\":{\"a\":\"}{][\\\"\\\\\",\"u\":\"\xC3\xA4\xF0\x9F\x9A\x82\\u00e4\"}}\n"
+    "{\"type\":\"ADDED\",\"object\":{\"a\":\"}{][\\\"\\\\\",\"u\":"
+    "\"\xC3\xA4\xF0\x9F\x9A\x82\\u00e4\"}}\n"
     "\r\n {\"type\":\"BOOKMARK\",\"object\":{\"b\":[1,[2,{}],{\"c\":null}]}}"
     "{\"type\":\"X\",\"object\":{}}\n";
 const std::vector<std::string> expected{
-    "{\"type\":\"ADDED\",\"object\":{\"a\":\"}{][\\\"\\\\\",\"u\":\"\xC3\xA4\xF0\x9F\x9A\x82\\u00e4\"}}",
+    "{\"type\":\"ADDED\",\"object\":{\"a\":\"}{][\\\"\\\\\",\"u\":"
+    "\"\xC3\xA4\xF0\x9F\x9A\x82\\u00e4\"}}",
     "{\"type\":\"BOOKMARK\",\"object\":{\"b\":[1,[2,{}],{\"c\":null}]}}",
     "{\"type\":\"X\",\"object\":{}}"};
 

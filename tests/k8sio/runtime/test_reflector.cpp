@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The whole reflector against a small model of a server, with a failure at every single operation.
+#include "client/scripted_transport.hpp"
+#include "runtime/recording_sink.hpp"
+#include "runtime/virtual_loop.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace signalbox::k8sio;
+using namespace std::chrono_literals;
+using test::answer;
+using test::event;
+using test::pod;
+using test::stream_script;
+
+namespace {
+
+/// One resource type: objects, a log of events, pages of one item, watches.
+class model {
+public:
+    explicit model(signalbox::k8sio::clock& time) : way(time) {
+        way.on_exchange = [this](const http_request& request) { return list(request); };
+        way.on_open = [this](const http_request& request) { return watch(request); };
+        put("a");
+        put("b");
+        put("c");
+    }
+
+    void put(const std::string& name) {
+        const bool known = objects.count(name) != 0;
+        objects[name] = std::to_string(++version);
+        publish(known ? "MODIFIED" : "ADDED", name);
+    }
+    void erase(const std::string& name) {
+        objects.erase(name);
+        ++version;
+        publish("DELETED", name);
+    }
+
+    std::map<std::string, std::string> objects;
+    test::scripted_transport way;
+    int version = 100;
+    int compacted = 0;  // versions up to this are gone from the log
+    int lists = 0;
+    int watches = 0;
+
+private:
+    static std::string parameter(const http_request& request, const std::string& name) {
+        const std::size_t at = request.target.find(name + "=");
+        if (at == std::string::npos) {
+            return {};
+        }
+        const std::size_t begin = at + name.size() + 1;
+        return request.target.substr(begin, request.target.find('&', begin) - begin);
+    }
+    void publish(const std::string& type, const std::string& name) {
+        log.emplace_back(version, event(type, pod(name, std::to_string(version))));
+        for (const auto& stream : streams) {
+            stream->pieces.emplace_back(log.back().second);
+            stream->more.wake();
+        }
+    }
+    result<http_response> list(const http_request& request) {
+        const std::string token = parameter(request, "continue");
+        lists += token.empty() ? 1 : 0;
+        auto at = token.empty() ? objects.begin() : objects.upper_bound(token);
+        std::string body =
+            R"({"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":")" +
+            std::to_string(version) + "\"";
+        std::string items;
+        if (at != objects.end()) {
+            items = pod(at->first, at->second);
+            const std::string name = at->first;
+            if (++at != objects.end()) {
+                body += R"(,"continue":")" + name + "\"";
+            }
+        }
+        return answer(200, body + "},\"items\":[" + items + "]}");
+    }
+    result<std::shared_ptr<stream_script>> watch(const http_request& request) {
+        ++watches;
+        CHECK(parameter(request, "allowWatchBookmarks") == "true");
+        const int from = std::stoi(parameter(request, "resourceVersion"));
+        auto made = std::make_shared<stream_script>();
+        if (from < compacted) {
+            made->pieces.emplace_back(event("ERROR", R"({"kind":"Status","code":410})"));
+            made->ends = true;
+            return made;
+        }
+        for (const auto& [number, line] : log) {
+            if (number > from) {
+                // Split in the middle: events do not come in pieces of their size.
+                made->pieces.emplace_back(line.substr(0, line.size() / 2));
+                made->pieces.emplace_back(line.substr(line.size() / 2));
+            }
+        }
+        streams.push_back(made);
+        return made;
+    }
+
+    std::vector<std::pair<int, std::string>> log;
+    std::vector<std::shared_ptr<stream_script>> streams;
+};
+
+struct world {
+    world()
+        : server(loop.time),
+          api(server.way, loop.time),
+          subject(api, resources::pods(), sink, options()) {}
+
+    static reflector_options options() {
+        reflector_options made;
+        made.page_size = 1;
+        return made;
+    }
+    bool converged() const { return subject.synced() && sink.held == server.objects; }
+    void change() {
+        server.put("d");
+        server.put("a");
+        server.erase("b");
+    }
+
+    test::virtual_loop loop;
+    model server;
+    client api;
+    test::recording_sink sink;
+    reflector subject;
+};
+
+/// List, watch, changes: with `error` at operation `number`. Gives the number of operations.
+std::size_t run_with_failure(std::size_t number, const std::optional<api_error>& error) {
+    world w;
+    w.server.way.fail = [&](std::size_t n) -> std::optional<api_error> {
+        return n == number ? error : std::nullopt;
+    };
+    test::task<void> running(w.loop, w.subject.run());
+    CHECK(w.loop.run_until([&] { return w.converged(); }));
+    w.change();
+    CHECK(w.loop.run_until([&] { return w.converged(); }));
+    w.server.put("e");
+    CHECK(w.loop.run_until([&] { return w.converged(); }));
+    // client.md W6: nothing but a failed list, or 410, makes another list.
+    const bool expired = error && error->http_status == 410;
+    CHECK(w.server.lists <= (number < 4 || expired ? 2 : 1));
+    w.subject.stop();
+    w.loop.settle();
+    CHECK(running.done);
+    CHECK_FALSE(running.failure);
+    CHECK_FALSE(w.loop.time.has_pending());
+    return w.server.way.operations;
+}
+
+}  // namespace
+
+TEST_CASE("[client.md W6] whatever fails at whatever step, the store ends equal and lists are few"
+) {
+    const std::size_t steps = run_with_failure(SIZE_MAX, std::nullopt);
+    REQUIRE(steps > 8);
+    std::vector<api_error> errors;
+    for (const errc code :
+         {errc::resolve,
+          errc::connect,
+          errc::tls,
+          errc::timeout,
+          errc::connection_lost,
+          errc::bad_response,
+          errc::too_large}) {
+        errors.push_back(test::failure(code));
+    }
+    for (const int status : {401, 403, 410, 429, 500, 502, 503, 504}) {
+        errors.push_back(test::failure(errc::http_status));
+        errors.back().http_status = status;
+    }
+    for (const api_error& error : errors) {
+        for (std::size_t number = 0; number < steps; ++number) {
+            INFO(error.text() << " at step " << number << " of " << steps);
+            run_with_failure(number, error);
+        }
+    }
+}
+
+TEST_CASE("[client.md W4] after 410 the store is rebuilt, also of what was deleted meanwhile") {
+    world w;
+    test::task<void> running(w.loop, w.subject.run());
+    REQUIRE(w.loop.run_until([&] { return w.converged(); }));
+    w.server.way.fail = [](std::size_t) { return test::failure(errc::connection_lost); };
+    w.change();
+    w.loop.run_for(30s);
+    CHECK_FALSE(w.converged());
+    CHECK_FALSE(w.subject.last_error().empty());
+    w.server.compacted = w.server.version;
+    w.server.way.fail = nullptr;
+    CHECK(w.loop.run_until([&] { return w.converged(); }));
+    CHECK(w.server.lists == 2);
+    CHECK(w.subject.last_error().empty());
+    w.subject.stop();
+    w.loop.settle();
+    CHECK(running.done);
+}
+
+TEST_CASE("[client.md H1] stop and cancellation end a reflector at every step") {
+    const std::size_t steps = run_with_failure(SIZE_MAX, std::nullopt);
+    for (const bool by_stop : {true, false}) {
+        for (std::size_t number = 0; number < steps; ++number) {
+            world w;
+            test::task<void> running(w.loop, w.subject.run());
+            w.server.way.fail = [&](std::size_t n) -> std::optional<api_error> {
+                if (n == number) {
+                    by_stop ? w.subject.stop() : running.cancel();
+                }
+                return std::nullopt;
+            };
+            w.loop.run_until([&] { return running.done || w.converged(); });
+            w.change();
+            w.loop.run_until([&] { return running.done || w.converged(); });
+            w.server.put("e");
+            INFO("at step " << number);
+            w.loop.settle();
+            if (!running.done) {  // it is the last read, which waits
+                by_stop ? w.subject.stop() : running.cancel();
+                w.loop.settle();
+            }
+            CHECK(running.done);
+            CHECK_FALSE(running.failure);
+        }
+    }
+}
+
+TEST_CASE("[client.md H1] stop wakes a reflector that sleeps") {
+    world w;
+    w.server.way.fail = [](std::size_t) { return test::failure(errc::bad_response); };
+    test::task<void> running(w.loop, w.subject.run());
+    w.loop.settle();
+    REQUIRE_FALSE(running.done);
+    w.subject.stop();
+    w.loop.settle();
+    CHECK(running.done);
+    CHECK_FALSE(w.loop.time.has_pending());
+}
+
+TEST_CASE("[client.md T3] a silent watch ends by its idle time and resumes without a list") {
+    world w;
+    test::task<void> running(w.loop, w.subject.run());
+    w.loop.run_for(2h);
+    CHECK(w.server.lists == 1);
+    CHECK(w.server.watches > 10);
+    CHECK(w.server.watches < 30);
+    w.subject.stop();
+    w.loop.settle();
+    CHECK(running.done);
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "k8sio/version_fence.hpp"
+#include "k8sio/work_queue.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace signalbox::k8sio;
+using namespace std::chrono_literals;
+
+namespace {
+
+const steady_time start{};
+
+std::string pop_all(work_queue& queue, steady_time now) {
+    std::string out;
+    while (auto key = queue.pop(now)) {
+        out += *key;
+        queue.done(*key);
+    }
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("[client.md Q1] a key is in the queue once, in order of its first arrival") {
+    work_queue queue;
+    for (const char* key : {"a", "b", "a", "c", "b"}) {
+        queue.add(key);
+    }
+    CHECK(queue.ready_size() == 3);
+    CHECK(pop_all(queue, start) == "abc");
+    CHECK(queue.idle());
+}
+
+TEST_CASE("[client.md Q1] a key added while it is processed runs again after, not beside") {
+    work_queue queue;
+    queue.add("a");
+    REQUIRE(queue.pop(start) == "a");
+    queue.add("a");
+    queue.add("a");
+    CHECK_FALSE(queue.pop(start));
+    CHECK_FALSE(queue.idle());
+    queue.done("a");
+    CHECK(pop_all(queue, start) == "a");
+    CHECK(queue.idle());
+}
+
+TEST_CASE("[client.md Q2] a delayed key keeps the earlier of two times") {
+    work_queue queue;
+    queue.add_at("a", start + 10s);
+    queue.add_at("a", start + 5s);
+    queue.add_at("a", start + 20s);
+    CHECK(queue.next_time() == start + 5s);
+    CHECK_FALSE(queue.pop(start + 4s));
+    CHECK(pop_all(queue, start + 5s) == "a");
+    CHECK_FALSE(queue.next_time());
+    CHECK(pop_all(queue, start + 60s).empty());
+}
+
+TEST_CASE("[client.md Q2] a wake-up for the past runs now") {
+    work_queue queue;
+    queue.add_at("a", start - 1h);
+    CHECK(pop_all(queue, start) == "a");
+}
+
+TEST_CASE("[client.md Q7] a wake-up armed while its key is processed is not lost") {
+    work_queue queue;
+    queue.add("a");
+    REQUIRE(queue.pop(start) == "a");
+    queue.add_at("a", start + 1s);
+    CHECK_FALSE(queue.pop(start + 2s));  // due, but in processing
+    queue.done("a");
+    CHECK(pop_all(queue, start + 2s) == "a");
+}
+
+TEST_CASE("[client.md Q3] the delay of a failing key doubles to its cap; forget resets it") {
+    backoff_policy policy;
+    policy.initial = 5ms;
+    policy.max = 1s;
+    work_queue queue(policy);
+    std::vector<std::chrono::nanoseconds> delays;
+    for (int i = 0; i < 10; ++i) {
+        queue.add_rate_limited("a", start);
+        delays.emplace_back(*queue.next_time() - start);
+        REQUIRE(queue.pop(*queue.next_time()) == "a");
+        queue.done("a");
+    }
+    CHECK(
+        delays ==
+        std::vector<std::chrono::nanoseconds>{
+            5ms, 10ms, 20ms, 40ms, 80ms, 160ms, 320ms, 640ms, 1s, 1s}
+    );
+    queue.forget("a");
+    queue.add_rate_limited("a", start);
+    CHECK(queue.next_time() == start + 5ms);
+}
+
+TEST_CASE("[client.md Q4] a pass that starts drops the old wake-up of its key") {
+    work_queue queue;
+    queue.add_at("a", start + 10s);
+    queue.add("a");
+    REQUIRE(queue.pop(start) == "a");
+    queue.add_at("a", start + 30s);
+    queue.done("a");
+    CHECK(queue.next_time() == start + 30s);
+}
+
+TEST_CASE("[client.md Q5] low priority comes behind, and rises when the key is wanted") {
+    work_queue queue;
+    queue.add("low", true);
+    queue.add("rising", true);
+    queue.add("high");
+    queue.add("rising");
+    queue.add("high", true);
+    CHECK(queue.ready_size() == 3);
+    CHECK(pop_all(queue, start) == "highrisinglow");
+}
+
+TEST_CASE("[client.md Q7] a dropped key leaves nothing behind") {
+    work_queue queue;
+    queue.add("a");
+    queue.add_at("b", start + 1s);
+    queue.drop("a");
+    queue.drop("b");
+    CHECK(pop_all(queue, start + 1h).empty());
+    queue.add("c");
+    REQUIRE(queue.pop(start) == "c");
+    queue.add("c");
+    queue.drop("c");
+    queue.done("c");
+    CHECK(queue.idle());
+    CHECK_FALSE(queue.next_time());
+}
+
+TEST_CASE("[client.md E2] the fence opens when the store has seen our newest write") {
+    version_fence fence;
+    CHECK(fence.passed("job", "pods", ""));
+    fence.raise("job", "pods", "9");
+    fence.raise("job", "pods", "10");
+    fence.raise("job", "pods", "8");
+    CHECK(fence.awaited("job", "pods") == "10");
+    CHECK_FALSE(fence.passed("job", "pods", "9"));
+    CHECK_FALSE(fence.passed("job", "pods", ""));
+    CHECK(fence.passed("job", "pods", "10"));
+    CHECK(fence.passed("job", "pods", "100000000000000000000000000000000000000"));
+    CHECK(fence.passed("job", "services", "1"));
+    CHECK(fence.passed("other", "pods", "1"));
+    fence.forget("job");
+    CHECK(fence.passed("job", "pods", "9"));
+}
+
+TEST_CASE("[client.md E2] the fence fails open on versions it cannot read") {
+    version_fence fence;
+    fence.raise("job", "pods", "");
+    fence.raise("job", "pods", "abc");
+    fence.raise("job", "pods", "007");
+    CHECK(fence.awaited("job", "pods").empty());
+    fence.raise("job", "pods", "5");
+    CHECK(fence.passed("job", "pods", "opaque"));
+}
