@@ -91,7 +91,9 @@ TEST_CASE("behaviour 5.4: evicted, preempted, deleted and vanished pods cost not
 }
 
 TEST_CASE("behaviour 5.6: c10d replaces a disrupted worker alone, in its place") {
-    world w(with_worker_1("1", {{"delete-at", "1s"}}));
+    world_options options = with_worker_1("1", {{"delete-at", "1s"}});
+    options.script.defaults = {{"duration", "30s"}};  // the replacement waits for 10 s (5.4)
+    world w(options);
     w.create_job(job_builder("alone").replicas("worker", 3).torchrun(3));
     REQUIRE(w.run_until([&] { return w.is_phase("alone", "Succeeded"); }, seconds{120}));
     CHECK(w.status("alone").attempt == 1);

@@ -53,12 +53,16 @@ TEST_CASE("client.md 1.6: a history that is gone costs a list, nothing else") {
 }
 
 TEST_CASE("design 3, freshness: a blind operator writes nothing on what it no longer sees") {
-    world w(one_failure());
+    world_options options = one_failure();
+    options.script.defaults = {{"duration", "60s"}};
+    world w(options);
     w.create_job(job_builder("mnist").replicas("worker", 2));
     REQUIRE(w.run_until([&] { return w.is_phase("mnist", "Running"); }, seconds{10}));
     w.operator_way().refuse_streams(true);
     w.server().break_watches();
+    const std::size_t writes = w.operator_way().writes().size();
     w.run_for(seconds{20});
+    CHECK(w.operator_way().writes().size() == writes);
     w.operator_way().refuse_streams(false);
     check_usual_end(w);
 }

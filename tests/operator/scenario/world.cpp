@@ -88,7 +88,7 @@ world::~world() {
     pods_->stop();
     audit_.stop();
     const auto limit = time_.steady_now() + seconds{120};
-    while (running_ > 0 && step(limit)) {
+    while ((running_ > 0 || !graveyard_.empty()) && step(limit)) {
     }
     server_.stop();
 }
@@ -159,38 +159,37 @@ void world::start_operator() {
     process_->work = std::make_unique<op::controller>(
         loop_.get_executor(), *process_->api, time_, options_.rules, options_.controller, make_log()
     );
-    process* const p = process_.get();
-    asio::co_spawn(loop_, p->work->run(), [p](std::exception_ptr) { p->ended = true; });
+    asio::co_spawn(loop_, process_->work->run(), [ended = process_->ended](std::exception_ptr) {
+        *ended = true;
+    });
 }
 
+/// A dead process can do nothing any more, but its coroutines take a while to end: time goes on
+/// without waiting for them.
 void world::bury() {
-    const auto limit = time_.steady_now() + seconds{300};
-    settle();
-    while (!process_->ended) {
-        if (!time_.has_pending() || time_.next_at() > limit) {
-            throw std::runtime_error("the operator does not end");
-        }
-        time_.advance_to_next();
-        settle();
-    }
+    process_->work->stop();
     dead_writes_ += process_->way->writes().size();
-    process_.reset();
+    graveyard_.push_back(std::move(process_));
+}
+
+void world::clear_graveyard() {
+    std::erase_if(graveyard_, [](const std::unique_ptr<process>& p) { return *p->ended; });
 }
 
 void world::kill_operator() {
     process_->way->die();
-    process_->work->stop();
     bury();
 }
 
 void world::stop_operator() {
-    process_->work->stop();
+    const std::shared_ptr<bool> ended = process_->ended;
     bury();
+    run_to_value([ended] { return *ended; });
 }
 
 void world::look_after_process() {
+    clear_graveyard();
     if (process_ && process_->way->dead()) {
-        process_->work->stop();
         bury();
         if (restart_after) {
             restart_at_ = time_.steady_now() +

@@ -131,7 +131,7 @@ private:
         std::unique_ptr<mortal_transport> way;
         std::unique_ptr<k8sio::client> api;
         std::unique_ptr<op::controller> work;
-        bool ended = false;
+        std::shared_ptr<bool> ended = std::make_shared<bool>(false);
     };
 
     void run_to_value(const std::function<bool()>& done);
@@ -139,6 +139,7 @@ private:
     bool step(k8sio::steady_time limit);
     void look_after_process();
     void bury();
+    void clear_graveyard();
 
     world_options options_;
     boost::asio::io_context loop_{1};
@@ -149,6 +150,7 @@ private:
     auditor audit_;
     std::unique_ptr<op::pods::pod_runtime> pods_;
     std::unique_ptr<process> process_;
+    std::vector<std::unique_ptr<process>> graveyard_;
     std::optional<k8sio::steady_time> restart_at_;
     std::size_t dead_writes_ = 0;
     std::size_t running_ = 0;
