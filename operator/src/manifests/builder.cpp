@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace signalbox::op::manifests {
 
@@ -99,7 +100,7 @@ void tree_builder::close() {
     const position where = document_.at(id).where;
     if (open_.back().mapping) {
         merge(id);
-        find_duplicates(document_.at(id));
+        find_duplicates(id);
     }
     open_.pop_back();
     attach(id, where);
@@ -139,25 +140,29 @@ void tree_builder::attach(node_id id, position where) {
     top.has_key = false;
 }
 
-void tree_builder::find_duplicates(const node& mapping) {
-    std::vector<const child*> sorted;
-    sorted.reserve(mapping.children.size());
-    for (const child& c : mapping.children) {
-        sorted.push_back(&c);
-    }
-    std::ranges::stable_sort(sorted, {}, [](const child* c) { return std::string_view(c->key); });
+// As every parser of JSON does, the last one counts; but it is an error, as it is to kubectl.
+void tree_builder::find_duplicates(node_id mapping) {
+    std::vector<child>& members = document_.at(mapping).children;
+    std::vector<std::size_t> sorted(members.size());
+    std::iota(sorted.begin(), sorted.end(), std::size_t{0});
+    std::ranges::stable_sort(sorted, {}, [&](std::size_t i) {
+        return std::string_view(members[i].key);
+    });
+    std::vector<bool> drop(members.size());
     for (std::size_t i = 1; i < sorted.size(); ++i) {
-        if (sorted[i]->key != sorted[i - 1]->key) {
+        const child& first = members[sorted[i - 1]];
+        const child& second = members[sorted[i]];
+        if (first.key != second.key) {
             continue;
         }
-        open_.back().pending.key = sorted[i]->key;
+        drop[sorted[i - 1]] = true;
+        open_.back().pending.key = second.key;
         open_.back().has_key = true;
-        report(
-            sorted[i]->where,
-            fmt::format("duplicate key, first seen in line {}", sorted[i - 1]->where.line)
-        );
+        report(second.where, fmt::format("duplicate key, first seen in line {}", first.where.line));
         open_.back().has_key = false;
     }
+    std::size_t index = 0;
+    std::erase_if(members, [&](const child&) { return drop[index++]; });
 }
 
 // YAML's merge key: members of the named mappings that are not there already.

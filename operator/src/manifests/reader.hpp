@@ -87,7 +87,7 @@ private:
     };
 
     void attach(node_id id, position where);
-    void find_duplicates(const node& mapping);
+    void find_duplicates(node_id mapping);
     void merge(node_id mapping);
     void merge_from(node_id mapping, node_id source, position where);
 

@@ -10,6 +10,7 @@
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
 #include <istream>
 #include <streambuf>
 #include <unordered_map>
@@ -33,6 +34,43 @@ public:
         setg(begin, begin, begin + text.size());
     }
 };
+
+/// The byte at a position; the size of the text if it lies beyond.
+std::size_t offset_of(std::string_view text, position where) {
+    std::size_t at = 0;
+    for (std::uint32_t line = 1; line < where.line && at < text.size(); ++line) {
+        at = std::min(text.find('\n', at), text.size() - 1) + 1;
+    }
+    for (std::uint32_t column = 1; column < where.column && at < text.size(); ++column) {
+        ++at;
+        while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) {
+            ++at;
+        }
+    }
+    return std::min(at, text.size());
+}
+
+/// yaml-cpp takes the end of the file for the end of a quoted text. Such a text is the last of the
+/// file.
+bool quote_is_open(std::string_view text, position last_scalar) {
+    std::size_t at = last_scalar.line == 0 ? text.size() : offset_of(text, last_scalar);
+    if (at >= text.size() || (text[at] != '"' && text[at] != '\'')) {
+        return false;
+    }
+    const char quote = text[at];
+    for (++at; at < text.size(); ++at) {
+        if (quote == '"' && text[at] == '\\') {
+            ++at;
+        } else if (text[at] == quote) {
+            const bool escaped = quote == '\'' && at + 1 < text.size() && text[at + 1] == quote;
+            if (!escaped) {
+                return false;
+            }
+            ++at;
+        }
+    }
+    return true;
+}
 
 constexpr std::string_view standard_tag = "tag:yaml.org,2002:";
 
@@ -71,6 +109,7 @@ public:
         YAML::anchor_t anchor,
         const std::string& value
     ) override {
+        last_scalar_ = to_position(mark);
         if (tag == "?") {
             plain(value, resolve_plain(value), mark, anchor);
         } else if (tag == "!" || tag == fmt::format("{}str", standard_tag)) {
@@ -99,6 +138,8 @@ public:
         open(node_kind::mapping, mark, tag, anchor);
     }
     void OnMapEnd() override { close(); }
+
+    position last_scalar() const { return last_scalar_; }
 
 private:
     void open(
@@ -179,6 +220,7 @@ private:
     tree_builder builder_;
     std::unordered_map<YAML::anchor_t, node_id> anchors_;
     std::size_t depth_ = 0;
+    position last_scalar_;
 };
 
 }  // namespace
@@ -195,6 +237,16 @@ parsed_text read_yaml(std::string_view text, const limits& bounds) {
     try {
         YAML::Parser parser(stream);
         while (parser.HandleNextDocument(events)) {
+        }
+        if (quote_is_open(text, events.last_scalar())) {
+            out.problems.push_back(
+                {events.last_scalar(),
+                 {},
+                 "not valid YAML: the quoted text that begins here never ends"}
+            );
+            if (!out.documents.empty()) {
+                out.documents.pop_back();
+            }
         }
     } catch (const reading_stopped& stopped) {
         out.problems.push_back(stopped.why);

@@ -48,7 +48,7 @@ def hostile():
         ("tokens.yaml", b"a: {" + b"b: c, " * (100 * 1024) + b"}", "duplicate key"),
         ("garbage.yaml", bytes(range(1, 256)) * 100, "not a text file"),
         ("nul.yaml", GOOD + b"\0", "7:1: not a text file: it has the byte 0x00"),
-        ("latin1.yaml", GOOD.replace(b"mnist", b"mn\xefst"), "3:19: not valid UTF-8: byte 0xef"),
+        ("latin1.yaml", GOOD.replace(b"mnist", b"mn\xefst"), "3:20: not valid UTF-8: byte 0xef"),
         ("overlong.yaml", b"a: \xc0\xaf\n", "1:4: not valid UTF-8"),
         ("utf16.yaml", GOOD.decode().encode("utf-16"), "UTF-16"),
         ("empty.yaml", b"", "empty"),
@@ -75,7 +75,10 @@ class Validate(unittest.TestCase):
                 self.assertEqual(result.code, 2, result.out + result.err)
                 for line in expected:
                     self.assertIn("%s:%s" % (path, line), result.out)
-                self.assertIn("%d error" % len(expected), result.out)
+                with open(path, encoding="utf-8") as f:
+                    exact = "# more errors than these" not in f.read()
+                if exact:
+                    self.assertIn(": %d error" % len(expected), result.out)
 
     def test_hostile_input_is_refused_cheaply(self):
         with tempfile.TemporaryDirectory() as folder:
