@@ -79,13 +79,24 @@ private:
     /// The position of the token that has just been read: it begins after the one before and what
     /// may stand between two tokens.
     position token() {
+        const position where = begin();
+        end_ = stream_->Tell();
+        return where;
+    }
+
+    /// The same for a bracket; the reader may not have taken it yet.
+    position bracket() {
+        const position where = begin();
+        ++end_;
+        return where;
+    }
+
+    position begin() {
         while (end_ < text_.size() &&
                std::string_view(" \t\r\n,:").find(text_[end_]) != std::string_view::npos) {
             ++end_;
         }
-        const position where = cursor_.at(end_);
-        end_ = stream_->Tell();
-        return where;
+        return cursor_.at(end_);
     }
 
     bool scalar(std::string text) {
@@ -94,12 +105,12 @@ private:
         return true;
     }
     bool open(node_kind kind) {
-        const position where = token();
+        const position where = bracket();
         builder_.open(kind, where);
         return true;
     }
     bool close() {
-        token();
+        bracket();
         builder_.close();
         return true;
     }

@@ -19,12 +19,49 @@ namespace signalbox::op::manifests {
 
 namespace {
 
-position to_position(const YAML::Mark& mark) {
-    if (mark.is_null()) {
-        return {};
+/// yaml-cpp counts columns in bytes; people and editors count characters. Marks come nearly in
+/// order, so that each byte of a line is looked at once.
+class position_converter {
+public:
+    explicit position_converter(std::string_view text) : text_(text) {}
+
+    position at(const YAML::Mark& mark) {
+        if (mark.is_null()) {
+            return {};
+        }
+        const auto line = static_cast<std::uint32_t>(mark.line) + 1;
+        const auto column = static_cast<std::size_t>(mark.column);
+        if (line < line_) {
+            line_ = 1;
+            begin_ = 0;
+            restart();
+        }
+        for (; line_ < line && begin_ < text_.size(); ++line_) {
+            begin_ = std::min(text_.find('\n', begin_), text_.size() - 1) + 1;
+            restart();
+        }
+        if (column < bytes_) {
+            restart();
+        }
+        for (; bytes_ < column && begin_ + bytes_ < text_.size(); ++bytes_) {
+            const auto byte = static_cast<unsigned char>(text_[begin_ + bytes_]);
+            characters_ += (byte & 0xC0) != 0x80 ? 1U : 0U;
+        }
+        return {line, characters_ + 1};
     }
-    return {static_cast<std::uint32_t>(mark.line) + 1, static_cast<std::uint32_t>(mark.column) + 1};
-}
+
+private:
+    void restart() {
+        bytes_ = 0;
+        characters_ = 0;
+    }
+
+    std::string_view text_;
+    std::uint32_t line_ = 1;
+    std::size_t begin_ = 0;  ///< of the line
+    std::size_t bytes_ = 0;  ///< of the line that were counted
+    std::uint32_t characters_ = 0;
+};
 
 /// Reads from the given text without a copy of it.
 class view_buffer final : public std::streambuf {
@@ -76,7 +113,10 @@ constexpr std::string_view standard_tag = "tag:yaml.org,2002:";
 
 class handler final : public YAML::EventHandler {
 public:
-    handler(const limits& bounds, parsed_text& out) : builder_(bounds, out) {}
+    handler(std::string_view text, const limits& bounds, parsed_text& out)
+        : positions_(text), builder_(bounds, out) {}
+
+    position to_position(const YAML::Mark& mark) { return positions_.at(mark); }
 
     void OnDocumentStart(const YAML::Mark&) override {
         anchors_.clear();
@@ -217,6 +257,7 @@ private:
         }
     }
 
+    position_converter positions_;
     tree_builder builder_;
     std::unordered_map<YAML::anchor_t, node_id> anchors_;
     std::size_t depth_ = 0;
@@ -233,7 +274,7 @@ parsed_text read_yaml(std::string_view text, const limits& bounds) {
     }
     view_buffer buffer(text);
     std::istream stream(&buffer);
-    handler events(bounds, out);
+    handler events(text, bounds, out);
     try {
         YAML::Parser parser(stream);
         while (parser.HandleNextDocument(events)) {
@@ -251,7 +292,8 @@ parsed_text read_yaml(std::string_view text, const limits& bounds) {
     } catch (const reading_stopped& stopped) {
         out.problems.push_back(stopped.why);
     } catch (const YAML::Exception& error) {
-        out.problems.push_back({to_position(error.mark), {}, "not valid YAML: " + error.msg});
+        out.problems.push_back({events.to_position(error.mark), {}, "not valid YAML: " + error.msg}
+        );
     }
     return out;
 }

@@ -6,6 +6,7 @@
 
 #include <yaml-cpp/emitter.h>
 #include <yaml-cpp/emittermanip.h>
+#include <yaml-cpp/null.h>
 
 #include <algorithm>
 #include <array>
@@ -61,7 +62,11 @@ public:
         const node& n = document_->at(id);
         switch (n.kind) {
             case node_kind::scalar:
-                out_ << n.text;
+                if (n.text == "null") {
+                    out_ << YAML::Null;  // as a text it would be quoted
+                } else {
+                    out_ << n.text;
+                }
                 break;
             case node_kind::string:
                 text(n.text);

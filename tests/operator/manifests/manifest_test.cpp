@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "manifests/manifest.hpp"
+
+#include "manifests/yaml_writer.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace signalbox::op::manifests;
+
+namespace {
+
+manifest one(std::string_view text) {
+    read_result read = read_text(text, "f.yaml");
+    for (const read_error& e : read.errors) {
+        UNSCOPED_INFO(to_text(e));
+    }
+    REQUIRE(read.errors.empty());
+    REQUIRE(read.objects.size() == 1);
+    return read.objects.front();
+}
+
+std::string error_of(std::string_view text) {
+    const read_result read = read_text(text, "f.yaml");
+    REQUIRE(read.errors.size() == 1);
+    return to_text(read.errors.front());
+}
+
+std::string place(const manifest& m, std::string_view pointer) {
+    return to_text("", m.locate(pointer));
+}
+
+}  // namespace
+
+TEST_CASE("fields are found where they were written") {
+    const manifest m = one(R"(apiVersion: v1
+kind: T
+metadata: {name: a, "labels": {x/y: "1", a~b: é, c: 2}}
+spec:
+  list:
+    - one: 1
+      two:
+        - deep
+    -
+      three: 3
+)");
+    CHECK(place(m, "") == ":1:1");
+    CHECK(place(m, "/kind") == ":2:1");
+    CHECK(place(m, "/metadata/labels") == ":3:21");
+    CHECK(place(m, "/metadata/labels/x~1y") == ":3:32");
+    CHECK(place(m, "/metadata/labels/a~0b") == ":3:42");
+    CHECK(place(m, "/metadata/labels/c") == ":3:50");
+    CHECK(place(m, "/spec/list/0") == ":6:7");
+    CHECK(place(m, "/spec/list/0/two/0") == ":8:11");
+    CHECK(place(m, "/spec/list/1/three") == ":10:7");
+}
+
+TEST_CASE("a missing field is reported where its parent is") {
+    const manifest m = one("apiVersion: v1\nkind: T\nspec:\n  a: {b: 1}\n");
+    CHECK(place(m, "/spec/a/c/d") == ":4:3");
+    CHECK(place(m, "/nothing") == ":1:1");
+    CHECK(place(m, "/spec/a/0") == ":4:3");
+}
+
+TEST_CASE("JSON has positions too, in characters") {
+    const manifest m =
+        one("{\"apiVersion\": \"v1\", \"kind\": \"T\",\n \"é\": [1,\n  {\"b\": null}]}");
+    CHECK(place(m, "/kind") == ":1:22");
+    CHECK(place(m, "/é/0") == ":2:8");
+    CHECK(place(m, "/é/1/b") == ":3:4");
+}
+
+TEST_CASE("numbers and strings keep their digits") {
+    CHECK(
+        one("{\"apiVersion\":\"v1\",\"kind\":\"T\",\"n\":[1.0,123456789012345678901234567890]"
+            "}")
+            .json() ==
+        "{\"apiVersion\":\"v1\",\"kind\":\"T\",\"n\":[1.0,123456789012345678901234567890]}"
+    );
+    CHECK(
+        one("apiVersion: v1\nkind: T\ns: ['1', \"yes\", !!str 5]\n").json() ==
+        R"({"apiVersion":"v1","kind":"T","s":["1","yes","5"]})"
+    );
+}
+
+TEST_CASE("anchors, aliases and merge keys are resolved") {
+    CHECK(
+        one("apiVersion: v1\nkind: T\na: &a {p: 1, q: 2}\nb: *a\nc: {<<: *a, q: 3}\n"
+            "d: {<<: [*a, {r: 4}]}\n")
+            .json() == R"({"apiVersion":"v1","kind":"T","a":{"p":1,"q":2},"b":{"p":1,"q":2},)"
+                       R"("c":{"q":3,"p":1},"d":{"p":1,"q":2,"r":4}})"
+    );
+    CHECK(error_of("a: &a [*a]") == "f.yaml:1:8: /a/0: an alias inside of what it stands for");
+    CHECK(error_of("a: {<<: 5}").find("`<<` takes a mapping") != std::string::npos);
+}
+
+TEST_CASE("duplicate keys are an error, and the last one counts") {
+    const read_result read =
+        read_text("apiVersion: v1\nkind: T\nspec:\n  a: 1\n  b: 2\n  a: 3\n  a: 4\n", "f.yaml");
+    REQUIRE(read.errors.size() == 2);
+    CHECK(to_text(read.errors[0]) == "f.yaml:6:3: /spec/a: duplicate key, first seen in line 4");
+    CHECK(to_text(read.errors[1]) == "f.yaml:7:3: /spec/a: duplicate key, first seen in line 6");
+    CHECK(read.objects.at(0).json() == R"({"apiVersion":"v1","kind":"T","spec":{"b":2,"a":4}})");
+}
+
+TEST_CASE("several documents and lists are one object each") {
+    const read_result read = read_text(
+        "---\napiVersion: v1\nkind: A\n---\n---\n# empty\n---\napiVersion: v1\nkind: List\nitems:\n"
+        "- {apiVersion: v1, kind: B, metadata: {name: b}}\n- {apiVersion: v1, kind: C}\n...\n",
+        "f.yaml"
+    );
+    CHECK(read.errors.empty());
+    REQUIRE(read.objects.size() == 3);
+    CHECK(read.objects[0].kind() == "A");
+    CHECK(read.objects[1].name() == "b");
+    CHECK(place(read.objects[1], "/metadata/name") == ":11:40");
+    CHECK(read.objects[2].kind() == "C");
+}
+
+TEST_CASE("quoted texts that never end are found") {
+    const char* message = "not valid YAML: the quoted text that begins here never ends";
+    CHECK(error_of("a: 'b\nc: d\n") == std::string("f.yaml:1:4: ") + message);
+    CHECK(error_of("a: é\nb: \"c\\\"\n") == std::string("f.yaml:2:4: ") + message);
+    CHECK(one("apiVersion: v1\nkind: 'it''s'").kind() == "it's");
+    CHECK(one("apiVersion: v1\nkind: \"q\\\"\"").kind() == "q\"");
+}
+
+TEST_CASE("what is written is read back as the same object") {
+    const char* json =
+        R"({"apiVersion":"v1","kind":"T","metadata":{"labels":{"x/y":"true","1":"2","yes":"no"}},)"
+        R"("spec":{"z":["yes","1","0x1","1.0","null","~","","2020-01-01","a: b","# x","- a","1:30",)"
+        R"("="," lead","trail ","multi\nline","multi\nline\n","a\n\n","\ttab","é","\u0001","'q'",)"
+        R"("\"q\"","{a}","*a","&a","!a","%a","@a","-","?",":",",","a #b","---","...","0644","1_000",)"
+        R"(".5",".nan","+1","\\n","a\r\nb\n","x\\\ny\n","<<"," x\ny\n","x \ny\n"],"e":[],"m":{},)"
+        R"("n":null,"t":true,"big":123456789012345678901234567890,"f":1.5,"deep":[[1,[2]],{"a":[]}]},)"
+        R"("status":{"a":1}})";
+    const std::string yaml = to_yaml(json);
+    CHECK(one(yaml).json() == one(json).json());
+    CHECK(
+        to_yaml(R"({"status":1,"x":2,"spec":3,"kind":"k","apiVersion":"v"})") ==
+        "apiVersion: v\nkind: k\nspec: 3\nx: 2\nstatus: 1\n"
+    );
+    CHECK(to_yaml("no json").empty());
+}
