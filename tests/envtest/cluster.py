@@ -25,6 +25,9 @@ KIND = "pytorchtrainingjob"
 FINAL = ("Succeeded", "Failed")
 SIMULATION = "sim.signalbox.dev/"
 
+# What the published manifests do not say of themselves: their debug jobs serve until they are told to end.
+SCENARIO = {"rules": [{"match": {"job": "*-debug*"}, "do": {"duration": "never"}}]}
+
 # Delays that no test is about, in milliseconds.
 SHORT_DELAYS = {"restart_delay": 200, "restart_delay_max": 1000, "free_delay": 200, "free_delay_max": 1000}
 
@@ -84,11 +87,14 @@ class Cluster:
         self.plane.start()
         self.plane.kubectl("apply", "-f", "-", stdin=signalbox("crds").stdout)
         self.plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
-        self.plane.kubectl("apply", "-k", ROOT / "operator" / "deploy" / "rbac")
+        for part in ("namespace", "service_account", "cluster_role", "cluster_role_binding"):
+            self.plane.kubectl("apply", "-f", ROOT / "operator" / "deploy" / f"{part}.yaml")
         self.plane.start_controller_manager()
+        scenario = self.plane.folder / "scenario.yaml"
+        scenario.write_text(json.dumps(SCENARIO))  # JSON is YAML
         self.kubelet = servers.Process(
             "simulated kubelet",
-            [BINARY, "pods", "--kubeconfig", self.plane.admin_kubeconfig, "--create-nodes"],
+            [BINARY, "pods", "--kubeconfig", self.plane.admin_kubeconfig, "--create-nodes", "--scenario", scenario],
             self.plane.folder / "pods.log",
         )
         return self
