@@ -354,9 +354,31 @@ private:
             );
             const result<std::string> answer =
                 co_await api_.create(k8sio::resources::nodes(), "", std::move(body));
-            if (answer.has_error() && answer.error().http_status != 409) {
-                complain(answer.error().text());
+            if (answer.has_error()) {
+                if (answer.error().http_status != 409) {
+                    complain(answer.error().text());
+                }
+                continue;
             }
+            co_await report_ready(i);
+        }
+    }
+
+    asio::awaitable<void> report_ready(int node) {
+        const std::string name = fmt::format("sim-node-{}", node);
+        std::string patch = fmt::format(
+            R"({{"status":{{"conditions":[{{"type":"Ready","status":"True","reason":"Simulated",)"
+            R"("message":"signalbox simulates this node","lastTransitionTime":"{0}",)"
+            R"("lastHeartbeatTime":"{0}"}}],"nodeInfo":{{"kubeletVersion":"simulated","machineID":"",)"
+            R"("systemUUID":"","bootID":"","kernelVersion":"","osImage":"","operatingSystem":"linux",)"
+            R"("containerRuntimeVersion":"","kubeProxyVersion":"","architecture":""}}}}}})",
+            core::format_time(now())
+        );
+        const result<std::string> answer = co_await api_.merge_patch(
+            k8sio::resources::nodes(), "", name, std::move(patch), "status"
+        );
+        if (answer.has_error()) {
+            complain(answer.error().text());
         }
     }
 

@@ -14,7 +14,7 @@ class Result:
 
 def binary():
     """The path given as the test's first argument."""
-    return sys.argv[1]
+    return os.path.abspath(sys.argv[1])
 
 
 def run(*arguments, text=None, timeout=60, env=None, cwd=None):
