@@ -7,7 +7,7 @@
 #include <openssl/crypto.h>
 
 #include <fstream>
-#include <sstream>
+#include <iterator>
 
 namespace signalbox::k8sio {
 
@@ -39,11 +39,11 @@ secret_text::~secret_text() {
 
 std::optional<std::string> read_whole_file(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    if (!file || !(text << file.rdbuf())) {
+    std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    if (!file.is_open() || file.bad()) {
         return std::nullopt;
     }
-    return text.str();
+    return text;
 }
 
 result<cluster_config> load_in_cluster(

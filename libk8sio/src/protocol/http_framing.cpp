@@ -202,6 +202,9 @@ bool answer_reader::feed_end() {
         return true;
     }
     beast_error error;
+    if (!impl_->current->got_some()) {
+        return impl_->fail(http::error::end_of_stream);
+    }
     impl_->current->put_eof(error);
     if (!error && !done()) {
         error = http::error::partial_message;

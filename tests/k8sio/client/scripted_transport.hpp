@@ -11,8 +11,18 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
+
+namespace signalbox::k8sio {
+
+/// So that failed assertions on results can be printed.
+inline std::ostream& operator<<(std::ostream& out, const api_error& error) {
+    return out << error.text();
+}
+
+}  // namespace signalbox::k8sio
 
 namespace signalbox::k8sio::test {
 

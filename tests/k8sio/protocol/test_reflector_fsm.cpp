@@ -250,8 +250,12 @@ TEST_CASE_METHOD(fixture, "[client.md W4] other errors back off and list again")
 
 TEST_CASE_METHOD(fixture, "[client.md V5] too large a version backs off, then lists unset") {
     api_error error = status(504, "Timeout");
-    SECTION("by cause") { error.causes.push_back({"ResourceVersionTooLarge", "", ""}); }
-    SECTION("by text") { error.message = "Too large resource version: 100, current: 7"; }
+    SECTION("by cause") {
+        error.causes.push_back({"ResourceVersionTooLarge", "", ""});
+    }
+    SECTION("by text") {
+        error.message = "Too large resource version: 100, current: 7";
+    }
     list_done();
     for (int i = 0; i < 3; ++i) {
         watching();

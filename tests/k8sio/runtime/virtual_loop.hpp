@@ -125,4 +125,12 @@ T run(virtual_loop& loop, boost::asio::awaitable<T> work) {
     return std::move(running.result);
 }
 
+inline void run(virtual_loop& loop, boost::asio::awaitable<void> work) {
+    task<void> running(loop, std::move(work));
+    loop.run_until([&] { return running.done; });
+    if (running.failure) {
+        std::rethrow_exception(running.failure);
+    }
+}
+
 }  // namespace signalbox::k8sio::test

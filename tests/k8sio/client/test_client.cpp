@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/scripted_transport.hpp"
+#include "k8sio/client.hpp"
+#include "runtime/virtual_loop.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace signalbox::k8sio;
+using namespace std::chrono_literals;
+using test::answer;
+
+namespace {
+
+const resource_type& pods = resources::pods();
+
+struct fixture {
+    fixture() : way(loop.time), api(way, loop.time) {
+        way.on_exchange = [this](const http_request&) -> result<http_response> {
+            const std::size_t at = std::min(sent++, answers.size() - 1);
+            return answers[at];
+        };
+    }
+    result<std::string> get() { return test::run(loop, api.get(pods, "a", "b")); }
+    result<std::string> create() {
+        return test::run(loop, api.create(pods, "a", std::string("{}")));
+    }
+    static http_response told_to_wait(int status, const char* seconds) {
+        http_response made = answer(status, "{}");
+        made.headers.emplace_back("Retry-After", seconds);
+        return made;
+    }
+
+    test::virtual_loop loop;
+    test::scripted_transport way;
+    client api;
+    std::vector<result<http_response>> answers{answer(200, R"({"kind":"Pod"})")};
+    std::size_t sent = 0;
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(fixture, "[client.md T11] an empty namespace or name is refused before sending") {
+    const delete_options options;
+    std::vector<result<std::string>> all;
+    for (const char* name : {"", ".", ".."}) {
+        all.push_back(test::run(loop, api.get(pods, "a", name)));
+        all.push_back(test::run(loop, api.remove(pods, "a", name, options)));
+        all.push_back(test::run(loop, api.remove(pods, name, "b", options)));
+        all.push_back(test::run(loop, api.create(pods, name, std::string("{}"))));
+        all.push_back(test::run(loop, api.update(pods, "a", name, std::string("{}"))));
+        all.push_back(test::run(loop, api.update_status(pods, name, "b", std::string("{}"))));
+        all.push_back(test::run(loop, api.merge_patch(pods, "a", name, std::string("{}"))));
+    }
+    for (const auto& outcome : all) {
+        REQUIRE(outcome.has_error());
+        CHECK(outcome.error().code == errc::invalid_argument);
+    }
+    CHECK(sent == 0);
+}
+
+TEST_CASE_METHOD(fixture, "[client.md X8] each verb's method, path, type and body") {
+    delete_options options("uid-1");
+    options.resource_version = "7";
+    options.grace_seconds = 0;
+    test::run(loop, api.get(pods, "a", "b"));
+    test::run(loop, api.create(pods, "a", std::string("{}")));
+    test::run(loop, api.update(pods, "a", "b", std::string("{}")));
+    test::run(loop, api.update_status(pods, "a", "b", std::string("{}")));
+    test::run(loop, api.merge_patch(pods, "a", "b", std::string("{}"), "status"));
+    test::run(loop, api.remove(pods, "a", "b", options));
+    test::run(loop, api.remove(resources::nodes(), "", "n", delete_options()));
+    std::vector<std::string> seen;
+    for (const http_request& request : way.requests) {
+        seen.push_back(request.method + " " + request.target + " " + request.content_type);
+    }
+    CHECK(
+        seen ==
+        std::vector<std::string>{
+            "GET /api/v1/namespaces/a/pods/b ",
+            "POST /api/v1/namespaces/a/pods?fieldManager=signalbox application/json",
+            "PUT /api/v1/namespaces/a/pods/b?fieldManager=signalbox application/json",
+            "PUT /api/v1/namespaces/a/pods/b/status?fieldManager=signalbox application/json",
+            "PATCH /api/v1/namespaces/a/pods/b/status?fieldManager=signalbox "
+            "application/merge-patch+json",
+            "DELETE /api/v1/namespaces/a/pods/b application/json",
+            "DELETE /api/v1/nodes/n application/json"}
+    );
+    CHECK(
+        way.requests[5].body ==
+        R"({"apiVersion":"v1","kind":"DeleteOptions","propagationPolicy":"Background",)"
+        R"("gracePeriodSeconds":0,"preconditions":{"uid":"uid-1","resourceVersion":"7"}})"
+    );
+    CHECK(
+        way.requests[6].body ==
+        R"({"apiVersion":"v1","kind":"DeleteOptions","propagationPolicy":"Background"})"
+    );
+}
+
+TEST_CASE_METHOD(
+    fixture, "[client.md V1] a list's query: match with a version, neither on page two"
+) {
+    answers = {answer(200, R"({"kind":"PodList","items":null})")};
+    list_options options;
+    options.label_selector = "a in (b,c)";
+    options.field_selector = "spec.nodeName=n";
+    options.resource_version = "7";
+    REQUIRE(test::run(loop, api.list(pods, "", options)).has_value());
+    options.continue_token = "t/+";
+    REQUIRE(test::run(loop, api.list(pods, "x", options)).has_value());
+    list_options bare;
+    bare.limit = 0;
+    bare.resource_version = "0";
+    REQUIRE(test::run(loop, api.list(pods, "x", bare)).has_value());
+    CHECK(
+        way.requests[0].target ==
+        "/api/v1/pods?labelSelector=a%20in%20%28b%2Cc%29&fieldSelector=spec.nodeName%3Dn&limit=500"
+        "&resourceVersion=7&resourceVersionMatch=NotOlderThan"
+    );
+    CHECK(
+        way.requests[1].target ==
+        "/api/v1/namespaces/x/pods?labelSelector=a%20in%20%28b%2Cc%29"
+        "&fieldSelector=spec.nodeName%3Dn&limit=500&continue=t%2F%2B"
+    );
+    CHECK(way.requests[2].target == "/api/v1/namespaces/x/pods?resourceVersion=0");
+}
+
+TEST_CASE_METHOD(fixture, "[client.md R2] 429 and 503 with Retry-After are sent again, any verb") {
+    const auto start = loop.time.steady_now();
+    answers = {told_to_wait(429, "2"), told_to_wait(503, "0"), answer(201, R"({"kind":"Pod"})")};
+    CHECK(create().has_value());
+    CHECK(sent == 3);
+    CHECK(loop.time.steady_now() - start >= 3s);  // 2 s, and 0 s clamped to 1 s
+    CHECK(loop.time.steady_now() - start < 4s);
+}
+
+TEST_CASE_METHOD(
+    fixture, "[client.md R2] without Retry-After, or with 500, the error is the answer"
+) {
+    for (const int status : {429, 503, 500, 504}) {
+        answers = {answer(status, "{}"), answer(201, "{}")};
+        sent = 0;
+        CHECK(create().error().http_status == status);
+        CHECK(sent == 1);
+    }
+    answers = {told_to_wait(500, "1"), answer(201, "{}")};
+    sent = 0;
+    CHECK(create().error().http_status == 500);
+}
+
+TEST_CASE_METHOD(
+    fixture, "[client.md R8] retries stay within the deadline and the number of tries"
+) {
+    answers = {told_to_wait(429, "1000")};
+    CHECK(create().error().retry_after == 1000s);
+    CHECK(sent == 1);  // 30 s after now is the deadline
+    answers = {told_to_wait(429, "1")};
+    sent = 0;
+    CHECK(create().error().http_status == 429);
+    CHECK(sent == 4);
+    CHECK(api.requests_sent() == 5);
+}
+
+TEST_CASE_METHOD(fixture, "[client.md R4] what was not sent is sent again, with growing delays") {
+    for (const errc code : {errc::resolve, errc::connect, errc::tls}) {
+        const auto start = loop.time.steady_now();
+        answers = {test::failure(code), test::failure(code), answer(201, R"({"kind":"Pod"})")};
+        sent = 0;
+        CHECK(create().has_value());
+        CHECK(sent == 3);
+        CHECK(loop.time.steady_now() - start >= 300ms);
+    }
+}
+
+TEST_CASE_METHOD(fixture, "[client.md R4] a lost read is repeated once, a lost write never") {
+    answers = {test::failure(errc::connection_lost), answer(200, R"({"kind":"Pod"})")};
+    CHECK(get().has_value());
+    CHECK(sent == 2);
+    answers = {test::failure(errc::connection_lost)};
+    sent = 0;
+    CHECK(get().error().code == errc::connection_lost);
+    CHECK(sent == 2);
+    for (const errc code : {errc::connection_lost, errc::timeout, errc::bad_response}) {
+        answers = {test::failure(code), answer(201, "{}")};
+        sent = 0;
+        const auto outcome = create();
+        REQUIRE(outcome.has_error());
+        CHECK(classify(outcome.error()) == retry_class::unknown_outcome);
+        CHECK(outcome.error().path == "/api/v1/namespaces/a/pods");
+        CHECK(sent == 1);
+    }
+}
+
+TEST_CASE_METHOD(
+    fixture, "[client.md T14] answers of success that are no object are bad responses"
+) {
+    for (const char* body : {"", "<html>", "{\"kind\":", "[]", R"({"kind":"Status"})"}) {
+        answers = {answer(200, body, "text/html")};
+        const auto outcome = get();
+        INFO(body);
+        REQUIRE(outcome.has_error());
+        CHECK(outcome.error().code == errc::bad_response);
+        CHECK(outcome.error().http_status == 200);
+        CHECK(outcome.error().message.find("text/html") != std::string::npos);
+    }
+    answers = {answer(200, R"({"kind":"PodList","items":[{)")};
+    CHECK(test::run(loop, api.list(pods, "", list_options())).error().code == errc::bad_response);
+    answers = {answer(302, "")};
+    CHECK(get().error().http_status == 302);
+}
+
+TEST_CASE_METHOD(
+    fixture, "[client.md X8] a delete may be answered with a Status; raw takes any text"
+) {
+    answers = {answer(200, R"({"kind":"Status","status":"Success"})")};
+    CHECK(test::run(loop, api.remove(pods, "a", "b", delete_options())).has_value());
+    answers = {answer(200, "ok", "text/plain")};
+    const auto outcome = test::run(
+        loop, api.raw(std::string("GET"), std::string("/healthz"), std::string(), std::string())
+    );
+    CHECK(*outcome == "ok");
+}
+
+TEST_CASE_METHOD(
+    fixture, "[client.md H1] cancelling a request that waits to be sent again ends it"
+) {
+    answers = {told_to_wait(429, "5")};
+    test::task<result<std::string>> running(loop, api.get(pods, "a", "b"));
+    loop.run_for(1s);
+    REQUIRE_FALSE(running.done);
+    running.cancel();
+    loop.settle();
+    REQUIRE(running.done);
+    CHECK_FALSE(running.failure);
+    CHECK(running.result.error().code == errc::cancelled);
+    CHECK(classify(running.result.error()) == retry_class::cancelled);
+}
+
+TEST_CASE_METHOD(
+    fixture, "[client.md R8] server time follows the Date header, not the local clock"
+) {
+    CHECK(api.server_now() == loop.time.wall_now());
+    const auto dated = [](const char* date) {
+        http_response made = answer(200, R"({"kind":"Pod"})");
+        made.headers.emplace_back("Date", date);
+        return made;
+    };
+    const wall_time local = loop.time.wall_now();  // 2023-11-14T22:13:20Z
+    answers = {dated("Tue, 14 Nov 2023 22:13:20 GMT")};
+    REQUIRE(get());
+    CHECK(api.server_now() == local);  // within the second: no correction
+    answers = {dated("Tue, 14 Nov 2023 22:14:20 GMT")};
+    REQUIRE(get());
+    CHECK(api.server_now() == local + 60s);
+    loop.run_for(10s);
+    CHECK(api.server_now() == local + 70s);
+    answers = {dated("Tue, 14 Nov 2023 22:14:29 GMT")};  // truncated a moment before :30
+    REQUIRE(get());
+    CHECK(api.server_now() == local + 70s);
+    answers = {dated("no date")};
+    REQUIRE(get());
+    CHECK(api.server_now() == local + 70s);
+}

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/server_url.hpp"
+#include "k8sio/config.hpp"
+#include "protocol/base64.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+using namespace signalbox::k8sio;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A folder for one test.
+class folder {
+public:
+    folder() {
+        std::string pattern = (fs::temp_directory_path() / "k8sio-config-XXXXXX").string();
+        path_ = ::mkdtemp(pattern.data());
+    }
+    ~folder() { fs::remove_all(path_); }
+    folder(const folder&) = delete;
+    folder& operator=(const folder&) = delete;
+
+    std::string write(const std::string& name, const std::string& text) const {
+        const fs::path file = path_ / name;
+        fs::create_directories(file.parent_path());
+        std::ofstream(file) << text;
+        return file.string();
+    }
+    std::string path() const { return path_.string(); }
+
+private:
+    fs::path path_;
+};
+
+/// KUBECONFIG or HOME for one test.
+class environment {
+public:
+    environment(const char* name, const std::string& value) : name_(name) {
+        const char* old = std::getenv(name);
+        old_ = old == nullptr ? "" : old;
+        ::setenv(name, value.c_str(), 1);
+    }
+    ~environment() { ::setenv(name_, old_.c_str(), 1); }
+    environment(const environment&) = delete;
+    environment& operator=(const environment&) = delete;
+
+private:
+    const char* name_;
+    std::string old_;
+};
+
+std::string kubeconfig(const std::string& cluster, const std::string& user) {
+    return "apiVersion: v1\nkind: Config\ncurrent-context: c\npreferences: {}\nclusters:\n- name: "
+           "k\n"
+           "  cluster: " +
+           cluster + "\nusers:\n- name: u\n  user: " + user +
+           "\ncontexts:\n- name: c\n  context: {cluster: k, user: u, namespace: n, extra: [1]}\n"
+           "- name: plain\n  context: {cluster: k}\n- name: broken\n  context: {cluster: gone}\n"
+           "- name: none\n";
+}
+
+std::string failure(
+    const folder& dir,
+    const std::string& cluster,
+    const std::string& user,
+    const std::string& context = ""
+) {
+    const std::string file = dir.write("config", kubeconfig(cluster, user));
+    const auto loaded = load_kubeconfig(file, context);
+    REQUIRE(loaded.has_error());
+    CHECK(loaded.error().code == errc::invalid_argument);
+    const std::string prefix = "kubeconfig " + file + ": ";
+    CHECK(loaded.error().message.substr(0, prefix.size()) == prefix);
+    return loaded.error().message.substr(prefix.size());
+}
+
+const std::string server = "{server: 'https://h:6443'}";
+
+}  // namespace
+
+TEST_CASE("[client.md C6] a server address in all its forms") {
+    struct row {
+        const char* url;
+        const char* expected;
+    };
+    const row rows[] = {
+        {"https://h", "https h 443 "},
+        {"http://h", "http h 80 "},
+        {"https://h:6443/", "https h 6443 "},
+        {"https://r.example/k8s/clusters/c-1/", "https r.example 443 /k8s/clusters/c-1"},
+        {"https://[fd00::1]:6443/x", "https fd00::1 6443 /x"},
+        {"https://[::1]", "https ::1 443 "},
+    };
+    for (const row& r : rows) {
+        cluster_config config;
+        INFO(r.url);
+        CHECK(read_server_url(r.url, config).empty());
+        CHECK(
+            config.scheme + " " + config.host + " " + config.port + " " + config.path_prefix ==
+            r.expected
+        );
+    }
+    for (const char* bad :
+         {"",
+          "h:6443",
+          "ftp://h",
+          "https://",
+          "https://h:x",
+          "https://h:",
+          "https://fd00::1:6443",
+          "https://[::1",
+          "https://u@h",
+          "https://h?x"}) {
+        cluster_config config;
+        INFO(bad);
+        CHECK_FALSE(read_server_url(bad, config).empty());
+    }
+}
+
+TEST_CASE("[client.md C4] context, namespace, and paths relative to their file") {
+    const folder dir;
+    dir.write("pki/ca.pem", "CA");
+    dir.write("token", "T\n");
+    const std::string file = dir.write(
+        "config",
+        kubeconfig(
+            "{server: 'https://h:6443', certificate-authority: pki/ca.pem, "
+            "tls-server-name: other, disable-compression: true}",
+            "{tokenFile: token, unknown: {a: 1}}"
+        )
+    );
+    const auto loaded = load_kubeconfig(file, "");
+    REQUIRE(loaded.has_value());
+    CHECK(loaded->host == "h");
+    CHECK(loaded->port == "6443");
+    CHECK(loaded->ca_pem == "CA");
+    CHECK(loaded->tls_server_name == "other");
+    CHECK(loaded->token_file == dir.path() + "/token");
+    CHECK(loaded->ns == "n");
+    const auto other = load_kubeconfig(file, "plain");
+    REQUIRE(other.has_value());
+    CHECK(other->ns == "default");
+    CHECK(other->token_file.empty());
+}
+
+TEST_CASE("[client.md C5] inline data, certificates, token, password") {
+    const folder dir;
+    dir.write("ignored.pem", "IGNORED");
+    const std::string file = dir.write(
+        "config",
+        kubeconfig(
+            "{server: 'https://h', certificate-authority: ignored.pem, "
+            "certificate-authority-data: " +
+                protocol::base64_encode("CA") + "}",
+            "{client-certificate-data: " + protocol::base64_encode("CERT") + ", client-key-data: " +
+                protocol::base64_encode("KEY") + ", token: T, username: U, password: P}"
+        )
+    );
+    const auto loaded = load_kubeconfig(file, "c");
+    REQUIRE(loaded.has_value());
+    CHECK(loaded->ca_pem == "CA");
+    CHECK(loaded->client_cert_pem == "CERT");
+    CHECK(loaded->client_key_pem.reveal() == "KEY");
+    CHECK(loaded->token.reveal() == "T");
+    CHECK(loaded->username == "U");
+    CHECK(loaded->password.reveal() == "P");
+}
+
+TEST_CASE("[client.md C4] files of KUBECONFIG are merged, the first definition wins") {
+    const folder dir;
+    const std::string a =
+        dir.write("a", "clusters: [{name: k, cluster: {server: 'https://first'}}]\nusers: null\n");
+    const std::string b = dir.write("b", kubeconfig("{server: 'https://second'}", "{token: T}"));
+    const environment list("KUBECONFIG", a + ":" + dir.path() + "/missing::" + b);
+    const auto loaded = load_kubeconfig("", "");
+    REQUIRE(loaded.has_value());
+    CHECK(loaded->host == "first");
+    CHECK(loaded->token.reveal() == "T");
+}
+
+TEST_CASE("[client.md C4] without KUBECONFIG it is ~/.kube/config") {
+    const folder dir;
+    const environment list("KUBECONFIG", "");
+    const environment home("HOME", dir.path());
+    CHECK(
+        load_kubeconfig("", "").error().message ==
+        "kubeconfig cannot read a kubeconfig from " + dir.path() + "/.kube/config"
+    );
+    dir.write(".kube/config", kubeconfig("{server: 'https://home'}", "{}"));
+    CHECK(load_kubeconfig("", "")->host == "home");
+}
+
+TEST_CASE("[client.md C8] errors name the file, the entry and the field") {
+    const folder dir;
+    CHECK(
+        failure(dir, "{server: h}", "{}") ==
+        "cluster \"k\": server: 'h' does not begin with https:// or http://"
+    );
+    CHECK(
+        failure(dir, "", "{}") ==
+        "cluster \"k\": server: '' does not begin with https:// or http://"
+    );
+    CHECK(
+        failure(dir, "{server: 'https://h', certificate-authority: none.pem}", "{}") ==
+        "cluster \"k\": certificate-authority: cannot read " + dir.path() + "/none.pem"
+    );
+    CHECK(
+        failure(dir, server, "{client-key-data: '***'}") ==
+        "user \"u\": client-key-data: is not base64"
+    );
+    CHECK(
+        failure(dir, server, "{client-key-data: YQ==}") ==
+        "user \"u\": client-certificate: needs client-key, and the reverse"
+    );
+    CHECK(
+        failure(dir, server, "{tokenFile: none}") ==
+        "user \"u\": tokenFile: cannot read " + dir.path() + "/none"
+    );
+    CHECK(failure(dir, server, "{token: [1]}") == "user \"u\": token: is no text");
+    CHECK(
+        failure(dir, "{server: 'https://h', insecure-skip-tls-verify: maybe}", "{}") ==
+        "cluster \"k\": insecure-skip-tls-verify: is neither true nor false"
+    );
+    CHECK(
+        failure(
+            dir,
+            "{server: 'https://h', insecure-skip-tls-verify: true, "
+            "certificate-authority-data: YQ==}",
+            "{}"
+        ) == "cluster \"k\": insecure-skip-tls-verify: excludes a certificate-authority"
+    );
+    CHECK(
+        failure(dir, server, "{}", "nowhere") == "context \"nowhere\" (asked for) does not exist"
+    );
+    CHECK(
+        failure(dir, server, "{}", "broken") ==
+        "cluster \"gone\" (context \"broken\") does not exist"
+    );
+    CHECK(failure(dir, server, "{}", "none") == "context \"none\": cluster: is not set");
+    CHECK(failure(dir, server, "{}\n- name: u\n  user: {}") == "user \"u\": name: is used twice");
+}
+
+TEST_CASE("[client.md C7] what we cannot honour is refused by name, not ignored") {
+    const folder dir;
+    CHECK(
+        failure(dir, server, "{exec: {command: aws}}") ==
+        "user \"u\": exec: credential plugins are not supported; use a token or a certificate"
+    );
+    CHECK(
+        failure(dir, server, "{auth-provider: {name: gcp}}").find("auth-provider") !=
+        std::string::npos
+    );
+    CHECK(failure(dir, server, "{as: jane}") == "user \"u\": as: impersonation is not supported");
+    CHECK(
+        failure(dir, "{server: 'https://h', proxy-url: 'http://p'}", "{}") ==
+        "cluster \"k\": proxy-url: proxies are not supported"
+    );
+}
+
+TEST_CASE("[client.md C8] files that are no kubeconfig are errors, not exceptions") {
+    const folder dir;
+    for (const char* text :
+         {"a: [",
+          "- 1",
+          "clusters: 7\ncurrent-context: c",
+          "clusters: [1]",
+          "",
+          "users: [{name: {}}]",
+          "current-context: c\ncontexts: [{name: c, context: 7}]"}) {
+        const auto loaded = load_kubeconfig(dir.write("config", text), "");
+        INFO(text);
+        REQUIRE(loaded.has_error());
+        CHECK(loaded.error().message.find(dir.path() + "/config: ") != std::string::npos);
+    }
+}
+
+TEST_CASE("[client.md C9] no secret is in the text of an error") {
+    const folder dir;
+    const std::string text = failure(
+        dir, server, "{token: hunter2, password: hunter2, client-key-data: hunter2, as: jane}"
+    );
+    CHECK(text.find("hunter2") == std::string::npos);
+}
+
+TEST_CASE("[client.md C1] the service account of a pod") {
+    const folder dir;
+    const std::string account = "var/run/secrets/kubernetes.io/serviceaccount/";
+    std::string host = "fd00::1";
+    const auto env = [&](const char* name) {
+        return std::string(name) == "KUBERNETES_SERVICE_HOST" ? host : std::string("443");
+    };
+    const auto load = [&] { return load_in_cluster(dir.path() + "/", env); };
+    CHECK(load().error().message.find("cannot read a token") != std::string::npos);
+    dir.write(account + "token", "T\n");
+    CHECK(load().error().message.find("cannot read certificates") != std::string::npos);
+    dir.write(account + "ca.crt", "CA");
+    CHECK(load()->ns == "default");
+    dir.write(account + "namespace", "jobs\n");
+    const auto loaded = load();
+    REQUIRE(loaded.has_value());
+    CHECK(loaded->host == "fd00::1");
+    CHECK(loaded->token.reveal() == "T");
+    CHECK(loaded->token_file == dir.path() + "/" + "/" + account + "token");
+    CHECK(loaded->ca_pem == "CA");
+    CHECK(loaded->ns == "jobs");
+    host.clear();
+    CHECK(load().error().message.find("KUBERNETES_SERVICE_HOST") != std::string::npos);
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/api_json.hpp"
+#include "protocol/base64.hpp"
+#include "protocol/http_date.hpp"
+#include "protocol/json_cursor.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace signalbox::k8sio;
+using namespace signalbox::k8sio::protocol;
+
+TEST_CASE("[client.md L6] items get apiVersion and kind where they lack them") {
+    list_page page;
+    REQUIRE(read_list(
+        R"({"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7","continue":"t",)"
+        R"("remainingItemCount":3},"items":[{"metadata":{"name":"}]\"{"}},{},)"
+        R"({"kind":"Other","apiVersion":"v2","a":1} , { "kind":"Pod" }]})",
+        resources::pods(),
+        page
+    ));
+    CHECK(page.resource_version == "7");
+    CHECK(page.continue_token == "t");
+    CHECK(
+        page.items ==
+        std::vector<std::string>{
+            R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"}]\"{"}})",
+            R"({"apiVersion":"v1","kind":"Pod"})",
+            R"({"kind":"Other","apiVersion":"v2","a":1})",
+            R"({"apiVersion":"v1", "kind":"Pod" })"}
+    );
+}
+
+TEST_CASE("[client.md L5] null items are an empty list") {
+    list_page page;
+    REQUIRE(read_list(
+        R"({"items":null,"kind":"PodList","metadata":{"resourceVersion":"7"}})",
+        resources::pods(),
+        page
+    ));
+    CHECK(page.items.empty());
+}
+
+TEST_CASE("[client.md T14] a list cut at every position is no list") {
+    const std::string body =
+        R"({"kind":"PodList","metadata":{"resourceVersion":"7"},"items":[{"a":"\u00e4"},{"b":[1]}]})";
+    list_page page;
+    REQUIRE(read_list(body, resources::pods(), page));
+    for (std::size_t size = 0; size < body.size(); ++size) {
+        list_page cut;
+        INFO(size);
+        CHECK_FALSE(read_list(body.substr(0, size), resources::pods(), cut));
+    }
+    for (const char* other :
+         {R"({"kind":"Status","items":[]})",
+          R"({"kind":"Table","items":[]})",
+          "[]",
+          "null",
+          R"({"kind":"PodList","items":{}})",
+          R"({"kind":"PodList","items":[1]})",
+          R"({"kind":"PodList","items":[]} x)"}) {
+        list_page none;
+        INFO(other);
+        CHECK_FALSE(read_list(other, resources::pods(), none));
+    }
+}
+
+TEST_CASE("[client.md T5] strings are decoded with all escapes, and written back") {
+    std::string out;
+    REQUIRE(decode_json_string(R"("a\"\\\/\b\f\n\r\t\u0041\u00e4\u20ac\ud83d\ude82")", out));
+    CHECK(out == "a\"\\/\b\f\n\r\tA\xC3\xA4\xE2\x82\xAC\xF0\x9F\x9A\x82");
+    for (const char* bad :
+         {R"("\x")",
+          R"("\u12")",
+          R"("\ud83d")",
+          R"("\ud83dx")",
+          R"("\ude82")",
+          R"("\ud83d\u0041")"}) {
+        INFO(bad);
+        CHECK_FALSE(decode_json_string(bad, out));
+    }
+    std::string text;
+    const std::string original("q\"\\\n\x01\x1f\xC3\xA4", 8);
+    append_json_string(text, original);
+    REQUIRE(decode_json_string(text, out));
+    CHECK(out == original);
+}
+
+TEST_CASE("[client.md T14] the cursor refuses what is no JSON") {
+    for (const char* bad :
+         {"",
+          "{",
+          "}",
+          "{]",
+          R"({"a")",
+          R"({"a":)",
+          R"({"a":1]})",
+          "[1}",
+          "nul\"",
+          R"({"a":"x)",
+          "{}{}",
+          "[[[[",
+          "\"\\"}) {
+        INFO(bad);
+        CHECK_FALSE(is_json_object(bad));
+    }
+    CHECK(is_json_object(" {\"a\":[{},\"}\"]} \n"));
+    object_facts facts;
+    for (const char* bad :
+         {R"({"a":1,})", R"({"a" 1})", R"({"a":1 "b":2})", R"({1:2})", R"({,})"}) {
+        INFO(bad);
+        CHECK_FALSE(read_object_facts(bad, facts));
+    }
+    const std::string deep(2000000, '[');
+    CHECK_FALSE(is_json_object(deep));  // no recursion: no stack to overflow
+}
+
+TEST_CASE("[client.md W4] an event's type, object and version, in any order of members") {
+    watch_event event;
+    REQUIRE(read_watch_event(
+        R"({"object":{"metadata":{"name":"a","resourceVersion":"9"},"kind":"Pod"},"type":"ADDED"})",
+        event
+    ));
+    CHECK(event.type == event_type::added);
+    CHECK(event.facts.kind == "Pod");
+    CHECK(event.facts.resource_version == "9");
+    watch_event none;
+    CHECK_FALSE(read_watch_event(R"({"type":"ADDED"})", none));
+    CHECK_FALSE(read_watch_event(R"({"object":{}})", none));
+    CHECK_FALSE(read_watch_event(R"({"type":"ADDED","object":null})", none));
+}
+
+TEST_CASE("[client.md C5] base64 with padding, line ends and errors") {
+    for (const char* text : {"", "a", "ab", "abc", "abcd"}) {
+        CHECK(base64_decode(base64_encode(text)) == std::string(text));
+    }
+    CHECK(base64_encode("user:pass") == "dXNlcjpwYXNz");
+    CHECK(base64_decode("dXNl\n cjpwYXNz\r\n") == "user:pass");
+    CHECK_FALSE(base64_decode("dXN"));
+    CHECK_FALSE(base64_decode("dXN*"));
+}
+
+TEST_CASE("[client.md R8] the Date header, and times as the API has them") {
+    const auto time = parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT");
+    REQUIRE(time);
+    CHECK(format_api_time(*time) == "1994-11-06T08:49:37Z");
+    CHECK(format_api_time(*time + std::chrono::milliseconds{999}) == "1994-11-06T08:49:37Z");
+    for (const char* bad :
+         {"",
+          "Sun, 06 Nov 1994 08:49:37 CET",
+          "Sun, 31 Feb 1994 08:49:37 GMT",
+          "Sun, 06 Xxx 1994 08:49:37 GMT",
+          "Sun, 06 Nov 1994 24:49:37 GMT",
+          "Sun, 06 ovD 1994 08:49:37 GMT",
+          "Sunday, 06-Nov-94 08:49:37 GMT"}) {
+        INFO(bad);
+        CHECK_FALSE(parse_http_date(bad));
+    }
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/scripted_transport.hpp"
+#include "k8sio/event_recorder.hpp"
+#include "protocol/event_series.hpp"
+#include "protocol/json_cursor.hpp"
+#include "runtime/virtual_loop.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <set>
+
+using namespace signalbox::k8sio;
+using namespace std::chrono_literals;
+
+namespace {
+
+event_note note(const std::string& message, const std::string& reason = "Created") {
+    event_note made;
+    made.regarding.api_version = "v1";
+    made.regarding.kind = "Pod";
+    made.regarding.ns = "a";
+    made.regarding.name = "p";
+    made.regarding.uid = "u";
+    made.reason = reason;
+    made.message = message;
+    return made;
+}
+
+struct fixture {
+    fixture() : way(loop.time), api(way, loop.time), subject(api, "signalbox", 3) {
+        way.on_exchange = [this](const http_request&) { return reply; };
+    }
+    std::vector<std::string> sent() const {
+        std::vector<std::string> out;
+        for (const http_request& request : way.requests) {
+            out.push_back(request.method + " " + request.target);
+        }
+        return out;
+    }
+
+    test::virtual_loop loop;
+    test::scripted_transport way;
+    client api;
+    event_recorder subject;
+    result<http_response> reply = test::answer(201, R"({"kind":"Event"})");
+};
+
+}  // namespace
+
+TEST_CASE("[client.md N1] a repeated event is counted on the first one") {
+    protocol::event_series series("signalbox");
+    const wall_time now{std::chrono::seconds{1700000000}};
+    const auto first = series.next(note("m"), now);
+    CHECK(first.create);
+    CHECK(first.ns == "a");
+    CHECK(first.name == "p.17979cfe362a0000");
+    CHECK(protocol::is_json_object(first.body));
+    CHECK(
+        first.body ==
+        R"({"apiVersion":"v1","kind":"Event","metadata":{"name":"p.17979cfe362a0000",)"
+        R"("namespace":"a"},"involvedObject":{"apiVersion":"v1","kind":"Pod","namespace":"a",)"
+        R"("name":"p","uid":"u"},"source":{"component":"signalbox"},)"
+        R"("reportingComponent":"signalbox","type":"Normal","reason":"Created","message":"m",)"
+        R"("firstTimestamp":"2023-11-14T22:13:20Z","lastTimestamp":"2023-11-14T22:13:20Z",)"
+        R"("count":1})"
+    );
+    const auto second = series.next(note("m"), now + 9min);
+    CHECK_FALSE(second.create);
+    CHECK(second.name == first.name);
+    CHECK(second.body == R"({"count":2,"lastTimestamp":"2023-11-14T22:22:20Z"})");
+    CHECK(series.next(note("m"), now + 18min).body.find("\"count\":3") != std::string::npos);
+    CHECK(series.next(note("m"), now + 29min).create);  // after 10 quiet minutes a new one
+}
+
+TEST_CASE("[client.md N1] another object, reason, message or type is another event") {
+    protocol::event_series series("signalbox");
+    const wall_time now{};
+    std::set<std::string> names;
+    std::vector<event_note> notes(6, note("m"));
+    notes[1].regarding.uid = "v";
+    notes[2].reason = "Deleted";
+    notes[3].message = "n";
+    notes[4].warning = true;
+    notes[5].regarding.name = "q";
+    for (const event_note& n : notes) {
+        const auto write = series.next(n, now);
+        CHECK(write.create);
+        names.insert(write.name);
+    }
+    CHECK(names.size() == notes.size());  // also at the same instant
+}
+
+TEST_CASE("[client.md N1] the memory of events is bounded, the least used goes first") {
+    protocol::event_series series("signalbox", 2);
+    const wall_time now{};
+    series.next(note("a"), now);
+    series.next(note("b"), now);
+    series.next(note("a"), now);
+    series.next(note("c"), now);
+    CHECK_FALSE(series.next(note("a"), now).create);
+    CHECK(series.next(note("b"), now).create);
+}
+
+TEST_CASE("[client.md N3] events of cluster objects go to the namespace default") {
+    protocol::event_series series("signalbox");
+    event_note about_node = note("m");
+    about_node.regarding.ns.clear();
+    const auto write = series.next(about_node, {});
+    CHECK(write.ns == "default");
+    CHECK(
+        write.body.find(R"("namespace":"default"},"involvedObject":{"apiVersion":"v1","kind")") !=
+        std::string::npos
+    );
+}
+
+TEST_CASE("[client.md N4] messages are cut to 1,023 bytes at a character, reasons to 128") {
+    CHECK(protocol::cut_utf8("abc", 3) == "abc");
+    CHECK(protocol::cut_utf8("a\xC3\xA4", 2) == "a");
+    CHECK(protocol::cut_utf8("\xF0\x9F\x9A\x82", 3).empty());
+    protocol::event_series series("signalbox");
+    event_note long_note = note(std::string(2000, 'm'), std::string(500, 'r'));
+    long_note.regarding.name = std::string(253, 'n');
+    const auto write = series.next(long_note, {});
+    CHECK(write.name.size() <= 253);
+    CHECK(write.body.find(std::string(1023, 'm') + "\"") != std::string::npos);
+    CHECK(write.body.find("\"" + std::string(128, 'r') + "\"") != std::string::npos);
+}
+
+TEST_CASE_METHOD(fixture, "[client.md N2] a full queue drops and counts; nothing blocks") {
+    for (int i = 0; i < 5; ++i) {
+        subject.record(note("m" + std::to_string(i)));
+    }
+    CHECK(subject.dropped() == 2);
+    CHECK_FALSE(subject.idle());
+    test::task<void> running(loop, subject.run());
+    loop.settle();
+    CHECK(subject.idle());
+    CHECK(
+        sent() ==
+        std::vector<std::string>(3, "POST /api/v1/namespaces/a/events?fieldManager=signalbox")
+    );
+    subject.record(note("m0"));
+    loop.settle();
+    CHECK(sent().back().substr(0, 5) == "PATCH");
+    subject.stop();
+    loop.settle();
+    CHECK(running.done);
+    CHECK_FALSE(loop.time.has_pending());
+}
+
+TEST_CASE_METHOD(fixture, "[client.md N2] no connection: at most 12 tries, then dropped") {
+    reply = test::failure(errc::connection_lost);
+    subject.record(note("m"));
+    test::task<void> running(loop, subject.run());
+    loop.run_for(10min);
+    CHECK(way.requests.size() == 12);
+    CHECK(subject.dropped() == 1);
+    CHECK(subject.idle());
+    // The Event may exist or not: its name is fixed, so trying again makes no second one.
+    CHECK(way.requests.front().body == way.requests.back().body);
+    subject.stop();
+    loop.settle();
+    CHECK(running.done);
+}
+
+TEST_CASE_METHOD(fixture, "[client.md N2] a refusal is not repeated") {
+    reply = test::answer(403, R"({"kind":"Status","reason":"Forbidden"})");
+    subject.record(note("m"));
+    test::task<void> running(loop, subject.run());
+    loop.run_for(10min);
+    CHECK(way.requests.size() == 1);
+    CHECK(subject.dropped() == 1);
+    subject.stop();
+    loop.settle();
+    CHECK(running.done);
+}
+
+TEST_CASE_METHOD(fixture, "[client.md N3] a namespace that is terminating or gone is silent") {
+    SECTION("terminating") {
+        reply = test::answer(
+            403, R"({"kind":"Status","details":{"causes":[{"reason":"NamespaceTerminating"}]}})"
+        );
+    }
+    SECTION("gone") {
+        reply = test::answer(404, R"({"kind":"Status","reason":"NotFound"})");
+    }
+    SECTION("written already, the answer was lost") {
+        reply = test::answer(409, R"({"kind":"Status","reason":"AlreadyExists"})");
+    }
+    subject.record(note("m"));
+    test::task<void> running(loop, subject.run());
+    loop.run_for(1min);
+    CHECK(way.requests.size() == 1);
+    CHECK(subject.dropped() == 0);
+    subject.stop();
+    loop.settle();
+    CHECK(running.done);
+}
+
+TEST_CASE_METHOD(
+    fixture, "[client.md N1] an Event that has expired on the server is created anew"
+) {
+    subject.record(note("m"));
+    test::task<void> running(loop, subject.run());
+    loop.settle();
+    way.on_exchange = [](const http_request& request) -> result<http_response> {
+        if (request.method == "PATCH") {
+            return test::answer(404, R"({"kind":"Status","reason":"NotFound"})");
+        }
+        return test::answer(201, R"({"kind":"Event"})");
+    };
+    subject.record(note("m"));
+    loop.settle();
+    REQUIRE(way.requests.size() == 3);
+    CHECK(way.requests[2].method == "POST");
+    CHECK(subject.dropped() == 0);
+    subject.stop();
+    loop.settle();
+    CHECK(running.done);
+}
+
+TEST_CASE_METHOD(fixture, "[client.md H1] stop flushes the queue, but not for ever") {
+    SECTION("all goes well") {
+        subject.record(note("a"));
+        subject.record(note("b"));
+        subject.stop();
+        test::run(loop, subject.run());
+        CHECK(way.requests.size() == 2);
+    }
+    SECTION("the server does not answer") {
+        reply = test::answer(429, "{}");
+        reply->headers.emplace_back("Retry-After", "20");
+        subject.record(note("a"));
+        test::task<void> running(loop, subject.run());
+        loop.settle();
+        const auto start = loop.time.steady_now();
+        subject.stop();
+        CHECK(loop.run_until([&] { return running.done; }));
+        CHECK(loop.time.steady_now() - start <= 3s);
+    }
+    CHECK_FALSE(loop.time.has_pending());
+}

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The transport over scripted connections in virtual time: each operation fails, hangs or is
+// cancelled.
+#include "runtime/virtual_loop.hpp"
+#include "transport/http_transport.hpp"
+#include "transport/scripted_network.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace signalbox::k8sio;
+using namespace std::chrono_literals;
+using test::fault;
+
+namespace {
+
+const std::string ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
+const std::string watch_head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nA: b\r\n\r\n";
+
+struct fixture {
+    fixture() : net(loop.time) {
+        net.respond = [](const std::string&) { return ok; };
+        config.token_file = "/token";
+        make();
+    }
+    void make() {
+        protocol::request_frame frame;
+        frame.host = "h";
+        protocol::credentials credentials(config, [this](const std::string&) { return token; });
+        way = std::make_unique<http_transport>(
+            loop.time,
+            std::make_unique<test::scripted_connector>(net),
+            frame,
+            std::move(credentials),
+            options
+        );
+    }
+    boost::asio::awaitable<result<http_response>> start(std::chrono::seconds limit = 30s) {
+        return way->exchange(request, loop.time.steady_now() + limit);
+    }
+    result<http_response> exchange() { return test::run(loop, start()); }
+
+    test::virtual_loop loop;
+    test::network net;
+    cluster_config config;
+    http_transport_options options;
+    std::optional<std::string> token = "one";
+    http_request request{"GET", "/api"};
+    std::unique_ptr<http_transport> way;
+};
+
+using stream_result = result<std::unique_ptr<response_stream>>;
+
+}  // namespace
+
+TEST_CASE_METHOD(fixture, "[client.md T1] one connection serves request after request") {
+    for (int i = 0; i < 5; ++i) {
+        const auto answer = exchange();
+        REQUIRE(answer.has_value());
+        CHECK(answer->status == 200);
+        CHECK(answer->body == "{}");
+    }
+    CHECK(net.connections == 1);
+    CHECK(net.open == 1);
+    CHECK(
+        net.requests[0] ==
+        "GET /api HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer one\r\nAccept: "
+        "application/json\r\n\r\n"
+    );
+    SECTION("one that looks dead is not used") {
+        net.alive = false;
+        CHECK(exchange().has_value());
+        CHECK(net.connections == 2);
+    }
+    SECTION("nor one that was idle for long") {
+        loop.run_for(61s);
+        CHECK(exchange().has_value());
+        CHECK(net.connections == 2);
+    }
+    CHECK(net.open == 1);
+}
+
+TEST_CASE_METHOD(fixture, "[client.md T1] a connection that may not be reused is closed") {
+    std::string bytes;
+    SECTION("the server says so") {
+        bytes = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}";
+    }
+    SECTION("it said more than asked") {
+        bytes = ok + "x";
+    }
+    SECTION("the body ends with the stream") {
+        bytes = "HTTP/1.1 200 OK\r\n\r\n{}";
+        net.ends = true;
+    }
+    net.respond = [&](const std::string&) { return bytes; };
+    CHECK(exchange()->body == "{}");
+    CHECK(net.open == 0);
+}
+
+TEST_CASE_METHOD(fixture, "[client.md T3] each operation that fails is an error of its class") {
+    net.piece = 1;
+    REQUIRE(exchange().has_value());
+    const std::size_t steps = net.operations;
+    REQUIRE(steps == 2 + ok.size());
+    for (std::size_t number = 0; number < steps; ++number) {
+        for (const bool hang : {false, true}) {
+            INFO("operation " << number << (hang ? " hangs" : " fails"));
+            make();
+            net.operations = 0;
+            net.at = number;
+            net.what = hang ? fault::hang : fault::fail;
+            const auto begin = loop.time.steady_now();
+            const auto answer = exchange();
+            REQUIRE(answer.has_error());
+            const errc lost = number == 0 ? errc::connect : errc::connection_lost;
+            CHECK(answer.error().code == (hang ? errc::timeout : lost));
+            CHECK(loop.time.steady_now() - begin == (hang ? 30s : 0s));
+            CHECK(net.open == 0);
+            CHECK_FALSE(loop.time.has_pending());
+        }
+    }
+}
+
+TEST_CASE_METHOD(fixture, "[client.md H1] cancelling at each operation is clean") {
+    net.piece = 1;
+    REQUIRE(exchange().has_value());
+    const std::size_t steps = net.operations;
+    for (const auto type :
+         {boost::asio::cancellation_type::terminal, boost::asio::cancellation_type::all}) {
+        for (std::size_t number = 0; number < steps; ++number) {
+            INFO("operation " << number);
+            make();
+            net.operations = 0;
+            net.at = number;
+            net.what = fault::hang;
+            test::task<result<http_response>> running(loop, start());
+            loop.settle();
+            REQUIRE_FALSE(running.done);
+            running.cancel(type);
+            loop.settle();
+            REQUIRE(running.done);
+            CHECK_FALSE(running.failure);
+            CHECK(running.result.error().code == errc::cancelled);
+            CHECK(net.open == 0);
+            CHECK_FALSE(loop.time.has_pending());
+        }
+    }
+}
+
+TEST_CASE_METHOD(
+    fixture, "[client.md R4] a kept connection that is dead: lost, and all kept ones go"
+) {
+    options.max_connections = 3;
+    make();
+    std::vector<std::unique_ptr<test::task<result<http_response>>>> three;
+    for (int i = 0; i < 3; ++i) {
+        three.push_back(std::make_unique<test::task<result<http_response>>>(loop, start()));
+    }
+    loop.settle();
+    REQUIRE(net.open == 3);
+    net.ends = true;
+    net.respond = [](const std::string&) { return std::string(); };
+    const auto answer = exchange();
+    REQUIRE(answer.has_error());
+    CHECK(answer.error().code == errc::connection_lost);
+    CHECK(net.open == 0);
+    net.respond = [](const std::string&) { return ok; };
+    CHECK(exchange().has_value());
+}
+
+TEST_CASE_METHOD(fixture, "[client.md T1] requests in flight are bounded; others wait their turn") {
+    options.max_connections = 2;
+    make();
+    net.respond = [](const std::string&) { return std::string(); };
+    std::vector<std::unique_ptr<test::task<result<http_response>>>> all;
+    for (int i = 0; i < 5; ++i) {
+        all.push_back(std::make_unique<test::task<result<http_response>>>(loop, start()));
+    }
+    loop.settle();
+    CHECK(net.requests.size() == 2);
+    all[3]->cancel();
+    loop.settle();
+    CHECK(all[3]->done);
+    net.respond = [](const std::string&) { return ok; };
+    all[0]->cancel();
+    loop.settle();
+    CHECK(all[2]->result.has_value());
+    CHECK(all[4]->result.has_value());
+    CHECK_FALSE(all[1]->done);
+    loop.run_for(30s);
+    CHECK(all[1]->result.error().code == errc::timeout);
+    CHECK(exchange().has_value());
+}
+
+TEST_CASE_METHOD(fixture, "[client.md T3] a request that never gets its turn times out") {
+    options.max_connections = 1;
+    make();
+    net.respond = [](const std::string&) { return std::string(); };
+    test::task<result<http_response>> first(loop, start(60s));
+    test::task<result<http_response>> second(loop, start(10s));
+    loop.run_for(11s);
+    REQUIRE(second.done);
+    CHECK(second.result.error().code == errc::timeout);
+    CHECK_FALSE(first.done);
+    loop.run_for(60s);
+    CHECK(first.done);
+}
+
+TEST_CASE_METHOD(fixture, "[client.md C2] 401 reads the token again and tries once more") {
+    const std::string refusal = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n";
+    net.respond = [&](const std::string& bytes) {
+        token = "two";
+        return bytes.find("Bearer two") != std::string::npos ? ok : refusal;
+    };
+    SECTION("with success") {
+        CHECK(exchange()->status == 200);
+        CHECK(net.requests.size() == 2);
+    }
+    SECTION("once only") {
+        net.respond = [&](const std::string&) {
+            token = *token + "x";
+            return refusal;
+        };
+        CHECK(exchange()->status == 401);
+        CHECK(net.requests.size() == 2);
+    }
+    SECTION("not with the same token") {
+        net.respond = [&](const std::string&) { return refusal; };
+        CHECK(exchange()->status == 401);
+        CHECK(net.requests.size() == 1);
+    }
+    SECTION("for a watch too") {
+        auto stream = test::run(loop, way->open_stream(request, 60s));
+        REQUIRE(stream.has_value());
+        CHECK((*stream)->status() == 200);
+    }
+}
+
+TEST_CASE_METHOD(fixture, "[client.md T14] an answer that is no HTTP is a bad response") {
+    net.respond = [](const std::string&) { return std::string("<html>\r\n\r\n"); };
+    CHECK(exchange().error().code == errc::bad_response);
+    options.body_limit = 1;
+    make();
+    net.respond = [](const std::string&) { return ok; };
+    CHECK(exchange().error().code == errc::too_large);
+    CHECK(net.open == 0);
+    request.target = "/a b";
+    CHECK(exchange().error().code == errc::invalid_argument);
+}
+
+TEST_CASE_METHOD(fixture, "[client.md T2] a watch owns its connection and blocks nobody") {
+    options.max_connections = 1;
+    make();
+    CHECK(exchange().has_value());
+    net.respond = [](const std::string&) { return watch_head + "2\r\nab\r\n"; };
+    auto stream = test::run(loop, way->open_stream(request, 60s));
+    REQUIRE(stream.has_value());
+    CHECK(net.connections == 2);
+    CHECK((*stream)->header("a") == "b");
+    net.respond = [](const std::string&) { return ok; };
+    CHECK(exchange().has_value());
+    CHECK(*test::run(loop, (*stream)->read_some()) == "ab");
+    stream->reset();
+    CHECK(net.open == 1);
+}
+
+TEST_CASE_METHOD(fixture, "[client.md T5] a stream in pieces of each size, to its clean end") {
+    const std::string body = "2\r\nab\r\n3;x=y\r\ncde\r\n0\r\n\r\n";
+    net.respond = [&](const std::string&) { return watch_head + body; };
+    for (net.piece = 1; net.piece < 60; ++net.piece) {
+        auto stream = test::run(loop, way->open_stream(request, 60s));
+        REQUIRE(stream.has_value());
+        std::string got;
+        for (;;) {
+            const auto piece = test::run(loop, (*stream)->read_some());
+            REQUIRE(piece.has_value());
+            if (piece->empty()) {
+                break;
+            }
+            got += *piece;
+        }
+        CHECK(got == "abcde");
+    }
+}
+
+TEST_CASE_METHOD(fixture, "[client.md T3] a stream: each operation fails, hangs or is cancelled") {
+    net.respond = [&](const std::string&) { return watch_head + "2\r\nab\r\n0\r\n\r\n"; };
+    net.piece = 7;
+    // Opens and reads to the end; gives the last error.
+    const auto all = [](http_transport& through,
+                        const http_request& asked) -> boost::asio::awaitable<result<void>> {
+        auto stream = co_await through.open_stream(asked, std::chrono::seconds{60});
+        if (stream.has_error()) {
+            co_return stream.error();
+        }
+        for (;;) {
+            auto piece = co_await (*stream)->read_some();
+            if (piece.has_error()) {
+                co_return piece.error();
+            }
+            if (piece->empty()) {
+                co_return result<void>();
+            }
+        }
+    };
+    REQUIRE(test::run(loop, all(*way, request)).has_value());
+    const std::size_t steps = net.operations;
+    REQUIRE(steps > 10);
+    for (std::size_t number = 0; number < steps; ++number) {
+        for (const int how : {0, 1, 2}) {
+            INFO("operation " << number << " way " << how);
+            net.operations = 0;
+            net.at = number;
+            net.what = how == 0 ? fault::fail : fault::hang;
+            test::task<result<void>> running(loop, all(*way, request));
+            loop.settle();
+            if (how == 2) {
+                REQUIRE_FALSE(running.done);
+                running.cancel();
+                loop.settle();
+            } else {
+                loop.run_until([&] { return running.done; });
+            }
+            REQUIRE(running.done);
+            CHECK_FALSE(running.failure);
+            const errc lost = number == 0 ? errc::connect : errc::connection_lost;
+            const errc expected[] = {lost, errc::timeout, errc::cancelled};
+            CHECK(running.result.error().code == expected[how]);
+            CHECK(net.open == 0);
+            CHECK_FALSE(loop.time.has_pending());
+        }
+    }
+}
+
+TEST_CASE_METHOD(fixture, "[client.md H1] close ends a pending read with cancelled") {
+    net.respond = [&](const std::string&) { return watch_head; };
+    auto stream = test::run(loop, way->open_stream(request, 60s));
+    REQUIRE(stream.has_value());
+    test::task<result<std::string_view>> reading(loop, (*stream)->read_some());
+    loop.settle();
+    REQUIRE_FALSE(reading.done);
+    (*stream)->close();
+    loop.settle();
+    REQUIRE(reading.done);
+    CHECK(reading.result.error().code == errc::cancelled);
+    CHECK(test::run(loop, (*stream)->read_some()).error().code == errc::cancelled);
+}
+
+TEST_CASE_METHOD(
+    fixture, "[client.md T5] a stream that is cut is lost, one without length ends clean"
+) {
+    net.ends = true;
+    net.respond = [&](const std::string&) { return watch_head + "5\r\nab"; };
+    auto cut = test::run(loop, way->open_stream(request, 60s));
+    REQUIRE(cut.has_value());
+    CHECK(*test::run(loop, (*cut)->read_some()) == "ab");
+    CHECK(test::run(loop, (*cut)->read_some()).error().code == errc::connection_lost);
+    net.respond = [&](const std::string&) { return std::string("HTTP/1.1 200 OK\r\n\r\nab"); };
+    auto whole = test::run(loop, way->open_stream(request, 60s));
+    REQUIRE(whole.has_value());
+    CHECK(*test::run(loop, (*whole)->read_some()) == "ab");
+    CHECK(test::run(loop, (*whole)->read_some())->empty());
+}
