@@ -7,13 +7,13 @@
 #include "runtime/wakeable_sleep.hpp"
 #include "transport/byte_stream.hpp"
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 namespace signalbox::k8sio::test {
 

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The real transport over real sockets of the loopback interface, plain and TLS, port 0.
+#include "k8sio/client.hpp"
+#include "k8sio/config.hpp"
+#include "transport/certificates.hpp"
+#include "transport/raw_server.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+
+#include <catch2/catch.hpp>
+
+using namespace signalbox::k8sio;
+using namespace std::chrono_literals;
+using test::after;
+using test::certificate;
+using test::raw_server;
+using test::reply;
+namespace ssl = boost::asio::ssl;
+
+namespace {
+
+reply ok(after next = after::keep) {
+    return {"HTTP/1.1 200 OK\r\nContent-Length: 14\r\n\r\n{\"kind\":\"Pod\"}", next};
+}
+
+struct world {
+    world() : time(make_machine_clock(loop.get_executor())) {
+        config.scheme = "http";
+        config.host = "127.0.0.1";
+    }
+    ~world() {
+        way.reset();
+        if (server) {
+            server->stop();
+        }
+        loop.restart();
+        loop.poll();
+    }
+    void serve(raw_server::handler answer, const char* address = "127.0.0.1") {
+        server = std::make_unique<raw_server>(loop, std::move(answer), tls, address);
+        config.port = server->port();
+        connect();
+    }
+    void connect() {
+        auto made = make_http_transport(loop.get_executor(), *time, config, options);
+        REQUIRE(made.has_value());
+        way = std::move(*made);
+    }
+    template <class T>
+    T run(boost::asio::awaitable<T> work) {
+        std::optional<T> value;
+        boost::asio::co_spawn(loop, std::move(work), [&](std::exception_ptr, T got) {
+            value.emplace(std::move(got));
+        });
+        loop.restart();
+        while (!value) {
+            loop.run_one();
+        }
+        return std::move(*value);
+    }
+    result<http_response> exchange(std::chrono::nanoseconds limit = 30s) {
+        const auto deadline =
+            time->steady_now() + std::chrono::duration_cast<steady_time::duration>(limit);
+        return run(way->exchange(request, deadline));
+    }
+    result<std::string> get() {
+        client api(*way, *time);
+        return run(api.get(resources::pods(), "a", "b"));
+    }
+    void use_tls(const certificate& own, const certificate* client_ca = nullptr) {
+        tls = std::make_shared<ssl::context>(ssl::context::tls_server);
+        tls->use_certificate(boost::asio::buffer(own.pem()), ssl::context::pem);
+        tls->use_private_key(boost::asio::buffer(own.key_pem()), ssl::context::pem);
+        if (client_ca != nullptr) {
+            tls->set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert);
+            tls->add_certificate_authority(boost::asio::buffer(client_ca->pem()));
+        }
+        config.scheme = "https";
+        config.ca_pem = authority.pem();
+    }
+
+    boost::asio::io_context loop;
+    std::unique_ptr<signalbox::k8sio::clock> time;
+    cluster_config config;
+    http_transport_options options;
+    certificate authority{"authority", "", nullptr};
+    std::shared_ptr<ssl::context> tls;
+    std::unique_ptr<raw_server> server;
+    std::unique_ptr<transport> way;
+    http_request request{"GET", "/api"};
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(world, "[client.md T1] real connections are kept, over TCP and TLS") {
+    const certificate own("server", "IP:127.0.0.1", &authority);
+    SECTION("TCP") {}
+    SECTION("TLS") {
+        use_tls(own);
+    }
+    serve([](int, const std::string&) { return ok(); });
+    for (int i = 0; i < 3; ++i) {
+        const auto answer = exchange();
+        REQUIRE(answer.has_value());
+        CHECK(answer->body == "{\"kind\":\"Pod\"}");
+    }
+    CHECK(server->connections == 1);
+}
+
+TEST_CASE_METHOD(
+    world, "[client.md R4] a keep-alive connection closed between requests is noticed"
+) {
+    const certificate own("server", "IP:127.0.0.1", &authority);
+    SECTION("TCP") {}
+    SECTION("TLS") {
+        use_tls(own);
+    }
+    serve([](int, const std::string&) { return ok(after::close); });
+    for (int i = 0; i < 5; ++i) {
+        CHECK(get().has_value());
+    }
+    CHECK(server->connections == 5);
+}
+
+TEST_CASE_METHOD(world, "[client.md R4] a reset instead of an answer: a read is sent again, once") {
+    serve([](int connection, const std::string&) {
+        return connection == 0 ? reply("", after::reset) : ok();
+    });
+    CHECK(get().has_value());
+    CHECK(server->connections == 2);
+}
+
+TEST_CASE_METHOD(world, "[client.md R4] a half answer to a write is reported, never repeated") {
+    for (const after how : {after::reset, after::close}) {
+        serve([how](int, const std::string&) {
+            return reply("HTTP/1.1 201 Created\r\nContent-Length: 14\r\n\r\n{\"kind", how);
+        });
+        client api(*way, *time);
+        const auto outcome = run(api.create(resources::pods(), "a", std::string("{}")));
+        REQUIRE(outcome.has_error());
+        CHECK(outcome.error().code == errc::connection_lost);
+        CHECK(classify(outcome.error()) == retry_class::unknown_outcome);
+        CHECK(server->requests.size() == 1);
+        server->stop();
+    }
+}
+
+TEST_CASE_METHOD(world, "[client.md T3] a header that never ends times out") {
+    serve([](int, const std::string&) { return reply("HTTP/1.1 200 OK\r\nX: ", after::quiet); });
+    const auto answer = exchange(50ms);
+    REQUIRE(answer.has_error());
+    CHECK(answer.error().code == errc::timeout);
+}
+
+TEST_CASE_METHOD(world, "[client.md T3] a handshake that never ends times out") {
+    serve([](int, const std::string&) { return reply("", after::quiet); });
+    config.scheme = "https";
+    options.tls_timeout = 50ms;
+    connect();
+    CHECK(exchange().error().code == errc::timeout);
+}
+
+TEST_CASE_METHOD(world, "[client.md R4] nobody listens: an error before anything was sent") {
+    serve([](int, const std::string&) { return ok(); });
+    server->stop();
+    const auto answer = exchange();
+    REQUIRE(answer.has_error());
+    CHECK(answer.error().code == errc::connect);
+    CHECK(answer.error().message.find("127.0.0.1 port") != std::string::npos);
+    config.host = "no-such-host.invalid";
+    connect();
+    CHECK(exchange().error().code == errc::resolve);
+}
+
+TEST_CASE_METHOD(
+    world, "[client.md T5] a watch that is reset in mid chunk, idle, or ends in order"
+) {
+    const std::string head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    struct row {
+        std::string rest;
+        after next;
+        std::optional<errc> expected;
+    };
+    const certificate own("server", "IP:127.0.0.1", &authority);
+    SECTION("TCP") {}
+    SECTION("TLS") {
+        use_tls(own);
+    }
+    for (const row& r :
+         {row{"8\r\nab", after::reset, errc::connection_lost},
+          row{"8\r\nab", after::close, errc::connection_lost},
+          row{"2\r\nab\r\n", after::quiet, errc::timeout},
+          row{"2\r\nab\r\n0\r\n\r\n", after::quiet, std::nullopt}}) {
+        serve([&](int, const std::string&) { return reply(head + r.rest, r.next); });
+        auto stream = run(way->open_stream(request, 50ms));
+        if (r.next == after::reset && stream.has_error()) {
+            // A reset may overtake the bytes before it, here those of the header.
+            CHECK(stream.error().code == errc::connection_lost);
+            server->stop();
+            continue;
+        }
+        REQUIRE(stream.has_value());
+        auto piece = run((*stream)->read_some());
+        if (piece.has_value()) {
+            CHECK(*piece == "ab");
+            piece = run((*stream)->read_some());
+        }
+        CHECK(piece.has_error() == r.expected.has_value());
+        if (r.expected && piece.has_error()) {
+            CHECK(piece.error().code == *r.expected);
+        }
+        server->stop();
+    }
+}
+
+TEST_CASE_METHOD(world, "[client.md H1] a watch that waits on a real socket is cancelled cleanly") {
+    const certificate own("server", "IP:127.0.0.1", &authority);
+    SECTION("TCP") {}
+    SECTION("TLS") {
+        use_tls(own);
+    }
+    serve([](int, const std::string&) {
+        return reply("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", after::quiet);
+    });
+    auto stream = run(way->open_stream(request, 60s));
+    REQUIRE(stream.has_value());
+    boost::asio::cancellation_signal signal;
+    std::optional<result<std::string_view>> outcome;
+    boost::asio::co_spawn(
+        loop,
+        (*stream)->read_some(),
+        boost::asio::bind_cancellation_slot(
+            signal.slot(), [&](std::exception_ptr, result<std::string_view> got) { outcome = got; }
+        )
+    );
+    loop.restart();
+    loop.poll();
+    REQUIRE_FALSE(outcome);
+    signal.emit(boost::asio::cancellation_type::terminal);
+    while (!outcome) {
+        loop.run_one();
+    }
+    CHECK(outcome->error().code == errc::cancelled);
+}
+
+TEST_CASE_METHOD(
+    world, "[client.md T9] the name or address is verified, and SNI sent for names only"
+) {
+    const certificate by_address("server", "IP:127.0.0.1,IP:::1", &authority);
+    const certificate by_name("server", "DNS:kubernetes.default.svc,DNS:localhost", &authority);
+    SECTION("an address, no SNI") {
+        use_tls(by_address);
+        serve([](int, const std::string&) { return ok(); });
+        CHECK(exchange().has_value());
+        CHECK(server->server_names == std::vector<std::string>{""});
+    }
+    SECTION("an IPv6 address, in brackets in Host only") {
+        use_tls(by_address);
+        config.host = "::1";
+        serve([](int, const std::string&) { return ok(); }, "::1");
+        CHECK(exchange().has_value());
+        CHECK(server->requests[0].find("Host: [::1]:" + config.port) != std::string::npos);
+    }
+    SECTION("a name") {
+        use_tls(by_name);
+        config.host = "localhost";
+        serve([](int, const std::string&) { return ok(); });
+        CHECK(exchange().has_value());
+        CHECK(server->server_names.back() == "localhost");
+    }
+    SECTION("tls-server-name overrides both") {
+        use_tls(by_name);
+        config.tls_server_name = "kubernetes.default.svc";
+        serve([](int, const std::string&) { return ok(); });
+        CHECK(exchange().has_value());
+        CHECK(server->server_names.back() == "kubernetes.default.svc");
+    }
+}
+
+TEST_CASE_METHOD(
+    world, "[client.md T9] what must not be trusted is refused before anything is sent"
+) {
+    const certificate good("server", "IP:127.0.0.1", &authority);
+    const certificate wrong_name("server", "DNS:other,IP:127.0.0.2", &authority);
+    const certificate expired("server", "IP:127.0.0.1", &authority, true);
+    const certificate other_authority("other", "", nullptr);
+    const certificate foreign("server", "IP:127.0.0.1", &other_authority);
+    std::string why;
+    SECTION("another address") {
+        use_tls(wrong_name);
+        why = "IP address mismatch";
+    }
+    SECTION("another name") {
+        use_tls(wrong_name);
+        config.tls_server_name = "kubernetes";
+        why = "hostname mismatch";
+    }
+    SECTION("expired") {
+        use_tls(expired);
+        why = "certificate has expired";
+    }
+    SECTION("signed by another authority") {
+        use_tls(foreign);
+        why = "unable to get local issuer certificate";
+    }
+    SECTION("older than TLS 1.2") {
+        use_tls(good);
+        SSL_CTX_set_min_proto_version(tls->native_handle(), TLS1_VERSION);
+        SSL_CTX_set_max_proto_version(tls->native_handle(), TLS1_1_VERSION);
+        SSL_CTX_set_security_level(tls->native_handle(), 0);
+    }
+    serve([](int, const std::string&) { return ok(); });
+    const auto answer = exchange();
+    REQUIRE(answer.has_error());
+    CHECK(answer.error().code == errc::tls);
+    INFO(answer.error().text());
+    CHECK(answer.error().message.find(why) != std::string::npos);
+    CHECK(server->requests.empty());
+}
+
+TEST_CASE_METHOD(world, "[client.md C6] insecure-skip-tls-verify skips it") {
+    const certificate other_authority("other", "", nullptr);
+    const certificate foreign("server", "DNS:other", &other_authority);
+    use_tls(foreign);
+    config.ca_pem.clear();
+    config.insecure_skip_tls_verify = true;
+    serve([](int, const std::string&) { return ok(); });
+    CHECK(exchange().has_value());
+}
+
+TEST_CASE_METHOD(
+    world, "[client.md C5] a client certificate is presented; a wrong key is an error"
+) {
+    const certificate own("server", "IP:127.0.0.1", &authority);
+    const certificate user("jane", "DNS:jane", &authority);
+    use_tls(own, &authority);
+    serve([](int, const std::string&) { return ok(); });
+    const auto without = exchange();
+    CHECK(without.has_error());
+    config.client_cert_pem = user.pem();
+    config.client_key_pem = secret_text(user.key_pem());
+    connect();
+    CHECK(exchange().has_value());
+    CHECK(server->client_names.back() == "/CN=jane");
+    config.client_key_pem = secret_text(own.key_pem());
+    auto bad = make_http_transport(loop.get_executor(), *time, config);
+    REQUIRE(bad.has_error());
+    CHECK(bad.error().code == errc::tls);
+    CHECK(bad.error().message.find("client key") == 0);
+}
+
+TEST_CASE_METHOD(
+    world, "[client.md C6] a path prefix is before each target; bad settings are errors"
+) {
+    config.path_prefix = "/k8s/c-1";
+    config.user_agent = "signalbox/1";
+    serve([](int, const std::string&) { return ok(); });
+    REQUIRE(get().has_value());
+    CHECK(
+        server->requests[0].substr(0, 52) ==
+        "GET /k8s/c-1/api/v1/namespaces/a/pods/b HTTP/1.1\r\nHo"
+    );
+    CHECK(server->requests[0].find("User-Agent: signalbox/1\r\n") != std::string::npos);
+    for (const char* port : {"", "0", "65536", "x", "1x"}) {
+        config.port = port;
+        CHECK(make_http_transport(loop.get_executor(), *time, config).has_error());
+    }
+    config.port = "443";
+    config.scheme = "ftp";
+    CHECK(make_http_transport(loop.get_executor(), *time, config).has_error());
+    config.scheme = "https";
+    config.ca_pem = "no certificate";
+    CHECK(make_http_transport(loop.get_executor(), *time, config).error().code == errc::tls);
+}
