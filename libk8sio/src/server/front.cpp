@@ -153,6 +153,11 @@ api_answer front::route(const api_request& request, std::vector<std::string>& wa
     const resource_path p = split_resource(s, at);
     target_object t;
     t.kind = p.valid ? kinds.find(group, version, p.plural) : nullptr;
+    if (t.kind == nullptr && !group.empty()) {
+        api_answer missing = plain_text("404 page not found\n");
+        missing.status = 404;
+        return missing;
+    }
     if (t.kind == nullptr || (!p.ns.empty() && !t.kind->info->namespaced())) {
         return no_such_resource();
     }
@@ -176,7 +181,23 @@ api_answer front::route_resource(
     options.warnings = &warnings;
     const std::string_view dry_run = request.param("dryRun");
     if (!dry_run.empty() && dry_run != "All") {
-        return bad_request(fmt::format("Invalid value: {}: dryRun must be All", quoted(dry_run)));
+        problems list;
+        list.add(
+            "FieldValueNotSupported",
+            "dryRun",
+            fmt::format("Unsupported value: [{}]: supported values: \"All\"", quoted(dry_run))
+        );
+        const std::string& verb = request.method;
+        return invalid(
+            options_kind(
+                verb == "POST"    ? "CreateOptions"
+                : verb == "PUT"   ? "UpdateOptions"
+                : verb == "PATCH" ? "PatchOptions"
+                                  : "DeleteOptions"
+            ),
+            "",
+            list
+        );
     }
     options.dry_run = dry_run == "All";
     const std::string& method = request.method;

@@ -86,6 +86,8 @@ private:
     server_options options_;
 };
 
+/// Stands for e.g. CreateOptions in a refusal of query parameters.
+kind_info options_kind(std::string name);
 /// Parses a request's body; refuses what is no JSON object.
 outcome<void> read_body(const api_request& request, json::value& into, json::arena& a);
 

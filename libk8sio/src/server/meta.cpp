@@ -310,7 +310,7 @@ void validate_labels(const json::value& labels, const std::string& field, proble
         if (!m.value.IsString()) {
             list.wrong_type(field + "." + json::text_of(m.name), m.value, "string");
         } else if (m.value.GetStringLength() > 63) {
-            list.invalid(field, m.value, "must be no more than 63 bytes");
+            list.invalid(field, m.value, "must be no more than 63 characters");
         } else if (!is_label_value(json::view(m.value))) {
             list.invalid(field, m.value, label_value_text);
         }
@@ -328,15 +328,15 @@ void validate_name(const kind_info& kind, const json::value& metadata, problems&
     };
     switch (kind.names) {
         case name_rule::dns_subdomain:
-            check(name.size() <= 253, "must be no more than 253 bytes");
+            check(name.size() <= 253, "must be no more than 253 characters");
             check(name.size() > 253 || is_dns_subdomain(name), dns_subdomain_text);
             break;
         case name_rule::dns_label:
-            check(name.size() <= 63, "must be no more than 63 bytes");
+            check(name.size() <= 63, "must be no more than 63 characters");
             check(name.size() > 63 || is_dns_label(name), dns_label_text);
             break;
         case name_rule::dns_1035_label:
-            check(name.size() <= 63, "must be no more than 63 bytes");
+            check(name.size() <= 63, "must be no more than 63 characters");
             check(name.size() > 63 || is_dns_1035_label(name), dns_1035_label_text);
             break;
         case name_rule::path_segment:

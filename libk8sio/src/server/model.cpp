@@ -56,6 +56,19 @@ outcome<void> model::check_body(const kind_info& kind, const json::value& object
     }
     const std::string_view sent_kind = json::string_at(object, {"kind"});
     const std::string_view sent_version = json::string_at(object, {"apiVersion"});
+    if (kind.has(trait::custom) && sent_kind.empty()) {
+        return bad_request(fmt::format(
+            "the object provided is unrecognized (must be of type {}): Object 'Kind' is missing",
+            kind.kind
+        ));
+    }
+    if (kind.has(trait::custom) && sent_version != kind.api_version()) {
+        return bad_request(fmt::format(
+            "the API version in the data ({}) does not match the expected API version ({})",
+            sent_version,
+            kind.api_version()
+        ));
+    }
     if ((!sent_kind.empty() && sent_kind != kind.kind) ||
         (!sent_version.empty() && sent_version != kind.api_version())) {
         return bad_request(fmt::format(
@@ -159,10 +172,24 @@ outcome<void> model::check_schema(
     if (kind.schema != nullptr) {
         std::vector<std::string> unknown;
         kind.schema->prune(object, "", unknown);
+        std::sort(unknown.begin(), unknown.end());
         if (!unknown.empty() && options.unknown == unknown_fields::strict) {
             std::string text;
             for (const std::string& path : unknown) {
                 text += fmt::format("{}unknown field {}", text.empty() ? "" : ", ", quoted(path));
+            }
+            if (options.by == update_by::patch) {
+                kind_info nothing;
+                list.add(
+                    "FieldValueInvalid",
+                    "patch",
+                    fmt::format(
+                        "Invalid value: {}: strict decoding error: {}",
+                        quoted(json::to_text(object)),
+                        text
+                    )
+                );
+                return invalid(nothing, "", list);
             }
             return bad_request(fmt::format(
                 "{} in version {} cannot be handled as a {}: strict decoding error: {}",
@@ -259,7 +286,7 @@ outcome<record_ptr> model::create(
     if (!json::string_at(metadata, {"resourceVersion"}).empty()) {
         refusal r = bad_request("resourceVersion should not be set on objects to be created");
         r.code = 500;
-        r.reason = "InternalError";
+        r.reason.clear();
         return r;
     }
     const std::string_view own_ns = json::string_at(metadata, {"namespace"});

@@ -24,10 +24,14 @@ namespace signalbox::k8sio::server {
 
 enum class unknown_fields { ignore, warn, strict };
 
+/// A PUT names what it wants to replace; a patch was applied to the current object.
+enum class update_by { put, patch };
+
 struct write_options {
     bool dry_run = false;
     unknown_fields unknown = unknown_fields::warn;
     std::vector<std::string>* warnings = nullptr;
+    update_by by = update_by::put;
 };
 
 /// Which part of the object an update may change (client.md X7).
@@ -118,7 +122,9 @@ private:
         const record& current,
         const json::value& old,
         json::value& next,
-        json::arena& a
+        json::arena& a,
+        update_part part,
+        update_by by
     ) const;
     void allocate_cluster_ip(json::value& service, json::arena& a);
 

@@ -88,12 +88,17 @@ outcome<delete_outcome> model::remove(
     if (current == nullptr) {
         return not_found(kind, name);
     }
+    kind_info by_kind;  // the real server names the kind here, not the resource
+    by_kind.group = kind.group;
+    by_kind.plural = kind.kind;
     if (!request.uid.empty() && request.uid != current->uid) {
         return conflict(
-            kind,
+            by_kind,
             name,
             fmt::format(
-                "Precondition failed: UID in precondition: {}, UID in object meta: {}",
+                "the UID in the precondition ({}) does not match the UID in record ({}). The "
+                "object "
+                "might have been deleted and then recreated",
                 request.uid,
                 current->uid
             )
@@ -102,11 +107,12 @@ outcome<delete_outcome> model::remove(
     if (!request.resource_version.empty() &&
         request.resource_version != std::to_string(current->version)) {
         return conflict(
-            kind,
+            by_kind,
             name,
             fmt::format(
-                "Precondition failed: ResourceVersion in precondition: {}, ResourceVersion in "
-                "object meta: {}",
+                "the ResourceVersion in the precondition ({}) does not match the ResourceVersion "
+                "in "
+                "record ({}). The object might have been modified",
                 request.resource_version,
                 current->version
             )

@@ -71,12 +71,21 @@ bool spec_differs(const kind_info& kind, const value& x, const value& y) {
 }
 
 outcome<void> model::check_update_metadata(
-    const kind_info& kind, const record& current, const value& old, value& next, json::arena& a
+    const kind_info& kind,
+    const record& current,
+    const value& old,
+    value& next,
+    json::arena& a,
+    update_part part,
+    update_by by
 ) const {
     value& metadata = json::object_at(next, "metadata", a);
     const value& before = *json::find(old, "metadata");
     const std::string_view uid = json::string_at(metadata, {"uid"});
-    if (!uid.empty() && uid != current.uid) {
+    // As seen on the real server: a UID in a PUT is a precondition (409), one in a patch is a
+    // change of an immutable field (422), and in a patch of a custom resource's status it is not
+    // looked at.
+    if (by == update_by::put && !uid.empty() && uid != current.uid) {
         return conflict(
             kind,
             current.name,
@@ -90,6 +99,9 @@ outcome<void> model::check_update_metadata(
     const std::string_view version = json::string_at(metadata, {"resourceVersion"});
     if (!version.empty() && version != std::to_string(current.version)) {
         return stale_write(kind, current.name);
+    }
+    if (part == update_part::status && kind.has(trait::custom) && by == update_by::patch) {
+        return {};  // metadata is not taken over
     }
     problems list;
     if (version.empty() && kind.has(trait::custom)) {
@@ -183,7 +195,8 @@ outcome<record_ptr> model::update(
         return not_found(kind, name);
     }
     const value old = parse_record(kind, *current, a);
-    if (const auto ok = check_update_metadata(kind, *current, old, object, a); !ok) {
+    if (const auto ok = check_update_metadata(kind, *current, old, object, a, part, options.by);
+        !ok) {
         return ok.error();
     }
     if (part == update_part::status) {

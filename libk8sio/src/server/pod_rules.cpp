@@ -15,6 +15,11 @@
 namespace signalbox::k8sio::server::rules {
 namespace {
 
+bool gated(const value& spec) {
+    const value* gates = json::find(spec, "schedulingGates");
+    return gates != nullptr && gates->IsArray() && !gates->Empty();
+}
+
 void default_probe(value& container, std::string_view key, arena& a) {
     value* probe = json::find(container, key);
     if (probe == nullptr || !probe->IsObject()) {
@@ -78,6 +83,32 @@ void each_container(const value& spec, Function f) {
     }
 }
 
+/// What the admission plugin DefaultTolerationSeconds adds.
+void default_tolerations(value& spec, arena& a) {
+    if (json::find(spec, "tolerations") == nullptr) {
+        json::set(spec, "tolerations", json::array(), a);
+    }
+    value& list = *json::find(spec, "tolerations");
+    if (!list.IsArray()) {
+        return;
+    }
+    for (const char* key : {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}) {
+        const bool has = std::any_of(list.Begin(), list.End(), [key](const value& t) {
+            const std::string_view own = json::string_at(t, {"key"});
+            const std::string_view effect = json::string_at(t, {"effect"});
+            return (own == key || own.empty()) && (effect == "NoExecute" || effect.empty());
+        });
+        if (!has) {
+            value t = json::object();
+            json::set(t, "key", key, a);
+            json::set(t, "operator", "Exists", a);
+            json::set(t, "effect", "NoExecute", a);
+            json::set(t, "tolerationSeconds", value(300), a);
+            list.PushBack(t, a);
+        }
+    }
+}
+
 /// Kubernetes' quality-of-service classes.
 std::string_view qos_class(const value& spec) {
     bool any = false;
@@ -128,11 +159,6 @@ value with_mutable_fields(const value& spec, const value& from, arena& a) {
     return out;
 }
 
-bool gated(const value& spec) {
-    const value* gates = json::find(spec, "schedulingGates");
-    return gates != nullptr && gates->IsArray() && !gates->Empty();
-}
-
 }  // namespace
 
 void default_pod(value& pod, arena& a) {
@@ -145,6 +171,10 @@ void default_pod(value& pod, arena& a) {
         json::set(spec, "enableServiceLinks", value(true), a);
     }
     json::object_at(spec, "securityContext", a);
+    json::set_default(spec, "priority", 0, a);
+    json::set_default(spec, "preemptionPolicy", "PreemptLowerPriority", a);
+    default_tolerations(spec, a);
+    const bool is_gated = gated(spec);
     for (const char* list_name : {"initContainers", "containers"}) {
         if (value* list = json::find(spec, list_name); list != nullptr && list->IsArray()) {
             for (value& container : list->GetArray()) {
@@ -154,6 +184,16 @@ void default_pod(value& pod, arena& a) {
     }
     value& status = json::object_at(pod, "status", a);
     json::set_default(status, "phase", "Pending", a);
+    if (is_gated && json::find(status, "conditions") == nullptr) {
+        value waits = json::object();
+        json::set(waits, "type", "PodScheduled", a);
+        json::set(waits, "status", "False", a);
+        json::set(waits, "reason", "SchedulingGated", a);
+        json::set(waits, "message", "Scheduling is blocked due to non-empty scheduling gates", a);
+        value conditions = json::array();
+        conditions.PushBack(waits, a);
+        json::set(status, "conditions", std::move(conditions), a);
+    }
     if (json::find(status, "qosClass") == nullptr) {
         json::set(status, "qosClass", qos_class(json::object_at(pod, "spec", a)), a);
     }
@@ -174,6 +214,8 @@ void validate_pod(const value& pod, problems& list) {
         const std::string_view name = json::string_at(container, {"name"});
         if (name.empty()) {
             list.required(field + ".name");
+        } else if (name.size() > 63) {
+            list.invalid(field + ".name", name, "must be no more than 63 characters");
         } else if (!is_dns_label(name)) {
             list.invalid(field + ".name", name, dns_label_text);
         } else if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
@@ -216,7 +258,7 @@ void validate_pod(const value& pod, problems& list) {
     for (const char* key : {"hostname", "subdomain"}) {
         const std::string_view name = json::string_at(*spec, {key});
         if (name.size() > 63) {
-            list.invalid(std::string("spec.") + key, name, "must be no more than 63 bytes");
+            list.invalid(std::string("spec.") + key, name, "must be no more than 63 characters");
         } else if (!name.empty() && !is_dns_label(name)) {
             list.invalid(std::string("spec.") + key, name, dns_label_text);
         }

@@ -228,7 +228,9 @@ refusal not_acceptable() {
 
 refusal too_large_version(std::uint64_t asked, std::uint64_t current) {
     refusal r = plain(
-        504, "Timeout", fmt::format("Too large resource version: {}, current: {}", asked, current)
+        504,
+        "Timeout",
+        fmt::format("Timeout: Too large resource version: {}, current: {}", asked, current)
     );
     r.causes.push_back({"ResourceVersionTooLarge", "Too large resource version", ""});
     r.retry_after = 1;

@@ -72,7 +72,11 @@ refusal invalid_options(std::string_view field, std::string_view message) {
 }
 
 refusal invalid_version(std::string_view text) {
-    return bad_request(fmt::format("Invalid value: {}: resource version is invalid", quoted(text)));
+    return bad_request(fmt::format(
+        "invalid resource version: resourceVersion: Invalid value: {0}: strconv.ParseUint: parsing "
+        "{0}: invalid syntax",
+        quoted(text)
+    ));
 }
 
 constexpr std::string_view continue_expired_text =
@@ -169,7 +173,7 @@ api_answer front::list(const api_request& request, const target_object& t) {
         }
         const auto c = decode(token);
         if (!c) {
-            return bad_request("continue key is not valid: encoded token is malformed");
+            return bad_request("invalid continue token: continue key is not valid");
         }
         after_key = c->key;
         if (c->version != 0) {

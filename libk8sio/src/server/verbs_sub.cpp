@@ -148,11 +148,10 @@ api_answer front::scale(
     }
     value object = parse_record(kind, *current, a);
     set_simple_path(object, kind.scale->spec_replicas, value(*replicas), a);
-    for (const char* key : {"resourceVersion", "uid"}) {
-        if (const std::string_view text = json::string_at(wanted, {"metadata", key});
-            !text.empty()) {
-            json::set(*json::find(object, "metadata"), key, text, a);
-        }
+    // A UID in the Scale is not looked at by the real server, its version is.
+    if (const std::string_view text = json::string_at(wanted, {"metadata", "resourceVersion"});
+        !text.empty()) {
+        json::set(*json::find(object, "metadata"), "resourceVersion", text, a);
     }
     const outcome<record_ptr> r =
         world_->update(*t.kind, t.ns, t.name, object, a, update_part::main, options);

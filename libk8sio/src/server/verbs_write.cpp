@@ -28,6 +28,13 @@ propagation policy_named(std::string_view text) {
 
 }  // namespace
 
+kind_info options_kind(std::string name) {
+    kind_info k;
+    k.group = "meta.k8s.io";
+    k.kind = std::move(name);
+    return k;
+}
+
 outcome<void> read_body(const api_request& request, value& into, json::arena& a) {
     if (request.content_type == protobuf_type) {
         std::string kind;
@@ -125,7 +132,9 @@ api_answer front::patch(
     } else {
         merge_patch(object, document, a);
     }
-    const outcome<record_ptr> r = world_->update(*t.kind, t.ns, t.name, object, a, part, options);
+    write_options by_patch = options;
+    by_patch.by = update_by::patch;
+    const outcome<record_ptr> r = world_->update(*t.kind, t.ns, t.name, object, a, part, by_patch);
     if (!r) {
         return r.error();
     }
@@ -139,10 +148,9 @@ api_answer front::apply(
     const write_options& options
 ) {
     if (request.param("fieldManager").empty()) {
-        return bad_request(
-            "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: "
-            "is required for apply patch"
-        );
+        problems list;
+        list.required("fieldManager", "is required for apply patch");
+        return invalid(options_kind("PatchOptions"), "", list);
     }
     json::arena a;
     value wanted;
@@ -171,7 +179,9 @@ api_answer front::apply(
     } else {
         apply_merge(object, wanted, a);
     }
-    const outcome<record_ptr> r = world_->update(*t.kind, t.ns, t.name, object, a, part, options);
+    write_options by_patch = options;
+    by_patch.by = update_by::patch;
+    const outcome<record_ptr> r = world_->update(*t.kind, t.ns, t.name, object, a, part, by_patch);
     if (!r) {
         return r.error();
     }
@@ -223,8 +233,7 @@ api_answer front::remove(const api_request& request, const target_object& t) {
     if (done->gone && !kind.has(trait::returns_deleted)) {
         return {200, success_text(kind, t.name, done->object->uid)};
     }
-    const bool accepted = !done->gone && d->policy == propagation::foreground;
-    return answer_object(request, t, accepted ? 202 : 200, *done->object);
+    return answer_object(request, t, 200, *done->object);
 }
 
 api_answer front::remove_collection(const api_request& request, const target_object& t) {

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One table of API behaviour against the embedded server, by both faces, and against a real
+// kube-apiserver (client.md 3.4, model honesty): SIGNALBOX_CONFORMANCE_SERVER is its URL
+// (https://host:port, certificate not checked), SIGNALBOX_CONFORMANCE_TOKEN an administrator's
+// token, SIGNALBOX_CONFORMANCE_GC set if garbage collector and namespace controller run.
+#include "conformance.hpp"
+
+#include "k8sio/config.hpp"
+#include "k8sio/server/api_server.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace signalbox::k8sio::server::test {
+namespace {
+
+namespace asio = boost::asio;
+
+std::string read_file(const std::string& name) {
+    std::ifstream in(std::string(SIGNALBOX_SOURCE_DIR) + "/tests/k8sio/server/" + name);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// The table; it outlives all runs.
+const rapidjson::Document& table() {
+    static const std::unique_ptr<rapidjson::Document> parsed = [] {
+        auto d = std::make_unique<rapidjson::Document>();
+        d->Parse(read_file("conformance.json").c_str());
+        return d;
+    }();
+    return *parsed;
+}
+
+asio::awaitable<void> run_one(
+    conformance_target& target,
+    const rapidjson::Value& scenario,
+    int number,
+    std::optional<std::string>& out
+) {
+    std::string text = co_await run_scenario(target, scenario, number);
+    out = std::move(text);
+}
+
+/// `turn` lets the loop and time go on; false if nothing can happen any more.
+template <class Turn>
+void run_table(
+    asio::io_context& io, conformance_target& target, const std::set<std::string>& has, Turn turn
+) {
+    REQUIRE(table().IsArray());
+    int number = 0;
+    for (const rapidjson::Value& scenario : table().GetArray()) {
+        ++number;
+        const std::string name = scenario["name"].GetString();
+        const char* only = std::getenv("SIGNALBOX_CONFORMANCE_ONLY");
+        const std::string need = scenario.HasMember("needs") ? scenario["needs"].GetString() : "";
+        if ((!need.empty() && has.count(need) == 0) ||
+            (only != nullptr && name.find(only) == std::string::npos)) {
+            continue;
+        }
+        std::optional<std::string> outcome;
+        asio::co_spawn(io, run_one(target, scenario, number, outcome), asio::detached);
+        while (!outcome && turn()) {
+        }
+        INFO(name);
+        CHECK(outcome.value_or("the scenario did not end") == "");
+    }
+}
+
+}  // namespace
+
+TEST_CASE("the embedded server keeps the API's rules, in process and in virtual time") {
+    asio::io_context io;
+    const auto start = std::chrono::sys_days{std::chrono::year{2026} / 1 / 31};
+    virtual_clock time(io.get_executor(), start);
+    api_server server(io.get_executor(), time);
+    REQUIRE(server.add_custom_resource(read_file("widget_crd.json"), {}).has_value());
+    server.compact();  // so that version 1 is too old, as on a server that has run for a while
+    const std::unique_ptr<transport> way = server.connect();
+    conformance_target target(*way, time, "m");
+    run_table(io, target, {"controllers", "compacted"}, [&] {
+        io.restart();
+        return io.poll() > 0 || time.advance_to_next();
+    });
+    CHECK(server.count_requests("POST", "/api/v1/namespaces") > 0);
+}
+
+TEST_CASE("the embedded server keeps the API's rules over HTTP") {
+    asio::io_context io;
+    const auto time = make_machine_clock(io.get_executor());
+    api_server server(io.get_executor(), *time);
+    REQUIRE(server.add_custom_resource(read_file("widget_crd.json"), {}).has_value());
+    server.compact();  // so that version 1 is too old, as on a server that has run for a while
+    const auto port = server.listen("127.0.0.1", 0);
+    REQUIRE(port.has_value());
+    cluster_config config;
+    config.scheme = "http";
+    config.host = "127.0.0.1";
+    config.port = std::to_string(*port);
+    auto way = make_http_transport(io.get_executor(), *time, config);
+    REQUIRE(way.has_value());
+    conformance_target target(**way, *time, "h");
+    run_table(io, target, {"controllers", "compacted"}, [&] {
+        io.restart();
+        return io.run_one_for(std::chrono::seconds{60}) > 0;
+    });
+    server.stop();
+    way->reset();
+    io.restart();
+    io.poll();
+}
+
+TEST_CASE("a real API server keeps the same rules") {
+    const char* url = std::getenv("SIGNALBOX_CONFORMANCE_SERVER");
+    if (url == nullptr) {
+        SUCCEED("skipped: SIGNALBOX_CONFORMANCE_SERVER is not set");
+        return;
+    }
+    const std::string address(url);
+    const std::size_t host = address.find("://") + 3;
+    const std::size_t colon = address.rfind(':');
+    const char* token = std::getenv("SIGNALBOX_CONFORMANCE_TOKEN");
+    cluster_config config;
+    config.scheme = address.substr(0, host - 3);
+    config.host = address.substr(host, colon - host);
+    config.port = address.substr(colon + 1);
+    config.insecure_skip_tls_verify = true;
+    config.token = secret_text(token == nullptr ? "" : token);
+
+    asio::io_context io;
+    const auto time = make_machine_clock(io.get_executor());
+    auto way = make_http_transport(io.get_executor(), *time, config);
+    REQUIRE(way.has_value());
+    const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+    conformance_target target(**way, *time, std::to_string(now));
+    const auto turn = [&io] {
+        io.restart();
+        return io.run_one_for(std::chrono::seconds{60}) > 0;
+    };
+    // The definition, and the time until it is served.
+    const std::string path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    for (const auto& [method, target_path, wanted] :
+         {std::tuple{"POST", path, 0},
+          std::tuple{"GET", std::string("/apis/test.signalbox.dev/v1beta1/widgets"), 200}}) {
+        int status = -1;
+        do {
+            std::optional<int> got;
+            const std::string body =
+                method == std::string("POST") ? read_file("widget_crd.json") : "";
+            asio::co_spawn(
+                io,
+                send_simple(target, method, target_path, body),
+                [&got](std::exception_ptr, int s) { got = s; }
+            );
+            while (!got && turn()) {
+            }
+            status = got.value_or(0);
+        } while (wanted != 0 && status != wanted);
+    }
+    std::set<std::string> has;
+    if (std::getenv("SIGNALBOX_CONFORMANCE_GC") != nullptr) {
+        has.insert("controllers");
+    }
+    run_table(io, target, has, turn);
+    way->reset();
+    io.restart();
+    io.poll();
+}
+
+}  // namespace signalbox::k8sio::server::test
