@@ -350,9 +350,13 @@ asio::awaitable<result<http_response>> client::send(http_request& request) {
         if (outcome.has_value()) {
             co_return outcome;
         }
-        const auto again = retry.next(outcome.error(), time_->steady_now());
+        const steady_time now = time_->steady_now();
+        const auto again = retry.next(outcome.error(), now);
         if (!again) {
             co_return outcome;
+        }
+        if (*again <= now) {
+            continue;
         }
         const bool reached = co_await sleep_until(*time_, *again);
         if (!reached) {

@@ -81,14 +81,21 @@ TEST_CASE_METHOD(fixture, "[client.md T1] one connection serves request after re
 }
 
 TEST_CASE_METHOD(fixture, "[client.md T1] a connection that may not be reused is closed") {
+    const std::string which = GENERATE(
+        as<std::string>(),
+        "the server says so",
+        "it said more than asked",
+        "the body ends with the stream"
+    );
+    INFO(which);
     std::string bytes;
-    SECTION("the server says so") {
+    if (which == "the server says so") {
         bytes = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}";
     }
-    SECTION("it said more than asked") {
+    if (which == "it said more than asked") {
         bytes = ok + "x";
     }
-    SECTION("the body ends with the stream") {
+    if (which == "the body ends with the stream") {
         bytes = "HTTP/1.1 200 OK\r\n\r\n{}";
         net.ends = true;
     }
