@@ -158,8 +158,8 @@ void merge_object(value& target, const value& patch, nulls mode, json::arena& a)
         const std::string_view key = json::view(m.name);
         if (key.substr(0, delete_prefix.size()) == delete_prefix) {
             value* list = json::find(target, key.substr(delete_prefix.size()));
-            for (const value& gone : m.value.GetArray()) {
-                if (list != nullptr && list->IsArray()) {
+            if (list != nullptr && list->IsArray() && m.value.IsArray()) {
+                for (const value& gone : m.value.GetArray()) {
                     const auto it = std::find(list->Begin(), list->End(), gone);
                     if (it != list->End()) {
                         list->Erase(it);
