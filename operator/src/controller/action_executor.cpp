@@ -104,7 +104,7 @@ asio::awaitable<action_result> restore_labels(
     const k8sio::resource_type& type = type_of(a.kind, decided.meta.kind);
     auto patch = label_patch(shared.options.render(decided, a), live);
     if (!patch) {
-        co_return action_result::done;
+        co_return action_result::present;
     }
     ++shared.counters.patches;
     const auto answer =
@@ -113,7 +113,7 @@ asio::awaitable<action_result> restore_labels(
         co_return judge(shared, entry, a, answer.error());
     }
     shared.note_object(entry, a.kind, *answer);
-    co_return action_result::done;
+    co_return action_result::present;
 }
 
 /// The name is taken: by the object we want (an answer was lost, or the view is young), by an older

@@ -11,6 +11,7 @@ namespace signalbox::op {
 
 enum class action_result {
     done,         ///< acknowledged: what the action asked for holds
+    present,      ///< what was to be created was there already, as wanted
     refused,      ///< the server will refuse it again; noted in the job's refusals
     recompute,    ///< the world is not as the decision thought: decide again
     failed,       ///< this request failed; others may well succeed

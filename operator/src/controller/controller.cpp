@@ -30,6 +30,9 @@ namespace {
 /// Up to this number of blocked jobs each advance of a view is looked at by itself.
 constexpr std::size_t few_blocked = 16;
 constexpr std::chrono::milliseconds blocked_interval{5};
+/// After this number of passes in a row that all wrote something a job is slowed down: whatever it
+/// is, it must not become a loop at full speed.
+constexpr int writing_passes = 16;
 
 std::shared_ptr<spdlog::logger> silent() {
     return std::make_shared<spdlog::logger>(
@@ -97,6 +100,7 @@ struct controller::impl : view_listener, job_listener {
     void arm_timer();
     void start_pass(const std::string& uid);
     void end_pass(const std::string& uid, const pass_report& report);
+    bool note_writing(const std::string& uid, const pass_report& report);
     void release_blocked();
     bool kind_synced(core::job_kind kind) const;
 
@@ -281,6 +285,19 @@ void controller::impl::start_pass(const std::string& uid) {
     asio::co_spawn(shared.executor, run_pass(shared, recorder, entry), std::move(done));
 }
 
+/// True if the job has been writing in every pass for too long.
+bool controller::impl::note_writing(const std::string& uid, const pass_report& report) {
+    int& count = shared.jobs.find(uid)->writing_passes;
+    if (report.blocked) {
+        return false;
+    }
+    count = report.again ? count + 1 : 0;
+    if (count == writing_passes) {
+        shared.log->warn("a job does not come to rest: uid={}", uid);
+    }
+    return count >= writing_passes;
+}
+
 void controller::impl::end_pass(const std::string& uid, const pass_report& report) {
     const auto now = time->steady_now();
     --tasks;
@@ -291,8 +308,9 @@ void controller::impl::end_pass(const std::string& uid, const pass_report& repor
         job_gone(uid);
         return;
     }
+    const bool endless = note_writing(uid, report);
     // A wake-up that has passed and yet brought nothing would spin.
-    const bool spinning = report.at && *report.at <= now && !report.again;
+    const bool spinning = endless || (report.at && *report.at <= now && !report.again);
     if (report.blocked) {
         blocked.insert(uid);
         release_blocked();  // the view may have advanced in between

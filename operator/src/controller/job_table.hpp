@@ -39,6 +39,7 @@ struct job_entry {
     std::optional<k8sio::steady_time> last_status_write;
     std::string last_status;  ///< body last written, to notice a server that does not keep it
     k8sio::steady_time last_pass{};
+    int writing_passes = 0;  ///< in a row that wrote something
 };
 
 using job_entry_ptr = std::shared_ptr<job_entry>;

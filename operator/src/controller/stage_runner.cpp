@@ -88,8 +88,11 @@ private:
     }
 
     void finished(action_result result) {
-        if (result == action_result::done) {
-            report_.acted = true;
+        if (result == action_result::done || result == action_result::present) {
+            report_.acted = report_.acted || result == action_result::done;
+            // The decision did not know of it. It is about to come into view; if not, deciding the
+            // same again at once would spin.
+            report_.troubled = report_.troubled || result == action_result::present;
             pace_.succeeded();
         } else {
             report_.complete = false;

@@ -10,9 +10,10 @@
 namespace signalbox::op {
 
 struct stage_report {
-    bool complete = true;   ///< every action was acknowledged: the next stage may start
-    bool troubled = false;  ///< an action was refused, failed, or found another world
-    bool acted = false;     ///< a request was acknowledged
+    bool complete = true;  ///< every action was acknowledged: the next stage may start
+    bool troubled =
+        false;           ///< an action was refused, failed, or found another world than decided on
+    bool acted = false;  ///< a request was acknowledged
 };
 
 /// `entry` is looked at between actions: when the job is deleted or its specification changes,

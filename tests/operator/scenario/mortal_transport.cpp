@@ -71,7 +71,7 @@ asio::awaitable<k8sio::result<k8sio::http_response>> mortal_transport::exchange(
         before(request);
     }
     if (request.method != "GET") {
-        writes_.push_back({request.method, request.target});
+        writes_.push_back({request.method, request.target, request.body});
         hit = writes_.size() == lose_number_;
     }
     if (hit && lose_how_ == loss::request) {
@@ -80,7 +80,9 @@ asio::awaitable<k8sio::result<k8sio::http_response>> mortal_transport::exchange(
         }
         co_return error_of(k8sio::errc::connection_lost, request);
     }
+    most_in_flight_ = std::max(most_in_flight_, ++in_flight_);
     auto answer = co_await inner_->exchange(request, deadline);
+    --in_flight_;
     if (hit && lose_is_fatal_) {
         die();
     }

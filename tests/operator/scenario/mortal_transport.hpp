@@ -24,6 +24,7 @@ enum class loss {
 struct sent_write {
     std::string method;
     std::string target;
+    std::string body;
 };
 
 class mortal_transport final : public k8sio::transport {
@@ -37,6 +38,8 @@ public:
     void die();
     bool dead() const { return dead_; }
     const std::vector<sent_write>& writes() const { return writes_; }
+    /// Most writes that were under way at one time.
+    std::size_t most_in_flight() const { return most_in_flight_; }
     /// New watches fail as long as this is set.
     void refuse_streams(bool refuse) { streams_refused_ = refuse; }
     /// Called before each request that is sent; may change the server's state behind its back.
@@ -59,6 +62,8 @@ private:
     loss lose_how_ = loss::request;
     bool lose_is_fatal_ = false;
     std::vector<sent_write> writes_;
+    std::size_t in_flight_ = 0;
+    std::size_t most_in_flight_ = 0;
     std::vector<stream*> streams_;
 };
 

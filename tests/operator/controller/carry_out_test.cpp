@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The controller with a scripted decision in place of libjobcore's: what it does with the actions
+// it is given.
+#include "controller/object_text.hpp"
+#include "controller/resource_table.hpp"
+#include "k8sio/resource.hpp"
+#include "scenario/world.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace signalbox;
+using namespace signalbox::test;
+namespace resources = k8sio::resources;
+
+/// What one decision was made on.
+struct look {
+    std::size_t pods = 0;
+    std::vector<core::refusal> refusals;
+    std::size_t absences = 0;
+};
+
+/// A world whose operator asks `decide` what to do.
+struct scripted {
+    using decide_function = std::function<core::decision(const core::job_object&, core::instant)>;
+
+    explicit scripted(int replicas = 4) {
+        world_options options;
+        options.script.defaults = {{"duration", "never"}};
+        options.controller.decide = [this](
+                                        const core::job_object& job,
+                                        const core::observed& seen,
+                                        const core::policy&,
+                                        core::instant now
+                                    ) {
+            look l;
+            l.pods = seen.pods.size();
+            l.refusals.assign(seen.refusals.begin(), seen.refusals.end());
+            l.absences = seen.absences.size();
+            looks.push_back(std::move(l));
+            return decide ? decide(job, now) : core::decision();
+        };
+        w = std::make_unique<world>(std::move(options));
+        uid = w->create_job(job_builder("job").replicas("worker", replicas));
+        w->settle();
+        looks.clear();
+    }
+
+    /// Makes the operator look at the job now.
+    void nudge() {
+        w->patch_job(
+            "job", R"({"metadata":{"annotations":{"n":")" + std::to_string(++nudges) + R"("}}})"
+        );
+    }
+    std::vector<std::string> writes(std::string_view part = {}) const {
+        std::vector<std::string> all;
+        for (const sent_write& write : w->operator_way().writes()) {
+            const std::string path = write.target.substr(0, write.target.find('?'));
+            const std::string line = write.method + " " + path.substr(path.rfind('/') + 1);
+            if (line.find(part) != std::string::npos) {
+                all.push_back(line);
+            }
+        }
+        return all;
+    }
+
+    decide_function decide;
+    std::vector<look> looks;
+    std::unique_ptr<world> w;
+    std::string uid;
+    int nudges = 0;
+};
+
+core::action create_pod(const core::job_object& job, int index, int attempt = 1) {
+    core::action a;
+    a.pod.index = index;
+    a.pod.attempt = attempt;
+    a.name = core::pod_name(*job.compiled->plan, a.pod);
+    return a;
+}
+
+core::action create_service(const core::job_object& job, std::size_t number) {
+    core::action a;
+    a.kind = core::object_kind::service;
+    a.object = number;
+    a.pod.attempt = 1;
+    a.name = core::object_name(job.compiled->plan->objects[number], 1);
+    return a;
+}
+
+core::decision pods_once(const scripted& s, const core::job_object& job, int count) {
+    core::decision d;
+    if (s.looks.back().pods == 0) {
+        core::stage stage;
+        for (int i = 0; i < count; ++i) {
+            stage.push_back(create_pod(job, i));
+        }
+        d.stages.push_back(std::move(stage));
+    }
+    return d;
+}
+
+k8sio::server::fault answer(int status, std::string reason, std::string message = {}) {
+    k8sio::server::fault fault;
+    fault.status = status;
+    fault.reason = std::move(reason);
+    fault.message = std::move(message);
+    return fault;
+}
+
+}  // namespace
+
+TEST_CASE("a stage starts when every action of the one before was acknowledged") {
+    scripted s;
+    bool broken = true;
+    s.w->server().set_fault_hook([&](std::string_view method, std::string_view target) {
+        const bool service = method == "POST" && target.find("/services") != target.npos;
+        return broken && service ? answer(500, "InternalError") : k8sio::server::fault();
+    });
+    s.decide = [&](const core::job_object& job, core::instant) {
+        core::decision d;
+        if (s.looks.back().pods == 0) {
+            d.stages = {{create_service(job, 0)}, {create_pod(job, 0)}};
+        }
+        return d;
+    };
+    s.nudge();
+    s.w->run_for(milliseconds{500});
+    CHECK(s.writes("POST pods").empty());
+    CHECK(s.writes("POST services").size() > 2);  // tried again, ever more slowly
+    CHECK(s.writes("POST services").size() < 10);
+    CHECK(s.looks.back().refusals.empty());
+    broken = false;
+    s.w->run_for(seconds{5});
+    CHECK(s.writes("POST pods").size() == 1);
+}
+
+TEST_CASE("behaviour 2.2: a stage is carried out concurrently, but no wider than the bound") {
+    scripted s(100);
+    s.decide = [&](const core::job_object& job, core::instant) { return pods_once(s, job, 100); };
+    s.nudge();
+    s.w->run_for(milliseconds{10});
+    CHECK(s.w->pods().size() == 100);
+    CHECK(s.w->operator_way().most_in_flight() > 8);
+    CHECK(s.w->operator_way().most_in_flight() <= 32);
+}
+
+TEST_CASE("design 3, freshness: no decision before the view shows what we wrote") {
+    scripted s;
+    s.decide = [&](const core::job_object& job, core::instant) { return pods_once(s, job, 4); };
+    s.w->operator_way().refuse_streams(true);
+    s.w->server().break_watches();
+    s.nudge();  // not seen; the list after the broken watch is what brings it
+    s.w->run_for(seconds{5});
+    s.w->operator_way().refuse_streams(false);
+    s.w->run_for(seconds{60});
+    REQUIRE(s.looks.size() >= 2);
+    for (std::size_t i = 1; i < s.looks.size(); ++i) {
+        CHECK(s.looks[i].pods == 4);
+    }
+    CHECK(s.writes("POST pods").size() == 4);
+}
+
+TEST_CASE("a held action waits for its time, and so do the stages after it") {
+    scripted s;
+    core::instant due{};
+    s.decide = [&](const core::job_object& job, core::instant now) {
+        if (due == core::instant{}) {
+            due = now + seconds{30};
+        }
+        core::decision d;
+        if (s.looks.back().pods < 2) {
+            core::action held = create_service(job, 0);
+            held.not_before = due;
+            d.stages = {{held}, {create_pod(job, 0)}};
+            if (s.looks.back().pods == 0) {
+                d.stages.front().push_back(create_pod(job, 1));
+            }
+            d.wake_up = due;
+        }
+        return d;
+    };
+    s.nudge();
+    s.w->run_for(seconds{29});
+    CHECK(s.writes("POST").size() == 1);  // pod 1, of the held one's stage
+    s.nudge();
+    s.w->run_for(milliseconds{500});
+    CHECK(s.writes("POST").size() == 1);
+    s.w->run_for(seconds{2});
+    CHECK(s.writes("POST services").size() == 1);
+    CHECK(s.writes("POST pods").size() == 2);
+}
+
+TEST_CASE("behaviour 2.8: refusals are handed to decisions until they no longer ask") {
+    scripted s;
+    s.w->server().set_fault_hook([&](std::string_view method, std::string_view target) {
+        const bool pod = method == "POST" && target.find("/pods") != target.npos;
+        return pod ? answer(422, "Invalid", "spec.x: bad") : k8sio::server::fault();
+    });
+    int asked = 0;
+    s.decide = [&](const core::job_object& job, core::instant) {
+        return ++asked <= 2 ? pods_once(s, job, 4) : core::decision();
+    };
+    s.nudge();
+    s.w->run_for(seconds{5});
+    REQUIRE(s.looks.size() >= 3);
+    CHECK(s.writes("POST pods").size() == 2);  // one of each stage: the refusal stopped the rest
+    REQUIRE(s.looks[1].refusals.size() == 1);
+    CHECK(s.looks[1].refusals[0].http_code == 422);
+    CHECK(s.looks[1].refusals[0].count == 1);
+    REQUIRE(s.looks[2].refusals.size() == 1);
+    CHECK(s.looks[2].refusals[0].count == 2);
+    s.nudge();
+    s.w->run_for(seconds{1});
+    CHECK(s.looks.back().refusals.empty());
+}
+
+TEST_CASE("client.md X1: AlreadyExists of the very object is success, and its labels are restored"
+) {
+    scripted s;
+    s.decide = [&](const core::job_object& job, core::instant) { return pods_once(s, job, 1); };
+    s.nudge();
+    s.w->run_for(milliseconds{100});
+    REQUIRE(s.w->pods().size() == 1);
+    const std::string name = s.w->pods().front().name;
+    const std::string uid = s.w->pods().front().uid;
+    // The watch does not show it any more.
+    REQUIRE(s.w->patch(
+                   resources::pods(),
+                   name,
+                   R"({"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}})"
+    )
+                .has_value());
+    s.w->run_for(seconds{1});
+    const auto pods = s.w->pods();
+    REQUIRE(pods.size() == 1);
+    CHECK(pods.front().uid == uid);
+    CHECK(pods.front().labels_complete);
+    CHECK(s.looks.back().pods == 1);
+    CHECK(s.looks.back().refusals.empty());
+}
+
+TEST_CASE("behaviour 2.7: AlreadyExists of an older attempt is no success, and comes into view") {
+    scripted s;
+    int attempt = 1;
+    bool later_stage = false;
+    s.decide = [&](const core::job_object& job, core::instant) {
+        core::decision d;
+        core::action next = create_service(job, 1);
+        if (s.looks.size() < 6) {
+            d.stages = {{create_pod(job, 0, attempt)}};
+        }
+        if (attempt == 2) {
+            d.stages.push_back({next});
+            later_stage = true;
+        }
+        return d;
+    };
+    s.nudge();
+    s.w->run_for(milliseconds{100});
+    attempt = 2;
+    s.looks.clear();
+    s.nudge();
+    s.w->run_for(milliseconds{50});
+    CHECK(later_stage);
+    REQUIRE(s.w->pods().size() == 1);
+    CHECK(s.w->pods().front().attempt == 1);
+    CHECK(s.looks.back().refusals.empty());
+    const auto patches = s.writes("PATCH");
+    CHECK(patches.empty());  // attempt and round are never patched
+}
+
+TEST_CASE("client.md X8: nothing is deleted or patched that has the name but not the UID") {
+    scripted s;
+    s.w->create(
+        resources::services(),
+        R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"theirs"},)"
+        R"("spec":{"ports":[{"port":80}]}})"
+    );
+    int asked = 0;
+    s.decide = [&](const core::job_object&, core::instant) {
+        core::action gone;
+        gone.what = core::verb::remove;
+        gone.kind = core::object_kind::service;
+        gone.name = "theirs";
+        gone.uid = "11111111-2222-4333-8444-555555555555";
+        core::action changed = gone;
+        changed.what = core::verb::patch;
+        changed.body = R"({"metadata":{"labels":{"a":"b"}}})";
+        core::decision d;
+        if (++asked == 1) {
+            d.stages = {{gone}, {changed}};
+        }
+        return d;
+    };
+    s.nudge();
+    s.w->run_for(seconds{1});
+    CHECK(s.writes("DELETE").size() == 1);
+    CHECK(s.writes("PATCH").size() == 1);
+    const auto left = s.w->get(resources::services(), "theirs");
+    REQUIRE(left.has_value());
+    CHECK(left->find(R"("a":"b")") == std::string::npos);
+    CHECK(s.w->operator_().counters().refusals == 0);
+}
+
+TEST_CASE("behaviour 5.3: an absence that a live read confirmed is kept as long as it is asked for"
+) {
+    scripted s;
+    bool ask_more = true;
+    s.decide = [&](const core::job_object& job, core::instant) {
+        core::decision d;
+        core::stage stage;
+        for (int i = 0; i < 2 && ask_more; ++i) {
+            core::action a = create_pod(job, i);
+            a.what = core::verb::confirm;
+            if (s.looks.back().absences <= static_cast<std::size_t>(i)) {
+                stage.push_back(a);
+            }
+        }
+        if (!stage.empty()) {
+            d.stages = {stage};
+        }
+        return d;
+    };
+    s.nudge();
+    s.w->run_for(seconds{1});
+    const auto seen =
+        std::max_element(s.looks.begin(), s.looks.end(), [](const auto& a, const auto& b) {
+            return a.absences < b.absences;
+        });
+    REQUIRE(seen != s.looks.end());
+    CHECK(seen->absences == 2);
+    CHECK(s.w->operator_().counters().confirms == 2);
+    ask_more = false;
+    s.nudge();
+    s.w->run_for(seconds{1});
+    s.nudge();
+    s.w->run_for(seconds{1});
+    CHECK(s.looks.back().absences == 0);
+}
+
+TEST_CASE("behaviour 4.16: deferrable differences are written once per second, others at once") {
+    scripted s;
+    bool deferrable = true;
+    s.decide = [&](const core::job_object& job, core::instant) {
+        core::decision d;
+        d.status = job.status;
+        d.status->phase = core::job_phase::running;
+        d.status->replicas = s.nudges;
+        d.deferrable = deferrable;
+        if (*d.status == job.status) {
+            d.status.reset();
+        }
+        return d;
+    };
+    for (int i = 0; i < 40; ++i) {
+        s.nudge();
+        s.w->run_for(milliseconds{100});
+    }
+    s.w->run_for(seconds{2});
+    CHECK(s.writes("PUT status").size() >= 4);
+    CHECK(s.writes("PUT status").size() <= 6);
+    CHECK(s.w->status("job").replicas == 40);  // the last word is written in the end
+
+    const std::size_t before = s.writes("PUT status").size();
+    deferrable = false;
+    for (int i = 0; i < 10; ++i) {
+        s.nudge();
+        s.w->run_for(milliseconds{10});
+    }
+    CHECK(s.writes("PUT status").size() == before + 10);
+}
+
+TEST_CASE("client.md X7: a status that the server does not keep is not written for ever") {
+    scripted s;
+    s.decide = [&](const core::job_object& job, core::instant) {
+        core::decision d;
+        d.status = job.status;
+        d.status->phase = core::job_phase::running;
+        return d;  // as if it always differed
+    };
+    s.nudge();
+    s.w->run_for(seconds{60});
+    CHECK(s.writes("PUT status").size() < 20);
+}
+
+TEST_CASE("client.md I4: what is left of a stage is not started when the job is deleted meanwhile"
+) {
+    scripted s(64);
+    s.decide = [&](const core::job_object& job, core::instant) {
+        return job.meta.deletion_time ? core::decision() : pods_once(s, job, 64);
+    };
+    std::size_t posts = 0;
+    s.w->operator_way().before = [&](const k8sio::http_request& request) {
+        const bool pod =
+            request.method == "POST" && request.target.find("/pods") != std::string::npos;
+        if (pod && ++posts == 3) {
+            s.w->remove_soon(op::type_of(core::job_kind::pytorch), "job");
+        }
+    };
+    s.nudge();
+    s.w->run_for(seconds{5});
+    CHECK(posts < 64);
+    CHECK(s.w->pods().empty());
+}
+
+TEST_CASE("client.md Q2: a wake-up in the past does not spin") {
+    scripted s;
+    s.decide = [&](const core::job_object&, core::instant now) {
+        core::decision d;
+        d.wake_up = now - seconds{1};
+        return d;
+    };
+    s.nudge();
+    s.w->run_for(seconds{60});
+    CHECK(s.looks.size() < 25);
+}
+
+TEST_CASE("a repair that never takes hold is not repeated at full speed") {
+    scripted s;
+    const std::string made = s.w->create(
+        resources::services(),
+        R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"vain"},)"
+        R"("spec":{"ports":[{"port":80}]}})"
+    );
+    s.decide = [&](const core::job_object&, core::instant) {
+        core::action repair;
+        repair.what = core::verb::patch;
+        repair.kind = core::object_kind::service;
+        repair.name = "vain";
+        repair.uid = op::read_identity(made)->uid;
+        repair.body =
+            R"({"metadata":{"labels":{"n":")" + std::to_string(s.looks.size()) + R"("}}})";
+        core::decision d;
+        d.stages = {{repair}};
+        return d;
+    };
+    s.nudge();
+    s.w->run_for(seconds{60});
+    CHECK(s.writes("PATCH").size() < 40);
+}
