@@ -106,6 +106,7 @@ std::string pod_status(const value& pod, wall_time) {
             const std::string_view ended = json::string_at(s, {"state", "terminated", "reason"});
             const auto code = json::int_at(s, {"state", "terminated", "exitCode"});
             const auto signal = json::int_at(s, {"state", "terminated", "signal"}).value_or(0);
+            const bool runs = json::find_path(s, {"state", "running"}) != nullptr;
             if (!waits.empty()) {
                 reason = waits;
             } else if (!ended.empty()) {
@@ -113,7 +114,7 @@ std::string pod_status(const value& pod, wall_time) {
             } else if (code) {
                 reason = signal != 0 ? fmt::format("Signal:{}", signal)
                                      : fmt::format("ExitCode:{}", *code);
-            } else if (json::find_path(s, {"state", "running"}) != nullptr && json::bool_at(s, {"ready"})) {
+            } else if (runs && json::bool_at(s, {"ready"})) {
                 running = true;
             }
         });

@@ -133,9 +133,8 @@ public:
 
     /// The server ends the stream cleanly, as on a restart.
     void end() override {
-        if (answer_.watch) {
-            answer_.watch->finish();
-        }
+        answer_.watch.reset();  // it must not outlive the server
+        answer_.body.clear();
         room_->wake(woken::ready);
     }
 
@@ -192,11 +191,8 @@ private:
     void leave() {
         if (const auto door = door_.lock()) {
             door->remove(*this);
-            answer_.watch.reset();
-        } else if (answer_.watch) {
-            // The model is gone; what the watch would tell it has no listener.
-            (void)answer_.watch.release();
         }
+        answer_.watch.reset();
     }
 
     std::weak_ptr<reception> door_;

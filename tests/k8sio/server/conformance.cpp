@@ -184,6 +184,7 @@ asio::awaitable<std::string> run_until(
 ) {
     const std::string path = filled(plain(step["until"]), values);
     const steady_time end = target.time->steady_now() + patience;
+    const auto pause = std::chrono::milliseconds{50};
     const std::string nothing;
     std::string wrong = "not tried";
     while (target.time->steady_now() < end) {
@@ -195,7 +196,7 @@ asio::awaitable<std::string> run_until(
             keep(step, answer, values);
             break;
         }
-        const bool slept = co_await sleep_for(*target.time, std::chrono::milliseconds{50});
+        const bool slept = co_await sleep_for(*target.time, pause);
         (void)slept;
     }
     co_return wrong;
