@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <sys/ioctl.h>
 
 #include <algorithm>
 #include <array>
 #include <ostream>
+
+#include <unistd.h>
 
 namespace signalbox::op::cli {
 
@@ -54,6 +57,22 @@ std::string printable(std::string text) {
         text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, ' '
     );
     return text;
+}
+
+/// Cut to the terminal: a line that wraps, or one above its top, could not be erased again.
+std::string fit_terminal(const std::string& text) {
+    winsize size{};
+    const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    const std::size_t columns = known ? size.ws_col : 80;
+    const std::size_t rows = known && size.ws_row > 4 ? size.ws_row - 3U : 20;
+    std::string out;
+    std::size_t line = 0;
+    for (std::size_t begin = 0; begin < text.size() && line < rows; ++line) {
+        const std::size_t end = text.find('\n', begin);
+        out += text.substr(begin, std::min(end - begin, columns - 1)) + '\n';
+        begin = end + 1;
+    }
+    return out;
 }
 
 }  // namespace
@@ -194,7 +213,7 @@ void progress::draw_table() {
     if (!terminal_ || order_.empty()) {
         return;
     }
-    const std::string text = "\n" + table();
+    const std::string text = "\n" + fit_terminal(table());
     out_ << text;
     drawn_ = static_cast<std::size_t>(std::ranges::count(text, '\n'));
     out_.flush();

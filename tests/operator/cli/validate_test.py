@@ -43,6 +43,7 @@ def hostile():
         ("merge_bomb.yaml", bomb.encode() + b"b: {<<: {c: *a5, d: *a4}}\n", "aliases expand to more than"),
         ("recursive_alias.yaml", b"a: &a [*a]\n", "an alias inside of what it stands for"),
         ("many_values.yaml", b"a:\n" + b"- 1\n" * 900000, "more than 200000 values"),
+        ("values_in_documents.yaml", (b"a: [" + b"1," * 60 + b"]\n---\n") * 4000, "more than 200000 values"),
         ("many_documents.yaml", b"a: b\n---\n" * 400000, "more than 5000 documents"),
         ("long_line.yaml", b"a: [" + b"b, " * MIB + b"]", "a line longer than"),
         ("tokens.yaml", b"a: {" + b"b: c, " * (100 * 1024) + b"}", "duplicate key"),
