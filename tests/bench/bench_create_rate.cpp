@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One measurement of pod creation on a running API server. `raw`: a plain loop of the client creates
-// the pods. `job`: a job of that size is created and the pods are counted as the server shows them;
-// who makes them is the operator, started by somebody else. Prints seconds.
-#include <chrono>
-#include <cstdlib>
-#include <iostream>
-#include <memory>
-#include <string>
-#include <vector>
+// One measurement of pod creation on a running API server. `raw`: a plain loop of the client
+// creates the pods. `job`: a job of that size is created and the pods are counted as the server
+// shows them; who makes them is the operator, started by somebody else. Prints seconds.
+#include "jobcore/decide.hpp"
+#include "k8sio/client.hpp"
+#include "k8sio/config.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -16,9 +13,12 @@
 
 #include <fmt/format.h>
 
-#include "jobcore/decide.hpp"
-#include "k8sio/client.hpp"
-#include "k8sio/config.hpp"
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace asio = boost::asio;
 using namespace signalbox;
@@ -40,7 +40,10 @@ std::string job_json(const measurement& m, const std::string& uid) {
         R"("metadata":{{"name":"{}","namespace":"{}"{}}},"spec":{{"replicaSpecs":[{{"type":"worker",)"
         R"("replicas":{},"template":{{"spec":{{"containers":[{{"name":"pytorch",)"
         R"("image":"example.com/torch:2","command":["python","train.py"]}}]}}}}}}]}}}})",
-        m.name, m.ns, uid.empty() ? "" : fmt::format(R"(,"uid":"{}")", uid), m.pods
+        m.name,
+        m.ns,
+        uid.empty() ? "" : fmt::format(R"(,"uid":"{}")", uid),
+        m.pods
     );
 }
 
@@ -69,7 +72,8 @@ public:
         const k8sio::resource_type& pods = k8sio::resources::pods();
         while (next_ < bodies_.size()) {
             std::string body = std::move(bodies_[next_++]);
-            const k8sio::result<std::string> made = co_await api_.create(pods, ns_, std::move(body));
+            const k8sio::result<std::string> made =
+                co_await api_.create(pods, ns_, std::move(body));
             if (!made) {
                 failures_.push_back(made.error().text());
             }

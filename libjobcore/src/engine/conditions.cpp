@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Conditions, always in the same order (behaviour.md 4.13).
-#include <algorithm>
-#include <array>
-
-#include <fmt/format.h>
-
 #include "engine/ledger.hpp"
 #include "engine/pass.hpp"
 #include "engine/pod_facts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
 
 namespace signalbox::core::engine {
 namespace {
 
 constexpr std::array<std::string_view, 6> condition_order{
-    condition_type::initialized, condition_type::running, condition_type::replica_failure,
-    condition_type::completed,   condition_type::failed,  condition_type::paused,
+    condition_type::initialized,
+    condition_type::running,
+    condition_type::replica_failure,
+    condition_type::completed,
+    condition_type::failed,
+    condition_type::paused,
 };
 
 std::ptrdiff_t position(std::string_view type) {
@@ -28,9 +32,9 @@ bool first_stage_accepted(const pass& p) {
         return false;
     }
     for (std::size_t r = 0; r < p.view.roles.size(); ++r) {
-        const bool first = p.plan.pod_stages.empty() ||
-                           std::ranges::find(p.plan.pod_stages.front(), r) !=
-                               p.plan.pod_stages.front().end();
+        const bool first =
+            p.plan.pod_stages.empty() ||
+            std::ranges::find(p.plan.pod_stages.front(), r) != p.plan.pod_stages.front().end();
         const bool all = std::ranges::all_of(p.view.roles[r].slots, [](const slot& s) {
             return s.current != nullptr || s.settled();
         });
@@ -48,8 +52,11 @@ void set_initialized(pass& p) {
     }
     const bool accepted = first_stage_accepted(p);
     set_condition(
-        p, condition_type::initialized, accepted,
-        accepted ? reason::replicas_accepted : reason::not_finished, ""
+        p,
+        condition_type::initialized,
+        accepted,
+        accepted ? reason::replicas_accepted : reason::not_finished,
+        ""
     );
 }
 
@@ -94,11 +101,11 @@ std::string find_hopeless_wait(pass& p) {
 
 void set_replica_failure(pass& p) {
     const condition* old = find_condition(p.next, condition_type::replica_failure);
-    const bool failing = !p.failure_message.empty() || !p.next.restarts.given_up.empty() ||
-                         successor_missing(p);
+    const bool failing =
+        !p.failure_message.empty() || !p.next.restarts.given_up.empty() || successor_missing(p);
     if (failing) {
         // The failed pod may be gone: then what was said of it stays.
-        std::string message = !p.failure_message.empty() ? p.failure_message
+        std::string message = !p.failure_message.empty()      ? p.failure_message
                               : old != nullptr && old->status ? old->message
                                                               : "a replica failed";
         set_condition(
@@ -109,7 +116,10 @@ void set_replica_failure(pass& p) {
     std::string hopeless = find_hopeless_wait(p);
     if (!hopeless.empty()) {
         set_condition(
-            p, condition_type::replica_failure, true, reason::replica_cannot_start,
+            p,
+            condition_type::replica_failure,
+            true,
+            reason::replica_cannot_start,
             std::move(hopeless)
         );
         return;
@@ -142,7 +152,9 @@ void set_conditions(pass& p) {
     set_initialized(p);
     const bool running = p.next.phase == job_phase::running;
     set_condition(
-        p, condition_type::running, running,
+        p,
+        condition_type::running,
+        running,
         running ? reason::replicas_running : std::string_view(p.next.reason),
         running ? "" : p.waiting_message
     );

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What status shows of the replicas: tasks, aggregate, ready, replicas (behaviour.md 4.15, api.md 5).
-#include <algorithm>
-#include <numeric>
-
-#include <fmt/format.h>
-
+// What status shows of the replicas: tasks, aggregate, ready, replicas (behaviour.md 4.15, api.md
+// 5).
 #include "engine/ledger.hpp"
 #include "engine/pass.hpp"
 #include "engine/pod_facts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
 
 namespace signalbox::core::engine {
 namespace {
@@ -20,8 +21,8 @@ counter missing_counter(const pass& p, const slot& s) {
     if (s.completed && !is_final(p.next.phase)) {
         return &aggregate_counts::succeeded;
     }
-    const bool over = is_final(p.next.phase) ||
-                      (p.next.phase == job_phase::paused && p.next.attempt > 0);
+    const bool over =
+        is_final(p.next.phase) || (p.next.phase == job_phase::paused && p.next.attempt > 0);
     return over ? &aggregate_counts::deleted : &aggregate_counts::creating;
 }
 
@@ -82,7 +83,8 @@ std::vector<std::size_t> task_order(const pass& p) {
     std::vector<std::size_t> order(p.view.roles.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::rotate(
-        order.begin(), order.begin() + static_cast<std::ptrdiff_t>(p.plan.master_role),
+        order.begin(),
+        order.begin() + static_cast<std::ptrdiff_t>(p.plan.master_role),
         order.begin() + static_cast<std::ptrdiff_t>(p.plan.master_role) + 1
     );
     return order;
@@ -98,8 +100,7 @@ void set_tasks(pass& p) {
         const role_view& role = p.view.roles[r];
         const task_status* old = find_task(p.next, role.plan->type);
         task_status task{
-            role.plan->type, old == nullptr ? 0 : old->restart_count, role.wanted(), {}
-        };
+            role.plan->type, old == nullptr ? 0 : old->restart_count, role.wanted(), {}};
         const std::int32_t more = std::clamp(role.wanted() - 1, 0, spare);
         spare -= more;
         const std::int32_t shown = std::min(role.wanted(), 1 + more);
@@ -139,7 +140,8 @@ void set_counts(pass& p) {
     p.next.aggregate = sums;
     p.next.ready = fmt::format("{}/{}", up, wanted);
     p.next.selector = fmt::format(
-        "tensorstack.dev/owner-name={},batch.tensorstack.dev/job-uid={}", p.plan.job_name,
+        "tensorstack.dev/owner-name={},batch.tensorstack.dev/job-uid={}",
+        p.plan.job_name,
         p.plan.job_uid
     );
     set_tasks(p);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is missing of a running job is made: other objects first, then pods (behaviour.md 2).
-#include <algorithm>
-
-#include <fmt/format.h>
-
 #include "engine/ledger.hpp"
 #include "engine/pass.hpp"
 #include "engine/pod_facts.hpp"
 #include "json/json.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
 
 namespace signalbox::core::engine {
 namespace {
@@ -51,14 +51,12 @@ void hold_if_refused(pass& p, action& a, const refusal* r) {
     if (r == nullptr) {
         return;
     }
-    a.not_before =
-        r->last + doubled_count(p.rules.name_retry, r->count, p.rules.name_retry_max);
+    a.not_before = r->last + doubled_count(p.rules.name_retry, r->count, p.rules.name_retry_max);
     p.await(*a.not_before);
     if (r->foreign_owner) {
         p.wait_for(
-            reason::name_conflict, fmt::format(
-                                       "{} {} belongs to another owner", to_string(r->kind), r->name
-                                   )
+            reason::name_conflict,
+            fmt::format("{} {} belongs to another owner", to_string(r->kind), r->name)
         );
     } else {
         p.wait_for(
@@ -71,9 +69,8 @@ void hold_if_refused(pass& p, action& a, const refusal* r) {
 /// The merge patch that sets every field of ours and removes selector keys that are not ours (2.6).
 std::string repair_body(const pass& p, const planned_object& object, const child_record& seen) {
     const auto wanted = wanted_in_force(p.next, p.plan);
-    const std::string text = render_object(
-        p.plan, object, p.next.attempt, {is_resumed(p.next), wanted}
-    );
+    const std::string text =
+        render_object(p.plan, object, p.next.attempt, {is_resumed(p.next), wanted});
     json::document document;
     json::parse(document, text);
     auto& a = document.GetAllocator();
@@ -219,8 +216,7 @@ bool name_is_held(const pass& p, std::string_view name) {
 
 class pod_maker {
 public:
-    explicit pod_maker(pass& p)
-        : p_(p), open_(open_roles(p)), quota_until_(quota_hold(p)) {}
+    explicit pod_maker(pass& p) : p_(p), open_(open_roles(p)), quota_until_(quota_hold(p)) {}
 
     stage make() {
         if (p_.has_master()) {

@@ -3,16 +3,16 @@
 // The order of the rules. Each rule is a policy of its own file; here stands which comes first.
 #include "jobcore/decide.hpp"
 
-#include <algorithm>
-#include <charconv>
-
-#include <fmt/format.h>
-
 #include "engine/invalid.hpp"
 #include "engine/ledger.hpp"
 #include "engine/losses.hpp"
 #include "engine/pass.hpp"
 #include "engine/restart.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
 
 namespace signalbox::core {
 namespace engine {
@@ -107,9 +107,8 @@ void fail_without_restart(pass& p, const look& l, const verdict& v) {
 
 /// An incident that may not be restarted (4.6, 5.10).
 void end_or_give_up(pass& p, const look& l, const verdict& v) {
-    const bool master_lost = std::ranges::any_of(l.losses, [&](const loss& x) {
-        return p.is_master(x.role, x.index);
-    });
+    const bool master_lost =
+        std::ranges::any_of(l.losses, [&](const loss& x) { return p.is_master(x.role, x.index); });
     if (master_lost || p.spec.policy.failure == failure_policy::any_replica ||
         v.reason == reason::pod_rejected) {
         fail_without_restart(p, l, v);
@@ -172,7 +171,9 @@ void run_job(pass& p) {
         }
     } else if (deadline_passed(p)) {
         finish(
-            p, job_phase::failed, reason::deadline_exceeded,
+            p,
+            job_phase::failed,
+            reason::deadline_exceeded,
             fmt::format(
                 "the job did not end within {} s of its start",
                 p.spec.policy.active_deadline_seconds.value_or(0)
@@ -229,7 +230,8 @@ void tell_of_edits(pass& p) {
     if (changed) {
         p.warning(
             event_reason::spec_changed,
-            "The replica counts were changed while the job was not paused; they take effect with the "
+            "The replica counts were changed while the job was not paused; they take effect with "
+            "the "
             "next attempt"
         );
     }
@@ -238,8 +240,13 @@ void tell_of_edits(pass& p) {
 }  // namespace
 
 decision decide_valid(
-    const job_object& job, const job_spec& spec, const job_plan& plan, const observed& seen,
-    const policy& rules, instant now, bool frozen
+    const job_object& job,
+    const job_spec& spec,
+    const job_plan& plan,
+    const observed& seen,
+    const policy& rules,
+    instant now,
+    bool frozen
 ) {
     pass p{job, spec, plan, seen, rules, now, frozen};
     p.next = job.status;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The end of a job: deadline, final phase, clean-up, time to live (behaviour.md 5.12-5.14).
-#include <algorithm>
-
-#include <fmt/format.h>
-
 #include "engine/ledger.hpp"
 #include "engine/pass.hpp"
 #include "engine/pod_facts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
 
 namespace signalbox::core::engine {
 namespace {
@@ -62,8 +62,7 @@ std::string_view why_removed(const pass& p, const pod_record& pod, bool barrier)
     if (p.next.reason == reason::deadline_exceeded && !ended) {
         return "the deadline has passed";
     }
-    const bool unfinished =
-        pod.phase != pod_phase::succeeded && pod.phase != pod_phase::failed;
+    const bool unfinished = pod.phase != pod_phase::succeeded && pod.phase != pod_phase::failed;
     switch (p.spec.policy.clean_up) {
         case clean_up_policy::all:
             return "the job has ended, cleanUpPolicy All";
@@ -148,8 +147,7 @@ bool deadline_passed(pass& p) {
     }
     // Compared by subtraction: a huge limit must not overflow the sum.
     const auto run = std::chrono::duration_cast<seconds>(
-        p.now - *p.next.start_time >= milliseconds(0) ? p.now - *p.next.start_time
-                                                      : milliseconds(0)
+        p.now - *p.next.start_time >= milliseconds(0) ? p.now - *p.next.start_time : milliseconds(0)
     );
     if (run.count() >= *limit && p.now >= *p.next.start_time) {
         return true;
@@ -178,8 +176,11 @@ void finish(pass& p, job_phase phase, std::string_view why, std::string message)
     }
     set_condition(p, condition_type::running, false, end, message);
     set_condition(
-        p, condition_type::replica_failure, !p.failure_message.empty(),
-        p.failure_message.empty() ? reason::no_failure : reason::replica_failed, p.failure_message
+        p,
+        condition_type::replica_failure,
+        !p.failure_message.empty(),
+        p.failure_message.empty() ? reason::no_failure : reason::replica_failed,
+        p.failure_message
     );
     set_condition(p, condition_type::completed, true, end, message);
     set_condition(p, condition_type::failed, !success, success ? reason::succeeded : why, message);

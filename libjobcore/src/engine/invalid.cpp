@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/invalid.hpp"
 
-#include <algorithm>
+#include "engine/pass.hpp"
 
 #include <fmt/format.h>
 
-#include "engine/pass.hpp"
+#include <algorithm>
 
 namespace signalbox::core::engine {
 namespace {
@@ -60,8 +60,8 @@ decision decide_invalid(
 ) {
     const compiled_job& compiled = *job.compiled;
     const std::string errors = error_list(compiled);
-    const bool started = job.status.attempt > 0 && !job.status.tasks.empty() &&
-                         job.status.tasks.front().wanted > 0;
+    const bool started =
+        job.status.attempt > 0 && !job.status.tasks.empty() && job.status.tasks.front().wanted > 0;
     if (started) {
         const job_plan plan = plan_from_record(job);
         const job_spec spec = spec_from_fragments(compiled);

@@ -14,8 +14,13 @@ decision decide_invalid(
 
 /// All rules, on a given specification and plan. `frozen`: nothing is created, patched or counted.
 decision decide_valid(
-    const job_object& job, const job_spec& spec, const job_plan& plan, const observed& seen,
-    const policy& rules, instant now, bool frozen
+    const job_object& job,
+    const job_spec& spec,
+    const job_plan& plan,
+    const observed& seen,
+    const policy& rules,
+    instant now,
+    bool frozen
 );
 
 }  // namespace signalbox::core::engine

@@ -88,7 +88,9 @@ std::size_t replaced_after(
     for (const auto& [type, index] : more) {
         const bool known = std::ranges::any_of(
             status.restarts.replaced,
-            [&, t = type, i = index](const replaced_index& r) { return r.type == t && r.index == i; }
+            [&, t = type, i = index](const replaced_index& r) {
+                return r.type == t && r.index == i;
+            }
         );
         added += known ? 0 : 1;
     }

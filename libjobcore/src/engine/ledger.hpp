@@ -3,12 +3,12 @@
 // The record of attempts, rounds and replica states in status (api.md 5, restarts).
 #pragma once
 
+#include "jobcore/plan.hpp"
+#include "jobcore/status.hpp"
+
 #include <cstdint>
 #include <string_view>
 #include <vector>
-
-#include "jobcore/plan.hpp"
-#include "jobcore/status.hpp"
 
 namespace signalbox::core::engine {
 

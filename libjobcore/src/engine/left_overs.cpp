@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pods that are not wanted as they are: deleted; and where one is stuck, its replacement gets another
-// name (behaviour.md 1.3, 1.4, 5.7).
-#include <algorithm>
-
-#include <fmt/format.h>
-
+// Pods that are not wanted as they are: deleted; and where one is stuck, its replacement gets
+// another name (behaviour.md 1.3, 1.4, 5.7).
 #include "engine/ledger.hpp"
 #include "engine/pass.hpp"
 #include "engine/pod_facts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
 
 namespace signalbox::core::engine {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/losses.hpp"
 
-#include <algorithm>
+#include "engine/ledger.hpp"
 
 #include <fmt/format.h>
 
-#include "engine/ledger.hpp"
+#include <algorithm>
 
 namespace signalbox::core::engine {
 namespace {
@@ -114,8 +114,12 @@ private:
     }
 
     void add_exit(
-        std::size_t role, std::int32_t index, const pod_record& pod, const role_plan& plan,
-        const pod_end& end, std::string_view why
+        std::size_t role,
+        std::int32_t index,
+        const pod_record& pod,
+        const role_plan& plan,
+        const pod_end& end,
+        std::string_view why
     ) {
         loss l = make(role, index, &pod);
         const container_record* c = training_container(pod, plan.training_container);
@@ -130,8 +134,12 @@ private:
     }
 
     void add_failure(
-        std::size_t role, std::int32_t index, const pod_record& pod, const role_plan& plan,
-        const pod_end& end, bool disrupted
+        std::size_t role,
+        std::int32_t index,
+        const pod_record& pod,
+        const role_plan& plan,
+        const pod_end& end,
+        bool disrupted
     ) {
         loss l = make(role, index, &pod);
         l.disrupted = disrupted;
@@ -143,7 +151,9 @@ private:
     }
 
     void add_disruption(
-        std::size_t role, std::int32_t index, const pod_record& pod,
+        std::size_t role,
+        std::int32_t index,
+        const pod_record& pod,
         const std::optional<pod_end>& end
     ) {
         loss l = make(role, index, &pod);
@@ -218,7 +228,9 @@ private:
             l->cause = cause::pod_failed;
             l->end = last->time.value_or(p_.now);
         }
-        std::ranges::sort(out_.losses, {}, [](const loss& x) { return std::pair(x.role, x.index); });
+        std::ranges::sort(out_.losses, {}, [](const loss& x) {
+            return std::pair(x.role, x.index);
+        });
     }
 
     pass& p_;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What of the current attempt is lost in one look (behaviour.md 5.2-5.4), before anything is decided
-// about it.
+// What of the current attempt is lost in one look (behaviour.md 5.2-5.4), before anything is
+// decided about it.
 #pragma once
+
+#include "engine/pass.hpp"
+#include "engine/pod_facts.hpp"
 
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "engine/pass.hpp"
-#include "engine/pod_facts.hpp"
 
 namespace signalbox::core::engine {
 
@@ -29,9 +29,7 @@ struct loss {
     std::string reason;   ///< of the container or Pod, e.g. `OOMKilled`, `Evicted`
     std::string message;  ///< for people
 
-    bool killed() const {
-        return out_of_memory || exit_code == 137 || exit_code == 143;
-    }
+    bool killed() const { return out_of_memory || exit_code == 137 || exit_code == 143; }
     /// Ended by itself, by a code that no kill gives: such an exit settles (5.6).
     bool exited() const { return !disrupted && !killed(); }
 };

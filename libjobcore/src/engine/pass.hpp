@@ -3,14 +3,14 @@
 // The state of one decision while it is made: inputs, the status as it will be, the output.
 #pragma once
 
+#include "engine/reasons.hpp"
+#include "engine/view.hpp"
+#include "jobcore/decide.hpp"
+
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-
-#include "engine/reasons.hpp"
-#include "engine/view.hpp"
-#include "jobcore/decide.hpp"
 
 namespace signalbox::core::engine {
 
@@ -87,8 +87,8 @@ void for_each_slot(pass& p, Visit visit) {
     }
 }
 
-/// The job was paused once: its attempts run with the resume specifications (behaviour.md 3.11). The
-/// record of it is the condition Paused, which stays once it was set (4.13).
+/// The job was paused once: its attempts run with the resume specifications (behaviour.md 3.11).
+/// The record of it is the condition Paused, which stays once it was set (4.13).
 bool is_resumed(const job_status& status);
 
 /// The job's bound for stuck pods: annotation, else policy (1.3, api.md 1).
@@ -99,7 +99,8 @@ action remove_pod(const pod_record& pod, std::string why, std::string_view rule)
 
 // The policies, one file each. Each reads the pass and adds to its status, stages and events.
 
-/// Ends the job (behaviour.md 4.1): phase, conditions, times, event. Deletes follow in later passes.
+/// Ends the job (behaviour.md 4.1): phase, conditions, times, event. Deletes follow in later
+/// passes.
 void finish(pass& p, job_phase phase, std::string_view why, std::string message);
 /// Clean-up and TTL of a finished job (5.13, 5.14).
 void clean_up(pass& p);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pause and resume (behaviour.md 6).
-#include <algorithm>
-
 #include "engine/ledger.hpp"
 #include "engine/pass.hpp"
+
+#include <algorithm>
 
 namespace signalbox::core::engine {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Phase of a job that has not ended (behaviour.md 4.7-4.12), and what it waits for.
-#include <algorithm>
+#include "engine/pass.hpp"
+#include "engine/pod_facts.hpp"
 
 #include <fmt/format.h>
 
-#include "engine/pass.hpp"
-#include "engine/pod_facts.hpp"
+#include <algorithm>
 
 namespace signalbox::core::engine {
 namespace {
@@ -78,15 +78,15 @@ void set_phase(pass& p) {
         if (became) {
             p.normal(event_reason::running, "All replicas run");
         }
-    } else if (p.job.status.phase == job_phase::paused ||
-               p.job.status.phase == job_phase::resuming) {
+    } else if (p.job.status.phase == job_phase::paused || p.job.status.phase == job_phase::resuming) {
         look_for_waiting_pods(p);
         set(p, job_phase::resuming, p.waiting_reason);
     } else {
         look_for_waiting_pods(p);
         set(p, job_phase::pending, p.waiting_reason);
     }
-    if (p.waiting_reason == reason::quota_exceeded && p.job.status.reason != reason::quota_exceeded) {
+    if (p.waiting_reason == reason::quota_exceeded &&
+        p.job.status.reason != reason::quota_exceeded) {
         p.warning(reason::quota_exceeded, cut_message(p.waiting_message));
     }
     if (p.waiting_reason == reason::name_conflict && p.job.status.reason != reason::name_conflict) {

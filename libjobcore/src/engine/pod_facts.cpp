@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/pod_facts.hpp"
 
-#include <algorithm>
-#include <array>
+#include "json/json.hpp"
 
 #include <fmt/format.h>
 
-#include "json/json.hpp"
+#include <algorithm>
+#include <array>
 
 namespace signalbox::core::engine {
 namespace {
@@ -15,8 +15,14 @@ constexpr std::size_t note_limit = 512;
 
 /// Waiting reasons a container does not leave by itself (behaviour.md 4.13: image, config).
 constexpr std::array<std::string_view, 8> hopeless_waits{
-    "CreateContainerConfigError", "CreateContainerError", "ErrImageNeverPull", "ErrImagePull",
-    "ImageInspectError",          "ImagePullBackOff",     "InvalidImageName",  "RunContainerError",
+    "CreateContainerConfigError",
+    "CreateContainerError",
+    "ErrImageNeverPull",
+    "ErrImagePull",
+    "ImageInspectError",
+    "ImagePullBackOff",
+    "InvalidImageName",
+    "RunContainerError",
 };
 
 const container_record* terminated_init(const pod_record& pod) {
@@ -148,8 +154,11 @@ std::string describe_failure(const pod_record& pod, std::string_view container) 
     }
     const termination_note note = read_termination_message(c->message);
     std::string text = fmt::format(
-        "pod {}, {} {} exited with {}", pod.name, c->init ? "init container" : "container",
-        c->name, note.error_code.value_or(c->exit_code)
+        "pod {}, {} {} exited with {}",
+        pod.name,
+        c->init ? "init container" : "container",
+        c->name,
+        note.error_code.value_or(c->exit_code)
     );
     const bool telling = !c->reason.empty() && c->reason != "Error" && c->reason != "Completed";
     if (telling) {

@@ -3,11 +3,11 @@
 // What one observed pod tells, without any knowledge of the job's state.
 #pragma once
 
+#include "jobcore/observed.hpp"
+
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include "jobcore/observed.hpp"
 
 namespace signalbox::core::engine {
 
@@ -36,11 +36,12 @@ std::optional<instant> deletion_asked(const pod_record& pod);
 /// An init container failed: no other container of the pod can have run.
 bool init_failed(const pod_record& pod);
 
-/// Why a pod that has not started never will without help, e.g. `ImagePullBackOff`; empty if nothing
-/// says so. Unschedulable is none (behaviour.md 4.13).
+/// Why a pod that has not started never will without help, e.g. `ImagePullBackOff`; empty if
+/// nothing says so. Unschedulable is none (behaviour.md 4.13).
 std::string cannot_start_reason(const pod_record& pod);
 
-/// What a terminated container left as its message: torchrun's JSON is taken apart (behaviour.md 3.9).
+/// What a terminated container left as its message: torchrun's JSON is taken apart
+/// (behaviour.md 3.9).
 struct termination_note {
     std::string text;                        ///< printable, at most 512 bytes of its end
     std::optional<std::int32_t> error_code;  ///< the failing rank's own code

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A job object of the API server read into what decide() takes, compiled once per generation.
-#include <fmt/format.h>
-
 #include "jobcore/decide.hpp"
 #include "jobcore/schema.hpp"
 #include "json/json.hpp"
 #include "status/status_json.hpp"
+
+#include <fmt/format.h>
 
 namespace signalbox::core {
 namespace {
@@ -65,8 +65,7 @@ spec_fragments read_fragments(const json::value& object) {
         pause = json::find(object, "spec", "runMode", "pause", "enable");
     }
     out.pause = pause != nullptr && pause->IsTrue();
-    const json::value* deadline =
-        json::find(object, "spec", "runPolicy", "activeDeadlineSeconds");
+    const json::value* deadline = json::find(object, "spec", "runPolicy", "activeDeadlineSeconds");
     if (deadline != nullptr && deadline->IsInt64() && deadline->GetInt64() >= 1) {
         out.active_deadline_seconds = deadline->GetInt64();
     }
@@ -93,9 +92,7 @@ std::shared_ptr<const compiled_job> compile_job(
     if (has_errors(compiled->findings)) {
         return compiled;
     }
-    compiled->findings.insert(
-        compiled->findings.end(), plan.warnings.begin(), plan.warnings.end()
-    );
+    compiled->findings.insert(compiled->findings.end(), plan.warnings.begin(), plan.warnings.end());
     compiled->spec = std::move(parsed.spec);
     compiled->plan = std::move(plan);
     return compiled;
@@ -110,7 +107,8 @@ bool is_same_spec(const compiled_job& compiled, const job_meta& meta) {
 }  // namespace
 
 std::optional<job_object> read_job(
-    std::string_view object_json, const std::shared_ptr<const compiled_job>& previous,
+    std::string_view object_json,
+    const std::shared_ptr<const compiled_job>& previous,
     std::string& error
 ) {
     json::document document;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every reason, cause and condition type the engine writes, in one table, so that code, tests, events
-// and documents agree (behaviour.md 4.14).
+// Every reason, cause and condition type the engine writes, in one table, so that code, tests,
+// events and documents agree (behaviour.md 4.14).
 #pragma once
 
 #include <string_view>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/restart.hpp"
 
-#include <algorithm>
-#include <array>
-#include <limits>
+#include "engine/ledger.hpp"
 
 #include <fmt/format.h>
 
-#include "engine/ledger.hpp"
+#include <algorithm>
+#include <array>
+#include <limits>
 
 namespace signalbox::core::engine {
 namespace {
@@ -22,8 +22,8 @@ bool code_is_retryable(job_kind kind, std::optional<std::int32_t> code) {
         return false;
     }
     return std::ranges::find(retryable_codes, *code) != retryable_codes.end() ||
-           (kind == job_kind::deepspeed && std::ranges::find(retryable_deepspeed_codes, *code) !=
-                                               retryable_deepspeed_codes.end());
+           (kind == job_kind::deepspeed &&
+            std::ranges::find(retryable_deepspeed_codes, *code) != retryable_deepspeed_codes.end());
 }
 
 bool policy_allows(const pass& p, const loss& l) {
@@ -49,9 +49,8 @@ bool may_replace_one(const pass& p, std::span<const loss> losses, bool master_en
         (p.plan.max_restarts == 0 && !p.spec.elastic)) {
         return false;
     }
-    const bool master_lost = std::ranges::any_of(losses, [&](const loss& l) {
-        return p.is_master(l.role, l.index);
-    });
+    const bool master_lost =
+        std::ranges::any_of(losses, [&](const loss& l) { return p.is_master(l.role, l.index); });
     return p.plan.scope != scope_rule::c10d || !(master_lost || master_ended);
 }
 
@@ -100,17 +99,14 @@ milliseconds delay_of(pass& p, std::span<const loss> losses, const verdict& v, i
     if (v.counted) {
         reset_streak_if_healthy(p, end);
         ++ledger.streak;
-        return ledger.streak < 2 ? milliseconds(0)
-                                 : doubled(
-                                       p.rules.restart_delay, ledger.streak - 2,
-                                       p.rules.restart_delay_max
-                                   );
+        return ledger.streak < 2
+                   ? milliseconds(0)
+                   : doubled(p.rules.restart_delay, ledger.streak - 2, p.rules.restart_delay_max);
     }
     const bool short_lived = std::ranges::any_of(losses, &loss::short_lived);
     ledger.free_streak = short_lived ? ledger.free_streak + 1 : 0;
-    return short_lived
-               ? doubled(p.rules.free_delay, ledger.free_streak - 1, p.rules.free_delay_max)
-               : milliseconds(0);
+    return short_lived ? doubled(p.rules.free_delay, ledger.free_streak - 1, p.rules.free_delay_max)
+                       : milliseconds(0);
 }
 
 void count_failed_types(pass& p, std::span<const loss> losses) {
@@ -134,9 +130,7 @@ incident_record make_record(
     record.counted = v.counted;
     const auto limit = static_cast<std::size_t>(p.rules.pods_in_incident);
     for (const loss& l : losses.first(std::min(losses.size(), limit))) {
-        record.pods.push_back(
-            {l.name, l.pod == nullptr ? "" : l.pod->uid, l.exit_code, l.reason}
-        );
+        record.pods.push_back({l.name, l.pod == nullptr ? "" : l.pod->uid, l.exit_code, l.reason});
     }
     record.more = static_cast<std::int32_t>(losses.size() - record.pods.size());
     return record;
@@ -268,8 +262,8 @@ void replace_always(pass& p, const look& l) {
         const slot& s = p.view.roles[role].slots[static_cast<std::size_t>(index)];
         const role_plan& plan = p.plan.roles[role];
         const container_record* c = training_container(*s.current, plan.training_container);
-        const instant started = c != nullptr && c->started ? *c->started
-                                                           : s.current->creation.value_or(p.now);
+        const instant started =
+            c != nullptr && c->started ? *c->started : s.current->creation.value_or(p.now);
         const instant due = started + p.rules.always_delay;
         if (p.now < due) {
             p.await(due, awaited::restart_delay);

@@ -3,11 +3,11 @@
 // What an incident means: free or counted, restarted or not, how far (behaviour.md 5.4-5.10).
 #pragma once
 
+#include "engine/losses.hpp"
+
 #include <span>
 #include <string>
 #include <string_view>
-
-#include "engine/losses.hpp"
 
 namespace signalbox::core::engine {
 

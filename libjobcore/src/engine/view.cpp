@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/view.hpp"
 
+#include "engine/ledger.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <tuple>
-
-#include "engine/ledger.hpp"
 
 namespace signalbox::core::engine {
 namespace {
@@ -33,8 +33,7 @@ std::int32_t cut_rename(std::string_view& name) {
 
 std::size_t role_of_type(const job_plan& plan, std::string_view type) {
     const auto it = std::ranges::find(plan.roles, type, &role_plan::type);
-    return it == plan.roles.end() ? no_role
-                                  : static_cast<std::size_t>(it - plan.roles.begin());
+    return it == plan.roles.end() ? no_role : static_cast<std::size_t>(it - plan.roles.begin());
 }
 
 /// Of two pods on one index the greater stays: higher round, then the renamed one, then the older
@@ -94,9 +93,7 @@ private:
         }
     }
 
-    static void mark(
-        role_view& role, const std::vector<typed_indexes>& list, bool slot::*field
-    ) {
+    static void mark(role_view& role, const std::vector<typed_indexes>& list, bool slot::*field) {
         const index_set* set = find_indexes(list, role.plan->type);
         if (set == nullptr) {
             return;
@@ -197,7 +194,10 @@ pod_identity identity_from_name(const job_plan& plan, std::string_view name) {
 }
 
 pod_view make_view(
-    const job_plan& plan, const job_status& status, const observed& seen, milliseconds stuck_after,
+    const job_plan& plan,
+    const job_status& status,
+    const observed& seen,
+    milliseconds stuck_after,
     instant now
 ) {
     return view_maker(plan, status, stuck_after, now).make(seen);

@@ -4,12 +4,12 @@
 // are left over, which block a name. Made once per decision, linear in pods and replicas.
 #pragma once
 
+#include "jobcore/decide.hpp"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "jobcore/decide.hpp"
 
 namespace signalbox::core::engine {
 
@@ -63,12 +63,15 @@ struct pod_view {
 
 /// `stuck_after` zero: never stuck. `status` gives attempt, rounds, sizes.
 pod_view make_view(
-    const job_plan& plan, const job_status& status, const observed& seen, milliseconds stuck_after,
+    const job_plan& plan,
+    const job_status& status,
+    const observed& seen,
+    milliseconds stuck_after,
     instant now
 );
 
-/// Identity from a pod's name, where labels do not tell (1.9): role and index. role is no_role if the
-/// name is none of this job's.
+/// Identity from a pod's name, where labels do not tell (1.9): role and index. role is no_role if
+/// the name is none of this job's.
 pod_identity identity_from_name(const job_plan& plan, std::string_view name);
 
 }  // namespace signalbox::core::engine

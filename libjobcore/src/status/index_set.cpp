@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <charconv>
-#include <limits>
-
 #include "jobcore/status.hpp"
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
 
 namespace signalbox::core {
 namespace {
@@ -25,7 +25,9 @@ std::optional<std::int32_t> read_index(std::string_view text) {
 
 bool index_set::contains(std::int32_t index) const {
     const auto it = std::upper_bound(
-        ranges_.begin(), ranges_.end(), index,
+        ranges_.begin(),
+        ranges_.end(),
+        index,
         [](std::int32_t i, const auto& range) { return i < range.first; }
     );
     return it != ranges_.begin() && std::prev(it)->second >= index;
@@ -33,7 +35,9 @@ bool index_set::contains(std::int32_t index) const {
 
 void index_set::insert(std::int32_t index) {
     auto it = std::lower_bound(
-        ranges_.begin(), ranges_.end(), index,
+        ranges_.begin(),
+        ranges_.end(),
+        index,
         [](const auto& range, std::int32_t i) { return range.second < i; }
     );
     if (it != ranges_.end() && it->first <= index) {
@@ -55,7 +59,9 @@ void index_set::insert(std::int32_t index) {
 
 void index_set::erase(std::int32_t index) {
     const auto it = std::lower_bound(
-        ranges_.begin(), ranges_.end(), index,
+        ranges_.begin(),
+        ranges_.end(),
+        index,
         [](const auto& range, std::int32_t i) { return range.second < i; }
     );
     if (it == ranges_.end() || it->first > index) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `.status` read into the typed form. What does not fit is skipped: the status is ours, and one that
-// somebody damaged must not stop the job.
+// `.status` read into the typed form. What does not fit is skipped: the status is ours, and one
+// that somebody damaged must not stop the job.
+#include "json/json.hpp"
+#include "status/status_json.hpp"
+
 #include <algorithm>
 #include <array>
 #include <limits>
-
-#include "json/json.hpp"
-#include "status/status_json.hpp"
 
 namespace signalbox::core {
 namespace {
@@ -65,9 +65,7 @@ std::optional<std::int32_t> optional_int(const json::value& object, std::string_
 }
 
 replica_status read_replica(const json::value& item) {
-    replica_status replica{
-        text_of(item, "name"), text_of(item, "uid"), text_of(item, "phase"), {}
-    };
+    replica_status replica{text_of(item, "name"), text_of(item, "uid"), text_of(item, "phase"), {}};
     for_each(item, "containers", [&](const json::value& c) {
         replica.containers.push_back(
             {text_of(c, "name"), text_of(c, "state"), optional_int(c, "exitCode")}
@@ -78,8 +76,7 @@ replica_status read_replica(const json::value& item) {
 
 task_status read_task(const json::value& item) {
     task_status task{
-        text_of(item, "type"), count_of(item, "restartCount"), count_of(item, "wanted"), {}
-    };
+        text_of(item, "type"), count_of(item, "restartCount"), count_of(item, "wanted"), {}};
     for_each(item, "replicas", [&](const json::value& r) {
         task.replicas.push_back(read_replica(r));
     });
@@ -99,7 +96,9 @@ incident_record read_incident(const json::value& item) {
     last.pending = bool_of(item, "pending");
     for_each(item, "pods", [&](const json::value& pod) {
         last.pods.push_back(
-            {text_of(pod, "name"), text_of(pod, "uid"), optional_int(pod, "exitCode"),
+            {text_of(pod, "name"),
+             text_of(pod, "uid"),
+             optional_int(pod, "exitCode"),
              text_of(pod, "reason")}
         );
     });
@@ -129,16 +128,24 @@ restart_ledger read_ledger(const json::value& item) {
 }
 
 aggregate_counts read_aggregate(const json::value& item) {
-    return {count_of(item, "creating"),  count_of(item, "pending"), count_of(item, "running"),
-            count_of(item, "succeeded"), count_of(item, "failed"),  count_of(item, "unknown"),
-            count_of(item, "deleted")};
+    return {
+        count_of(item, "creating"),
+        count_of(item, "pending"),
+        count_of(item, "running"),
+        count_of(item, "succeeded"),
+        count_of(item, "failed"),
+        count_of(item, "unknown"),
+        count_of(item, "deleted")};
 }
 
 void read_lists(const json::value& v, job_status& status) {
     for_each(v, "conditions", [&](const json::value& c) {
         status.conditions.push_back(
-            {text_of(c, "type"), json::string_or_empty(c, "status") == "True",
-             text_of(c, "reason"), text_of(c, "message"), time_of(c, "lastTransitionTime")}
+            {text_of(c, "type"),
+             json::string_or_empty(c, "status") == "True",
+             text_of(c, "reason"),
+             text_of(c, "message"),
+             time_of(c, "lastTransitionTime")}
         );
     });
     for_each(v, "tasks", [&](const json::value& t) { status.tasks.push_back(read_task(t)); });
@@ -185,8 +192,7 @@ job_status read_status(const json::value& v) {
 job_status parse_status(std::string_view object_json) {
     json::document document;
     json::parse(document, object_json);
-    const json::value* status =
-        document.HasParseError() ? nullptr : json::find(document, "status");
+    const json::value* status = document.HasParseError() ? nullptr : json::find(document, "status");
     return status == nullptr ? job_status{} : read_status(*status);
 }
 

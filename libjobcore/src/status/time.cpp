@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobcore/time.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <charconv>
-
-#include <fmt/format.h>
 
 namespace signalbox::core {
 namespace {
@@ -81,9 +81,13 @@ std::string format_time(instant t) {
     const std::chrono::year_month_day date(day);
     const std::chrono::hh_mm_ss time(std::chrono::floor<seconds>(t - day));
     return fmt::format(
-        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(date.year()),
-        static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-        time.hours().count(), time.minutes().count(), time.seconds().count()
+        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z",
+        static_cast<int>(date.year()),
+        static_cast<unsigned>(date.month()),
+        static_cast<unsigned>(date.day()),
+        time.hours().count(),
+        time.minutes().count(),
+        time.seconds().count()
     );
 }
 
@@ -106,9 +110,9 @@ std::optional<instant> parse_time(std::string_view text) {
         return std::nullopt;
     }
     const std::chrono::year_month_day date{
-        std::chrono::year{n[0]}, std::chrono::month{static_cast<unsigned>(n[1])},
-        std::chrono::day{static_cast<unsigned>(n[2])}
-    };
+        std::chrono::year{n[0]},
+        std::chrono::month{static_cast<unsigned>(n[1])},
+        std::chrono::day{static_cast<unsigned>(n[2])}};
     // A leap second is accepted and read as the second after it.
     if (!date.ok() || n[3] > 23 || n[4] > 59 || n[5] > 60) {
         return std::nullopt;

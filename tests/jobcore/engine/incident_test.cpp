@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Failures, disruptions, restarts (behaviour.md 5).
-#include <catch2/catch.hpp>
-
 #include "signalbox_test/world.hpp"
+
+#include <catch2/catch.hpp>
 
 using namespace signalbox::core;
 using signalbox::test::at;
@@ -91,10 +91,17 @@ TEST_CASE("[behaviour 5.5] Never and ExitCode fail at once where the code says s
         bool restarts;
     };
     const auto r = GENERATE(
-        row{"Never", 1, false}, row{"Never", 137, false}, row{"OnFailure", 1, true},
-        row{"Always", 1, true}, row{"ExitCode", 1, false}, row{"ExitCode", 255, false},
-        row{"ExitCode", 130, true}, row{"ExitCode", 137, true}, row{"ExitCode", 138, true},
-        row{"ExitCode", 143, true}, row{"ExitCode", 247, false}
+        row{"Never", 1, false},
+        row{"Never", 137, false},
+        row{"OnFailure", 1, true},
+        row{"Always", 1, true},
+        row{"ExitCode", 1, false},
+        row{"ExitCode", 255, false},
+        row{"ExitCode", 130, true},
+        row{"ExitCode", 137, true},
+        row{"ExitCode", 138, true},
+        row{"ExitCode", 143, true},
+        row{"ExitCode", 247, false}
     );
     const bool master = GENERATE(true, false);
     CAPTURE(r.policy, r.code, master);
@@ -109,11 +116,15 @@ TEST_CASE("[behaviour 5.5] Never and ExitCode fail at once where the code says s
     }
 }
 
-TEST_CASE("[behaviour 3.9] torchrun's error file gives the rank's own code and message", "[engine]") {
+TEST_CASE(
+    "[behaviour 3.9] torchrun's error file gives the rank's own code and message", "[engine]"
+) {
     world w(job_builder("mnist").replicas("node", 2, "ExitCode").torchrun(0));
     w.start();
     w.exit(
-        "node", 1, 1,
+        "node",
+        1,
+        1,
         R"({"message":{"message":"RuntimeError: CUDA out of memory","extraInfo":{},"errorCode":137}})"
     );
     w.pass();
@@ -124,7 +135,9 @@ TEST_CASE("[behaviour 3.9] torchrun's error file gives the rank's own code and m
     CHECK(c->message.find("RuntimeError: CUDA out of memory") != std::string::npos);
 }
 
-TEST_CASE("[behaviour 5.5] the pods that failed first decide, ends within 2 s together", "[engine]") {
+TEST_CASE(
+    "[behaviour 5.5] the pods that failed first decide, ends within 2 s together", "[engine]"
+) {
     world w(job_builder("mnist").replicas("master", 1, "Never").replicas("worker", 1, "OnFailure"));
     w.start();
     w.exit("worker", 0, 1);
@@ -242,7 +255,9 @@ TEST_CASE("[behaviour 5.4] free restarts of short-lived pods wait longer and lon
     CHECK_FALSE(w.status().restarts.last->not_before);
 }
 
-TEST_CASE("[behaviour 5.8] counted restarts: none, 10 s, doubling, reset after 10 min", "[engine]") {
+TEST_CASE(
+    "[behaviour 5.8] counted restarts: none, 10 s, doubling, reset after 10 min", "[engine]"
+) {
     world w(ddp().run_policy("\"backoffLimit\":100"));
     w.start();
     const auto fail = [&] {
@@ -429,7 +444,9 @@ TEST_CASE("[behaviour 1.9] a pod that lost its labels is an older one: replaced"
     CHECK(w.status().restarts.disruptions == 1);
 }
 
-TEST_CASE("[behaviour 1.7] children of an earlier job of the same name are not touched", "[engine]") {
+TEST_CASE(
+    "[behaviour 1.7] children of an earlier job of the same name are not touched", "[engine]"
+) {
     world w(ddp());
     w.start();
     auto foreign = w.pod("worker", 0);
@@ -534,7 +551,9 @@ TEST_CASE("[behaviour 5.12] a deadline beyond all time never passes", "[engine]"
     CHECK(w.status().phase == job_phase::running);
 }
 
-TEST_CASE("[behaviour 1.3] a stuck pod: recorded, labelled gone, then replaced by -r1", "[engine]") {
+TEST_CASE(
+    "[behaviour 1.3] a stuck pod: recorded, labelled gone, then replaced by -r1", "[engine]"
+) {
     world w(ddp());
     w.start();
     w.slow_deletes = true;
@@ -587,8 +606,18 @@ TEST_CASE("[behaviour 2.8] quota holds all pods, 5 s doubling; one event", "[eng
         auto it = std::ranges::find(w.refusals, a.name, &refusal::name);
         if (it == w.refusals.end()) {
             w.refusals.push_back(
-                {object_kind::pod, a.name, a.pod.attempt, a.pod.round, 403, "Forbidden",
-                 "pods is forbidden: exceeded quota: q", false, false, 0, w.now(), w.now()}
+                {object_kind::pod,
+                 a.name,
+                 a.pod.attempt,
+                 a.pod.round,
+                 403,
+                 "Forbidden",
+                 "pods is forbidden: exceeded quota: q",
+                 false,
+                 false,
+                 0,
+                 w.now(),
+                 w.now()}
             );
             it = std::prev(w.refusals.end());
         }
@@ -624,8 +653,18 @@ TEST_CASE("[behaviour 2.8] a pod refused for good fails a job that never had one
     w.pass();
     const std::string name = pod_name(w.plan(), {0, 0, 1, 0, 0});
     w.refusals.push_back(
-        {object_kind::pod, name, 1, 0, 422, "Invalid", "spec.containers[0].image: Required", false,
-         false, 1, w.now(), w.now()}
+        {object_kind::pod,
+         name,
+         1,
+         0,
+         422,
+         "Invalid",
+         "spec.containers[0].image: Required",
+         false,
+         false,
+         1,
+         w.now(),
+         w.now()}
     );
     w.settle();
     CHECK(w.status().phase == job_phase::failed);
@@ -644,7 +683,8 @@ TEST_CASE("[behaviour 2.8] later a refused pod is a counted failure of its repli
     w.vanish("worker", 0);
     w.status().restarts.seen.clear();
     const std::string name = pod_name(w.plan(), {1, 0, 2, 0, 0});
-    refusal r{object_kind::pod, name, 1, 0, 403, "Forbidden", "denied", false, false, 1, at(0), at(0)};
+    refusal r{
+        object_kind::pod, name, 1, 0, 403, "Forbidden", "denied", false, false, 1, at(0), at(0)};
     w.refusals.push_back(r);
     CHECK_FALSE(w.look().status->backoff_count == 2);  // of an older attempt: counts no more
     w.refusals.back().attempt = 2;
@@ -733,7 +773,9 @@ TEST_CASE("[behaviour 4.14] a delay is rounded up to whole seconds, an end down"
     CHECK(w.status().restarts.last->not_before == at(16));
 }
 
-TEST_CASE("[behaviour 4] an end at the very second its deletion was asked for is after", "[engine]") {
+TEST_CASE(
+    "[behaviour 4] an end at the very second its deletion was asked for is after", "[engine]"
+) {
     world w(ddp());
     w.start();
     w.wait(seconds{100});
@@ -756,7 +798,9 @@ TEST_CASE("[behaviour 5.9] the raised round is on record before the pod is delet
     CHECK(d.stages.empty());
 }
 
-TEST_CASE("[behaviour 5.6] c10d: an exit settles for 15 s, then that pod alone is replaced", "[engine]") {
+TEST_CASE(
+    "[behaviour 5.6] c10d: an exit settles for 15 s, then that pod alone is replaced", "[engine]"
+) {
     world w(c10d());
     w.start();
     w.wait(seconds{100});

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The life of a job that nothing happens to: creation, phases, success, clean-up.
-#include <catch2/catch.hpp>
-
 #include "signalbox_test/world.hpp"
+
+#include <catch2/catch.hpp>
 
 using namespace signalbox::core;
 using signalbox::test::at;
@@ -18,7 +18,9 @@ job_builder ddp(int workers = 2) {
 
 }  // namespace
 
-TEST_CASE("[behaviour 2.1] the attempt is on record before services, these before pods", "[engine]") {
+TEST_CASE(
+    "[behaviour 2.1] the attempt is on record before services, these before pods", "[engine]"
+) {
     world w(ddp());
     w.pass();
     CHECK(w.status().attempt == 1);
@@ -69,8 +71,10 @@ TEST_CASE("[behaviour 5.1] the master's exit 0 is success; sidecars never decide
 
 TEST_CASE("[behaviour 5.13] clean-up follows the policy and then takes the services", "[engine]") {
     const auto [policy, pods_left] = GENERATE(
-        std::pair{"All", std::size_t{0}}, std::pair{"Unfinished", std::size_t{2}},
-        std::pair{"None", std::size_t{3}}, std::pair{"unfinished", std::size_t{2}}
+        std::pair{"All", std::size_t{0}},
+        std::pair{"Unfinished", std::size_t{2}},
+        std::pair{"None", std::size_t{3}},
+        std::pair{"unfinished", std::size_t{2}}
     );
     world w(ddp().run_policy("\"cleanUpPolicy\":\"" + std::string(policy) + "\""));
     w.start();
@@ -112,7 +116,9 @@ TEST_CASE("[behaviour 5.1] torchrun: a failed peer outranks the success of pod 0
     CHECK(w.status().attempt == 2);
 }
 
-TEST_CASE("[behaviour 5.1] torchrun: clean-up waits for the exit barrier of the peers", "[engine]") {
+TEST_CASE(
+    "[behaviour 5.1] torchrun: clean-up waits for the exit barrier of the peers", "[engine]"
+) {
     world w(job_builder("mnist").replicas("node", 3).torchrun(3));
     w.start();
     w.exit("node", 0, 0);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pause and resume (behaviour.md 6).
-#include <catch2/catch.hpp>
-
 #include "signalbox_test/world.hpp"
+
+#include <catch2/catch.hpp>
 
 using namespace signalbox::core;
 using signalbox::test::at;
@@ -122,7 +122,9 @@ TEST_CASE("[behaviour 4.3] the master's earlier success stands under pause", "[e
     CHECK(w.status().phase == job_phase::succeeded);
 }
 
-TEST_CASE("[behaviour 6.2] a failed master that may be restarted stays; resume is free", "[engine]") {
+TEST_CASE(
+    "[behaviour 6.2] a failed master that may be restarted stays; resume is free", "[engine]"
+) {
     world w(ddp());
     w.start();
     w.wait(seconds{5});
@@ -190,7 +192,9 @@ TEST_CASE("[behaviour 6.5] pause wins over a deadline that is not on record", "[
     CHECK(w.status().phase == job_phase::paused);
 }
 
-TEST_CASE("[behaviour 3.11] attempts after a pause are rendered with the resume specs", "[engine]") {
+TEST_CASE(
+    "[behaviour 3.11] attempts after a pause are rendered with the resume specs", "[engine]"
+) {
     world w(ddp().resume(R"({"type":"worker","args":["--resume"]})"));
     w.settle();
     w.pass();

@@ -2,12 +2,12 @@
 //
 // Properties of decide() over generated stories (client.md 3.4 level 1, 3.5). The generator is our
 // own, so that a seed means the same everywhere.
+#include "signalbox_test/world.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <cstdint>
-
-#include "signalbox_test/world.hpp"
 
 using namespace signalbox::core;
 using signalbox::test::at;
@@ -149,15 +149,20 @@ void check_status(const job_status& before, const job_status& after, const setti
     if (after.aggregate) {
         CHECK(sum(*after.aggregate) == s.pods);
     }
-    if (after.restarts.last != before.restarts.last && after.restarts.last && before.restarts.last) {
-        CHECK(after.backoff_count + after.restarts.disruptions <=
-              before.backoff_count + before.restarts.disruptions + 1);
+    if (after.restarts.last != before.restarts.last && after.restarts.last &&
+        before.restarts.last) {
+        CHECK(
+            after.backoff_count + after.restarts.disruptions <=
+            before.backoff_count + before.restarts.disruptions + 1
+        );
     }
 }
 
 }  // namespace
 
-TEST_CASE("[behaviour 5.3] stories: recorded before acted on, nothing counted twice", "[engine][property]") {
+TEST_CASE(
+    "[behaviour 5.3] stories: recorded before acted on, nothing counted twice", "[engine][property]"
+) {
     for (std::uint64_t seed = 1; seed <= 1500; ++seed) {
         CAPTURE(seed);
         dice d(seed);
@@ -197,8 +202,7 @@ TEST_CASE("[behaviour 5.3] stories: recorded before acted on, nothing counted tw
             }
             w.wake();
         }
-        const bool at_rest =
-            is_final(w.status().phase) || w.status().phase == job_phase::running;
+        const bool at_rest = is_final(w.status().phase) || w.status().phase == job_phase::running;
         CAPTURE(to_string(w.status().phase), w.status().reason);
         CHECK(at_rest);
         w.settle();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Status as JSON and back, times, index sets.
+#include "jobcore/status.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <limits>
-
-#include "jobcore/status.hpp"
 
 using namespace signalbox::core;
 
@@ -38,9 +38,16 @@ job_status full_status() {
     r.given_up = {{"worker", index_set::parse("9")}};
     r.streak = 3;
     r.last = incident_record{
-        noon, "PodFailed", "Error", restart_scope::replica, true, 7, noon, true,
-        {{"p-0", "u", 137, "OOMKilled"}, {"p-1", "", {}, ""}}, 5
-    };
+        noon,
+        "PodFailed",
+        "Error",
+        restart_scope::replica,
+        true,
+        7,
+        noon,
+        true,
+        {{"p-0", "u", 137, "OOMKilled"}, {"p-1", "", {}, ""}},
+        5};
     r.replaced = {{"worker", 1, 2}};
     r.renamed = {{"worker", 1, 3}};
     r.renames = 3;
@@ -54,16 +61,24 @@ TEST_CASE("[api status] everything that is recorded survives the API server", "[
     const job_status s = full_status();
     const std::string object = "{\"status\":" + format_status(s, job_kind::pytorch) + "}";
     CHECK(parse_status(object) == s);
-    CHECK(parse_status("{\"status\":" + format_status({}, job_kind::pytorch) + "}") == job_status{});
+    CHECK(
+        parse_status("{\"status\":" + format_status({}, job_kind::pytorch) + "}") == job_status{}
+    );
 }
 
 TEST_CASE("[api status.backoffCount] a ColossalAIJob has none", "[status]") {
-    CHECK(format_status(full_status(), job_kind::colossalai).find("backoffCount") == std::string::npos);
+    CHECK(
+        format_status(full_status(), job_kind::colossalai).find("backoffCount") == std::string::npos
+    );
 }
 
 TEST_CASE("[api status] a damaged status is read as far as it makes sense", "[status]") {
     const char* text = GENERATE(
-        "", "null", "[]", "{\"status\":[]}", "{\"status\":{\"phase\":7}}",
+        "",
+        "null",
+        "[]",
+        "{\"status\":[]}",
+        "{\"status\":{\"phase\":7}}",
         "{\"status\":{\"phase\":\"Nonsense\",\"tasks\":[1,null,{\"wanted\":-4}]}}",
         "{\"status\":{\"restarts\":{\"seen\":{},\"last\":[],\"replaced\":[{\"index\":-1e400}]}}}",
         "{\"status\":{\"attempt\":-3,\"startTime\":\"yesterday\"}}"
@@ -106,8 +121,14 @@ TEST_CASE("[status] times are read and written as RFC 3339", "[status]") {
     CHECK(parse_time("2026-01-31T12:00:00.123456Z") == noon + milliseconds{123});
     CHECK(parse_time("2026-01-31T14:30:00+02:30") == noon);
     for (const char* bad :
-         {"", "2026-01-31", "2026-02-30T00:00:00Z", "2026-01-31T24:00:00Z", "2026-01-31T12:00:00",
-          "2026-01-31T12:00:00.Z", "2026-01-31T12:00:00Zx", "2026-1-31T12:00:00Z"}) {
+         {"",
+          "2026-01-31",
+          "2026-02-30T00:00:00Z",
+          "2026-01-31T24:00:00Z",
+          "2026-01-31T12:00:00",
+          "2026-01-31T12:00:00.Z",
+          "2026-01-31T12:00:00Zx",
+          "2026-1-31T12:00:00Z"}) {
         CAPTURE(bad);
         CHECK_FALSE(parse_time(bad));
     }
