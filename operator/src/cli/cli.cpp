@@ -159,6 +159,7 @@ public:
     }
 
     int run(int argc, const char* const* argv) {
+        dev_.program = argc > 0 ? argv[0] : "signalbox";
         try {
             app_.parse(argc, argv);
         } catch (const CLI::Success& asked) {

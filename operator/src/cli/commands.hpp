@@ -59,6 +59,7 @@ struct pods_options {
 int pods_command(const pods_options& options, std::ostream& out, std::ostream& err);
 
 struct dev_options {
+    std::string program = "signalbox";  ///< as it was called, for what it says to type next
     std::string listen = "127.0.0.1:0";
     std::string kubeconfig;
     std::vector<std::string> files;

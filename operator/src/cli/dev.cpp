@@ -366,10 +366,11 @@ int dev_session::report() {
         fmt::print(
             out_,
             "\nNext:\n"
-            "  signalbox dev                        stays up; kubectl and Ctrl-C are yours\n"
-            "  signalbox plan -f FILE               the objects behind a job\n"
-            "  signalbox dev --apply FILE --scenario examples/scenarios/faults.yaml\n"
-            "                                       the same with pods that fail\n"
+            "  {0} dev    (stays up, for kubectl; Ctrl-C ends it)\n"
+            "  {0} plan -f FILE    (the objects behind a job)\n"
+            "  {0} dev --until-finished --apply FILE --scenario examples/scenarios/faults.yaml\n"
+            "  examples/README.md has more jobs to try.\n",
+            setup_.options.program
         );
     }
     if (interrupted_ && setup_.options.until_finished) {
