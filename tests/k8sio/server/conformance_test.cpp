@@ -125,8 +125,8 @@ TEST_CASE("the embedded server keeps the API's rules over HTTP") {
 TEST_CASE("a real API server keeps the same rules") {
     const char* url = std::getenv("SIGNALBOX_CONFORMANCE_SERVER");
     if (url == nullptr) {
-        WARN("skipped: SIGNALBOX_CONFORMANCE_SERVER is not set; tests/envtest starts such a server"
-        );
+        WARN("skipped: SIGNALBOX_CONFORMANCE_SERVER is not set (real_server_test.py sets it)");
+        SUCCEED("skipped");
         return;
     }
     const std::string address(url);

@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the conformance table of the embedded API server against a real kube-apiserver, as tests/envtest starts it.
+
+Skips with exit code 77 where its programs are not there. Usage: real_server_test.py <path of k8sio_server_tests>
+"""
+import os
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "envtest"))
+import servers  # noqa: E402  (found by the line above)
+
+
+def main():
+    try:
+        servers.find_assets()
+    except servers.AssetsMissing as missing:
+        servers.skip_suite("k8sio_real_server", str(missing))
+    with servers.ControlPlane() as plane:
+        plane.start_controller_manager()
+        environment = {
+            **os.environ,
+            "SIGNALBOX_CONFORMANCE_SERVER": plane.url,
+            "SIGNALBOX_CONFORMANCE_TOKEN": plane.admin_token,
+            "SIGNALBOX_CONFORMANCE_GC": "1",
+        }
+        return subprocess.run([sys.argv[1], "a real API server keeps the same rules"], env=environment, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
