@@ -21,7 +21,7 @@ struct limits {
     /// Of one line of YAML: its parser holds all tokens of a line in flow style in memory.
     std::size_t max_line = 1u << 20;
     /// Nodes of one file, with every alias expanded.
-    std::size_t max_nodes = 200'000;
+    std::size_t max_nodes = 100'000;
     std::size_t max_documents = 5'000;
     std::uint32_t max_depth = 128;
     /// Problems reported of one file; the rest are left out.
