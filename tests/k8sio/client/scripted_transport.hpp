@@ -67,8 +67,8 @@ public:
 
     boost::asio::awaitable<result<http_response>> exchange(const http_request& request, steady_time)
         override {
-        requests.push_back(request);
         const auto injected = next_failure();
+        requests.push_back(request);
         if (injected) {
             co_return *injected;
         }
@@ -78,8 +78,8 @@ public:
     boost::asio::awaitable<result<std::unique_ptr<response_stream>>> open_stream(
         const http_request& request, std::chrono::nanoseconds idle
     ) override {
-        requests.push_back(request);
         const auto injected = next_failure();
+        requests.push_back(request);
         if (injected) {
             co_return *injected;
         }

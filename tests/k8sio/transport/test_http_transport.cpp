@@ -49,7 +49,22 @@ struct fixture {
     std::unique_ptr<http_transport> way;
 };
 
-using stream_result = result<std::unique_ptr<response_stream>>;
+/// Opens a stream and reads it to its end; gives the error that came first.
+boost::asio::awaitable<result<void>> read_all(http_transport& way, const http_request& request) {
+    auto stream = co_await way.open_stream(request, 60s);
+    if (stream.has_error()) {
+        co_return stream.error();
+    }
+    for (;;) {
+        auto piece = co_await (*stream)->read_some();
+        if (piece.has_error()) {
+            co_return piece.error();
+        }
+        if (piece->empty()) {
+            co_return result<void>();
+        }
+    }
+}
 
 }  // namespace
 
@@ -293,24 +308,7 @@ TEST_CASE_METHOD(fixture, "[client.md T5] a stream in pieces of each size, to it
 TEST_CASE_METHOD(fixture, "[client.md T3] a stream: each operation fails, hangs or is cancelled") {
     net.respond = [&](const std::string&) { return watch_head + "2\r\nab\r\n0\r\n\r\n"; };
     net.piece = 7;
-    // Opens and reads to the end; gives the last error.
-    const auto all = [](http_transport& through,
-                        const http_request& asked) -> boost::asio::awaitable<result<void>> {
-        auto stream = co_await through.open_stream(asked, std::chrono::seconds{60});
-        if (stream.has_error()) {
-            co_return stream.error();
-        }
-        for (;;) {
-            auto piece = co_await (*stream)->read_some();
-            if (piece.has_error()) {
-                co_return piece.error();
-            }
-            if (piece->empty()) {
-                co_return result<void>();
-            }
-        }
-    };
-    REQUIRE(test::run(loop, all(*way, request)).has_value());
+    REQUIRE(test::run(loop, read_all(*way, request)).has_value());
     const std::size_t steps = net.operations;
     REQUIRE(steps > 10);
     for (std::size_t number = 0; number < steps; ++number) {
@@ -319,7 +317,7 @@ TEST_CASE_METHOD(fixture, "[client.md T3] a stream: each operation fails, hangs 
             net.operations = 0;
             net.at = number;
             net.what = how == 0 ? fault::fail : fault::hang;
-            test::task<result<void>> running(loop, all(*way, request));
+            test::task<result<void>> running(loop, read_all(*way, request));
             loop.settle();
             if (how == 2) {
                 REQUIRE_FALSE(running.done);
