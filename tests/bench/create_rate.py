@@ -77,7 +77,7 @@ class Bench:
 
     def output(self, *command):
         return subprocess.run(
-            [str(part) for part in command], check=True, capture_output=True, text=True, timeout=300
+            [str(part) for part in command], check=True, stdout=subprocess.PIPE, text=True, timeout=300
         ).stdout
 
 

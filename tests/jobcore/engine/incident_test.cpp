@@ -1,26 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Failures, disruptions, restarts (behaviour.md 5).
-#include "signalbox_test/world.hpp"
+#include "engine/jobs.hpp"
 
 #include <catch2/catch.hpp>
 
 using namespace signalbox::core;
 using signalbox::test::at;
+using signalbox::test::c10d;
+using signalbox::test::ddp;
 using signalbox::test::job_builder;
 using signalbox::test::world;
-
-namespace {
-
-job_builder ddp(int workers = 2, const std::string& restart = "OnFailure") {
-    return job_builder("mnist").replicas("master", 1, restart).replicas("worker", workers, restart);
-}
-
-job_builder c10d(int nodes = 3, int max_restarts = 3) {
-    return job_builder("mnist").replicas("node", nodes).torchrun(max_restarts);
-}
-
-}  // namespace
 
 TEST_CASE("[behaviour 5.3] an incident is on record before anything acts on it", "[engine]") {
     world w(ddp());
@@ -427,55 +417,6 @@ TEST_CASE("[behaviour 5.3] a pod that was never seen is no loss", "[engine]") {
     CHECK(w.status().attempt == 1);
 }
 
-TEST_CASE("[behaviour 1.9] a pod that lost its labels is an older one: replaced", "[engine]") {
-    world w(c10d());
-    w.start();
-    w.wait(seconds{100});
-    auto& pod = w.pod("node", 1);
-    const std::string uid = pod.uid;
-    pod.labels_complete = false;
-    pod.type.clear();
-    pod.index = -1;
-    pod.attempt = 0;
-    w.settle();
-    CHECK(w.pods().size() == 3);
-    CHECK(w.pod("node", 1).uid != uid);
-    CHECK(w.status().backoff_count == 0);
-    CHECK(w.status().restarts.disruptions == 1);
-}
-
-TEST_CASE(
-    "[behaviour 1.7] children of an earlier job of the same name are not touched", "[engine]"
-) {
-    world w(ddp());
-    w.start();
-    auto foreign = w.pod("worker", 0);
-    foreign.owner_uid = "somebody-else";
-    foreign.uid = "foreign";
-    w.pods().push_back(foreign);
-    w.settle();
-    CHECK(std::ranges::count(w.pods(), "foreign", &pod_record::uid) == 1);
-    CHECK(w.status().aggregate->running == 3);
-}
-
-TEST_CASE("[behaviour 1.4] of two pods on one index the older stays", "[engine]") {
-    world w(ddp());
-    w.start();
-    auto twin = w.pod("worker", 0);
-    twin.uid = "twin";
-    twin.name += "-r9";
-    const bool renamed = GENERATE(true, false);
-    if (!renamed) {
-        twin.name = w.pod("worker", 0).name;
-    }
-    twin.creation = at(5);
-    w.pods().push_back(twin);
-    w.settle();
-    CHECK(w.pods().size() == 3);
-    // The one with the suffix is kept before the older one.
-    CHECK(std::ranges::count(w.pods(), "twin", &pod_record::uid) == (renamed ? 1 : 0));
-}
-
 TEST_CASE("[behaviour 5.9] Always: a non-master that exits 0 is replaced alone, free", "[engine]") {
     world w(job_builder("mnist").replicas("master", 1).replicas("worker", 2, "Always"));
     w.start();
@@ -509,231 +450,6 @@ TEST_CASE("[behaviour 5.10] failurePolicy Master gives up a worker and goes on",
     CHECK(w.status().phase == job_phase::succeeded);
 }
 
-TEST_CASE("[behaviour 5.12] the deadline counts from the recorded start", "[engine]") {
-    world w(ddp().run_policy("\"activeDeadlineSeconds\":5"));
-    w.start();
-    REQUIRE(w.status().start_time == at(0));
-    REQUIRE(w.status().next_transition);
-    CHECK(*w.status().next_transition == transition{at(5), "Deadline"});
-    w.wait(milliseconds{4999});
-    w.settle();
-    CHECK(w.status().phase == job_phase::running);
-    w.wait(milliseconds{1});
-    w.settle();
-    CHECK(w.status().phase == job_phase::failed);
-    CHECK(w.status().reason == "DeadlineExceeded");
-    CHECK(w.pods().empty());
-}
-
-TEST_CASE("[behaviour 5.12] the deadline deletes running pods under every policy", "[engine]") {
-    world w(ddp().run_policy("\"activeDeadlineSeconds\":5,\"cleanUpPolicy\":\"None\""));
-    w.start();
-    w.exit("worker", 0, 0);
-    w.settle();
-    w.wait(seconds{5});
-    w.settle();
-    CHECK(w.pods().size() == 1);
-    CHECK(w.pods().front().type == "worker");
-}
-
-TEST_CASE("[behaviour 5.12] success of the master in the same look wins", "[engine]") {
-    world w(ddp().run_policy("\"activeDeadlineSeconds\":5"));
-    w.start();
-    w.wait(seconds{5});
-    w.exit("master", 0, 0);
-    w.settle();
-    CHECK(w.status().phase == job_phase::succeeded);
-}
-
-TEST_CASE("[behaviour 5.12] a deadline beyond all time never passes", "[engine]") {
-    world w(ddp().run_policy("\"activeDeadlineSeconds\":9223372036854775807"));
-    w.start();
-    CHECK(w.status().phase == job_phase::running);
-}
-
-TEST_CASE(
-    "[behaviour 1.3] a stuck pod: recorded, labelled gone, then replaced by -r1", "[engine]"
-) {
-    world w(ddp());
-    w.start();
-    w.slow_deletes = true;
-    w.wait(seconds{70});
-    auto& stuck = w.pod("worker", 1);
-    const std::string stuck_uid = stuck.uid;
-    w.ask_deletion(stuck, 0);
-    w.settle();
-    w.pods().remove_if([&](const pod_record& p) { return p.uid != stuck_uid; });
-    w.settle();
-    CHECK(w.pods().size() == 1);
-    w.wait(seconds{60});
-    w.settle();
-    CHECK(w.pods().size() == 1);
-    w.wait(milliseconds{1});
-    const auto d = w.look();
-    REQUIRE(d.status);
-    CHECK(d.stages.empty());
-    CHECK(d.status->restarts.renamed == std::vector<renamed_index>{{"worker", 1, 1}});
-    w.settle();
-    CHECK(w.pods().size() == 4);
-    CHECK(w.pod("worker", 1).name.ends_with("-worker-1-r1"));
-    CHECK(w.pods().front().attempt == gone_attempt);
-    w.pods().remove_if([&](const pod_record& p) { return p.uid == stuck_uid; });
-    w.settle();
-    CHECK(w.pods().size() == 3);
-    w.run_all();
-    CHECK(w.status().phase == job_phase::running);
-}
-
-TEST_CASE("[api stuck-after] 0 never replaces a stuck pod", "[engine]") {
-    world w(ddp().annotation("batch.tensorstack.dev/stuck-after", "0"));
-    w.start();
-    w.slow_deletes = true;
-    w.ask_deletion(w.pod("worker", 1), 0);
-    w.settle();
-    w.pods().remove_if([&](const pod_record& p) { return p.index != 1; });
-    w.wait(seconds{3600});
-    w.settle();
-    CHECK(w.pods().size() == 1);
-    CHECK(w.status().restarts.renames == 0);
-}
-
-TEST_CASE("[behaviour 2.8] quota holds all pods, 5 s doubling; one event", "[engine]") {
-    world w(ddp());
-    w.gate = [&](const action& a) {
-        if (a.kind != object_kind::pod || a.what != verb::create) {
-            return true;
-        }
-        auto it = std::ranges::find(w.refusals, a.name, &refusal::name);
-        if (it == w.refusals.end()) {
-            w.refusals.push_back(
-                {object_kind::pod,
-                 a.name,
-                 a.pod.attempt,
-                 a.pod.round,
-                 403,
-                 "Forbidden",
-                 "pods is forbidden: exceeded quota: q",
-                 false,
-                 false,
-                 0,
-                 w.now(),
-                 w.now()}
-            );
-            it = std::prev(w.refusals.end());
-        }
-        ++it->count;
-        it->last = w.now();
-        return false;
-    };
-    w.pass();
-    w.pass();
-    w.pass();
-    REQUIRE(w.refusals.size() == 3);
-    for (const int delay : {5, 10, 20}) {
-        const auto d = w.look();
-        REQUIRE(d.wake_up);
-        CHECK(*d.wake_up == w.now() + seconds{delay});
-        w.pass();
-        CHECK(w.status().reason == "QuotaExceeded");
-        w.to(*d.wake_up);
-        w.pass();
-    }
-    CHECK(w.count_events("QuotaExceeded") == 1);
-    CHECK(w.status().phase == job_phase::pending);
-    CHECK(w.status().backoff_count == 0);
-    w.gate = nullptr;
-    w.refusals.clear();
-    w.settle();
-    CHECK(w.pods().size() == 3);
-}
-
-TEST_CASE("[behaviour 2.8] a pod refused for good fails a job that never had one", "[engine]") {
-    world w(ddp());
-    w.pass();
-    w.pass();
-    const std::string name = pod_name(w.plan(), {0, 0, 1, 0, 0});
-    w.refusals.push_back(
-        {object_kind::pod,
-         name,
-         1,
-         0,
-         422,
-         "Invalid",
-         "spec.containers[0].image: Required",
-         false,
-         false,
-         1,
-         w.now(),
-         w.now()}
-    );
-    w.settle();
-    CHECK(w.status().phase == job_phase::failed);
-    CHECK(w.status().reason == "PodRejected");
-    const auto* c = find_condition(w.status(), "Failed");
-    REQUIRE(c != nullptr);
-    CHECK(c->message.find("spec.containers[0].image: Required") != std::string::npos);
-}
-
-TEST_CASE("[behaviour 2.8] later a refused pod is a counted failure of its replica", "[engine]") {
-    world w(ddp());
-    w.start();
-    w.exit("worker", 0, 1);
-    w.settle();
-    REQUIRE(w.status().attempt == 2);
-    w.vanish("worker", 0);
-    w.status().restarts.seen.clear();
-    const std::string name = pod_name(w.plan(), {1, 0, 2, 0, 0});
-    refusal r{
-        object_kind::pod, name, 1, 0, 403, "Forbidden", "denied", false, false, 1, at(0), at(0)};
-    w.refusals.push_back(r);
-    CHECK_FALSE(w.look().status->backoff_count == 2);  // of an older attempt: counts no more
-    w.refusals.back().attempt = 2;
-    REQUIRE(w.look().status);
-    CHECK(w.look().status->backoff_count == 2);
-    CHECK(w.look().status->restarts.last->cause == "PodRejected");
-}
-
-TEST_CASE("[behaviour 1.8] a foreign object of our name: waits, 10 s doubling", "[engine]") {
-    world w(ddp());
-    w.pass();
-    const std::string name = object_name(w.plan().objects.at(0), 1);
-    w.refusals.push_back(
-        {object_kind::service, name, 1, 0, 409, "AlreadyExists", "", true, false, 2, at(0), at(0)}
-    );
-    const auto d = w.look();
-    REQUIRE(d.status);
-    CHECK(d.status->reason == "NameConflict");
-    CHECK_FALSE(d.status->start_time);
-    REQUIRE(d.wake_up);
-    CHECK(*d.wake_up == at(20));
-    w.pass();
-    CHECK(w.count_events("NameConflict") == 1);
-    w.to(at(20));
-    w.refusals.clear();
-    w.settle();
-    CHECK(w.pods().size() == 3);
-}
-
-TEST_CASE("[behaviour 4.13] a replica whose image cannot be had shows, and holds", "[engine]") {
-    world w(ddp());
-    w.settle();
-    w.pod("worker", 0).containers.at(0).reason = "ImagePullBackOff";
-    w.settle();
-    CHECK(w.condition("ReplicaFailure") == "True/ReplicaCannotStart");
-    CHECK(w.status().phase == job_phase::pending);
-    w.run_all();
-    CHECK(w.condition("ReplicaFailure") == "False/NoFailure");
-}
-
-TEST_CASE("[behaviour 4.12] Unschedulable is a reason of waiting, no failure", "[engine]") {
-    world w(ddp());
-    w.settle();
-    w.pod("worker", 0).unschedulable = true;
-    w.settle();
-    CHECK(w.status().reason == "Unschedulable");
-    CHECK(w.condition("ReplicaFailure") == "False/NoFailure");
-}
-
 TEST_CASE("[behaviour 5.8] a later incident never lowers a delay", "[engine]") {
     world w(c10d());
     w.start();
@@ -761,16 +477,6 @@ TEST_CASE("[behaviour 5.8] under scope Replica only the raised rounds are held",
     w.settle();
     CHECK(w.find("node", 2) != nullptr);
     CHECK(w.find("node", 1) == nullptr);
-}
-
-TEST_CASE("[behaviour 4.14] a delay is rounded up to whole seconds, an end down", "[engine]") {
-    world w(ddp());
-    w.start();
-    w.wait(milliseconds{5400});
-    w.ask_deletion(w.pod("worker", 0), 0);
-    w.settle();
-    CHECK(w.status().restarts.last->time == at(5));
-    CHECK(w.status().restarts.last->not_before == at(16));
 }
 
 TEST_CASE(

@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The life of a job that nothing happens to: creation, phases, success, clean-up.
-#include "signalbox_test/world.hpp"
+#include "engine/jobs.hpp"
 
 #include <catch2/catch.hpp>
 
 using namespace signalbox::core;
 using signalbox::test::at;
+using signalbox::test::ddp;
 using signalbox::test::job_builder;
 using signalbox::test::world;
-
-namespace {
-
-job_builder ddp(int workers = 2) {
-    return job_builder("mnist").replicas("master", 1).replicas("worker", workers);
-}
-
-}  // namespace
 
 TEST_CASE(
     "[behaviour 2.1] the attempt is on record before services, these before pods", "[engine]"

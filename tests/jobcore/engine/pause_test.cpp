@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pause and resume (behaviour.md 6).
-#include "signalbox_test/world.hpp"
+#include "engine/jobs.hpp"
 
 #include <catch2/catch.hpp>
 
 using namespace signalbox::core;
 using signalbox::test::at;
-using signalbox::test::job_builder;
+using signalbox::test::ddp;
 using signalbox::test::world;
 
 namespace {
-
-job_builder ddp(int workers = 2) {
-    return job_builder("mnist").replicas("master", 1).replicas("worker", workers);
-}
 
 void set_pause(world& w, bool pause) {
     w.edit().pause(pause);
