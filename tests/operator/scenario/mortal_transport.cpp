@@ -98,6 +98,9 @@ asio::awaitable<k8sio::result<k8sio::http_response>> mortal_transport::exchange(
 asio::awaitable<k8sio::result<std::unique_ptr<k8sio::response_stream>>>
 mortal_transport::open_stream(const k8sio::http_request& request, std::chrono::nanoseconds idle) {
     std::unique_ptr<k8sio::response_stream> opened;
+    if (before) {
+        before(request);
+    }
     if (dead_) {
         co_return error_of(k8sio::errc::cancelled, request);
     }

@@ -155,6 +155,7 @@ void world::run_to_value(const std::function<bool()>& done) {
 void world::start_operator() {
     process_ = std::make_unique<process>();
     process_->way = std::make_unique<mortal_transport>(server_.connect());
+    process_->way->before = on_request;
     process_->api = std::make_unique<k8sio::client>(*process_->way, time_);
     process_->work = std::make_unique<op::controller>(
         loop_.get_executor(), *process_->api, time_, options_.rules, options_.controller, make_log()

@@ -74,6 +74,9 @@ public:
     /// A new process comes this long after one that died by itself; nothing: never.
     std::optional<std::chrono::nanoseconds> restart_after;
 
+    /// Called before each request of processes that start from now on.
+    std::function<void(const k8sio::http_request&)> on_request;
+
     // The user. Each request runs to its end without time going by, if it can.
     std::string create(const k8sio::resource_type& type, const std::string& body);
     /// Gives the UID.
