@@ -271,6 +271,26 @@ TEST_CASE("bookmarks come at their interval, only where asked, with the version 
     CHECK(plain->error == errc::cancelled);
 }
 
+TEST_CASE("a watch that ends at its time sends a last bookmark only where asked") {
+    world w;
+    const auto with = w.watch(config_maps + "?watch=1&timeoutSeconds=5&allowWatchBookmarks=true");
+    const auto without = w.watch(config_maps + "?watch=1&timeoutSeconds=5");
+    REQUIRE((with && without));
+    std::optional<seen> marked;
+    std::optional<seen> plain;
+    w.start_read(*with, marked);
+    w.start_read(*without, plain);
+    w.pass(seconds{4});
+    CHECK((!marked && !plain));
+    w.pass(seconds{1});
+    REQUIRE((marked && plain));
+    CHECK(contains(marked->body, "\"type\":\"BOOKMARK\""));
+    CHECK((!plain->error && plain->body.empty()));
+    const auto end = w.read_now(*with);
+    REQUIRE(end);
+    CHECK((!end->error && end->body.empty()));
+}
+
 TEST_CASE("a stream fails with timeout when nothing arrives for the idle time") {
     world w;
     const auto stream = w.watch(config_maps + "?watch=1", seconds{10});
