@@ -51,6 +51,26 @@ struct role_plan {
     std::int32_t sshd_from_index = std::numeric_limits<std::int32_t>::max();
 };
 
+/// What of a key pair a value of a Secret is.
+enum class key_form {
+    private_pem,  ///< the private key, `EC PRIVATE KEY` PEM (SEC1)
+    public_line,  ///< `ecdsa-sha2-nistp256 <base64>` and a newline
+};
+
+/// A value of a Secret that is made when the Secret is: key material is no output of a pure
+/// function. Rows with the same `key` belong to one fresh P-256 pair.
+struct key_slot {
+    std::string data_key;  ///< the entry of `data` that is to be replaced
+    std::string key;       ///< which pair, e.g. `client`; means nothing outside this list
+    key_form form = key_form::private_pem;
+    std::string prefix;  ///< text before it, part of the value
+    friend bool operator==(const key_slot&, const key_slot&) = default;
+};
+
+/// Stands in rendered JSON for the value of a key slot. It is no base64: a server refuses a Secret
+/// that nobody filled.
+inline constexpr std::string_view generated_marker = "<generated>";
+
 /// A child object other than a pod, wanted while the job is active.
 struct planned_object {
     object_kind kind = object_kind::service;
@@ -59,10 +79,17 @@ struct planned_object {
     bool name_has_attempt = false;
     /// Which of several objects of one kind this is; private to the launch compiler.
     std::int32_t variant = 0;
+    /// Secrets: what whoever creates the object has to put into `data`, in base64, in place of
+    /// generated_marker. A repair must leave `data` out.
+    std::vector<key_slot> key_slots;
 };
 
+/// What the pods need of a scheduler that places all of them or none (behaviour.md 8).
 struct gang_plan {
+    /// Pods that must fit at once, by the specification.
     std::int32_t min_member = 0;
+    /// The roles of the first stage: pods of later ones do not count.
+    std::vector<std::size_t> members;
     std::string queue;
     std::int32_t priority = 0;
 };
@@ -136,7 +163,7 @@ std::string render_pod(
     const job_plan& plan, const pod_identity& pod, const render_options& options
 );
 
-/// The complete JSON of another child in the given attempt.
+/// The complete JSON of another child in the given attempt; of a Secret but for its key slots.
 std::string render_object(
     const job_plan& plan, const planned_object& object, std::int32_t attempt,
     const render_options& options

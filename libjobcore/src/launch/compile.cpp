@@ -90,13 +90,19 @@ std::string rendezvous_host(const compile_context& ctx) {
     return pod_name(ctx.plan, {.role = ctx.render.rendezvous_role, .index = 0});
 }
 
-void plan_services(compile_context& ctx, std::size_t rendezvous_role) {
-    ctx.render.rendezvous_role = rendezvous_role;
+void plan_subdomain(compile_context& ctx) {
     planned_object service;
     service.kind = object_kind::service;
     service.name = ctx.plan.base_name;
     service.variant = subdomain_service;
-    ctx.plan.objects.push_back(service);
+    ctx.plan.objects.push_back(std::move(service));
+}
+
+void plan_services(compile_context& ctx, std::size_t rendezvous_role) {
+    plan_subdomain(ctx);
+    ctx.render.rendezvous_role = rendezvous_role;
+    planned_object service;
+    service.kind = object_kind::service;
     service.name = rendezvous_host(ctx);
     service.variant = alias_service;
     ctx.plan.objects.push_back(std::move(service));
@@ -108,7 +114,7 @@ struct kind_compiler {
     compile_context& ctx;
 
     void operator()(const pytorch_spec& launch) const { compile_pytorch(ctx, launch); }
-    void operator()(const deepspeed_spec&) const { not_built(); }
+    void operator()(const deepspeed_spec& launch) const { compile_deepspeed(ctx, launch); }
     void operator()(const colossalai_spec&) const { not_built(); }
 
     void not_built() const {

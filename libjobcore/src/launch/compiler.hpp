@@ -27,6 +27,7 @@ struct compile_context {
 };
 
 void compile_pytorch(compile_context& ctx, const pytorch_spec& launch);
+void compile_deepspeed(compile_context& ctx, const deepspeed_spec& launch);
 
 /// Replicas per entry of `spec.replicas` (behaviour.md 7.1).
 std::vector<std::int32_t> wanted_replicas(const job_spec& spec);
@@ -57,6 +58,9 @@ const Entry* find_entry(
     }
     return by_type(type);
 }
+
+/// Adds the headless Service that is the subdomain of all pods (behaviour.md 1.5).
+void plan_subdomain(compile_context& ctx);
 
 /// Adds the two headless Services of a job with a rendezvous pod (behaviour.md 1.5).
 void plan_services(compile_context& ctx, std::size_t rendezvous_role);

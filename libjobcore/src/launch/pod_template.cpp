@@ -192,7 +192,6 @@ void pod_editor::add_port(std::string_view name, std::int32_t number) {
 }
 
 void pod_editor::add_shared_memory() {
-    auto& a = document_.GetAllocator();
     if (const json::value* theirs = json::find(container(), "volumeMounts")) {
         for (const auto& m : theirs->GetArray()) {
             if (covers_shared_memory(json::string_or_empty(m, "mountPath"))) {
@@ -200,21 +199,89 @@ void pod_editor::add_shared_memory() {
             }
         }
     }
-    json::value mount(rapidjson::kObjectType);
-    mount.AddMember("name", text(shm_volume), a);
-    mount.AddMember("mountPath", "/dev/shm", a);
-    list_member(container(), "volumeMounts", a).PushBack(std::move(mount), a);
+    add_mount({.volume = shm_volume, .path = "/dev/shm", .read_only = false});
+    add_memory_volume(shm_volume);
+}
 
+void pod_editor::add_mount(const volume_mount& m) {
+    auto& a = document_.GetAllocator();
+    json::value mount(rapidjson::kObjectType);
+    mount.AddMember("name", text(m.volume), a);
+    mount.AddMember("mountPath", text(m.path), a);
+    if (!m.sub_path.empty()) {
+        mount.AddMember("subPath", text(m.sub_path), a);
+    }
+    if (m.read_only) {
+        mount.AddMember("readOnly", true, a);
+    }
+    list_member(container(), "volumeMounts", a).PushBack(std::move(mount), a);
+}
+
+void pod_editor::add_volume(std::string_view name, std::string_view kind, json::value source) {
+    auto& a = document_.GetAllocator();
     json::value& spec = document_["spec"];
-    if (has_item(spec, "volumes", "name", shm_volume)) {
+    if (has_item(spec, "volumes", "name", name)) {
         return;
     }
-    json::value empty_dir(rapidjson::kObjectType);
-    empty_dir.AddMember("medium", "Memory", a);
     json::value volume(rapidjson::kObjectType);
-    volume.AddMember("name", text(shm_volume), a);
-    volume.AddMember("emptyDir", std::move(empty_dir), a);
+    volume.AddMember("name", text(name), a);
+    volume.AddMember(text(kind), std::move(source), a);
     list_member(spec, "volumes", a).PushBack(std::move(volume), a);
+}
+
+void pod_editor::add_memory_volume(std::string_view name) {
+    json::value source(rapidjson::kObjectType);
+    source.AddMember("medium", "Memory", document_.GetAllocator());
+    add_volume(name, "emptyDir", std::move(source));
+}
+
+void pod_editor::add_config_volume(std::string_view name, std::string prefix) {
+    json::value source(rapidjson::kObjectType);
+    source.AddMember(
+        "name", gaps_.mark(slot::attempt, std::move(prefix)), document_.GetAllocator()
+    );
+    add_volume(name, "configMap", std::move(source));
+}
+
+void pod_editor::add_secret_volume(std::string_view name, const secret_volume& volume) {
+    auto& a = document_.GetAllocator();
+    json::value items(rapidjson::kArrayType);
+    for (const auto& [key, path] : volume.items) {
+        json::value item(rapidjson::kObjectType);
+        item.AddMember("key", text(key), a);
+        item.AddMember("path", text(path), a);
+        items.PushBack(std::move(item), a);
+    }
+    json::value source(rapidjson::kObjectType);
+    source.AddMember("secretName", text(volume.secret), a);
+    source.AddMember("defaultMode", volume.mode, a);
+    source.AddMember("items", std::move(items), a);
+    add_volume(name, "secret", std::move(source));
+}
+
+void pod_editor::add_readiness_probe(std::int32_t port) {
+    if (json::find(container(), "readinessProbe") != nullptr) {
+        return;
+    }
+    auto& a = document_.GetAllocator();
+    json::value socket(rapidjson::kObjectType);
+    socket.AddMember("port", port, a);
+    json::value probe(rapidjson::kObjectType);
+    probe.AddMember("tcpSocket", std::move(socket), a);
+    probe.AddMember("periodSeconds", 10, a);
+    put(container(), "readinessProbe", std::move(probe), a);
+}
+
+void pod_editor::add_fs_group(std::int64_t group) {
+    auto& a = document_.GetAllocator();
+    json::value& spec = document_["spec"];
+    if (json::find(spec, "securityContext") == nullptr) {
+        put(spec, "securityContext", json::value(rapidjson::kObjectType), a);
+    }
+    json::value& context = *find_mutable(spec, "securityContext");
+    if (context.IsObject() && json::find(context, "fsGroup") == nullptr) {
+        put(context, "fsGroup", json::value(group), a);
+    }
 }
 
 void pod_editor::drop_init_containers() {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace signalbox::core::launch {
@@ -45,6 +46,21 @@ struct argument {
     std::optional<slot> what = std::nullopt;
 };
 
+/// A mount of the training container.
+struct volume_mount {
+    std::string_view volume;
+    std::string path;
+    std::string sub_path = {};
+    bool read_only = true;
+};
+
+/// A volume of a Secret: which keys under which file names.
+struct secret_volume {
+    std::string secret;
+    std::vector<std::pair<std::string, std::string>> items;
+    std::int32_t mode = 0600;
+};
+
 /// Makes one Pod of a template. Use: construct, edit, build once.
 class pod_editor {
 public:
@@ -67,6 +83,16 @@ public:
     /// An empty list takes the field away.
     void set_args(const std::vector<argument>& args);
     void set_training_default(std::string_view key, std::string_view text);
+    /// Where the training container sees a volume of ours.
+    void add_mount(const volume_mount& mount);
+    /// The attempt's ConfigMap, named `<prefix><attempt>`.
+    void add_config_volume(std::string_view name, std::string prefix);
+    void add_secret_volume(std::string_view name, const secret_volume& volume);
+    void add_memory_volume(std::string_view name);
+    /// Ready when the port takes connections, unless the user says otherwise.
+    void add_readiness_probe(std::int32_t port);
+    /// The group of the pod's volumes, unless the user set one.
+    void add_fs_group(std::int64_t group);
     /// For information; none if the user has that number or name.
     void add_port(std::string_view name, std::int32_t number);
     bool host_network() const;
@@ -81,6 +107,7 @@ private:
     json::value gap_or_text(const std::optional<slot>& what, const std::string& s);
     json::value& container();
     void add_env(json::value& container, const std::vector<env_entry>& entries);
+    void add_volume(std::string_view name, std::string_view kind, json::value source);
     json::value labels();
     json::value metadata();
     void finish_spec();

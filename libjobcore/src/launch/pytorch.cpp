@@ -2,8 +2,8 @@
 //
 // PyTorchTrainingJob: plain processes with env:// rendezvous, or torchrun (launchers.md 9.2).
 #include "launch/compiler.hpp"
-#include "launch/pod_template.hpp"
 #include "launch/resources.hpp"
+#include "launch/role_pods.hpp"
 #include "launch/torchrun.hpp"
 
 #include <algorithm>
@@ -14,8 +14,6 @@
 namespace signalbox::core::launch {
 namespace {
 
-constexpr std::string_view default_termination_path = "/dev/termination-log";
-
 class pytorch_compiler {
 public:
     pytorch_compiler(compile_context& ctx, const pytorch_spec& launch)
@@ -25,17 +23,10 @@ public:
     void compile_role(std::size_t role);
 
 private:
-    struct variant {
-        bool deciding;
-        bool resumed;
-    };
-
     bool torchrun() const { return launch_.torchrun.enabled; }
-    void warn_command(std::size_t role, std::size_t training, const json::value& container);
-    program compile_variant(
-        std::size_t role, variant v, const json::value& pod_template, std::size_t training
-    );
-    void set_program(pod_editor& pod, std::size_t role, variant v) const;
+    void warn_command(const role_template& source);
+    program compile_variant(std::size_t role, pod_variant v, const role_template& source);
+    void set_program(pod_editor& pod, std::size_t role, pod_variant v) const;
     void set_environment(pod_editor& pod) const;
     std::vector<argument> torchrun_line(
         const pod_editor& pod,
@@ -44,24 +35,10 @@ private:
         const std::vector<std::string>& script
     ) const;
     void declare_port(pod_editor& pod, bool deciding) const;
-    bool has_resume(std::size_t role, bool deciding) const {
-        return !ctx_.spec.mode.debug &&
-               find_entry(
-                   ctx_.spec.mode.resume_replicas, ctx_.spec, ctx_.plan.roles[role].type, deciding
-               ) != nullptr;
-    }
 
     compile_context& ctx_;
     const pytorch_spec& launch_;
 };
-
-std::vector<argument> literal(const std::vector<std::string>& words) {
-    std::vector<argument> out;
-    for (const auto& word : words) {
-        out.push_back({word});
-    }
-    return out;
-}
 
 scope_rule scope_of(const torchrun_config& torchrun, bool elastic) {
     if (!torchrun.enabled) {
@@ -92,100 +69,52 @@ void pytorch_compiler::plan_job() {
     if (!launch_.tensorboard.empty()) {
         plan.tensorboard_note = "This version runs no TensorBoard.";
     }
-    if (plan.scope == scope_rule::whole_job && ctx_.spec.policy.scope == restart_scope::replica) {
-        ctx_.warn(
-            "/spec/runPolicy/restartScope",
-            "A pod replaced alone cannot rejoin in this launch mode: the others fail and restart "
-            "too."
-        );
-    }
+    warn_replica_scope(ctx_);
     plan_services(ctx_, plan.master_role);
 }
 
 void pytorch_compiler::compile_role(std::size_t role) {
-    const replica_spec& replica = ctx_.spec.replicas[role];
-    json::document pod_template;
-    json::parse(pod_template, replica.pod_template);
-    if (pod_template.HasParseError()) {
-        ctx_.error(replica.pointer + "/template", "template is not JSON.");
+    const auto source = read_template(ctx_, role, {"pytorch", "python"});
+    if (!source) {
         return;
     }
-    if (!check_template(ctx_, replica, pod_template)) {
-        return;
-    }
-    const std::size_t training = training_container(pod_template, {"pytorch", "python"});
-    const json::value& container = (*json::find(pod_template, "spec", "containers")
-    )[static_cast<rapidjson::SizeType>(training)];
-    ctx_.plan.roles[role].training_container = json::string_or_empty(container, "name");
-    warn_overrides(ctx_, role, pod_template);
-    warn_command(role, training, container);
-
-    role_render& out = ctx_.render.roles[role];
-    const auto compile = [&](variant v) {
-        out.programs.push_back(compile_variant(role, v, pod_template, training));
-        return out.programs.size() - 1;
-    };
-    for (const bool deciding : {false, true}) {
-        auto& choice = out.choice[deciding ? 1 : 0];
-        if (deciding && role != ctx_.plan.master_role) {
-            choice = out.choice[0];
-            continue;
-        }
-        choice[0] = compile({deciding, false});
-        choice[1] = has_resume(role, deciding) ? compile({deciding, true}) : choice[0];
-    }
+    warn_command(*source);
+    compile_variants(ctx_, role, [&](pod_variant v) { return compile_variant(role, v, *source); });
 }
 
 /// torchrun is the command: one of the user's is not run (behaviour.md 3.2).
-void pytorch_compiler::warn_command(
-    std::size_t role, std::size_t training, const json::value& container
-) {
+void pytorch_compiler::warn_command(const role_template& source) {
     if (!torchrun() || ctx_.spec.mode.debug) {
         return;
     }
-    const auto command = string_list(container, "command");
+    const auto command = string_list(source.container(), "command");
     if (!command.empty() && command != std::vector<std::string>{"torchrun"}) {
         ctx_.warn(
-            ctx_.spec.replicas[role].pointer + "/template/spec/containers/" +
-                std::to_string(training) + "/command",
+            source.container_pointer() + "/command",
             "The command is replaced by torchrun, because torchrunConfig is enabled; put the "
-            "script "
-            "and its arguments into args."
+            "script and its arguments into args."
         );
     }
 }
 
 program pytorch_compiler::compile_variant(
-    std::size_t role, variant v, const json::value& pod_template, std::size_t training
+    std::size_t role, pod_variant v, const role_template& source
 ) {
-    pod_editor pod(ctx_, role, v.deciding, pod_template, training);
+    pod_editor pod(ctx_, role, v.deciding, source.document, source.training);
     set_program(pod, role, v);
     set_environment(pod);
     declare_port(pod, v.deciding);
-    pod.set_training_default("terminationMessagePolicy", "FallbackToLogsOnError");
-    if (ctx_.annotation("shm") != "off") {
-        pod.add_shared_memory();
-    }
+    add_common_defaults(pod, ctx_);
     return pod.build();
 }
 
 /// Command and arguments of the training container: debug before resume before the real run
 /// (behaviour.md 3.10, 3.11).
-void pytorch_compiler::set_program(pod_editor& pod, std::size_t role, variant v) const {
-    const run_mode& mode = ctx_.spec.mode;
-    const std::string& type = ctx_.plan.roles[role].type;
-    if (mode.debug) {
-        const auto* entry = find_entry(mode.debug_replicas, ctx_.spec, type, v.deciding);
-        const bool own = entry != nullptr && !entry->command.empty();
-        pod.set_command(own ? entry->command : std::vector<std::string>{"sleep", "inf"});
-        pod.set_args({});
-        if (entry != nullptr && entry->skip_init_container) {
-            pod.drop_init_containers();
-        }
-        return;
+void pytorch_compiler::set_program(pod_editor& pod, std::size_t role, pod_variant v) const {
+    if (ctx_.spec.mode.debug) {
+        return set_debug_program(pod, ctx_, role, v.deciding, {"sleep", "inf"});
     }
-    const auto* resume =
-        v.resumed ? find_entry(mode.resume_replicas, ctx_.spec, type, v.deciding) : nullptr;
+    const auto* resume = v.resumed ? resume_entry(ctx_, role, v.deciding) : nullptr;
     if (resume != nullptr && resume->skip_init_container) {
         pod.drop_init_containers();
     }
@@ -244,11 +173,9 @@ void pytorch_compiler::set_environment(pod_editor& pod) const {
         ours.push_back({"RANK", {}, slot::rank});
         ours.push_back({"WORLD_SIZE", {}, slot::world_size});
         ours.push_back({"PYTHONUNBUFFERED", "1"});
-        // torch would take the cores of the node; torchrun sets it by itself (launchers.md 8).
-        if (const auto limit = cpu_limit_milli(container)) {
-            const auto slots = std::max<std::int64_t>(1, accelerators(container));
-            const auto threads = std::max<std::int64_t>(1, *limit / 1000 / slots);
-            ours.push_back({"OMP_NUM_THREADS", std::to_string(threads)});
+        // torchrun sets it by itself.
+        if (auto threads = thread_limit(container, accelerators(container))) {
+            ours.push_back(std::move(*threads));
         }
     }
     pod.add_training_env(ours);

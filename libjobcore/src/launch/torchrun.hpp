@@ -4,7 +4,7 @@
 #pragma once
 
 #include "jobcore/spec.hpp"
-#include "launch/pod_template.hpp"
+#include "launch/role_pods.hpp"
 
 #include <string>
 #include <string_view>
@@ -12,7 +12,6 @@
 
 namespace signalbox::core::launch {
 
-inline constexpr std::int32_t master_port = 29500;
 inline constexpr std::int32_t c10d_port = 29400;
 
 /// How the agents find each other.

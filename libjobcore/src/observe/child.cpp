@@ -43,6 +43,12 @@ enum at : node {
     in_port,
     in_selector,
     selector_value,
+    secret_type,
+    in_data,
+    data_value,
+    min_member,
+    queue,
+    priority,
 };
 
 // clang-format off
@@ -70,6 +76,12 @@ constexpr std::array child_edges{
     edge{in_ports, step::item, "", in_port},
     edge{in_spec, step::key, "selector", in_selector},
     edge{in_selector, step::each_key, "", selector_value},
+    edge{in_object, step::key, "type", secret_type},
+    edge{in_object, step::key, "data", in_data},
+    edge{in_data, step::each_key, "", data_value},
+    edge{in_spec, step::key, "minMember", min_member},
+    edge{in_spec, step::key, "queue", queue},
+    edge{in_spec, step::key, "priority", priority},
 };
 // clang-format on
 
@@ -88,7 +100,7 @@ public:
         }
     }
     void text(node n, std::string_view key, std::string_view value);
-    void number(node, std::int64_t) {}
+    void number(node n, std::int64_t value);
     void boolean(node n, bool value);
     child_record finish(object_kind kind);
 
@@ -96,6 +108,7 @@ private:
     void read_label(std::string_view key, std::string_view value);
     owned_facts owned() const;
     void finish_service(fnv1a& hash);
+    fnv1a hash_of(object_kind kind);
 
     child_record child_;
     owner_reader owner_;
@@ -108,6 +121,9 @@ private:
         std::uint64_t ports = 0;
         std::map<std::string, std::string, std::less<>> selector;
     } service_;
+    std::string secret_type_, queue_;
+    std::map<std::string, std::uint64_t, std::less<>> data_;  ///< hashes of the values
+    pod_group_facts pod_group_;
 };
 
 void child_sink::text(node n, std::string_view key, std::string_view value) {
@@ -148,8 +164,25 @@ void child_sink::text(node n, std::string_view key, std::string_view value) {
         case selector_value:
             service_.selector[std::string(key)] = value;
             break;
+        case secret_type:
+            secret_type_ = value;
+            break;
+        case data_value:
+            data_[std::string(key)] = fnv1a().bytes(value).value();
+            break;
+        case queue:
+            queue_ = value;
+            break;
         default:
             break;
+    }
+}
+
+void child_sink::number(node n, std::int64_t value) {
+    if (n == min_member) {
+        pod_group_.min_member = value;
+    } else if (n == priority) {
+        pod_group_.priority = value;
     }
 }
 
@@ -226,13 +259,24 @@ void child_sink::finish_service(fnv1a& hash) {
     }
 }
 
-child_record child_sink::finish(object_kind kind) {
-    child_.kind = kind;
+fnv1a child_sink::hash_of(object_kind kind) {
     fnv1a hash = hash_owned(kind, owned());
     if (kind == object_kind::service) {
         finish_service(hash);
+    } else if (kind == object_kind::secret) {
+        hash = hash_secret(hash, secret_type_);
+    } else if (kind == object_kind::config_map) {
+        hash = hash_config_map(hash, std::vector<data_entry>(data_.begin(), data_.end()));
+    } else if (kind == object_kind::pod_group) {
+        pod_group_.queue = queue_;
+        hash = hash_pod_group(hash, pod_group_);
     }
-    child_.fingerprint = hash.value();
+    return hash;
+}
+
+child_record child_sink::finish(object_kind kind) {
+    child_.kind = kind;
+    child_.fingerprint = hash_of(kind).value();
     child_.owner_uid = std::move(owner_.controller.uid);
     return std::move(child_);
 }

@@ -39,6 +39,24 @@ fnv1a hash_selector(fnv1a state, std::span<const selector_entry> selector) {
     return state;
 }
 
+fnv1a hash_secret(fnv1a state, std::string_view type) {
+    return state.field(type);
+}
+
+fnv1a hash_config_map(fnv1a state, std::span<const data_entry> data) {
+    state.number(data.size());
+    for (const auto& [key, value] : data) {
+        state.field(key).number(value);
+    }
+    return state;
+}
+
+fnv1a hash_pod_group(fnv1a state, const pod_group_facts& f) {
+    return state.number(static_cast<std::uint64_t>(f.min_member))
+        .field(f.queue)
+        .number(static_cast<std::uint64_t>(f.priority));
+}
+
 owned_facts planned_facts(const job_plan& plan) {
     owned_facts f;
     f.owner_name = f.ref_name = plan.job_name;

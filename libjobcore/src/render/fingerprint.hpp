@@ -53,6 +53,16 @@ struct service_facts {
     std::uint64_t ports = 0;  ///< how many: ours have none
 };
 
+/// The fields of a PodGroup that we set.
+struct pod_group_facts {
+    std::int64_t min_member = 0;
+    std::string_view queue;
+    std::int64_t priority = 0;
+};
+
+/// An entry of a ConfigMap: key, and hash of its value.
+using data_entry = std::pair<std::string_view, std::uint64_t>;
+
 using selector_entry = std::pair<std::string_view, std::string_view>;
 
 fnv1a hash_owned(object_kind kind, const owned_facts& facts);
@@ -61,6 +71,12 @@ fnv1a hash_owned(object_kind kind, const owned_facts& facts);
 fnv1a hash_service(fnv1a state, const service_facts& facts);
 /// `selector` must be sorted by key.
 fnv1a hash_selector(fnv1a state, std::span<const selector_entry> selector);
+
+/// `type` of a Secret: its data are made once and not known here.
+fnv1a hash_secret(fnv1a state, std::string_view type);
+/// `data` must be sorted by key.
+fnv1a hash_config_map(fnv1a state, std::span<const data_entry> data);
+fnv1a hash_pod_group(fnv1a state, const pod_group_facts& facts);
 
 /// The facts of an object of this plan, as we set them. Views into the plan.
 owned_facts planned_facts(const job_plan& plan);

@@ -25,6 +25,7 @@ enum class slot : std::uint8_t {
     round,
     rank,        ///< index over all types in spec order (behaviour.md 3.5)
     world_size,  ///< number of pods in force
+    world_info,  ///< the slots of all pods in force, as `launch.py` reads it (launchers.md 2.1)
 };
 
 /// Text and gaps; see expand.

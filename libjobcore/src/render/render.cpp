@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From a plan to the JSON of one object.
+// From a plan to names and Pods.
 #include "jobcore/plan.hpp"
-#include "json/json.hpp"
-#include "render/fingerprint.hpp"
-#include "render/labels.hpp"
+#include "render/base64.hpp"
 #include "render/render_data.hpp"
 
 #include <array>
@@ -41,9 +39,28 @@ std::int64_t pods_before(
 ) {
     std::int64_t sum = 0;
     for (std::size_t i = 0; i < role; ++i) {
-        sum += i < wanted.size() ? wanted[i] : plan.roles[i].wanted;
+        sum += replicas_in_force(plan, i, wanted);
     }
     return sum;
+}
+
+/// `{"worker-0":[0,1],...}` in URL-safe base64. Ranks are counted in this order; the names are
+/// shown in logs only, and short ones let a large job fit into one argument.
+void append_world_info(
+    std::string& out, const job_plan& plan, std::size_t role, std::span<const std::int32_t> wanted
+) {
+    std::string slots = "[";
+    for (std::int32_t i = 0; i < plan.render->slots; ++i) {
+        slots += (i == 0 ? "" : ",") + std::to_string(i);
+    }
+    slots += ']';
+    std::string text = "{";
+    const std::int32_t count = replicas_in_force(plan, role, wanted);
+    for (std::int32_t i = 0; i < count; ++i) {
+        text += (i == 0 ? "\"" : ",\"") + plan.roles[role].type + '-' + std::to_string(i) +
+                "\":" + slots;
+    }
+    out += base64(text + '}', base64_alphabet::url);
 }
 
 void append_slot(
@@ -68,97 +85,18 @@ void append_slot(
             return append_number(out, pods_before(plan, pod.role, wanted) + pod.index);
         case slot::world_size:
             return append_number(out, pods_before(plan, plan.roles.size(), wanted));
+        case slot::world_info:
+            return append_world_info(out, plan, pod.role, wanted);
     }
-}
-
-/// A Service's selector, sorted by key. `attempt` and `type` must outlive the result.
-struct selector {
-    std::array<selector_entry, 4> entries;
-    std::size_t size = 0;
-
-    std::span<const selector_entry> view() const { return {entries.data(), size}; }
-};
-
-selector service_selector(
-    const job_plan& plan, const planned_object& object, std::string_view attempt
-) {
-    selector s;
-    s.entries[s.size++] = {label::attempt, attempt};
-    s.entries[s.size++] = {label::job_uid, plan.job_uid};
-    if (object.variant == alias_service) {
-        s.entries[s.size++] = {label::replica_index, "0"};
-        s.entries[s.size++] = {label::replica_type, plan.roles[plan.render->rendezvous_role].type};
-    }
-    return s;
-}
-
-using text_writer = rapidjson::Writer<rapidjson::StringBuffer>;
-
-void write(text_writer& w, std::string_view text) {
-    w.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
-}
-
-void write(text_writer& w, std::string_view key, std::string_view text) {
-    w.Key(key.data(), static_cast<rapidjson::SizeType>(key.size()));
-    write(w, text);
-}
-
-void write_owner_reference(text_writer& w, const owned_facts& f) {
-    w.Key("ownerReferences");
-    w.StartArray();
-    w.StartObject();
-    write(w, "apiVersion", f.ref_api_version);
-    write(w, "kind", f.ref_kind);
-    write(w, "name", f.ref_name);
-    write(w, "uid", f.ref_uid);
-    w.Key("controller");
-    w.Bool(f.ref_controller);
-    w.Key("blockOwnerDeletion");
-    w.Bool(f.ref_block_deletion);
-    w.EndObject();
-    w.EndArray();
-}
-
-void write_metadata(text_writer& w, const job_plan& plan, std::string_view name) {
-    const owned_facts f = planned_facts(plan);
-    w.Key("metadata");
-    w.StartObject();
-    write(w, "name", name);
-    write(w, "namespace", plan.ns);
-    w.Key("labels");
-    w.StartObject();
-    write(w, label::owner_name, f.owner_name);
-    write(w, label::owner_kind, f.owner_kind);
-    write(w, label::component, f.component);
-    write(w, label::job_uid, f.job_uid);
-    write(w, label::managed_by, f.managed_by);
-    w.EndObject();
-    write_owner_reference(w, f);
-    w.EndObject();
-}
-
-void write_service_spec(text_writer& w, std::span<const selector_entry> selector) {
-    const service_facts f = planned_service();
-    w.Key("spec");
-    w.StartObject();
-    write(w, "type", f.type);
-    write(w, "clusterIP", f.cluster_ip);
-    w.Key("publishNotReadyAddresses");
-    w.Bool(f.publish_not_ready);
-    // Written though empty: as a merge patch the object then takes added ports away (2.6).
-    w.Key("ports");
-    w.StartArray();
-    w.EndArray();
-    w.Key("selector");
-    w.StartObject();
-    for (const auto& [key, value] : selector) {
-        write(w, key, value);
-    }
-    w.EndObject();
-    w.EndObject();
 }
 
 }  // namespace
+
+std::int32_t replicas_in_force(
+    const job_plan& plan, std::size_t role, std::span<const std::int32_t> wanted
+) {
+    return role < wanted.size() ? wanted[role] : plan.roles[role].wanted;
+}
 
 std::string name_hash(std::string_view job_name, std::string_view uid) {
     std::array<char, 17> digits;
@@ -197,43 +135,6 @@ std::string render_pod(
         append_slot(what, to, plan, pod, options.wanted);
     });
     return out;
-}
-
-std::string render_object(
-    const job_plan& plan,
-    const planned_object& object,
-    std::int32_t attempt,
-    const render_options& /*options*/
-) {
-    if (object.kind != object_kind::service) {
-        return {};  // no plan of this version has another kind
-    }
-    const std::string attempt_text = std::to_string(attempt);
-    rapidjson::StringBuffer buffer;
-    text_writer w(buffer);
-    w.StartObject();
-    write(w, "apiVersion", "v1");
-    write(w, "kind", "Service");
-    write_metadata(w, plan, object_name(object, attempt));
-    write_service_spec(w, service_selector(plan, object, attempt_text).view());
-    w.EndObject();
-    return {buffer.GetString(), buffer.GetSize()};
-}
-
-std::uint64_t expected_fingerprint(
-    const job_plan& plan,
-    const planned_object& object,
-    std::int32_t attempt,
-    const render_options& /*options*/
-) {
-    if (object.kind != object_kind::service) {
-        return hash_owned(object.kind, planned_facts(plan)).value();
-    }
-    std::array<char, 16> digits;
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), attempt).ptr;
-    const std::string_view text(digits.data(), static_cast<std::size_t>(end - digits.data()));
-    const auto selector = service_selector(plan, object, text);
-    return hash_selector(plan.render->service_hash, selector.view()).value();
 }
 
 }  // namespace signalbox::core

@@ -8,7 +8,9 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace signalbox::core {
@@ -26,6 +28,26 @@ struct role_render {
     std::array<std::array<std::size_t, 2>, 2> choice{};
 };
 
+/// A file of the job's ConfigMap. Its text may depend on whether several replicas are in force and
+/// on a resume.
+struct config_file {
+    std::string name;
+    std::array<std::array<std::string, 2>, 2> text;  ///< by [several][resumed]
+};
+
+/// The ConfigMap of an ssh job: `files`, and the hostfile for the sizes in force.
+struct config_render {
+    std::vector<config_file> files;
+    std::size_t host_role = 0;
+    std::string host_suffix;  ///< of each line of the hostfile, after the host
+};
+
+/// The Secret of an ssh job, but for its key slots.
+struct secret_render {
+    std::string type;
+    std::vector<std::pair<std::string, std::string>> literals;  ///< key and text
+};
+
 struct render_data {
     std::string component;  ///< the kind in lower case
     std::vector<role_render> roles;
@@ -33,6 +55,15 @@ struct render_data {
     std::size_t rendezvous_role = 0;
     /// Fingerprint of a Service up to its selector.
     fnv1a service_hash;
+    /// Ranks on each pod of an ssh-free DeepSpeedJob (slot::world_info).
+    std::int32_t slots = 1;
+    config_render config;
+    secret_render secret;
 };
+
+/// Replicas of a role by `wanted`, which may be empty: the plan's own then (behaviour.md 7.2).
+std::int32_t replicas_in_force(
+    const job_plan& plan, std::size_t role, std::span<const std::int32_t> wanted
+);
 
 }  // namespace signalbox::core

@@ -126,6 +126,5 @@ TEST_CASE("[api 6.5] kinds whose launcher is not built are refused", "[launch]")
         return findings.size() == 1 && findings[0].reason == "NotSupported" &&
                findings[0].level == core::severity::error;
     };
-    CHECK(refused(core::deepspeed_spec{}));
     CHECK(refused(core::colossalai_spec{}));
 }

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/role_pods.hpp"
+
+#include "launch/resources.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace signalbox::core::launch {
+
+const json::value& role_template::container() const {
+    return (*json::find(document, "spec", "containers")
+    )[static_cast<rapidjson::SizeType>(training)];
+}
+
+std::string role_template::container_pointer() const {
+    return pointer + "/spec/containers/" + std::to_string(training);
+}
+
+std::string role_template::termination_path() const {
+    const auto path = json::string_or_empty(container(), "terminationMessagePath");
+    return std::string(path.empty() ? default_termination_path : path);
+}
+
+bool role_template::host_network() const {
+    const json::value* v = json::find(document, "spec", "hostNetwork");
+    return v != nullptr && v->IsTrue();
+}
+
+std::optional<role_template> read_template(
+    compile_context& ctx, std::size_t role, const std::vector<std::string_view>& names
+) {
+    const replica_spec& replica = ctx.spec.replicas[role];
+    role_template out;
+    out.pointer = replica.pointer + "/template";
+    json::parse(out.document, replica.pod_template);
+    if (out.document.HasParseError()) {
+        ctx.error(out.pointer, "template is not JSON.");
+        return std::nullopt;
+    }
+    if (!check_template(ctx, replica, out.document)) {
+        return std::nullopt;
+    }
+    out.training = training_container(out.document, names);
+    ctx.plan.roles[role].training_container = json::string_or_empty(out.container(), "name");
+    warn_overrides(ctx, role, out.document);
+    return out;
+}
+
+const resume_replica* resume_entry(const compile_context& ctx, std::size_t role, bool deciding) {
+    const run_mode& mode = ctx.spec.mode;
+    return mode.debug
+               ? nullptr
+               : find_entry(mode.resume_replicas, ctx.spec, ctx.plan.roles[role].type, deciding);
+}
+
+const debug_replica* debug_entry(const compile_context& ctx, std::size_t role, bool deciding) {
+    return find_entry(ctx.spec.mode.debug_replicas, ctx.spec, ctx.plan.roles[role].type, deciding);
+}
+
+void set_debug_program(
+    pod_editor& pod,
+    const compile_context& ctx,
+    std::size_t role,
+    bool deciding,
+    const std::vector<std::string>& idle
+) {
+    const debug_replica* entry = debug_entry(ctx, role, deciding);
+    const bool own = entry != nullptr && !entry->command.empty();
+    pod.set_command(own ? entry->command : idle);
+    pod.set_args({});
+    if (entry != nullptr && entry->skip_init_container) {
+        pod.drop_init_containers();
+    }
+}
+
+void add_common_defaults(pod_editor& pod, const compile_context& ctx) {
+    pod.set_training_default("terminationMessagePolicy", "FallbackToLogsOnError");
+    if (ctx.annotation("shm") != "off") {
+        pod.add_shared_memory();
+    }
+}
+
+std::optional<env_entry> thread_limit(const json::value& container, std::int64_t ranks) {
+    const auto limit = cpu_limit_milli(container);
+    if (!limit) {
+        return std::nullopt;
+    }
+    const auto threads =
+        std::max<std::int64_t>(1, *limit / 1000 / std::max<std::int64_t>(1, ranks));
+    return env_entry{"OMP_NUM_THREADS", std::to_string(threads)};
+}
+
+void warn_replica_scope(compile_context& ctx) {
+    if (ctx.plan.scope == scope_rule::whole_job &&
+        ctx.spec.policy.scope == restart_scope::replica) {
+        ctx.warn(
+            "/spec/runPolicy/restartScope",
+            "A pod replaced alone cannot rejoin in this launch mode: the others fail and restart "
+            "too."
+        );
+    }
+}
+
+void warn_replaced_program(compile_context& ctx, const role_template& source, std::string by) {
+    for (const std::string_view key : {"command", "args"}) {
+        if (!string_list(source.container(), key).empty()) {
+            ctx.warn(
+                source.container_pointer() + '/' + std::string(key),
+                "The container's " + std::string(key) + " is replaced by " + by + '.'
+            );
+        }
+    }
+}
+
+std::vector<argument> literal(const std::vector<std::string>& words) {
+    std::vector<argument> out;
+    for (const auto& word : words) {
+        out.push_back({word});
+    }
+    return out;
+}
+
+}  // namespace signalbox::core::launch

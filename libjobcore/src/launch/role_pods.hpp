@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the compilers of all kinds do around the pods of a role: reading its template, making the
+// programs that its pods differ by, and the edits that no kind does its own way.
+#pragma once
+
+#include "launch/compiler.hpp"
+#include "launch/pod_template.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace signalbox::core::launch {
+
+inline constexpr std::int32_t master_port = 29500;
+inline constexpr std::string_view default_termination_path = "/dev/termination-log";
+
+/// What pods of a role differ by, besides their numbers.
+struct pod_variant {
+    bool deciding;
+    bool resumed;
+};
+
+/// A user's template that passed check_template.
+struct role_template {
+    json::document document;
+    std::size_t training = 0;
+    std::string pointer;  ///< of the template in the job
+
+    const json::value& container() const;
+    /// Pointer of the training container.
+    std::string container_pointer() const;
+    /// Its `terminationMessagePath`.
+    std::string termination_path() const;
+    bool host_network() const;
+};
+
+/// Reads the template of a role and reports what of it is wrong or overridden; nothing if it cannot
+/// be used. `names`: those of the training container, in their order.
+std::optional<role_template> read_template(
+    compile_context& ctx, std::size_t role, const std::vector<std::string_view>& names
+);
+
+/// The entry of the job's resume list for such a pod; none in debug mode (behaviour.md 3.11).
+const resume_replica* resume_entry(const compile_context& ctx, std::size_t role, bool deciding);
+const debug_replica* debug_entry(const compile_context& ctx, std::size_t role, bool deciding);
+
+/// Makes the programs of a role: `compile(pod_variant)` is called once per kind of pod it has.
+template <class Compile>
+void compile_variants(compile_context& ctx, std::size_t role, Compile&& compile) {
+    role_render& out = ctx.render.roles[role];
+    const auto add = [&](pod_variant v) {
+        out.programs.push_back(compile(v));
+        return out.programs.size() - 1;
+    };
+    for (const bool deciding : {false, true}) {
+        auto& choice = out.choice[deciding ? 1 : 0];
+        if (deciding && role != ctx.plan.master_role) {
+            choice = out.choice[0];
+            continue;
+        }
+        choice[0] = add({deciding, false});
+        const bool own = resume_entry(ctx, role, deciding) != nullptr;
+        choice[1] = own ? add({deciding, true}) : choice[0];
+    }
+}
+
+/// The program of a debug pod: the entry's command, else `idle`; no arguments (behaviour.md 3.10).
+void set_debug_program(
+    pod_editor& pod,
+    const compile_context& ctx,
+    std::size_t role,
+    bool deciding,
+    const std::vector<std::string>& idle
+);
+
+/// The termination message policy and `/dev/shm` (behaviour.md 3.7, 3.9).
+void add_common_defaults(pod_editor& pod, const compile_context& ctx);
+
+/// `OMP_NUM_THREADS`: the container's processors shared by `ranks`. torch would take the cores of
+/// the node (launchers.md 8). Nothing if the container has no limit.
+std::optional<env_entry> thread_limit(const json::value& container, std::int64_t ranks);
+
+/// Warns of `restartScope: Replica` in a job whose pods cannot rejoin (behaviour.md 5.6).
+void warn_replica_scope(compile_context& ctx);
+
+/// Warns that a program the user wrote into the template is not run (behaviour.md 3.2).
+void warn_replaced_program(compile_context& ctx, const role_template& source, std::string by);
+
+/// Arguments without gaps.
+std::vector<argument> literal(const std::vector<std::string>& words);
+
+}  // namespace signalbox::core::launch

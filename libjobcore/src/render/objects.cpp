@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From a plan to the JSON and the fingerprint of a child other than a Pod.
+#include "jobcore/plan.hpp"
+#include "json/json.hpp"
+#include "render/base64.hpp"
+#include "render/fingerprint.hpp"
+#include "render/labels.hpp"
+#include "render/render_data.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <span>
+#include <string>
+
+namespace signalbox::core {
+namespace {
+
+using text_writer = rapidjson::Writer<rapidjson::StringBuffer>;
+
+/// A Service's selector, sorted by key. `attempt` and `type` must outlive the result.
+struct selector {
+    std::array<selector_entry, 4> entries;
+    std::size_t size = 0;
+
+    std::span<const selector_entry> view() const { return {entries.data(), size}; }
+};
+
+selector service_selector(
+    const job_plan& plan, const planned_object& object, std::string_view attempt
+) {
+    selector s;
+    s.entries[s.size++] = {label::attempt, attempt};
+    s.entries[s.size++] = {label::job_uid, plan.job_uid};
+    if (object.variant == alias_service) {
+        s.entries[s.size++] = {label::replica_index, "0"};
+        s.entries[s.size++] = {label::replica_type, plan.roles[plan.render->rendezvous_role].type};
+    }
+    return s;
+}
+
+void write(text_writer& w, std::string_view text) {
+    w.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
+}
+
+void write(text_writer& w, std::string_view key, std::string_view text) {
+    w.Key(key.data(), static_cast<rapidjson::SizeType>(key.size()));
+    write(w, text);
+}
+
+void write_owner_reference(text_writer& w, const owned_facts& f) {
+    w.Key("ownerReferences");
+    w.StartArray();
+    w.StartObject();
+    write(w, "apiVersion", f.ref_api_version);
+    write(w, "kind", f.ref_kind);
+    write(w, "name", f.ref_name);
+    write(w, "uid", f.ref_uid);
+    w.Key("controller");
+    w.Bool(f.ref_controller);
+    w.Key("blockOwnerDeletion");
+    w.Bool(f.ref_block_deletion);
+    w.EndObject();
+    w.EndArray();
+}
+
+void write_number(text_writer& w, std::string_view key, std::int64_t value) {
+    w.Key(key.data(), static_cast<rapidjson::SizeType>(key.size()));
+    w.Int64(value);
+}
+
+void write_metadata(
+    text_writer& w, const job_plan& plan, const planned_object& object, std::int32_t attempt
+) {
+    const owned_facts f = planned_facts(plan);
+    w.Key("metadata");
+    w.StartObject();
+    write(w, "name", object_name(object, attempt));
+    write(w, "namespace", plan.ns);
+    w.Key("labels");
+    w.StartObject();
+    write(w, label::owner_name, f.owner_name);
+    write(w, label::owner_kind, f.owner_kind);
+    write(w, label::component, f.component);
+    write(w, label::job_uid, f.job_uid);
+    write(w, label::managed_by, f.managed_by);
+    if (object.name_has_attempt) {
+        write(w, label::attempt, std::to_string(attempt));
+    }
+    w.EndObject();
+    write_owner_reference(w, f);
+    w.EndObject();
+}
+
+void write_service_spec(text_writer& w, std::span<const selector_entry> selector) {
+    const service_facts f = planned_service();
+    w.Key("spec");
+    w.StartObject();
+    write(w, "type", f.type);
+    write(w, "clusterIP", f.cluster_ip);
+    w.Key("publishNotReadyAddresses");
+    w.Bool(f.publish_not_ready);
+    // Written though empty: as a merge patch the object then takes added ports away (2.6).
+    w.Key("ports");
+    w.StartArray();
+    w.EndArray();
+    w.Key("selector");
+    w.StartObject();
+    for (const auto& [key, value] : selector) {
+        write(w, key, value);
+    }
+    w.EndObject();
+    w.EndObject();
+}
+
+/// The content of the ConfigMap, sorted by key.
+std::vector<std::pair<std::string_view, std::string>> config_data(
+    const job_plan& plan, const render_options& options
+) {
+    const config_render& config = plan.render->config;
+    const std::int32_t hosts = replicas_in_force(plan, config.host_role, options.wanted);
+    std::vector<std::pair<std::string_view, std::string>> data;
+    for (const config_file& file : config.files) {
+        data.emplace_back(file.name, file.text[hosts > 1 ? 1 : 0][options.resumed ? 1 : 0]);
+    }
+    const std::string before = plan.base_name + '-' + plan.roles[config.host_role].type + '-';
+    const std::string after = '.' + plan.base_name + config.host_suffix + '\n';
+    std::string lines;
+    for (std::int32_t i = 0; i < hosts; ++i) {
+        lines += before + std::to_string(i) + after;
+    }
+    data.emplace_back("hostfile", std::move(lines));
+    std::sort(data.begin(), data.end());
+    return data;
+}
+
+void write_config_map(text_writer& w, const job_plan& plan, const render_options& options) {
+    w.Key("immutable");
+    w.Bool(true);
+    w.Key("data");
+    w.StartObject();
+    for (const auto& [key, text] : config_data(plan, options)) {
+        write(w, key, text);
+    }
+    w.EndObject();
+}
+
+void write_secret(text_writer& w, const job_plan& plan, const planned_object& object) {
+    const secret_render& secret = plan.render->secret;
+    write(w, "type", secret.type);
+    w.Key("immutable");
+    w.Bool(true);
+    w.Key("data");
+    w.StartObject();
+    for (const auto& [key, text] : secret.literals) {
+        write(w, key, base64(text, base64_alphabet::standard));
+    }
+    for (const key_slot& slot : object.key_slots) {
+        write(w, slot.data_key, generated_marker);
+    }
+    w.EndObject();
+}
+
+/// Never more members than the first stage creates (behaviour.md 8.2).
+pod_group_facts planned_pod_group(const job_plan& plan, const render_options& options) {
+    const gang_plan& gang = *plan.gang;
+    std::int64_t created = 0;
+    for (const std::size_t role : gang.members) {
+        created += replicas_in_force(plan, role, options.wanted);
+    }
+    return {
+        .min_member = std::min<std::int64_t>(gang.min_member, created),
+        .queue = gang.queue,
+        .priority = gang.priority,
+    };
+}
+
+void write_pod_group(text_writer& w, const pod_group_facts& f) {
+    w.Key("spec");
+    w.StartObject();
+    write_number(w, "minMember", f.min_member);
+    write(w, "queue", f.queue);
+    write_number(w, "priority", f.priority);
+    w.EndObject();
+}
+
+std::string_view api_version_of(object_kind kind) {
+    return kind == object_kind::pod_group ? "scheduler.tensorstack.dev/v1beta1" : "v1";
+}
+
+fnv1a hash_config_data(fnv1a state, const job_plan& plan, const render_options& options) {
+    const auto data = config_data(plan, options);
+    std::vector<data_entry> entries;
+    for (const auto& [key, text] : data) {
+        entries.emplace_back(key, fnv1a().bytes(text).value());
+    }
+    return hash_config_map(state, entries);
+}
+
+}  // namespace
+
+std::string render_object(
+    const job_plan& plan,
+    const planned_object& object,
+    std::int32_t attempt,
+    const render_options& options
+) {
+    const std::string attempt_text = std::to_string(attempt);
+    rapidjson::StringBuffer buffer;
+    text_writer w(buffer);
+    w.StartObject();
+    write(w, "apiVersion", api_version_of(object.kind));
+    write(w, "kind", to_string(object.kind));
+    write_metadata(w, plan, object, attempt);
+    switch (object.kind) {
+        case object_kind::service:
+            write_service_spec(w, service_selector(plan, object, attempt_text).view());
+            break;
+        case object_kind::secret:
+            write_secret(w, plan, object);
+            break;
+        case object_kind::config_map:
+            write_config_map(w, plan, options);
+            break;
+        case object_kind::pod_group:
+            write_pod_group(w, planned_pod_group(plan, options));
+            break;
+        case object_kind::tensorboard:
+        case object_kind::deployment:
+        case object_kind::pod:
+        case object_kind::job:
+            return {};  // no plan has such an object
+    }
+    w.EndObject();
+    return {buffer.GetString(), buffer.GetSize()};
+}
+
+std::uint64_t expected_fingerprint(
+    const job_plan& plan,
+    const planned_object& object,
+    std::int32_t attempt,
+    const render_options& options
+) {
+    if (object.kind == object_kind::service) {
+        std::array<char, 16> digits;
+        const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), attempt).ptr;
+        const std::string_view text(digits.data(), static_cast<std::size_t>(end - digits.data()));
+        const auto selector = service_selector(plan, object, text);
+        return hash_selector(plan.render->service_hash, selector.view()).value();
+    }
+    const fnv1a owned = hash_owned(object.kind, planned_facts(plan));
+    switch (object.kind) {
+        case object_kind::secret:
+            return hash_secret(owned, plan.render->secret.type).value();
+        case object_kind::config_map:
+            return hash_config_data(owned, plan, options).value();
+        case object_kind::pod_group:
+            return hash_pod_group(owned, planned_pod_group(plan, options)).value();
+        default:
+            return owned.value();
+    }
+}
+
+}  // namespace signalbox::core
