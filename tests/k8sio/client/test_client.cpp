@@ -193,7 +193,14 @@ TEST_CASE_METHOD(fixture, "[client.md R4] a lost read is repeated once, a lost w
 TEST_CASE_METHOD(
     fixture, "[client.md T14] answers of success that are no object are bad responses"
 ) {
-    for (const char* body : {"", "<html>", "{\"kind\":", "[]", R"({"kind":"Status"})"}) {
+    const char* const bodies[] = {
+        "",
+        "<html>",
+        "{\"kind\":",
+        "[]",
+        R"({"kind":"Status"})",
+        R"({"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1"},"spec":{)"};
+    for (const char* body : bodies) {
         answers = {answer(200, body, "text/html")};
         const auto outcome = get();
         INFO(body);
