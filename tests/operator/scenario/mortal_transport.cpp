@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenario/mortal_transport.hpp"
 
+#include "controller/signal.hpp"
+
+#include <boost/asio/this_coro.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -23,8 +27,16 @@ k8sio::api_error error_of(k8sio::errc code, const k8sio::http_request& request) 
 /// Passes pieces on and lets itself be closed when the process dies.
 class mortal_transport::stream final : public k8sio::response_stream {
 public:
-    stream(mortal_transport& owner, std::unique_ptr<k8sio::response_stream> inner)
-        : owner_(&owner), inner_(std::move(inner)) {
+    stream(
+        mortal_transport& owner,
+        std::unique_ptr<k8sio::response_stream> inner,
+        std::string target,
+        boost::asio::any_io_executor executor
+    )
+        : owner_(&owner),
+          inner_(std::move(inner)),
+          target_(std::move(target)),
+          released_(std::move(executor)) {
         owner_->streams_.push_back(this);
     }
     ~stream() override { std::erase(owner_->streams_, this); }
@@ -32,13 +44,30 @@ public:
     int status() const override { return inner_->status(); }
     std::string_view header(std::string_view name) const override { return inner_->header(name); }
     asio::awaitable<k8sio::result<std::string_view>> read_some() override {
-        return inner_->read_some();
+        auto piece = co_await inner_->read_some();
+        while (is_held()) {
+            co_await released_.wait();
+        }
+        co_return piece;
     }
-    void close() override { inner_->close(); }
+    void close() override {
+        closed_ = true;
+        release();
+        inner_->close();
+    }
+    void release() { released_.notify(); }
 
 private:
+    bool is_held() const {
+        const std::string& part = owner_->held_part_;
+        return !closed_ && !part.empty() && target_.find(part) != std::string::npos;
+    }
+
     mortal_transport* owner_;
     std::unique_ptr<k8sio::response_stream> inner_;
+    std::string target_;
+    op::notification released_;
+    bool closed_ = false;
 };
 
 mortal_transport::mortal_transport(std::unique_ptr<k8sio::transport> inner)
@@ -50,6 +79,14 @@ void mortal_transport::lose(std::size_t number, loss how, bool fatal) {
     lose_number_ = number;
     lose_how_ = how;
     lose_is_fatal_ = fatal;
+}
+
+void mortal_transport::release_streams() {
+    held_part_.clear();
+    const auto streams = streams_;
+    for (stream* s : streams) {
+        s->release();
+    }
 }
 
 void mortal_transport::die() {
@@ -114,7 +151,8 @@ mortal_transport::open_stream(const k8sio::http_request& request, std::chrono::n
     if (dead_) {
         co_return error_of(k8sio::errc::cancelled, request);
     }
-    opened = std::make_unique<stream>(*this, std::move(*answer));
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    opened = std::make_unique<stream>(*this, std::move(*answer), request.target, executor);
     co_return opened;
 }
 

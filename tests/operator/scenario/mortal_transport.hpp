@@ -42,6 +42,9 @@ public:
     std::size_t most_in_flight() const { return most_in_flight_; }
     /// New watches fail as long as this is set.
     void refuse_streams(bool refuse) { streams_refused_ = refuse; }
+    /// Watches whose target has this in it bring nothing until release_streams().
+    void hold_streams(std::string part) { held_part_ = std::move(part); }
+    void release_streams();
     /// Called before each request that is sent; may change the server's state behind its back.
     std::function<void(const k8sio::http_request&)> before;
 
@@ -58,6 +61,7 @@ private:
     std::unique_ptr<k8sio::transport> inner_;
     bool dead_ = false;
     bool streams_refused_ = false;
+    std::string held_part_;
     std::size_t lose_number_ = 0;
     loss lose_how_ = loss::request;
     bool lose_is_fatal_ = false;

@@ -265,13 +265,13 @@ void world::remove(
     }
 }
 
-void world::remove_soon(const k8sio::resource_type& type, const std::string& name) {
+void world::patch_soon(
+    const k8sio::resource_type& type, const std::string& name, const std::string& merge_patch
+) {
     using answer = k8sio::result<std::string>;
-    // Both live until the request ends.
-    const auto object = std::make_shared<std::string>(name);
-    const auto options = std::make_shared<k8sio::delete_options>();
-    auto request = user_.remove(type, "default", *object, *options);
-    asio::co_spawn(loop_, std::move(request), [object, options](std::exception_ptr, answer) {});
+    const auto object = std::make_shared<std::string>(name);  // lives until the request ends
+    auto request = user_.merge_patch(type, "default", *object, merge_patch);
+    asio::co_spawn(loop_, std::move(request), [object](std::exception_ptr, answer) {});
 }
 
 core::job_status world::status(const std::string& job) {

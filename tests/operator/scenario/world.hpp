@@ -96,7 +96,9 @@ public:
         std::optional<std::int64_t> grace = {}
     );
     /// Sends the request, but does not wait for its end: for use inside a request of the operator.
-    void remove_soon(const k8sio::resource_type& type, const std::string& name);
+    void patch_soon(
+        const k8sio::resource_type& type, const std::string& name, const std::string& merge_patch
+    );
 
     // What is there.
     core::job_status status(const std::string& job);
