@@ -99,7 +99,8 @@ public:
         k8sio::http_request request("GET", path + "?watch=1");
         request.accept = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
         k8sio::transport& way = api_.way();
-        auto stream = co_await way.open_stream(request, std::chrono::minutes{2});
+        const std::chrono::minutes idle(2);
+        auto stream = co_await way.open_stream(request, idle);
         if (!stream) {
             failure_ = stream.error().text();
             co_return;
