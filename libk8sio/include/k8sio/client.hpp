@@ -3,19 +3,19 @@
 // The verbs of the Kubernetes API over a transport. Bodies are JSON texts in both directions.
 #pragma once
 
+#include "k8sio/clock.hpp"
+#include "k8sio/error.hpp"
+#include "k8sio/resource.hpp"
+#include "k8sio/transport.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <boost/asio/awaitable.hpp>
-
-#include "k8sio/clock.hpp"
-#include "k8sio/error.hpp"
-#include "k8sio/resource.hpp"
-#include "k8sio/transport.hpp"
 
 namespace signalbox::k8sio {
 
@@ -87,13 +87,18 @@ public:
     );
     /// JSON merge patch; preconditions go into the body (metadata.uid, metadata.resourceVersion).
     boost::asio::awaitable<result<std::string>> merge_patch(
-        const resource_type& type, std::string_view ns, std::string_view name, std::string body,
+        const resource_type& type,
+        std::string_view ns,
+        std::string_view name,
+        std::string body,
         std::string_view subresource = {}
     );
     /// The body of the answer: the object in deletion, or a Status. 404 is an error of reason
     /// NotFound; callers that want it gone take it as success.
     boost::asio::awaitable<result<std::string>> remove(
-        const resource_type& type, std::string_view ns, std::string_view name,
+        const resource_type& type,
+        std::string_view ns,
+        std::string_view name,
         const delete_options& options
     );
     /// Any request, e.g. discovery or `pods/binding`.
@@ -105,8 +110,8 @@ public:
     clock& time() { return *time_; }
     const client_options& options() const { return options_; }
 
-    /// Server time: a steady clock anchored to the `Date` header of answers (design.md 3), so that a
-    /// jump of the local clock moves no deadline. Before the first answer: the local wall clock.
+    /// Server time: a steady clock anchored to the `Date` header of answers (design.md 3), so that
+    /// a jump of the local clock moves no deadline. Before the first answer: the local wall clock.
     wall_time server_now() const;
 
     /// Requests sent, by verb, since construction: for metrics and tests.
@@ -123,8 +128,8 @@ private:
     std::uint64_t requests_sent_ = 0;
 };
 
-/// Turns an answer with status >= 400 into an error: the server's Status if the body is one, else the
-/// status, content type and first 2 KiB (client.md T14).
+/// Turns an answer with status >= 400 into an error: the server's Status if the body is one, else
+/// the status, content type and first 2 KiB (client.md T14).
 api_error error_from_response(const http_request& request, const http_response& answer);
 
 }  // namespace signalbox::k8sio

@@ -4,15 +4,15 @@
 // virtual time.
 #pragma once
 
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <utility>
-
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/awaitable.hpp>
 
 namespace signalbox::k8sio {
 
@@ -46,7 +46,8 @@ boost::asio::awaitable<bool> sleep_for(clock& c, std::chrono::nanoseconds durati
 /// The machine's clocks on an Asio executor.
 std::unique_ptr<clock> make_machine_clock(boost::asio::any_io_executor executor);
 
-/// Time that moves only when told. Timers due at the same time run in the order they were scheduled.
+/// Time that moves only when told. Timers due at the same time run in the order they were
+/// scheduled.
 class virtual_clock final : public clock {
 public:
     /// `executor`: where callbacks are posted. `start`: the first wall_now().
@@ -61,7 +62,8 @@ public:
     /// True if a timer is pending; `next_at` is then the earliest time.
     bool has_pending() const { return !timers_.empty(); }
     steady_time next_at() const { return timers_.begin()->first.first; }
-    /// Moves to the earliest pending time and posts the callbacks that are due. False if none pends.
+    /// Moves to the earliest pending time and posts the callbacks that are due. False if none
+    /// pends.
     bool advance_to_next();
     /// Moves forward by `duration`, posting everything due on the way (the caller polls the loop
     /// between steps when callbacks schedule further timers).

@@ -3,6 +3,12 @@
 // How to reach and convince an API server: kubeconfig files and the in-cluster service account.
 #pragma once
 
+#include "k8sio/clock.hpp"
+#include "k8sio/error.hpp"
+#include "k8sio/transport.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -10,12 +16,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <boost/asio/any_io_executor.hpp>
-
-#include "k8sio/clock.hpp"
-#include "k8sio/error.hpp"
-#include "k8sio/transport.hpp"
 
 namespace signalbox::k8sio {
 
@@ -59,13 +59,14 @@ public:
     std::string user_agent;
 };
 
-/// Reads the kubeconfig at `path` (empty: $KUBECONFIG list with merge, then ~/.kube/config), choosing
-/// `context` (empty: current-context). Errors name file, entry and field (client.md C8) and have code
-/// invalid_argument. exec plugins and auth providers are refused with a clear message.
+/// Reads the kubeconfig at `path` (empty: $KUBECONFIG list with merge, then ~/.kube/config),
+/// choosing `context` (empty: current-context). Errors name file, entry and field (client.md C8)
+/// and have code invalid_argument. exec plugins and auth providers are refused with a clear
+/// message.
 result<cluster_config> load_kubeconfig(const std::string& path, const std::string& context);
 
-/// The service account of the pod we run in (client.md C1). `root` prefixes the file system paths (for
-/// tests); environment variables are read through `env`.
+/// The service account of the pod we run in (client.md C1). `root` prefixes the file system paths
+/// (for tests); environment variables are read through `env`.
 result<cluster_config> load_in_cluster(
     const std::string& root, const std::function<std::string(const char*)>& env
 );
@@ -83,7 +84,9 @@ public:
 
 /// HTTP/1.1 over TCP or TLS with a connection pool (client.md T1-T9). `time` must outlive it.
 result<std::unique_ptr<transport>> make_http_transport(
-    boost::asio::any_io_executor executor, clock& time, cluster_config config,
+    boost::asio::any_io_executor executor,
+    clock& time,
+    cluster_config config,
     http_transport_options options = http_transport_options()
 );
 

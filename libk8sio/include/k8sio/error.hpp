@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Errors are values (style: client code branches on the server's reason). No secret ever enters one.
+// Errors are values (style: client code branches on the server's reason). No secret ever enters
+// one.
 #pragma once
+
+#include <boost/assert/source_location.hpp>
+#include <boost/system/result.hpp>
 
 #include <chrono>
 #include <optional>
@@ -9,23 +13,20 @@
 #include <string_view>
 #include <vector>
 
-#include <boost/assert/source_location.hpp>
-#include <boost/system/result.hpp>
-
 namespace signalbox::k8sio {
 
 /// Where a request ended that got no acceptable answer.
 enum class errc {
-    invalid_argument,    ///< refused before sending, e.g. an empty name (client.md T11)
-    resolve,             ///< the server's name does not resolve
-    connect,             ///< no connection
-    tls,                 ///< handshake or certificate verification failed
-    timeout,             ///< a stage took longer than allowed (client.md T3)
-    connection_lost,     ///< reset or end of stream before the whole answer; a write may have happened
-    bad_response,        ///< answer is no valid HTTP or no valid JSON (client.md T14)
-    too_large,           ///< a deliberate limit was exceeded (client.md T7)
-    http_status,         ///< the server answered with a status >= 400; see http_status and reason
-    cancelled,           ///< the caller stopped the operation; never logged as an error
+    invalid_argument,  ///< refused before sending, e.g. an empty name (client.md T11)
+    resolve,           ///< the server's name does not resolve
+    connect,           ///< no connection
+    tls,               ///< handshake or certificate verification failed
+    timeout,           ///< a stage took longer than allowed (client.md T3)
+    connection_lost,  ///< reset or end of stream before the whole answer; a write may have happened
+    bad_response,     ///< answer is no valid HTTP or no valid JSON (client.md T14)
+    too_large,        ///< a deliberate limit was exceeded (client.md T7)
+    http_status,      ///< the server answered with a status >= 400; see http_status and reason
+    cancelled,        ///< the caller stopped the operation; never logged as an error
 };
 std::string_view to_string(errc code);
 

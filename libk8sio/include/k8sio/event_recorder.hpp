@@ -4,14 +4,14 @@
 // (client.md N1-N4).
 #pragma once
 
+#include "k8sio/client.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
-
-#include <boost/asio/awaitable.hpp>
-
-#include "k8sio/client.hpp"
 
 namespace signalbox::k8sio {
 
@@ -31,8 +31,8 @@ public:
     std::string message;  ///< cut to 1,023 bytes at a UTF-8 boundary
 };
 
-/// Queues notes and writes them one after the other. The queue is bounded; when it is full new notes
-/// are dropped and counted. `api` must outlive run().
+/// Queues notes and writes them one after the other. The queue is bounded; when it is full new
+/// notes are dropped and counted. `api` must outlive run().
 class event_recorder {
 public:
     /// `component`: the reporting component, e.g. `signalbox`.

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// List and watch: keeps a sink equal to what the server holds of one resource type, with as few lists
-// as possible (client.md 1.4-1.7).
+// List and watch: keeps a sink equal to what the server holds of one resource type, with as few
+// lists as possible (client.md 1.4-1.7).
 #pragma once
+
+#include "k8sio/client.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
-
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-
-#include "k8sio/client.hpp"
 
 namespace signalbox::k8sio {
 
@@ -67,15 +67,17 @@ struct reflector_counters {
 class reflector {
 public:
     reflector(
-        client& api, resource_type type, reflector_sink& sink,
+        client& api,
+        resource_type type,
+        reflector_sink& sink,
         reflector_options options = reflector_options()
     );
     ~reflector();
     reflector(const reflector&) = delete;
     reflector& operator=(const reflector&) = delete;
 
-    /// Lists, then watches; resumes after a lost connection without a new list; lists again only after
-    /// 410 or a version that went backwards. Returns when cancelled or after stop().
+    /// Lists, then watches; resumes after a lost connection without a new list; lists again only
+    /// after 410 or a version that went backwards. Returns when cancelled or after stop().
     boost::asio::awaitable<void> run();
     /// Ends run() soon, closing the stream.
     void stop();

@@ -13,7 +13,10 @@ class resource_type {
 public:
     /// `group` is empty for the core group.
     resource_type(
-        std::string group, std::string version, std::string plural, std::string kind,
+        std::string group,
+        std::string version,
+        std::string plural,
+        std::string kind,
         bool namespaced = true
     );
 
@@ -54,7 +57,8 @@ const resource_type& custom_resource_definitions();
 /// Percent-encodes everything but unreserved characters (RFC 3986).
 std::string percent_encode(std::string_view text);
 
-/// Compares two resource versions of one resource type (client.md V4): decimal digits of any length.
+/// Compares two resource versions of one resource type (client.md V4): decimal digits of any
+/// length.
 enum class version_order { older, same, newer, incomparable };
 version_order compare_versions(std::string_view a, std::string_view b);
 

@@ -4,6 +4,11 @@
 // API server. Everything above it is the same code.
 #pragma once
 
+#include "k8sio/clock.hpp"
+#include "k8sio/error.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
 #include <chrono>
 #include <memory>
 #include <string>
@@ -11,15 +16,10 @@
 #include <utility>
 #include <vector>
 
-#include <boost/asio/awaitable.hpp>
-
-#include "k8sio/clock.hpp"
-#include "k8sio/error.hpp"
-
 namespace signalbox::k8sio {
 
-/// One HTTP request to the API server. A class with a constructor, because coroutine parameters must
-/// have one (style.md 6.3).
+/// One HTTP request to the API server. A class with a constructor, because coroutine parameters
+/// must have one (style.md 6.3).
 class http_request {
 public:
     http_request(std::string verb, std::string path_and_query)
@@ -67,7 +67,8 @@ public:
     virtual ~transport() = default;
 
     /// Sends the request and reads the whole answer. Every answer of the server, whatever its
-    /// status, is a value; errors are those without an answer. `request` must live until completion.
+    /// status, is a value; errors are those without an answer. `request` must live until
+    /// completion.
     virtual boost::asio::awaitable<result<http_response>> exchange(
         const http_request& request, steady_time deadline
     ) = 0;

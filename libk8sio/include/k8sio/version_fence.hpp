@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The version fence (client.md E2): a reconcile may run only when what it looks at has caught up with
-// our own acknowledged writes.
+// The version fence (client.md E2): a reconcile may run only when what it looks at has caught up
+// with our own acknowledged writes.
 #pragma once
+
+#include "k8sio/resource.hpp"
 
 #include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-
-#include "k8sio/resource.hpp"
 
 namespace signalbox::k8sio {
 

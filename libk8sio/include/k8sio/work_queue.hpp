@@ -4,6 +4,8 @@
 // time, and one added while it is processed runs again after (client.md Q1-Q4).
 #pragma once
 
+#include "k8sio/clock.hpp"
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -13,8 +15,6 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
-
-#include "k8sio/clock.hpp"
 
 namespace signalbox::k8sio {
 

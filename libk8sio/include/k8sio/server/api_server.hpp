@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The embedded API server: one in-memory model of the Kubernetes API with two faces, in process (a
-// transport) and HTTP(S) (for kubectl). For tests, simulations and `signalbox dev`; it keeps nothing
-// on disk and checks no certificates of clients.
+// transport) and HTTP(S) (for kubectl). For tests, simulations and `signalbox dev`; it keeps
+// nothing on disk and checks no certificates of clients.
 #pragma once
+
+#include "k8sio/clock.hpp"
+#include "k8sio/error.hpp"
+#include "k8sio/transport.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -12,18 +19,11 @@
 #include <string_view>
 #include <vector>
 
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/awaitable.hpp>
-
-#include "k8sio/clock.hpp"
-#include "k8sio/error.hpp"
-#include "k8sio/transport.hpp"
-
 namespace signalbox::k8sio::server {
 
 /// One reason why an object is refused (answer 422).
 struct field_error {
-    std::string field;    ///< e.g. `spec.replicaSpecs[0].type` or a JSON pointer
+    std::string field;  ///< e.g. `spec.replicaSpecs[0].type` or a JSON pointer
     std::string message;
 };
 
@@ -45,8 +45,8 @@ struct server_options {
 
 /// A fault to inject: consulted before each request is handled (tests, design.md 4).
 struct fault {
-    int status = 0;                ///< answer this HTTP status instead (0: no answer change)
-    std::string reason;            ///< Status.reason of that answer
+    int status = 0;      ///< answer this HTTP status instead (0: no answer change)
+    std::string reason;  ///< Status.reason of that answer
     std::string message;
     bool apply_then_drop = false;  ///< carry the request out, then fail with connection_lost
     bool drop = false;             ///< fail with connection_lost without carrying it out
