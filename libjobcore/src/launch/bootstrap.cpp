@@ -5,9 +5,10 @@ namespace signalbox::core::launch {
 
 // clang-format off
 const std::string_view bootstrap_script = R"bootstrap(#!/bin/sh
-# Begins a pod of a job whose launcher uses ssh. Usage: bootstrap.sh worker|launcher
+# Begins a pod of a job whose launcher uses ssh. Usage: bootstrap.sh worker|launcher|idle
 #
 # worker    becomes sshd.
+# idle      does nothing, for launches by hand.
 # launcher  waits until every worker answers, then runs the program of run.sh as a child.
 #
 # Exit codes of its own: 64 the image or the pod lacks something, 75 workers did not answer in time.
@@ -258,7 +259,7 @@ sb_hidden_names() {
 }
 
 sb_stop() {
-    sb_stopped=yes
+    sb_stopped=yes sb_signalled=yes
     kill -s TERM -- "$sb_target" 2>/dev/null
 }
 
@@ -276,10 +277,15 @@ sb_run() {
     fi
     trap sb_stop TERM INT QUIT
     [ -z "$sb_stopped" ] || sb_stop # it came just before
+    # A signal ends the wait, and says nothing about the child. Its code can be asked for again, in
+    # dash only once (127 from then on).
+    sb_code=''
     while :; do
-        wait "$sb_child"
-        sb_code=$?
-        kill -0 "$sb_child" 2>/dev/null || break # else a signal ended the wait
+        sb_signalled=''
+        wait "$sb_child" 2>/dev/null
+        sb_status=$?
+        [ "$sb_status" = 127 ] && [ -n "$sb_code" ] || sb_code=$sb_status
+        [ -n "$sb_signalled" ] || break
     done
     # Ranks on other pods have no terminal: they do not end with the launcher.
     [ -z "$sb_stopped" ] || sb_visit "$sb_here/hostfile"
@@ -290,6 +296,7 @@ sb_launch() {
     trap sb_stop_sshd EXIT
     # The program and its arguments become those of this function.
     . "$sb_here/run.sh"
+    [ $# -gt 0 ] || sb_fail 64 "the job names no program to launch"
     sb_need "$1"
     sb_check_pdsh
     sb_prepare_ssh
@@ -321,6 +328,10 @@ case ${1:-} in
         exec "$sb_sshd_program" -D -e -f "$sb_run_dir/sshd_config"
         ;;
     launcher) sb_launch ;;
+    idle)
+        sb_prepare_ssh
+        exec sleep inf
+        ;;
     *) sb_fail 64 "bootstrap.sh knows no role ${1:-}" ;;
 esac
 )bootstrap";

@@ -9,7 +9,8 @@
 namespace signalbox::core::launch {
 
 /// A POSIX shell script, the same for every job. `bootstrap.sh worker` becomes sshd;
-/// `bootstrap.sh launcher` runs the program of `run.sh`. It reads its neighbours in the ConfigMap:
+/// `bootstrap.sh launcher` runs the program of `run.sh`; `bootstrap.sh idle` sleeps. It reads its
+/// neighbours in the ConfigMap:
 ///   settings.sh   assignments of the variables `sb_*` that it says it needs
 ///   run.sh        `set -- <program> <argument>...`
 ///   hostfile      one worker per line, its name first

@@ -115,15 +115,7 @@ struct kind_compiler {
 
     void operator()(const pytorch_spec& launch) const { compile_pytorch(ctx, launch); }
     void operator()(const deepspeed_spec& launch) const { compile_deepspeed(ctx, launch); }
-    void operator()(const colossalai_spec&) const { not_built(); }
-
-    void not_built() const {
-        ctx.error(
-            "/kind",
-            std::string(to_string(ctx.meta.kind)) + " is not supported by this version.",
-            "NotSupported"
-        );
-    }
+    void operator()(const colossalai_spec& launch) const { compile_colossalai(ctx, launch); }
 };
 
 std::string lower_case(std::string_view text) {

@@ -28,6 +28,7 @@ struct compile_context {
 
 void compile_pytorch(compile_context& ctx, const pytorch_spec& launch);
 void compile_deepspeed(compile_context& ctx, const deepspeed_spec& launch);
+void compile_colossalai(compile_context& ctx, const colossalai_spec& launch);
 
 /// Replicas per entry of `spec.replicas` (behaviour.md 7.1).
 std::vector<std::int32_t> wanted_replicas(const job_spec& spec);

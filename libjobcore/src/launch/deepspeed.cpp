@@ -215,11 +215,7 @@ void deepspeed_compiler::warn_ignored_resume() {
     if (entry == nullptr || most <= 1 || (entry->command.empty() && entry->args.empty())) {
         return;
     }
-    const auto number = entry - ctx_.spec.mode.resume_replicas.data();
-    ctx_.warn(
-        "/spec/runMode/pause/resumeSpecs/" + std::to_string(number),
-        "The program is run by worker-0 alone; the other workers run sshd."
-    );
+    warn_resume(ctx_, *entry, "The program is run by worker-0 alone; the other workers run sshd.");
 }
 
 }  // namespace

@@ -113,6 +113,11 @@ void warn_replaced_program(compile_context& ctx, const role_template& source, st
     }
 }
 
+void warn_resume(compile_context& ctx, const resume_replica& entry, std::string message) {
+    const auto number = &entry - ctx.spec.mode.resume_replicas.data();
+    ctx.warn("/spec/runMode/pause/resumeSpecs/" + std::to_string(number), std::move(message));
+}
+
 std::vector<argument> literal(const std::vector<std::string>& words) {
     std::vector<argument> out;
     for (const auto& word : words) {

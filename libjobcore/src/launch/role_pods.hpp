@@ -89,6 +89,9 @@ void warn_replica_scope(compile_context& ctx);
 /// Warns that a program the user wrote into the template is not run (behaviour.md 3.2).
 void warn_replaced_program(compile_context& ctx, const role_template& source, std::string by);
 
+/// Warns about an entry of the job's resume list.
+void warn_resume(compile_context& ctx, const resume_replica& entry, std::string message);
+
 /// Arguments without gaps.
 std::vector<argument> literal(const std::vector<std::string>& words);
 

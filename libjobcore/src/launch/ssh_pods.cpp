@@ -91,7 +91,7 @@ std::string settings(
         {"ssh_dir", layout.auth_path},
         {"sshd", layout.sshd_path},
         {"port", std::to_string(layout.port)},
-        {"link_config", yes_no(layout.auth_path != "/root/.ssh" || layout.user != 0)},
+        {"link_config", yes_no(links_config(layout))},
         {"session_env", environment.mode},
         {"env_file", use.env_file},
         {"wait_timeout", wait_timeout(ctx)},
@@ -139,6 +139,10 @@ void read_layout(ssh_layout& layout, const compile_context& ctx, const role_temp
         user = json::find(worker.document, "spec", "securityContext", "runAsUser");
     }
     layout.user = user != nullptr && user->IsInt64() ? user->GetInt64() : 0;
+}
+
+bool links_config(const ssh_layout& layout) {
+    return layout.auth_path != "/root/.ssh" || layout.user != 0;
 }
 
 session_environment read_environment(const json::value& container, bool forward) {

@@ -28,6 +28,9 @@ struct ssh_layout {
 /// The port and the user of a worker's template (behaviour.md 3.3). Keeps the paths.
 void read_layout(ssh_layout& layout, const compile_context& ctx, const role_template& worker);
 
+/// The bootstrap has to put ssh's configuration into the user's home.
+bool links_config(const ssh_layout& layout);
+
 /// What of the bootstrap's settings differs between kinds.
 struct bootstrap_use {
     std::string sweep_pattern;    ///< of pkill -f, for launchers that an earlier one left behind
@@ -59,7 +62,7 @@ void plan_ssh_objects(
     run_scripts scripts
 );
 
-/// The command of a pod: `bootstrap.sh <role>`.
+/// The command of a pod: `bootstrap.sh <role>` (bootstrap.hpp).
 std::vector<std::string> bootstrap_command(std::string_view role);
 
 /// Volumes and mounts of an ssh pod; `hostfiles`: further places of the hostfile.

@@ -2,87 +2,12 @@
 //
 // The bootstrap, run for real by the shells of this machine. sshd, ssh and the launcher are stubs
 // of the test; everything else is the ConfigMap as rendered, with its paths moved below one folder.
-#include "launch/shell.hpp"
-#include "launch/typed_job.hpp"
+#include "launch/ssh_job.hpp"
 
 using namespace signalbox;
 using namespace signalbox::test;
-using core::object_kind;
 
 namespace {
-
-std::string replaced_all(std::string text, std::string_view what, std::string_view with) {
-    for (auto at = text.find(what); at != std::string::npos;
-         at = text.find(what, at + with.size())) {
-        text.replace(at, what.size(), with);
-    }
-    return text;
-}
-
-/// A pod's file system below one folder: config/ (the ConfigMap), run/, ssh/ (the Secret), bin/
-/// (first in PATH), home/.
-class pod_folder {
-public:
-    template <class Job>
-    explicit pod_folder(const Job& job) {
-        run("mkdir -p " + at("config") + " " + at("run") + " " + at("ssh") + " " + at("bin") + " " +
-            at("home"));
-        const auto config = job.object(object_kind::config_map);
-        for (const auto& entry : find(config.root(), "data")->GetObject()) {
-            std::string text(core::json::view(entry.value));
-            text = replaced_all(text, "/signalbox/", folder_.path() + "/");
-            text = replaced_all(text, "/root/.ssh", at("ssh"));
-            text = replaced_all(text, "/usr/sbin/sshd", at("bin/sshd"));
-            text = replaced_all(text, "/dev/termination-log", at("termination"));
-            folder_.write("config/" + std::string(core::json::view(entry.name)), text);
-        }
-        for (const auto file : {"config", "id_ecdsa", "ssh_host_key", "authorized_keys"}) {
-            folder_.write("ssh/" + std::string(file), "\n");
-        }
-        // ssh runs what it is told on this machine, and notes whom it was to ask.
-        stub(
-            "ssh",
-            "for a; do h=$c; c=$a; [ \"$a\" != /bin/sh ] || break; done\n"
-            "echo \"$h\" >>" +
-                at("asked") + "\n[ ! -e " + at("down") + "/$h ] || exit 255\nexec /bin/sh -s\n"
-        );
-        stub("sshd", "echo \"$@\" >" + at("sshd.args") + "\nexec sleep 1000\n");
-        stub("pdsh", "echo pdsh-2.34\n");
-        stub("pkill", "echo pkill \"$@\" >>" + at("swept") + "\nexit 1\n");
-        folder_.write("bin/deepspeed", recorder, true);
-    }
-
-    std::string at(std::string_view name) const { return folder_.path(name); }
-    std::string read(std::string_view name) const { return folder_.read(name); }
-    void write(std::string_view name, std::string_view text) const { folder_.write(name, text); }
-    void stub(std::string_view name, const std::string& body) const {
-        folder_.write("bin/" + std::string(name), "#!/bin/sh\n" + body, true);
-    }
-    /// A host that does not answer.
-    void take_down(const std::string& host) const {
-        run("mkdir -p " + at("down") + " && touch " + at("down/" + host));
-    }
-    void set(std::string_view setting, std::string_view value) const {
-        write(
-            "config/settings.sh",
-            read("config/settings.sh") + std::string(setting) + "='" + std::string(value) + "'\n"
-        );
-    }
-    /// `env` = assignments before the command.
-    std::string line(const std::string& shell, std::string_view role, const std::string& env = {})
-        const {
-        return "env -i PATH=" + at("bin") + ":/usr/bin:/bin HOME=" + at("home") +
-               " ARGV_LOG=" + at("argv") + " " + env + " " + shell + " " +
-               at("config/bootstrap.sh") + " " + std::string(role);
-    }
-
-private:
-    temporary_folder folder_;
-};
-
-bool has(const std::string& text, std::string_view part) {
-    return text.find(part) != std::string::npos;
-}
 
 deepspeed_job cifar(int replicas = 2, const std::string& container = {}) {
     deepspeed_job job(replicas, worker_template(container));
@@ -103,13 +28,14 @@ TEST_CASE("[launchers 9.1] the launcher starts once every worker answers", "[boo
         CAPTURE(result.output);
         CHECK(result.code == 0);
         for (const auto host : {"-worker-0.", "-worker-1.", "-worker-2."}) {
-            CHECK(has(pod.read("asked"), job.plan.base_name + host + job.plan.base_name + "\n"));
+            CHECK(has_text(pod.read("asked"), job.plan.base_name + host + job.plan.base_name + "\n")
+            );
         }
-        CHECK(has(pod.read("swept"), "pkill -TERM -f [d]eepspeed.launcher.launch"));
+        CHECK(has_text(pod.read("swept"), "pkill -TERM -f [d]eepspeed.launcher.launch"));
         const auto argv = pod.read("argv");
-        CHECK(has(argv, recorded({"train.py", "a b", "'$HOME;x'"}).substr(0, 12)));
-        CHECK(has(argv, "--force_multi"));
-        CHECK(has(pod.read("sshd.args"), "-D -e -f"));
+        CHECK(has_text(argv, recorded({"train.py", "a b", "'$HOME;x'"}).substr(0, 12)));
+        CHECK(has_text(argv, "--force_multi"));
+        CHECK(has_text(pod.read("sshd.args"), "-D -e -f"));
         CHECK(pod.read("termination").empty());
     }
 }
@@ -125,8 +51,9 @@ TEST_CASE("[behaviour 5.4] workers that do not answer: code 75 and their names",
         const auto result = run(pod.line(shell, "launcher"));
         CAPTURE(result.output);
         CHECK(result.code == 75);
-        CHECK(has(pod.read("termination"), "signalbox: no answer within 0 s from sshd on: " + host)
-        );
+        CHECK(has_text(
+            pod.read("termination"), "signalbox: no answer within 0 s from sshd on: " + host
+        ));
         CHECK(pod.read("argv").empty());
     }
 }
@@ -147,17 +74,17 @@ TEST_CASE("[launchers 9.1] what the image lacks is said, code 64", "[bootstrap]"
         const pod_folder pod(cifar());
         run("rm " + pod.at("bin/deepspeed"));
         CHECK(run(pod.line(shell, "launcher")).code == 64);
-        CHECK(has(pod.read("termination"), "signalbox: the image has no program deepspeed"));
+        CHECK(has_text(pod.read("termination"), "signalbox: the image has no program deepspeed"));
 
         const pod_folder insecure(cifar());
         insecure.stub("pdsh", "echo 'pdsh: module path \"/usr/lib/pdsh\" insecure.' >&2\nexit 1\n");
         CHECK(run(insecure.line(shell, "launcher")).code == 64);
-        CHECK(has(insecure.read("termination"), "chown root:root /usr/lib"));
+        CHECK(has_text(insecure.read("termination"), "chown root:root /usr/lib"));
 
         const pod_folder keyless(cifar());
         run("rm " + keyless.at("ssh/ssh_host_key"));
         CHECK(run(keyless.line(shell, "worker")).code == 64);
-        CHECK(has(keyless.read("termination"), "ssh_host_key cannot be read"));
+        CHECK(has_text(keyless.read("termination"), "ssh_host_key cannot be read"));
     }
 }
 
@@ -169,7 +96,7 @@ TEST_CASE("[launchers 9.1] an sshd that ends at once is no silence of workers", 
     const auto result = run(pod.line("/bin/sh", "launcher"));
     CAPTURE(result.output);
     CHECK(result.code == 64);
-    CHECK(has(pod.read("termination"), "sshd ended with code 1: no hostkeys available"));
+    CHECK(has_text(pod.read("termination"), "sshd ended with code 1: no hostkeys available"));
 }
 
 TEST_CASE("[launchers 7.1] the launcher's code is the pod's", "[bootstrap]") {
@@ -205,12 +132,12 @@ TEST_CASE("[launchers 2.9] TERM ends the launcher, then ranks on all hosts", "[b
                 " ]; do sleep 0.05; done\nkill -TERM $p\nwait $p");
         CAPTURE(result.output);
         CHECK(result.code == 3);
-        CHECK(has(pod.read("log"), "ended\n"));
+        CHECK(has_text(pod.read("log"), "ended\n"));
         if (run("command -v setsid").code == 0) {
-            CHECK(has(pod.read("log"), "child\n"));
+            CHECK(has_text(pod.read("log"), "child\n"));
         }
-        CHECK(has(pod.read("asked"), "-worker-0."));
-        CHECK(has(pod.read("asked"), "-worker-1."));
+        CHECK(has_text(pod.read("asked"), "-worker-0."));
+        CHECK(has_text(pod.read("asked"), "-worker-1."));
     }
 }
 
@@ -232,19 +159,19 @@ TEST_CASE(
         CAPTURE(result.output);
         CHECK(result.code == 0);
         const auto config = pod.read("run/sshd_config");
-        CHECK(has(config, "StrictModes no\n"));
-        CHECK(has(config, "Port 2222\n"));
-        CHECK(has(config, R"( ODD="a b \"q\" \\z $HOME `id`")"));
-        CHECK(has(config, " EMPTY=\"\""));
-        CHECK(has(config, " NCCL_DEBUG=\"INFO\""));
-        CHECK(has(config, " PATH=\""));
-        CHECK_FALSE(has(config, "UNSET"));
-        CHECK_FALSE(has(config, "LINES"));
-        CHECK_FALSE(has(config, "OTHER"));
+        CHECK(has_text(config, "StrictModes no\n"));
+        CHECK(has_text(config, "Port 2222\n"));
+        CHECK(has_text(config, R"( ODD="a b \"q\" \\z $HOME `id`")"));
+        CHECK(has_text(config, " EMPTY=\"\""));
+        CHECK(has_text(config, " NCCL_DEBUG=\"INFO\""));
+        CHECK(has_text(config, " PATH=\""));
+        CHECK_FALSE(has_text(config, "UNSET"));
+        CHECK_FALSE(has_text(config, "LINES"));
+        CHECK_FALSE(has_text(config, "OTHER"));
         const auto file = pod.read("run/deepspeed_env");
-        CHECK(has(file, "PLAIN=1%%2\n"));
-        CHECK_FALSE(has(file, "ODD"));
-        CHECK_FALSE(has(file, "EMPTY"));
+        CHECK(has_text(file, "PLAIN=1%%2\n"));
+        CHECK_FALSE(has_text(file, "ODD"));
+        CHECK_FALSE(has_text(file, "EMPTY"));
     }
 }
 
@@ -252,9 +179,9 @@ TEST_CASE("[launchers 2.4] envFrom: all variables; disabled: the essentials", "[
     const pod_folder all(cifar(2, R"(,"envFrom":[{"secretRef":{"name":"s"}}])"));
     all.stub("sshd", "exit 0\n");
     run(all.line("/bin/sh", "worker", "FROM_SECRET=1 KUBERNETES_PORT=1 HOSTNAME=x"));
-    CHECK(has(all.read("run/sshd_config"), " FROM_SECRET=\"1\""));
-    CHECK_FALSE(has(all.read("run/sshd_config"), "KUBERNETES_PORT"));
-    CHECK_FALSE(has(all.read("run/sshd_config"), "HOSTNAME"));
+    CHECK(has_text(all.read("run/sshd_config"), " FROM_SECRET=\"1\""));
+    CHECK_FALSE(has_text(all.read("run/sshd_config"), "KUBERNETES_PORT"));
+    CHECK_FALSE(has_text(all.read("run/sshd_config"), "HOSTNAME"));
 
     deepspeed_job job(2, worker_template(R"(,"env":[{"name":"A","value":"1"}])"));
     job.launch.disable_custom_env = true;
@@ -262,9 +189,9 @@ TEST_CASE("[launchers 2.4] envFrom: all variables; disabled: the essentials", "[
     const pod_folder none(job);
     none.stub("sshd", "exit 0\n");
     run(none.line("/bin/sh", "worker", "A=1 NCCL_DEBUG=1 NVIDIA_X=1"));
-    CHECK(has(none.read("run/sshd_config"), " NVIDIA_X="));
-    CHECK_FALSE(has(none.read("run/sshd_config"), "NCCL_DEBUG"));
-    CHECK_FALSE(has(none.read("run/sshd_config"), " A="));
+    CHECK(has_text(none.read("run/sshd_config"), " NVIDIA_X="));
+    CHECK_FALSE(has_text(none.read("run/sshd_config"), "NCCL_DEBUG"));
+    CHECK_FALSE(has_text(none.read("run/sshd_config"), " A="));
     CHECK(run("test -e " + none.at("run/deepspeed_env")).code != 0);
 }
 
@@ -272,9 +199,9 @@ TEST_CASE("[launchers 2.4] the user's own environment file is kept", "[bootstrap
     const pod_folder pod(cifar(1, R"(,"env":[{"name":"A","value":"1"}])"));
     pod.write("home/.deepspeed_env", "MINE=1\n\nbroken\nTWO=a=b\n");
     CHECK(run(pod.line("/bin/sh", "launcher", "A=1")).code == 0);
-    CHECK(has(pod.read("run/deepspeed_env"), "A=1\n"));
-    CHECK(has(pod.read("run/deepspeed_env"), "MINE=1\nTWO=a=b\n"));
-    CHECK_FALSE(has(pod.read("run/deepspeed_env"), "broken"));
+    CHECK(has_text(pod.read("run/deepspeed_env"), "A=1\n"));
+    CHECK(has_text(pod.read("run/deepspeed_env"), "MINE=1\nTWO=a=b\n"));
+    CHECK_FALSE(has_text(pod.read("run/deepspeed_env"), "broken"));
 }
 
 TEST_CASE("[behaviour 3.8] a shell line of the user's runs unchanged", "[bootstrap]") {
@@ -286,5 +213,5 @@ TEST_CASE("[behaviour 3.8] a shell line of the user's runs unchanged", "[bootstr
     CAPTURE(result.output);
     CHECK(result.code == 0);
     CHECK(pod.read("argv") == recorded({"--a", "x y", "b c"}));
-    CHECK(has(result.output, "it's done"));
+    CHECK(has_text(result.output, "it's done"));
 }

@@ -1,63 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // DeepSpeedJob: its objects and pods.
-#include "launch/shell.hpp"
-#include "launch/typed_job.hpp"
+#include "launch/ssh_job.hpp"
 
 using namespace signalbox;
 using namespace signalbox::test;
 using core::object_kind;
 
 namespace {
-
-using words = std::vector<std::string>;
-
-/// The words of `run.sh`, as a shell sees them.
-words program_of(const std::string& script) {
-    const temporary_folder folder;
-    folder.write("rec", recorder, true);
-    folder.write("run", script + folder.path("rec") + " \"$@\"\n");
-    const auto result = run("ARGV_LOG=" + folder.path("log") + " /bin/sh " + folder.path("run"));
-    CAPTURE(script, result.output);
-    REQUIRE(result.code == 0);
-    words out;
-    std::string text = folder.read("log");
-    text.pop_back();
-    for (std::size_t start = 0; start < text.size();) {
-        const auto end = text.find('\0', start);
-        out.push_back(text.substr(start, end - start));
-        start = end + 1;
-    }
-    return out;
-}
-
-words program_of(
-    const typed_job<core::deepspeed_spec>& job, const core::render_options& options = {}
-) {
-    return program_of(job.file("run.sh", options));
-}
-
-const value* mount_at(const rendered& pod, std::string_view path) {
-    const value* mounts = find(pod.container("worker"), "volumeMounts");
-    for (rapidjson::SizeType i = 0; mounts != nullptr && i < mounts->Size(); ++i) {
-        if (string_or_empty((*mounts)[i], "mountPath") == path) {
-            return &(*mounts)[i];
-        }
-    }
-    return nullptr;
-}
-
-const value* volume(const rendered& pod, std::string_view name) {
-    const value* volumes = find(pod.spec(), "volumes");
-    for (rapidjson::SizeType i = 0; volumes != nullptr && i < volumes->Size(); ++i) {
-        if (string_or_empty((*volumes)[i], "name") == name) {
-            return &(*volumes)[i];
-        }
-    }
-    return nullptr;
-}
-
-constexpr core::render_options resumed{.resumed = true, .wanted = {}};
 
 void add_resume(core::job_spec& spec, std::string type, words command, words args) {
     spec.mode.resume_replicas.push_back(

@@ -116,15 +116,3 @@ TEST_CASE("[behaviour 3.10] debug goes before resume", "[launch]") {
     const compiled job(two_types().debug().resume(R"({"type":"a","command":["r"]})"));
     CHECK(job.pod({0, 0}, resumed).words("command") == words{"sleep", "inf"});
 }
-
-TEST_CASE("[api 6.5] kinds whose launcher is not built are refused", "[launch]") {
-    const auto refused = [](const auto& launch) {
-        core::job_spec spec;
-        spec.launch = launch;
-        std::vector<core::diagnostic> findings;
-        core::compile_plan({}, spec, findings);
-        return findings.size() == 1 && findings[0].reason == "NotSupported" &&
-               findings[0].level == core::severity::error;
-    };
-    CHECK(refused(core::colossalai_spec{}));
-}

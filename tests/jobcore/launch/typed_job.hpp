@@ -100,4 +100,22 @@ struct deepspeed_job : typed_job<core::deepspeed_spec> {
     }
 };
 
+/// A ColossalAIJob `palm` of so many workers that runs `train.py`.
+struct colossalai_job : typed_job<core::colossalai_spec> {
+    explicit colossalai_job(int workers = 2, std::string pod_template = worker_template())
+        : typed_job(core::job_kind::colossalai, "palm") {
+        core::replica_spec launcher;
+        launcher.type = "launcher";
+        launcher.pod_template = "{}";
+        launcher.pointer = "/spec/launcher";
+        core::replica_spec worker;
+        worker.type = "worker";
+        worker.replicas = workers;
+        worker.pod_template = std::move(pod_template);
+        worker.pointer = "/spec/worker";
+        spec.replicas = {std::move(launcher), std::move(worker)};
+        launch.command = {"train.py"};
+    }
+};
+
 }  // namespace signalbox::test

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ColossalAIJob: `colossalai run` in a pod of its own, which starts torchrun on every worker by ssh
+// (launchers.md 4, 9.3).
+#include "launch/colossalai.hpp"
+
+#include "launch/compiler.hpp"
+#include "launch/quoting.hpp"
+#include "launch/ssh_pods.hpp"
+
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace signalbox::core::launch {
+namespace {
+
+constexpr std::size_t launcher_role = 0;
+constexpr std::size_t worker_role = 1;
+constexpr std::string_view launcher_container = "launcher";
+
+class colossalai_compiler {
+public:
+    colossalai_compiler(compile_context& ctx, const colossalai_spec& launch)
+        : ctx_(ctx), launch_(launch), options_(translate(launch.torch_args)) {}
+
+    void compile();
+
+private:
+    void plan_job();
+    void plan_ssh(const role_template& worker, const role_template& launcher);
+    std::string script(bool resumed) const;
+    program compile_worker(pod_variant v, const role_template& source) const;
+    program compile_launcher(pod_variant v, const role_template& source) const;
+    void set_environment(pod_editor& pod) const;
+    void warn_ignored_resume();
+
+    compile_context& ctx_;
+    const colossalai_spec& launch_;
+    launch_options options_;
+    ssh_layout layout_;
+};
+
+void colossalai_compiler::compile() {
+    const auto worker = read_template(ctx_, worker_role, {"worker"});
+    if (!worker) {
+        return;
+    }
+    if (!ctx_.spec.mode.debug) {
+        warn_replaced_program(ctx_, *worker, "sshd; the launcher starts the training");
+    }
+    plan_job();
+    layout_.auth_path = launch_.auth_mount_path;
+    layout_.sshd_path = launch_.sshd_path;
+    read_layout(layout_, ctx_, *worker);
+    check_ssh_places(ctx_, *worker, layout_, {});
+
+    const auto launcher = make_launcher(ctx_, launch_, options_, *worker);
+    if (!launcher) {
+        return;
+    }
+    plan_ssh(*worker, *launcher);
+    warn_ignored_resume();
+    compile_variants(ctx_, worker_role, [&](pod_variant v) { return compile_worker(v, *worker); });
+    compile_variants(ctx_, launcher_role, [&](pod_variant v) {
+        return compile_launcher(v, *launcher);
+    });
+}
+
+void colossalai_compiler::plan_job() {
+    job_plan& plan = ctx_.plan;
+    plan.scope = scope_rule::no_restart;
+    plan.master_role = launcher_role;
+    plan.pod_stages = {{worker_role}, {launcher_role}};
+    plan.roles[launcher_role].training_container = launcher_container;
+    plan.roles[worker_role].sshd_from_index = 0;
+    plan_services(ctx_, worker_role);
+}
+
+void colossalai_compiler::plan_ssh(const role_template& worker, const role_template& launcher) {
+    ctx_.render.config.host_role = worker_role;
+    bootstrap_use use;
+    use.sweep_pattern = "[t]orchrun --nproc";
+    use.same_directory = true;
+    use.exports_environment = true;
+
+    // The launcher's variables are those of the workers and its own: on a worker the latter are not
+    // set, and left out.
+    pod_editor of_launcher(ctx_, launcher_role, true, launcher.document, launcher.training);
+    set_environment(of_launcher);
+    auto environment = read_environment(of_launcher.training(), true);
+    environment.per_pod = read_environment(worker.container(), true).per_pod;
+
+    run_scripts scripts;
+    for (auto& by_size : scripts) {
+        by_size = {script(false), script(true)};
+    }
+    plan_ssh_objects(ctx_, layout_, use, environment, worker, std::move(scripts));
+}
+
+std::string colossalai_compiler::script(bool resumed) const {
+    const std::string settings = "sb_need_pdsh=no\n";
+    const auto* resume = resumed ? resume_entry(ctx_, launcher_role, true) : nullptr;
+    if (resume != nullptr && !resume->command.empty()) {
+        auto words = resume->command;
+        words.insert(words.end(), resume->args.begin(), resume->args.end());
+        return settings + shell_set(words);
+    }
+    const bool own_args = resume != nullptr && !resume->args.empty();
+    const auto line = launcher_line(
+        launch_,
+        options_,
+        std::string(config_dir) + "/hostfile",
+        rendezvous_host(ctx_),
+        own_args ? &resume->args : nullptr
+    );
+    return line.empty() ? settings : settings + shell_set(line);
+}
+
+program colossalai_compiler::compile_worker(pod_variant v, const role_template& source) const {
+    pod_editor pod(ctx_, worker_role, v.deciding, source.document, source.training);
+    if (ctx_.spec.mode.debug) {
+        set_debug_program(pod, ctx_, worker_role, v.deciding, bootstrap_command("worker"));
+    } else {
+        pod.set_command(bootstrap_command("worker"));
+        pod.set_args({});
+        const auto* resume = v.resumed ? resume_entry(ctx_, worker_role, v.deciding) : nullptr;
+        if (resume != nullptr && resume->skip_init_container) {
+            pod.drop_init_containers();
+        }
+    }
+    set_environment(pod);
+    pod.add_port("ssh", layout_.port);
+    add_ssh_volumes(pod, ctx_, layout_, {});
+    pod.add_readiness_probe(layout_.port);
+    add_common_defaults(pod, ctx_);
+    return pod.build();
+}
+
+program colossalai_compiler::compile_launcher(pod_variant v, const role_template& source) const {
+    pod_editor pod(ctx_, launcher_role, v.deciding, source.document, source.training);
+    if (ctx_.spec.mode.debug) {
+        // ssh by hand needs its configuration in the home, wherever the keys are mounted.
+        const std::vector<std::string> sleep{"sleep", "inf"};
+        const auto idle = links_config(layout_) ? bootstrap_command("idle") : sleep;
+        set_debug_program(pod, ctx_, launcher_role, v.deciding, idle);
+    } else {
+        pod.set_command(bootstrap_command("launcher"));
+    }
+    set_environment(pod);
+    add_ssh_volumes(pod, ctx_, layout_, {});
+    pod.set_training_default("terminationMessagePolicy", "FallbackToLogsOnError");
+    return pod.build();
+}
+
+void colossalai_compiler::set_environment(pod_editor& pod) const {
+    const std::vector<env_entry> addresses{
+        {"MASTER_ADDR", rendezvous_host(ctx_)},
+        {"MASTER_PORT", std::to_string(master_port)},
+    };
+    auto ours = addresses;
+    ours.push_back({"PYTHONUNBUFFERED", "1"});
+    pod.add_training_env(ours);
+    pod.add_other_env(addresses);
+}
+
+/// Workers run sshd, whatever a resume says (behaviour.md 3.11).
+void colossalai_compiler::warn_ignored_resume() {
+    const auto* entry = resume_entry(ctx_, worker_role, false);
+    if (entry != nullptr && !(entry->command.empty() && entry->args.empty())) {
+        warn_resume(ctx_, *entry, "Workers run sshd; the program is the launcher's entry.");
+    }
+}
+
+}  // namespace
+
+void compile_colossalai(compile_context& ctx, const colossalai_spec& launch) {
+    const auto& replicas = ctx.spec.replicas;
+    if (replicas.size() != 2 || replicas[launcher_role].type != "launcher" ||
+        replicas[worker_role].type != "worker") {
+        ctx.error("/spec", "A ColossalAIJob has the replica types launcher and worker.");
+        return;
+    }
+    colossalai_compiler(ctx, launch).compile();
+}
+
+}  // namespace signalbox::core::launch
