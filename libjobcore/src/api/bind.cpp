@@ -22,8 +22,6 @@ std::vector<Entry> bind_entries(const node& list, Bind bind) {
     return entries;
 }
 
-}  // namespace
-
 std::optional<t9k_scheduler> bind_scheduler(const node& scheduler) {
     const node& t9k = scheduler["t9kScheduler"];
     if (!t9k.present()) {
@@ -64,6 +62,37 @@ elastic_config bind_elastic(const node& elastic) {
         bound.expected_replicas = elastic["expectedReplicas"].int32();
     }
     return bound;
+}
+
+}  // namespace
+
+job_spec bind_shared(const node& spec) {
+    job_spec bound;
+    bound.scheduler = bind_scheduler(spec["scheduler"]);
+    bound.mode = bind_run_mode(spec["runMode"]);
+    bound.managed_by = spec["managedBy"].text();
+    return bound;
+}
+
+run_policy bind_run_policy(const node& policy) {
+    run_policy bound;
+    bound.active_deadline_seconds = policy["activeDeadlineSeconds"].integer();
+    if (policy["ttlSecondsAfterFinished"].present()) {
+        bound.ttl_seconds_after_finished = policy["ttlSecondsAfterFinished"].int32();
+    }
+    return bound;
+}
+
+void bind_restarts(const node& spec, job_spec& bound) {
+    const node& policy = spec["runPolicy"];
+    bound.policy = bind_run_policy(policy);
+    bound.policy.backoff_limit = policy["backoffLimit"].int32();
+    bound.policy.clean_up = *bind_choice<clean_up_policy>(policy["cleanUpPolicy"]);
+    bound.policy.scope = bind_choice<restart_scope>(policy["restartScope"]);
+    bound.policy.failure = *bind_choice<failure_policy>(policy["failurePolicy"]);
+    if (spec["elastic"]["enabled"].flag()) {
+        bound.elastic = bind_elastic(spec["elastic"]);
+    }
 }
 
 std::string bind_json(const node& opaque) {

@@ -9,10 +9,13 @@
 
 namespace signalbox::core::schema {
 
-/// What the kinds share. The fields must be in the specification's table.
-std::optional<t9k_scheduler> bind_scheduler(const node& scheduler);
-run_mode bind_run_mode(const node& mode);
-elastic_config bind_elastic(const node& elastic);
+/// The fields of all kinds: scheduler, modes, managedBy.
+job_spec bind_shared(const node& spec);
+/// runPolicy and elastic of the kinds that restart.
+void bind_restarts(const node& spec, job_spec& bound);
+/// The fields that every runPolicy has.
+run_policy bind_run_policy(const node& policy);
+/// An object or list as compact JSON; empty if it is absent.
 std::string bind_json(const node& opaque);
 
 template <class Enum>
@@ -22,5 +25,7 @@ std::optional<Enum> bind_choice(const node& n) {
 }
 
 job_spec bind_pytorch(const node& spec);
+job_spec bind_deepspeed(const node& spec);
+job_spec bind_colossalai(const node& spec);
 
 }  // namespace signalbox::core::schema

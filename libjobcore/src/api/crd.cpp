@@ -2,7 +2,7 @@
 //
 // The CustomResourceDefinition of a kind, from its tables. It carries no defaults: the server would
 // fill `enabled: false` beside a user's `enable: true` (api.md).
-#include "api/cel.hpp"
+#include "api/kinds.hpp"
 #include "api/tables.hpp"
 #include "jobcore/schema.hpp"
 #include "json/json.hpp"
@@ -34,18 +34,6 @@ constexpr std::array columns{
     column{"STARTED", "date", ".status.startTime", true},
     column{"DURATION", "string", ".status.duration", true},
 };
-
-std::string_view short_name(job_kind kind) {
-    switch (kind) {
-        case job_kind::pytorch:
-            return "pj";
-        case job_kind::deepspeed:
-            return "dj";
-        case job_kind::colossalai:
-            break;
-    }
-    return "caij";
-}
 
 /// All values of an enumeration, aliases included.
 std::string names_of_values(const field& row, std::string_view joint) {
@@ -177,7 +165,7 @@ void crd_writer::names() {
         json_.member("listKind", kind + "List");
         json_.member("plural", plural(kind_));
         json_.member("singular", singular);
-        json_.array("shortNames", [&] { json_.text(short_name(kind_)); });
+        json_.array("shortNames", [&] { json_.text(schema_of(kind_).short_name); });
         json_.array("categories", [&] { json_.text("training"); });
     });
 }
@@ -194,7 +182,7 @@ void crd_writer::version() {
 void crd_writer::subresources() {
     json_.object("subresources", [&] {
         json_.object("status", [] {});
-        if (is_elastic_kind(kind_)) {
+        if (schema_of(kind_).has_elastic) {
             json_.object("scale", [&] {
                 json_.member("specReplicasPath", ".spec.elastic.expectedReplicas");
                 json_.member("statusReplicasPath", ".status.replicas");
@@ -207,7 +195,7 @@ void crd_writer::subresources() {
 void crd_writer::printer_columns() {
     json_.array("additionalPrinterColumns", [&] {
         for (const column& c : columns) {
-            if (c.name == "RESTARTS" && kind_ == job_kind::colossalai) {
+            if (c.name == "RESTARTS" && !schema_of(kind_).has_restarts) {
                 continue;
             }
             json_.object([&] {
@@ -231,13 +219,8 @@ void crd_writer::schema() {
         }
         json_.object("metadata", [&] { json_.member("type", "object"); });
         json_.object("spec", [&] {
-            if (const field* spec = spec_field(kind_); spec != nullptr) {
-                type_of(*spec);
-                rules(spec_rules(kind_));
-            } else {
-                json_.member("type", "object");
-                json_.flag("x-kubernetes-preserve-unknown-fields", true);
-            }
+            type_of(*schema_of(kind_).spec);
+            rules(spec_rules(kind_));
         });
         property(status_field(kind_), "status");
     });

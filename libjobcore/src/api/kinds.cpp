@@ -1,40 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The names of the kinds, and which table belongs to which.
-#include "api/tables.hpp"
+#include "api/kinds.hpp"
+
+#include "api/bind.hpp"
 #include "api/tables_kinds.hpp"
-#include "jobcore/schema.hpp"
 
 #include <algorithm>
 #include <array>
 
 namespace signalbox::core {
+namespace schema {
 namespace {
 
-struct kind_names {
-    job_kind kind;
-    std::string_view name;
-    std::string_view plural;
-};
-
 constexpr std::array kinds{
-    kind_names{job_kind::pytorch, "PyTorchTrainingJob", "pytorchtrainingjobs"},
-    kind_names{job_kind::deepspeed, "DeepSpeedJob", "deepspeedjobs"},
-    kind_names{job_kind::colossalai, "ColossalAIJob", "colossalaijobs"},
+    kind_schema{
+        .kind = job_kind::pytorch,
+        .name = "PyTorchTrainingJob",
+        .plural = "pytorchtrainingjobs",
+        .short_name = "pj",
+        .spec = &pytorch_spec_field,
+        .has_elastic = true,
+        .has_restarts = true,
+        .check = check_pytorch,
+        .name_needs = pytorch_name_needs,
+        .bind = bind_pytorch,
+        .spec_rules = pytorch_rules,
+        .name_rules = pytorch_name_rules,
+    },
+    kind_schema{
+        .kind = job_kind::deepspeed,
+        .name = "DeepSpeedJob",
+        .plural = "deepspeedjobs",
+        .short_name = "dj",
+        .spec = &deepspeed_spec_field,
+        .has_elastic = true,
+        .has_restarts = true,
+        .check = check_deepspeed,
+        .name_needs = deepspeed_name_needs,
+        .bind = bind_deepspeed,
+        .spec_rules = deepspeed_rules,
+        .name_rules = deepspeed_name_rules,
+    },
+    kind_schema{
+        .kind = job_kind::colossalai,
+        .name = "ColossalAIJob",
+        .plural = "colossalaijobs",
+        .short_name = "caij",
+        .spec = &colossalai_spec_field,
+        .has_elastic = false,
+        .has_restarts = false,
+        .check = check_colossalai,
+        .name_needs = colossalai_name_needs,
+        .bind = bind_colossalai,
+        .spec_rules = colossalai_rules,
+        .name_rules = colossalai_name_rules,
+    },
 };
-
-const kind_names& names_of(job_kind kind) {
-    return *std::find_if(kinds.begin(), kinds.end(), [&](const auto& k) { return k.kind == kind; });
-}
 
 }  // namespace
 
+std::span<const kind_schema> all_kinds() {
+    return kinds;
+}
+
+const kind_schema& schema_of(job_kind kind) {
+    return *std::find_if(kinds.begin(), kinds.end(), [&](const auto& k) { return k.kind == kind; });
+}
+
+}  // namespace schema
+
 std::string_view to_string(job_kind kind) {
-    return names_of(kind).name;
+    return schema::schema_of(kind).name;
 }
 
 std::optional<job_kind> parse_job_kind(std::string_view kind) {
-    for (const kind_names& k : kinds) {
+    for (const schema::kind_schema& k : schema::all_kinds()) {
         if (k.name == kind) {
             return k.kind;
         }
@@ -43,23 +82,7 @@ std::optional<job_kind> parse_job_kind(std::string_view kind) {
 }
 
 std::string_view plural(job_kind kind) {
-    return names_of(kind).plural;
+    return schema::schema_of(kind).plural;
 }
-
-std::vector<job_kind> supported_kinds() {
-    return {job_kind::pytorch};
-}
-
-namespace schema {
-
-const field* spec_field(job_kind kind) {
-    return kind == job_kind::pytorch ? &pytorch_spec_field : nullptr;
-}
-
-bool is_elastic_kind(job_kind kind) {
-    return kind != job_kind::colossalai;
-}
-
-}  // namespace schema
 
 }  // namespace signalbox::core

@@ -23,14 +23,22 @@ std::optional<std::int64_t> integral(const json::value& v) {
     return std::nullopt;
 }
 
-const node& node::operator[](std::string_view name) const {
+const node* node::find(std::string_view name) const {
     for (const node& member : members) {
         if (member.row->name == name) {
-            return member;
+            return &member;
         }
     }
-    // A name that is in no table is a mistake in this library, not in any input.
-    std::abort();
+    return nullptr;
+}
+
+const node& node::operator[](std::string_view name) const {
+    const node* member = find(name);
+    if (member == nullptr) {
+        // A name that is in no table is a mistake in this library, not in any input.
+        std::abort();
+    }
+    return *member;
 }
 
 bool node::flag() const {

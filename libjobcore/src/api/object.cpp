@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/object.hpp"
 
-#include "api/tables.hpp"
+#include "api/kinds.hpp"
 #include "api/text.hpp"
 
 #include <fmt/format.h>
@@ -74,15 +74,11 @@ job_document::job_document(std::string_view text, findings_collector& findings) 
     if (!read_kind(findings)) {
         return;
     }
-    const field* spec = spec_field(*kind_);
-    has_table_ = spec != nullptr;
-    const field any_spec{
-        .name = "spec", .type = value_type::opaque_object, .doc = {}, .required = true};
     fields_ = {
         field{.name = "apiVersion", .doc = {}, .required = true, .form = &api_version_form},
         field{.name = "kind", .doc = {}, .required = true},
         field{.name = "metadata", .type = value_type::opaque_object, .doc = {}, .required = true},
-        has_table_ ? *spec : any_spec,
+        *schema_of(*kind_).spec,
         field{.name = "status", .type = value_type::opaque_object, .doc = {}},
     };
     root_field_ = {.name = "object", .type = value_type::object, .doc = {}, .fields = fields_};
@@ -96,14 +92,16 @@ bool job_document::read_kind(findings_collector& findings) {
         kind_ = parse_job_kind(json::view(*kind));
     }
     if (!kind_) {
+        std::vector<std::string_view> names;
+        for (const kind_schema& known : all_kinds()) {
+            names.push_back(known.name);
+        }
         findings.error(
             0,
             "/kind",
             fmt::format(
-                "`kind` must be one of `{}`, `{}` or `{}`, not {}",
-                to_string(job_kind::pytorch),
-                to_string(job_kind::deepspeed),
-                to_string(job_kind::colossalai),
+                "`kind` must be one of {}, not {}",
+                enumerate(names, "or"),
                 kind == nullptr ? "missing" : describe(*kind)
             )
         );

@@ -25,15 +25,12 @@ public:
     std::optional<job_kind> kind() const { return kind_; }
     /// Valid only if there is a kind.
     const node& operator[](std::string_view name) const { return root_[name]; }
-    /// True if the specification of this kind has a table, and so was walked.
-    bool has_table() const { return has_table_; }
 
 private:
     bool read_kind(findings_collector& findings);
 
     json::document document_;
     std::optional<job_kind> kind_;
-    bool has_table_ = false;
     std::array<field, 5> fields_;  ///< of the root: rows of nodes refer to them
     field root_field_;
     node root_;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // From the text of a job object to its typed specification and all findings.
-#include "api/bind.hpp"
+#include "api/parse.hpp"
+
+#include "api/annotations.hpp"
+#include "api/kinds.hpp"
+#include "api/not_built.hpp"
 #include "api/object.hpp"
-#include "api/rules.hpp"
 #include "api/text.hpp"
-#include "jobcore/schema.hpp"
 
 #include <fmt/format.h>
 
@@ -13,8 +15,6 @@ namespace signalbox::core {
 namespace {
 
 using namespace schema;
-
-constexpr std::string_view our_annotations = "batch.tensorstack.dev/";
 
 std::optional<instant> time_of(const json::value& metadata, std::string_view key) {
     return parse_time(json::string_or_empty(metadata, key));
@@ -26,7 +26,7 @@ void read_annotations(const json::value& metadata, job_meta& meta) {
         return;
     }
     for (const auto& [name, value] : annotations->GetObject()) {
-        if (json::view(name).starts_with(our_annotations) && value.IsString()) {
+        if (is_ours(json::view(name)) && value.IsString()) {
             meta.annotations.insert_or_assign(
                 std::string(json::view(name)), std::string(json::view(value))
             );
@@ -85,7 +85,7 @@ void check_meta(
 
 }  // namespace
 
-parsed_job parse_job(std::string_view object_json) {
+parsed_job schema::parse(std::string_view object_json, not_built features) {
     parsed_job parsed;
     findings_collector findings;
     const job_document object(object_json, findings);
@@ -93,26 +93,26 @@ parsed_job parse_job(std::string_view object_json) {
         parsed.findings = findings.take();
         return parsed;
     }
-    parsed.meta = read_meta(*object.kind(), object["metadata"]);
+    const kind_schema& kind = schema_of(*object.kind());
+    parsed.meta = read_meta(kind.kind, object["metadata"]);
     const node& spec = object["spec"];
-    std::vector<name_need> needs;
-    if (object.has_table()) {
-        check_pytorch(spec, findings);
-        needs = pytorch_name_needs(spec);
-    } else {
-        findings.error(
-            spec.order,
-            "/kind",
-            fmt::format("{} is not supported yet", to_string(*object.kind())),
-            not_supported
-        );
+    if (features == not_built::refused) {
+        check_not_built(kind.kind, object["kind"], spec, findings);
     }
-    check_meta(object["metadata"], needs, findings);
+    if (spec.present()) {
+        kind.check(spec, findings);
+    }
+    check_meta(object["metadata"], kind.name_needs(spec), findings);
+    check_annotations(object["metadata"], findings);
     parsed.findings = findings.take();
     if (!has_errors(parsed.findings)) {
-        parsed.spec = bind_pytorch(spec);
+        parsed.spec = kind.bind(spec);
     }
     return parsed;
+}
+
+parsed_job parse_job(std::string_view object_json) {
+    return schema::parse(object_json, schema::not_built::refused);
 }
 
 }  // namespace signalbox::core

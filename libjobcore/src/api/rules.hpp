@@ -10,7 +10,9 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace signalbox::core::schema {
 
@@ -32,7 +34,6 @@ void check_name(
     findings_collector& findings
 );
 
-void check_scheduler(const node& scheduler, findings_collector& findings);
 void check_elastic(const node& elastic, std::int64_t minimum, findings_collector& findings);
 /// `types` are those that the debug and resume lists may name, besides `master`.
 void check_run_mode(
@@ -44,17 +45,32 @@ void check_run_mode(
 const json::value* training_container(
     const json::value& pod_template, std::span<const std::string_view> names, std::size_t& index
 );
-/// Whether the training container has to have `args`.
-enum class arguments { free, required };
+/// What a kind wants of a template.
+struct template_rules {
+    /// Names of the training container, in order of preference.
+    std::span<const std::string_view> training_names;
+    bool needs_args = false;  ///< the training container has to have `args`
+    bool wants_name = false;  ///< a warning if no container has one of the names
+    /// Nothing may be mounted into the training container there or below.
+    std::span<const std::string_view> reserved_paths = {};
+};
 void check_template(
-    const node& pod_template,
-    std::span<const std::string_view> names,
-    arguments args,
-    findings_collector& findings
+    const node& pod_template, const template_rules& rules, findings_collector& findings
 );
+
+/// The most replicas that elastic training may come to; 0 without it.
+std::int64_t elastic_most(const node& spec);
 
 void check_torchrun(const node& spec, findings_collector& findings);
 void check_pytorch(const node& spec, findings_collector& findings);
 std::vector<name_need> pytorch_name_needs(const node& spec);
+
+void check_deepspeed_args(const node& config, findings_collector& findings);
+void check_deepspeed(const node& spec, findings_collector& findings);
+std::vector<name_need> deepspeed_name_needs(const node& spec);
+
+void check_torch_args(const node& options, findings_collector& findings);
+void check_colossalai(const node& spec, findings_collector& findings);
+std::vector<name_need> colossalai_name_needs(const node& spec);
 
 }  // namespace signalbox::core::schema

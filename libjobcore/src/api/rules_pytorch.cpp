@@ -103,7 +103,6 @@ void check_pytorch(const node& spec, findings_collector& findings) {
             types.push_back(replica["type"].text());
         }
     }
-    check_scheduler(spec["scheduler"], findings);
     check_run_mode(spec["runMode"], types, findings);
     check_elastic(spec["elastic"], minimum_replicas(spec), findings);
     check_elastic_launch(spec, findings);
@@ -116,21 +115,18 @@ void check_pytorch(const node& spec, findings_collector& findings) {
         replicas, "scalingWeight", "`scalingWeight` must not be 0 for all replica types", findings
     );
     check_tensorboard(spec["tensorboardSpec"], findings);
-    const bool needs_script =
-        spec["torchrunConfig"]["enabled"].flag() && !spec["runMode"]["debug"]["enabled"].flag();
+    const template_rules rules{
+        .training_names = training_names,
+        .needs_args =
+            spec["torchrunConfig"]["enabled"].flag() && !spec["runMode"]["debug"]["enabled"].flag(),
+    };
     for (const node& replica : replicas.items) {
-        check_template(
-            replica["template"],
-            training_names,
-            needs_script ? arguments::required : arguments::free,
-            findings
-        );
+        check_template(replica["template"], rules, findings);
     }
 }
 
 std::vector<name_need> pytorch_name_needs(const node& spec) {
-    const node& elastic = spec["elastic"];
-    const std::int64_t most = elastic["enabled"].flag() ? elastic["maxReplicas"].int32() : 0;
+    const std::int64_t most = elastic_most(spec);
     std::vector<name_need> needs;
     for (const node& replica : spec["replicaSpecs"].items) {
         if (replica["type"].present()) {

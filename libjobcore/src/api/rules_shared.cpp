@@ -55,32 +55,14 @@ void check_entries(
 
 }  // namespace
 
-void check_scheduler(const node& scheduler, findings_collector& findings) {
-    const node& t9k = scheduler["t9kScheduler"];
-    if (t9k.present()) {
-        findings.error(
-            t9k.order,
-            t9k.pointer,
-            "gang scheduling by `t9kScheduler` is not supported yet",
-            not_supported
-        );
-    }
-}
-
 void check_elastic(const node& elastic, std::int64_t minimum, findings_collector& findings) {
     const node& maximum = elastic["maxReplicas"];
     const node& expected = elastic["expectedReplicas"];
-    const node& enabled = elastic["enabled"];
-    if (enabled.flag()) {
-        if (!maximum.present() && !maximum.broken()) {
-            findings.error(
-                elastic.order,
-                maximum.pointer,
-                "`maxReplicas` is missing; elastic training needs the largest number of replicas"
-            );
-        }
+    if (elastic["enabled"].flag() && !maximum.present() && !maximum.broken()) {
         findings.error(
-            enabled.order, enabled.pointer, "elastic training is not supported yet", not_supported
+            elastic.order,
+            maximum.pointer,
+            "`maxReplicas` is missing; elastic training needs the largest number of replicas"
         );
     }
     if (maximum.present() && *maximum.integer() < minimum) {
@@ -105,6 +87,11 @@ void check_elastic(const node& elastic, std::int64_t minimum, findings_collector
             )
         );
     }
+}
+
+std::int64_t elastic_most(const node& spec) {
+    const node& elastic = spec["elastic"];
+    return elastic["enabled"].flag() ? elastic["maxReplicas"].int32() : 0;
 }
 
 void check_run_mode(

@@ -7,18 +7,25 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace signalbox::core::schema {
 namespace {
 
 /// Reports findings inside one template.
 class template_checker {
 public:
-    template_checker(const node& pod_template, findings_collector& findings)
-        : template_(pod_template), findings_(findings) {}
+    template_checker(
+        const node& pod_template, const template_rules& rules, findings_collector& findings
+    )
+        : template_(pod_template), rules_(rules), findings_(findings) {}
 
     void check_pod(const json::value& spec);
     bool check_containers(const json::value* containers);
-    void check_training(const json::value& container, std::size_t index, arguments args);
+    void check_training(const json::value& container, std::size_t index);
+    void check_name(std::string_view name, std::size_t index);
+    void check_args(const json::value& container, std::size_t index);
+    void check_mounts(const json::value& container, std::size_t index);
     void error(std::string_view path, std::string message) {
         findings_.error(
             template_.order, fmt::format("{}/{}", template_.pointer, path), std::move(message)
@@ -26,7 +33,17 @@ public:
     }
 
 private:
+    void warn(std::string_view path, std::string message) {
+        findings_.warning(
+            template_.order,
+            fmt::format("{}/{}", template_.pointer, path),
+            std::move(message),
+            field_overridden
+        );
+    }
+
     const node& template_;
+    const template_rules& rules_;
     findings_collector& findings_;
 };
 
@@ -40,15 +57,13 @@ void template_checker::check_pod(const json::value& spec) {
     }
     const json::value* restart = json::find(spec, "restartPolicy");
     if (restart != nullptr && !(restart->IsString() && json::view(*restart) == "Never")) {
-        findings_.warning(
-            template_.order,
-            template_.pointer + "/spec/restartPolicy",
+        warn(
+            "spec/restartPolicy",
             fmt::format(
-                "the pods' `restartPolicy` is always Never, not {}; "
-                "`restartPolicy` beside `template` decides about restarts",
+                "the pods' `restartPolicy` is always Never, not {}; the operator makes new pods "
+                "where the job may restart",
                 describe(*restart)
-            ),
-            field_overridden
+            )
         );
     }
 }
@@ -83,9 +98,76 @@ bool template_checker::check_containers(const json::value* containers) {
     return good;
 }
 
-void template_checker::check_training(
-    const json::value& container, std::size_t index, arguments args
-) {
+void template_checker::check_name(std::string_view name, std::size_t index) {
+    const auto& names = rules_.training_names;
+    if (rules_.wants_name && std::find(names.begin(), names.end(), name) == names.end()) {
+        warn(
+            fmt::format("spec/containers/{}/name", index),
+            fmt::format(
+                "no container is named {}; the first one, {}, is taken for it",
+                enumerate(names, "or"),
+                quoted(name)
+            )
+        );
+    }
+}
+
+void template_checker::check_args(const json::value& container, std::size_t index) {
+    const json::value* written = json::find(container, "args");
+    if (rules_.needs_args && (written == nullptr || !written->IsArray() || written->Empty())) {
+        error(
+            fmt::format("spec/containers/{}/args", index),
+            fmt::format(
+                "the training container {} needs `args`, the training script and its arguments: "
+                "torchrun is the command",
+                quoted(json::string_or_empty(container, "name"))
+            )
+        );
+    }
+}
+
+/// The path without empty parts, `.` and `..`: other spellings of a path mean the same.
+std::string normalized(std::string_view path) {
+    std::string out;
+    while (!path.empty()) {
+        const auto slash = std::min(path.find('/'), path.size());
+        const std::string_view part = path.substr(0, slash);
+        path.remove_prefix(std::min(slash + 1, path.size()));
+        if (part == "..") {
+            out.resize(std::min(out.rfind('/'), out.size()));
+        } else if (!part.empty() && part != ".") {
+            out += '/';
+            out += part;
+        }
+    }
+    return out;
+}
+
+void template_checker::check_mounts(const json::value& container, std::size_t index) {
+    const json::value* mounts = json::find(container, "volumeMounts");
+    if (rules_.reserved_paths.empty() || mounts == nullptr || !mounts->IsArray()) {
+        return;
+    }
+    for (rapidjson::SizeType i = 0; i < mounts->Size(); ++i) {
+        const std::string_view written = json::string_or_empty((*mounts)[i], "mountPath");
+        const std::string path = normalized(written) + '/';
+        for (const std::string_view reserved : rules_.reserved_paths) {
+            if (path.starts_with(std::string(reserved) + '/') &&
+                !findings_.count_if_full(severity::error)) {
+                error(
+                    fmt::format("spec/containers/{}/volumeMounts/{}/mountPath", index, i),
+                    fmt::format(
+                        "`mountPath` must not be {}: the operator mounts its own files at {}",
+                        quoted(written),
+                        reserved
+                    )
+                );
+            }
+        }
+    }
+}
+
+void template_checker::check_training(const json::value& container, std::size_t index) {
     const std::string_view name = json::string_or_empty(container, "name");
     if (json::string_or_empty(container, "image").empty()) {
         error(
@@ -93,20 +175,9 @@ void template_checker::check_training(
             fmt::format("the training container {} needs an `image`", quoted(name))
         );
     }
-    if (args == arguments::free) {
-        return;
-    }
-    const json::value* written = json::find(container, "args");
-    if (written == nullptr || !written->IsArray() || written->Empty()) {
-        error(
-            fmt::format("spec/containers/{}/args", index),
-            fmt::format(
-                "the training container {} needs `args`, the training script and its arguments: "
-                "torchrun is the command",
-                quoted(name)
-            )
-        );
-    }
+    check_name(name, index);
+    check_args(container, index);
+    check_mounts(container, index);
 }
 
 }  // namespace
@@ -131,15 +202,12 @@ const json::value* training_container(
 }
 
 void check_template(
-    const node& pod_template,
-    std::span<const std::string_view> names,
-    arguments args,
-    findings_collector& findings
+    const node& pod_template, const template_rules& rules, findings_collector& findings
 ) {
     if (!pod_template.present()) {
         return;
     }
-    template_checker checker(pod_template, findings);
+    template_checker checker(pod_template, rules, findings);
     const json::value* spec = json::find(*pod_template.value, "spec");
     if (spec == nullptr || !spec->IsObject()) {
         checker.error(
@@ -152,8 +220,9 @@ void check_template(
     checker.check_pod(*spec);
     if (checker.check_containers(json::find(*spec, "containers"))) {
         std::size_t index = 0;
-        const json::value* container = training_container(*pod_template.value, names, index);
-        checker.check_training(*container, index, args);
+        const json::value* container =
+            training_container(*pod_template.value, rules.training_names, index);
+        checker.check_training(*container, index);
     }
 }
 

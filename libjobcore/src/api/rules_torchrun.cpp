@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `torchrunConfig` (api.md 3): options of torchrun that are ours.
+#include "api/launcher_options.hpp"
 #include "api/rules.hpp"
 #include "api/text.hpp"
 
@@ -12,79 +13,19 @@
 namespace signalbox::core::schema {
 namespace {
 
-/// Every long option of torchrun, dashes for underscores: needed to know which abbreviations are
-/// unambiguous. Options of newer versions make no abbreviation of a reserved one ambiguous.
-constexpr std::array<std::string_view, 34> torchrun_options{
-    "--duplicate-stderr-filters",
-    "--duplicate-stdout-filters",
-    "--event-log-handler",
-    "--help",
-    "--local-addr",
-    "--local-ranks-filter",
-    "--log-dir",
-    "--log-line-prefix-template",
-    "--logs-specs",
-    "--master-addr",
-    "--master-port",
-    "--max-restarts",
-    "--module",
-    "--monitor-interval",
-    "--nnodes",
-    "--no-python",
-    "--node-rank",
-    "--nproc-per-node",
-    "--numa-binding",
-    "--print-completion",
-    "--rdzv-backend",
-    "--rdzv-conf",
-    "--rdzv-endpoint",
-    "--rdzv-id",
-    "--redirects",
-    "--role",
-    "--run-path",
-    "--shutdown-timeout",
-    "--signals-to-handle",
-    "--standalone",
-    "--start-method",
-    "--tee",
-    "--use-agent-store",
-    "--virtual-local-rank",
-};
-
-struct ours {
-    std::string_view option;
-    std::string_view instead;
-};
 constexpr std::array reserved{
-    ours{"--nnodes", "the number of replicas"},
-    ours{"--node-rank", "the replica's index"},
-    ours{"--nproc-per-node", "`torchrunConfig.procPerNode`"},
-    ours{"--max-restarts", "`torchrunConfig.maxRestarts`"},
-    ours{"--rdzv-backend", "`torchrunConfig.rdzvBackend`"},
-    ours{"--rdzv-id", "the job's identity"},
+    reserved_option{"--nnodes", "the number of replicas"},
+    reserved_option{"--node-rank", "the replica's index"},
+    reserved_option{"--nproc-per-node", "`torchrunConfig.procPerNode`"},
+    reserved_option{"--max-restarts", "`torchrunConfig.maxRestarts`"},
+    reserved_option{"--rdzv-backend", "`torchrunConfig.rdzvBackend`"},
+    reserved_option{"--rdzv-id", "the job's identity"},
 };
 
-/// The option that torchrun's parser takes `argument` for; empty if it is none or is ambiguous.
+/// Flags of one letter can be joined; of these only -m matters.
 std::string_view option_of(std::string_view argument) {
-    if (!argument.starts_with("--")) {
-        // Flags of one letter can be joined; of these only -m matters.
-        return argument.starts_with("-m") ? std::string_view("--module") : std::string_view();
-    }
-    std::string name(argument.substr(0, argument.find('=')));
-    std::replace(name.begin(), name.end(), '_', '-');
-    std::string_view match;
-    for (const std::string_view option : torchrun_options) {
-        if (option == name) {
-            return option;
-        }
-        if (option.starts_with(name)) {
-            if (!match.empty()) {
-                return {};
-            }
-            match = option;
-        }
-    }
-    return match;
+    return argument.starts_with("-m") ? std::string_view("--module")
+                                      : long_option(argument, torchrun_options());
 }
 
 class option_checker {
@@ -108,8 +49,8 @@ public:
         for (std::size_t i = 0; i < texts.size(); ++i) {
             const std::string_view option = option_of(texts[i]);
             has_endpoint = has_endpoint || option == "--rdzv-endpoint";
-            check_reserved(option, i, texts[i]);
-            check_placement(option, i, texts);
+            refuse_reserved(options_, i, option, reserved, findings_);
+            check_placement(option, i, i + 1 == texts.size());
         }
         if (backend_.starts_with("etcd") && !has_endpoint && !options_.broken()) {
             const node& backend = config_["rdzvBackend"];
@@ -125,33 +66,19 @@ public:
     }
 
 private:
-    void refuse(std::size_t i, std::string_view written, const std::string& why) {
-        findings_.error(
-            options_.order,
-            child_pointer(options_.pointer, i),
-            fmt::format("`extraOptions` must not contain {}: {}", quoted(written), why)
-        );
+    void refuse(std::size_t i, const std::string& why) {
+        refuse_option(options_, i, why, findings_);
     }
 
-    void check_reserved(std::string_view option, std::size_t i, std::string_view written) {
-        for (const ours& r : reserved) {
-            if (r.option == option) {
-                refuse(i, written, fmt::format("{} decides it", r.instead));
-            }
-        }
-    }
-
-    void check_placement(
-        std::string_view option, std::size_t i, const std::vector<std::string>& texts
-    ) {
+    void check_placement(std::string_view option, std::size_t i, bool last) {
         if (option == "--rdzv-endpoint" && backend_ == "c10d") {
-            refuse(i, texts[i], "with back end c10d the first pod is the endpoint");
+            refuse(i, "with back end c10d the first pod is the endpoint");
         }
         if (option == "--standalone" && pods_ > 1) {
-            refuse(i, texts[i], fmt::format("the job has {} pods", pods_));
+            refuse(i, fmt::format("the job has {} pods", pods_));
         }
-        if ((option == "--module" || option == "--no-python") && i + 1 != texts.size()) {
-            refuse(i, texts[i], "it may be the last option only, before the script");
+        if ((option == "--module" || option == "--no-python") && !last) {
+            refuse(i, "it may be the last option only, before the script");
         }
     }
 

@@ -207,12 +207,6 @@ constexpr std::array spec_fields{
 
 }  // namespace
 
-constexpr field pytorch_spec_field{
-    .name = "spec",
-    .type = value_type::object,
-    .doc = "What the job is to run.",
-    .fields = spec_fields,
-    .required = true,
-};
+constexpr field pytorch_spec_field = spec_field_of(spec_fields);
 
 }  // namespace signalbox::core::schema

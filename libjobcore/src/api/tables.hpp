@@ -23,11 +23,7 @@ extern const text_form path_form;
 /// A positive number, or `gpu`, `cpu`, `auto`.
 extern const text_form proc_per_node_form;
 
-/// The field `spec` of a kind; nothing for a kind without tables yet.
-const field* spec_field(job_kind kind);
 /// The field `status` of a kind.
 const field& status_field(job_kind kind);
-/// True for kinds with `spec.elastic`, which have the scale subresource.
-bool is_elastic_kind(job_kind kind);
 
 }  // namespace signalbox::core::schema

@@ -8,5 +8,7 @@
 namespace signalbox::core::schema {
 
 extern const field pytorch_spec_field;
+extern const field deepspeed_spec_field;
+extern const field colossalai_spec_field;
 
 }  // namespace signalbox::core::schema

@@ -140,15 +140,24 @@ inline constexpr std::array clean_up_values{
 inline constexpr std::array scope_values{enum_value{"Job"}, enum_value{"Replica"}};
 inline constexpr std::array failure_values{enum_value{"AnyReplica"}, enum_value{"Master"}};
 
+inline constexpr field deadline_field{
+    .name = "activeDeadlineSeconds",
+    .type = value_type::integer,
+    .doc = "Seconds from `status.startTime` after which the job fails.",
+    .minimum = 1,
+    .maximum = std::numeric_limits<std::int64_t>::max(),
+    .when = change::any_time,
+};
+inline constexpr field ttl_field{
+    .name = "ttlSecondsAfterFinished",
+    .type = value_type::integer,
+    .doc = "Seconds after its end after which the job is deleted.",
+    .minimum = 0,
+    .when = change::any_time,
+};
+
 inline constexpr std::array run_policy_fields{
-    field{
-        .name = "activeDeadlineSeconds",
-        .type = value_type::integer,
-        .doc = "Seconds from `status.startTime` after which the job fails.",
-        .minimum = 1,
-        .maximum = std::numeric_limits<std::int64_t>::max(),
-        .when = change::any_time,
-    },
+    deadline_field,
     field{
         .name = "backoffLimit",
         .type = value_type::integer,
@@ -165,13 +174,7 @@ inline constexpr std::array run_policy_fields{
         .values = clean_up_values,
         .when = change::any_time,
     },
-    field{
-        .name = "ttlSecondsAfterFinished",
-        .type = value_type::integer,
-        .doc = "Seconds after its end after which the job is deleted.",
-        .minimum = 0,
-        .when = change::any_time,
-    },
+    ttl_field,
     field{
         .name = "restartScope",
         .type = value_type::string,
@@ -277,5 +280,25 @@ inline constexpr field template_field{
     .doc = "PodTemplateSpec of this replica type; every field reaches the pod.",
     .required = true,
 };
+
+/// Of kinds whose workers cannot be none.
+inline constexpr field worker_replicas_field{
+    .name = "replicas",
+    .type = value_type::integer,
+    .doc = "Number of pods.",
+    .fallback = "1",
+    .minimum = 1,
+    .maximum = max_replicas,
+};
+
+constexpr field spec_field_of(std::span<const field> fields) {
+    return {
+        .name = "spec",
+        .type = value_type::object,
+        .doc = "What the job is to run.",
+        .fields = fields,
+        .required = true,
+    };
+}
 
 }  // namespace signalbox::core::schema

@@ -3,8 +3,8 @@
 // What an update may change (api.md 7): effective values are compared, so that respelling an alias
 // or writing a default out is no change.
 #include "api/changes.hpp"
+#include "api/kinds.hpp"
 #include "api/object.hpp"
-#include "api/tables.hpp"
 #include "jobcore/schema.hpp"
 
 #include <fmt/format.h>
@@ -141,13 +141,13 @@ std::vector<diagnostic> validate_update(std::string_view before, std::string_vie
     const job_document old_object(before, ignored);
     const job_document new_object(after, ignored);
     const auto kind = old_object.kind();
-    if (!kind || new_object.kind() != kind || !old_object.has_table()) {
+    if (!kind || new_object.kind() != kind) {
         return {};
     }
     const node& old_spec = old_object["spec"];
     const node& new_spec = new_object["spec"];
     const bool paused = old_spec["runMode"]["pause"]["enabled"].flag();
-    for (const change_unit& unit : change_units(*spec_field(*kind))) {
+    for (const change_unit& unit : change_units(*schema_of(*kind).spec)) {
         const bool allowed = unit.when != change::never && paused;
         if (allowed || !changed(old_spec, new_spec, unit)) {
             continue;

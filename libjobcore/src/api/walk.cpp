@@ -119,6 +119,7 @@ private:
     bool check(const node& n, const json::value& value);
     bool check_string(const node& n, const json::value& value);
     bool check_strings(const node& n, const json::value& value);
+    bool check_objects(const node& n, const json::value& value);
     bool check_integer(const node& n, const json::value& value);
     bool check_size(const node& n, const json::value& value);
     void walk_items(node& n, const json::value& value);
@@ -130,6 +131,7 @@ private:
     void report_alias(const node& n, const field& row, std::string_view key, bool overridden);
     void report_unknown(const node& n, std::string_view key);
 
+    void refuse_item(const node& n, rapidjson::SizeType i, std::string_view what);
     void refuse(const node& n, std::string_view what) {
         findings_.error(n.order, n.pointer, fmt::format("`{}` {}", n.written_as, what));
     }
@@ -182,8 +184,10 @@ bool walker::check(const node& n, const json::value& value) {
         case value_type::opaque_object:
             return accept_or_refuse(value.IsObject(), n, value);
         case value_type::object_list:
-        case value_type::opaque_list:
             return accept_or_refuse(value.IsArray(), n, value) && check_size(n, value);
+        case value_type::opaque_list:
+            return accept_or_refuse(value.IsArray(), n, value) && check_size(n, value) &&
+                   check_objects(n, value);
         case value_type::string_list:
             return accept_or_refuse(value.IsArray(), n, value) && check_size(n, value) &&
                    check_strings(n, value);
@@ -236,28 +240,43 @@ bool walker::check_string(const node& n, const json::value& value) {
     return accept_or_refuse(row.form == nullptr || row.form->matches(text), n, value);
 }
 
+void walker::refuse_item(const node& n, rapidjson::SizeType i, std::string_view what) {
+    findings_.error(
+        n.order, child_pointer(n.pointer, i), fmt::format("`{}[{}]` {}", n.written_as, i, what)
+    );
+}
+
+bool walker::check_objects(const node& n, const json::value& value) {
+    bool good = true;
+    for (rapidjson::SizeType i = 0; i < value.Size(); ++i) {
+        if (!value[i].IsObject()) {
+            refuse_item(n, i, "must be an object, not " + describe(value[i]));
+            good = false;
+        }
+    }
+    return good;
+}
+
 bool walker::check_strings(const node& n, const json::value& value) {
     const field& row = *n.row;
     bool good = true;
-    const auto refuse_item = [&](rapidjson::SizeType i, const std::string& what) {
-        findings_.error(
-            n.order, child_pointer(n.pointer, i), fmt::format("`{}[{}]` {}", n.written_as, i, what)
-        );
+    const auto refuse_text = [&](rapidjson::SizeType i, const std::string& what) {
+        refuse_item(n, i, what);
         good = false;
     };
     for (rapidjson::SizeType i = 0; i < value.Size(); ++i) {
         const json::value& item = value[i];
         if (!item.IsString()) {
-            refuse_item(i, "must be a string, not " + describe(item));
+            refuse_text(i, "must be a string, not " + describe(item));
             continue;
         }
         const std::size_t length = characters(json::view(item));
         if (length > row.max_length) {
-            refuse_item(
+            refuse_text(
                 i, fmt::format("must have at most {} characters, not {}", row.max_length, length)
             );
         } else if (row.form != nullptr && !row.form->matches(json::view(item))) {
-            refuse_item(i, fmt::format("must be {}, not {}", row.form->words, describe(item)));
+            refuse_text(i, fmt::format("must be {}, not {}", row.form->words, describe(item)));
         }
     }
     return good;

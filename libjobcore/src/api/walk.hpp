@@ -43,6 +43,8 @@ public:
 
     /// The member of that canonical name, which must be in the table.
     const node& operator[](std::string_view name) const;
+    /// The same, or nothing if there is no such row.
+    const node* find(std::string_view name) const;
 
     /// Effective values: as written, else the table's default. Broken counts as not written.
     bool flag() const;

@@ -10,6 +10,7 @@
 #include <catch2/catch.hpp>
 
 #include <functional>
+#include <set>
 
 using namespace signalbox::core;
 
@@ -131,53 +132,64 @@ TEST_CASE("[api 5] printer columns", "[api]") {
 }
 
 TEST_CASE("[api] no default, and null means absent wherever a field may be absent", "[api]") {
-    const auto document = crd(job_kind::pytorch);
-    int fields = 0;
-    for (const char* part : {"spec", "status"}) {
-        const auto& root = schema(document)["properties"][part];
-        walk(
-            root,
-            part,
-            true,
-            [&](const json::value& node, const std::string& path, bool required) {
-                INFO(path);
-                ++fields;
-                CHECK_FALSE(node.HasMember("default"));
-                CHECK((is_true(node, "nullable") || path == part) != (required && path != part));
-            }
-        );
+    for (const auto kind : kinds) {
+        const auto document = crd(kind);
+        int fields = 0;
+        const auto visit = [&](const json::value& node, const std::string& path, bool required) {
+            INFO(path);
+            ++fields;
+            const bool root = path == "spec" || path == "status";
+            CHECK_FALSE(node.HasMember("default"));
+            CHECK((is_true(node, "nullable") || root) != (required && !root));
+        };
+        for (const char* part : {"spec", "status"}) {
+            walk(schema(document)["properties"][part], part, true, visit);
+        }
+        CHECK(fields > 100);
     }
-    CHECK(fields > 100);
 }
 
 TEST_CASE("[api 6.2] everything in the specification that has a size has a bound", "[api]") {
-    const auto document = crd(job_kind::pytorch);
-    const auto& root = schema(document)["properties"]["spec"];
-    walk(root, "spec", true, [&](const json::value& node, const std::string& path, bool) {
-        INFO(path);
-        if (is_true(node, "x-kubernetes-int-or-string")) {
-            CHECK(node.HasMember("pattern"));
-            return;
-        }
-        const auto type = json::view(node["type"]);
-        CHECK((type != "array" || node.HasMember("maxItems")));
-        CHECK((type != "string" || node.HasMember("maxLength")));
-        CHECK((type != "integer" || (node.HasMember("minimum") && node.HasMember("format"))));
-    });
+    for (const auto kind : kinds) {
+        const auto document = crd(kind);
+        const auto& root = schema(document)["properties"]["spec"];
+        walk(root, "spec", true, [&](const json::value& node, const std::string& path, bool) {
+            INFO(path);
+            if (is_true(node, "x-kubernetes-int-or-string")) {
+                CHECK(node.HasMember("pattern"));
+                return;
+            }
+            const auto type = json::view(node["type"]);
+            CHECK((type != "array" || node.HasMember("maxItems")));
+            CHECK((type != "string" || node.HasMember("maxLength")));
+            CHECK((type != "integer" || (node.HasMember("minimum") && node.HasMember("format"))));
+        });
+    }
 }
 
 TEST_CASE("[api 1] templates are passed through: unknown kept, and no properties", "[api]") {
-    const auto document = crd(job_kind::pytorch);
-    const auto& spec = schema(document)["properties"]["spec"]["properties"];
-    const auto& pod = spec["replicaSpecs"]["items"]["properties"]["template"];
-    CHECK(is_true(pod, "x-kubernetes-preserve-unknown-fields"));
-    CHECK_FALSE(pod.HasMember("properties"));
-    CHECK(pod["type"] == "object");
-    int preserving = 0;
-    walk(schema(document), "", true, [&](const json::value& node, const std::string&, bool) {
-        preserving += is_true(node, "x-kubernetes-preserve-unknown-fields") ? 1 : 0;
-    });
-    CHECK(preserving == 2);  // and the TensorBoard's resources
+    // Templates, the TensorBoard's and the launcher's resources, items of the launcher's env.
+    const std::pair<job_kind, std::set<std::string>> preserving[] = {
+        {job_kind::pytorch, {".replicaSpecs[].template", ".tensorboardSpec.resources"}},
+        {job_kind::deepspeed, {".worker.template"}},
+        {job_kind::colossalai,
+         {".launcher.env[]",
+          ".launcher.resources",
+          ".worker.template",
+          ".replicaSpecs[].template"}}};
+    for (const auto& [kind, expected] : preserving) {
+        const auto document = crd(kind);
+        std::set<std::string> found;
+        const auto& root = schema(document)["properties"]["spec"];
+        walk(root, "", true, [&](const json::value& node, const std::string& path, bool) {
+            if (is_true(node, "x-kubernetes-preserve-unknown-fields")) {
+                found.insert(path);
+                CHECK_FALSE(node.HasMember("properties"));
+                CHECK(node["type"] == "object");
+            }
+        });
+        CHECK(found == expected);
+    }
 }
 
 TEST_CASE("[api] aliases are declared beside the fields they stand for", "[api]") {

@@ -185,20 +185,6 @@ TEST_CASE("[api] an unknown kind is one error", "[api]") {
     }
 }
 
-TEST_CASE("[api 6.5] a kind that is not built yet is refused with NotSupported", "[api]") {
-    for (const auto kind : {job_kind::deepspeed, job_kind::colossalai}) {
-        const auto parsed = parse_job(
-            R"({"apiVersion":"batch.tensorstack.dev/v1beta1","metadata":{"name":"a"},"spec":{},"kind":")" +
-            std::string(to_string(kind)) + "\"}"
-        );
-        REQUIRE_FALSE(parsed.findings.empty());
-        CHECK(parsed.findings.back().reason == "NotSupported");
-        CHECK(parsed.meta.kind == kind);
-        CHECK_FALSE(parsed.spec.has_value());
-    }
-    CHECK(supported_kinds() == std::vector<job_kind>{job_kind::pytorch});
-}
-
 TEST_CASE("[api] kinds and their names", "[api]") {
     for (const auto kind : {job_kind::pytorch, job_kind::deepspeed, job_kind::colossalai}) {
         CHECK(parse_job_kind(to_string(kind)) == kind);

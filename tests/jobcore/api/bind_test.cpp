@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a parsed DeepSpeedJob and ColossalAIJob hold.
+#include "api/parse.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace signalbox::core;
+
+namespace {
+
+const std::string pod = R"({"spec":{"containers":[{"name":"a","image":"w"}],"zz":[null]}})";
+
+job_spec spec_of(const std::string& kind, const std::string& spec) {
+    const auto parsed = schema::parse(
+        R"({"apiVersion":"batch.tensorstack.dev/v1beta1","metadata":{"name":"a"},"kind":")" + kind +
+            R"(","spec":)" + spec + "}",
+        schema::not_built::accepted
+    );
+    for (const auto& d : parsed.findings) {
+        INFO(d.pointer << ": " << d.message);
+        REQUIRE(d.level == severity::warning);
+    }
+    REQUIRE(parsed.spec.has_value());
+    return *parsed.spec;
+}
+
+}  // namespace
+
+TEST_CASE("[api 2] what is absent from a DeepSpeedJob has its defaults", "[api]") {
+    job_spec expected;
+    expected.managed_by = std::string(managed_by_signalbox);
+    expected.replicas = {{.type = "worker", .pod_template = pod, .pointer = "/spec/worker"}};
+    deepspeed_spec launch;
+    launch.python = {"a.py", "-x"};
+    expected.launch = launch;
+    CHECK(
+        spec_of(
+            "DeepSpeedJob",
+            R"({"config":{"run":{"python":["a.py","-x"]}},"worker":{"template":)" + pod + "}}"
+        ) == expected
+    );
+}
+
+TEST_CASE("[api 2] every field of a DeepSpeedJob reaches the specification", "[api]") {
+    const auto spec = spec_of(
+        "DeepSpeedJob",
+        R"({"runPolicy":{"backoffLimit":7,"cleanUpPolicy":"all","restartScope":"Replica",
+            "failurePolicy":"Master","activeDeadlineSeconds":5,"ttlSecondsAfterFinished":6},
+            "elastic":{"enable":true,"minReplicas":2,"maxReplicas":4,"expectedReplicas":3},
+            "disableCustomEnv":true,"managedBy":"x",
+            "config":{"slotsPerWorker":8,"localRank":false,"autotune":"run",
+            "run":{"python":["p"]},"otherArgs":["--save_pid"]},
+            "worker":{"replicas":3,"restartPolicy":"ExitCode","template":)" +
+            pod + "}}"
+    );
+    CHECK(spec.policy.backoff_limit == 7);
+    CHECK(spec.policy.clean_up == clean_up_policy::all);
+    CHECK(spec.policy.scope == restart_scope::replica);
+    CHECK(spec.policy.failure == failure_policy::master);
+    CHECK(spec.policy.active_deadline_seconds == 5);
+    CHECK(spec.policy.ttl_seconds_after_finished == 6);
+    CHECK(spec.elastic == elastic_config{2, 4, 3});
+    CHECK(spec.managed_by == "x");
+    REQUIRE(spec.replicas.size() == 1);
+    CHECK(spec.replicas[0].replicas == 3);
+    CHECK(spec.replicas[0].restart == restart_policy::exit_code);
+    deepspeed_spec launch;
+    launch.disable_custom_env = true;
+    launch.slots_per_worker = 8;
+    launch.local_rank = false;
+    launch.autotune = "run";
+    launch.python = {"p"};
+    launch.other_args = {"--save_pid"};
+    CHECK(std::get<deepspeed_spec>(spec.launch) == launch);
+}
+
+TEST_CASE("[api 2 config.run] module, exec and customCommand reach the specification", "[api]") {
+    const auto launch = [](const std::string& config) {
+        return std::get<deepspeed_spec>(
+            spec_of(
+                "DeepSpeedJob", R"({"config":)" + config + R"(,"worker":{"template":)" + pod + "}}"
+            )
+                .launch
+        );
+    };
+    CHECK(launch(R"({"run":{"Module":["m","a"]}})").module == std::vector<std::string>{"m", "a"});
+    CHECK(launch(R"({"run":{"Exec":["e"]}})").exec == std::vector<std::string>{"e"});
+    CHECK(launch(R"({"customCommand":"c d"})").custom_command == "c d");
+}
+
+TEST_CASE("[api 4] what is absent from a ColossalAIJob has its defaults", "[api]") {
+    job_spec expected;
+    expected.managed_by = std::string(managed_by_signalbox);
+    expected.replicas = {
+        {.type = "launcher",
+         .restart = restart_policy::never,
+         .pod_template = "{}",
+         .pointer = "/spec/launcher"},
+        {.type = "worker",
+         .restart = restart_policy::never,
+         .pod_template = pod,
+         .pointer = "/spec/worker"}};
+    colossalai_spec launch;
+    launch.launcher_image = "w";
+    launch.command = {"a.py"};
+    expected.launch = launch;
+    CHECK(
+        spec_of("ColossalAIJob", R"({"worker":{"command":["a.py"],"template":)" + pod + "}}") ==
+        expected
+    );
+}
+
+TEST_CASE("[api 4] both shapes of a ColossalAIJob mean the same", "[api]") {
+    const std::string shared =
+        R"({"ssh":{"sshAuthMountPath":"/k","sshdPath":"/s"},"runPolicy":{"cleanUpWorkers":true,
+            "activeDeadlineSeconds":5,"ttlSecondsAfterFinished":6},)";
+    const std::string launcher =
+        R"("image":"l","workingDir":"/d","env":[{"name":"A","value":"b"}],"resources":{"limits":{}}})";
+    const auto first = spec_of(
+        "ColossalAIJob",
+        shared + R"("launcher":{)" + launcher +
+            R"(,"worker":{"replicas":4,"procPerWorker":2,"command":["-m","m"],
+               "torchArgs":["--tee","3"],"template":)" +
+            pod + "}}"
+    );
+    auto second = spec_of(
+        "ColossalAIJob",
+        shared + R"("torchConfig":{"procPerWorker":2,"script":["-m","m"],"extraArgs":["--tee","3"]},
+            "replicaSpecs":[{"type":"worker","replicas":4,"template":)" +
+            pod + R"(},{"type":"launcher","template":{"spec":{"containers":[{"name":"side"},
+            {"name":"launcher",)" +
+            launcher + "]}}}]}"
+    );
+    CHECK(second.replicas[0].pointer == "/spec/replicaSpecs/1");
+    CHECK(second.replicas[1].pointer == "/spec/replicaSpecs/0");
+    second.replicas[0].pointer = first.replicas[0].pointer;
+    second.replicas[1].pointer = first.replicas[1].pointer;
+    CHECK(first == second);
+
+    colossalai_spec launch;
+    launch.auth_mount_path = "/k";
+    launch.sshd_path = "/s";
+    launch.launcher_image = "l";
+    launch.launcher_working_dir = "/d";
+    launch.launcher_env = R"([{"name":"A","value":"b"}])";
+    launch.launcher_resources = R"({"limits":{}})";
+    launch.proc_per_worker = 2;
+    launch.command = {"-m", "m"};
+    launch.torch_args = {"--tee", "3"};
+    CHECK(std::get<colossalai_spec>(first.launch) == launch);
+    CHECK(first.policy.clean_up_workers);
+    CHECK(first.policy.active_deadline_seconds == 5);
+    CHECK(first.policy.ttl_seconds_after_finished == 6);
+    CHECK(first.replicas[1].replicas == 4);
+}
+
+TEST_CASE("[api 4] a second shape without a launcher's container", "[api]") {
+    for (const std::string launcher : {"", R"({"type":"launcher","template":{}},)"}) {
+        const auto spec = spec_of(
+            "ColossalAIJob",
+            R"({"torchConfig":{"script":["a.py"]},"replicaSpecs":[)" + launcher +
+                R"({"type":"worker","template":)" + pod + "}]}"
+        );
+        REQUIRE(spec.replicas.size() == 2);
+        CHECK(spec.replicas[0].type == "launcher");
+        CHECK(spec.replicas[0].replicas == 1);
+        CHECK(std::get<colossalai_spec>(spec.launch).launcher_image == "w");
+    }
+}
