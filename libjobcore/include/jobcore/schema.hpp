@@ -36,6 +36,10 @@ std::vector<diagnostic> validate_update(std::string_view before, std::string_vie
 /// The CustomResourceDefinition (apiextensions.k8s.io/v1) of a kind, as JSON.
 std::string crd_json(job_kind kind);
 
+/// The reference of all kinds in Markdown: fields, defaults, rules, status, annotations. The file
+/// libjobcore/API.md has this text.
+std::string api_reference_markdown();
+
 /// Kinds whose jobs this version runs; others are refused with NotSupported.
 std::vector<job_kind> supported_kinds();
 

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The API reference in Markdown, from the tables. libjobcore/API.md is its output.
+#include "api/annotations.hpp"
+#include "api/kinds.hpp"
+#include "api/not_built.hpp"
+#include "api/tables.hpp"
+#include "jobcore/schema.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace signalbox::core {
+namespace {
+
+using namespace schema;
+
+std::string type_words(const field& row) {
+    switch (row.type) {
+        case value_type::object:
+            return "object";
+        case value_type::object_list:
+            return "list of objects";
+        case value_type::string:
+            return "string";
+        case value_type::string_list:
+            return "list of strings";
+        case value_type::boolean:
+            return "boolean";
+        case value_type::integer:
+            return row.maximum > std::numeric_limits<std::int32_t>::max() ? "int64" : "int32";
+        case value_type::int_or_string:
+            return "string or integer";
+        case value_type::time:
+            return "RFC 3339 time";
+        case value_type::opaque_object:
+            return "object, passed through";
+        case value_type::opaque_list:
+            return "list of objects, passed through";
+    }
+    return {};
+}
+
+void add_part(std::string& out, const std::string& part) {
+    if (!part.empty()) {
+        out += (out.empty() ? "" : "; ") + part;
+    }
+}
+
+std::string range_words(const field& row) {
+    const bool bounded = row.maximum < std::numeric_limits<std::int32_t>::max();
+    if (row.type != value_type::integer ||
+        row.minimum == std::numeric_limits<std::int32_t>::min()) {
+        return {};
+    }
+    return bounded ? fmt::format("{} to {}", row.minimum, row.maximum)
+                   : fmt::format("at least {}", row.minimum);
+}
+
+std::string size_words(const field& row) {
+    switch (row.type) {
+        case value_type::string:
+            return row.values.empty() && row.form == nullptr
+                       ? fmt::format("at most {} characters", row.max_length)
+                       : std::string();
+        case value_type::string_list:
+            return fmt::format("at most {} items of {} characters", row.max_items, row.max_length);
+        case value_type::object_list:
+        case value_type::opaque_list:
+            return fmt::format("at most {} items", row.max_items);
+        default:
+            return {};
+    }
+}
+
+/// `a`, `b` (old spelling: `c`)
+std::string value_words(const field& row) {
+    std::string out;
+    for (const enum_value& v : row.values) {
+        out += fmt::format("{}`{}`", out.empty() ? "" : ", ", v.name);
+        if (!v.alias.empty()) {
+            out += fmt::format(" (old spelling: `{}`)", v.alias);
+        }
+    }
+    return out;
+}
+
+std::string rule_words(const field& row) {
+    std::string out = row.required ? "required" : "";
+    add_part(out, value_words(row));
+    add_part(out, row.form == nullptr ? std::string() : std::string(row.form->words));
+    add_part(out, range_words(row));
+    add_part(out, size_words(row));
+    for (const std::string_view alias : row.aliases) {
+        add_part(out, fmt::format("old name: `{}`", alias));
+    }
+    if (!row.moved_to.empty()) {
+        add_part(out, fmt::format("now `{}`", row.moved_to));
+    }
+    return out;
+}
+
+std::string_view change_words(change when) {
+    switch (when) {
+        case change::any_time:
+            return "any time";
+        case change::never:
+            return "never";
+        case change::by_own_rule:
+            return "as the new name";
+        case change::inherit:
+            break;
+    }
+    return "while paused";
+}
+
+std::string default_words(const field& row) {
+    return row.fallback.empty() ? std::string() : fmt::format("`{}`", row.fallback);
+}
+
+class reference_writer {
+public:
+    std::string write();
+
+private:
+    void write_kind(const kind_schema& kind);
+    void write_fields(const field& parent, const std::string& path, change inherited);
+    void write_status(const field& parent, const std::string& path);
+    void write_annotations();
+    void write_not_built();
+
+    template <class... Arguments>
+    void line(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+        out_ += fmt::format(text, std::forward<Arguments>(arguments)...) + "\n";
+    }
+
+    std::string out_;
+};
+
+std::string path_of(const std::string& parent, const field& row) {
+    return fmt::format(
+        "{}{}{}{}",
+        parent,
+        parent.empty() ? "" : ".",
+        row.name,
+        row.type == value_type::object_list ? "[]" : ""
+    );
+}
+
+void reference_writer::write_fields(
+    const field& parent, const std::string& path, change inherited
+) {
+    for (const field& row : parent.fields) {
+        const change when = row.when == change::inherit ? inherited : row.when;
+        const std::string name = path_of(path, row);
+        line(
+            "| `{}` | {} | {} | {} | {} | {} |",
+            name,
+            type_words(row),
+            default_words(row),
+            rule_words(row),
+            change_words(when),
+            row.doc
+        );
+        write_fields(row, name, when);
+    }
+}
+
+void reference_writer::write_status(const field& parent, const std::string& path) {
+    for (const field& row : parent.fields) {
+        const std::string name = path_of(path, row);
+        const std::string values = value_words(row);
+        line(
+            "| `{}` | {} | {}{}{} |",
+            name,
+            type_words(row),
+            row.doc,
+            values.empty() ? "" : " One of ",
+            values
+        );
+        write_status(row, name);
+    }
+}
+
+void reference_writer::write_kind(const kind_schema& kind) {
+    line("## {}\n", kind.name);
+    line(
+        "Plural `{}`, short name `{}`. Subresources `status`{}.\n",
+        kind.plural,
+        kind.short_name,
+        kind.has_elastic ? " and `scale`" : ""
+    );
+    line("### spec\n");
+    line("| field | type | default | must be | may change | meaning |");
+    line("|---|---|---|---|---|---|");
+    write_fields(*kind.spec, "", change::inherit);
+    line("\nRules over several fields that the API server checks:\n");
+    for (const cel_rule& rule : kind.spec_rules()) {
+        line(
+            "- {}{}.",
+            rule.field_path.empty() ? "" : fmt::format("`{}`: ", rule.field_path.substr(1)),
+            rule.message
+        );
+    }
+    line("\n### status\n");
+    line("| field | type | meaning |");
+    line("|---|---|---|");
+    write_status(status_field(kind.kind), "");
+    line("");
+}
+
+void reference_writer::write_annotations() {
+    line("## Annotations on a job\n");
+    line("| annotation | value | meaning |");
+    line("|---|---|---|");
+    for (const annotation& row : our_annotations()) {
+        line("| `{}/{}` | {} | {} |", api_group, row.name, values_of(row), row.doc);
+    }
+    line("\nAnother value has no effect and is a warning.\n");
+}
+
+void reference_writer::write_not_built() {
+    if (unbuilt_kinds().empty() && unbuilt_features().empty()) {
+        return;
+    }
+    line("## Not built yet\n");
+    line("What is refused with `NotSupported` in this version:\n");
+    for (const job_kind kind : unbuilt_kinds()) {
+        line("- {}", to_string(kind));
+    }
+    for (const unbuilt_feature& feature : unbuilt_features()) {
+        line("- `{}`: {}", feature.path, feature.message);
+    }
+    line("");
+}
+
+std::string reference_writer::write() {
+    line("# API reference\n");
+    line("Made from the tables in `src/api/`: change these, not this file.\n");
+    line(
+        "All kinds belong to `{}` and are namespaced. In every field null means absent. An old "
+        "name or spelling is accepted and reported as a warning; if the new name is there too, it "
+        "counts. A field *while paused* may change only in an update of a job whose "
+        "`runMode.pause.enabled` was true before.\n",
+        api_version
+    );
+    for (const kind_schema& kind : all_kinds()) {
+        write_kind(kind);
+    }
+    write_annotations();
+    write_not_built();
+    out_.pop_back();
+    return std::move(out_);
+}
+
+}  // namespace
+
+std::string api_reference_markdown() {
+    return reference_writer().write();
+}
+
+}  // namespace signalbox::core
