@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Objects with one field changed, made from the tables: each bound, type, enumeration value and old
+// name of each field of each kind. The same in every run.
+#pragma once
+
+#include <jobcore/spec.hpp>
+
+#include <string>
+#include <vector>
+
+namespace signalbox::test {
+
+struct mutation {
+    core::job_kind kind;
+    std::string rule;     ///< field and what was done to it
+    std::string pointer;  ///< of the changed field
+    std::string object;
+    bool broken;  ///< the field itself is wrong; else other rules may still object
+};
+
+std::vector<mutation> mutations();
+
+}  // namespace signalbox::test
