@@ -4,6 +4,7 @@
 // (launchers.md 4, 9.3).
 #include "launch/colossalai.hpp"
 
+#include "gang/gang.hpp"
 #include "launch/compiler.hpp"
 #include "launch/quoting.hpp"
 #include "launch/ssh_pods.hpp"
@@ -43,6 +44,7 @@ private:
 };
 
 void colossalai_compiler::compile() {
+    plan_job();
     const auto worker = read_template(ctx_, worker_role, {"worker"});
     if (!worker) {
         return;
@@ -50,7 +52,6 @@ void colossalai_compiler::compile() {
     if (!ctx_.spec.mode.debug) {
         warn_replaced_program(ctx_, *worker, "sshd; the launcher starts the training");
     }
-    plan_job();
     layout_.auth_path = launch_.auth_mount_path;
     layout_.sshd_path = launch_.sshd_path;
     read_layout(layout_, ctx_, *worker);
@@ -75,6 +76,7 @@ void colossalai_compiler::plan_job() {
     plan.pod_stages = {{worker_role}, {launcher_role}};
     plan.roles[launcher_role].training_container = launcher_container;
     plan.roles[worker_role].sshd_from_index = 0;
+    gang::add_to(plan, ctx_.spec);
     plan_services(ctx_, worker_role);
 }
 

@@ -4,6 +4,7 @@
 // its per-node launcher started in every pod (launchers.md 2, 9.1).
 #include "launch/deepspeed.hpp"
 
+#include "gang/gang.hpp"
 #include "launch/compiler.hpp"
 #include "launch/quoting.hpp"
 #include "launch/resources.hpp"
@@ -51,6 +52,7 @@ private:
 };
 
 void deepspeed_compiler::compile() {
+    gang::add_to(ctx_.plan, ctx_.spec);
     const auto source = read_template(ctx_, worker_role, {"worker"});
     if (!source) {
         return;

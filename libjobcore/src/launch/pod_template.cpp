@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/pod_template.hpp"
 
+#include "gang/gang.hpp"
 #include "render/labels.hpp"
 
 #include <algorithm>
@@ -87,7 +88,11 @@ pod_editor::pod_editor(
     const json::value& pod_template,
     std::size_t training
 )
-    : ctx_(&ctx), role_(&ctx.plan.roles[role]), deciding_(deciding), training_(training) {
+    : ctx_(&ctx),
+      role_(&ctx.plan.roles[role]),
+      role_number_(role),
+      deciding_(deciding),
+      training_(training) {
     document_.CopyFrom(pod_template, document_.GetAllocator());
 }
 
@@ -306,6 +311,11 @@ json::value pod_editor::labels() {
     add(label::attempt, gaps_.mark(slot::attempt));
     add(label::round, gaps_.mark(slot::round));
     add(label::managed_by, text(label::managed_by_value));
+    if (const auto marks = gang::marks_of(ctx_->plan, role_number_)) {
+        for (const auto& [key, value] : marks->labels) {
+            add(key, text(value));
+        }
+    }
 
     json::value out(rapidjson::kObjectType);
     json::value* metadata = find_mutable(document_, "metadata");
@@ -355,6 +365,10 @@ void pod_editor::finish_spec() {
     put(spec, "restartPolicy", text("Never"), a);
     put(spec, "hostname", gaps_.mark(slot::hostname), a);
     put(spec, "subdomain", text(ctx_->plan.base_name), a);
+    const auto marks = gang::marks_of(ctx_->plan, role_number_);
+    if (marks && json::find(spec, "schedulerName") == nullptr) {
+        put(spec, "schedulerName", text(marks->scheduler_name), a);
+    }
     // Else the names of the job's Services do not resolve in the pod (behaviour.md 3.3).
     if (host_network() && json::find(spec, "dnsPolicy") == nullptr) {
         put(spec, "dnsPolicy", text("ClusterFirstWithHostNet"), a);

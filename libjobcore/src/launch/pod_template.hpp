@@ -114,6 +114,7 @@ private:
 
     const compile_context* ctx_;
     const role_plan* role_;
+    std::size_t role_number_;
     bool deciding_;
     std::size_t training_;
     program_builder gaps_;

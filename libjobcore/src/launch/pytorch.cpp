@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // PyTorchTrainingJob: plain processes with env:// rendezvous, or torchrun (launchers.md 9.2).
+#include "gang/gang.hpp"
 #include "launch/compiler.hpp"
 #include "launch/resources.hpp"
 #include "launch/role_pods.hpp"
@@ -70,6 +71,7 @@ void pytorch_compiler::plan_job() {
         plan.tensorboard_note = "This version runs no TensorBoard.";
     }
     warn_replica_scope(ctx_);
+    gang::add_to(plan, ctx_.spec);
     plan_services(ctx_, plan.master_role);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Looks at a user's template before it is edited: types of what we touch, and what we override.
+#include "gang/gang.hpp"
 #include "launch/pod_template.hpp"
 #include "render/labels.hpp"
 
@@ -89,7 +90,7 @@ struct our_label {
 };
 
 std::vector<our_label> role_labels(const compile_context& ctx, std::size_t role) {
-    return {
+    std::vector<our_label> labels{
         {label::owner_name, ctx.plan.job_name},
         {label::owner_kind, std::string(to_string(ctx.plan.kind))},
         {label::component, ctx.render.component},
@@ -100,6 +101,12 @@ std::vector<our_label> role_labels(const compile_context& ctx, std::size_t role)
         {label::round, {}},
         {label::managed_by, std::string(label::managed_by_value)},
     };
+    if (const auto marks = gang::marks_of(ctx.plan, role)) {
+        for (const auto& [key, value] : marks->labels) {
+            labels.push_back({key, value});
+        }
+    }
+    return labels;
 }
 
 /// A key as a token of a JSON pointer (RFC 6901).
@@ -199,6 +206,17 @@ void warn_overrides(compile_context& ctx, std::size_t role, const json::value& p
         }
     }
     warn_labels(ctx, role, pod_template, pointer);
+
+    const auto marks = gang::marks_of(ctx.plan, role);
+    const json::value* scheduler = json::find(pod_template, "spec", "schedulerName");
+    if (marks && scheduler != nullptr &&
+        !(scheduler->IsString() && json::view(*scheduler) == marks->scheduler_name)) {
+        ctx.warn(
+            pointer + "/spec/schedulerName",
+            "This scheduler is kept, though the job asks for " +
+                std::string(marks->scheduler_name) + ": it may not know the PodGroup."
+        );
+    }
 
     // restartPolicy is reported by the validation. Empty: differs from pod to pod, so that no value
     // of the user can be right.
