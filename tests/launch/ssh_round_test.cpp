@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The bootstrap with real sshd, ssh and pdsh on the loopback interface. The front end is a stand-in
+// that obeys DeepSpeed's protocol, faults included (launchers.md 2.1, 2.5).
+#include "launch/ssh_job.hpp"
+
+using namespace signalbox;
+using namespace signalbox::test;
+
+namespace {
+
+/// Ends the program as skipped, loudly, if a real one is missing here.
+void need_programs() {
+    for (const std::string program : {"/usr/sbin/sshd", "ssh", "ssh-keygen", "pdsh", "python3"}) {
+        if (run("command -v " + program).code != 0) {
+            const std::string why = "launch_tests: " + program + " is not installed\n";
+            std::fputs(("SKIPPED " + why).c_str(), stderr);
+            if (const char* folder = std::getenv("SIGNALBOX_SKIP_DIR")) {
+                std::ofstream(std::string(folder) + "/launch_tests.txt") << why;
+            }
+            std::exit(77);
+        }
+    }
+}
+
+/// The runner: quotes as DeepSpeed does, and hands the rest to pdsh.
+constexpr std::string_view runner = R"py(#!/usr/bin/env python3
+import os, subprocess, sys
+args = sys.argv[1:]
+first = next(i for i, a in enumerate(args) if not a.startswith("--"))
+hostfile = next(a for a in args if a.startswith("--hostfile=")).split("=", 1)[1]
+hosts = [line.split()[0] for line in open(hostfile)]
+user = ['"%s"' % a.replace('"', '\\"') if " " in a else a for a in args[first + 1 :]]
+remote = ["cd", os.getcwd() + ";", os.environ["RANK_PROGRAM"], "%n", args[first], *user]
+sys.exit(subprocess.run(["pdsh", "-S", "-f", "1024", "-w", ",".join(hosts), *remote]).returncode)
+)py";
+
+/// Files of the Secret, as whoever creates it makes them from the key slots.
+void write_keys(const pod_folder& pod, const core::planned_object& secret) {
+    for (const auto pair : {"client", "host"}) {
+        const std::string file = pod.at("key-" + std::string(pair));
+        REQUIRE(run("ssh-keygen -q -t ecdsa -b 256 -m PEM -N '' -C '' -f " + file).code == 0);
+    }
+    for (const auto& slot : secret.key_slots) {
+        const bool line = slot.form == core::key_form::public_line;
+        const std::string name = slot.data_key == "ssh-privatekey" ? "id_ecdsa" : slot.data_key;
+        pod.write("ssh/" + name, slot.prefix + pod.read("key-" + slot.key + (line ? ".pub" : "")));
+    }
+}
+
+/// A pod whose sshd, ssh and pdsh are real. `env` = what kubelet would set, assignments.
+struct real_pod {
+    pod_folder files;
+    std::string env;
+
+    explicit real_pod(const deepspeed_job& job) : files(job) {
+        run("rm " + files.at("bin/ssh") + " " + files.at("bin/pdsh") + " " + files.at("bin/sshd"));
+        write_keys(files, job.planned(core::object_kind::secret));
+        const auto port =
+            run("python3 -c 'import socket; s=socket.socket(); s.bind((\"\",0)); "
+                "print(s.getsockname()[1], end=\"\")'");
+        const auto secret = job.object(core::object_kind::secret);
+        files.write("b64", string_or_empty(*find(secret.root(), "data"), "config"));
+        auto config = run("base64 -d <" + files.at("b64")).output;
+        config = replaced_all(config, "/root/.ssh", files.at("ssh"));
+        files.write("ssh/config", replaced_all(config, "Port 2222", "Port " + port.output));
+        files.set("sb_port", port.output);
+        files.set("sb_sshd", "/usr/sbin/sshd");
+        files.set("sb_wait_timeout", "60");
+        files.write("config/hostfile", "127.0.0.1 slots=1\nlocalhost slots=1\n");
+        files.write("rank", recorder_of(files));
+        run("chmod +x " + files.at("rank"));
+        files.stub("deepspeed", "");
+        files.write("bin/deepspeed", runner);
+        run("chmod +x " + files.at("bin/deepspeed"));
+        env = "RANK_PROGRAM=" + files.at("rank") + " PDSH_RCMD_TYPE=ssh PDSH_SSH_ARGS_APPEND='-F " +
+              files.at("ssh/config") + "' ";
+    }
+
+    /// A rank: its arguments and one variable go to files named after the node.
+    static std::string recorder_of(const pod_folder& files) {
+        return "#!/bin/sh\nn=$1; shift\nprintf '%s' \"$ODD\" >" + files.at("odd") +
+               ".$n\n{ for a in \"$@\"; do printf '%s\\0' \"$a\"; done; printf '\\0'; } >" +
+               files.at("argv") + ".$n\nexit ${CODE:-0}\n";
+    }
+};
+
+}  // namespace
+
+TEST_CASE("[launchers 2.5] arguments reach ranks over real pdsh and ssh", "[launch]") {
+    need_programs();
+    deepspeed_job job(2, worker_template(R"(,"env":[{"name":"ODD","value":"x"}])"));
+    job.launch.python = {"my train.py"};
+    const auto awkward = awkward_words();
+    job.launch.python.insert(job.launch.python.end(), awkward.begin(), awkward.end());
+    job.compile();
+    for (const auto& shell : shells()) {
+        CAPTURE(shell);
+        const real_pod pod(job);
+        const auto result = run(
+            pod.files.line(shell, "launcher", pod.env + R"env(ODD='a b "q" \z $HOME `id` 50%n')env")
+        );
+        CAPTURE(result.output, pod.files.read("run/sshd.log"));
+        CHECK(result.code == 0);
+        for (const auto node : {"0", "1"}) {
+            CHECK(pod.files.read("argv." + std::string(node)) == recorded(job.launch.python));
+            CHECK(
+                pod.files.read("odd." + std::string(node)) == R"env(a b "q" \z $HOME `id` 50%n)env"
+            );
+        }
+    }
+}
+
+TEST_CASE("[launchers 7.1] a rank's code comes back through pdsh", "[launch]") {
+    need_programs();
+    deepspeed_job job(2, worker_template(R"(,"env":[{"name":"CODE","value":"7"}])"));
+    job.compile();
+    const real_pod pod(job);
+    const auto result = run(pod.files.line("/bin/sh", "launcher", pod.env + "CODE=7"));
+    CAPTURE(result.output, pod.files.read("run/sshd.log"));
+    CHECK(result.code == 7);
+}
+
+TEST_CASE("[launchers 5.2] a host with another key is not trusted", "[launch]") {
+    need_programs();
+    deepspeed_job job(2);
+    job.compile();
+    const real_pod pod(job);
+    pod.files.write("ssh/known_hosts", "* " + pod.files.read("key-client.pub"));
+    pod.files.set("sb_wait_timeout", "1");
+    const auto result = run(pod.files.line("/bin/sh", "launcher", pod.env));
+    CAPTURE(result.output);
+    CHECK(result.code == 75);
+}
