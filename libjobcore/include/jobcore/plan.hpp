@@ -119,6 +119,9 @@ struct job_plan {
     /// Roles of the first stage come before this index in `stage_order`; see behaviour.md 2.3.
     /// Empty: all roles are one stage. ColossalAI: {worker}, {launcher}.
     std::vector<std::vector<std::size_t>> pod_stages;
+    /// TensorBoard, if one is asked for: the object of kind `tensorboard` where the server serves
+    /// it, else the others (behaviour.md 9.1). They take no part in the order of `objects`.
+    std::vector<planned_object> tensorboard_objects;
     std::string tensorboard_note;  ///< why there is no TensorBoard though one was asked for
     /// Warnings of the launch compiler (FieldOverridden and the like).
     std::vector<diagnostic> warnings;

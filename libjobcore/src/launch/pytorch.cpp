@@ -5,6 +5,7 @@
 #include "launch/compiler.hpp"
 #include "launch/resources.hpp"
 #include "launch/role_pods.hpp"
+#include "launch/tensorboard.hpp"
 #include "launch/torchrun.hpp"
 
 #include <algorithm>
@@ -68,6 +69,7 @@ void pytorch_compiler::plan_job() {
     plan.max_restarts = torchrun() ? launch_.torchrun.max_restarts : 0;
     plan.scope = scope_of(launch_.torchrun, ctx_.spec.elastic.has_value());
     if (!launch_.tensorboard.empty()) {
+        plan_tensorboard(ctx_, launch_.tensorboard);
         plan.tensorboard_note = "This version runs no TensorBoard.";
     }
     warn_replica_scope(ctx_);

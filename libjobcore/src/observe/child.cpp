@@ -46,6 +46,8 @@ enum at : node {
     secret_type,
     in_data,
     data_value,
+    in_annotations,
+    annotation_value,
     min_member,
     queue,
     priority,
@@ -79,6 +81,8 @@ constexpr std::array child_edges{
     edge{in_object, step::key, "type", secret_type},
     edge{in_object, step::key, "data", in_data},
     edge{in_data, step::each_key, "", data_value},
+    edge{in_metadata, step::key, "annotations", in_annotations},
+    edge{in_annotations, step::key, label::spec_hash, annotation_value},
     edge{in_spec, step::key, "minMember", min_member},
     edge{in_spec, step::key, "queue", queue},
     edge{in_spec, step::key, "priority", priority},
@@ -121,7 +125,7 @@ private:
         std::uint64_t ports = 0;
         std::map<std::string, std::string, std::less<>> selector;
     } service_;
-    std::string secret_type_, queue_;
+    std::string secret_type_, queue_, spec_hash_;
     std::map<std::string, std::uint64_t, std::less<>> data_;  ///< hashes of the values
     pod_group_facts pod_group_;
 };
@@ -169,6 +173,9 @@ void child_sink::text(node n, std::string_view key, std::string_view value) {
             break;
         case data_value:
             data_[std::string(key)] = fnv1a().bytes(value).value();
+            break;
+        case annotation_value:
+            spec_hash_ = value;
             break;
         case queue:
             queue_ = value;
@@ -240,7 +247,8 @@ owned_facts child_sink::owned() const {
 void child_sink::finish_service(fnv1a& hash) {
     service_facts f;
     f.type = service_.type.empty() ? "ClusterIP" : std::string_view(service_.type);
-    f.cluster_ip = service_.cluster_ip;
+    // An address is the server's to choose; none is ours.
+    f.cluster_ip = service_.cluster_ip == "None" ? "None" : "";
     f.publish_not_ready = service_.publish_not_ready;
     f.ports = service_.ports;
     const std::vector<selector_entry> selector(service_.selector.begin(), service_.selector.end());
@@ -248,11 +256,15 @@ void child_sink::finish_service(fnv1a& hash) {
 
     // The subdomain's Service selects all pods: there a replica's type and index are not ours.
     const auto& owner = owner_.controller;
-    const bool selects_all = child_.name == owner.name + '-' + name_hash(owner.name, owner.uid);
+    const std::string base = owner.name + '-' + name_hash(owner.name, owner.uid);
+    const bool selects_all = child_.name == base;
+    const bool of_tensorboard = child_.name == base + "-tensorboard";
     for (const auto& [key, value] : selector) {
         const bool ours =
-            key == label::attempt || key == label::job_uid ||
-            (!selects_all && (key == label::replica_type || key == label::replica_index));
+            of_tensorboard
+                ? key == label::app_instance || key == label::app_name
+                : key == label::attempt || key == label::job_uid ||
+                      (!selects_all && (key == label::replica_type || key == label::replica_index));
         if (!ours) {
             child_.foreign_selector_keys.emplace_back(key);
         }
@@ -270,6 +282,8 @@ fnv1a child_sink::hash_of(object_kind kind) {
     } else if (kind == object_kind::pod_group) {
         pod_group_.queue = queue_;
         hash = hash_pod_group(hash, pod_group_);
+    } else if (kind == object_kind::tensorboard || kind == object_kind::deployment) {
+        hash.field(spec_hash_);
     }
     return hash;
 }

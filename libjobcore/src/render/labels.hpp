@@ -19,6 +19,12 @@ inline constexpr std::string_view attempt = "batch.tensorstack.dev/attempt";
 inline constexpr std::string_view round = "batch.tensorstack.dev/round";
 inline constexpr std::string_view managed_by = "app.kubernetes.io/managed-by";
 
+/// On our own TensorBoard, whose pods carry none of the above (behaviour.md 1.5).
+inline constexpr std::string_view app_instance = "app.kubernetes.io/instance";
+inline constexpr std::string_view app_name = "app.kubernetes.io/name";
+/// Annotation: hash of a specification that the server fills with defaults of its own.
+inline constexpr std::string_view spec_hash = "batch.tensorstack.dev/spec-hash";
+
 inline constexpr std::string_view managed_by_value = "signalbox";
 inline constexpr std::string_view job_role_master = "master";
 /// Value of `attempt` on a stuck pod that was given up (behaviour.md 1.3).

@@ -31,6 +31,11 @@ selector service_selector(
     const job_plan& plan, const planned_object& object, std::string_view attempt
 ) {
     selector s;
+    if (object.variant == tensorboard_service) {
+        s.entries[s.size++] = {label::app_instance, object.name};
+        s.entries[s.size++] = {label::app_name, "tensorboard"};
+        return s;
+    }
     s.entries[s.size++] = {label::attempt, attempt};
     s.entries[s.size++] = {label::job_uid, plan.job_uid};
     if (object.variant == alias_service) {
@@ -70,6 +75,17 @@ void write_number(text_writer& w, std::string_view key, std::int64_t value) {
     w.Int64(value);
 }
 
+/// The specification of an object of which the server shows more than we set; nullptr for others.
+const std::string* opaque_spec(const job_plan& plan, object_kind kind) {
+    return kind == object_kind::tensorboard  ? &plan.render->tensorboard_spec
+           : kind == object_kind::deployment ? &plan.render->tensorboard_deployment
+                                             : nullptr;
+}
+
+std::string hash_text(std::string_view text) {
+    return std::to_string(fnv1a().bytes(text).value());
+}
+
 void write_metadata(
     text_writer& w, const job_plan& plan, const planned_object& object, std::int32_t attempt
 ) {
@@ -89,21 +105,37 @@ void write_metadata(
         write(w, label::attempt, std::to_string(attempt));
     }
     w.EndObject();
+    if (const std::string* spec = opaque_spec(plan, object.kind)) {
+        w.Key("annotations");
+        w.StartObject();
+        write(w, label::spec_hash, hash_text(*spec));
+        w.EndObject();
+    }
     write_owner_reference(w, f);
     w.EndObject();
 }
 
-void write_service_spec(text_writer& w, std::span<const selector_entry> selector) {
-    const service_facts f = planned_service();
+void write_service_spec(
+    text_writer& w, const service_facts& f, std::span<const selector_entry> selector
+) {
     w.Key("spec");
     w.StartObject();
     write(w, "type", f.type);
-    write(w, "clusterIP", f.cluster_ip);
+    if (!f.cluster_ip.empty()) {
+        write(w, "clusterIP", f.cluster_ip);
+    }
     w.Key("publishNotReadyAddresses");
     w.Bool(f.publish_not_ready);
     // Written though empty: as a merge patch the object then takes added ports away (2.6).
     w.Key("ports");
     w.StartArray();
+    if (f.ports > 0) {
+        w.StartObject();
+        write(w, "name", "http");
+        write_number(w, "port", 80);
+        write_number(w, "targetPort", 6006);
+        w.EndObject();
+    }
     w.EndArray();
     w.Key("selector");
     w.StartObject();
@@ -186,7 +218,32 @@ void write_pod_group(text_writer& w, const pod_group_facts& f) {
 }
 
 std::string_view api_version_of(object_kind kind) {
-    return kind == object_kind::pod_group ? "scheduler.tensorstack.dev/v1beta1" : "v1";
+    switch (kind) {
+        case object_kind::pod_group:
+            return "scheduler.tensorstack.dev/v1beta1";
+        case object_kind::tensorboard:
+            return "tensorstack.dev/v1beta1";
+        case object_kind::deployment:
+            return "apps/v1";
+        default:
+            return "v1";
+    }
+}
+
+/// Our own TensorBoard has an address and one port; the others are names only.
+service_facts service_facts_of(const planned_object& object) {
+    service_facts f = planned_service();
+    if (object.variant == tensorboard_service) {
+        f.cluster_ip = {};
+        f.publish_not_ready = false;
+        f.ports = 1;
+    }
+    return f;
+}
+
+void write_opaque_spec(text_writer& w, const std::string& spec) {
+    w.Key("spec");
+    w.RawValue(spec.data(), spec.size(), rapidjson::kObjectType);
 }
 
 fnv1a hash_config_data(fnv1a state, const job_plan& plan, const render_options& options) {
@@ -215,7 +272,9 @@ std::string render_object(
     write_metadata(w, plan, object, attempt);
     switch (object.kind) {
         case object_kind::service:
-            write_service_spec(w, service_selector(plan, object, attempt_text).view());
+            write_service_spec(
+                w, service_facts_of(object), service_selector(plan, object, attempt_text).view()
+            );
             break;
         case object_kind::secret:
             write_secret(w, plan, object);
@@ -228,6 +287,8 @@ std::string render_object(
             break;
         case object_kind::tensorboard:
         case object_kind::deployment:
+            write_opaque_spec(w, *opaque_spec(plan, object.kind));
+            break;
         case object_kind::pod:
         case object_kind::job:
             return {};  // no plan has such an object
@@ -247,9 +308,18 @@ std::uint64_t expected_fingerprint(
         const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), attempt).ptr;
         const std::string_view text(digits.data(), static_cast<std::size_t>(end - digits.data()));
         const auto selector = service_selector(plan, object, text);
-        return hash_selector(plan.render->service_hash, selector.view()).value();
+        const fnv1a state =
+            object.variant == tensorboard_service
+                ? hash_service(
+                      hash_owned(object.kind, planned_facts(plan)), service_facts_of(object)
+                  )
+                : plan.render->service_hash;
+        return hash_selector(state, selector.view()).value();
     }
-    const fnv1a owned = hash_owned(object.kind, planned_facts(plan));
+    fnv1a owned = hash_owned(object.kind, planned_facts(plan));
+    if (const std::string* spec = opaque_spec(plan, object.kind)) {
+        return owned.field(hash_text(*spec)).value();
+    }
     switch (object.kind) {
         case object_kind::secret:
             return hash_secret(owned, plan.render->secret.type).value();

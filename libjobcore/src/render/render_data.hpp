@@ -17,8 +17,9 @@ namespace signalbox::core {
 
 /// Values of planned_object::variant for Services.
 enum service_variant : std::int32_t {
-    subdomain_service,  ///< all pods of the job
-    alias_service,      ///< the rendezvous pod alone, under its own hostname (behaviour.md 1.5)
+    subdomain_service,    ///< all pods of the job
+    alias_service,        ///< the rendezvous pod alone, under its own hostname (behaviour.md 1.5)
+    tensorboard_service,  ///< our own TensorBoard, with an address
 };
 
 /// The programs of one role. The deciding pod and an attempt made by a resume may need their own.
@@ -59,6 +60,8 @@ struct render_data {
     std::int32_t slots = 1;
     config_render config;
     secret_render secret;
+    std::string tensorboard_spec;        ///< of the TensorBoard object, JSON
+    std::string tensorboard_deployment;  ///< specification of our own Deployment, JSON
 };
 
 /// Replicas of a role by `wanted`, which may be empty: the plan's own then (behaviour.md 7.2).

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/tensorboard.hpp"
+
+#include "launch/quoting.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace signalbox::core::launch {
+namespace {
+
+constexpr std::int32_t tensorboard_port = 6006;
+constexpr std::string_view default_resources =
+    R"({"requests":{"cpu":"100m","memory":"128Mi"},"limits":{"cpu":"1","memory":"1Gi"}})";
+
+/// Where logs lie: what TensorBoard reads, the claims to mount and the Secrets with credentials.
+struct log_places {
+    std::vector<std::string> directories;
+    std::vector<std::string> claims;
+    std::vector<std::string> secrets;
+};
+
+/// The position of `name` in the list, which gets it if it is new.
+std::size_t number_of(std::vector<std::string>& list, std::string_view name) {
+    const auto found = std::find(list.begin(), list.end(), name);
+    const auto number = static_cast<std::size_t>(found - list.begin());
+    if (found == list.end()) {
+        list.emplace_back(name);
+    }
+    return number;
+}
+
+void add_claim(log_places& places, std::string_view claim, std::string_view path) {
+    while (path.starts_with('/')) {
+        path.remove_prefix(1);
+    }
+    places.directories.push_back(
+        "/logs/" + std::to_string(number_of(places.claims, claim)) +
+        (path.empty() ? "" : '/' + std::string(path))
+    );
+}
+
+/// `t9k://pvc/<claim>/<path>` or `t9k://minio/<secret>/<bucket>/<path>`; others are left out.
+void add_fileset(log_places& places, std::string_view fileset) {
+    const auto after = [&](std::string_view scheme) {
+        const bool matches = fileset.starts_with(scheme);
+        return matches ? fileset.substr(scheme.size()) : std::string_view();
+    };
+    const auto rest = after("t9k://pvc/").empty() ? after("t9k://minio/") : after("t9k://pvc/");
+    const auto name = rest.substr(0, rest.find('/'));
+    const auto path = rest.substr(std::min(name.size() + 1, rest.size()));
+    if (name.empty()) {
+        return;
+    }
+    if (fileset.starts_with("t9k://pvc/")) {
+        add_claim(places, name, path);
+    } else {
+        number_of(places.secrets, name);
+        places.directories.push_back("s3://" + std::string(path));
+    }
+}
+
+template <class Each>
+void for_each_string(const json::value* list, Each each) {
+    if (list != nullptr && list->IsArray()) {
+        for (const auto& item : list->GetArray()) {
+            if (item.IsString()) {
+                each(json::view(item));
+            }
+        }
+    }
+}
+
+log_places read_places(const json::value& spec) {
+    log_places places;
+    for_each_string(json::find(spec, "trainingLogFilesets"), [&](std::string_view fileset) {
+        add_fileset(places, fileset);
+    });
+    const json::value* claims = json::find(spec, "logDir", "pvc");
+    for (rapidjson::SizeType i = 0; claims != nullptr && claims->IsArray() && i < claims->Size();
+         ++i) {
+        const auto name = json::string_or_empty((*claims)[i], "name");
+        const json::value* paths = json::find((*claims)[i], "subPath");
+        if (paths == nullptr || !paths->IsArray() || paths->Empty()) {
+            add_claim(places, name, "");
+        }
+        for_each_string(paths, [&](std::string_view path) { add_claim(places, name, path); });
+    }
+    if (const json::value* s3 = json::find(spec, "logDir", "s3")) {
+        if (const json::value* secret = json::find(*s3, "secretRef")) {
+            number_of(places.secrets, json::string_or_empty(*secret, "name"));
+        }
+        for_each_string(json::find(*s3, "uri"), [&](std::string_view uri) {
+            places.directories.emplace_back(uri);
+        });
+    }
+    return places;
+}
+
+std::vector<std::string> command_line(const log_places& places) {
+    std::vector<std::string> line{"tensorboard"};
+    if (places.directories.size() == 1) {
+        line.push_back("--logdir=" + container_word(places.directories[0]));
+    } else {
+        std::string list;
+        for (std::size_t i = 0; i < places.directories.size(); ++i) {
+            list += (i == 0 ? "" : ",") + std::to_string(i) + ':' + places.directories[i];
+        }
+        line.push_back("--logdir_spec=" + container_word(list));
+    }
+    line.emplace_back("--host=0.0.0.0");
+    line.push_back("--port=" + std::to_string(tensorboard_port));
+    return line;
+}
+
+/// Builds the Deployment's specification.
+class deployment_builder {
+public:
+    deployment_builder(const json::value& spec, const std::string& name)
+        : spec_(spec), places_(read_places(spec)), name_(name) {}
+
+    std::string build();
+
+private:
+    json::value text(std::string_view s) { return json::copy_string(s, a_); }
+    json::value object(const char* key, json::value v) {
+        json::value out(rapidjson::kObjectType);
+        out.AddMember(rapidjson::StringRef(key), std::move(v), a_);
+        return out;
+    }
+    json::value labels();
+    json::value container();
+    json::value volumes();
+
+    const json::value& spec_;
+    log_places places_;
+    const std::string& name_;
+    json::document document_;
+    json::allocator& a_ = document_.GetAllocator();
+};
+
+/// None of the job's own labels: nothing that counts its pods may count this one (1.5).
+json::value deployment_builder::labels() {
+    json::value out(rapidjson::kObjectType);
+    out.AddMember("app.kubernetes.io/instance", text(name_), a_);
+    out.AddMember("app.kubernetes.io/name", "tensorboard", a_);
+    return out;
+}
+
+json::value deployment_builder::container() {
+    json::value out(rapidjson::kObjectType);
+    out.AddMember("name", "tensorboard", a_);
+    out.AddMember("image", text(json::string_or_empty(spec_, "image")), a_);
+    json::value command(rapidjson::kArrayType);
+    for (const auto& word : command_line(places_)) {
+        command.PushBack(text(word), a_);
+    }
+    out.AddMember("command", std::move(command), a_);
+    json::value port = object("containerPort", json::value(tensorboard_port));
+    port.AddMember("name", "http", a_);
+    out.AddMember("ports", json::value(rapidjson::kArrayType).PushBack(port, a_), a_);
+    json::value http = object("path", text("/"));
+    http.AddMember("port", tensorboard_port, a_);
+    out.AddMember("readinessProbe", object("httpGet", std::move(http)), a_);
+    json::document defaults(&a_);
+    json::parse(defaults, default_resources);
+    const json::value* resources = json::find(spec_, "resources");
+    out.AddMember("resources", json::value(resources != nullptr ? *resources : defaults, a_), a_);
+    json::value mounts(rapidjson::kArrayType), sources(rapidjson::kArrayType);
+    for (std::size_t i = 0; i < places_.claims.size(); ++i) {
+        json::value mount = object("name", text("logs-" + std::to_string(i)));
+        mount.AddMember("mountPath", text("/logs/" + std::to_string(i)), a_);
+        mount.AddMember("readOnly", true, a_);
+        mounts.PushBack(std::move(mount), a_);
+    }
+    for (const auto& secret : places_.secrets) {
+        sources.PushBack(object("secretRef", object("name", text(secret))), a_);
+    }
+    out.AddMember("volumeMounts", std::move(mounts), a_);
+    out.AddMember("envFrom", std::move(sources), a_);
+    return out;
+}
+
+json::value deployment_builder::volumes() {
+    json::value out(rapidjson::kArrayType);
+    for (std::size_t i = 0; i < places_.claims.size(); ++i) {
+        json::value claim = object("claimName", text(places_.claims[i]));
+        claim.AddMember("readOnly", true, a_);
+        json::value volume = object("name", text("logs-" + std::to_string(i)));
+        volume.AddMember("persistentVolumeClaim", std::move(claim), a_);
+        out.PushBack(std::move(volume), a_);
+    }
+    return out;
+}
+
+std::string deployment_builder::build() {
+    const json::value* suspend = json::find(spec_, "suspend");
+    const bool suspended = suspend != nullptr && suspend->IsTrue();
+    json::value pod(rapidjson::kObjectType);
+    json::value containers(rapidjson::kArrayType);
+    containers.PushBack(container(), a_);
+    pod.AddMember("containers", std::move(containers), a_);
+    pod.AddMember("volumes", volumes(), a_);
+    pod.AddMember("enableServiceLinks", false, a_);
+    json::value pod_template = object("metadata", object("labels", labels()));
+    pod_template.AddMember("spec", std::move(pod), a_);
+    json::value out = object("replicas", json::value(suspended ? 0 : 1));
+    out.AddMember("selector", object("matchLabels", labels()), a_);
+    // A claim that is bound to one node may not be mounted twice.
+    out.AddMember("strategy", object("type", text("Recreate")), a_);
+    out.AddMember("template", std::move(pod_template), a_);
+    return json::to_text(out);
+}
+
+}  // namespace
+
+void plan_tensorboard(compile_context& ctx, const std::string& tensorboard_spec) {
+    json::document spec;
+    json::parse(spec, tensorboard_spec);
+    if (tensorboard_spec.empty() || spec.HasParseError() || !spec.IsObject()) {
+        return;
+    }
+    const std::string ours = ctx.plan.base_name + "-tensorboard";
+    const auto add = [&](object_kind kind, const std::string& name, std::int32_t variant) {
+        planned_object object;
+        object.kind = kind;
+        object.name = name;
+        object.variant = variant;
+        ctx.plan.tensorboard_objects.push_back(std::move(object));
+    };
+    add(object_kind::tensorboard, ctx.plan.base_name, 0);
+    add(object_kind::deployment, ours, 0);
+    add(object_kind::service, ours, tensorboard_service);
+    ctx.render.tensorboard_spec = tensorboard_spec;
+    ctx.render.tensorboard_deployment = deployment_builder(spec, ours).build();
+}
+
+}  // namespace signalbox::core::launch

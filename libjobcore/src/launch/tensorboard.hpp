@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// TensorBoard of a job: the object of its own kind where the server serves it, else a Deployment
+// and a Service of ours (behaviour.md 9.1, launchers.md 8).
+#pragma once
+
+#include "launch/compiler.hpp"
+
+namespace signalbox::core::launch {
+
+/// Appends all three to `plan.tensorboard_objects` and prepares their specifications;
+/// `tensorboard_spec` is the job's, as JSON. Does nothing if that is empty.
+void plan_tensorboard(compile_context& ctx, const std::string& tensorboard_spec);
+
+}  // namespace signalbox::core::launch

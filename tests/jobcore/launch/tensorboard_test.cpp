@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The objects of a job's TensorBoard.
+#include "launch/ssh_job.hpp"
+#include "render/labels.hpp"
+
+using namespace signalbox;
+using namespace signalbox::test;
+using core::object_kind;
+
+namespace {
+
+compiled with_tensorboard(const std::string& spec) {
+    return compiled(job_builder().field("tensorboardSpec", spec));
+}
+
+const core::planned_object& planned(const compiled& job, object_kind kind) {
+    for (const auto& object : job.plan.tensorboard_objects) {
+        if (object.kind == kind) {
+            return object;
+        }
+    }
+    FAIL("no such object");
+    return job.plan.objects.front();
+}
+
+std::string text_of(const compiled& job, object_kind kind) {
+    return core::render_object(job.plan, planned(job, kind), 1, {});
+}
+
+const value& container_of(const rendered& deployment) {
+    return (*find(deployment.spec(), "template", "spec", "containers"))[0];
+}
+
+words command_of(const compiled& job) {
+    words out;
+    const rendered deployment(text_of(job, object_kind::deployment));
+    for (const auto& word : find(container_of(deployment), "command")->GetArray()) {
+        out.emplace_back(word.GetString());
+    }
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("[behaviour 9.1] the TensorBoard object has the job's specification", "[launch]") {
+    const std::string spec = R"({"image":"tb","trainingLogFilesets":["t9k://pvc/p/d"]})";
+    const auto job = with_tensorboard(spec);
+    const rendered object(text_of(job, object_kind::tensorboard));
+    CHECK(string_or_empty(object.root(), "apiVersion") == "tensorstack.dev/v1beta1");
+    CHECK(string_or_empty(object.root(), "kind") == "TensorBoard");
+    CHECK(object.name() == job.plan.base_name);
+    CHECK(same_json(core::json::to_text(object.spec()), spec));
+    CHECK(compiled(job_builder()).plan.tensorboard_objects.empty());
+    for (const auto& o : job.plan.objects) {
+        CHECK(o.kind == object_kind::service);
+    }
+}
+
+TEST_CASE("[behaviour 9.1] our own: a Deployment on the claims, read-only", "[launch]") {
+    const auto job = with_tensorboard(
+        R"({"image":"tb:2","trainingLogFilesets":["t9k://pvc/p/a/b"],"resources":{"limits":{"cpu":2}}})"
+    );
+    const rendered d(text_of(job, object_kind::deployment));
+    CHECK(d.name() == job.plan.base_name + "-tensorboard");
+    CHECK(string_or_empty(d.root(), "apiVersion") == "apps/v1");
+    CHECK(find(d.spec(), "replicas")->GetInt() == 1);
+    CHECK(
+        command_of(job) ==
+        words{"tensorboard", "--logdir=/logs/0/a/b", "--host=0.0.0.0", "--port=6006"}
+    );
+    const auto& c = container_of(d);
+    CHECK(string_or_empty(c, "image") == "tb:2");
+    CHECK(find(c, "resources", "limits", "cpu")->GetInt() == 2);
+    CHECK(string_or_empty((*find(c, "volumeMounts"))[0], "mountPath") == "/logs/0");
+    CHECK(find((*find(c, "volumeMounts"))[0], "readOnly")->IsTrue());
+    const value& volume = (*find(d.spec(), "template", "spec", "volumes"))[0];
+    CHECK(string_or_empty(*find(volume, "persistentVolumeClaim"), "claimName") == "p");
+    const auto suspended =
+        with_tensorboard(R"({"image":"tb","suspend":true,"trainingLogFilesets":["t9k://pvc/p/d"]})"
+        );
+    CHECK(
+        find(rendered(text_of(suspended, object_kind::deployment)).spec(), "replicas")->GetInt() ==
+        0
+    );
+}
+
+TEST_CASE("[launchers 8] several places, and object storage with its Secret", "[launch]") {
+    const auto job = with_tensorboard(
+        R"({"image":"tb","trainingLogFilesets":["t9k://pvc/p/a","t9k://minio/keys/bucket/x"],
+            "logDir":{"pvc":[{"name":"p","subPath":["b"]},{"name":"q"}]}})"
+    );
+    CHECK(command_of(job)[1] == "--logdir_spec=0:/logs/0/a,1:s3://bucket/x,2:/logs/0/b,3:/logs/1");
+    const rendered d(text_of(job, object_kind::deployment));
+    const value& sources = *find(container_of(d), "envFrom");
+    REQUIRE(sources.Size() == 1);
+    CHECK(string_or_empty(*find(sources[0], "secretRef"), "name") == "keys");
+    CHECK(find(d.spec(), "template", "spec", "volumes")->Size() == 2);
+}
+
+TEST_CASE("[behaviour 1.5] TensorBoard's pods carry none of the job's labels", "[launch]") {
+    const auto job = with_tensorboard(R"({"image":"tb","trainingLogFilesets":["t9k://pvc/p/d"]})");
+    const rendered d(text_of(job, object_kind::deployment));
+    const value& labels = *find(d.spec(), "template", "metadata", "labels");
+    for (const auto key :
+         {core::label::owner_name,
+          core::label::job_uid,
+          core::label::managed_by,
+          core::label::replica_type,
+          core::label::attempt}) {
+        CHECK(find(labels, key) == nullptr);
+    }
+    CHECK(*find(d.spec(), "selector", "matchLabels") == labels);
+    const rendered service(text_of(job, object_kind::service));
+    CHECK(*find(service.spec(), "selector") == labels);
+    CHECK(find(service.spec(), "clusterIP") == nullptr);
+    CHECK(find((*find(service.spec(), "ports"))[0], "targetPort")->GetInt() == 6006);
+}
+
+TEST_CASE("[behaviour 2.6] TensorBoard's objects as the server shows them", "[render]") {
+    const auto job = with_tensorboard(R"({"image":"tb","trainingLogFilesets":["t9k://pvc/p/d"]})");
+    const auto other =
+        with_tensorboard(R"({"image":"tb2","trainingLogFilesets":["t9k://pvc/p/d"]})");
+    for (const auto kind :
+         {object_kind::tensorboard, object_kind::deployment, object_kind::service}) {
+        auto text = text_of(job, kind);
+        text.replace(text.find("\"metadata\":{"), 12, R"("metadata":{"uid":"u-1",)");
+        text.replace(text.find("\"spec\":{"), 8, R"("spec":{"clusterIP":"10.0.0.1","replicas":1,)");
+        const auto seen = core::decode_child(kind, text);
+        REQUIRE(seen.has_value());
+        CHECK(seen->foreign_selector_keys.empty());
+        CHECK(seen->fingerprint == core::expected_fingerprint(job.plan, planned(job, kind), 1, {}));
+        const bool same = seen->fingerprint ==
+                          core::expected_fingerprint(other.plan, planned(other, kind), 1, {});
+        CHECK(same == (kind == object_kind::service));
+    }
+}
