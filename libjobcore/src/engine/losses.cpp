@@ -10,12 +10,6 @@
 namespace signalbox::core::engine {
 namespace {
 
-bool is_confirmed_absent(const pass& p, std::string_view name) {
-    return std::ranges::any_of(p.seen.absences, [&](const confirmed_absence& a) {
-        return a.kind == object_kind::pod && a.name == name;
-    });
-}
-
 /// The pod broke a limit of its own: not disrupted (5.4).
 bool own_limit(const pod_record& pod) {
     return !pod.disruption_target &&
@@ -24,7 +18,14 @@ bool own_limit(const pod_record& pod) {
 
 class looker {
 public:
-    looker(pass& p, bool while_paused) : p_(p), while_paused_(while_paused) {}
+    looker(pass& p, bool while_paused) : p_(p), while_paused_(while_paused) {
+        for (const confirmed_absence& a : p.seen.absences) {
+            if (a.kind == object_kind::pod) {
+                absent_.push_back(a.name);
+            }
+        }
+        std::ranges::sort(absent_);
+    }
 
     look take() {
         for_each_slot(p_, [&](std::size_t role, std::int32_t index, slot& s) {
@@ -86,7 +87,7 @@ private:
 
     void visit_missing(std::size_t role, std::int32_t index, const slot& s) {
         std::string name = p_.name_of(role, index);
-        if (!s.damaged && !is_confirmed_absent(p_, name)) {
+        if (!s.damaged && !std::ranges::binary_search(absent_, std::string_view(name))) {
             out_.unconfirmed.emplace_back(role, index);
             return;
         }
@@ -235,6 +236,7 @@ private:
 
     pass& p_;
     bool while_paused_;
+    std::vector<std::string_view> absent_;  ///< names, sorted: all pods may vanish at once
     look out_;
 };
 
