@@ -4,6 +4,7 @@
 #include "launch/bootstrap.hpp"
 #include "launch/quoting.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>
@@ -114,6 +115,26 @@ bool is_identifier(std::string_view name) {
            (name[0] < '0' || name[0] > '9');
 }
 
+/// The API server takes 1 MiB per object; long names of many workers would not fit.
+void check_hostfile_size(compile_context& ctx) {
+    constexpr std::int64_t most = 900'000;
+    const std::size_t role = ctx.render.config.host_role;
+    const std::int64_t hosts = ctx.spec.elastic ? std::max(ctx.spec.elastic->max_replicas, 1)
+                                                : std::max(ctx.plan.roles[role].wanted, 1);
+    const std::string longest =
+        pod_name(ctx.plan, {.role = role, .index = static_cast<std::int32_t>(hosts - 1)});
+    const auto line = static_cast<std::int64_t>(
+        longest.size() + ctx.plan.base_name.size() + ctx.render.config.host_suffix.size() + 2
+    );
+    if (line * hosts > most) {
+        ctx.error(
+            "/metadata/name",
+            "The list of " + std::to_string(hosts) +
+                " hosts does not fit into a ConfigMap: a shorter name or fewer workers are needed."
+        );
+    }
+}
+
 /// `path` is `directory` or lies below it.
 bool is_below(std::string_view path, std::string_view directory) {
     while (path.size() > 1 && path.ends_with('/')) {
@@ -190,6 +211,7 @@ void plan_ssh_objects(
         }
         ctx.render.config.files.push_back(std::move(file));
     };
+    check_hostfile_size(ctx);
     add("bootstrap.sh", std::string(bootstrap_script));
     add("settings.sh", settings(ctx, layout, use, environment, source));
     add("env-shared", environment.shared);

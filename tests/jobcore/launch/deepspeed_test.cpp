@@ -356,3 +356,12 @@ TEST_CASE("[behaviour 2.6] ConfigMap and Secret as the server shows them", "[ren
         CHECK(core::decode_child(kind, text)->fingerprint != expected);
     }
 }
+
+TEST_CASE("[api 6.2] a hostfile that fits into no ConfigMap is refused", "[launch]") {
+    CHECK_FALSE(core::has_errors(deepspeed_job(10'000).compile().findings));
+    deepspeed_job job(10'000);
+    job.meta.name = std::string(40, 'n');
+    CHECK(core::has_errors(job.compile().findings));
+    job.spec.replicas[0].replicas = 1'000;
+    CHECK_FALSE(core::has_errors(job.compile().findings));
+}
