@@ -13,6 +13,10 @@ target_compile_options(signalbox_warnings INTERFACE
     # False alarms of GCC 12: on `const char* + std::string` (GCC PR105329, PR105651); on the frames of Asio's awaitables;
     # on operator-> of boost::system::result, also behind a check.
     $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict;-Wno-mismatched-new-delete;-Wno-null-dereference>)
+# Under sanitizers GCC takes std::regex and others for uninitialised: its manual says so of -Wmaybe-uninitialized.
+if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=")
+    target_compile_options(signalbox_warnings INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+endif()
 
 find_package(fmt 9 REQUIRED)
 

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The reconcile decision: (job, observed children, policy, now) -> (status, staged actions, wake-up,
-// events). A pure function: equal inputs give equal outputs, the order of observed objects does not
-// matter, and calling it again after any subset of a stage took effect converges.
+// The reconcile decision: (job, observed children, policy, now) -> (status, staged actions,
+// wake-up, events). A pure function: equal inputs give equal outputs, the order of observed objects
+// does not matter, and calling it again after any subset of a stage took effect converges.
 #pragma once
+
+#include "jobcore/diagnostic.hpp"
+#include "jobcore/observed.hpp"
+#include "jobcore/plan.hpp"
+#include "jobcore/policy.hpp"
+#include "jobcore/spec.hpp"
+#include "jobcore/status.hpp"
 
 #include <cstdint>
 #include <map>
@@ -13,13 +20,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "jobcore/diagnostic.hpp"
-#include "jobcore/observed.hpp"
-#include "jobcore/plan.hpp"
-#include "jobcore/policy.hpp"
-#include "jobcore/spec.hpp"
-#include "jobcore/status.hpp"
 
 namespace signalbox::core {
 
@@ -45,8 +45,8 @@ struct action {
     std::string body;
     /// remove: delete dependents first (TTL deletion of the job).
     bool foreground = false;
-    /// Held: not to be carried out before this time, and the stages after it neither. A held action is
-    /// still returned, so that the refusal that made it wait stays (design.md 3, refusals).
+    /// Held: not to be carried out before this time, and the stages after it neither. A held action
+    /// is still returned, so that the refusal that made it wait stays (design.md 3, refusals).
     std::optional<instant> not_before;
     /// One line: why, for people.
     std::string why;
@@ -114,7 +114,8 @@ struct job_object {
 /// Reads a job object. `previous` is reused when UID and generation are the same, so that a status
 /// update costs no compilation. Nothing, with `error` set, if the text is no job of our kinds.
 std::optional<job_object> read_job(
-    std::string_view object_json, const std::shared_ptr<const compiled_job>& previous,
+    std::string_view object_json,
+    const std::shared_ptr<const compiled_job>& previous,
     std::string& error
 );
 

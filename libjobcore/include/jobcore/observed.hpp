@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What was observed of a job's children: small records instead of documents (client.md 4.6), and the
-// functions that decode the API server's JSON into them.
+// What was observed of a job's children: small records instead of documents (client.md 4.6), and
+// the functions that decode the API server's JSON into them.
 #pragma once
+
+#include "jobcore/plan.hpp"
+#include "jobcore/time.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -10,9 +13,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "jobcore/plan.hpp"
-#include "jobcore/time.hpp"
 
 namespace signalbox::core {
 
@@ -39,15 +39,15 @@ struct pod_record {
     std::string uid;
     std::string owner_uid;  ///< UID of the controller owner reference; empty if there is none
     std::string resource_version;
-    std::string type;         ///< label `replica-type`; empty if missing
-    std::int32_t index = -1;  ///< label `replica-index`; -1 if missing or malformed
-    std::int32_t attempt = 0; ///< label; 0 if missing or malformed, `gone_attempt` for `gone`
+    std::string type;          ///< label `replica-type`; empty if missing
+    std::int32_t index = -1;   ///< label `replica-index`; -1 if missing or malformed
+    std::int32_t attempt = 0;  ///< label; 0 if missing or malformed, `gone_attempt` for `gone`
     std::int32_t round = 0;
     bool labels_complete = false;  ///< all labels of behaviour.md 1.6 are there and well-formed
     bool master = false;           ///< label `job-role=master`
     pod_phase phase = pod_phase::unknown;
-    std::string reason;   ///< `status.reason`, e.g. `Evicted`
-    std::string message;  ///< `status.message`, at most 512 bytes
+    std::string reason;              ///< `status.reason`, e.g. `Evicted`
+    std::string message;             ///< `status.message`, at most 512 bytes
     bool scheduled = false;          ///< `spec.nodeName` is set
     bool ready = false;              ///< condition Ready is True
     bool disruption_target = false;  ///< condition DisruptionTarget is True
@@ -114,7 +114,8 @@ struct confirmed_absence {
     std::string name;
 };
 
-/// Everything observed of one job. Views: must outlive the call of decide only. Order is irrelevant.
+/// Everything observed of one job. Views: must outlive the call of decide only. Order is
+/// irrelevant.
 struct observed {
     std::span<const pod_record* const> pods;
     std::span<const child_record* const> children;

@@ -5,6 +5,9 @@
 // into the JSON that is sent to the API server.
 #pragma once
 
+#include "jobcore/diagnostic.hpp"
+#include "jobcore/spec.hpp"
+
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -13,9 +16,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "jobcore/diagnostic.hpp"
-#include "jobcore/spec.hpp"
 
 namespace signalbox::core {
 
@@ -33,10 +33,10 @@ std::string_view to_string(object_kind kind);
 
 /// How far a restart reaches when `runPolicy.restartScope` is absent (behaviour.md 5.6).
 enum class scope_rule {
-    whole_job,  ///< every incident takes all pods
-    c10d,       ///< pod 0 takes all pods; another pod is replaced, or settles
-    external,   ///< the rendezvous store lives elsewhere (etcd): pods are replaced, or settle
-    no_restart, ///< the kind restarts nothing (behaviour.md 5.11)
+    whole_job,   ///< every incident takes all pods
+    c10d,        ///< pod 0 takes all pods; another pod is replaced, or settles
+    external,    ///< the rendezvous store lives elsewhere (etcd): pods are replaced, or settle
+    no_restart,  ///< the kind restarts nothing (behaviour.md 5.11)
 };
 
 /// One replica type with the facts the engine needs.
@@ -113,7 +113,8 @@ struct job_plan {
     bool torchrun = false;
     std::int32_t max_restarts = 0;
     bool debug = false;
-    /// Non-pod children in creation order: PodGroup, Services, Secret, ConfigMap (behaviour.md 2.1).
+    /// Non-pod children in creation order: PodGroup, Services, Secret, ConfigMap
+    /// (behaviour.md 2.1).
     std::vector<planned_object> objects;
     std::optional<gang_plan> gang;
     /// Roles of the first stage come before this index in `stage_order`; see behaviour.md 2.3.
@@ -142,7 +143,8 @@ struct pod_identity {
 std::string name_hash(std::string_view job_name, std::string_view uid);
 
 /// Compiles a valid specification. Errors found here (what looks into templates or launcher
-/// arguments: the L rules of api.md 6.1) are appended to `findings`; then the plan is not to be used.
+/// arguments: the L rules of api.md 6.1) are appended to `findings`; then the plan is not to be
+/// used.
 job_plan compile_plan(
     const job_meta& meta, const job_spec& spec, std::vector<diagnostic>& findings
 );
@@ -168,14 +170,18 @@ std::string render_pod(
 
 /// The complete JSON of another child in the given attempt; of a Secret but for its key slots.
 std::string render_object(
-    const job_plan& plan, const planned_object& object, std::int32_t attempt,
+    const job_plan& plan,
+    const planned_object& object,
+    std::int32_t attempt,
     const render_options& options
 );
 
 /// Fingerprint of the fields we set in that object; equals that of an observed record of it
 /// (observed.hpp) unless somebody edited it (behaviour.md 2.6).
 std::uint64_t expected_fingerprint(
-    const job_plan& plan, const planned_object& object, std::int32_t attempt,
+    const job_plan& plan,
+    const planned_object& object,
+    std::int32_t attempt,
     const render_options& options
 );
 

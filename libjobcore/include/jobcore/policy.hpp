@@ -3,9 +3,9 @@
 // Every constant of behaviour.md, so that tests and simulations can shorten them.
 #pragma once
 
-#include <cstdint>
-
 #include "jobcore/time.hpp"
+
+#include <cstdint>
 
 namespace signalbox::core {
 
@@ -32,7 +32,8 @@ struct policy {
     /// Quota refusals are tried again after this time; doubles (2.8).
     milliseconds quota_retry = seconds{5};
     milliseconds quota_retry_max = seconds{300};
-    /// A foreign object that holds one of our names is looked at again after this time; doubles (1.8).
+    /// A foreign object that holds one of our names is looked at again after this time; doubles
+    /// (1.8).
     milliseconds name_retry = seconds{10};
     milliseconds name_retry_max = seconds{300};
     /// A kind that the server does not serve is looked for again (8.4).

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The description of the three kinds as data (design.md 3): parser, defaults, validation, the CRD and
-// the API reference come from the same tables.
+// The description of the three kinds as data (design.md 3): parser, defaults, validation, the CRD
+// and the API reference come from the same tables.
 #pragma once
+
+#include "jobcore/diagnostic.hpp"
+#include "jobcore/spec.hpp"
 
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "jobcore/diagnostic.hpp"
-#include "jobcore/spec.hpp"
 
 namespace signalbox::core {
 
@@ -24,13 +24,13 @@ struct parsed_job {
 };
 
 /// Parses, defaults and validates a complete object (JSON text). Hostile input (deep nesting, huge
-/// numbers, wrong types, invalid UTF-8) gives findings, never undefined behaviour; nesting deeper than
-/// 512 levels is refused without recursion. `metadata.name` may be missing when `generateName` is
-/// there (api.md 6.3).
+/// numbers, wrong types, invalid UTF-8) gives findings, never undefined behaviour; nesting deeper
+/// than 512 levels is refused without recursion. `metadata.name` may be missing when `generateName`
+/// is there (api.md 6.3).
 parsed_job parse_job(std::string_view object_json);
 
-/// Findings of changing `before` into `after` (api.md 7), both complete objects. Used as the embedded
-/// API server's validator of updates; agrees with the CRD's transition rules.
+/// Findings of changing `before` into `after` (api.md 7), both complete objects. Used as the
+/// embedded API server's validator of updates; agrees with the CRD's transition rules.
 std::vector<diagnostic> validate_update(std::string_view before, std::string_view after);
 
 /// The CustomResourceDefinition (apiextensions.k8s.io/v1) of a kind, as JSON.

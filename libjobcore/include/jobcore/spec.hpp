@@ -4,6 +4,8 @@
 // defaulting. Pod templates stay JSON, so that fields this library has never heard of survive.
 #pragma once
 
+#include "jobcore/time.hpp"
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -11,8 +13,6 @@
 #include <string_view>
 #include <variant>
 #include <vector>
-
-#include "jobcore/time.hpp"
 
 namespace signalbox::core {
 

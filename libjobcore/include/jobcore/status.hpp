@@ -4,15 +4,15 @@
 // restart of the operator is a field here.
 #pragma once
 
+#include "jobcore/spec.hpp"
+#include "jobcore/time.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include "jobcore/spec.hpp"
-#include "jobcore/time.hpp"
 
 namespace signalbox::core {
 
@@ -188,7 +188,8 @@ const condition* find_condition(const job_status& status, std::string_view type)
 /// status is ours, and one that somebody damaged must not stop the job.
 job_status parse_status(std::string_view object_json);
 
-/// The value of `.status` as JSON. Fields with their zero value are left out where api.md allows it.
+/// The value of `.status` as JSON. Fields with their zero value are left out where api.md allows
+/// it.
 std::string format_status(const job_status& status, job_kind kind);
 
 }  // namespace signalbox::core

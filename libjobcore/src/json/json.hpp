@@ -4,14 +4,14 @@
 // none is stored (client.md 4.2).
 #pragma once
 
+#include <rapidjson/document.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include <rapidjson/document.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
 
 namespace signalbox::core::json {
 
@@ -20,9 +20,9 @@ using document = rapidjson::Document;
 using allocator = rapidjson::Document::AllocatorType;
 
 /// Iterative parsing: nesting depth costs heap, not stack, so hostile depth cannot overflow it.
-inline constexpr unsigned parse_flags =
-    rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag |
-    rapidjson::kParseFullPrecisionFlag;
+inline constexpr unsigned parse_flags = rapidjson::kParseIterativeFlag |
+                                        rapidjson::kParseValidateEncodingFlag |
+                                        rapidjson::kParseFullPrecisionFlag;
 
 inline void parse(document& into, std::string_view text) {
     into.Parse<parse_flags>(text.data(), text.size());

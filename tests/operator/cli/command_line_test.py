@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line itself: help, mistakes, version, crds."""
+import pathlib
 import re
 import sys
 import unittest
@@ -58,6 +59,12 @@ class CommandLine(unittest.TestCase):
         self.assertIn("kind: CustomResourceDefinition", result.out)
         self.assertIn("name: pytorchtrainingjobs.batch.tensorstack.dev", result.out)
         self.assertTrue(result.out.startswith("---\n"))
+
+    def test_the_definitions_in_deploy_are_those_printed(self):
+        """Written by: (head -2 operator/deploy/crds.yaml; signalbox crds)"""
+        deployed = pathlib.Path(__file__).resolve().parents[3] / "operator" / "deploy" / "crds.yaml"
+        text = "".join(line for line in deployed.read_text().splitlines(True) if not line.startswith("#"))
+        self.assertEqual(text, program.run("crds").out)
 
 
 if __name__ == "__main__":

@@ -5,9 +5,8 @@
 // It is no model of Kubernetes; what pods do is said by the test.
 #pragma once
 
-#include "signalbox_test/jobcore_builders.hpp"
-
 #include "jobcore/decide.hpp"
+#include "signalbox_test/jobcore_builders.hpp"
 
 #include <algorithm>
 #include <functional>
