@@ -31,7 +31,11 @@ END
         test) cat <<'END' ;;
 catch2
 clang-format
+openssh-client
+openssh-server
 openssl
+pdsh
+procps
 python3
 python3-venv
 END
