@@ -129,6 +129,8 @@ sb_start_sshd() {
         wait $!
         echo $? >"$sb_run_dir/sshd.exit"
     } &
+    # Who stops it needs its number: a launcher may end before that is written.
+    until [ -s "$sb_run_dir/sshd.pid" ]; do :; done
 }
 
 sb_stop_sshd() {
