@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is missing of a running job is made: other objects first, then pods (behaviour.md 2).
+#include "engine/backoff.hpp"
 #include "engine/ledger.hpp"
 #include "engine/pass.hpp"
 #include "engine/pod_facts.hpp"
@@ -12,14 +13,6 @@
 
 namespace signalbox::core::engine {
 namespace {
-
-milliseconds doubled_count(milliseconds base, std::int32_t count, milliseconds max) {
-    milliseconds delay = base;
-    for (std::int32_t i = 1; i < count && delay < max; ++i) {
-        delay *= 2;
-    }
-    return std::min(delay, max);
-}
 
 const child_record* find_child(const pass& p, object_kind kind, std::string_view name) {
     const child_record* found = nullptr;
@@ -51,7 +44,7 @@ void hold_if_refused(pass& p, action& a, const refusal* r) {
     if (r == nullptr) {
         return;
     }
-    a.not_before = r->last + doubled_count(p.rules.name_retry, r->count, p.rules.name_retry_max);
+    a.not_before = r->last + doubled(p.rules.name_retry, r->count - 1, p.rules.name_retry_max);
     p.await(*a.not_before);
     if (r->foreign_owner) {
         p.wait_for(
@@ -181,7 +174,7 @@ std::optional<instant> quota_hold(pass& p) {
     for (const refusal& r : p.seen.refusals) {
         if (r.kind == object_kind::pod && is_quota(r)) {
             const instant t =
-                r.last + doubled_count(p.rules.quota_retry, r.count, p.rules.quota_retry_max);
+                r.last + doubled(p.rules.quota_retry, r.count - 1, p.rules.quota_retry_max);
             until = std::max(until.value_or(t), t);
             p.wait_for(reason::quota_exceeded, cut_message(r.message));
         }

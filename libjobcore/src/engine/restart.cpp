@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/restart.hpp"
 
+#include "engine/backoff.hpp"
 #include "engine/ledger.hpp"
 
 #include <fmt/format.h>
@@ -64,14 +65,6 @@ restart_scope scope_of(const pass& p, std::span<const loss> losses, bool master_
     // One exit that settled alone leaves the others in their rendezvous.
     return std::ranges::count_if(losses, &loss::exited) < 2 ? restart_scope::replica
                                                             : restart_scope::job;
-}
-
-milliseconds doubled(milliseconds base, std::int32_t times, milliseconds max) {
-    milliseconds delay = base;
-    for (std::int32_t i = 0; i < times && delay < max; ++i) {
-        delay *= 2;
-    }
-    return std::min(delay, max);
 }
 
 instant latest_end(std::span<const loss> losses) {
