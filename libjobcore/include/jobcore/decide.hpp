@@ -39,7 +39,7 @@ struct action {
     std::string uid;
     /// Pods: which one (create). Other kinds: only `attempt` counts.
     pod_identity pod;
-    /// Index into job_plan::objects for create of anything but a pod.
+    /// Number for find_object, for create and patch of anything but a pod or the job.
     std::size_t object = 0;
     /// The merge patch of a patch action, JSON.
     std::string body;

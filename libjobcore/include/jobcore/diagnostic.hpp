@@ -20,8 +20,8 @@ struct diagnostic {
     std::string pointer;
     /// What is wrong and what would be right, one sentence, no trailing newline.
     std::string message;
-    /// The event reason it is reported under: `InvalidSpec`, `NotSupported` (api.md 6.5),
-    /// `DeprecatedField`, `FieldOverridden` or `UnknownField`.
+    /// The event reason it is reported under: `InvalidSpec`, `DeprecatedField`,
+    /// `FieldOverridden` or `UnknownField`.
     std::string reason;
 
     friend bool operator==(const diagnostic&, const diagnostic&) = default;

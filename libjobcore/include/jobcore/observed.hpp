@@ -69,7 +69,12 @@ struct child_record {
     std::string resource_version;
     std::int32_t attempt = 0;  ///< label; 0 if missing
     bool deleting = false;
+    /// TensorBoard objects and Deployments: it serves, and if not, why (their status; 9.2).
+    bool ready = false;
+    std::string reason;
     std::uint64_t fingerprint = 0;  ///< of the fields we set; see expected_fingerprint
+    /// Secrets and ConfigMaps: of what can never be changed; see expected_data_fingerprint.
+    std::uint64_t data_fingerprint = 0;
     /// Services: keys of `spec.selector` that are none of ours; a repair must remove them.
     std::vector<std::string> foreign_selector_keys;
 };

@@ -30,6 +30,8 @@ enum class object_kind {
     job,  ///< the job itself (TTL deletion, elastic default)
 };
 std::string_view to_string(object_kind kind);
+/// `v1`, `apps/v1` ...
+std::string_view api_version_of(object_kind kind);
 
 /// How far a restart reaches when `runPolicy.restartScope` is absent (behaviour.md 5.6).
 enum class scope_rule {
@@ -94,6 +96,20 @@ struct gang_plan {
     std::int32_t priority = 0;
 };
 
+/// How a job follows a change of its size while it runs (behaviour.md 7.2, 7.3).
+enum class resize_rule {
+    in_place,     ///< pods are added and removed; the others go on
+    new_attempt,  ///< every change rebuilds the job
+};
+
+/// What the engine needs to know of an elastic job (behaviour.md 7).
+struct elastic_plan {
+    std::int32_t min_replicas = 1;
+    resize_rule resize = resize_rule::in_place;
+    /// `expectedReplicas` is absent: the number that the operator writes into the job once (7.1).
+    std::optional<std::int32_t> default_expected;
+};
+
 struct render_data;  // prepared templates; private to the renderer
 
 /// The compiled job. Immutable; shared by copies; depends on the specification, name, namespace and
@@ -123,11 +139,14 @@ struct job_plan {
     /// TensorBoard, if one is asked for: the object of kind `tensorboard` where the server serves
     /// it, else the others (behaviour.md 9.1). They take no part in the order of `objects`.
     std::vector<planned_object> tensorboard_objects;
-    std::string tensorboard_note;  ///< why there is no TensorBoard though one was asked for
+    std::optional<elastic_plan> elastic;
     /// Warnings of the launch compiler (FieldOverridden and the like).
     std::vector<diagnostic> warnings;
     std::shared_ptr<const render_data> render;
 };
+
+/// The planned object of that number: `objects` first, then `tensorboard_objects`. Null beyond.
+const planned_object* find_object(const job_plan& plan, std::size_t number);
 
 /// Which pod: everything that names and labels it.
 struct pod_identity {
@@ -177,12 +196,19 @@ std::string render_object(
 );
 
 /// Fingerprint of the fields we set in that object; equals that of an observed record of it
-/// (observed.hpp) unless somebody edited it (behaviour.md 2.6).
+/// (observed.hpp) unless somebody edited it (behaviour.md 2.6). What is immutable is left out.
 std::uint64_t expected_fingerprint(
     const job_plan& plan,
     const planned_object& object,
     std::int32_t attempt,
     const render_options& options
+);
+
+/// Fingerprint of the immutable part of a Secret or ConfigMap: type and data, of generated keys the
+/// names only. An object of ours that differs in it has to be made anew (behaviour.md 2.7). Zero
+/// for other kinds.
+std::uint64_t expected_data_fingerprint(
+    const job_plan& plan, const planned_object& object, const render_options& options
 );
 
 }  // namespace signalbox::core

@@ -40,7 +40,4 @@ std::string crd_json(job_kind kind);
 /// libjobcore/API.md has this text.
 std::string api_reference_markdown();
 
-/// Kinds whose jobs this version runs; others are refused with NotSupported.
-std::vector<job_kind> supported_kinds();
-
 }  // namespace signalbox::core

@@ -6,6 +6,7 @@
 
 #include "jobcore/time.hpp"
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -22,6 +23,8 @@ inline constexpr std::string_view api_version = "batch.tensorstack.dev/v1beta1";
 inline constexpr std::string_view managed_by_signalbox = "batch.tensorstack.dev/signalbox";
 
 enum class job_kind { pytorch, deepspeed, colossalai };
+inline constexpr std::array all_job_kinds{
+    job_kind::pytorch, job_kind::deepspeed, job_kind::colossalai};
 
 /// `PyTorchTrainingJob` ...
 std::string_view to_string(job_kind kind);

@@ -146,10 +146,24 @@ struct restart_ledger {
     friend bool operator==(const restart_ledger&, const restart_ledger&) = default;
 };
 
+/// The object that runs a TensorBoard.
+struct dependent_reference {
+    std::string api_version;
+    std::string kind;
+    std::string name;
+    std::string ns;
+    std::string uid;
+    friend bool operator==(const dependent_reference&, const dependent_reference&) = default;
+};
+
 struct tensorboard_status {
+    std::string name;
+    std::optional<dependent_reference> dependent;  ///< once it was observed
     bool ready = false;
-    std::string reason;
-    std::string note;
+    std::string reason;  ///< why it is not ready
+    std::string action;  ///< what the operator last did to it
+    std::string note;    ///< for people
+    std::string type;    ///< `TensorBoard` or `Deployment`
     friend bool operator==(const tensorboard_status&, const tensorboard_status&) = default;
 };
 

@@ -13,7 +13,6 @@
 namespace signalbox::core::schema {
 
 inline constexpr std::string_view invalid_spec = "InvalidSpec";
-inline constexpr std::string_view not_supported = "NotSupported";
 inline constexpr std::string_view deprecated_field = "DeprecatedField";
 inline constexpr std::string_view field_overridden = "FieldOverridden";
 inline constexpr std::string_view unknown_field = "UnknownField";

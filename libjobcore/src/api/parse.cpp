@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // From the text of a job object to its typed specification and all findings.
-#include "api/parse.hpp"
-
 #include "api/annotations.hpp"
 #include "api/kinds.hpp"
-#include "api/not_built.hpp"
 #include "api/object.hpp"
 #include "api/text.hpp"
+#include "jobcore/schema.hpp"
 
 #include <fmt/format.h>
 
@@ -85,7 +83,7 @@ void check_meta(
 
 }  // namespace
 
-parsed_job schema::parse(std::string_view object_json, not_built features) {
+parsed_job parse_job(std::string_view object_json) {
     parsed_job parsed;
     findings_collector findings;
     const job_document object(object_json, findings);
@@ -96,9 +94,6 @@ parsed_job schema::parse(std::string_view object_json, not_built features) {
     const kind_schema& kind = schema_of(*object.kind());
     parsed.meta = read_meta(kind.kind, object["metadata"]);
     const node& spec = object["spec"];
-    if (features == not_built::refused) {
-        check_not_built(kind.kind, object["kind"], spec, findings);
-    }
     if (spec.present()) {
         kind.check(spec, findings);
     }
@@ -109,10 +104,6 @@ parsed_job schema::parse(std::string_view object_json, not_built features) {
         parsed.spec = kind.bind(spec);
     }
     return parsed;
-}
-
-parsed_job parse_job(std::string_view object_json) {
-    return schema::parse(object_json, schema::not_built::refused);
 }
 
 }  // namespace signalbox::core

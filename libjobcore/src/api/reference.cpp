@@ -3,7 +3,6 @@
 // The API reference in Markdown, from the tables. libjobcore/API.md is its output.
 #include "api/annotations.hpp"
 #include "api/kinds.hpp"
-#include "api/not_built.hpp"
 #include "api/tables.hpp"
 #include "jobcore/schema.hpp"
 
@@ -129,7 +128,6 @@ private:
     void write_fields(const field& parent, const std::string& path, change inherited);
     void write_status(const field& parent, const std::string& path);
     void write_annotations();
-    void write_not_built();
 
     template <class... Arguments>
     void line(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
@@ -221,21 +219,6 @@ void reference_writer::write_annotations() {
     line("\nAnother value has no effect and is a warning.\n");
 }
 
-void reference_writer::write_not_built() {
-    if (unbuilt_kinds().empty() && unbuilt_features().empty()) {
-        return;
-    }
-    line("## Not built yet\n");
-    line("What is refused with `NotSupported` in this version:\n");
-    for (const job_kind kind : unbuilt_kinds()) {
-        line("- {}", to_string(kind));
-    }
-    for (const unbuilt_feature& feature : unbuilt_features()) {
-        line("- `{}`: {}", feature.path, feature.message);
-    }
-    line("");
-}
-
 std::string reference_writer::write() {
     line("# API reference\n");
     line("Made from the tables in `src/api/`: change these, not this file.\n");
@@ -250,7 +233,6 @@ std::string reference_writer::write() {
         write_kind(kind);
     }
     write_annotations();
-    write_not_built();
     out_.pop_back();
     return std::move(out_);
 }

@@ -156,7 +156,7 @@ void set_conditions(pass& p) {
         condition_type::running,
         running,
         running ? reason::replicas_running : std::string_view(p.next.reason),
-        running ? "" : p.waiting_message
+        running ? p.running_message : p.waiting_message
     );
     set_replica_failure(p);
     set_condition(p, condition_type::completed, false, reason::not_finished, "");

@@ -2,10 +2,9 @@
 //
 // What is missing of a running job is made: other objects first, then pods (behaviour.md 2).
 #include "engine/backoff.hpp"
-#include "engine/ledger.hpp"
+#include "engine/objects.hpp"
 #include "engine/pass.hpp"
 #include "engine/pod_facts.hpp"
-#include "json/json.hpp"
 
 #include <fmt/format.h>
 
@@ -14,127 +13,19 @@
 namespace signalbox::core::engine {
 namespace {
 
-const child_record* find_child(const pass& p, object_kind kind, std::string_view name) {
-    const child_record* found = nullptr;
-    for (const child_record* c : p.seen.children) {
-        if (c->kind == kind && c->name == name && c->owner_uid == p.plan.job_uid) {
-            found = c;
-        }
-    }
-    return found;
-}
-
-const refusal* find_refusal(const pass& p, object_kind kind, std::string_view name) {
-    const auto it = std::ranges::find_if(p.seen.refusals, [&](const refusal& r) {
-        return r.kind == kind && r.name == name;
-    });
-    return it == p.seen.refusals.end() ? nullptr : &*it;
-}
-
 bool is_quota(const refusal& r) {
     return r.http_code == 403 && r.message.find("exceeded quota") != r.message.npos;
 }
 
-bool namespace_terminating(const pass& p) {
-    return std::ranges::any_of(p.seen.refusals, &refusal::namespace_terminating);
-}
-
-/// Holds an action that the server refused, and says for what the job waits (1.8, 2.1).
-void hold_if_refused(pass& p, action& a, const refusal* r) {
-    if (r == nullptr) {
-        return;
+/// A kind that the server does not serve (yet): no pod without its PodGroup (8.4). The time of the
+/// next look is no recorded fact, and shows nowhere.
+bool waits_for_pod_group(pass& p) {
+    if (!p.plan.gang || p.seen.served_kinds.pod_group == served::yes) {
+        return false;
     }
-    a.not_before = r->last + doubled(p.rules.name_retry, r->count - 1, p.rules.name_retry_max);
-    p.await(*a.not_before);
-    if (r->foreign_owner) {
-        p.wait_for(
-            reason::name_conflict,
-            fmt::format("{} {} belongs to another owner", to_string(r->kind), r->name)
-        );
-    } else {
-        p.wait_for(
-            reason::object_refused,
-            fmt::format("{} {} was refused: {}", to_string(r->kind), r->name, r->message)
-        );
-    }
-}
-
-/// The merge patch that sets every field of ours and removes selector keys that are not ours (2.6).
-std::string repair_body(const pass& p, const planned_object& object, const child_record& seen) {
-    const auto wanted = wanted_in_force(p.next, p.plan);
-    const std::string text =
-        render_object(p.plan, object, p.next.attempt, {is_resumed(p.next), wanted});
-    json::document document;
-    json::parse(document, text);
-    auto& a = document.GetAllocator();
-    document["metadata"].AddMember("uid", json::copy_string(seen.uid, a), a);
-    if (document.HasMember("spec") && document["spec"].HasMember("selector")) {
-        for (const std::string& key : seen.foreign_selector_keys) {
-            document["spec"]["selector"].AddMember(
-                json::copy_string(key, a), json::value(rapidjson::kNullType), a
-            );
-        }
-    }
-    return json::to_text(document);
-}
-
-/// The action that brings one planned object into being or back to what we set, or nothing.
-std::optional<action> ensure_object(pass& p, std::size_t number, bool& waiting) {
-    const planned_object& object = p.plan.objects[number];
-    const std::string name = object_name(object, p.next.attempt);
-    const child_record* seen = find_child(p, object.kind, name);
-    action a;
-    a.kind = object.kind;
-    a.name = name;
-    a.object = number;
-    a.pod.attempt = p.next.attempt;
-    if (seen == nullptr) {
-        a.what = verb::create;
-        a.why = fmt::format("the job needs {} {}", to_string(object.kind), name);
-        a.rule = "behaviour 2.1";
-        hold_if_refused(p, a, find_refusal(p, object.kind, name));
-        return a;
-    }
-    if (seen->deleting) {
-        waiting = true;
-        p.wait_for(
-            reason::waiting_for_names,
-            fmt::format("{} {} is being deleted", to_string(object.kind), name)
-        );
-        return std::nullopt;
-    }
-    const auto wanted = wanted_in_force(p.next, p.plan);
-    const render_options options{is_resumed(p.next), wanted};
-    if (seen->fingerprint == expected_fingerprint(p.plan, object, p.next.attempt, options)) {
-        return std::nullopt;
-    }
-    a.what = verb::patch;
-    a.uid = seen->uid;
-    a.body = repair_body(p, object, *seen);
-    a.why = fmt::format("{} {} differs from what the job needs", to_string(object.kind), name);
-    a.rule = "behaviour 2.6";
-    hold_if_refused(p, a, find_refusal(p, object.kind, name));
-    return a;
-}
-
-/// True if every planned object is there as wanted, so that pods may follow.
-bool ensure_objects(pass& p) {
-    bool ready = true;
-    stage actions;
-    for (std::size_t i = 0; i < p.plan.objects.size(); ++i) {
-        const bool new_kind = i > 0 && p.plan.objects[i].kind != p.plan.objects[i - 1].kind;
-        if (new_kind) {
-            p.add_stage(std::exchange(actions, {}));
-        }
-        bool waiting = false;
-        if (auto a = ensure_object(p, i, waiting)) {
-            actions.push_back(std::move(*a));
-            ready = false;
-        }
-        ready = ready && !waiting;
-    }
-    p.add_stage(std::move(actions));
-    return ready;
+    p.await(p.now + p.rules.capability_retry);
+    p.wait_for(reason::waiting_for_pod_group, "the API server does not serve PodGroup objects");
+    return true;
 }
 
 /// Which stage of pods may be created now: a later one only when all of the one before are Ready.
@@ -191,8 +82,8 @@ bool held_by_delay(pass& p, const slot& s) {
     if (!last || !last->not_before || *last->not_before <= p.now) {
         return false;
     }
-    const bool job_wide = last->scope == restart_scope::job && last->attempt == p.next.attempt;
-    if (!job_wide && (last->scope == restart_scope::job || s.round == 0)) {
+    // A resize may have begun another attempt since: the delay stands (7.4, 5.8).
+    if (last->scope == restart_scope::replica && s.round == 0) {
         return false;
     }
     p.await(*last->not_before, awaited::restart_delay);
@@ -250,7 +141,8 @@ private:
         a.rule = "behaviour 2.1";
         const refusal* r = find_refusal(p_, object_kind::pod, a.name);
         if (r != nullptr && r->foreign_owner) {
-            hold_if_refused(p_, a, r);
+            hold(p_, a, *r);
+            tell_refusal(p_, *r);
         }
         if (quota_until_ && *quota_until_ > p_.now) {
             a.not_before = std::max(a.not_before.value_or(*quota_until_), *quota_until_);
@@ -289,10 +181,7 @@ void tell_of_new_pods(pass& p, const stage& pods) {
 }  // namespace
 
 void create_missing(pass& p) {
-    if (p.frozen || namespace_terminating(p)) {
-        return;
-    }
-    if (!ensure_objects(p)) {
+    if (waits_for_pod_group(p) || !ensure_objects(p)) {
         return;
     }
     if (p.view.older_attempt_left) {

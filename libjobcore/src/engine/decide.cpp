@@ -3,9 +3,11 @@
 // The order of the rules. Each rule is a policy of its own file; here stands which comes first.
 #include "jobcore/decide.hpp"
 
+#include "engine/elastic.hpp"
 #include "engine/invalid.hpp"
 #include "engine/ledger.hpp"
 #include "engine/losses.hpp"
+#include "engine/objects.hpp"
 #include "engine/pass.hpp"
 #include "engine/restart.hpp"
 
@@ -105,46 +107,78 @@ void fail_without_restart(pass& p, const look& l, const verdict& v) {
     finish(p, job_phase::failed, v.reason, lead.message);
 }
 
-/// An incident that may not be restarted (4.6, 5.10).
-void end_or_give_up(pass& p, const look& l, const verdict& v) {
+/// Whether the job may go on without these replicas (5.10).
+bool can_do_without(const pass& p, const look& l, const verdict& v) {
     const bool master_lost =
         std::ranges::any_of(l.losses, [&](const loss& x) { return p.is_master(x.role, x.index); });
-    if (master_lost || p.spec.policy.failure == failure_policy::any_replica ||
-        v.reason == reason::pod_rejected) {
+    if (master_lost || v.reason == reason::pod_rejected) {
+        return false;
+    }
+    return p.spec.policy.failure == failure_policy::master ||
+           (p.plan.elastic && replicas_remaining(p, l.losses) >= p.plan.elastic->min_replicas);
+}
+
+/// An incident that may not be restarted (4.6, 5.10).
+void end_or_give_up(pass& p, const look& l, const verdict& v) {
+    if (!can_do_without(p, l, v)) {
         fail_without_restart(p, l, v);
         return;
     }
     give_up(p, l.losses);
 }
 
-/// Runs a job that is neither ended nor paused.
+/// What is lost has consequences. True if they were recorded.
+bool answer_losses(pass& p, const look& l) {
+    if (l.losses.empty()) {
+        return false;
+    }
+    const verdict v = judge(p, l.losses, l.master_end.has_value());
+    if (v.restartable) {
+        record_incident(p, l.losses, v);
+    } else {
+        end_or_give_up(p, l, v);
+    }
+    return true;
+}
+
+/// `Always` replicas that exited 0. True if something was recorded.
+bool repeat_always(pass& p, const look& l) {
+    if (l.always.empty()) {
+        return false;
+    }
+    const auto before = p.next.restarts.replaced;
+    replace_always(p, l);
+    return p.next.restarts.replaced != before;
+}
+
+bool namespace_terminating(const pass& p) {
+    return std::ranges::any_of(p.seen.refusals, &refusal::namespace_terminating);
+}
+
+/// Runs a job that is neither ended nor paused. What is recorded acts in the next pass (design.md
+/// 3): each step that records ends this one.
 void keep_going(pass& p, const look& l) {
     if (p.next.attempt == 0) {
         raise_attempt(p.next, p.plan);
-        return;  // the next pass creates: its pods carry the attempt that is then on record
-    }
-    if (!p.frozen && settles(p, l)) {
         return;
     }
-    const verdict v = judge(p, l.losses, l.master_end.has_value());
-    if (!l.losses.empty() && !p.frozen) {
-        if (v.restartable) {
-            record_incident(p, l.losses, v);
-        } else {
-            end_or_give_up(p, l, v);
-        }
+    if (p.frozen || settles(p, l)) {
         return;
     }
-    if (p.frozen) {
+    if (p.plan.scope == scope_rule::no_restart && !l.unconfirmed.empty()) {
+        confirm_missing(p, l);  // whether the launcher is gone decides what a lost worker means
         return;
     }
-    const restart_ledger before = p.next.restarts;
-    replace_always(p, l);
-    if (p.next.restarts != before || replace_left_overs(p)) {
+    if (answer_losses(p, l) || check_secret(p) || repeat_always(p, l) || resize(p) ||
+        replace_left_overs(p)) {
         return;
     }
     confirm_missing(p, l);
-    create_missing(p);
+    if (!namespace_terminating(p)) {
+        remove_old_config_maps(p);
+        create_missing(p);
+        keep_tensorboard(p);
+    }
 }
 
 void run_job(pass& p) {
@@ -207,13 +241,14 @@ bool is_deferrable(const job_status& before, const job_status& after) {
 
 void close(pass& p) {
     p.next.observed_generation = p.job.meta.generation;
-    if (!p.plan.tensorboard_note.empty()) {
-        p.next.tensorboard =
-            tensorboard_status{false, std::string(reason::not_supported), p.plan.tensorboard_note};
-    }
     if (p.next != p.job.status) {
         p.out.deferrable = is_deferrable(p.job.status, p.next);
-        p.out.status = std::move(p.next);
+        p.out.status = p.next;
+    }
+    // A write of the status would make this one stale.
+    const bool active = !is_final(p.next.phase) && p.next.phase != job_phase::paused;
+    if (active && !p.frozen && (!p.out.status || p.out.deferrable)) {
+        write_default_size(p);
     }
 }
 
@@ -271,6 +306,7 @@ decision decide_valid(
         }
     }
     set_counts(p);
+    mirror_tensorboard(p);
     close(p);
     return std::move(p.out);
 }
@@ -315,9 +351,8 @@ std::string render_action(const job_object& job, const action& a) {
     if (a.kind == object_kind::pod) {
         return render_pod(plan, a.pod, options);
     }
-    return a.object < plan.objects.size()
-               ? render_object(plan, plan.objects[a.object], a.pod.attempt, options)
-               : std::string{};
+    const planned_object* object = find_object(plan, a.object);
+    return object == nullptr ? std::string{} : render_object(plan, *object, a.pod.attempt, options);
 }
 
 }  // namespace signalbox::core

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The end of a job: deadline, final phase, clean-up, time to live (behaviour.md 5.12-5.14).
-#include "engine/ledger.hpp"
+#include "engine/objects.hpp"
 #include "engine/pass.hpp"
 #include "engine/pod_facts.hpp"
 
@@ -50,6 +50,17 @@ bool barrier_runs(pass& p) {
     return true;
 }
 
+/// Kinds that restart nothing have `cleanUpWorkers`: the launcher stays for its log, unless it may
+/// wait for ever for workers that are lost (5.11, 5.13).
+std::string_view why_removed_by_role(const pass& p, const pod_record& pod) {
+    if (pod.type == p.plan.roles[p.plan.master_role].type) {
+        return p.next.reason == reason::replica_lost
+                   ? "the launcher may wait for ever for a lost replica"
+                   : "";
+    }
+    return p.spec.policy.clean_up_workers ? "the job has ended, cleanUpWorkers true" : "";
+}
+
 /// Why a pod of a finished job goes, or an empty text if it stays.
 std::string_view why_removed(const pass& p, const pod_record& pod, bool barrier) {
     const bool ended = has_ended(p, pod);
@@ -61,6 +72,9 @@ std::string_view why_removed(const pass& p, const pod_record& pod, bool barrier)
     }
     if (p.next.reason == reason::deadline_exceeded && !ended) {
         return "the deadline has passed";
+    }
+    if (p.plan.scope == scope_rule::no_restart) {
+        return why_removed_by_role(p, pod);
     }
     const bool unfinished = pod.phase != pod_phase::succeeded && pod.phase != pod_phase::failed;
     switch (p.spec.policy.clean_up) {
@@ -89,24 +103,29 @@ void remove_pods(pass& p, bool barrier) {
     p.add_stage(std::move(pods));
 }
 
+/// Pods that run sshd end by nobody's doing but a deletion (5.13).
+bool leaves_workers_running(pass& p) {
+    const bool kept = p.plan.scope == scope_rule::no_restart
+                          ? !p.spec.policy.clean_up_workers
+                          : p.spec.policy.clean_up == clean_up_policy::none;
+    bool running = false;
+    for_each_slot(p, [&](std::size_t role, std::int32_t index, const slot& s) {
+        running = running || (index >= p.plan.roles[role].sshd_from_index && s.current != nullptr &&
+                              !s.current->deletion && !has_ended(p, *s.current));
+    });
+    return kept && running && p.next.reason != reason::deadline_exceeded;
+}
+
 /// PodGroup, Services, ConfigMaps; the Secret when no pod is left (5.13).
 void remove_objects(pass& p) {
     stage objects;
     for (const child_record* c : p.seen.children) {
-        const bool kept = c->kind == object_kind::tensorboard ||
-                          c->kind == object_kind::deployment ||
+        const bool kept = is_of_tensorboard(p.plan, *c) ||
                           (c->kind == object_kind::secret && !p.seen.pods.empty());
         if (kept || c->deleting || c->owner_uid != p.plan.job_uid) {
             continue;
         }
-        action a;
-        a.what = verb::remove;
-        a.kind = c->kind;
-        a.name = c->name;
-        a.uid = c->uid;
-        a.why = "the job has ended";
-        a.rule = "behaviour 5.13";
-        objects.push_back(std::move(a));
+        objects.push_back(remove_child(*c, "the job has ended", "behaviour 5.13"));
     }
     if (objects.empty()) {
         return;
@@ -123,6 +142,13 @@ void expire(pass& p) {
     }
     const instant due = *p.next.completion_time + seconds(*ttl);
     if (p.now < due) {
+        const auto& told = p.job.status.next_transition;
+        if (*p.next.completion_time > p.now && (!told || told->reason != awaited::ttl)) {
+            p.warning(
+                event_reason::cleaned_up,
+                "The completion time lies in the future; the time to live counts from it"
+            );
+        }
         p.await(due, awaited::ttl);
         return;
     }
@@ -186,6 +212,12 @@ void finish(pass& p, job_phase phase, std::string_view why, std::string message)
     set_condition(p, condition_type::failed, !success, success ? reason::succeeded : why, message);
     if (is_resumed(p.next)) {
         set_condition(p, condition_type::paused, false, end, "");
+    }
+    if (leaves_workers_running(p)) {
+        p.warning(
+            event_reason::workers_left_running,
+            "The workers run sshd and stay until the job is deleted, as its clean-up policy says"
+        );
     }
     if (success) {
         p.normal(reason::succeeded, cut_message(message));

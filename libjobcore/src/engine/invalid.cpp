@@ -5,18 +5,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace signalbox::core::engine {
 namespace {
-
-/// NotSupported if that is all there is to say against the job (api.md 6.5).
-std::string_view reason_of(const compiled_job& compiled) {
-    const bool only_unsupported = std::ranges::all_of(compiled.findings, [](const diagnostic& d) {
-        return d.level != severity::error || d.reason == reason::not_supported;
-    });
-    return only_unsupported ? reason::not_supported : reason::invalid_spec;
-}
 
 std::string error_list(const compiled_job& compiled) {
     std::string text;
@@ -78,9 +68,8 @@ decision decide_invalid(
     const job_plan plan;
     pass p{job, spec, plan, seen, rules, now, true};
     p.next = job.status;
-    const std::string_view why = reason_of(compiled);
-    finish(p, job_phase::failed, why, errors);
-    p.out.events.clear();  // InvalidSpec tells it all; NotSupported is told by the same event
+    finish(p, job_phase::failed, reason::invalid_spec, errors);
+    p.out.events.clear();  // InvalidSpec tells it all
     p.warning(reason::invalid_spec, errors);
     p.next.observed_generation = job.meta.generation;
     p.out.status = std::move(p.next);

@@ -10,6 +10,21 @@
 namespace signalbox::core::engine {
 namespace {
 
+/// Our bootstrap's exit code and message when it gave up waiting for the workers' sshd.
+constexpr std::int32_t unreachable_code = 75;
+constexpr std::string_view bootstrap_prefix = "signalbox: ";
+
+/// Twice in a row it does not count (5.4). The record of that is the cause of the last incident.
+std::string_view cause_of_unreachable(const pass& p) {
+    const auto& last = p.next.restarts.last;
+    if (!last || (last->cause != cause::workers_unreachable &&
+                  last->cause != cause::workers_unreachable_again)) {
+        return cause::workers_unreachable;
+    }
+    return last->cause == cause::workers_unreachable ? cause::workers_unreachable_again
+                                                     : cause::pod_failed;
+}
+
 /// The pod broke a limit of its own: not disrupted (5.4).
 bool own_limit(const pod_record& pod) {
     return !pod.disruption_target &&
@@ -129,7 +144,9 @@ private:
         l.reason = c == nullptr ? "" : c->reason;
         l.out_of_memory = l.reason == "OOMKilled";
         l.end = end.time;
-        l.cause = why;
+        const bool unreachable = end.exit_code == unreachable_code &&
+                                 note.starts_with(bootstrap_prefix) && p_.is_master(role, index);
+        l.cause = unreachable ? cause_of_unreachable(p_) : why;
         l.message = describe_failure(pod, plan.training_container);
         out_.losses.push_back(std::move(l));
     }

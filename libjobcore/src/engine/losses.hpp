@@ -14,7 +14,7 @@
 namespace signalbox::core::engine {
 
 struct loss {
-    std::size_t role = 0;
+    std::size_t role = 0;  ///< no_role: not a pod but the Secret
     std::int32_t index = 0;
     const pod_record* pod = nullptr;  ///< absent: vanished, or refused for good
     std::string name;
@@ -29,6 +29,11 @@ struct loss {
     std::string reason;   ///< of the container or Pod, e.g. `OOMKilled`, `Evicted`
     std::string message;  ///< for people
 
+    /// Our bootstrap could not reach the workers (5.4), and that does not count yet.
+    bool unreachable() const {
+        return cause == engine::cause::workers_unreachable ||
+               cause == engine::cause::workers_unreachable_again;
+    }
     bool killed() const { return out_of_memory || exit_code == 137 || exit_code == 143; }
     /// Ended by itself, by a code that no kill gives: such an exit settles (5.6).
     bool exited() const { return !disrupted && !killed(); }

@@ -33,6 +33,12 @@ struct pass {
     std::string waiting_message{};
     /// A replica failure seen or recorded in this pass (condition ReplicaFailure).
     std::string failure_message{};
+    /// What is to be said of a job that runs all the same.
+    std::string_view running_reason{};
+    std::string running_message{};
+    /// Containers of this attempt have started with the keys of the Secret: it is neither made nor
+    /// replaced for them (2.6).
+    bool keys_in_use = false;
 
     /// Decide again at `t`. With `why`, the time is anchored in a recorded fact and shows as
     /// nextTransition (api.md 5).
@@ -116,8 +122,16 @@ bool deadline_passed(pass& p);
 /// Deletes left-over pods and renames around stuck ones (1.3, 5.7). True if it recorded a rename:
 /// nothing else may act in this pass.
 bool replace_left_overs(pass& p);
+/// Looks for the ssh Secret (2.6). True if its loss was recorded as an incident.
+bool check_secret(pass& p);
 /// Makes what is missing of the wanted objects and pods (2.1-2.8).
 void create_missing(pass& p);
+/// Makes and mends the TensorBoard that the job asks for (9.1).
+void keep_tensorboard(pass& p);
+/// Its state into status (9.2).
+void mirror_tensorboard(pass& p);
+/// The child belongs to the TensorBoard, which outlives the pods.
+bool is_of_tensorboard(const job_plan& plan, const child_record& child);
 
 /// Phase by rules 4.7-4.12; final, paused and failed phases are set by their own policies.
 void set_phase(pass& p);

@@ -2,6 +2,7 @@
 //
 // Pause and resume (behaviour.md 6).
 #include "engine/ledger.hpp"
+#include "engine/objects.hpp"
 #include "engine/pass.hpp"
 
 #include <algorithm>
@@ -36,14 +37,7 @@ void delete_for_pause(pass& p) {
         const bool goes = c->kind == object_kind::pod_group ||
                           (c->kind == object_kind::config_map && p.seen.pods.empty());
         if (goes && c->owner_uid == p.plan.job_uid && !c->deleting) {
-            action a;
-            a.what = verb::remove;
-            a.kind = c->kind;
-            a.name = c->name;
-            a.uid = c->uid;
-            a.why = "the job is paused";
-            a.rule = "behaviour 6.1";
-            groups.push_back(std::move(a));
+            groups.push_back(remove_child(*c, "the job is paused", "behaviour 6.1"));
         }
     }
     std::ranges::sort(groups, {}, &action::name);

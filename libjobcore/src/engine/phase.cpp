@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Phase of a job that has not ended (behaviour.md 4.7-4.12), and what it waits for.
+#include "engine/elastic.hpp"
 #include "engine/pass.hpp"
 #include "engine/pod_facts.hpp"
 
@@ -16,7 +17,16 @@ bool slot_is_up(const role_view& role, const slot& s) {
            (s.current != nullptr && is_up(*s.current, role.plan->training_container));
 }
 
+bool below_minimum(const pass& p) {
+    return p.plan.elastic && replicas_up(p) < p.plan.elastic->min_replicas;
+}
+
 bool is_complete(const pass& p) {
+    if (p.plan.elastic) {
+        const role_view& deciding = p.view.roles[p.plan.master_role];
+        return !deciding.slots.empty() && slot_is_up(deciding, deciding.slots.front()) &&
+               !below_minimum(p);
+    }
     return std::ranges::all_of(p.view.roles, [](const role_view& role) {
         return std::ranges::all_of(role.slots, [&](const slot& s) { return slot_is_up(role, s); });
     });
@@ -59,6 +69,23 @@ void set(pass& p, job_phase phase, std::string_view why) {
 
 }  // namespace
 
+namespace {
+
+void set_running(pass& p) {
+    const bool became = p.job.status.phase != job_phase::running;
+    set(p, job_phase::running, p.running_reason);
+    if (became) {
+        p.normal(
+            event_reason::running, p.plan.elastic ? "Enough replicas run" : "All replicas run"
+        );
+    }
+    if (!p.running_reason.empty() && p.job.status.reason != p.running_reason) {
+        p.warning(p.running_reason, cut_message(p.running_message));
+    }
+}
+
+}  // namespace
+
 void set_phase(pass& p) {
     const bool complete = is_complete(p);
     if (p.frozen) {
@@ -72,12 +99,11 @@ void set_phase(pass& p) {
         look_for_waiting_pods(p);
     } else if (master_is_unknown(p)) {
         set(p, job_phase::unknown, reason::master_unknown);
+    } else if (was_running(p) && below_minimum(p)) {
+        look_for_waiting_pods(p);
+        set(p, job_phase::pending, reason::below_min_replicas);
     } else if (complete || was_running(p)) {
-        const bool became = p.job.status.phase != job_phase::running;
-        set(p, job_phase::running, "");
-        if (became) {
-            p.normal(event_reason::running, "All replicas run");
-        }
+        set_running(p);
     } else if (p.job.status.phase == job_phase::paused || p.job.status.phase == job_phase::resuming) {
         look_for_waiting_pods(p);
         set(p, job_phase::resuming, p.waiting_reason);

@@ -30,21 +30,26 @@ inline constexpr std::string_view master_unknown = "MasterUnknown";
 inline constexpr std::string_view name_conflict = "NameConflict";
 inline constexpr std::string_view no_failure = "NoFailure";
 inline constexpr std::string_view not_finished = "NotFinished";
-inline constexpr std::string_view not_supported = "NotSupported";
+inline constexpr std::string_view not_created = "NotCreated";
+inline constexpr std::string_view not_ready = "NotReady";
 inline constexpr std::string_view object_refused = "ObjectRefused";
 inline constexpr std::string_view paused = "Paused";
 inline constexpr std::string_view pod_rejected = "PodRejected";
 inline constexpr std::string_view quota_exceeded = "QuotaExceeded";
 inline constexpr std::string_view replica_cannot_start = "ReplicaCannotStart";
 inline constexpr std::string_view replica_failed = "ReplicaFailed";
+inline constexpr std::string_view replica_lost = "ReplicaLost";
 inline constexpr std::string_view replicas_accepted = "ReplicasAccepted";
 inline constexpr std::string_view replicas_running = "ReplicasRunning";
 inline constexpr std::string_view restart_delay = "RestartDelay";
 inline constexpr std::string_view restarting = "Restarting";
 inline constexpr std::string_view resuming = "Resuming";
+inline constexpr std::string_view secret_lost = "SecretLost";
 inline constexpr std::string_view succeeded = "Succeeded";
 inline constexpr std::string_view unschedulable = "Unschedulable";
+inline constexpr std::string_view waiting_for_discovery = "WaitingForDiscovery";
 inline constexpr std::string_view waiting_for_names = "WaitingForNames";
+inline constexpr std::string_view waiting_for_pod_group = "WaitingForPodGroup";
 inline constexpr std::string_view waiting_for_workers = "WaitingForWorkers";
 }  // namespace reason
 
@@ -54,7 +59,10 @@ inline constexpr std::string_view pod_disrupted = "PodDisrupted";
 inline constexpr std::string_view pod_failed = "PodFailed";
 inline constexpr std::string_view pod_rejected = "PodRejected";
 inline constexpr std::string_view pod_vanished = "PodVanished";
+inline constexpr std::string_view secret_lost = "SecretLost";
 inline constexpr std::string_view worker_exited = "WorkerExited";
+inline constexpr std::string_view workers_unreachable = "WorkersUnreachable";
+inline constexpr std::string_view workers_unreachable_again = "WorkersUnreachableAgain";
 }  // namespace cause
 
 /// What a `nextTransition` waits for.
@@ -74,6 +82,7 @@ inline constexpr std::string_view created = "Created";
 inline constexpr std::string_view new_replica = "NewReplica";
 inline constexpr std::string_view resumed = "Resumed";
 inline constexpr std::string_view running = "Running";
+inline constexpr std::string_view scaled = "Scaled";
 inline constexpr std::string_view spec_changed = "SpecChanged";
 inline constexpr std::string_view start = "Start";
 inline constexpr std::string_view workers_left_running = "WorkersLeftRunning";

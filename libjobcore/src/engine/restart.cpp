@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <ranges>
 
 namespace signalbox::core::engine {
 namespace {
@@ -122,10 +123,16 @@ incident_record make_record(
     record.scope = scope;
     record.counted = v.counted;
     const auto limit = static_cast<std::size_t>(p.rules.pods_in_incident);
-    for (const loss& l : losses.first(std::min(losses.size(), limit))) {
+    for (const loss& l : losses) {
+        if (l.role == no_role) {
+            continue;  // no pod: the Secret
+        }
+        if (record.pods.size() == limit) {
+            ++record.more;
+            continue;
+        }
         record.pods.push_back({l.name, l.pod == nullptr ? "" : l.pod->uid, l.exit_code, l.reason});
     }
-    record.more = static_cast<std::int32_t>(losses.size() - record.pods.size());
     return record;
 }
 
@@ -176,16 +183,21 @@ verdict judge(const pass& p, std::span<const loss> losses, bool master_ended) {
     if (losses.empty()) {
         return v;
     }
+    if (p.plan.scope == scope_rule::no_restart) {
+        return judge_without_restart(p, losses);
+    }
     v.scope = scope_of(p, losses, master_ended);
-    v.counted = std::ranges::none_of(losses, &loss::disrupted);
+    v.counted = std::ranges::none_of(losses, &loss::disrupted) &&
+                !std::ranges::all_of(losses, &loss::unreachable);
     if (!v.counted) {
         v.restartable = true;
         return v;
     }
-    const instant first = std::ranges::min(losses, {}, &loss::end).end;
+    const auto counts = [](const loss& l) { return !l.unreachable(); };
+    const instant first = std::ranges::min(losses | std::views::filter(counts), {}, &loss::end).end;
     bool allowed = false;
     for (const loss& l : losses) {
-        if (l.end - first <= p.rules.first_failure_window) {
+        if (counts(l) && l.end - first <= p.rules.first_failure_window) {
             v.decisive = v.decisive == nullptr ? &l : v.decisive;
             allowed = allowed || policy_allows(p, l);
         }
@@ -231,7 +243,10 @@ void record_incident(pass& p, std::span<const loss> losses, const verdict& v) {
 
     const loss& lead = v.decisive == nullptr ? losses.front() : *v.decisive;
     p.failure_message = lead.message;
-    p.warning(reason::replica_failed, cut_message(lead.message));
+    p.warning(
+        lead.cause == cause::secret_lost ? reason::secret_lost : reason::replica_failed,
+        cut_message(lead.message)
+    );
     p.normal(
         reason::restarting,
         scope == restart_scope::job ? "Restarting all replicas"

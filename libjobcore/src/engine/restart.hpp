@@ -24,6 +24,9 @@ struct verdict {
 /// `master_ended`: pod 0 is of no use to its peers any more though it is no loss (it exited 0).
 verdict judge(const pass& p, std::span<const loss> losses, bool master_ended);
 
+/// The same for kinds that restart nothing (5.11).
+verdict judge_without_restart(const pass& p, std::span<const loss> losses);
+
 /// True while an exit settles (5.6): then nothing but the end of that pod is recorded.
 bool settles(pass& p, const look& l);
 

@@ -65,25 +65,43 @@ std::vector<std::int32_t> spread(const std::vector<replica_spec>& types, std::in
 
 }  // namespace
 
-std::vector<std::int32_t> wanted_replicas(const job_spec& spec) {
-    std::vector<std::int32_t> counts;
+namespace {
+
+/// Pods that an elastic job wants in all; by default as many as the specification lists (api.md 1).
+std::int32_t expected_replicas(const job_spec& spec) {
     std::int64_t sum = 0;
     for (const auto& r : spec.replicas) {
-        counts.push_back(r.replicas);
         sum += r.replicas;
-    }
-    if (!spec.elastic) {
-        return counts;
     }
     const auto& e = *spec.elastic;
     const std::int64_t low = e.min_replicas;
     const std::int64_t high = std::max(e.min_replicas, e.max_replicas);
-    const std::int64_t total = std::clamp(
-        std::int64_t{e.expected_replicas.value_or(static_cast<std::int32_t>(std::min(sum, high)))},
-        low,
-        high
-    );
-    return spread(spec.replicas, static_cast<std::int32_t>(total));
+    const std::int64_t asked = e.expected_replicas ? std::int64_t{*e.expected_replicas} : sum;
+    return static_cast<std::int32_t>(std::clamp(asked, low, high));
+}
+
+elastic_plan plan_elastic(job_kind kind, const job_spec& spec) {
+    elastic_plan out;
+    out.min_replicas = spec.elastic->min_replicas;
+    // A DeepSpeed launcher reads its hosts once (behaviour.md 7.3).
+    out.resize = kind == job_kind::deepspeed ? resize_rule::new_attempt : resize_rule::in_place;
+    if (!spec.elastic->expected_replicas) {
+        out.default_expected = expected_replicas(spec);
+    }
+    return out;
+}
+
+}  // namespace
+
+std::vector<std::int32_t> wanted_replicas(const job_spec& spec) {
+    if (spec.elastic) {
+        return spread(spec.replicas, expected_replicas(spec));
+    }
+    std::vector<std::int32_t> counts;
+    for (const auto& r : spec.replicas) {
+        counts.push_back(r.replicas);
+    }
+    return counts;
 }
 
 std::string rendezvous_host(const compile_context& ctx) {
@@ -139,6 +157,9 @@ job_plan compile_plan(
     plan.job_uid = meta.uid;
     plan.base_name = meta.name + '-' + name_hash(meta.name, meta.uid);
     plan.debug = spec.mode.debug;
+    if (spec.elastic) {
+        plan.elastic = launch::plan_elastic(meta.kind, spec);
+    }
 
     const auto wanted = launch::wanted_replicas(spec);
     for (std::size_t i = 0; i < spec.replicas.size(); ++i) {

@@ -70,7 +70,6 @@ void pytorch_compiler::plan_job() {
     plan.scope = scope_of(launch_.torchrun, ctx_.spec.elastic.has_value());
     if (!launch_.tensorboard.empty()) {
         plan_tensorboard(ctx_, launch_.tensorboard);
-        plan.tensorboard_note = "This version runs no TensorBoard.";
     }
     warn_replica_scope(ctx_);
     gang::add_to(plan, ctx_.spec);

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,6 +52,15 @@ enum at : node {
     min_member,
     queue,
     priority,
+    replicas,
+    in_status,
+    available_replicas,
+    board_phase,
+    in_conditions,
+    in_condition,
+    condition_type,
+    condition_status,
+    condition_reason,
 };
 
 // clang-format off
@@ -86,8 +96,47 @@ constexpr std::array child_edges{
     edge{in_spec, step::key, "minMember", min_member},
     edge{in_spec, step::key, "queue", queue},
     edge{in_spec, step::key, "priority", priority},
+    edge{in_spec, step::key, "replicas", replicas},
+    edge{in_object, step::key, "status", in_status},
+    edge{in_status, step::key, "availableReplicas", available_replicas},
+    edge{in_status, step::key, "phase", board_phase},
+    edge{in_status, step::key, "conditions", in_conditions},
+    edge{in_conditions, step::item, "", in_condition},
+    edge{in_condition, step::key, "type", condition_type},
+    edge{in_condition, step::key, "status", condition_status},
+    edge{in_condition, step::key, "reason", condition_reason},
 };
 // clang-format on
+
+/// Whether a TensorBoard serves: from the conditions and phase of the T9k object, or from the
+/// available replicas of a Deployment. The T9k schema is not public; these are the conventions of
+/// the Kubernetes API.
+struct board_reader {
+    struct {
+        std::string type, status, reason;
+    } current;
+    bool serves = false;
+    std::string reason, phase;
+    std::int64_t available = 0;
+    std::optional<std::int64_t> wanted;
+
+    void take() {
+        if (current.type != "Ready" && current.type != "Available") {
+            return;
+        }
+        serves = current.status == "True";
+        reason = std::move(current.reason);
+    }
+
+    bool is_ready(object_kind kind) const {
+        return kind == object_kind::deployment ? available > 0 : serves || phase == "Running";
+    }
+    /// Why it does not serve; empty if the server says nothing.
+    std::string why_not(object_kind kind) const {
+        const bool suspended = kind == object_kind::deployment && wanted == 0;
+        return suspended ? "Suspended" : !reason.empty() ? reason : phase;
+    }
+};
 
 class child_sink {
 public:
@@ -96,11 +145,15 @@ public:
             owner_.open();
         } else if (n == in_port) {
             ++service_.ports;
+        } else if (n == in_condition) {
+            board_.current = {};
         }
     }
     void close(node n) {
         if (n == in_owner) {
             owner_.close();
+        } else if (n == in_condition) {
+            board_.take();
         }
     }
     void text(node n, std::string_view key, std::string_view value);
@@ -113,6 +166,7 @@ private:
     owned_facts owned() const;
     void finish_service(fnv1a& hash);
     fnv1a hash_of(object_kind kind);
+    std::uint64_t data_hash_of(object_kind kind) const;
 
     child_record child_;
     owner_reader owner_;
@@ -128,6 +182,7 @@ private:
     std::string secret_type_, queue_, spec_hash_;
     std::map<std::string, std::uint64_t, std::less<>> data_;  ///< hashes of the values
     pod_group_facts pod_group_;
+    board_reader board_;
 };
 
 void child_sink::text(node n, std::string_view key, std::string_view value) {
@@ -180,6 +235,18 @@ void child_sink::text(node n, std::string_view key, std::string_view value) {
         case queue:
             queue_ = value;
             break;
+        case board_phase:
+            board_.phase = value;
+            break;
+        case condition_type:
+            board_.current.type = value;
+            break;
+        case condition_status:
+            board_.current.status = value;
+            break;
+        case condition_reason:
+            board_.current.reason = value;
+            break;
         default:
             break;
     }
@@ -190,6 +257,10 @@ void child_sink::number(node n, std::int64_t value) {
         pod_group_.min_member = value;
     } else if (n == priority) {
         pod_group_.priority = value;
+    } else if (n == available_replicas) {
+        board_.available = value;
+    } else if (n == replicas) {
+        board_.wanted = value;
     }
 }
 
@@ -275,10 +346,6 @@ fnv1a child_sink::hash_of(object_kind kind) {
     fnv1a hash = hash_owned(kind, owned());
     if (kind == object_kind::service) {
         finish_service(hash);
-    } else if (kind == object_kind::secret) {
-        hash = hash_secret(hash, secret_type_);
-    } else if (kind == object_kind::config_map) {
-        hash = hash_config_map(hash, std::vector<data_entry>(data_.begin(), data_.end()));
     } else if (kind == object_kind::pod_group) {
         pod_group_.queue = queue_;
         hash = hash_pod_group(hash, pod_group_);
@@ -288,8 +355,27 @@ fnv1a child_sink::hash_of(object_kind kind) {
     return hash;
 }
 
+std::uint64_t child_sink::data_hash_of(object_kind kind) const {
+    if (kind == object_kind::config_map) {
+        return hash_config_data(std::vector<data_entry>(data_.begin(), data_.end())).value();
+    }
+    if (kind == object_kind::secret) {
+        std::vector<std::string_view> keys;
+        for (const auto& [key, hash] : data_) {
+            keys.push_back(key);
+        }
+        return hash_secret_data(secret_type_, keys).value();
+    }
+    return 0;
+}
+
 child_record child_sink::finish(object_kind kind) {
     child_.kind = kind;
+    child_.data_fingerprint = data_hash_of(kind);
+    if (kind == object_kind::tensorboard || kind == object_kind::deployment) {
+        child_.ready = board_.is_ready(kind);
+        child_.reason = child_.ready ? std::string{} : board_.why_not(kind);
+    }
     child_.fingerprint = hash_of(kind).value();
     child_.owner_uid = std::move(owner_.controller.uid);
     return std::move(child_);

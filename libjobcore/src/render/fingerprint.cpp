@@ -39,11 +39,17 @@ fnv1a hash_selector(fnv1a state, std::span<const selector_entry> selector) {
     return state;
 }
 
-fnv1a hash_secret(fnv1a state, std::string_view type) {
-    return state.field(type);
+fnv1a hash_secret_data(std::string_view type, std::span<const std::string_view> keys) {
+    fnv1a state;
+    state.field(type).number(keys.size());
+    for (const std::string_view key : keys) {
+        state.field(key);
+    }
+    return state;
 }
 
-fnv1a hash_config_map(fnv1a state, std::span<const data_entry> data) {
+fnv1a hash_config_data(std::span<const data_entry> data) {
+    fnv1a state;
     state.number(data.size());
     for (const auto& [key, value] : data) {
         state.field(key).number(value);

@@ -72,10 +72,9 @@ fnv1a hash_service(fnv1a state, const service_facts& facts);
 /// `selector` must be sorted by key.
 fnv1a hash_selector(fnv1a state, std::span<const selector_entry> selector);
 
-/// `type` of a Secret: its data are made once and not known here.
-fnv1a hash_secret(fnv1a state, std::string_view type);
-/// `data` must be sorted by key.
-fnv1a hash_config_map(fnv1a state, std::span<const data_entry> data);
+/// Immutable parts, both sorted by key. Of a Secret's values nothing is known here.
+fnv1a hash_secret_data(std::string_view type, std::span<const std::string_view> keys);
+fnv1a hash_config_data(std::span<const data_entry> data);
 fnv1a hash_pod_group(fnv1a state, const pod_group_facts& facts);
 
 /// The facts of an object of this plan, as we set them. Views into the plan.

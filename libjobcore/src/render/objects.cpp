@@ -217,6 +217,8 @@ void write_pod_group(text_writer& w, const pod_group_facts& f) {
     w.EndObject();
 }
 
+}  // namespace
+
 std::string_view api_version_of(object_kind kind) {
     switch (kind) {
         case object_kind::pod_group:
@@ -225,10 +227,14 @@ std::string_view api_version_of(object_kind kind) {
             return "tensorstack.dev/v1beta1";
         case object_kind::deployment:
             return "apps/v1";
+        case object_kind::job:
+            return api_version;
         default:
             return "v1";
     }
 }
+
+namespace {
 
 /// Our own TensorBoard has an address and one port; the others are names only.
 service_facts service_facts_of(const planned_object& object) {
@@ -246,13 +252,26 @@ void write_opaque_spec(text_writer& w, const std::string& spec) {
     w.RawValue(spec.data(), spec.size(), rapidjson::kObjectType);
 }
 
-fnv1a hash_config_data(fnv1a state, const job_plan& plan, const render_options& options) {
+std::uint64_t planned_config_hash(const job_plan& plan, const render_options& options) {
     const auto data = config_data(plan, options);
     std::vector<data_entry> entries;
     for (const auto& [key, text] : data) {
         entries.emplace_back(key, fnv1a().bytes(text).value());
     }
-    return hash_config_map(state, entries);
+    return hash_config_data(entries).value();
+}
+
+std::uint64_t planned_secret_hash(const job_plan& plan, const planned_object& object) {
+    const secret_render& secret = plan.render->secret;
+    std::vector<std::string_view> keys;
+    for (const auto& [key, text] : secret.literals) {
+        keys.push_back(key);
+    }
+    for (const key_slot& slot : object.key_slots) {
+        keys.push_back(slot.data_key);
+    }
+    std::sort(keys.begin(), keys.end());
+    return hash_secret_data(secret.type, keys).value();
 }
 
 }  // namespace
@@ -320,16 +339,17 @@ std::uint64_t expected_fingerprint(
     if (const std::string* spec = opaque_spec(plan, object.kind)) {
         return owned.field(hash_text(*spec)).value();
     }
-    switch (object.kind) {
-        case object_kind::secret:
-            return hash_secret(owned, plan.render->secret.type).value();
-        case object_kind::config_map:
-            return hash_config_data(owned, plan, options).value();
-        case object_kind::pod_group:
-            return hash_pod_group(owned, planned_pod_group(plan, options)).value();
-        default:
-            return owned.value();
-    }
+    return object.kind == object_kind::pod_group
+               ? hash_pod_group(owned, planned_pod_group(plan, options)).value()
+               : owned.value();
+}
+
+std::uint64_t expected_data_fingerprint(
+    const job_plan& plan, const planned_object& object, const render_options& options
+) {
+    return object.kind == object_kind::config_map ? planned_config_hash(plan, options)
+           : object.kind == object_kind::secret   ? planned_secret_hash(plan, object)
+                                                  : 0;
 }
 
 }  // namespace signalbox::core

@@ -111,6 +111,14 @@ std::string pod_name(const job_plan& plan, const pod_identity& pod) {
     return out;
 }
 
+const planned_object* find_object(const job_plan& plan, std::size_t number) {
+    if (number < plan.objects.size()) {
+        return &plan.objects[number];
+    }
+    number -= plan.objects.size();
+    return number < plan.tensorboard_objects.size() ? &plan.tensorboard_objects[number] : nullptr;
+}
+
 std::string object_name(const planned_object& object, std::int32_t attempt) {
     std::string out = object.name;
     if (object.name_has_attempt) {

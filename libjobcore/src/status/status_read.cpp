@@ -151,6 +151,26 @@ void read_lists(const json::value& v, job_status& status) {
     for_each(v, "tasks", [&](const json::value& t) { status.tasks.push_back(read_task(t)); });
 }
 
+tensorboard_status read_tensorboard(const json::value& v) {
+    tensorboard_status out;
+    out.name = text_of(v, "name");
+    const json::value* d = json::find(v, "dependent");
+    if (d != nullptr && d->IsObject()) {
+        out.dependent = dependent_reference{
+            text_of(*d, "apiVersion"),
+            text_of(*d, "kind"),
+            text_of(*d, "name"),
+            text_of(*d, "namespace"),
+            text_of(*d, "uid")};
+    }
+    out.ready = bool_of(v, "ready");
+    out.reason = text_of(v, "reason");
+    out.action = text_of(v, "action");
+    out.note = text_of(v, "note");
+    out.type = text_of(v, "type");
+    return out;
+}
+
 }  // namespace
 
 job_status read_status(const json::value& v) {
@@ -166,7 +186,7 @@ job_status read_status(const json::value& v) {
     }
     status.backoff_count = count_of(v, "backoffCount");
     if (const json::value* t = json::find(v, "tensorboard"); t != nullptr && t->IsObject()) {
-        status.tensorboard = {bool_of(*t, "ready"), text_of(*t, "reason"), text_of(*t, "note")};
+        status.tensorboard = read_tensorboard(*t);
     }
     const json::value* generation = json::find(v, "observedGeneration");
     status.observed_generation =

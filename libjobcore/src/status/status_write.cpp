@@ -164,9 +164,21 @@ void write_ledger(json_writer& w, const restart_ledger& r) {
 
 void write_tensorboard(json_writer& w, const tensorboard_status& t) {
     members m(w);
+    m.text_if("name", t.name);
+    if (t.dependent) {
+        m.key("dependent");
+        members d(w);
+        d.text("apiVersion", t.dependent->api_version);
+        d.text("kind", t.dependent->kind);
+        d.text("name", t.dependent->name);
+        d.text("namespace", t.dependent->ns);
+        d.text("uid", t.dependent->uid);
+    }
     m.flag("ready", t.ready);
     m.text_if("reason", t.reason);
+    m.text_if("action", t.action);
     m.text_if("note", t.note);
+    m.text_if("type", t.type);
 }
 
 void write_status(json_writer& w, const job_status& s, job_kind kind) {

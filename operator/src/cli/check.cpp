@@ -48,7 +48,7 @@ std::vector<core::diagnostic> check_job(const manifests::manifest& object) {
 
 std::vector<core::diagnostic> check_misnamed(const manifests::manifest& object) {
     std::string known;
-    for (const core::job_kind kind : core::supported_kinds()) {
+    for (const core::job_kind kind : core::all_job_kinds) {
         known += known.empty() ? "" : ", ";
         known += core::to_string(kind);
     }

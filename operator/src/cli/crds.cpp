@@ -15,7 +15,7 @@
 namespace signalbox::op::cli {
 
 int crds(std::ostream& out) {
-    for (const core::job_kind kind : core::supported_kinds()) {
+    for (const core::job_kind kind : core::all_job_kinds) {
         fmt::print(out, "---\n{}", manifests::to_yaml(core::crd_json(kind)));
     }
     return exit_ok;

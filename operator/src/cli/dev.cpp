@@ -209,7 +209,7 @@ bool dev_session::begin() {
         fmt::print(err_, "signalbox dev: {}\n", why);
         return false;
     };
-    for (const core::job_kind kind : core::supported_kinds()) {
+    for (const core::job_kind kind : core::all_job_kinds) {
         const result<void> added = server_.add_custom_resource(core::crd_json(kind), check_object);
         if (added.has_error()) {
             return failed(added.error().text());
@@ -273,7 +273,7 @@ void dev_session::ended() {
 void dev_session::start() {
     const auto seconds = [this] { return elapsed(); };
     const auto tell = [this] { changed(); };
-    for (const core::job_kind kind : core::supported_kinds()) {
+    for (const core::job_kind kind : core::all_job_kinds) {
         const k8sio::resource_type type(
             std::string(core::api_group),
             "v1beta1",

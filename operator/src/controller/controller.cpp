@@ -4,6 +4,7 @@
 #include "controller/context.hpp"
 #include "controller/pass.hpp"
 #include "controller/resource_table.hpp"
+#include "controller/served_kinds.hpp"
 #include "jobcore/schema.hpp"
 #include "k8sio/event_recorder.hpp"
 #include "k8sio/reflector.hpp"
@@ -73,9 +74,10 @@ struct controller::impl : view_listener, job_listener {
           time(&clock),
           queue(shared.options.backoff),
           recorder(api, shared.options.component),
+          extensions(shared, [this] { look_at_capabilities(); }),
           changed(executor),
           alive(std::make_shared<bool>(true)) {
-        for (const core::job_kind kind : core::supported_kinds()) {
+        for (const core::job_kind kind : core::all_job_kinds) {
             sinks.push_back(std::make_unique<job_sink>(kind, shared.jobs));
         }
     }
@@ -102,12 +104,14 @@ struct controller::impl : view_listener, job_listener {
     void end_pass(const std::string& uid, const pass_report& report);
     bool note_writing(const std::string& uid, const pass_report& report);
     void release_blocked();
-    bool kind_synced(core::job_kind kind) const;
+    void look_at_capabilities();
 
     context shared;
     k8sio::clock* time;
     k8sio::work_queue queue;
     k8sio::event_recorder recorder;
+    served_kinds extensions;
+    core::capabilities capabilities;  ///< of the last look
     std::vector<std::unique_ptr<job_sink>> sinks;
     std::vector<std::unique_ptr<k8sio::reflector>> reflectors;
     /// Jobs whose views are behind their own writes.
@@ -116,7 +120,6 @@ struct controller::impl : view_listener, job_listener {
     std::size_t tasks = 0;   ///< coroutines that run() joins
     std::size_t passes = 0;  ///< those of them that are passes
     bool pump_posted = false;
-    bool all_queued = false;  ///< what was skipped before the first sync is in the queue
     k8sio::clock::timer_id timer = 0;
     std::optional<k8sio::steady_time> timer_at;
     k8sio::clock::timer_id blocked_timer = 0;
@@ -133,6 +136,7 @@ void controller::impl::child_changed(const std::string& owner_uid) {
 }
 
 void controller::impl::view_advanced() {
+    look_at_capabilities();
     if (!blocked.empty() && blocked.size() <= few_blocked) {
         release_blocked();
     } else if (!blocked.empty() && blocked_timer == 0) {
@@ -156,6 +160,20 @@ void controller::impl::release_blocked() {
     for (const std::string& uid : free) {
         blocked.erase(uid);
         queue.add(uid);
+    }
+    request_pump();
+}
+
+/// What the server serves decides about every job that has not ended (behaviour.md 8.4).
+void controller::impl::look_at_capabilities() {
+    const core::capabilities now = shared.capabilities();
+    if (now.pod_group != capabilities.pod_group || now.tensorboard != capabilities.tensorboard) {
+        capabilities = now;
+        for (const std::string& uid : shared.jobs.uids()) {
+            if (!shared.jobs.find(uid)->parked) {
+                queue.add(uid);
+            }
+        }
     }
     request_pump();
 }
@@ -197,7 +215,9 @@ void controller::impl::make_reflectors() {
     add_reflector(k8sio::resources::pods(), shared.pods, children_selector);
     const auto rows = watched_children();
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        add_reflector(*rows[i].type, shared.children[i]->store, children_selector);
+        if (rows[i].when == watched::always) {
+            add_reflector(*rows[i].type, shared.children[i]->store, children_selector);
+        }
     }
     for (const auto& sink : sinks) {
         add_reflector(type_of(sink->kind()), *sink, {});
@@ -229,14 +249,8 @@ void controller::impl::request_pump() {
     });
 }
 
-bool controller::impl::kind_synced(core::job_kind kind) const {
-    return std::any_of(sinks.begin(), sinks.end(), [&](const std::unique_ptr<job_sink>& sink) {
-        return sink->kind() == kind && sink->synced();
-    });
-}
-
 void controller::impl::pump() {
-    if (shared.stopping || !shared.views_synced()) {
+    if (shared.stopping || !shared.views_synced() || !extensions.settled()) {
         return;  // the queue keeps what comes
     }
     while (passes < shared.options.max_passes) {
@@ -348,6 +362,7 @@ asio::awaitable<void> controller::run() {
     for (const auto& reflector : self.reflectors) {
         self.spawn(reflector->run(), "a reflector");
     }
+    self.spawn(self.extensions.run(), "the look at discovery");
     self.spawn(self.recorder.run(), "the event recorder");
     while (!self.shared.stopping) {
         co_await self.changed.wait();
@@ -355,6 +370,7 @@ asio::awaitable<void> controller::run() {
     for (const auto& reflector : self.reflectors) {
         reflector->stop();
     }
+    self.extensions.stop();
     // The passes first: their events shall still be flushed.
     while (self.passes > 0) {
         co_await self.changed.wait();
@@ -399,6 +415,9 @@ std::vector<std::string> controller::problems() const {
         if (!reflector->last_error().empty()) {
             all.push_back(reflector->type().plural() + ": " + reflector->last_error());
         }
+    }
+    for (std::string& problem : impl_->extensions.problems()) {
+        all.push_back(std::move(problem));
     }
     return all;
 }

@@ -22,7 +22,7 @@
 
 namespace signalbox::op {
 
-/// One controller for all kinds of core::supported_kinds(). Not thread-safe: everything happens on
+/// One controller for all kinds of core::all_job_kinds. Not thread-safe: everything happens on
 /// the executor's one thread.
 class controller {
 public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a parsed DeepSpeedJob and ColossalAIJob hold.
-#include "api/parse.hpp"
+#include "jobcore/schema.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -12,10 +12,9 @@ namespace {
 const std::string pod = R"({"spec":{"containers":[{"name":"a","image":"w"}],"zz":[null]}})";
 
 job_spec spec_of(const std::string& kind, const std::string& spec) {
-    const auto parsed = schema::parse(
+    const auto parsed = parse_job(
         R"({"apiVersion":"batch.tensorstack.dev/v1beta1","metadata":{"name":"a"},"kind":")" + kind +
-            R"(","spec":)" + spec + "}",
-        schema::not_built::accepted
+        R"(","spec":)" + spec + "}"
     );
     for (const auto& d : parsed.findings) {
         INFO(d.pointer << ": " << d.message);

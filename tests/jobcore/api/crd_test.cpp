@@ -218,7 +218,8 @@ TEST_CASE("[api 5] the status that we write is in the schema whole", "[api]") {
     s.tasks = {{"worker", 1, 1, {{"n", "u", "Running", {{"c", "Terminated", 1}}}}}};
     s.aggregate = aggregate_counts{};
     s.backoff_count = 1;
-    s.tensorboard = tensorboard_status{true, "r", "n"};
+    s.tensorboard = tensorboard_status{
+        "t", dependent_reference{"v1", "k", "n", "ns", "u"}, true, "r", "a", "n", "TensorBoard"};
     s.observed_generation = 1;
     s.start_time = s.completion_time = t;
     s.duration = "1s";

@@ -5,7 +5,7 @@
 #include "mutations.hpp"
 
 #include "api/kinds.hpp"
-#include "api/parse.hpp"
+#include "jobcore/schema.hpp"
 #include "json_cases.hpp"
 
 #include <catch2/catch.hpp>
@@ -19,7 +19,7 @@ namespace schema = core::schema;
 namespace {
 
 core::parsed_job parse(const std::string& object) {
-    return schema::parse(object, schema::not_built::accepted);
+    return core::parse_job(object);
 }
 
 /// `{"crds": [...], "mutations": [{"rule": ..., "object": {...}, "valid": true}]}`

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every rule of api.md on the three kinds, and of api.md 7 on their changes: rules*.json.
-#include "api/parse.hpp"
 #include "json_cases.hpp"
 
 #include <jobcore/schema.hpp>
@@ -27,9 +26,8 @@ const std::vector<core::json::document>& rule_files() {
     return files;
 }
 
-/// What is not built is refused besides; these rules do not depend on that (not_built_test.cpp).
 core::parsed_job parse(const std::string& object) {
-    return core::schema::parse(object, core::schema::not_built::accepted);
+    return core::parse_job(object);
 }
 
 std::string brief(const core::diagnostic& d) {

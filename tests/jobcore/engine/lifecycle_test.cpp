@@ -257,13 +257,6 @@ TEST_CASE("[behaviour 4.2] an invalid job that never started fails, with one eve
     CHECK(w.pods().empty());
 }
 
-TEST_CASE("[api 6.5] a feature that is not built is refused, never ignored", "[engine]") {
-    world w(job_builder("mnist").replicas("node", 2).torchrun().elastic(1, 4));
-    w.settle();
-    CHECK(w.status().phase == job_phase::failed);
-    CHECK(w.status().reason == "NotSupported");
-}
-
 TEST_CASE("[behaviour 4.2] an invalid job that had started still obeys its master", "[engine]") {
     world w(ddp());
     w.start();

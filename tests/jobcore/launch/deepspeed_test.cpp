@@ -347,13 +347,22 @@ TEST_CASE("[behaviour 2.6] ConfigMap and Secret as the server shows them", "[ren
         const auto seen = core::decode_child(kind, text);
         REQUIRE(seen.has_value());
         const auto expected = core::expected_fingerprint(job.plan, object, 3, {});
+        const auto data = core::expected_data_fingerprint(job.plan, object, {});
         CHECK(seen->fingerprint == expected);
+        CHECK(seen->data_fingerprint == data);
         CHECK(seen->attempt == (kind == object_kind::config_map ? 3 : 0));
-        const auto resized = core::expected_fingerprint(job.plan, object, 3, {.wanted = four});
-        CHECK((resized == expected) == (kind == object_kind::secret));
-        const std::string edit = kind == object_kind::secret ? "ssh-auth" : "sb_newline";
-        text.replace(text.find(edit), 1, "x");
-        CHECK(core::decode_child(kind, text)->fingerprint != expected);
+        const auto resized = core::expected_data_fingerprint(job.plan, object, {.wanted = four});
+        CHECK((resized == data) == (kind == object_kind::secret));
+        auto edited = text;
+        edited.replace(
+            edited.find(kind == object_kind::secret ? "ssh-auth" : "sb_newline"), 1, "x"
+        );
+        CHECK(core::decode_child(kind, edited)->fingerprint == expected);
+        CHECK(core::decode_child(kind, edited)->data_fingerprint != data);
+        auto relabelled = text;
+        relabelled.replace(relabelled.find("\"signalbox\""), 11, "\"someone\"");
+        CHECK(core::decode_child(kind, relabelled)->fingerprint != expected);
+        CHECK(core::decode_child(kind, relabelled)->data_fingerprint == data);
     }
 }
 

@@ -306,14 +306,6 @@ TEST_CASE("[behaviour] the master is index 0 of the first type that has replicas
     CHECK(job.pod({1, 0}).label("job-role") == "master");
 }
 
-TEST_CASE("[behaviour 9] a TensorBoard that was asked for is answered with a note", "[launch]") {
-    const auto job = job_builder().field(
-        "tensorboardSpec", R"({"image":"tb","trainingLogFilesets":["t9k://pvc/p/d"]})"
-    );
-    CHECK(compiled(job).plan.tensorboard_note.find("no TensorBoard") != std::string::npos);
-    CHECK(compiled(job_builder()).plan.tensorboard_note.empty());
-}
-
 TEST_CASE("a template whose parts have other types than Kubernetes wants is an error", "[launch]") {
     const auto bad = [](const std::string& container_more, const std::string& pod_more = {}) {
         replica worker;

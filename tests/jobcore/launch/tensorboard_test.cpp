@@ -117,6 +117,29 @@ TEST_CASE("[behaviour 1.5] TensorBoard's pods carry none of the job's labels", "
     CHECK(find((*find(service.spec(), "ports"))[0], "targetPort")->GetInt() == 6006);
 }
 
+TEST_CASE("[behaviour 9.2] whether a TensorBoard serves is read from its status", "[observe]") {
+    const auto read = [](object_kind kind, const std::string& more) {
+        return *core::decode_child(kind, R"({"metadata":{"name":"t","uid":"u"},)" + more + "}");
+    };
+    const auto board = [&](const std::string& status) {
+        return read(object_kind::tensorboard, R"("status":)" + status);
+    };
+    CHECK(board(R"({"phase":"Running"})").ready);
+    CHECK(board(R"({"conditions":[{"type":"Ready","status":"True","reason":"Up"}]})").ready);
+    const auto waiting =
+        board(R"({"conditions":[{"type":"Ready","status":"False","reason":"NoImage"}]})");
+    CHECK_FALSE(waiting.ready);
+    CHECK(waiting.reason == "NoImage");
+    CHECK(board(R"({"phase":"Pending"})").reason == "Pending");
+    const auto up =
+        read(object_kind::deployment, R"("spec":{"replicas":1},"status":{"availableReplicas":1})");
+    CHECK(up.ready);
+    CHECK(up.reason.empty());
+    const auto off = read(object_kind::deployment, R"("spec":{"replicas":0},"status":{})");
+    CHECK_FALSE(off.ready);
+    CHECK(off.reason == "Suspended");
+}
+
 TEST_CASE("[behaviour 2.6] TensorBoard's objects as the server shows them", "[render]") {
     const auto job = with_tensorboard(R"({"image":"tb","trainingLogFilesets":["t9k://pvc/p/d"]})");
     const auto other =

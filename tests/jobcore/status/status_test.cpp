@@ -21,7 +21,14 @@ job_status full_status() {
     s.tasks = {{"worker", 2, 3, {{"p-0", "u", "Running", {{"pytorch", "Terminated", 0}}}}}};
     s.aggregate = aggregate_counts{1, 2, 3, 4, 5, 6, 7};
     s.backoff_count = 4;
-    s.tensorboard = tensorboard_status{false, "NotSupported", "none"};
+    s.tensorboard = tensorboard_status{
+        "tb",
+        dependent_reference{"tensorstack.dev/v1beta1", "TensorBoard", "tb", "ns", "u"},
+        false,
+        "Pending",
+        "Created",
+        "none",
+        "TensorBoard"};
     s.observed_generation = 5'000'000'000;
     s.start_time = noon;
     s.completion_time = noon + seconds{5};

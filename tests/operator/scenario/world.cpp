@@ -62,7 +62,7 @@ world::world(world_options options)
       user_(*user_way_, time_),
       kubelet_(*kubelet_way_, time_),
       audit_(user_) {
-    for (const core::job_kind kind : core::supported_kinds()) {
+    for (const core::job_kind kind : core::all_job_kinds) {
         const auto added = server_.add_custom_resource(
             core::crd_json(kind), options_.validated ? check_job : nullptr
         );
