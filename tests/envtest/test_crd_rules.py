@@ -145,6 +145,7 @@ class CrdRules(unittest.TestCase):
         self.assertEqual(len(cases), 0, f"{len(cases)} disagreements, printed above")
 
     def test_creation_agrees_with_the_library(self):
+        """[api 6.1] marked S: refused by both; marked L or without: accepted by the server."""
         wrong = []
         for rules in RULES.values():
             for case in rules["create"]:
@@ -158,6 +159,7 @@ class CrdRules(unittest.TestCase):
         self.disagree(wrong)
 
     def test_one_changed_field_is_judged_as_by_the_library(self):
+        """[api 6.1] by types, bounds, values and old names."""
         wrong = []
         for case in self.corpus["mutations"]:
             refusal = self.refusal("POST", case["object"], dry=True)
@@ -167,6 +169,7 @@ class CrdRules(unittest.TestCase):
         self.disagree(wrong)
 
     def test_updates_agree_with_the_library(self):
+        """[api 7 never] [api 7 while paused] [api 7 any time] [api 7 effective values] by CEL as by the library."""
         wrong = []
         for kind, rules in RULES.items():
             name = rules["base"]["metadata"]["name"]
@@ -195,12 +198,14 @@ class CrdRules(unittest.TestCase):
         self.delete("mnist")
 
     def test_a_third_party_may_pause_a_job_without_run_mode(self):
+        """[api runMode.pause.enabled] with a merge patch."""
         self.assertEqual(self.send("create", made_from_base({})), "")
         patch = '{"spec":{"runMode":{"pause":{"enabled":true}}}}'
         self.kubectl("patch", "pj", "mnist", "--type=merge", "-p", patch)
         self.delete("mnist")
 
     def test_templates_and_aliases_are_kept_and_unknown_fields_pruned(self):
+        """[api template] [api aliases] [api unknown fields] by the server."""
         body = made_from_base(
             {"/spec/torchrunConfig": {"enable": True, "bogus": 1}, "/spec/replicaSpecs/0/template/spec/bogus": {"x": [1]}}
         )
@@ -212,6 +217,7 @@ class CrdRules(unittest.TestCase):
         self.delete("mnist")
 
     def test_columns_category_and_short_name(self):
+        """[api columns] [api kinds] as kubectl prints them."""
         body = made_from_base({"/spec/scheduler": {"t9kScheduler": {"queue": "q1"}}})
         self.assertEqual(self.send("create", body), "")
         status = {"phase": "Running", "ready": "3/4", "backoffCount": 2, "reason": "R", "duration": "1m"}
@@ -228,6 +234,7 @@ class CrdRules(unittest.TestCase):
         self.delete("mnist")
 
     def test_scale_writes_expected_replicas(self):
+        """[api elastic.expectedReplicas] [behaviour 7.5] within the bounds alone."""
         changes = {"/spec/elastic": {"enabled": True, "maxReplicas": 4}, "/spec/torchrunConfig": {"enabled": True}}
         self.assertEqual(self.send("create", made_from_base(changes)), "")
         self.kubectl("scale", "pj/mnist", "--replicas=3")

@@ -18,7 +18,7 @@ class Jobs(unittest.TestCase):
         cls.cluster.start_operator()
 
     def test_published_manifests(self):
-        """Six run to their end; the two of debug mode idle until they are deleted (behaviour 3.10)."""
+        """[behaviour 3.10] Six run to their end; the two of debug mode idle until they are deleted."""
         if not cluster.MANIFESTS.is_dir():
             self.skipTest(f"no manifests at {cluster.MANIFESTS}")
         idle, running = [], []
@@ -44,7 +44,7 @@ class Jobs(unittest.TestCase):
                 eventually("no child is left", lambda: not self.cluster.children_of(uid, namespace))
 
     def test_a_worker_that_fails_twice(self):
-        """behaviour 5.5: two counted incidents, then success."""
+        """[behaviour 5.5] two counted incidents, then success."""
         self.cluster.apply(
             job("twice", {"master": pods(1, duration="4s"), "worker": pods(2, fail_at="1s", fail_times=2, only_index=1, duration="10s")})
         )
@@ -56,7 +56,7 @@ class Jobs(unittest.TestCase):
             self.assertIn(reason, events)
 
     def test_the_budget_is_exceeded(self):
-        """behaviour 5.10"""
+        """[behaviour 5.10] with a budget of one, the second failure is the last."""
         self.cluster.apply(
             job("budget", {"master": pods(1, fail_at="500ms")}, runPolicy={"backoffLimit": 1})
         )
@@ -64,7 +64,7 @@ class Jobs(unittest.TestCase):
         self.assertEqual((status["reason"], status["backoffCount"]), ("BackoffLimitExceeded", 1))
 
     def test_the_deadline(self):
-        """behaviour 5.12: failed within 7 s of the start, and the pods gone."""
+        """[behaviour 5.12] failed within 7 s of the start, and the pods gone."""
         self.cluster.apply(job("late", {"master": pods(2, duration="never")}, runPolicy={"activeDeadlineSeconds": 5}))
         status = self.cluster.wait_phase("late", "Failed")
         self.assertEqual(status["reason"], "DeadlineExceeded")
@@ -72,7 +72,7 @@ class Jobs(unittest.TestCase):
         eventually("the pods are gone", lambda: not self.cluster.pods_of("late"))
 
     def test_restart_policies(self):
-        """behaviour 5.5: Never, and ExitCode for a permanent and a retryable code."""
+        """[behaviour 5.5] Never, and ExitCode for a permanent and a retryable code."""
         for name, policy, code in (("never", "Never", 1), ("permanent", "ExitCode", 1), ("retryable", "ExitCode", 137)):
             self.cluster.apply(
                 job(name, {"master": pods(1, policy, fail_at="500ms", exit_code=code, fail_times=1, duration="1s")})
@@ -83,7 +83,7 @@ class Jobs(unittest.TestCase):
         self.assertEqual(self.cluster.wait_phase("retryable", "Succeeded")["backoffCount"], 1)
 
     def test_an_evicted_pod_is_free(self):
-        """behaviour 5.4: the budget of 0 is not touched."""
+        """[behaviour 5.4] the budget of 0 is not touched."""
         self.cluster.apply(
             job(
                 "evicted",
@@ -96,7 +96,7 @@ class Jobs(unittest.TestCase):
         self.assertEqual(status["restarts"]["disruptions"], 1)
 
     def test_pause_and_resume(self):
-        """behaviour 6: kubectl patch takes the pods away and brings them back in a new attempt."""
+        """[behaviour 6.1] [behaviour 6.4] kubectl patch takes the pods away and brings them back in a new attempt."""
         self.cluster.apply(job("paused", {"master": pods(1, duration="4s"), "worker": pods(2, duration="never")}))
         self.cluster.wait_phase("paused", "Running")
         self.patch("paused", {"runMode": {"pause": {"enabled": True}}})
@@ -108,7 +108,7 @@ class Jobs(unittest.TestCase):
         self.assertEqual((status["attempt"], status["backoffCount"]), (2, 0))
 
     def test_deletion_takes_every_child(self):
-        """behaviour 10.1"""
+        """[behaviour 10.1] the real garbage collector finds all by their owner reference."""
         self.cluster.apply(job("deleted", {"master": pods(1, duration="never"), "worker": pods(3, duration="never")}))
         self.cluster.wait_phase("deleted", "Running")
         uid = self.cluster.get("deleted")["metadata"]["uid"]
@@ -117,7 +117,7 @@ class Jobs(unittest.TestCase):
         eventually("no child is left", lambda: not self.cluster.children_of(uid))
 
     def test_what_kubectl_shows(self):
-        """api 5: printer columns and short name."""
+        """[api columns] [api kinds] what kubectl prints, by the short name."""
         self.cluster.apply(job("shown", {"master": pods(1, duration="1s")}))
         self.cluster.wait_phase("shown", "Succeeded")
         lines = self.cluster.plane.kubectl("get", "pj", "shown").stdout.splitlines()

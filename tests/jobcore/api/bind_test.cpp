@@ -26,7 +26,7 @@ job_spec spec_of(const std::string& kind, const std::string& spec) {
 
 }  // namespace
 
-TEST_CASE("[api 2] what is absent from a DeepSpeedJob has its defaults", "[api]") {
+TEST_CASE("[api defaults] what is absent from a DeepSpeedJob", "[api]") {
     job_spec expected;
     expected.managed_by = std::string(managed_by_signalbox);
     expected.replicas = {{.type = "worker", .pod_template = pod, .pointer = "/spec/worker"}};
@@ -41,7 +41,9 @@ TEST_CASE("[api 2] what is absent from a DeepSpeedJob has its defaults", "[api]"
     );
 }
 
-TEST_CASE("[api 2] every field of a DeepSpeedJob reaches the specification", "[api]") {
+TEST_CASE(
+    "[api deepspeed config] every field of a DeepSpeedJob reaches the specification", "[api]"
+) {
     const auto spec = spec_of(
         "DeepSpeedJob",
         R"({"runPolicy":{"backoffLimit":7,"cleanUpPolicy":"all","restartScope":"Replica",
@@ -74,7 +76,9 @@ TEST_CASE("[api 2] every field of a DeepSpeedJob reaches the specification", "[a
     CHECK(std::get<deepspeed_spec>(spec.launch) == launch);
 }
 
-TEST_CASE("[api 2 config.run] module, exec and customCommand reach the specification", "[api]") {
+TEST_CASE(
+    "[api deepspeed config.run] module, exec and customCommand reach the specification", "[api]"
+) {
     const auto launch = [](const std::string& config) {
         return std::get<deepspeed_spec>(
             spec_of(
@@ -88,7 +92,7 @@ TEST_CASE("[api 2 config.run] module, exec and customCommand reach the specifica
     CHECK(launch(R"({"customCommand":"c d"})").custom_command == "c d");
 }
 
-TEST_CASE("[api 4] what is absent from a ColossalAIJob has its defaults", "[api]") {
+TEST_CASE("[api defaults] what is absent from a ColossalAIJob", "[api]") {
     job_spec expected;
     expected.managed_by = std::string(managed_by_signalbox);
     expected.replicas = {
@@ -110,7 +114,7 @@ TEST_CASE("[api 4] what is absent from a ColossalAIJob has its defaults", "[api]
     );
 }
 
-TEST_CASE("[api 4] both shapes of a ColossalAIJob mean the same", "[api]") {
+TEST_CASE("[api colossalai shapes] both mean the same", "[api]") {
     const std::string shared =
         R"({"ssh":{"sshAuthMountPath":"/k","sshdPath":"/s"},"runPolicy":{"cleanUpWorkers":true,
             "activeDeadlineSeconds":5,"ttlSecondsAfterFinished":6},)";
@@ -154,7 +158,7 @@ TEST_CASE("[api 4] both shapes of a ColossalAIJob mean the same", "[api]") {
     CHECK(first.replicas[1].replicas == 4);
 }
 
-TEST_CASE("[api 4] a second shape without a launcher's container", "[api]") {
+TEST_CASE("[api colossalai shapes] the second without a launcher's container", "[api]") {
     for (const std::string launcher : {"", R"({"type":"launcher","template":{}},)"}) {
         const auto spec = spec_of(
             "ColossalAIJob",

@@ -82,7 +82,7 @@ void expect_known(const json::value& value, const json::value& node, const std::
 
 }  // namespace
 
-TEST_CASE("[api] names, scope, versions and subresources of the CRDs", "[api]") {
+TEST_CASE("[api kinds] names, scope, versions and subresources of the CRDs", "[api]") {
     const std::pair<job_kind, std::string> short_names[] = {
         {job_kind::pytorch, "pj"}, {job_kind::deepspeed, "dj"}, {job_kind::colossalai, "caij"}};
     for (const auto& [kind, short_name] : short_names) {
@@ -114,7 +114,7 @@ TEST_CASE("[api] names, scope, versions and subresources of the CRDs", "[api]") 
     CHECK(scale["labelSelectorPath"] == ".status.selector");
 }
 
-TEST_CASE("[api 5] printer columns", "[api]") {
+TEST_CASE("[api columns] names and priorities of the columns", "[api]") {
     for (const auto kind : kinds) {
         const auto document = crd(kind);
         std::string narrow;
@@ -131,7 +131,10 @@ TEST_CASE("[api 5] printer columns", "[api]") {
     }
 }
 
-TEST_CASE("[api] no default, and null means absent wherever a field may be absent", "[api]") {
+TEST_CASE(
+    "[api defaults] [api null] no default in the CRD, nullable wherever a field may be absent",
+    "[api]"
+) {
     for (const auto kind : kinds) {
         const auto document = crd(kind);
         int fields = 0;
@@ -167,7 +170,7 @@ TEST_CASE("[api 6.2] everything in the specification that has a size has a bound
     }
 }
 
-TEST_CASE("[api 1] templates are passed through: unknown kept, and no properties", "[api]") {
+TEST_CASE("[api template] the CRD keeps unknown fields of templates, and knows none", "[api]") {
     // Templates, the TensorBoard's and the launcher's resources, items of the launcher's env.
     const std::pair<job_kind, std::set<std::string>> preserving[] = {
         {job_kind::pytorch, {".replicaSpecs[].template", ".tensorboardSpec.resources"}},
@@ -192,7 +195,7 @@ TEST_CASE("[api 1] templates are passed through: unknown kept, and no properties
     }
 }
 
-TEST_CASE("[api] aliases are declared beside the fields they stand for", "[api]") {
+TEST_CASE("[api aliases] declared beside the fields they stand for", "[api]") {
     const auto document = crd(job_kind::pytorch);
     const auto& spec = schema(document)["properties"]["spec"]["properties"];
     const auto& mode = spec["runMode"]["properties"];
@@ -209,7 +212,7 @@ TEST_CASE("[api] aliases are declared beside the fields they stand for", "[api]"
     );
 }
 
-TEST_CASE("[api 5] the status that we write is in the schema whole", "[api]") {
+TEST_CASE("the status that we write is in the schema whole", "[api]") {
     job_status s;
     const instant t{seconds{1}};
     s.phase = job_phase::running;

@@ -44,26 +44,26 @@ void refused_at_root(const std::string& text, const std::string& says) {
 
 }  // namespace
 
-TEST_CASE("[api hostile] nesting to 512 levels is accepted, deeper is refused", "[api]") {
+TEST_CASE("[hostile input] nesting to 512 levels is accepted, deeper is refused", "[api]") {
     // object, spec, replicaSpecs, entry, template, spec: six levels around it.
     CHECK(parse_job(nested_in_template(506)).spec.has_value());
     refused_at_root(nested_in_template(507), "deeper than 512 levels");
 }
 
-TEST_CASE("[api hostile] nesting of millions of levels costs no stack", "[api]") {
+TEST_CASE("[hostile input] nesting of millions of levels costs no stack", "[api]") {
     refused_at_root(repeated("[", 5'000'000), "deeper than 512 levels");
     refused_at_root(repeated(R"({"a":)", 1'000'000), "deeper than 512 levels");
     refused_at_root(nested_in_template(1'000'000), "deeper than 512 levels");
     CHECK(validate_update(nested_in_template(1'000'000), nested_in_template(1'000'000)).empty());
 }
 
-TEST_CASE("[api hostile] brackets in texts are no nesting", "[api]") {
+TEST_CASE("[hostile input] brackets in texts are no nesting", "[api]") {
     const auto parsed =
         parse_job(job("", R"("x":"\"[[\\)" + repeated("[{", 1000) + R"(","y":"\\",)"));
     CHECK(parsed.findings.empty());
 }
 
-TEST_CASE("[api hostile] what is no JSON is refused with the place", "[api]") {
+TEST_CASE("[hostile input] what is no JSON is refused with the place", "[api]") {
     refused_at_root("", "not valid JSON");
     refused_at_root("{", "not valid JSON");
     refused_at_root("{} {}", "at byte 3");
@@ -77,13 +77,13 @@ TEST_CASE("[api hostile] what is no JSON is refused with the place", "[api]") {
     refused_at_root(std::string("\0\0", 2), "not valid JSON");
 }
 
-TEST_CASE("[api hostile] what is no object is refused", "[api]") {
+TEST_CASE("[hostile input] what is no object is refused", "[api]") {
     refused_at_root("[]", "must be an object, not a list");
     refused_at_root("null", "must be an object, not null");
     refused_at_root("17", "must be an object, not the number 17");
 }
 
-TEST_CASE("[api hostile] metadata of any type gives findings", "[api]") {
+TEST_CASE("[hostile input] metadata of any type gives findings", "[api]") {
     for (const std::string metadata :
          {"7",
           "[]",
@@ -110,7 +110,9 @@ TEST_CASE("[api hostile] metadata of any type gives findings", "[api]") {
     CHECK(odd.meta.generation == 0);
 }
 
-TEST_CASE("[api hostile] of several members of one name the last counts, with a warning", "[api]") {
+TEST_CASE(
+    "[hostile input] of several members of one name the last counts, with a warning", "[api]"
+) {
     const auto parsed = parse_job(job(R"("managedBy":"first","managedBy":"second",)"));
     REQUIRE(parsed.findings.size() == 1);
     CHECK(parsed.findings[0].level == severity::warning);
@@ -124,14 +126,14 @@ TEST_CASE("[api hostile] of several members of one name the last counts, with a 
     );
 }
 
-TEST_CASE("[api hostile] a key with a NUL is not taken for its beginning", "[api]") {
+TEST_CASE("[hostile input] a key with a NUL is not taken for its beginning", "[api]") {
     const auto parsed = parse_job(job(R"("managedBy\u0000":"x",)"));
     REQUIRE(parsed.findings.size() == 1);
     CHECK(parsed.findings[0].reason == "UnknownField");
     CHECK(parsed.findings[0].message.find('\0') == std::string::npos);
 }
 
-TEST_CASE("[api hostile] what the user wrote is shown short and printable", "[api]") {
+TEST_CASE("[hostile input] what the user wrote is shown short and printable", "[api]") {
     const auto parsed =
         parse_job(job(R"("runMode":"\u001b[31m\")" + repeated("\xc3\xa9", 5000) + "\","));
     REQUIRE(parsed.findings.size() == 1);
@@ -141,7 +143,7 @@ TEST_CASE("[api hostile] what the user wrote is shown short and printable", "[ap
     CHECK_THAT(parsed.findings[0].message, Catch::Contains("\xc3\xa9...\""));
 }
 
-TEST_CASE("[api hostile] findings are bounded, and errors are not lost among warnings", "[api]") {
+TEST_CASE("[hostile input] findings are bounded, and errors are not lost among warnings", "[api]") {
     std::string unknown;
     for (int i = 0; i < 10'000; ++i) {
         unknown += "\"u" + std::to_string(i) + "\":1,";
@@ -158,7 +160,7 @@ TEST_CASE("[api hostile] findings are bounded, and errors are not lost among war
     CHECK(items.findings.back().message == "256 more errors are not listed");
 }
 
-TEST_CASE("[api hostile] ten megabytes of anything are read", "[api]") {
+TEST_CASE("[hostile input] ten megabytes of anything are read", "[api]") {
     const std::size_t size = 10'000'000;
     CHECK(
         has_errors(

@@ -41,7 +41,7 @@ void skipped(const std::string& why) {
 
 }  // namespace
 
-TEST_CASE("[api] the published manifests are accepted as they are", "[api]") {
+TEST_CASE("the published manifests are accepted as they are", "[api]") {
     if (!std::filesystem::is_directory(manifests)) {
         skipped("no folder " + manifests.string());
         return;

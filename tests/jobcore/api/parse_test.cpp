@@ -30,7 +30,7 @@ job_spec spec_of(const std::string& object) {
 
 }  // namespace
 
-TEST_CASE("[api 1] what is absent has the defaults of the typed specification", "[api]") {
+TEST_CASE("[api defaults] what is absent from a PyTorchTrainingJob", "[api]") {
     job_spec expected;
     expected.managed_by = std::string(managed_by_signalbox);
     expected.replicas = {
@@ -39,7 +39,7 @@ TEST_CASE("[api 1] what is absent has the defaults of the typed specification", 
     CHECK(spec_of(job("")) == expected);
 }
 
-TEST_CASE("[api 1 runMode] both modes reach the specification", "[api]") {
+TEST_CASE("[api runMode] both modes reach the specification", "[api]") {
     const auto spec = spec_of(job(R"("runMode":{
         "debug":{"enabled":true,"replicaSpecs":[
             {"type":"worker","skipInitContainer":true,"command":["sleep","1"]},
@@ -61,7 +61,9 @@ TEST_CASE("[api 1 runMode] both modes reach the specification", "[api]") {
     );
 }
 
-TEST_CASE("[api 1 runPolicy] every field reaches the specification", "[api]") {
+TEST_CASE(
+    "[api runPolicy.backoffLimit] with every other field of runPolicy in the specification", "[api]"
+) {
     const auto policy = spec_of(job(R"("runPolicy":{
         "activeDeadlineSeconds":9007199254740993,"backoffLimit":2.0,"cleanUpPolicy":"none",
         "ttlSecondsAfterFinished":0,"restartScope":"Replica","failurePolicy":"Master"})"))
@@ -74,7 +76,9 @@ TEST_CASE("[api 1 runPolicy] every field reaches the specification", "[api]") {
     CHECK(policy.failure == failure_policy::master);
 }
 
-TEST_CASE("[api 1 runPolicy] each enumeration maps to its value", "[api]") {
+TEST_CASE(
+    "[api runPolicy.cleanUpPolicy] each enumeration of runPolicy maps to its value", "[api]"
+) {
     const auto clean_up = [](const std::string& text) {
         return spec_of(job(R"("runPolicy":{"cleanUpPolicy":")" + text + "\"}")).policy.clean_up;
     };
@@ -88,7 +92,7 @@ TEST_CASE("[api 1 runPolicy] each enumeration maps to its value", "[api]") {
     );
 }
 
-TEST_CASE("[api 3] replicas keep their order, values, template and place", "[api]") {
+TEST_CASE("[api pytorch replicaSpecs] order, values, template and place are kept", "[api]") {
     // Unknown fields, null, order and numbers of the template survive.
     const std::string odd =
         R"({"spec":{"zz":{"b":1,"a":[null,1.5,18446744073709551615]},"containers":[{"name":"x","image":"i"}]},"k":null})";
@@ -119,7 +123,7 @@ TEST_CASE("[api 3] replicas keep their order, values, template and place", "[api
     CHECK(spec.replicas[2].pointer == "/spec/replicaSpecs/2");
 }
 
-TEST_CASE("[api 3 torchrunConfig] every field reaches the specification", "[api]") {
+TEST_CASE("[api pytorch torchrunConfig.enabled] every field reaches the specification", "[api]") {
     const auto torchrun = [](const std::string& members) {
         const auto spec = spec_of(job(R"("torchrunConfig":{)" + members + "}"));
         return std::get<pytorch_spec>(spec.launch).torchrun;
@@ -139,13 +143,13 @@ TEST_CASE("[api 3 torchrunConfig] every field reaches the specification", "[api]
     CHECK(torchrun(R"("enabled":false,"enable":true)").enabled == false);
 }
 
-TEST_CASE("[api 1 tensorboardSpec] is kept as JSON", "[api]") {
+TEST_CASE("[api tensorboardSpec] is kept as JSON", "[api]") {
     const std::string board = R"({"trainingLogFilesets":["t9k://pvc/c/p"],"image":"tf"})";
     const auto spec = spec_of(job("\"tensorboardSpec\":" + board));
     CHECK(std::get<pytorch_spec>(spec.launch).tensorboard == board);
 }
 
-TEST_CASE("[api 1 managedBy] another controller's name is kept, an empty one is ours", "[api]") {
+TEST_CASE("[api managedBy] another controller's name is kept, an empty one is ours", "[api]") {
     CHECK(
         spec_of(job(R"("managedBy":"kueue.x-k8s.io/multikueue")")).managed_by ==
         "kueue.x-k8s.io/multikueue"
@@ -153,7 +157,7 @@ TEST_CASE("[api 1 managedBy] another controller's name is kept, an empty one is 
     CHECK(spec_of(job(R"("managedBy":"")")).managed_by == managed_by_signalbox);
 }
 
-TEST_CASE("[api 6] metadata is read even if the specification is invalid", "[api]") {
+TEST_CASE("[api 6.4] metadata is read even if the specification is invalid", "[api]") {
     const auto parsed = parse_job(R"({"apiVersion":"batch.tensorstack.dev/v1beta1",
         "kind":"PyTorchTrainingJob","metadata":{"name":"n","namespace":"ns","uid":"u",
         "resourceVersion":"7","generation":3,"creationTimestamp":"2026-01-01T00:00:00Z",
@@ -176,7 +180,7 @@ TEST_CASE("[api 6] metadata is read even if the specification is invalid", "[api
     );
 }
 
-TEST_CASE("[api] an unknown kind is one error", "[api]") {
+TEST_CASE("[api kinds] an unknown kind is one error", "[api]") {
     for (const std::string kind : {R"("Job")", "null", "7", R"("pytorchtrainingjob")"}) {
         const auto parsed = parse_job(R"({"kind":)" + kind + R"(,"spec":{"x":1}})");
         REQUIRE(parsed.findings.size() == 1);
@@ -185,7 +189,7 @@ TEST_CASE("[api] an unknown kind is one error", "[api]") {
     }
 }
 
-TEST_CASE("[api] kinds and their names", "[api]") {
+TEST_CASE("[api kinds] kinds and their names", "[api]") {
     for (const auto kind : {job_kind::pytorch, job_kind::deepspeed, job_kind::colossalai}) {
         CHECK(parse_job_kind(to_string(kind)) == kind);
     }

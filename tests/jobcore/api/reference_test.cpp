@@ -19,7 +19,7 @@ const std::string file = SIGNALBOX_SOURCE_DIR "/libjobcore/API.md";
 
 }  // namespace
 
-TEST_CASE("[api] API.md is the reference that the tables make", "[api]") {
+TEST_CASE("API.md is the reference that the tables make", "[api]") {
     const std::string made = core::api_reference_markdown();
     if (std::getenv("SIGNALBOX_REWRITE") != nullptr) {
         std::ofstream(file, std::ios::binary) << made;
@@ -28,7 +28,7 @@ TEST_CASE("[api] API.md is the reference that the tables make", "[api]") {
     CHECK((test::read_text(file) == made));
 }
 
-TEST_CASE("[api] the reference names every kind, field, rule and annotation", "[api]") {
+TEST_CASE("the reference names every kind, field, rule and annotation", "[api]") {
     const std::string made = core::api_reference_markdown();
     const auto has = [&](const std::string& text) { return made.find(text) != std::string::npos; };
     for (const auto& kind : core::schema::all_kinds()) {

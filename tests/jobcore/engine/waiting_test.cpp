@@ -135,7 +135,7 @@ TEST_CASE(
     CHECK(w.status().phase == job_phase::running);
 }
 
-TEST_CASE("[api stuck-after] 0 never replaces a stuck pod", "[engine]") {
+TEST_CASE("[api annotation stuck-after] 0 never replaces a stuck pod", "[engine]") {
     world w(ddp().annotation("batch.tensorstack.dev/stuck-after", "0"));
     w.start();
     w.slow_deletes = true;

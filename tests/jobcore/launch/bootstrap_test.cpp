@@ -58,7 +58,7 @@ TEST_CASE("[behaviour 5.4] workers that do not answer: code 75 and their names",
     }
 }
 
-TEST_CASE("[api 1] wait-timeout off starts at once", "[bootstrap]") {
+TEST_CASE("[api annotation wait-timeout] off starts at once", "[bootstrap]") {
     deepspeed_job job(2);
     job.meta.annotations["batch.tensorstack.dev/wait-timeout"] = "off";
     job.compile();

@@ -93,7 +93,10 @@ TEST_CASE("[behaviour 7.2] line and hostfile follow the size in force", "[launch
     CHECK(job.file("hostfile") == prefix + "0" + suffix + " slots=2\n");
 }
 
-TEST_CASE("[launchers 9.1] options by configuration", "[launch]") {
+TEST_CASE(
+    "[api deepspeed config.localRank] [api annotation ssh-check] options by configuration",
+    "[launch]"
+) {
     deepspeed_job job(2);
     const auto line = [&] { return program_of(job.compile()); };
     job.launch.local_rank = false;

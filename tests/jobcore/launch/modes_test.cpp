@@ -41,7 +41,9 @@ TEST_CASE("[behaviour 3.10] debug: idle command, no args, all else as for a real
     CHECK(*find(pod.spec(), "volumes") == *find(real.spec(), "volumes"));
 }
 
-TEST_CASE("[api 1] debug commands by type, the master's own entry first", "[launch]") {
+TEST_CASE(
+    "[api runMode.debug.replicaSpecs] commands by type, the master's own entry first", "[launch]"
+) {
     const compiled job(two_types().debug(
         R"({"type":"a","command":["x"],"skipInitContainer":true},{"type":"master","command":["m"]})"
     ));
@@ -53,7 +55,7 @@ TEST_CASE("[api 1] debug commands by type, the master's own entry first", "[laun
     CHECK(has_init(job.pod({1, 0})));
 }
 
-TEST_CASE("[api 1] a type named master keeps its name in these lists", "[launch]") {
+TEST_CASE("[api runMode types] a type named master keeps its name in these lists", "[launch]") {
     const compiled job(job_builder()
                            .replicas("first", 1)
                            .replicas("master", 1)
@@ -104,7 +106,7 @@ TEST_CASE(
     CHECK(command.words("args").empty());
 }
 
-TEST_CASE("[api 1] the master's resume entry goes before its type's", "[launch]") {
+TEST_CASE("[api runMode types] the master's resume entry goes before its type's", "[launch]") {
     const compiled job(
         two_types().resume(R"({"type":"a","args":["t"]},{"type":"master","args":["m"]})")
     );

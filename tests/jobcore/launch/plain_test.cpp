@@ -57,7 +57,7 @@ TEST_CASE("[behaviour 7.2] ranks and world size follow the recorded size", "[lau
     CHECK(pod.env("WORLD_SIZE") == "6");
 }
 
-TEST_CASE("[behaviour 3] plain mode leaves command and args alone", "[launch]") {
+TEST_CASE("[behaviour 3.1] plain mode leaves command and args alone", "[launch]") {
     replica worker;
     worker.command = {"python", "-u"};
     worker.args = {"train.py", "--lr", "0.1", "$(MASTER_ADDR):$(MASTER_PORT)"};
@@ -105,7 +105,11 @@ TEST_CASE(
     CHECK(find(pod.container("side"), "terminationMessagePolicy") == nullptr);
 }
 
-TEST_CASE("[api 3] the training container is pytorch, else python, else the first", "[launch]") {
+TEST_CASE(
+    "[api pytorch replicaSpecs.template] the training container is pytorch, else python, else the "
+    "first",
+    "[launch]"
+) {
     const auto training = [](const std::string& names) {
         replica worker;
         worker.pod_template = R"({"spec":{"containers":[)" + names + "]}}";
@@ -231,7 +235,7 @@ TEST_CASE("[launchers 9.2] the port is declared, the user's wins", "[launch]") {
     CHECK(ports(host, {.index = 1}).empty());
 }
 
-TEST_CASE("[api 1] what the user wrote reaches the pod, whatever it is", "[launch]") {
+TEST_CASE("[api template] what the user wrote reaches the pod, whatever it is", "[launch]") {
     const std::string odd =
         R"("futureField":{"big":9007199254740993,"max":18446744073709551615,
             "min":-9223372036854775808,"tenth":0.1,"exp":1e-7,"large":1.5e300,"empty":{},"none":[],
@@ -298,7 +302,7 @@ TEST_CASE(
     CHECK(spread({{2, 1}, {3, 1}}, 1, 9, {}) == counts{3, 2});
 }
 
-TEST_CASE("[behaviour] the master is index 0 of the first type that has replicas", "[launch]") {
+TEST_CASE("[behaviour 3.5] the master is index 0 of the first type that has replicas", "[launch]") {
     const compiled job(job_builder().replicas("ps", 0).replicas("worker", 2));
     CHECK(job.plan.master_role == 1);
     CHECK(job.pod({1, 0}).env("MASTER_ADDR") == "mnist-40c14-worker-0");

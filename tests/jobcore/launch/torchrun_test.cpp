@@ -79,7 +79,11 @@ TEST_CASE(
     CHECK(compiled(own.torchrun()).pod().env("TORCH_DISABLE_SHARE_RDZV_TCP_STORE") == "0");
 }
 
-TEST_CASE("[api 3] --rdzv_conf is merged, the user's keys win, however it is spelled", "[launch]") {
+TEST_CASE(
+    "[api pytorch torchrunConfig.extraOptions] --rdzv_conf is merged, the user's keys win, however "
+    "it is spelled",
+    "[launch]"
+) {
     const auto spelled = GENERATE(
         R"("--rdzv_conf=read_timeout=60,keep_alive_interval=9")",
         R"("--rdzv_conf","read_timeout=60,keep_alive_interval=9")",
@@ -164,7 +168,7 @@ TEST_CASE(
     CHECK(processes(R"("limits":{"cpu":"8"})", "2") == "2");
 }
 
-TEST_CASE("[api 1] annotation torchrun=module starts it as a module", "[launch]") {
+TEST_CASE("[api annotation torchrun] module starts it as a module", "[launch]") {
     const auto job = workers(1).torchrun().annotation("batch.tensorstack.dev/torchrun", "module");
     CHECK(compiled(job).pod().words("command") == words{"python", "-m", "torch.distributed.run"});
 }

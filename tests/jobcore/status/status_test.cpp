@@ -64,7 +64,7 @@ job_status full_status() {
 
 }  // namespace
 
-TEST_CASE("[api status] everything that is recorded survives the API server", "[status]") {
+TEST_CASE("everything that is recorded in the status survives the API server", "[status]") {
     const job_status s = full_status();
     const std::string object = "{\"status\":" + format_status(s, job_kind::pytorch) + "}";
     CHECK(parse_status(object) == s);
@@ -79,7 +79,7 @@ TEST_CASE("[api status.backoffCount] a ColossalAIJob has none", "[status]") {
     );
 }
 
-TEST_CASE("[api status] a damaged status is read as far as it makes sense", "[status]") {
+TEST_CASE("a damaged status is read as far as it makes sense", "[status]") {
     const char* text = GENERATE(
         "",
         "null",
@@ -100,7 +100,7 @@ TEST_CASE("[api status] a damaged status is read as far as it makes sense", "[st
     }
 }
 
-TEST_CASE("[api status.restarts] index sets keep ranges", "[status]") {
+TEST_CASE("[api status.restarts.seen] index sets keep ranges", "[status]") {
     index_set set;
     for (const int i : {7, 0, 2, 1, 3, 3}) {
         set.insert(i);

@@ -142,7 +142,7 @@ TEST_CASE("a stage starts when every action of the one before was acknowledged")
     CHECK(s.writes("POST pods").size() == 1);
 }
 
-TEST_CASE("behaviour 2.2: a stage is carried out concurrently, but no wider than the bound") {
+TEST_CASE("[behaviour 2.2] a stage is carried out concurrently, but no wider than the bound") {
     scripted s(100);
     s.decide = [&](const core::job_object& job, core::instant) { return pods_once(s, job, 100); };
     s.nudge();
@@ -170,7 +170,7 @@ TEST_CASE("design 3, freshness: no decision before the view shows what we wrote"
     CHECK(s.looks.back().pods == 4);
 }
 
-TEST_CASE("behaviour 2.1: nothing is done on a status that could not be written") {
+TEST_CASE("[behaviour 2.1] nothing is done on a status that could not be written") {
     scripted s;
     const int code = GENERATE(409, 422, 500);
     CAPTURE(code);
@@ -246,7 +246,7 @@ TEST_CASE("a held action waits for its time, and so do the stages after it") {
     CHECK(s.writes("POST pods").size() == 2);
 }
 
-TEST_CASE("behaviour 2.8: refusals are handed to decisions until they no longer ask") {
+TEST_CASE("[behaviour 2.8] refusals are handed to decisions until they no longer ask") {
     scripted s;
     s.w->server().set_fault_hook([&](std::string_view method, std::string_view target) {
         const bool pod = method == "POST" && target.find("/pods") != target.npos;
@@ -295,7 +295,7 @@ TEST_CASE("client.md X1: AlreadyExists of the very object is success, and its la
     CHECK(s.looks.back().refusals.empty());
 }
 
-TEST_CASE("behaviour 2.7: AlreadyExists of an older attempt is no success, and comes into view") {
+TEST_CASE("[behaviour 2.7] AlreadyExists of an older attempt is no success, and comes into view") {
     scripted s;
     int attempt = 1;
     bool later_stage = false;
@@ -359,7 +359,7 @@ TEST_CASE("client.md X8: nothing is deleted or patched that has the name but not
     CHECK(s.w->operator_().counters().refusals == 0);
 }
 
-TEST_CASE("behaviour 5.3: an absence that a live read confirmed is kept as long as it is asked for"
+TEST_CASE("[behaviour 5.3] an absence that a live read confirmed is kept as long as it is asked for"
 ) {
     scripted s;
     bool ask_more = true;
@@ -395,7 +395,7 @@ TEST_CASE("behaviour 5.3: an absence that a live read confirmed is kept as long 
     CHECK(s.looks.back().absences == 0);
 }
 
-TEST_CASE("behaviour 4.16: deferrable differences are written once per second, others at once") {
+TEST_CASE("[behaviour 4.16] deferrable differences are written once per second, others at once") {
     scripted s;
     bool deferrable = true;
     s.decide = [&](const core::job_object& job, core::instant) {

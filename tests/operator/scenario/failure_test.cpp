@@ -27,7 +27,8 @@ world_options with_worker_1(const std::string& nth, op::pods::settings does) {
 
 }  // namespace
 
-TEST_CASE("behaviour 5.5: a worker that exits 1 twice costs two of the budget, then all succeeds") {
+TEST_CASE("[behaviour 5.5] a worker that exits 1 twice costs two of the budget, then all succeeds"
+) {
     world w(with_worker_1("1-2", {{"fail-at", "1s"}, {"exit-code", "1"}}));
     w.create_job(job_builder("mnist").replicas("worker", 3));
     REQUIRE(w.run_until([&] { return w.is_phase("mnist", "Succeeded"); }, seconds{120}));
@@ -40,7 +41,7 @@ TEST_CASE("behaviour 5.5: a worker that exits 1 twice costs two of the budget, t
     CHECK(w.audit().violations() == std::vector<std::string>{});
 }
 
-TEST_CASE("behaviour 5.10: when the budget is used up the job fails and says so") {
+TEST_CASE("[behaviour 5.10] when the budget is used up the job fails and says so") {
     world w(with_worker_1("1-9", {{"fail-at", "1s"}, {"exit-code", "1"}}));
     w.create_job(job_builder("mnist").replicas("worker", 2).run_policy(R"("backoffLimit":1)"));
     REQUIRE(w.run_until([&] { return w.is_phase("mnist", "Failed"); }, seconds{120}));
@@ -53,7 +54,7 @@ TEST_CASE("behaviour 5.10: when the budget is used up the job fails and says so"
     CHECK(w.audit().violations() == std::vector<std::string>{});
 }
 
-TEST_CASE("behaviour 5.5: restartPolicy Never ends the job with the first failure") {
+TEST_CASE("[behaviour 5.5] restartPolicy Never ends the job with the first failure") {
     world w(with_worker_1("1", {{"fail-at", "1s"}, {"exit-code", "137"}}));
     w.create_job(job_builder("once").replicas("worker", 2, "Never"));
     REQUIRE(w.run_until([&] { return w.is_phase("once", "Failed"); }, seconds{30}));
@@ -61,7 +62,7 @@ TEST_CASE("behaviour 5.5: restartPolicy Never ends the job with the first failur
     CHECK(w.status("once").backoff_count == 0);
 }
 
-TEST_CASE("behaviour 5.5: restartPolicy ExitCode restarts 137 and not 1") {
+TEST_CASE("[behaviour 5.5] restartPolicy ExitCode restarts 137 and not 1") {
     SECTION("1 is permanent") {
         world w(with_worker_1("1", {{"fail-at", "1s"}, {"exit-code", "1"}}));
         w.create_job(job_builder("code").replicas("worker", 2, "ExitCode"));
@@ -76,7 +77,7 @@ TEST_CASE("behaviour 5.5: restartPolicy ExitCode restarts 137 and not 1") {
     }
 }
 
-TEST_CASE("behaviour 5.4: evicted, preempted, deleted and vanished pods cost nothing of the budget"
+TEST_CASE("[behaviour 5.4] evicted, preempted, deleted and vanished pods cost nothing of the budget"
 ) {
     const auto fault =
         GENERATE(as<std::string>{}, "evict-at", "preempt-at", "delete-at", "vanish-at");
@@ -90,7 +91,7 @@ TEST_CASE("behaviour 5.4: evicted, preempted, deleted and vanished pods cost not
     CHECK(w.audit().violations() == std::vector<std::string>{});
 }
 
-TEST_CASE("behaviour 5.6: c10d replaces a disrupted worker alone, in its place") {
+TEST_CASE("[behaviour 5.6] c10d replaces a disrupted worker alone, in its place") {
     world_options options = with_worker_1("1", {{"delete-at", "1s"}});
     options.script.defaults = {{"duration", "30s"}};  // the replacement waits for 10 s (5.4)
     world w(options);
@@ -101,7 +102,7 @@ TEST_CASE("behaviour 5.6: c10d replaces a disrupted worker alone, in its place")
     CHECK(w.audit().violations() == std::vector<std::string>{});
 }
 
-TEST_CASE("behaviour 2.6: a Service that somebody deleted or edited is put back") {
+TEST_CASE("[behaviour 2.6] a Service that somebody deleted or edited is put back") {
     world_options options;
     options.script.defaults = {{"duration", "never"}};
     world w(options);
@@ -128,7 +129,7 @@ TEST_CASE("behaviour 2.6: a Service that somebody deleted or edited is put back"
     CHECK(w.is_phase("svc", "Running"));
 }
 
-TEST_CASE("behaviour 1.9: a pod of ours whose labels were taken away is replaced, not doubled") {
+TEST_CASE("[behaviour 1.9] a pod of ours whose labels were taken away is replaced, not doubled") {
     world_options options;
     options.script.defaults = {{"duration", "20s"}};
     world w(options);

@@ -21,7 +21,8 @@ world_options all_pods(op::pods::settings does) {
 
 }  // namespace
 
-TEST_CASE("behaviour 4, 5.1: a plain job runs from Pending over Running to Succeeded") {
+TEST_CASE("[behaviour 4.9] [behaviour 5.1] a plain job runs from Pending over Running to Succeeded"
+) {
     world w;
     w.create_job(job_builder("mnist").replicas("worker", 3));
     REQUIRE(w.run_until([&] { return w.is_phase("mnist", "Running"); }, seconds{10}));
@@ -39,7 +40,7 @@ TEST_CASE("behaviour 4, 5.1: a plain job runs from Pending over Running to Succe
     CHECK(w.event_count("mnist", "Running") == 1);
 }
 
-TEST_CASE("behaviour 5.1: a torchrun job succeeds when all its pods exit 0") {
+TEST_CASE("[behaviour 5.1] a torchrun job succeeds when all its pods exit 0") {
     world w;
     w.create_job(job_builder("elastic-bert").replicas("worker", 2).torchrun());
     REQUIRE(w.run_until([&] { return w.is_phase("elastic-bert", "Succeeded"); }, seconds{30}));
@@ -65,7 +66,7 @@ TEST_CASE("client.md I19, I21: few writes while a job runs, none when nothing ch
     CHECK(w.audit().violations() == std::vector<std::string>{});
 }
 
-TEST_CASE("behaviour 5.12: a job past its deadline is failed within two seconds, its pods go") {
+TEST_CASE("[behaviour 5.12] a job past its deadline is failed within two seconds, its pods go") {
     world w(all_pods({{"duration", "never"}}));
     w.create_job(
         job_builder("late").replicas("worker", 2).run_policy(R"("activeDeadlineSeconds":5)")
@@ -79,7 +80,10 @@ TEST_CASE("behaviour 5.12: a job past its deadline is failed within two seconds,
     CHECK(w.audit().violations() == std::vector<std::string>{});
 }
 
-TEST_CASE("behaviour 6: pause deletes the pods, resume raises the attempt and runs again") {
+TEST_CASE(
+    "[behaviour 6.1] [behaviour 6.4] pause deletes the pods, resume raises the attempt and runs "
+    "again"
+) {
     world w(all_pods({{"duration", "30s"}}));
     w.create_job(job_builder("nap").replicas("worker", 2));
     REQUIRE(w.run_until([&] { return w.is_phase("nap", "Running"); }, seconds{10}));
@@ -100,7 +104,7 @@ TEST_CASE("behaviour 6: pause deletes the pods, resume raises the attempt and ru
     CHECK(w.audit().violations() == std::vector<std::string>{});
 }
 
-TEST_CASE("behaviour 6.3: a job created paused gets no child before it is resumed") {
+TEST_CASE("[behaviour 6.3] a job created paused gets no child before it is resumed") {
     world w;
     w.create_job(job_builder("later").replicas("worker", 2).pause());
     w.run_for(seconds{60});
@@ -111,7 +115,7 @@ TEST_CASE("behaviour 6.3: a job created paused gets no child before it is resume
     REQUIRE(w.run_until([&] { return w.is_phase("later", "Succeeded"); }, seconds{30}));
 }
 
-TEST_CASE("behaviour 6.4: toggled quickly, the last word of the specification wins") {
+TEST_CASE("[behaviour 6.4] toggled quickly, the last word of the specification wins") {
     world w(all_pods({{"duration", "20s"}}));
     w.create_job(job_builder("flip").replicas("worker", 3));
     REQUIRE(w.run_until([&] { return w.is_phase("flip", "Running"); }, seconds{10}));
@@ -126,7 +130,7 @@ TEST_CASE("behaviour 6.4: toggled quickly, the last word of the specification wi
     CHECK(w.audit().most_live() == 3);
 }
 
-TEST_CASE("behaviour 10.1: deleting a job removes every child, and none comes back") {
+TEST_CASE("[behaviour 10.1] deleting a job removes every child, and none comes back") {
     world w(all_pods({{"duration", "never"}}));
     w.create_job(job_builder("gone").replicas("worker", 4));
     REQUIRE(w.run_until([&] { return w.is_phase("gone", "Running"); }, seconds{10}));
@@ -142,7 +146,7 @@ TEST_CASE("behaviour 10.1: deleting a job removes every child, and none comes ba
     CHECK(w.operator_().pod_count() == 0);
 }
 
-TEST_CASE("behaviour 5.14: a finished job is deleted after its time to live") {
+TEST_CASE("[behaviour 5.14] a finished job is deleted after its time to live") {
     world w;
     w.create_job(
         job_builder("brief").replicas("worker", 1).run_policy(R"("ttlSecondsAfterFinished":30)")
@@ -155,7 +159,7 @@ TEST_CASE("behaviour 5.14: a finished job is deleted after its time to live") {
     CHECK(w.pods().empty());
 }
 
-TEST_CASE("behaviour 1.7: a job made again under the same name starts from nothing") {
+TEST_CASE("[behaviour 1.7] a job made again under the same name starts from nothing") {
     world w;
     const std::string first = w.create_job(job_builder("again").replicas("worker", 2));
     REQUIRE(w.run_until([&] { return w.is_phase("again", "Running"); }, seconds{10}));
@@ -168,7 +172,7 @@ TEST_CASE("behaviour 1.7: a job made again under the same name starts from nothi
     CHECK(w.audit().violations() == std::vector<std::string>{});
 }
 
-TEST_CASE("behaviour 2.9: a job of another controller is not touched") {
+TEST_CASE("[behaviour 2.9] a job of another controller is not touched") {
     world w;
     w.create_job(job_builder("theirs").field("managedBy", R"("example.com/other")"));
     w.run_for(seconds{60});

@@ -39,7 +39,7 @@ std::size_t pod_creates(const world& w, mortal_transport& way) {
 }  // namespace
 
 TEST_CASE(
-    "behaviour 2.8: quota holds the pods, is shown once, and is tried again with growing pauses"
+    "[behaviour 2.8] quota holds the pods, is shown once, and is tried again with growing pauses"
 ) {
     world w;
     bool full = true;
@@ -64,7 +64,7 @@ TEST_CASE(
     CHECK(w.audit().violations() == std::vector<std::string>{});
 }
 
-TEST_CASE("behaviour 2.8: a pod that admission refuses for good fails a job that never had one") {
+TEST_CASE("[behaviour 2.8] a pod that admission refuses for good fails a job that never had one") {
     world w;
     w.server().set_fault_hook([&](std::string_view method, std::string_view target) {
         return creates_pod(method, target) ? forbidden("denied by policy: no root")
@@ -79,7 +79,7 @@ TEST_CASE("behaviour 2.8: a pod that admission refuses for good fails a job that
     }));
 }
 
-TEST_CASE("behaviour 1.8: a Service of another owner is left alone, and the job waits for its name"
+TEST_CASE("[behaviour 1.8] a Service of another owner is left alone, and the job waits for its name"
 ) {
     world w;
     const std::string uid = w.create_job(job_builder("named").replicas("worker", 2).pause());
@@ -102,7 +102,7 @@ TEST_CASE("behaviour 1.8: a Service of another owner is left alone, and the job 
     REQUIRE(w.run_until([&] { return w.is_phase("named", "Succeeded"); }, seconds{120}));
 }
 
-TEST_CASE("behaviour 4.2, api 6.4: an invalid job fails with one event, and others go on") {
+TEST_CASE("[behaviour 4.2] [api 6.4] an invalid job fails with one event, and others go on") {
     world_options options;
     options.validated = false;
     world w(options);
@@ -119,7 +119,7 @@ TEST_CASE("behaviour 4.2, api 6.4: an invalid job fails with one event, and othe
     CHECK(w.event_count("broken", "InvalidSpec") == 1);
 }
 
-TEST_CASE("behaviour 2.5: a terminating namespace ends work without a storm") {
+TEST_CASE("[behaviour 2.5] a terminating namespace ends work without a storm") {
     world w;
     w.server().set_fault_hook([&](std::string_view method, std::string_view target) {
         k8sio::server::fault fault;
