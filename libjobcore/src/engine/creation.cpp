@@ -52,9 +52,7 @@ std::vector<bool> open_roles(pass& p) {
         for (const std::size_t role : p.plan.pod_stages[s]) {
             open[role] = is_open;
         }
-        if (!is_open) {
-            p.wait_for(reason::waiting_for_workers, "not every worker is Ready");
-        }
+        p.workers_awaited = p.workers_awaited || !is_open;
     }
     return open;
 }

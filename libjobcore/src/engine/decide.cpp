@@ -293,8 +293,10 @@ decision decide_valid(
     } else {
         run_job(p);
         tell_of_edits(p);
-        const bool structure_changed = p.next.attempt != job.status.attempt ||
-                                       p.next.restarts.replaced != job.status.restarts.replaced;
+        const bool structure_changed =
+            p.next.attempt != job.status.attempt ||
+            p.next.restarts.replaced != job.status.restarts.replaced ||
+            wanted_in_force(p.next, plan) != wanted_in_force(job.status, plan);
         if (structure_changed) {
             p.view = make_view(plan, p.next, seen, stuck_after_of(p), now);
         }

@@ -22,6 +22,16 @@ slot* blocked_slot(pass& p, const left_over& l) {
     return s.settled() || s.current != nullptr ? nullptr : &s;
 }
 
+/// A pod that a smaller size left out and that has ended: it stays until clean-up (7.2).
+bool is_ended_surplus(const pass& p, const left_over& l) {
+    if (l.older_attempt || l.role != no_role || !l.pod->labels_complete) {
+        return false;
+    }
+    const auto role = std::ranges::find(p.plan.roles, l.pod->type, &role_plan::type);
+    return role != p.plan.roles.end() && l.pod->index >= wanted_in_force(p.next, *role) &&
+           end_of(*l.pod, role->training_container, p.now).has_value();
+}
+
 bool holds_name(const pass& p, const left_over& l, const slot& s) {
     const std::string wanted =
         pod_name(p.plan, {l.role, l.index, p.next.attempt, s.round, s.rename});
@@ -87,6 +97,9 @@ bool replace_left_overs(pass& p) {
     stage actions;
     bool recorded = false;
     for (const left_over& l : p.view.left_overs) {
+        if (is_ended_surplus(p, l)) {
+            continue;
+        }
         if (!l.pod->deletion) {
             actions.push_back(
                 l.older_attempt

@@ -87,7 +87,7 @@ private:
     void visit_success(
         std::size_t role, std::int32_t index, slot& s, const role_plan& plan, const pod_end& end
     ) {
-        if (p_.is_master(role, index)) {
+        if (p_.is_master(role, index) || p_.frozen) {
             return;
         }
         if (index >= plan.sshd_from_index) {
@@ -228,6 +228,9 @@ private:
         for (const incident_pod& pod : last->pods) {
             const pod_identity id = identity_from_name(p_.plan, pod.name);
             if (id.role == no_role || id.index >= p_.view.roles[id.role].wanted()) {
+                continue;
+            }
+            if (p_.view.roles[id.role].slots[static_cast<std::size_t>(id.index)].settled()) {
                 continue;
             }
             std::erase(out_.unconfirmed, std::pair(id.role, id.index));

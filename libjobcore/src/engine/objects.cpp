@@ -104,8 +104,11 @@ action remove_child(const child_record& child, std::string why, std::string_view
 }
 
 void hold(pass& p, action& a, const refusal& r) {
-    a.not_before = r.last + doubled(p.rules.name_retry, r.count - 1, p.rules.name_retry_max);
-    p.await(*a.not_before);
+    const instant next = r.last + doubled(p.rules.name_retry, r.count - 1, p.rules.name_retry_max);
+    if (next > p.now) {
+        a.not_before = next;
+        p.await(next);
+    }
 }
 
 void tell_refusal(pass& p, const refusal& r) {

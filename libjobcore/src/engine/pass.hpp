@@ -33,6 +33,8 @@ struct pass {
     std::string waiting_message{};
     /// A replica failure seen or recorded in this pass (condition ReplicaFailure).
     std::string failure_message{};
+    /// A later stage of pods waits for the one before; said if nothing more telling is.
+    bool workers_awaited = false;
     /// What is to be said of a job that runs all the same.
     std::string_view running_reason{};
     std::string running_message{};

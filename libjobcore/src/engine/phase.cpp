@@ -32,9 +32,11 @@ bool is_complete(const pass& p) {
     });
 }
 
-/// The status that was read says Running for the attempt that still runs.
+/// The status that was read says for the attempt that still runs that it ran once.
 bool was_running(const pass& p) {
-    return p.job.status.phase == job_phase::running && p.job.status.attempt == p.next.attempt;
+    const job_status& before = p.job.status;
+    return before.attempt == p.next.attempt &&
+           (before.phase == job_phase::running || before.reason == reason::below_min_replicas);
 }
 
 bool is_rebuilding(const pass& p) {
@@ -59,6 +61,9 @@ void look_for_waiting_pods(pass& p) {
             );
         }
     });
+    if (p.workers_awaited) {
+        p.wait_for(reason::waiting_for_workers, "not every worker is Ready");
+    }
     p.wait_for(reason::creating_pods, "the pods are being created and started");
 }
 
@@ -67,20 +72,32 @@ void set(pass& p, job_phase phase, std::string_view why) {
     p.next.reason = why;
 }
 
-}  // namespace
+/// What is worth an event of its own when it begins (1.8, 2.8).
+bool is_told_at_once(std::string_view why) {
+    return why == reason::quota_exceeded || why == reason::name_conflict;
+}
 
-namespace {
+/// One event per fact (11.2): none if the status that was read says it already.
+void tell_once(pass& p, std::string_view why, const std::string& message) {
+    const condition* running = find_condition(p.job.status, condition_type::running);
+    const bool told = p.job.status.reason == why ||
+                      (running != nullptr && running->message.starts_with(why));
+    if (!told) {
+        p.warning(why, cut_message(message));
+    }
+}
 
 void set_running(pass& p) {
     const bool became = p.job.status.phase != job_phase::running;
+    if (p.running_reason.empty() && is_told_at_once(p.waiting_reason)) {
+        p.running_reason = p.waiting_reason;
+        p.running_message = p.waiting_message;
+    }
     set(p, job_phase::running, p.running_reason);
     if (became) {
         p.normal(
             event_reason::running, p.plan.elastic ? "Enough replicas run" : "All replicas run"
         );
-    }
-    if (!p.running_reason.empty() && p.job.status.reason != p.running_reason) {
-        p.warning(p.running_reason, cut_message(p.running_message));
     }
 }
 
@@ -97,11 +114,14 @@ void set_phase(pass& p) {
     if (is_rebuilding(p) && !complete && !was_running(p)) {
         set(p, job_phase::pending, reason::restarting);
         look_for_waiting_pods(p);
+        // The reason is taken: what is awaited stands in the condition's message.
+        p.waiting_message = fmt::format("{}: {}", p.waiting_reason, p.waiting_message);
     } else if (master_is_unknown(p)) {
         set(p, job_phase::unknown, reason::master_unknown);
     } else if (was_running(p) && below_minimum(p)) {
         look_for_waiting_pods(p);
         set(p, job_phase::pending, reason::below_min_replicas);
+        p.waiting_message = fmt::format("{}: {}", p.waiting_reason, p.waiting_message);
     } else if (complete || was_running(p)) {
         set_running(p);
     } else if (p.job.status.phase == job_phase::paused || p.job.status.phase == job_phase::resuming) {
@@ -111,12 +131,11 @@ void set_phase(pass& p) {
         look_for_waiting_pods(p);
         set(p, job_phase::pending, p.waiting_reason);
     }
-    if (p.waiting_reason == reason::quota_exceeded &&
-        p.job.status.reason != reason::quota_exceeded) {
-        p.warning(reason::quota_exceeded, cut_message(p.waiting_message));
+    if (p.running_reason == reason::secret_lost) {
+        tell_once(p, p.running_reason, p.running_message);
     }
-    if (p.waiting_reason == reason::name_conflict && p.job.status.reason != reason::name_conflict) {
-        p.warning(reason::name_conflict, cut_message(p.waiting_message));
+    if (is_told_at_once(p.waiting_reason)) {
+        tell_once(p, p.waiting_reason, p.waiting_message);
     }
 }
 

@@ -255,6 +255,9 @@ void record_incident(pass& p, std::span<const loss> losses, const verdict& v) {
 }
 
 void give_up(pass& p, std::span<const loss> losses) {
+    if (p.next.restarts.last) {
+        p.next.restarts.last->pending = false;  // what settled has its consequence
+    }
     for (const loss& l : losses) {
         if (l.disrupted || p.is_master(l.role, l.index)) {
             continue;

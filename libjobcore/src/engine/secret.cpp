@@ -31,6 +31,13 @@ struct started_pods {
     bool all = true;
 };
 
+/// Confirmed by a live read now, or on record as told.
+bool is_known_lost(const pass& p, std::string_view name) {
+    const bool told = p.job.status.reason == reason::secret_lost &&
+                      p.job.status.attempt == p.next.attempt;
+    return told || is_confirmed_absent(p, object_kind::secret, name);
+}
+
 started_pods count_started(pass& p) {
     started_pods out;
     for_each_slot(p, [&](std::size_t, std::int32_t, const slot& s) {
@@ -71,7 +78,7 @@ bool check_secret(pass& p) {
     if (!started.any || (seen != nullptr && !seen->deleting)) {
         return false;
     }
-    if (seen == nullptr && !is_confirmed_absent(p, object_kind::secret, name)) {
+    if (seen == nullptr && !is_known_lost(p, name)) {
         action read;
         read.what = verb::confirm;
         read.kind = object_kind::secret;

@@ -148,7 +148,7 @@ private:
         if (s != nullptr) {
             s->damaged = true;
         }
-        leave(pod, s == nullptr ? no_role : id.role, id.index, false);
+        leave(pod, s == nullptr ? no_role : id.role, id.index, true);
     }
 
     void leave(const pod_record& pod, std::size_t role, std::int32_t index, bool older_attempt) {

@@ -19,4 +19,24 @@ inline job_builder c10d(int nodes = 3, int max_restarts = 3) {
     return job_builder("mnist").replicas("node", nodes).torchrun(max_restarts);
 }
 
+inline std::string worker_field(int replicas, const std::string& more = {}) {
+    return "{\"replicas\":" + std::to_string(replicas) + more +
+           R"(,"template":{"spec":{"containers":[{"name":"worker","image":"ds:1"}]}}})";
+}
+
+/// DeepSpeed over ssh; worker 0 launches. `worker` = further members of `spec.worker`.
+inline job_builder deepspeed(int workers = 2, const std::string& worker = {}) {
+    return job_builder("cifar")
+        .kind(core::job_kind::deepspeed)
+        .field("config", R"({"run":{"python":["train.py"]}})")
+        .field("worker", worker_field(workers, worker));
+}
+
+/// ColossalAI: workers first, then the launcher.
+inline job_builder colossalai(int workers = 2) {
+    return job_builder("palm")
+        .kind(core::job_kind::colossalai)
+        .field("worker", worker_field(workers, R"(,"command":["train.py"])"));
+}
+
 }  // namespace signalbox::test

@@ -98,10 +98,12 @@ struct replica {
 };
 
 /// A valid PyTorchTrainingJob; without any call: job `mnist` in `default`, one worker, plain mode.
+/// Of another kind it is what `field` says: only those of the kind go into `spec`.
 class job_builder {
 public:
     explicit job_builder(std::string name = "mnist") : name_(std::move(name)) {}
 
+    job_builder& kind(core::job_kind value) { return set(kind_, value); }
     job_builder& ns(std::string value) { return set(ns_, std::move(value)); }
     job_builder& uid(std::string value) { return set(uid_, std::move(value)); }
     job_builder& generation(std::int64_t value) { return set(generation_, value); }
@@ -137,12 +139,17 @@ public:
         return field("runPolicy", "{" + members + "}");
     }
     job_builder& elastic(int min, int max, std::optional<int> expected = {}) {
+        elastic_bounds_ = {min, max};
         return field(
             "elastic",
             "{\"enabled\":true,\"minReplicas\":" + std::to_string(min) +
                 ",\"maxReplicas\":" + std::to_string(max) +
                 (expected ? ",\"expectedReplicas\":" + std::to_string(*expected) : "") + "}"
         );
+    }
+    /// What `scale` and the operator's default write; after elastic().
+    job_builder& expected(int value) {
+        return elastic(elastic_bounds_.first, elastic_bounds_.second, value);
     }
     job_builder& pause(bool enabled = true) {
         pause_ = enabled;
@@ -167,9 +174,8 @@ public:
 
     std::string json() const {
         std::string out =
-            "{\"apiVersion\":\"batch.tensorstack.dev/v1beta1\","
-            "\"kind\":\"PyTorchTrainingJob\",\"metadata\":{\"name\":" +
-            quoted(name_) + ",\"namespace\":" + quoted(ns_) + ",\"uid\":" + quoted(uid_) +
+            "{\"apiVersion\":\"batch.tensorstack.dev/v1beta1\",\"kind\":" +
+            quoted(core::to_string(kind_)) + ",\"metadata\":{\"name\":" + quoted(name_) + ",\"namespace\":" + quoted(ns_) + ",\"uid\":" + quoted(uid_) +
             ",\"resourceVersion\":\"1\"" + ",\"generation\":" + std::to_string(generation_) +
             ",\"creationTimestamp\":" + quoted(core::format_time(story_start));
         if (!deletion_.empty()) {
@@ -213,6 +219,10 @@ private:
         for (const auto& [key, value] : fields_) {
             out += quoted(key) + ":" + value + ",";
         }
+        if (kind_ != core::job_kind::pytorch) {
+            out.back() = '}';
+            return out;
+        }
         out += "\"replicaSpecs\":[";
         for (std::size_t i = 0; i < replicas_.size(); ++i) {
             out += (i == 0 ? "" : ",") + replicas_[i].json();
@@ -220,6 +230,7 @@ private:
         return out + "]}";
     }
 
+    core::job_kind kind_ = core::job_kind::pytorch;
     std::string name_;
     std::string ns_ = "default";
     std::string uid_ = "cffea855-5ce2-496a-8956-f6e76fe2f565";
@@ -228,6 +239,7 @@ private:
     std::map<std::string, std::string> fields_;
     bool replicas_given_ = false;
     std::vector<test::replica> replicas_ = {test::replica{}};
+    std::pair<int, int> elastic_bounds_;
     bool pause_ = false;
     bool debug_ = false;
     std::string resume_, debug_entries_, status_, deletion_;
@@ -372,8 +384,8 @@ public:
     operator core::pod_record() const { return record(); }
 
 private:
-    template <class T>
-    pod_builder& set(T& member, T value) {
+    template <class T, class Value>
+    pod_builder& set(T& member, Value value) {
         member = std::move(value);
         return *this;
     }
@@ -391,22 +403,21 @@ inline pod_builder pod(const core::job_plan& plan, core::pod_identity identity) 
     return {plan, identity};
 }
 
-/// A planned object as observed, in the state in which we made it.
+/// A planned object as observed, in the state in which we made it: what we would send, as the
+/// server would show it.
 inline core::child_record child(
     const core::job_plan& plan,
     const core::planned_object& object,
     std::int32_t attempt = 1,
     const core::render_options& options = {}
 ) {
-    core::child_record out;
-    out.kind = object.kind;
-    out.name = core::object_name(object, attempt);
-    out.uid = "uid-" + out.name;
-    out.owner_uid = plan.job_uid;
-    out.resource_version = "1";
-    out.attempt = object.name_has_attempt ? attempt : 0;
-    out.fingerprint = core::expected_fingerprint(plan, object, attempt, options);
-    return out;
+    std::string text = core::render_object(plan, object, attempt, options);
+    constexpr std::string_view metadata = "\"metadata\":{";
+    text.insert(
+        text.find(metadata) + metadata.size(),
+        "\"resourceVersion\":\"1\",\"uid\":\"uid-" + core::object_name(object, attempt) + "\","
+    );
+    return core::decode_child(object.kind, text).value();
 }
 
 /// Owns records and gives the view that decide takes. Not to be changed while a view is in use.

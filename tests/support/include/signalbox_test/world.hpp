@@ -62,7 +62,7 @@ public:
         for (const auto& c : children_) {
             children.push_back(&c);
         }
-        const core::observed seen{pods, children, refusals, absences, {}};
+        const core::observed seen{pods, children, refusals, absences, served};
         return core::decide(job_, seen, rules_, now_);
     }
 
@@ -132,6 +132,24 @@ public:
         return *found;
     }
     std::list<core::pod_record>& pods() { return pods_; }
+    /// The child of that kind, or null; the newest if there are several.
+    core::child_record* child_of(core::object_kind kind) {
+        core::child_record* found = nullptr;
+        for (auto& c : children_) {
+            found = c.kind == kind ? &c : found;
+        }
+        return found;
+    }
+    std::size_t count_children(core::object_kind kind) const {
+        return static_cast<std::size_t>(
+            std::ranges::count(children_, kind, &core::child_record::kind)
+        );
+    }
+    /// Somebody deletes the child.
+    void delete_child(core::object_kind kind) {
+        const auto* gone = child_of(kind);
+        children_.remove_if([&](const auto& c) { return &c == gone; });
+    }
     std::list<core::child_record>& children() { return children_; }
 
     void run(core::pod_record& p) {
@@ -203,7 +221,9 @@ public:
 
     std::vector<core::refusal> refusals;
     std::vector<core::confirmed_absence> absences;
+    core::capabilities served{core::served::yes, core::served::yes};
     std::vector<core::event> events;
+    std::vector<std::string> job_patches;
     int status_writes = 0;
     int creates = 0;
     bool job_deleted = false;
@@ -262,21 +282,43 @@ private:
             pods_.push_back(std::move(record));
             return true;
         }
-        auto record = child(plan(), plan().objects.at(a.object), a.pod.attempt);
+        if (std::ranges::any_of(children_, [&](const auto& c) {
+                return c.name == a.name && c.kind == a.kind;
+            })) {
+            throw std::runtime_error(a.name + " is created twice");
+        }
+        std::erase_if(absences, [&](const auto& x) { return x.name == a.name; });
+        auto record = as_made(a);
         record.uid += "-" + std::to_string(++uids_);
         children_.push_back(std::move(record));
         return true;
     }
 
+    core::child_record as_made(const core::action& a) const {
+        std::vector<std::int32_t> sizes;
+        for (const auto& role : plan().roles) {
+            const auto task = std::ranges::find(
+                job_.status.tasks, role.type, &core::task_status::type
+            );
+            sizes.push_back(task == job_.status.tasks.end() ? role.wanted : task->wanted);
+        }
+        const bool resumed = core::find_condition(job_.status, "Paused") != nullptr;
+        return child(plan(), *core::find_object(plan(), a.object), a.pod.attempt, {resumed, sizes});
+    }
+
     bool patch(const core::action& a) {
+        if (a.kind == core::object_kind::job) {
+            job_patches.push_back(a.body);
+            constexpr std::string_view size = "\"expectedReplicas\":";
+            builder_.expected(std::stoi(a.body.substr(a.body.find(size) + size.size())));
+            reload();
+            return true;
+        }
         for (auto& c : children_) {
             if (c.uid == a.uid) {
-                for (const auto& o : plan().objects) {
-                    if (core::object_name(o, job_.status.attempt) == c.name) {
-                        c.fingerprint =
-                            core::expected_fingerprint(plan(), o, job_.status.attempt, {});
-                    }
-                }
+                const auto made = as_made(a);
+                c.fingerprint = made.fingerprint;
+                c.foreign_selector_keys.clear();
             }
         }
         for (auto& p : pods_) {
