@@ -4,6 +4,7 @@
 // the functions that decode the API server's JSON into them.
 #pragma once
 
+#include "jobcore/compact.hpp"
 #include "jobcore/plan.hpp"
 #include "jobcore/time.hpp"
 
@@ -27,10 +28,10 @@ struct container_record {
     container_state state = container_state::unknown;
     bool init = false;
     std::int32_t exit_code = 0;  ///< with state terminated only
-    std::string reason;          ///< of the waiting or terminated state
-    std::string message;         ///< termination message or the waiting state's, at most 4 KiB
-    std::optional<instant> started;
-    std::optional<instant> finished;
+    rare_text reason;            ///< of the waiting or terminated state
+    rare_text message;           ///< termination message or the waiting state's, at most 4 KiB
+    optional_instant started;
+    optional_instant finished;
 };
 
 /// A Pod, reduced to the facts decisions depend on.
@@ -46,15 +47,15 @@ struct pod_record {
     bool labels_complete = false;  ///< all labels of behaviour.md 1.6 are there and well-formed
     bool master = false;           ///< label `job-role=master`
     pod_phase phase = pod_phase::unknown;
-    std::string reason;              ///< `status.reason`, e.g. `Evicted`
-    std::string message;             ///< `status.message`, at most 512 bytes
     bool scheduled = false;          ///< `spec.nodeName` is set
     bool ready = false;              ///< condition Ready is True
     bool disruption_target = false;  ///< condition DisruptionTarget is True
     bool unschedulable = false;      ///< condition PodScheduled is False with reason Unschedulable
-    std::optional<instant> creation;
-    std::optional<instant> deletion;  ///< `metadata.deletionTimestamp`
-    std::int64_t grace_seconds = 0;   ///< `metadata.deletionGracePeriodSeconds`
+    rare_text reason;                ///< `status.reason`, e.g. `Evicted`
+    rare_text message;               ///< `status.message`, at most 512 bytes
+    optional_instant creation;
+    optional_instant deletion;       ///< `metadata.deletionTimestamp`
+    std::int64_t grace_seconds = 0;  ///< `metadata.deletionGracePeriodSeconds`
     /// Regular containers in spec order, then those init containers that failed or wait in error.
     std::vector<container_record> containers;
 };

@@ -32,8 +32,13 @@ inline std::string_view view(const value& v) {
     return {v.GetString(), v.GetStringLength()};
 }
 
+/// RapidJSON takes no null pointer, not even for no characters.
+inline const char* data_of(std::string_view text) {
+    return text.empty() ? "" : text.data();
+}
+
 inline rapidjson::Value::StringRefType ref(std::string_view text) {
-    return {text.data(), static_cast<rapidjson::SizeType>(text.size())};
+    return {data_of(text), static_cast<rapidjson::SizeType>(text.size())};
 }
 
 /// The member, or nullptr if `object` is no object, has no such member, or it is null: null means
@@ -66,7 +71,7 @@ inline std::string to_text(const value& v) {
 }
 
 inline value copy_string(std::string_view text, allocator& a) {
-    return value(text.data(), static_cast<rapidjson::SizeType>(text.size()), a);
+    return value(data_of(text), static_cast<rapidjson::SizeType>(text.size()), a);
 }
 
 }  // namespace signalbox::core::json

@@ -268,7 +268,7 @@ TEST_CASE("[behaviour 3.9] of a long termination message the end is kept", "[obs
     );
     REQUIRE(p.containers.size() == 1);
     CHECK(p.containers[0].message.size() == 4096);
-    CHECK(p.containers[0].message.ends_with("the end"));
+    CHECK(p.containers[0].message.str().ends_with("the end"));
 }
 
 TEST_CASE("wrong types anywhere are skipped", "[observe]") {
