@@ -67,7 +67,8 @@ std::size_t training_container(const std::vector<container_facts>& containers) {
     return 0;
 }
 
-/// `sleep inf`, `sleep infinity`, `sshd -D`, alone or as the end of a shell line.
+/// `sleep inf`, `sleep infinity`, `sshd -D`, alone or as the end of a shell line, and our bootstrap
+/// where it becomes sshd or waits for a launch by hand.
 bool command_idles(const Value& container) {
     std::string line;
     for (const char* part : {"command", "args"}) {
@@ -77,7 +78,15 @@ bool command_idles(const Value& container) {
             }
         });
     }
-    const bool sleeps = line.ends_with("sleep inf") || line.ends_with("sleep infinity");
+    constexpr std::array endings{
+        std::string_view("sleep inf"),
+        std::string_view("sleep infinity"),
+        std::string_view("/bootstrap.sh worker"),
+        std::string_view("/bootstrap.sh idle"),
+    };
+    const bool sleeps = std::ranges::any_of(endings, [&](std::string_view ending) {
+        return line.ends_with(ending);
+    });
     return sleeps ||
            (line.find("sshd") != std::string::npos && line.find(" -D") != std::string::npos);
 }
@@ -89,10 +98,6 @@ void read_labels(const Value& labels, pod_facts& out) {
     out.index = number(text(labels, "replica-index"));
     out.attempt = number(text(labels, "batch.tensorstack.dev/attempt"));
     out.round = number(text(labels, "batch.tensorstack.dev/round"));
-    // Workers of these kinds run sshd through a bootstrap of ours; the master alone trains.
-    const std::string_view kind = text(labels, "tensorstack.dev/owner-kind");
-    const bool sshd_kind = kind == "DeepSpeedJob" || kind == "ColossalAIJob";
-    out.idles = sshd_kind && text(labels, "job-role") != "master";
 }
 
 void read_settings(const Value& annotations, pod_facts& out) {
@@ -149,9 +154,10 @@ std::optional<pod_facts> read_pod(std::string_view json) {
     read_settings(member(metadata, "annotations"), out);
     read_status(member(pod, "status"), out);
     if (const Value& list = member(spec, "containers"); list.IsArray() && !list.Empty()) {
-        out.idles =
-            out.idles || command_idles(list[static_cast<rapidjson::SizeType>(out.training)]);
+        out.idles = command_idles(list[static_cast<rapidjson::SizeType>(out.training)]);
     }
+    // A kubelet would start its containers again: a Deployment's pod does not end.
+    out.idles = out.idles || text(spec, "restartPolicy") == "Always";
     return out;
 }
 

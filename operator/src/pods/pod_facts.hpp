@@ -37,7 +37,8 @@ struct pod_facts {
 
     std::vector<container_facts> containers, init_containers;
     std::size_t training = 0;  ///< index of the container whose exit decides
-    bool idles = false;        ///< its command waits for ever, or it is a worker's sshd
+    /// It runs until it is deleted: its command waits, is a worker's sshd, or would be restarted.
+    bool idles = false;
     /// Settings by annotation, without the prefix.
     std::vector<std::pair<std::string, std::string>> settings;
 };

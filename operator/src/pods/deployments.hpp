@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stands in for the Deployment controller where there is none: says of our Deployments that their
+// pods are there, and makes none.
+#pragma once
+
+#include <k8sio/client.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace signalbox::op::pods {
+
+class deployment_options {
+public:
+    deployment_options() = default;
+    std::string ns;  ///< only Deployments of this namespace; empty: all
+    /// From a change of a Deployment until its pods are said to be available.
+    std::chrono::nanoseconds delay = std::chrono::milliseconds{100};
+    /// Told of writes that failed.
+    std::function<void(const std::string&)> complain;
+};
+
+class simulated_deployments {
+public:
+    /// `api` must outlive run(). Uses the client's clock.
+    simulated_deployments(
+        boost::asio::any_io_executor executor, k8sio::client& api, deployment_options options
+    );
+    /// Only before run() started or after it returned.
+    ~simulated_deployments();
+
+    /// Looks after Deployments labelled as the operator's own until stop(); returns when nothing is
+    /// pending any more. Call once.
+    boost::asio::awaitable<void> run();
+    void stop();
+
+private:
+    class impl;
+    std::unique_ptr<impl> impl_;
+};
+
+}  // namespace signalbox::op::pods
