@@ -12,6 +12,7 @@
 #include "cli/scenario_file.hpp"
 #include "cli/settings.hpp"
 #include "controller/controller.hpp"
+#include "pods/deployments.hpp"
 #include "pods/simulated.hpp"
 
 #include <jobcore/schema.hpp>
@@ -25,6 +26,7 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <algorithm>
 #include <charconv>
 #include <csignal>
 #include <filesystem>
@@ -39,6 +41,9 @@ namespace {
 
 namespace asio = boost::asio;
 using k8sio::result;
+
+/// How often `dev` looks for kinds that were added by hand (behaviour.md 8.4 has a minute).
+constexpr core::milliseconds quick_capability_retry{2000};
 
 /// Stands in for the CRD of the T9k scheduler, which is not public: any object will do.
 constexpr std::string_view pod_group_crd = R"({
@@ -73,6 +78,14 @@ std::vector<k8sio::server::field_error> check_object(
         findings.insert(findings.end(), more.begin(), more.end());
     }
     return refuse(findings);
+}
+
+/// Whether a job of these files wants a PodGroup (behaviour.md 8.1).
+bool wants_gang(const check_result& objects) {
+    return std::ranges::any_of(objects.objects, [](const checked_object& o) {
+        const auto parsed = o.is_job ? core::parse_job(o.source.json()) : core::parsed_job();
+        return parsed.spec && parsed.spec->scheduler;
+    });
 }
 
 struct listen_address {
@@ -133,7 +146,7 @@ private:
     int report();
 
     pods::simulated_options runtime_options();
-    controller_options operator_options() const;
+    pods::deployment_options deployment_options();
     std::chrono::nanoseconds elapsed() const { return time_->steady_now() - started_; }
 
     dev_setup setup_;
@@ -146,6 +159,7 @@ private:
     k8sio::server::api_server server_;
     connection for_operator_, for_pods_, for_us_;
     std::unique_ptr<pods::pod_runtime> pods_;
+    pods::simulated_deployments deployments_;
     std::unique_ptr<controller> operator_;
     progress progress_;
     std::vector<std::unique_ptr<job_watch>> job_watches_;
@@ -178,12 +192,13 @@ dev_session::dev_session(dev_setup setup, std::ostream& out, std::ostream& err)
       for_pods_(server_, *time_),
       for_us_(server_, *time_),
       pods_(pods::make_simulated_runtime(loop_.get_executor(), for_pods_.api, runtime_options())),
+      deployments_(loop_.get_executor(), for_pods_.api, deployment_options()),
       operator_(std::make_unique<controller>(
           loop_.get_executor(),
           for_operator_.api,
           *time_,
           setup_.rules,
-          operator_options(),
+          controller_options(),
           make_logger(setup_.options.log)
       )),
       progress_(out, &out == &std::cout && ::isatty(STDOUT_FILENO) == 1) {}
@@ -197,10 +212,9 @@ pods::simulated_options dev_session::runtime_options() {
     return out;
 }
 
-controller_options dev_session::operator_options() const {
-    controller_options out;
-    out.served_kinds.pod_group = core::served::yes;
-    out.served_kinds.tensorboard = core::served::no;
+pods::deployment_options dev_session::deployment_options() {
+    pods::deployment_options out;
+    out.complain = [this](const std::string& what) { progress_.note("pods: " + what); };
     return out;
 }
 
@@ -215,9 +229,13 @@ bool dev_session::begin() {
             return failed(added.error().text());
         }
     }
-    const result<void> added = server_.add_custom_resource(pod_group_crd, nullptr);
-    if (added.has_error()) {
-        return failed(added.error().text());
+    // Who starts a job of the gang scheduler here shall see it run; else the server is like one
+    // without that scheduler, and its CRD can be applied at any time.
+    if (wants_gang(setup_.objects)) {
+        const result<void> added = server_.add_custom_resource(pod_group_crd, nullptr);
+        if (added.has_error()) {
+            return failed(added.error().text());
+        }
     }
     const result<std::uint16_t> port = server_.listen(setup_.listen.address, setup_.listen.port);
     if (port.has_error()) {
@@ -293,6 +311,7 @@ void dev_session::start() {
         spawn(r->run());
     }
     spawn(pods_->run());
+    spawn(deployments_.run());
     spawn(operator_->run());
     spawn(apply_all());
     wait_for_signal();
@@ -319,6 +338,7 @@ void dev_session::stop() {
     }
     stopping_ = true;
     pods_->stop();
+    deployments_.stop();
     operator_->stop();
     for (const auto& r : reflectors_) {
         r->stop();
@@ -405,6 +425,7 @@ int dev(const dev_options& options, std::ostream& out, std::ostream& err) {
         return refuse_with(fmt::format("--listen: `{}` is not ADDRESS:PORT", options.listen));
     }
     setup.listen = *listen;
+    setup.rules.capability_retry = quick_capability_retry;
     if (const auto wrong = set_policy(setup.rules, options.policy)) {
         return refuse_with("--policy " + *wrong);
     }

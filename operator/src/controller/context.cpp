@@ -38,8 +38,11 @@ context::context(
         record_store<core::child_record>::decoder decode = [kind](std::string_view json) {
             return core::decode_child(kind, json);
         };
+        const bool always = row.when == watched::always;
         children.push_back(std::make_unique<child_view>(child_view{
-            kind, {row.type->plural(), std::move(decode), views}}));
+            kind,
+            {row.type->plural(), std::move(decode), views},
+            always ? core::served::yes : core::served::unknown}));
     }
 }
 
@@ -53,10 +56,20 @@ k8sio::steady_time context::steady_of(core::instant at) const {
 }
 
 bool context::views_synced() const {
-    return pods.synced() &&
-           std::all_of(children.begin(), children.end(), [](const std::unique_ptr<child_view>& v) {
-               return v->store.synced();
-           });
+    const auto rows = watched_children();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (rows[i].when == watched::always && !children[i]->store.synced()) {
+            return false;
+        }
+    }
+    return pods.synced();
+}
+
+core::capabilities context::capabilities() const {
+    core::capabilities out;
+    out.pod_group = view_of(core::object_kind::pod_group)->served();
+    out.tensorboard = view_of(core::object_kind::tensorboard)->served();
+    return out;
 }
 
 bool context::is_fresh(const job_entry& entry) const {
@@ -66,7 +79,7 @@ bool context::is_fresh(const job_entry& entry) const {
         return false;
     }
     for (const auto& view : children) {
-        if (!fence.passed(uid, view->store.plural(), view->store.seen())) {
+        if (view->in_use() && !fence.passed(uid, view->store.plural(), view->store.seen())) {
             return false;
         }
     }
@@ -89,7 +102,7 @@ void context::require_views(const std::string& job_uid, const std::vector<std::s
     }
 }
 
-child_view* context::view_of(core::object_kind kind) {
+child_view* context::view_of(core::object_kind kind) const {
     for (const auto& view : children) {
         if (view->kind == kind) {
             return view.get();

@@ -27,6 +27,17 @@ using pod_store = record_store<core::pod_record>;
 struct child_view {
     core::object_kind kind;
     record_store<core::child_record> store;
+    /// What discovery said; kinds that every server serves are never asked for.
+    core::served offered = core::served::yes;
+
+    /// A kind counts as served when its view is complete: before that, decisions would take
+    /// absence from the view for absence from the server.
+    core::served served() const {
+        const bool incomplete = offered == core::served::yes && !store.synced();
+        return incomplete ? core::served::unknown : offered;
+    }
+    /// Decisions look at it, and wait for it to show our own writes.
+    bool in_use() const { return served() == core::served::yes; }
 };
 
 struct context {
@@ -63,7 +74,10 @@ struct context {
     /// True if all that is seen of this job is at least as new as our last acknowledged write and
     /// as the views its status was decided on (design.md 3, Freshness).
     bool is_fresh(const job_entry& entry) const;
+    /// Views of kinds that not every server serves hold nobody up: see served_kinds.
     bool views_synced() const;
+    /// Which of the kinds that not every server serves decisions may count on now.
+    core::capabilities capabilities() const;
     /// Versions up to which each view of children has seen everything, in a fixed order.
     std::vector<std::string> view_versions() const;
     /// The status was decided on these: no later pass may look at older ones.
@@ -77,9 +91,11 @@ struct context {
     /// Makes the answer the job object held. Null if it could not be read.
     job_entry_ptr note_job(std::string_view object_json);
 
+    /// Null for a kind that has no view of its own: pods, jobs.
+    child_view* view_of(core::object_kind kind) const;
+
 private:
     bool note_pod(job_entry& entry, std::string_view object_json);
-    child_view* view_of(core::object_kind kind);
 };
 
 /// `namespace/name`, for logs.

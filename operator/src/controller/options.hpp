@@ -36,8 +36,6 @@ struct controller_options {
     std::size_t actions_logged = 8;
     /// Delay of a job's next pass after a failed one.
     k8sio::backoff_policy backoff;
-    /// Kinds that the server serves besides our own (behaviour.md 8.4).
-    core::capabilities served_kinds;
     /// Reporting component of events.
     std::string component = "signalbox";
     /// The decision and the rendering; replaced in tests of the controller alone.

@@ -78,6 +78,16 @@ public:
     /// An answer said that this object is gone.
     void drop(const std::string& uid) { erase(uid); }
 
+    /// As before the first list: the server does not serve the type any more.
+    void clear() {
+        while (!by_uid_.empty()) {
+            erase(std::string(by_uid_.begin()->first));
+        }
+        staged_ = {};
+        seen_.clear();
+        synced_ = false;
+    }
+
     void replace_begin() override { staged_.clear(); }
 
     void replace_item(std::string_view object_json) override {

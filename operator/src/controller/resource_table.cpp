@@ -38,9 +38,13 @@ resource_type job_type(core::job_kind kind) {
 }  // namespace
 
 std::span<const watched_kind> watched_children() {
-    // Secrets, ConfigMaps and PodGroups become rows with the kinds of jobs that need them.
     static const std::array rows{
         watched_kind{core::object_kind::service, &k8sio::resources::services()},
+        watched_kind{core::object_kind::secret, &k8sio::resources::secrets()},
+        watched_kind{core::object_kind::config_map, &k8sio::resources::config_maps()},
+        watched_kind{core::object_kind::deployment, &deployments()},
+        watched_kind{core::object_kind::pod_group, &pod_groups(), watched::if_served},
+        watched_kind{core::object_kind::tensorboard, &tensorboards(), watched::if_served},
     };
     return rows;
 }

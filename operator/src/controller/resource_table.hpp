@@ -10,17 +10,27 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace signalbox::op {
 
 /// Label selector of what the controller watches: its own children only, so that foreign objects
 /// never cross the wire (client.md 4.6). A child that lost this label is seen by live reads only.
 inline constexpr std::string_view children_selector = "app.kubernetes.io/managed-by=signalbox";
+/// An object with that label and nothing else.
+inline constexpr std::string_view children_label_json =
+    R"({"metadata":{"labels":{"app.kubernetes.io/managed-by":"signalbox"}}})";
+
+enum class watched {
+    always,     ///< every API server serves the kind
+    if_served,  ///< an extension: discovery says whether it is there (behaviour.md 8.4, 9.1)
+};
 
 /// One kind of child that the controller keeps a view of.
 struct watched_kind {
     core::object_kind kind;
     const k8sio::resource_type* type;
+    watched when = watched::always;
 };
 
 /// Watched kinds of children but pods, which have a store of their own.
