@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/action_executor.hpp"
 
+#include "controller/key_material.hpp"
 #include "controller/object_text.hpp"
 #include "controller/resource_table.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace signalbox::op {
@@ -92,17 +94,42 @@ action_result judge(
     return action_result::refused;
 }
 
+/// What of a Secret to be created is key material; empty for other objects.
+std::span<const core::key_slot> key_slots_of(
+    const core::job_object& decided, const core::action& a
+) {
+    const bool planned = decided.compiled && decided.compiled->plan;
+    if (a.kind != core::object_kind::secret || !planned) {
+        return {};
+    }
+    const core::planned_object* object = core::find_object(*decided.compiled->plan, a.object);
+    return object == nullptr ? std::span<const core::key_slot>() : object->key_slots;
+}
+
+/// True if the live object has the immutable content that `wanted` has, values of generated keys
+/// left out (core::child_record::data_fingerprint). Of kinds without such content: always.
+bool same_data(const core::action& a, std::string_view wanted, std::string_view live) {
+    const auto there = core::decode_child(a.kind, live);
+    if (a.kind == core::object_kind::pod || !there) {
+        return true;
+    }
+    // A record needs a UID, which what was rendered cannot have.
+    const auto here = core::decode_child(a.kind, with_uid_precondition(wanted, there->uid));
+    return here && here->data_fingerprint == there->data_fingerprint;
+}
+
 /// Puts labels of ours back that somebody took from an object which is the wanted one otherwise
-/// (behaviour.md 2.7).
+/// (behaviour.md 2.7). `wanted` has the labels that are to be there.
 asio::awaitable<action_result> restore_labels(
     context& shared,
     job_entry& entry,
     const core::job_object& decided,
     const core::action& a,
+    std::string_view wanted,
     const std::string& live
 ) {
     const k8sio::resource_type& type = type_of(a.kind, decided.meta.kind);
-    auto patch = label_patch(shared.options.render(decided, a), live);
+    auto patch = label_patch(wanted, live);
     if (!patch) {
         co_return action_result::present;
     }
@@ -142,11 +169,12 @@ asio::awaitable<action_result> settle_existing(
         co_return action_result::refused;
     }
     shared.note_object(entry, a.kind, *live);
-    if (owner.deleting || !owner.same_place) {
+    const std::string wanted = shared.options.render(decided, a);
+    if (owner.deleting || !owner.same_place || !same_data(a, wanted, *live)) {
         co_return action_result::recompute;
     }
     entry.refusals.settle(a);
-    co_return co_await restore_labels(shared, entry, decided, a, *live);
+    co_return co_await restore_labels(shared, entry, decided, a, wanted, *live);
 }
 
 asio::awaitable<action_result> create(
@@ -154,6 +182,16 @@ asio::awaitable<action_result> create(
 ) {
     const k8sio::resource_type& type = type_of(a.kind, decided.meta.kind);
     std::string body = shared.options.render(decided, a);
+    const auto slots = key_slots_of(decided, a);
+    if (!slots.empty()) {
+        std::string error;
+        auto with_keys = fill_key_slots(body, slots, error);
+        if (!with_keys) {
+            shared.log->error("no key for Secret {}: {}", a.name, error);
+            co_return action_result::failed;
+        }
+        body = std::move(*with_keys);
+    }
     ++shared.counters.creates;
     const auto answer = co_await shared.api->create(type, decided.meta.ns, std::move(body));
     if (answer.has_value()) {
@@ -276,6 +314,11 @@ asio::awaitable<action_result> confirm(
     const bool ours = live.has_value() && claim_of(a, *live).owner_uid == decided.meta.uid;
     if (ours) {
         shared.note_object(entry, a.kind, *live);
+        // A child is out of view for good if it lost the label that the watch selects by; pods
+        // without labels have a rule of their own (behaviour.md 1.9).
+        if (a.kind != core::object_kind::pod) {
+            co_await restore_labels(shared, entry, decided, a, children_label_json, *live);
+        }
         co_return action_result::recompute;
     }
     const bool known = std::any_of(

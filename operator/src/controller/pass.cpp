@@ -64,15 +64,17 @@ core::decision decide(context& shared, job_entry& entry, core::instant now) {
     }
     std::vector<const core::child_record*> children;
     for (const auto& view : shared.children) {
-        const auto records = view->store.of_owner(uid);
-        children.insert(children.end(), records.begin(), records.end());
+        if (view->in_use()) {
+            const auto records = view->store.of_owner(uid);
+            children.insert(children.end(), records.begin(), records.end());
+        }
     }
     core::observed seen;
     seen.pods = pods;
     seen.children = children;
     seen.refusals = entry.refusals.all();
     seen.absences = entry.absences;
-    seen.served_kinds = shared.options.served_kinds;
+    seen.served_kinds = shared.capabilities();
     ++shared.counters.reconciles;
     core::decision decision = shared.options.decide(*entry.object, seen, shared.rules, now);
     entry.hidden_pods.clear();
