@@ -79,8 +79,9 @@ private:
 auditor::auditor(k8sio::client& api)
     : pod_sink_(std::make_unique<pod_sink>(*this)), job_sink_(std::make_unique<job_sink>(*this)) {
     pods_ = std::make_unique<k8sio::reflector>(api, k8sio::resources::pods(), *pod_sink_);
-    jobs_ =
-        std::make_unique<k8sio::reflector>(api, op::type_of(core::job_kind::pytorch), *job_sink_);
+    for (const core::job_kind kind : core::all_job_kinds) {
+        jobs_[kind] = std::make_unique<k8sio::reflector>(api, op::type_of(kind), *job_sink_);
+    }
 }
 
 auditor::~auditor() = default;
@@ -89,13 +90,15 @@ boost::asio::awaitable<void> auditor::run_pods() {
     return pods_->run();
 }
 
-boost::asio::awaitable<void> auditor::run_jobs() {
-    return jobs_->run();
+boost::asio::awaitable<void> auditor::run_jobs(core::job_kind kind) {
+    return jobs_.at(kind)->run();
 }
 
 void auditor::stop() {
     pods_->stop();
-    jobs_->stop();
+    for (const auto& [kind, jobs] : jobs_) {
+        jobs->stop();
+    }
 }
 
 std::vector<std::string> auditor::phases(const std::string& job) const {

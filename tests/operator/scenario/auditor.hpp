@@ -21,7 +21,7 @@ public:
     ~auditor();
 
     boost::asio::awaitable<void> run_pods();
-    boost::asio::awaitable<void> run_jobs();
+    boost::asio::awaitable<void> run_jobs(core::job_kind kind);
     void stop();
 
     /// Empty if every invariant held at every change.
@@ -42,7 +42,8 @@ private:
 
     std::unique_ptr<pod_sink> pod_sink_;
     std::unique_ptr<job_sink> job_sink_;
-    std::unique_ptr<k8sio::reflector> pods_, jobs_;
+    std::unique_ptr<k8sio::reflector> pods_;
+    std::map<core::job_kind, std::unique_ptr<k8sio::reflector>> jobs_;
     std::map<std::string, core::pod_record> held_;
     struct seen_job {
         std::vector<std::string> phases;

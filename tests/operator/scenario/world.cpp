@@ -4,6 +4,7 @@
 #include "controller/object_text.hpp"
 #include "controller/resource_table.hpp"
 #include "jobcore/schema.hpp"
+#include "manifests/manifest.hpp"
 
 #include <catch2/catch.hpp>
 #include <rapidjson/document.h>
@@ -61,7 +62,8 @@ world::world(world_options options)
       kubelet_way_(server_.connect()),
       user_(*user_way_, time_),
       kubelet_(*kubelet_way_, time_),
-      audit_(user_) {
+      audit_(user_),
+      deployments_(loop_.get_executor(), kubelet_, op::pods::deployment_options()) {
     for (const core::job_kind kind : core::all_job_kinds) {
         const auto added = server_.add_custom_resource(
             core::crd_json(kind), options_.validated ? check_job : nullptr
@@ -74,8 +76,11 @@ world::world(world_options options)
     pods.script = options_.script;
     pods_ = op::pods::make_simulated_runtime(loop_.get_executor(), kubelet_, std::move(pods));
     spawn_forever(pods_->run());
+    spawn_forever(deployments_.run());
     spawn_forever(audit_.run_pods());
-    spawn_forever(audit_.run_jobs());
+    for (const core::job_kind kind : core::all_job_kinds) {
+        spawn_forever(audit_.run_jobs(kind));
+    }
     start_operator();
     settle();
 }
@@ -86,6 +91,7 @@ world::~world() {
         kill_operator();
     }
     pods_->stop();
+    deployments_.stop();
     audit_.stop();
     const auto limit = time_.steady_now() + seconds{120};
     while ((running_ > 0 || !graveyard_.empty()) && step(limit)) {
@@ -212,17 +218,30 @@ std::string world::create(const k8sio::resource_type& type, const std::string& b
 }
 
 std::string world::create_job(const job_builder& job) {
+    return create_job(job.json());
+}
+
+std::string world::create_job(const std::string& job_json) {
     // As a user writes it: without what the server sets.
     rapidjson::Document object;
-    object.Parse(job.json().c_str());
+    object.Parse(job_json.c_str());
     for (const char* field : {"uid", "resourceVersion", "generation", "creationTimestamp"}) {
         object["metadata"].RemoveMember(field);
     }
     rapidjson::StringBuffer buffer;
     rapidjson::Writer<rapidjson::StringBuffer> out(buffer);
     object.Accept(out);
-    const std::string made = create(op::type_of(core::job_kind::pytorch), buffer.GetString());
+    const auto kind = core::parse_job_kind(text(object, "kind"));
+    const std::string made = create(op::type_of(kind.value()), buffer.GetString());
+    kinds_[op::read_identity(made)->name] = *kind;
     return op::read_identity(made)->uid;
+}
+
+void world::serve(const std::string& name) {
+    const std::vector<std::string> paths{
+        std::string(SIGNALBOX_SOURCE_DIR) + "/tests/support/crds/" + name + ".yaml"};
+    const auto files = op::manifests::read_paths(paths);
+    create(k8sio::resources::custom_resource_definitions(), files.objects.at(0).json());
 }
 
 k8sio::result<std::string> world::get(const k8sio::resource_type& type, const std::string& name) {
@@ -248,10 +267,24 @@ k8sio::result<std::string> world::patch(
 }
 
 void world::patch_job(const std::string& name, const std::string& merge_patch) {
-    const auto done = patch(op::type_of(core::job_kind::pytorch), name, merge_patch);
+    const auto done = patch(type_of_job(name), name, merge_patch);
     if (done.has_error()) {
         throw std::runtime_error(done.error().text());
     }
+}
+
+k8sio::result<std::string> world::scale_job(const std::string& name, int replicas) {
+    return finish(user_.raw(
+        "PUT",
+        type_of_job(name).object_path("default", name, "scale"),
+        "application/json",
+        R"({"kind":"Scale","apiVersion":"autoscaling/v1","metadata":{"name":")" + name +
+            R"(","namespace":"default"},"spec":{"replicas":)" + std::to_string(replicas) + "}}"
+    ));
+}
+
+const k8sio::resource_type& world::type_of_job(const std::string& job) const {
+    return op::type_of(kinds_.at(job));
 }
 
 void world::remove(
@@ -275,7 +308,7 @@ void world::patch_soon(
 }
 
 core::job_status world::status(const std::string& job) {
-    const auto object = get(op::type_of(core::job_kind::pytorch), job);
+    const auto object = get(type_of_job(job), job);
     if (object.has_error()) {
         throw std::runtime_error(object.error().text());
     }

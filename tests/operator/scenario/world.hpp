@@ -8,6 +8,7 @@
 #include "jobcore/decide.hpp"
 #include "k8sio/client.hpp"
 #include "k8sio/server/api_server.hpp"
+#include "pods/deployments.hpp"
 #include "pods/simulated.hpp"
 #include "scenario/auditor.hpp"
 #include "scenario/mortal_transport.hpp"
@@ -18,6 +19,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -79,11 +81,16 @@ public:
 
     // The user. Each request runs to its end without time going by, if it can.
     std::string create(const k8sio::resource_type& type, const std::string& body);
-    /// Gives the UID.
+    /// Gives the UID. A job of another kind than PyTorchTrainingJob is a text of job_texts.hpp.
     std::string create_job(const job_builder& job);
+    std::string create_job(const std::string& job_json);
+    /// Applies `tests/support/crds/<name>.yaml`.
+    void serve(const std::string& name);
     k8sio::result<std::string> get(const k8sio::resource_type& type, const std::string& name);
     std::vector<std::string> list(const k8sio::resource_type& type);
     void patch_job(const std::string& name, const std::string& merge_patch);
+    /// `kubectl scale`: a PUT on the scale subresource. The error, if it is refused.
+    k8sio::result<std::string> scale_job(const std::string& name, int replicas);
     k8sio::result<std::string> patch(
         const k8sio::resource_type& type,
         const std::string& name,
@@ -102,6 +109,7 @@ public:
 
     // What is there.
     core::job_status status(const std::string& job);
+    const k8sio::resource_type& type_of_job(const std::string& job) const;
     std::string phase(const std::string& job);
     bool is_phase(const std::string& job, const std::string& wanted) {
         return phase(job) == wanted;
@@ -156,6 +164,8 @@ private:
     k8sio::client user_, kubelet_;
     auditor audit_;
     std::unique_ptr<op::pods::pod_runtime> pods_;
+    op::pods::simulated_deployments deployments_;
+    std::map<std::string, core::job_kind> kinds_;  ///< of the jobs created here
     std::unique_ptr<process> process_;
     std::vector<std::unique_ptr<process>> graveyard_;
     std::optional<k8sio::steady_time> restart_at_;
