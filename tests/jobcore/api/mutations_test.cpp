@@ -5,6 +5,7 @@
 #include "mutations.hpp"
 
 #include "api/kinds.hpp"
+#include "jobcore/plan.hpp"
 #include "jobcore/schema.hpp"
 #include "json_cases.hpp"
 
@@ -62,4 +63,31 @@ TEST_CASE("[api 6.1] each field alone: types, bounds, values, old names", "[api]
     if (const char* file = std::getenv("SIGNALBOX_CORPUS"); file != nullptr) {
         std::ofstream(file, std::ios::binary) << corpus();
     }
+}
+
+TEST_CASE("[api 6.5] whatever is valid can be compiled: nothing is left unbuilt", "[api]") {
+    int valid = 0;
+    for (const test::mutation& m : test::mutations()) {
+        auto parsed = parse(m.object);
+        if (!parsed.spec) {
+            continue;
+        }
+        INFO(core::to_string(m.kind) << " " << m.rule);
+        auto findings = std::move(parsed.findings);
+        const auto plan = core::compile_plan(parsed.meta, *parsed.spec, findings);
+        CHECK_FALSE(core::has_errors(findings));
+        for (std::size_t role = 0; role < plan.roles.size(); ++role) {
+            CHECK(core::render_pod(plan, {.role = role}, {}).size() > 2);
+        }
+        for (const auto* objects : {&plan.objects, &plan.tensorboard_objects}) {
+            for (const auto& object : *objects) {
+                CHECK(core::render_object(plan, object, 1, {}).size() > 2);
+            }
+        }
+        for (const auto& d : findings) {
+            CHECK(d.reason != "NotSupported");
+        }
+        ++valid;
+    }
+    CHECK(valid > 250);
 }
