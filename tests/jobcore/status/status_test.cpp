@@ -79,6 +79,18 @@ TEST_CASE("[api status.backoffCount] a ColossalAIJob has none", "[status]") {
     );
 }
 
+TEST_CASE("[api status.tensorboard] its members", "[status]") {
+    const std::string text = format_status(full_status(), job_kind::pytorch);
+    CAPTURE(text);
+    CHECK(
+        text.find(
+            R"("tensorboard":{"name":"tb","dependent":{"apiVersion":"tensorstack.dev/v1beta1",)"
+            R"("kind":"TensorBoard","name":"tb","namespace":"ns","uid":"u"},"ready":false,)"
+            R"("reason":"Pending","action":"Created","note":"none","type":"TensorBoard"})"
+        ) != std::string::npos
+    );
+}
+
 TEST_CASE("a damaged status is read as far as it makes sense", "[status]") {
     const char* text = GENERATE(
         "",
