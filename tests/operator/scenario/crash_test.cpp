@@ -3,6 +3,7 @@
 // The operator dies, or a request is lost, at every single write of a story; the end is the same as
 // without (client.md 3.4 level 2, invariants I1, I7, I8, I20).
 #include "controller/resource_table.hpp"
+#include "scenario/job_texts.hpp"
 #include "scenario/world.hpp"
 
 #include <catch2/catch.hpp>
@@ -120,6 +121,27 @@ TEST_CASE("client.md 3.4: pause and resume end as without, whichever write is lo
         w.run_for(seconds{5});
         w.patch_job("mnist", R"({"spec":{"runMode":{"pause":{"enabled":false}}}})");
     }));
+}
+
+TEST_CASE("client.md 3.4: a DeepSpeedJob starts again with one Secret, whichever write is lost") {
+    story s = with_pods({{"fail-at", "1s"}, {"exit-code", "1"}}, [](world& w) {
+        w.create_job(deepspeed("mnist", 2));
+    });
+    s.options.script.defaults.clear();  // workers wait until they are deleted
+    play_with_every_fault(s);
+}
+
+TEST_CASE("client.md 3.4: a ColossalAIJob makes a disrupted worker again, whichever write is lost"
+) {
+    story s = with_pods({{"delete-at", "1s"}}, [](world& w) {
+        w.create_job(colossalai("mnist", 2, R"("runPolicy":{"cleanUpWorkers":true})"));
+    });
+    s.options.script.defaults.clear();
+    // Ready later than worker 1 is gone: no launcher runs before.
+    op::pods::rule late = pods_of_type("worker", {{"ready-after", "3s"}});
+    late.index = core::index_set::parse("0");
+    s.options.script.rules.push_back(late);
+    play_with_every_fault(s);
 }
 
 TEST_CASE("client.md I22: a job deleted at any time leaves nothing behind") {

@@ -36,8 +36,11 @@ std::shared_ptr<spdlog::logger> make_log() {
 
 std::vector<k8sio::server::field_error> check_job(std::string_view before, std::string_view after) {
     std::vector<k8sio::server::field_error> errors;
-    auto findings =
-        before.empty() ? core::parse_job(after).findings : core::validate_update(before, after);
+    auto findings = core::parse_job(after).findings;
+    if (!before.empty()) {
+        const auto changes = core::validate_update(before, after);
+        findings.insert(findings.end(), changes.begin(), changes.end());
+    }
     for (const core::diagnostic& finding : findings) {
         if (finding.level == core::severity::error) {
             errors.push_back({finding.pointer, finding.message});

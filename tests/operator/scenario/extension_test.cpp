@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sizes that change while a job runs, and kinds that the server may or may not serve.
+#include "controller/object_text.hpp"
+#include "controller/resource_table.hpp"
+#include "controller/served_kinds.hpp"
+#include "k8sio/resource.hpp"
+#include "scenario/job_texts.hpp"
+#include "scenario/world.hpp"
+
+#include <catch2/catch.hpp>
+#include <rapidjson/document.h>
+#include <rapidjson/pointer.h>
+
+#include <algorithm>
+
+namespace {
+
+using namespace signalbox;
+using namespace signalbox::test;
+namespace resources = k8sio::resources;
+
+constexpr std::chrono::nanoseconds soon = seconds{10};
+
+/// Pods run until they are deleted.
+world_options without_end() {
+    world_options options;
+    options.script.defaults = {{"duration", "never"}};
+    return options;
+}
+
+const k8sio::resource_type& type_of(core::object_kind kind) {
+    return op::type_of(kind, core::job_kind::pytorch);
+}
+
+std::int64_t number_at(const std::string& json, const char* pointer) {
+    rapidjson::Document object;
+    object.Parse(json.c_str());
+    const rapidjson::Value* v = rapidjson::Pointer(pointer).Get(object);
+    return v != nullptr && v->IsInt64() ? v->GetInt64() : -1;
+}
+
+std::string job_json(world& w, const std::string& name) {
+    const auto job = w.get(w.type_of_job(name), name);
+    REQUIRE(job.has_value());
+    return *job;
+}
+
+job_builder elastic_torchrun() {
+    return job_builder("bert").replicas("worker", 2).torchrun().elastic(1, 4);
+}
+
+const char* const gang = R"({"t9kScheduler":{"queue":"research","priority":20}})";
+
+job_builder with_board(const std::string& more = {}) {
+    return job_builder("board")
+        .replicas("worker", 2)
+        .field(
+            "tensorboardSpec",
+            R"({"image":"tb:1","trainingLogFilesets":["t9k://pvc/logs/run"])" + more + "}"
+        );
+}
+
+}  // namespace
+
+TEST_CASE("[behaviour 7.1] the default size is written into the job once, so that it can be scaled"
+) {
+    world w(without_end());
+    w.create_job(elastic_torchrun());
+    REQUIRE(w.run_until([&] { return w.is_phase("bert", "Running"); }, soon));
+    CHECK(number_at(job_json(w, "bert"), "/spec/elastic/expectedReplicas") == 2);
+    w.run_for(seconds{120});
+    const auto& writes = w.operator_way().writes();
+    const auto patches = std::count_if(writes.begin(), writes.end(), [](const sent_write& write) {
+        return write.method == "PATCH" &&
+               write.target.find("/pytorchtrainingjobs/bert") != std::string::npos;
+    });
+    CHECK(patches == 1);
+}
+
+TEST_CASE("[behaviour 7.1] a job that changed under the default's patch is decided again") {
+    world w(without_end());
+    w.kill_operator();
+    bool changed = false;
+    w.on_request = [&](const k8sio::http_request& request) {
+        const bool default_size =
+            request.method == "PATCH" &&
+            request.target.find("/pytorchtrainingjobs/bert") != std::string::npos;
+        if (default_size && !changed) {
+            changed = true;
+            w.patch_soon(
+                op::type_of(core::job_kind::pytorch),
+                "bert",
+                R"({"spec":{"elastic":{"expectedReplicas":3}}})"
+            );
+        }
+    };
+    w.start_operator();
+    w.create_job(elastic_torchrun());
+    REQUIRE(w.run_until([&] { return w.status("bert").replicas == 3; }, seconds{30}));
+    CHECK(changed);
+    CHECK(number_at(job_json(w, "bert"), "/spec/elastic/expectedReplicas") == 3);
+    CHECK(w.operator_().counters().refusals == 0);
+}
+
+TEST_CASE("[behaviour 7.2] kubectl scale adds torchrun pods and takes them away, in one attempt") {
+    world w(without_end());
+    w.create_job(elastic_torchrun());
+    REQUIRE(w.run_until([&] { return w.is_phase("bert", "Running"); }, soon));
+    REQUIRE(w.scale_job("bert", 4).has_value());
+    REQUIRE(w.run_until([&] { return w.status("bert").replicas == 4; }, soon));
+    CHECK(w.live_pods() == 4);
+    REQUIRE(w.scale_job("bert", 1).has_value());
+    REQUIRE(w.run_until([&] { return w.status("bert").replicas == 1; }, soon));
+    REQUIRE(w.run_until([&] { return w.pods().size() == 1; }, soon));
+    CHECK(w.pods().front().master);
+    REQUIRE(w.scale_job("bert", 3).has_value());
+    REQUIRE(w.run_until([&] { return w.live_pods() == 3; }, soon));
+    w.run_for(seconds{60});
+    const core::job_status status = w.status("bert");
+    CHECK(status.attempt == 1);
+    CHECK(status.backoff_count == 0);
+    CHECK(status.restarts.disruptions == 0);
+    CHECK(status.phase == core::job_phase::running);
+    CHECK(w.event_count("bert", "Scaled") == 3);
+    CHECK(w.scale_job("bert", 5).has_error());  // above maxReplicas
+    CHECK(w.audit().violations() == std::vector<std::string>{});
+}
+
+TEST_CASE("[behaviour 7.3] every size of a DeepSpeedJob is a new attempt with a new host list") {
+    world w;
+    w.create_job(deepspeed(
+        "cifar",
+        2,
+        R"("elastic":{"enabled":true,"minReplicas":1,"maxReplicas":4},)"
+        R"("runMode":{"debug":{"enabled":true}})"
+    ));
+    REQUIRE(w.run_until([&] { return w.is_phase("cifar", "Running"); }, soon));
+    int attempt = 1;
+    for (const int size : {3, 1}) {
+        CAPTURE(size);
+        REQUIRE(w.scale_job("cifar", size).has_value());
+        ++attempt;
+        REQUIRE(w.run_until(
+            [&] {
+                const core::job_status s = w.status("cifar");
+                return s.attempt == attempt && s.phase == core::job_phase::running &&
+                       s.replicas == size;
+            },
+            soon
+        ));
+        w.run_for(seconds{1});
+        const auto maps = w.list(resources::config_maps());
+        REQUIRE(maps.size() == 1);
+        rapidjson::Document map;
+        map.Parse(maps.front().c_str());
+        const std::string hosts = map["data"]["hostfile"].GetString();
+        CHECK(std::count(hosts.begin(), hosts.end(), '\n') == size);
+    }
+    CHECK(w.status("cifar").backoff_count == 0);
+    CHECK(w.audit().violations() == std::vector<std::string>{});
+}
+
+TEST_CASE("[behaviour 8.4] without PodGroup a gang waits, and starts when the server serves it") {
+    world w(without_end());
+    w.create_job(job_builder("gang").replicas("worker", 3).field("scheduler", gang));
+    w.run_for(seconds{200});
+    CHECK(w.status("gang").reason == "WaitingForPodGroup");
+    CHECK(w.audit().pods_created().empty());
+    const std::size_t writes = w.operator_way().writes().size();
+    w.run_for(seconds{600});
+    CHECK(w.operator_way().writes().size() == writes);  // looking is no writing
+
+    w.serve("podgroup");
+    REQUIRE(w.run_until([&] { return w.is_phase("gang", "Running"); }, seconds{75}));
+    const auto groups = w.list(type_of(core::object_kind::pod_group));
+    REQUIRE(groups.size() == 1);
+    CHECK(number_at(groups.front(), "/spec/minMember") == 3);
+    CHECK(number_at(groups.front(), "/spec/priority") == 20);
+    CHECK(w.audit().violations() == std::vector<std::string>{});
+}
+
+TEST_CASE("[behaviour 8.4] pods that run stay when PodGroup is served no more") {
+    world w(without_end());
+    w.serve("podgroup");
+    w.run_for(seconds{61});
+    w.create_job(job_builder("gang").replicas("worker", 2).field("scheduler", gang));
+    REQUIRE(w.run_until([&] { return w.is_phase("gang", "Running"); }, soon));
+    w.remove(resources::custom_resource_definitions(), "podgroups.scheduler.tensorstack.dev");
+    w.run_for(seconds{300});
+    CHECK(w.is_phase("gang", "Running"));
+    CHECK(w.audit().pods_created().size() == 2);
+    CHECK(w.operator_().problems() == std::vector<std::string>{});
+
+    w.serve("podgroup");
+    w.run_for(seconds{120});
+    CHECK(w.list(type_of(core::object_kind::pod_group)).size() == 1);
+    CHECK(w.is_phase("gang", "Running"));
+}
+
+TEST_CASE(
+    "[behaviour 8.4] discovery that does not answer says nothing: no pod, and asked again soon"
+) {
+    world w(without_end());
+    w.serve("podgroup");
+    w.kill_operator();
+    bool broken = true;
+    w.server().set_fault_hook([&](std::string_view method, std::string_view target) {
+        k8sio::server::fault fault;
+        const bool discovery = target.find("/apis/scheduler") == 0 &&
+                               target.find("podgroups") == std::string_view::npos;
+        if (broken && method == "GET" && discovery) {
+            fault.status = 503;
+        }
+        return fault;
+    });
+    w.start_operator();
+    w.create_job(job_builder("plain").replicas("worker", 1));
+    w.create_job(job_builder("gang").replicas("worker", 2).field("scheduler", gang));
+    REQUIRE(w.run_until([&] { return w.is_phase("plain", "Running"); }, seconds{60}));
+    CHECK(w.status("gang").reason == "WaitingForPodGroup");
+    broken = false;
+    REQUIRE(w.run_until([&] { return w.is_phase("gang", "Running"); }, seconds{75}));
+}
+
+TEST_CASE("[behaviour 8.3] an edited or deleted PodGroup is put back; it goes with the job's end") {
+    world_options options;
+    options.script.defaults = {{"duration", "30s"}};
+    world w(options);
+    w.serve("podgroup");
+    w.run_for(seconds{61});
+    w.create_job(job_builder("gang").replicas("worker", 2).field("scheduler", gang));
+    REQUIRE(w.run_until([&] { return w.is_phase("gang", "Running"); }, soon));
+    const k8sio::resource_type& groups = type_of(core::object_kind::pod_group);
+    const std::string name = op::read_identity(w.list(groups).front())->name;
+    REQUIRE(w.patch(groups, name, R"({"spec":{"minMember":9}})").has_value());
+    w.run_for(seconds{1});
+    CHECK(number_at(w.list(groups).front(), "/spec/minMember") == 2);
+    w.remove(groups, name);
+    w.run_for(seconds{1});
+    CHECK(w.list(groups).size() == 1);
+    REQUIRE(w.run_until([&] { return w.is_phase("gang", "Succeeded"); }, seconds{60}));
+    w.run_for(seconds{2});
+    CHECK(w.list(groups).empty());
+}
+
+TEST_CASE(
+    "[behaviour 9.1] where no TensorBoard is served, a Deployment and a Service of ours run it"
+) {
+    world w(without_end());
+    w.create_job(with_board());
+    REQUIRE(w.run_until([&] { return w.is_phase("board", "Running"); }, soon));
+    REQUIRE(w.run_until(
+        [&] { return w.status("board").tensorboard && w.status("board").tensorboard->ready; }, soon
+    ));
+    const k8sio::resource_type& deployments = type_of(core::object_kind::deployment);
+    const auto made = w.list(deployments);
+    REQUIRE(made.size() == 1);
+    CHECK(number_at(made.front(), "/spec/replicas") == 1);
+    const std::string name = op::read_identity(made.front())->name;
+    CHECK(w.get(resources::services(), name).has_value());
+
+    w.patch_job("board", R"({"spec":{"tensorboardSpec":{"suspend":true}}})");
+    w.run_for(seconds{2});
+    CHECK(number_at(w.list(deployments).front(), "/spec/replicas") == 0);
+    REQUIRE(w.status("board").tensorboard);
+    CHECK_FALSE(w.status("board").tensorboard->ready);
+    // A kind that appears later moves nothing.
+    w.serve("tensorboard");
+    w.run_for(seconds{120});
+    CHECK(w.list(deployments).size() == 1);
+    CHECK(w.list(type_of(core::object_kind::tensorboard)).empty());
+}
+
+TEST_CASE("[behaviour 9.1] where TensorBoard is served, one such object with that specification") {
+    world_options options;
+    options.script.defaults = {{"duration", "5s"}};
+    world w(options);
+    w.serve("tensorboard");
+    w.run_for(seconds{61});
+    w.create_job(with_board());
+    REQUIRE(w.run_until([&] { return w.is_phase("board", "Running"); }, soon));
+    const k8sio::resource_type& boards = type_of(core::object_kind::tensorboard);
+    const auto made = w.list(boards);
+    REQUIRE(made.size() == 1);
+    CHECK(made.front().find("t9k://pvc/logs/run") != std::string::npos);
+    CHECK(w.list(type_of(core::object_kind::deployment)).empty());
+    const std::string name = op::read_identity(made.front())->name;
+    REQUIRE(w.patch(boards, name, R"({"status":{"phase":"Running"}})", "status").has_value());
+    w.run_for(seconds{2});
+    REQUIRE(w.status("board").tensorboard);
+    CHECK(w.status("board").tensorboard->ready);
+    // It outlives the pods, and goes with the job (9.2).
+    REQUIRE(w.run_until([&] { return w.is_phase("board", "Succeeded"); }, seconds{20}));
+    w.run_for(seconds{60});
+    CHECK(w.list(boards).size() == 1);
+    w.remove(w.type_of_job("board"), "board");
+    w.run_for(seconds{60});
+    CHECK(w.list(boards).empty());
+}
+
+TEST_CASE("[behaviour 9.2] a TensorBoard that the server refuses neither fails nor delays the job"
+) {
+    world_options options;
+    options.script.defaults = {{"duration", "5s"}};
+    world w(options);
+    w.server().set_fault_hook([](std::string_view method, std::string_view target) {
+        k8sio::server::fault fault;
+        const bool board = method == "POST" && target.find("/deployments") != target.npos;
+        fault.status = board ? 403 : 0;
+        fault.reason = board ? "Forbidden" : "";
+        return fault;
+    });
+    w.create_job(with_board());
+    REQUIRE(w.run_until([&] { return w.is_phase("board", "Succeeded"); }, seconds{20}));
+    CHECK(w.audit().phases("board") == std::vector<std::string>{"Pending", "Running", "Succeeded"});
+}
+
+TEST_CASE("[behaviour 8.4] what a discovery document says") {
+    const char* const lists =
+        R"({"kind":"APIResourceList","resources":[{"name":"queues"},{"name":"podgroups"}]})";
+    const char* const lists_others = R"({"resources":[{"name":"podgroups/status"},7,{}]})";
+    CHECK(op::find_in_discovery(lists, "podgroups") == core::served::yes);
+    CHECK(op::find_in_discovery(lists_others, "podgroups") == core::served::no);
+    CHECK(op::find_in_discovery(R"({"resources":[]})", "podgroups") == core::served::no);
+    for (const char* const none : {"", "[]", "{}", R"({"resources":{}})", "{\"resources\":["}) {
+        CAPTURE(none);
+        CHECK_FALSE(op::find_in_discovery(none, "podgroups"));
+    }
+}
