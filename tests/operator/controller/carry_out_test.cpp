@@ -4,6 +4,7 @@
 // it is given.
 #include "controller/object_text.hpp"
 #include "controller/resource_table.hpp"
+#include "controller/scripted.hpp"
 #include "k8sio/resource.hpp"
 #include "scenario/world.hpp"
 
@@ -19,64 +20,6 @@ namespace {
 using namespace signalbox;
 using namespace signalbox::test;
 namespace resources = k8sio::resources;
-
-/// What one decision was made on.
-struct look {
-    std::size_t pods = 0;
-    std::vector<core::refusal> refusals;
-    std::size_t absences = 0;
-};
-
-/// A world whose operator asks `decide` what to do.
-struct scripted {
-    using decide_function = std::function<core::decision(const core::job_object&, core::instant)>;
-
-    explicit scripted(int replicas = 4) {
-        world_options options;
-        options.script.defaults = {{"duration", "never"}};
-        options.controller.decide = [this](
-                                        const core::job_object& job,
-                                        const core::observed& seen,
-                                        const core::policy&,
-                                        core::instant now
-                                    ) {
-            look l;
-            l.pods = seen.pods.size();
-            l.refusals.assign(seen.refusals.begin(), seen.refusals.end());
-            l.absences = seen.absences.size();
-            looks.push_back(std::move(l));
-            return decide ? decide(job, now) : core::decision();
-        };
-        w = std::make_unique<world>(std::move(options));
-        uid = w->create_job(job_builder("job").replicas("worker", replicas));
-        w->settle();
-        looks.clear();
-    }
-
-    /// Makes the operator look at the job now.
-    void nudge() {
-        w->patch_job(
-            "job", R"({"metadata":{"annotations":{"n":")" + std::to_string(++nudges) + R"("}}})"
-        );
-    }
-    std::vector<std::string> writes(std::string_view part = {}) const {
-        std::vector<std::string> all;
-        for (const sent_write& write : w->operator_way().writes()) {
-            const std::string path = write.target.substr(0, write.target.find('?'));
-            const std::string line = write.method + " " + path.substr(path.rfind('/') + 1);
-            if (line.find(part) != std::string::npos) {
-                all.push_back(line);
-            }
-        }
-        return all;
-    }
-
-    decide_function decide;
-    std::vector<look> looks;
-    std::unique_ptr<world> w;
-    std::string uid;
-    int nudges = 0;
-};
 
 core::action create_pod(const core::job_object& job, int index, int attempt = 1) {
     core::action a;

@@ -8,8 +8,10 @@
 
 #include <catch2/catch.hpp>
 #include <rapidjson/document.h>
+#include <spdlog/sinks/ostream_sink.h>
 
 #include <algorithm>
+#include <sstream>
 
 namespace {
 
@@ -94,10 +96,23 @@ TEST_CASE("[behaviour 5.13] under All the Secret goes when no pod is left") {
     CHECK(w.list(resources::secrets()).empty());
 }
 
-TEST_CASE("[behaviour 1.5] the keys reach the server, and never a log or an event") {
-    world w;
+TEST_CASE("[behaviour 1.5] the keys reach the server, in one request, and no log") {
+    std::ostringstream logged;
+    world_options options;
+    options.log = std::make_shared<spdlog::logger>(
+        "operator", std::make_shared<spdlog::sinks::ostream_sink_mt>(logged)
+    );
+    options.log->set_level(spdlog::level::trace);
+    world w(options);
+    int refusals = 2;  // what is refused and tried again is told
+    w.server().set_fault_hook([&](std::string_view method, std::string_view target) {
+        k8sio::server::fault fault;
+        const bool secret = method == "POST" && target.find("/secrets") != target.npos;
+        fault.status = secret && refusals-- > 0 ? 403 + refusals * 97 : 0;  // 500, then 403
+        return fault;
+    });
     w.create_job(deepspeed("cifar", 2));
-    REQUIRE(w.run_until([&] { return w.is_phase("cifar", "Running"); }, soon));
+    REQUIRE(w.run_until([&] { return w.is_phase("cifar", "Running"); }, seconds{60}));
     for (const char* key :
          {"ssh-privatekey",
           "id_ecdsa.pub",
@@ -115,8 +130,15 @@ TEST_CASE("[behaviour 1.5] the keys reach the server, and never a log or an even
         if (write.body.find(secret) != std::string::npos) {
             ++carriers;
         }
+        // No key of a refused request was used again, and none is in the log.
+        const std::size_t at = write.body.find("\"ssh-privatekey\":\"");
+        if (at != std::string::npos) {
+            CHECK(logged.str().find(write.body.substr(at + 18, 60)) == std::string::npos);
+        }
     }
     CHECK(carriers == 1);
+    CHECK(logged.str().find("kind=Secret") != std::string::npos);
+    CHECK(logged.str().find("PRIVATE KEY") == std::string::npos);
 }
 
 TEST_CASE("[behaviour 5.7] a sshd worker that ends restarts all: new host list, the same Secret") {

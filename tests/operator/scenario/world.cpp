@@ -167,7 +167,12 @@ void world::start_operator() {
     process_->way->before = on_request;
     process_->api = std::make_unique<k8sio::client>(*process_->way, time_);
     process_->work = std::make_unique<op::controller>(
-        loop_.get_executor(), *process_->api, time_, options_.rules, options_.controller, make_log()
+        loop_.get_executor(),
+        *process_->api,
+        time_,
+        options_.rules,
+        options_.controller,
+        options_.log ? options_.log : make_log()
     );
     asio::co_spawn(loop_, process_->work->run(), [ended = process_->ended](std::exception_ptr) {
         *ended = true;

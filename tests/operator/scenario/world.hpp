@@ -17,6 +17,8 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 
+#include <spdlog/logger.h>
+
 #include <chrono>
 #include <functional>
 #include <map>
@@ -40,6 +42,8 @@ public:
     k8sio::server::server_options server;
     /// The server checks jobs as the CRD's rules would.
     bool validated = true;
+    /// Of operators; null: none, or standard output if SIGNALBOX_TEST_LOG is set.
+    std::shared_ptr<spdlog::logger> log;
 };
 
 /// One core/v1 Event about a job.

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Actions on Secrets, ConfigMaps and the job itself, with a scripted decision in place of
+// libjobcore's.
+#include "controller/object_text.hpp"
+#include "controller/resource_table.hpp"
+#include "controller/scripted.hpp"
+#include "k8sio/resource.hpp"
+#include "scenario/job_texts.hpp"
+
+#include <catch2/catch.hpp>
+#include <rapidjson/document.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+namespace {
+
+using namespace signalbox;
+using namespace signalbox::test;
+namespace resources = k8sio::resources;
+
+core::job_object read(scripted& s) {
+    const auto text = s.w->get(s.w->type_of_job("job"), "job");
+    std::string error;
+    auto job = core::read_job(*text, nullptr, error);
+    CAPTURE(error);
+    REQUIRE(job);
+    return std::move(*job);
+}
+
+std::size_t number_of(const core::job_plan& plan, core::object_kind kind) {
+    const auto found = std::ranges::find(plan.objects, kind, &core::planned_object::kind);
+    return static_cast<std::size_t>(found - plan.objects.begin());
+}
+
+/// The action that creates the planned object of that kind.
+core::action create(const core::job_object& job, core::object_kind kind) {
+    const core::job_plan& plan = *job.compiled->plan;
+    core::action a;
+    a.kind = kind;
+    a.object = number_of(plan, kind);
+    a.pod.attempt = 1;
+    a.name = core::object_name(plan.objects[a.object], 1);
+    return a;
+}
+
+core::action create_worker_0(const core::job_object& job) {
+    core::action a;
+    a.name = core::pod_name(*job.compiled->plan, a.pod);
+    return a;
+}
+
+/// The object as the operator makes it, with some value for every key; `edit` may change it.
+template <class Edit>
+std::string made_object(const core::job_object& job, core::object_kind kind, Edit edit) {
+    rapidjson::Document object;
+    object.Parse(core::render_action(job, create(job, kind)).c_str());
+    auto& memory = object.GetAllocator();
+    for (auto& value : object["data"].GetObject()) {
+        if (value.value == std::string(core::generated_marker).c_str()) {
+            value.value.SetString("a2V5", memory);
+        }
+    }
+    edit(object);
+    rapidjson::StringBuffer buffer;
+    rapidjson::Writer<rapidjson::StringBuffer> out(buffer);
+    object.Accept(out);
+    return buffer.GetString();
+}
+
+constexpr const char* managed_by = "app.kubernetes.io/managed-by";
+
+}  // namespace
+
+TEST_CASE("[behaviour 2.7] AlreadyExists is success for the wanted data, whatever the keys are") {
+    const auto kind = GENERATE(core::object_kind::secret, core::object_kind::config_map);
+    const bool same = GENERATE(true, false);
+    CAPTURE(core::to_string(kind), same);
+    scripted s(deepspeed("job", 2));
+    const core::job_object job = read(s);
+    // Out of view, so that the decision cannot know of it.
+    s.w->create(
+        op::type_of(kind, core::job_kind::deepspeed),
+        made_object(
+            job,
+            kind,
+            [&](rapidjson::Document& object) {
+                object["metadata"]["labels"].RemoveMember(managed_by);
+                if (!same) {
+                    object["data"].AddMember("more", "bW9yZQ==", object.GetAllocator());
+                }
+            }
+        )
+    );
+    s.decide = [&](const core::job_object& now, core::instant) {
+        core::decision d;
+        const bool first = s.looks.size() == 1;
+        if (first) {
+            d.stages = {{create(now, kind)}, {create_worker_0(now)}};
+        }
+        return d;
+    };
+    s.nudge();
+    s.w->run_for(seconds{2});
+    CHECK(s.writes("POST pods").size() == (same ? 1U : 0U));
+    // What is the wanted one gets its label back, and so comes into view.
+    CHECK(s.looks.back().children.size() == (same ? 1U : 0U));
+    CHECK(s.looks.back().refusals.empty());
+}
+
+TEST_CASE("[behaviour 5.3] a Secret that only lost the label of the watch is no lost one") {
+    scripted s(deepspeed("job", 2));
+    const core::job_object job = read(s);
+    s.w->create(
+        resources::secrets(),
+        made_object(
+            job,
+            core::object_kind::secret,
+            [](rapidjson::Document& object) {
+                object["metadata"]["labels"].RemoveMember(managed_by);
+            }
+        )
+    );
+    s.decide = [&](const core::job_object& now, core::instant) {
+        core::decision d;
+        if (s.looks.back().children.empty() && s.looks.back().absences == 0) {
+            core::action look_up = create(now, core::object_kind::secret);
+            look_up.what = core::verb::confirm;
+            d.stages = {{look_up}};
+        }
+        return d;
+    };
+    s.nudge();
+    s.w->run_for(seconds{10});
+    CHECK(s.looks.back().absences == 0);
+    CHECK(s.looks.back().children.size() == 1);
+    CHECK(s.w->operator_().counters().confirms <= 2);
+    CHECK(s.writes("PATCH").size() == 1);
+}
+
+TEST_CASE("[behaviour 5.3] the absence of a Secret is confirmed by one live read") {
+    scripted s(deepspeed("job", 2));
+    s.decide = [&](const core::job_object& now, core::instant) {
+        core::decision d;
+        core::action look_up = create(now, core::object_kind::secret);
+        look_up.what = core::verb::confirm;
+        if (s.looks.back().absences == 0) {
+            d.stages = {{look_up}};
+        }
+        return d;
+    };
+    s.nudge();
+    s.w->run_for(milliseconds{500});
+    REQUIRE(s.looks.size() >= 2);
+    CHECK(s.looks[1].absences == 1);
+}
+
+TEST_CASE("[behaviour 7.1] a patch of the job itself: on an older version it is decided again") {
+    const bool stale = GENERATE(true, false);
+    CAPTURE(stale);
+    scripted s(deepspeed("job", 2, R"("elastic":{"enabled":true,"minReplicas":1,"maxReplicas":4})")
+    );
+    int asked = 0;
+    s.decide = [&](const core::job_object& now, core::instant) {
+        core::decision d;
+        if (++asked == 1) {
+            core::action size;
+            size.what = core::verb::patch;
+            size.kind = core::object_kind::job;
+            size.name = now.meta.name;
+            size.uid = now.meta.uid;
+            const std::string version = stale ? "1" : now.meta.resource_version;
+            size.body = R"({"metadata":{"resourceVersion":")" + version +
+                        R"("},"spec":{"elastic":{"expectedReplicas":3}}})";
+            d.stages = {{size}};
+        }
+        return d;
+    };
+    s.nudge();
+    s.w->run_for(seconds{5});
+    CHECK(asked >= 2);
+    CHECK(s.writes("PATCH job").size() == 1);
+    CHECK(s.looks.back().refusals.empty());
+    CHECK(s.w->operator_().counters().errors == 0);
+    const auto job = s.w->get(s.w->type_of_job("job"), "job");
+    CHECK((job->find("expectedReplicas") == std::string::npos) == stale);
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A world whose operator does what a test says in place of libjobcore's decisions: for tests of how
+// actions are carried out.
+#pragma once
+
+#include "scenario/world.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace signalbox::test {
+
+/// What one decision was made on.
+struct look {
+    std::size_t pods = 0;
+    std::vector<core::refusal> refusals;
+    std::size_t absences = 0;
+    std::vector<std::string> children;  ///< names of those that are no pods
+};
+
+/// A world whose operator asks `decide` what to do.
+struct scripted {
+    using decide_function = std::function<core::decision(const core::job_object&, core::instant)>;
+
+    explicit scripted(int replicas = 4)
+        : scripted(job_builder("job").replicas("worker", replicas).json()) {}
+
+    /// `job_json`: a job with the name `job`.
+    explicit scripted(const std::string& job_json) {
+        world_options options;
+        options.script.defaults = {{"duration", "never"}};
+        options.controller.decide = [this](
+                                        const core::job_object& job,
+                                        const core::observed& seen,
+                                        const core::policy&,
+                                        core::instant now
+                                    ) {
+            look l;
+            l.pods = seen.pods.size();
+            l.refusals.assign(seen.refusals.begin(), seen.refusals.end());
+            l.absences = seen.absences.size();
+            for (const core::child_record* child : seen.children) {
+                l.children.push_back(child->name);
+            }
+            looks.push_back(std::move(l));
+            return decide ? decide(job, now) : core::decision();
+        };
+        w = std::make_unique<world>(std::move(options));
+        uid = w->create_job(job_json);
+        w->settle();
+        looks.clear();
+    }
+
+    /// Makes the operator look at the job now.
+    void nudge() {
+        w->patch_job(
+            "job", R"({"metadata":{"annotations":{"n":")" + std::to_string(++nudges) + R"("}}})"
+        );
+    }
+    std::vector<std::string> writes(std::string_view part = {}) const {
+        std::vector<std::string> all;
+        for (const sent_write& write : w->operator_way().writes()) {
+            const std::string path = write.target.substr(0, write.target.find('?'));
+            const std::string line = write.method + " " + path.substr(path.rfind('/') + 1);
+            if (line.find(part) != std::string::npos) {
+                all.push_back(line);
+            }
+        }
+        return all;
+    }
+
+    decide_function decide;
+    std::vector<look> looks;
+    std::unique_ptr<world> w;
+    std::string uid;
+    int nudges = 0;
+};
+
+}  // namespace signalbox::test
