@@ -102,6 +102,8 @@ struct compiled_job {
     std::optional<job_plan> plan;
     /// All errors and warnings.
     std::vector<diagnostic> findings;
+    /// Compared with the specification before it, something was changed that may not be (10.2).
+    bool forbidden_edit = false;
 };
 
 /// A job as read from the API server.
@@ -112,7 +114,8 @@ struct job_object {
 };
 
 /// Reads a job object. `previous` is reused when UID and generation are the same, so that a status
-/// update costs no compilation. Nothing, with `error` set, if the text is no job of our kinds.
+/// update costs no compilation; else the new specification is compared with it. Nothing, with
+/// `error` set, if the text is no job of our kinds.
 std::optional<job_object> read_job(
     std::string_view object_json,
     const std::shared_ptr<const compiled_job>& previous,

@@ -127,6 +127,15 @@ void set_replica_failure(pass& p) {
     set_condition(p, condition_type::replica_failure, false, reason::no_failure, "");
 }
 
+/// What is awaited, and the facts that were told (11.2).
+std::string running_message(const pass& p, bool running) {
+    std::string text;
+    for (const pass::fact& f : p.facts) {
+        text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", f.why, f.text);
+    }
+    return text.empty() && !running ? p.waiting_message : text;
+}
+
 }  // namespace
 
 void set_condition(
@@ -156,7 +165,7 @@ void set_conditions(pass& p) {
         condition_type::running,
         running,
         running ? reason::replicas_running : std::string_view(p.next.reason),
-        running ? p.running_message : p.waiting_message
+        running_message(p, running)
     );
     set_replica_failure(p);
     set_condition(p, condition_type::completed, false, reason::not_finished, "");

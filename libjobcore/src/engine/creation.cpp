@@ -68,9 +68,6 @@ std::optional<instant> quota_hold(pass& p) {
             p.wait_for(reason::quota_exceeded, cut_message(r.message));
         }
     }
-    if (until) {
-        p.await(*until);
-    }
     return until;
 }
 
@@ -142,8 +139,10 @@ private:
             hold(p_, a, *r);
             tell_refusal(p_, *r);
         }
-        if (quota_until_ && *quota_until_ > p_.now) {
-            a.not_before = std::max(a.not_before.value_or(*quota_until_), *quota_until_);
+        for (const auto& held : {quota_until_, p_.creations_held}) {
+            if (held) {
+                p_.put_off(a, *held);
+            }
         }
         actions_.push_back(std::move(a));
     }

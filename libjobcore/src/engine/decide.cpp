@@ -3,6 +3,7 @@
 // The order of the rules. Each rule is a policy of its own file; here stands which comes first.
 #include "jobcore/decide.hpp"
 
+#include "engine/backoff.hpp"
 #include "engine/elastic.hpp"
 #include "engine/invalid.hpp"
 #include "engine/ledger.hpp"
@@ -151,8 +152,18 @@ bool repeat_always(pass& p, const look& l) {
     return p.next.restarts.replaced != before;
 }
 
-bool namespace_terminating(const pass& p) {
-    return std::ranges::any_of(p.seen.refusals, &refusal::namespace_terminating);
+/// Nothing can be made in a namespace that is being deleted (2.5). What is asked for stays asked
+/// for, so that the refusal stays known.
+void heed_dying_namespace(pass& p) {
+    for (const refusal& r : p.seen.refusals) {
+        if (!r.namespace_terminating) {
+            continue;
+        }
+        const instant next =
+            r.last + doubled(p.rules.name_retry, r.count - 1, p.rules.name_retry_max);
+        p.creations_held = std::max(p.creations_held.value_or(next), next);
+        p.wait_for(reason::object_refused, "the namespace is being deleted");
+    }
 }
 
 /// Runs a job that is neither ended nor paused. What is recorded acts in the next pass (design.md
@@ -174,11 +185,10 @@ void keep_going(pass& p, const look& l) {
         return;
     }
     confirm_missing(p, l);
-    if (!namespace_terminating(p)) {
-        remove_old_config_maps(p);
-        create_missing(p);
-        keep_tensorboard(p);
-    }
+    heed_dying_namespace(p);
+    create_missing(p);
+    keep_tensorboard(p);
+    remove_old_config_maps(p);
 }
 
 void run_job(pass& p) {
@@ -254,20 +264,20 @@ void close(pass& p) {
 
 /// An edit that got past the rules starts nothing, but is told (10.2).
 void tell_of_edits(pass& p) {
-    if (p.job.status.observed_generation == 0 || p.next.attempt == 0 || p.spec.elastic ||
+    if (p.job.status.observed_generation == 0 || p.next.attempt == 0 ||
         p.job.status.observed_generation == p.job.meta.generation ||
         p.job.status.phase == job_phase::paused) {
         return;
     }
-    const bool changed = std::ranges::any_of(p.plan.roles, [&](const role_plan& role) {
-        return wanted_in_force(p.job.status, role) != role.wanted;
-    });
-    if (changed) {
+    // Sizes are on record; for the rest the specification before is needed, which a fresh process
+    // does not have.
+    const bool resized = !p.plan.elastic && wanted_in_force(p.job.status, p.plan) !=
+                                                wanted_in_force(job_status{}, p.plan);
+    if (resized || p.job.compiled->forbidden_edit) {
         p.warning(
             event_reason::spec_changed,
-            "The replica counts were changed while the job was not paused; they take effect with "
-            "the "
-            "next attempt"
+            "The specification was changed while the job was not paused: running pods stay as "
+            "they are, later pods follow the new specification"
         );
     }
 }

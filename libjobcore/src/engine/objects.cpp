@@ -104,11 +104,7 @@ action remove_child(const child_record& child, std::string why, std::string_view
 }
 
 void hold(pass& p, action& a, const refusal& r) {
-    const instant next = r.last + doubled(p.rules.name_retry, r.count - 1, p.rules.name_retry_max);
-    if (next > p.now) {
-        a.not_before = next;
-        p.await(next);
-    }
+    p.put_off(a, r.last + doubled(p.rules.name_retry, r.count - 1, p.rules.name_retry_max));
 }
 
 void tell_refusal(pass& p, const refusal& r) {
@@ -138,6 +134,9 @@ object_need need_of(pass& p, std::size_t number) {
         return need;
     }
     need.act->object = number;
+    if (p.creations_held && need.act->what == verb::create) {
+        p.put_off(*need.act, *p.creations_held);
+    }
     need.refused = find_refusal(p, object.kind, need.act->name);
     if (need.refused != nullptr) {
         hold(p, *need.act, *need.refused);

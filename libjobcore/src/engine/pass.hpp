@@ -7,10 +7,12 @@
 #include "engine/view.hpp"
 #include "jobcore/decide.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace signalbox::core::engine {
 
@@ -35,9 +37,15 @@ struct pass {
     std::string failure_message{};
     /// A later stage of pods waits for the one before; said if nothing more telling is.
     bool workers_awaited = false;
-    /// What is to be said of a job that runs all the same.
-    std::string_view running_reason{};
-    std::string running_message{};
+    /// Facts that are told by one event when they begin and shown as long as they last (11.2): the
+    /// record of having told one is its place in the message of the condition Running.
+    struct fact {
+        std::string_view why;
+        std::string text;
+    };
+    std::vector<fact> facts{};
+    /// Nothing may be created before (2.5).
+    std::optional<instant> creations_held{};
     /// Containers of this attempt have started with the keys of the Secret: it is neither made nor
     /// replaced for them (2.6).
     bool keys_in_use = false;
@@ -65,6 +73,20 @@ struct pass {
     }
     void warning(std::string_view event, std::string message) {
         out.events.push_back({true, std::string(event), std::move(message)});
+    }
+
+    bool is_told(std::string_view why) const {
+        const condition* running = find_condition(job.status, condition_type::running);
+        return job.status.reason == why ||
+               (running != nullptr && running->message.find(why) != std::string::npos);
+    }
+
+    /// Puts an action off until `t`, if that is still to come.
+    void put_off(action& a, instant t) {
+        if (t > now) {
+            a.not_before = std::max(a.not_before.value_or(t), t);
+            await(t);
+        }
     }
 
     void add_stage(stage actions) {

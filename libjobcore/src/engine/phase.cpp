@@ -64,7 +64,13 @@ void look_for_waiting_pods(pass& p) {
     if (p.workers_awaited) {
         p.wait_for(reason::waiting_for_workers, "not every worker is Ready");
     }
-    p.wait_for(reason::creating_pods, "the pods are being created and started");
+    const bool too_few = p.plan.elastic && p.next.attempt > 0 &&
+                         replicas_remaining(p, {}) < p.plan.elastic->min_replicas;
+    p.wait_for(
+        reason::creating_pods,
+        too_few ? "fewer replicas than minReplicas are left: the others were given up"
+                : "the pods are being created and started"
+    );
 }
 
 void set(pass& p, job_phase phase, std::string_view why) {
@@ -77,23 +83,20 @@ bool is_told_at_once(std::string_view why) {
     return why == reason::quota_exceeded || why == reason::name_conflict;
 }
 
-/// One event per fact (11.2): none if the status that was read says it already.
-void tell_once(pass& p, std::string_view why, const std::string& message) {
-    const condition* running = find_condition(p.job.status, condition_type::running);
-    const bool told = p.job.status.reason == why ||
-                      (running != nullptr && running->message.starts_with(why));
-    if (!told) {
-        p.warning(why, cut_message(message));
+void tell_facts(pass& p) {
+    if (is_told_at_once(p.waiting_reason)) {
+        p.facts.push_back({p.waiting_reason, p.waiting_message});
+    }
+    for (const pass::fact& f : p.facts) {
+        if (!p.is_told(f.why)) {
+            p.warning(f.why, cut_message(f.text));
+        }
     }
 }
 
 void set_running(pass& p) {
     const bool became = p.job.status.phase != job_phase::running;
-    if (p.running_reason.empty() && is_told_at_once(p.waiting_reason)) {
-        p.running_reason = p.waiting_reason;
-        p.running_message = p.waiting_message;
-    }
-    set(p, job_phase::running, p.running_reason);
+    set(p, job_phase::running, p.facts.empty() ? std::string_view{} : p.facts.front().why);
     if (became) {
         p.normal(
             event_reason::running, p.plan.elastic ? "Enough replicas run" : "All replicas run"
@@ -105,6 +108,7 @@ void set_running(pass& p) {
 
 void set_phase(pass& p) {
     const bool complete = is_complete(p);
+    tell_facts(p);
     if (p.frozen) {
         p.waiting_reason = reason::invalid_spec;
         p.waiting_message = "the specification is invalid; see the event InvalidSpec";
@@ -114,14 +118,11 @@ void set_phase(pass& p) {
     if (is_rebuilding(p) && !complete && !was_running(p)) {
         set(p, job_phase::pending, reason::restarting);
         look_for_waiting_pods(p);
-        // The reason is taken: what is awaited stands in the condition's message.
-        p.waiting_message = fmt::format("{}: {}", p.waiting_reason, p.waiting_message);
     } else if (master_is_unknown(p)) {
         set(p, job_phase::unknown, reason::master_unknown);
     } else if (was_running(p) && below_minimum(p)) {
         look_for_waiting_pods(p);
         set(p, job_phase::pending, reason::below_min_replicas);
-        p.waiting_message = fmt::format("{}: {}", p.waiting_reason, p.waiting_message);
     } else if (complete || was_running(p)) {
         set_running(p);
     } else if (p.job.status.phase == job_phase::paused || p.job.status.phase == job_phase::resuming) {
@@ -130,12 +131,6 @@ void set_phase(pass& p) {
     } else {
         look_for_waiting_pods(p);
         set(p, job_phase::pending, p.waiting_reason);
-    }
-    if (p.running_reason == reason::secret_lost) {
-        tell_once(p, p.running_reason, p.running_message);
-    }
-    if (is_told_at_once(p.waiting_reason)) {
-        tell_once(p, p.waiting_reason, p.waiting_message);
     }
 }
 

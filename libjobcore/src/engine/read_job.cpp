@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A job object of the API server read into what decide() takes, compiled once per generation.
+#include "engine/spec_edits.hpp"
 #include "jobcore/decide.hpp"
 #include "jobcore/schema.hpp"
 #include "json/json.hpp"
@@ -72,7 +73,7 @@ spec_fragments read_fragments(const json::value& object) {
     return out;
 }
 
-std::shared_ptr<const compiled_job> compile_job(
+std::shared_ptr<compiled_job> compile_job(
     const job_meta& meta, const json::value& object, std::string_view text
 ) {
     auto compiled = std::make_shared<compiled_job>();
@@ -125,9 +126,15 @@ std::optional<job_object> read_job(
     if (const json::value* status = json::find(document, "status")) {
         job.status = read_status(*status);
     }
-    job.compiled = previous && is_same_spec(*previous, *meta)
-                       ? previous
-                       : compile_job(*meta, document, object_json);
+    if (previous && is_same_spec(*previous, *meta)) {
+        job.compiled = previous;
+    } else {
+        const auto compiled = compile_job(*meta, document, object_json);
+        compiled->forbidden_edit = previous && previous->uid == meta->uid && previous->spec &&
+                                   compiled->spec &&
+                                   engine::is_forbidden_edit(*previous->spec, *compiled->spec);
+        job.compiled = compiled;
+    }
     job.meta = std::move(*meta);
     return job;
 }

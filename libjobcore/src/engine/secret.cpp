@@ -33,8 +33,7 @@ struct started_pods {
 
 /// Confirmed by a live read now, or on record as told.
 bool is_known_lost(const pass& p, std::string_view name) {
-    const bool told = p.job.status.reason == reason::secret_lost &&
-                      p.job.status.attempt == p.next.attempt;
+    const bool told = p.is_told(reason::secret_lost) && p.job.status.attempt == p.next.attempt;
     return told || is_confirmed_absent(p, object_kind::secret, name);
 }
 
@@ -90,11 +89,13 @@ bool check_secret(pass& p) {
         return false;
     }
     if (started.all) {
-        p.running_reason = reason::secret_lost;
-        p.running_message = fmt::format(
-            "Secret {} was deleted; the running pods keep their keys, and it is made again with "
-            "the next attempt",
-            name
+        p.facts.push_back(
+            {reason::secret_lost,
+             fmt::format(
+                 "Secret {} was deleted; the running pods keep their keys, and it is made again "
+                 "with the next attempt",
+                 name
+             )}
         );
         return false;
     }

@@ -122,7 +122,9 @@ TEST_CASE("[behaviour 2.7] while it is being deleted its name is waited for", "[
     CHECK(w.pods().empty());
 }
 
-TEST_CASE("[behaviour 5.7] each attempt has a ConfigMap, older ones go with their pods", "[engine]") {
+TEST_CASE(
+    "[behaviour 5.7] each attempt has a ConfigMap, older ones go with their pods", "[engine]"
+) {
     world w(deepspeed(2));
     w.start();
     const std::string first = w.child_of(object_kind::config_map)->name;
@@ -160,7 +162,9 @@ void give_up_waiting(world& w) {
 
 }  // namespace
 
-TEST_CASE("[behaviour 5.4] workers that cannot be reached do not count twice in a row", "[engine]") {
+TEST_CASE(
+    "[behaviour 5.4] workers that cannot be reached do not count twice in a row", "[engine]"
+) {
     world w(deepspeed(2, R"(,"restartPolicy":"ExitCode")").run_policy("\"backoffLimit\":0"));
     w.settle();
     give_up_waiting(w);
@@ -232,4 +236,23 @@ TEST_CASE("[behaviour 5.13] None leaves sshd workers running, and says so", "[en
     w.settle();
     CHECK(w.count_children(object_kind::secret) == 0);
     CHECK(w.count_events("WorkersLeftRunning") == 1);
+}
+
+TEST_CASE("[behaviour 2.6] a lost Secret is told once, whatever the phase", "[engine]") {
+    world w(deepspeed(2));
+    w.start();
+    w.pod("worker", 0).phase = core::pod_phase::unknown;
+    w.delete_child(object_kind::secret);
+    w.settle();
+    CHECK(w.status().phase == job_phase::unknown);
+    // What was confirmed once is forgotten by whoever carries decisions out.
+    w.absences.clear();
+    w.settle();
+    CHECK(w.count_events("SecretLost") == 1);
+    CHECK(w.last().stages.empty());
+    w.pod("worker", 0).phase = core::pod_phase::running;
+    w.settle();
+    CHECK(w.status().phase == job_phase::running);
+    CHECK(w.status().reason == "SecretLost");
+    CHECK(w.count_events("SecretLost") == 1);
 }

@@ -273,3 +273,71 @@ TEST_CASE("[behaviour 4.2] an invalid job that had started still obeys its maste
     w.settle();
     CHECK(w.status().phase == job_phase::succeeded);
 }
+
+TEST_CASE(
+    "[behaviour 10.2] an edit that got past the rules is told and starts nothing", "[engine]"
+) {
+    world w(ddp(2));
+    w.start();
+    const int creates = w.creates;
+    SECTION("a template") {
+        w.edit().replicas(signalbox::test::replica{.type = "late", .replicas = 0});
+    }
+    SECTION("a restart policy") {
+        w.edit() = ddp(2, "Never");
+    }
+    SECTION("a size") {
+        w.edit() = ddp(3);
+    }
+    w.reload();
+    w.settle();
+    CHECK(w.count_events("SpecChanged") == 1);
+    CHECK(w.creates == creates);
+    CHECK(w.status().attempt == 1);
+    CHECK(w.status().phase == job_phase::running);
+}
+
+TEST_CASE("[behaviour 10.2] what may be edited at any time is not told", "[engine]") {
+    world w(ddp(2));
+    w.start();
+    w.edit().run_policy(
+        R"("backoffLimit":7,"activeDeadlineSeconds":900,"cleanUpPolicy":"All","ttlSecondsAfterFinished":5)"
+    );
+    w.edit().field("tensorboardSpec", R"({"image":"t","trainingLogFilesets":["t9k://pvc/p/d"]})");
+    w.reload();
+    w.settle();
+    CHECK_FALSE(w.has_event("SpecChanged"));
+
+    // While paused anything may be edited.
+    w.edit().pause();
+    w.reload();
+    w.settle();
+    w.edit() = ddp(3).pause();
+    w.reload();
+    w.settle();
+    w.edit().pause(false);
+    w.reload();
+    w.settle();
+    CHECK_FALSE(w.has_event("SpecChanged"));
+    CHECK(w.pods().size() == 4);
+}
+
+TEST_CASE("[behaviour 5.14] a completion time in the future is waited for, told once", "[engine]") {
+    world w(ddp(1).run_policy("\"ttlSecondsAfterFinished\":10"));
+    w.start();
+    w.exit("master", 0, 0);
+    w.settle();
+    const auto end = *w.status().completion_time;
+    w.status().completion_time = end + seconds(3600);
+    w.status().next_transition.reset();
+    w.events.clear();
+    w.settle();
+    w.settle();
+    CHECK(w.count_events("CleanedUp") == 1);
+    w.to(end + seconds(3609));
+    w.settle();
+    CHECK_FALSE(w.job_deleted);
+    w.to(end + seconds(3610));
+    w.pass();
+    CHECK(w.job_deleted);
+}

@@ -294,3 +294,69 @@ TEST_CASE("[behaviour 4.14] a delay is rounded up to whole seconds, an end down"
     CHECK(w.status().restarts.last->time == at(5));
     CHECK(w.status().restarts.last->not_before == at(16));
 }
+
+TEST_CASE("[behaviour 2.5] a dying namespace stops creations, not the wish for them", "[engine]") {
+    world w(ddp());
+    w.gate = [](const action&) { return false; };
+    w.pass();
+    w.pass();
+    refusal r;
+    r.kind = object_kind::service;
+    r.name = w.plan().objects.front().name;
+    r.attempt = 1;
+    r.http_code = 403;
+    r.namespace_terminating = true;
+    r.first = r.last = w.now();
+    w.refusals.push_back(r);
+    w.events.clear();
+    w.settle();
+    const int writes = w.status_writes;
+    const auto d = w.look();
+    REQUIRE_FALSE(d.stages.empty());
+    for (const auto& a : d.stages.front()) {
+        CHECK(a.not_before == w.now() + seconds{10});
+    }
+    CHECK(d.wake_up == w.now() + seconds{10});
+    w.settle();
+    CHECK(w.status_writes == writes);
+    CHECK(w.events.empty());
+}
+
+TEST_CASE("[behaviour 11.2] a fact is told once, whatever the phase says", "[engine]") {
+    world w(c10d(3));
+    w.start();
+    w.wait(seconds{100});
+    w.ask_deletion(w.pod("node", 1), 0);
+    w.settle();
+    w.gate = [](const action& a) { return a.kind != object_kind::pod; };
+    w.pods().remove_if([](const pod_record& p) { return p.deletion.has_value(); });
+    w.pass();
+    w.pass();
+    refusal r;
+    r.name = w.last().stages.back().front().name;
+    r.attempt = 1;
+    r.round = 1;
+    r.http_code = 403;
+    r.message = "exceeded quota: pods";
+    r.first = r.last = w.now();
+    w.refusals.push_back(r);
+    for (int i = 0; i < 5; ++i) {
+        w.pass();
+    }
+    CHECK(w.status().phase == job_phase::running);
+    CHECK(w.status().reason == "QuotaExceeded");
+    CHECK(w.count_events("QuotaExceeded") == 1);
+    CHECK(
+        find_condition(w.status(), "Running")->message.find("exceeded quota") != std::string::npos
+    );
+    // The next refusal of the same kind, with other numbers in it, is no other fact.
+    w.refusals.front().message = "exceeded quota: pods, used 4";
+    w.refusals.front().count = 2;
+    w.pass();
+    CHECK(w.count_events("QuotaExceeded") == 1);
+    w.refusals.clear();
+    w.gate = nullptr;
+    w.settle();
+    w.run_all();
+    CHECK(w.status().reason.empty());
+}

@@ -27,7 +27,7 @@ public:
     void reload() {
         builder_.generation(++generation_);
         std::string error;
-        auto read = core::read_job(builder_.json(), nullptr, error);
+        auto read = core::read_job(builder_.json(), job_.compiled, error);
         if (!read) {
             throw std::runtime_error("the test's job is not readable: " + error);
         }
@@ -297,9 +297,8 @@ private:
     core::child_record as_made(const core::action& a) const {
         std::vector<std::int32_t> sizes;
         for (const auto& role : plan().roles) {
-            const auto task = std::ranges::find(
-                job_.status.tasks, role.type, &core::task_status::type
-            );
+            const auto task =
+                std::ranges::find(job_.status.tasks, role.type, &core::task_status::type);
             sizes.push_back(task == job_.status.tasks.end() ? role.wanted : task->wanted);
         }
         const bool resumed = core::find_condition(job_.status, "Paused") != nullptr;
