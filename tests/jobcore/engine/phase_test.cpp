@@ -265,7 +265,10 @@ TEST_CASE("[behaviour 10.3] another budget counts at the next incident", "[engin
     CHECK(w.status().backoff_count == (raised ? 2 : 1));
 }
 
-TEST_CASE("[behaviour 10.3] a finished job heeds clean-up and time to live only", "[engine]") {
+TEST_CASE(
+    "[behaviour 10.3] [behaviour 6.5] a finished job heeds clean-up and time to live only",
+    "[engine]"
+) {
     world w(ddp().run_policy("\"cleanUpPolicy\":\"None\""));
     w.start();
     w.exit("master", 0, 0);

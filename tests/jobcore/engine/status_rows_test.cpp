@@ -186,7 +186,8 @@ TEST_CASE("[api status.tasks.wanted] [behaviour 7.2] the size that is in force",
     world w(ddp());
     w.start();
     CHECK(has(w, R"("type":"worker","wanted":2)"));
-    // The server's rules forbid this edit; one that got past them waits for the next attempt (10.2).
+    // The server's rules forbid this edit; one that got past them waits for the next attempt
+    // (10.2).
     w.edit() = ddp(4);
     w.reload();
     w.settle();

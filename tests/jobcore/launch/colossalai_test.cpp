@@ -38,7 +38,11 @@ TEST_CASE("[behaviour 2.3] two stages, the launcher decides, nothing restarts", 
     CHECK(job.plan.objects[3].kind == object_kind::config_map);
 }
 
-TEST_CASE("[launchers 9.3] the launcher's line", "[launch]") {
+TEST_CASE(
+    "[api colossalai worker.command] [api colossalai worker.torchArgs] [api colossalai "
+    "worker.procPerWorker] the launcher's line",
+    "[launch]"
+) {
     colossalai_job job(2);
     job.launch.proc_per_worker = 4;
     job.launch.command = {"train.py", "--host", "a b", "$X", ""};
@@ -74,7 +78,7 @@ TEST_CASE("[launchers 9.3] the launcher's line", "[launch]") {
     CHECK(words(line.end() - 4, line.end()) == words{"-m", "pkg.train", "--", "x"});
 }
 
-TEST_CASE("[launchers 9.3] hostfile: bare names", "[launch]") {
+TEST_CASE("[api colossalai worker.replicas] hostfile: bare names", "[launch]") {
     auto job = colossalai_job(2).compile();
     const std::string base = job.plan.base_name;
     CHECK(
@@ -83,7 +87,11 @@ TEST_CASE("[launchers 9.3] hostfile: bare names", "[launch]") {
     );
 }
 
-TEST_CASE("[launchers 9.3] workers run sshd, whatever their template says", "[launch]") {
+TEST_CASE(
+    "[api colossalai ssh.sshdPath] [api colossalai ssh.authMountPath] workers run sshd, whatever "
+    "their template says",
+    "[launch]"
+) {
     auto job = colossalai_job(2, worker_template(R"(,"command":["x"],"args":["y"])"));
     job.launch.auth_mount_path = "/home/u/.ssh";
     job.launch.sshd_path = "/opt/sshd";
@@ -106,7 +114,9 @@ TEST_CASE("[launchers 9.3] workers run sshd, whatever their template says", "[la
 }
 
 TEST_CASE(
-    "[behaviour 3.6] the launcher's pod: its own, and what it takes from the workers", "[launch]"
+    "[behaviour 3.6] [api colossalai launcher.workingDir] [api colossalai launcher.resources] [api "
+    "colossalai launcher.image] the launcher's pod: its own, and what it takes from the workers",
+    "[launch]"
 ) {
     colossalai_job job(
         2,
@@ -146,7 +156,9 @@ TEST_CASE(
     ));
 }
 
-TEST_CASE("[launchers 4.4] the workers' variables lie below the launcher's own", "[launch]") {
+TEST_CASE(
+    "[api colossalai launcher.env] the workers' variables lie below the launcher's own", "[launch]"
+) {
     colossalai_job job(
         2, worker_template(R"(,"env":[{"name":"A","value":"worker"},{"name":"B","value":"worker"},
             {"name":"CUDA_VISIBLE_DEVICES","value":"0"},

@@ -94,7 +94,8 @@ TEST_CASE("[behaviour 7.2] line and hostfile follow the size in force", "[launch
 }
 
 TEST_CASE(
-    "[api deepspeed config.localRank] [api annotation ssh-check] options by configuration",
+    "[api deepspeed config.localRank] [api deepspeed config.autotune] [api deepspeed config.run] "
+    "[api annotation ssh-check] options by configuration",
     "[launch]"
 ) {
     deepspeed_job job(2);
@@ -117,7 +118,9 @@ TEST_CASE(
     CHECK(line() == words{"/bin/sh", "-c", "deepspeed --x 'a b' && echo $HOME"});
 }
 
-TEST_CASE("[launchers 8] slots: given, else accelerators, else one", "[launch]") {
+TEST_CASE(
+    "[api deepspeed config.slotsPerWorker] slots: given, else accelerators, else one", "[launch]"
+) {
     const auto hostfile = [](const std::string& container, std::optional<int> slots = {}) {
         deepspeed_job job(1, worker_template(container));
         job.launch.slots_per_worker = slots;
@@ -239,7 +242,7 @@ TEST_CASE("[launchers 5.2] the Secret: which values are keys, and which are know
     CHECK(config.find("IdentityFile /root/.ssh/id_ecdsa\nPort 2222\n") != std::string::npos);
 }
 
-TEST_CASE("[launchers 2.4] which variables go where", "[launch]") {
+TEST_CASE("[api deepspeed disableCustomEnv] which variables go where", "[launch]") {
     const std::string env =
         R"(,"env":[{"name":"A","value":"1"},{"name":"my.var","value":"1"},
             {"name":"IP","valueFrom":{"fieldRef":{"fieldPath":"status.podIP"}}},
@@ -266,7 +269,7 @@ TEST_CASE("[launchers 2.4] which variables go where", "[launch]") {
     CHECK(all.file("settings.sh").find("sb_session_env=all\n") != std::string::npos);
 }
 
-TEST_CASE("[launchers 2.6] --no_ssh: every pod starts its own ranks", "[launch]") {
+TEST_CASE("[api deepspeed config.otherArgs] --no_ssh: every pod starts its own ranks", "[launch]") {
     deepspeed_job job(3);
     job.launch.other_args = {
         "--no_ssh", "--enable_each_rank_log", "/logs", "--save_pid", "--num_gpus", "1"};

@@ -29,7 +29,11 @@ constexpr core::render_options resumed{.resumed = true, .wanted = {}};
 
 }  // namespace
 
-TEST_CASE("[behaviour 3.10] debug: idle command, no args, all else as for a real run", "[launch]") {
+TEST_CASE(
+    "[behaviour 3.10] [api runMode.debug.enabled] debug: idle command, no args, all else as for a "
+    "real run",
+    "[launch]"
+) {
     const auto real = compiled(two_types().torchrun()).pod();
     const compiled job(two_types().torchrun().debug());
     CHECK(job.plan.debug);
@@ -71,7 +75,10 @@ TEST_CASE("[behaviour 3.11] resume acts in attempts made by a resume only", "[la
     CHECK(job.pod({1, 0}, resumed).words("command") == words{"python"});
 }
 
-TEST_CASE("[behaviour 3.11] resume, plain: what command and args replace", "[launch]") {
+TEST_CASE(
+    "[behaviour 3.11] [api runMode.pause.resumeSpecs] resume, plain: what command and args replace",
+    "[launch]"
+) {
     const auto after = [](const std::string& entry) {
         return compiled(two_types().resume(entry)).pod({0, 1}, resumed);
     };

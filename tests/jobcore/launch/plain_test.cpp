@@ -145,7 +145,10 @@ TEST_CASE("[launchers 8] OMP_NUM_THREADS is the CPU limit shared by the accelera
     CHECK(own.pod().env("OMP_NUM_THREADS") == "3");
 }
 
-TEST_CASE("[behaviour 3.7] /dev/shm is in memory unless the user mounts it", "[launch]") {
+TEST_CASE(
+    "[behaviour 3.7] [api annotation shm] /dev/shm is in memory unless the user mounts it",
+    "[launch]"
+) {
     const auto pod = compiled(with_pod(R"("volumes":[{"name":"data","emptyDir":{}}])")).pod();
     REQUIRE(mount_at(pod, "/dev/shm") != nullptr);
     CHECK(string_or_empty(*mount_at(pod, "/dev/shm"), "name") == "signalbox-shm");

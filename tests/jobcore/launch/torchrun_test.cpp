@@ -28,7 +28,10 @@ std::string option(const rendered& pod, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("[launchers 9.2] torchrun over c10d: the whole command line", "[launch]") {
+TEST_CASE(
+    "[api pytorch torchrunConfig.maxRestarts] torchrun over c10d: the whole command line",
+    "[launch]"
+) {
     const compiled job(workers(3).torchrun(2, R"("procPerNode":"4","extraOptions":["--tee","3"])"));
     const auto pod = job.pod({.index = 1, .attempt = 5});
     CHECK(pod.words("command") == words{"torchrun"});
@@ -106,7 +109,10 @@ TEST_CASE(
     CHECK(contains(args, "--tee=3"));
 }
 
-TEST_CASE("[launchers 9.2] static: node rank and master instead of a rendezvous", "[launch]") {
+TEST_CASE(
+    "[api pytorch torchrunConfig.rdzvBackend] static: node rank and master instead of a rendezvous",
+    "[launch]"
+) {
     const compiled job(
         job_builder().replicas("a", 1).replicas("b", 3).torchrun(0, R"("rdzvBackend":"static")")
     );
@@ -125,7 +131,10 @@ TEST_CASE("[launchers 9.2] static: node rank and master instead of a rendezvous"
     CHECK(option(resized, "nnodes") == "5");
 }
 
-TEST_CASE("[launchers 9.2] etcd: the user's endpoint, a fresh id per attempt", "[launch]") {
+TEST_CASE(
+    "[api pytorch torchrunConfig.rdzvBackend] etcd: the user's endpoint, a fresh id per attempt",
+    "[launch]"
+) {
     const compiled job(workers(2).torchrun(
         3, R"("rdzvBackend":"etcd-v2","extraOptions":["--rdzv_endpoint=etcd:2379"])"
     ));
@@ -151,7 +160,8 @@ TEST_CASE("[launchers 9.2] elastic: the range of nodes never changes", "[launch]
 }
 
 TEST_CASE(
-    "[launchers 3.1] procPerNode auto without an accelerator is the CPU request", "[launch]"
+    "[api pytorch torchrunConfig.procPerNode] auto without an accelerator is the CPU request",
+    "[launch]"
 ) {
     const auto processes = [](const std::string& resources, const std::string& value = "auto") {
         const compiled job(workers(1, "\"resources\":{" + resources + "}")

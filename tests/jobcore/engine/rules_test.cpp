@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rules of the engine that belong to no story of their own: identity, waiting, names of reasons.
+#include "engine/jobs.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace signalbox::core;
+using signalbox::test::at;
+using signalbox::test::c10d;
+using signalbox::test::colossalai;
+using signalbox::test::ddp;
+using signalbox::test::world;
+
+TEST_CASE("[behaviour 1.4] the pod of the higher attempt and round is kept", "[engine]") {
+    const bool by_attempt = GENERATE(true, false);
+    world w(c10d());
+    w.start();
+    w.wait(seconds{100});
+    w.exit("node", by_attempt ? 0 : 1, 137);
+    w.settle();
+    w.run_all();
+    auto& kept = w.pod("node", 1);
+    REQUIRE((by_attempt ? kept.attempt : kept.round + 1) == 2);
+    const std::string uid = kept.uid;
+    auto older = kept;
+    older.uid = "older";
+    older.name += "-r7";  // the suffix and the age come after attempt and round
+    older.creation = at(-100);
+    (by_attempt ? older.attempt : older.round) -= 1;
+    w.pods().push_back(older);
+    w.settle();
+    CHECK(std::ranges::count(w.pods(), "older", &pod_record::uid) == 0);
+    CHECK(w.pod("node", 1).uid == uid);
+    CHECK(w.pods().size() == 3);
+}
+
+TEST_CASE("[behaviour 4] a completed or given-up replica is up", "[engine]") {
+    const bool completed = GENERATE(true, false);
+    world w(ddp(2, "Never").run_policy("\"failurePolicy\":\"Master\""));
+    w.settle();
+    w.run(w.pod("worker", 1));
+    w.run(w.pod("master", 0));
+    w.settle();
+    CHECK(w.status().phase == job_phase::pending);
+    w.exit("worker", 0, completed ? 0 : 1);
+    w.settle();
+    CHECK(w.status().phase == job_phase::running);
+}
+
+TEST_CASE("[behaviour 4] an end in the future counts as now", "[engine]") {
+    world w(ddp());
+    w.start();
+    w.wait(seconds{100});
+    w.exit("worker", 0, 1);
+    w.pod("worker", 0).containers.at(0).finished = w.now() + seconds{500};
+    w.settle();
+    CHECK(w.status().restarts.last->time == at(100));
+}
+
+TEST_CASE("[behaviour 4.12] what a pending job waits for is its reason", "[engine]") {
+    SECTION("pods that start") {
+        world w(ddp());
+        w.settle();
+        CHECK(w.status().reason == "CreatingPods");
+    }
+    SECTION("workers that are not ready, before the launcher") {
+        world w(colossalai(2));
+        w.settle();
+        CHECK(w.status().phase == job_phase::pending);
+        CHECK(w.status().reason == "WaitingForWorkers");
+    }
+    SECTION("pods of an older attempt, and then they are gone") {
+        world w(ddp());
+        w.settle();
+        w.slow_deletes = true;
+        w.edit().pause();
+        w.reload();
+        w.settle();
+        w.edit().pause(false);
+        w.reload();
+        w.settle();
+        CHECK(w.status().reason == "WaitingForNames");
+        w.finish_deletions();
+        CHECK(w.status().reason == "CreatingPods");
+    }
+}
+
+TEST_CASE("[behaviour 4.15] surplus pods and pods of older attempts are not counted", "[engine]") {
+    world w(c10d().elastic(1, 4, 3));
+    w.start();
+    w.slow_deletes = true;
+    w.wait(seconds{100});
+    w.edit().elastic(1, 4, 2);
+    w.reload();
+    w.settle();
+    REQUIRE(w.pods().size() == 3);
+    CHECK(*w.status().aggregate == aggregate_counts{0, 0, 2, 0, 0, 0, 0});
+    CHECK(w.status().ready == "2/2");
+    w.exit("node", 0, 137);
+    w.settle();
+    REQUIRE(w.status().attempt == 2);
+    CHECK(w.status().replicas == 0);
+}
+
+TEST_CASE("[behaviour 6.5] [api runMode] pause wins over debug", "[engine]") {
+    world w(ddp().debug().pause());
+    w.settle();
+    CHECK(w.status().phase == job_phase::paused);
+    CHECK(w.pods().empty());
+    w.edit().pause(false);
+    w.reload();
+    w.settle();
+    CHECK(w.pods().size() == 3);
+}
