@@ -37,6 +37,7 @@ openssl
 pdsh
 procps
 python3
+python3-jsonschema
 python3-venv
 END
         extra) cat <<'END' ;;

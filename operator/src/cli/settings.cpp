@@ -3,6 +3,8 @@
 
 #include "manifests/tree.hpp"
 
+#include <jobcore/policy_fields.hpp>
+
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <spdlog/formatter.h>
@@ -11,42 +13,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
-#include <map>
-#include <variant>
 
 namespace signalbox::op::cli {
 
 namespace {
-
-using policy_field = std::variant<core::milliseconds core::policy::*, std::int32_t core::policy::*>;
-
-const std::map<std::string_view, policy_field>& policy_fields() {
-    using core::policy;
-    static const std::map<std::string_view, policy_field> table{
-        {"stuck_after", &policy::stuck_after},
-        {"restart_delay", &policy::restart_delay},
-        {"restart_delay_max", &policy::restart_delay_max},
-        {"healthy_after", &policy::healthy_after},
-        {"short_life", &policy::short_life},
-        {"free_delay", &policy::free_delay},
-        {"free_delay_max", &policy::free_delay_max},
-        {"settle", &policy::settle},
-        {"first_failure_window", &policy::first_failure_window},
-        {"always_delay", &policy::always_delay},
-        {"exit_barrier", &policy::exit_barrier},
-        {"quota_retry", &policy::quota_retry},
-        {"quota_retry_max", &policy::quota_retry_max},
-        {"name_retry", &policy::name_retry},
-        {"name_retry_max", &policy::name_retry_max},
-        {"capability_retry", &policy::capability_retry},
-        {"replicas_in_status", &policy::replicas_in_status},
-        {"replaced_in_status", &policy::replaced_in_status},
-        {"renamed_in_status", &policy::renamed_in_status},
-        {"pods_in_incident", &policy::pods_in_incident},
-        {"replica_events", &policy::replica_events},
-    };
-    return table;
-}
 
 /// One JSON object per line, as log collectors of clusters want it.
 class json_formatter final : public spdlog::formatter {
@@ -109,8 +79,8 @@ std::optional<std::string> set_policy(core::policy& of, const std::vector<std::s
         const std::size_t equals = std::min(text.find('='), text.size());
         std::string key = text.substr(0, equals);
         std::ranges::replace(key, '-', '_');
-        const auto field = policy_fields().find(key);
-        if (field == policy_fields().end()) {
+        core::policy known;
+        if (!core::set_policy_field(known, key, 0)) {
             return fmt::format("`{}`: there is no `{}`; there are: {}", text, key, policy_keys());
         }
         std::int32_t value = 0;
@@ -120,20 +90,16 @@ std::optional<std::string> set_policy(core::policy& of, const std::vector<std::s
         if (error != std::errc{} || stop != end || value < 0) {
             return fmt::format("`{}`: a whole number of milliseconds is expected", text);
         }
-        if (const auto* time = std::get_if<0>(&field->second)) {
-            of.*(*time) = core::milliseconds(value);
-        } else {
-            of.*std::get<1>(field->second) = value;
-        }
+        core::set_policy_field(of, key, value);
     }
     return std::nullopt;
 }
 
 std::string policy_keys() {
     std::string out;
-    for (const auto& [key, field] : policy_fields()) {
+    for (const core::policy_field& field : core::policy_fields()) {
         out += out.empty() ? "" : ", ";
-        out += key;
+        out += field.name;
     }
     return out;
 }

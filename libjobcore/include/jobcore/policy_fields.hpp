@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The constants of policy by name, for whoever reads them from a text: command line, text API.
+#pragma once
+
+#include "jobcore/policy.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <variant>
+
+namespace signalbox::core {
+
+/// One constant of policy. Times are given in milliseconds.
+struct policy_field {
+    std::string_view name;  ///< that of the member, e.g. `restart_delay`
+    std::variant<milliseconds policy::*, std::int32_t policy::*> member;
+};
+
+/// All of them, by name.
+std::span<const policy_field> policy_fields();
+
+/// Sets a constant. False if there is none of that name. `value` must not be negative.
+bool set_policy_field(policy& of, std::string_view name, std::int32_t value);
+
+}  // namespace signalbox::core

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The library behind one function: JSON in, JSON out, for programs in other languages and for tests
+// that are data. The file text-api.schema.json beside this library's sources describes both texts.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace signalbox::core::text {
+
+/// Version of the texts, `apiVersion` of every request and response. Members may be added to
+/// responses within a version; a request with a member that this version does not know is refused.
+inline constexpr std::string_view api_version = "text.jobcore/v1";
+
+/// Carries out one request: `{"apiVersion", "operation", ...}`, with the operation
+///
+///   validate  checks `job`, or its change from `previous`: `valid`, `findings`
+///   plan      the objects that a valid `job` needs in one `attempt`: `objects`, `findings`
+///   decide    decide() on `job`, `children`, `refusals`, `absences`, `capabilities`, `policy` and
+///             `now`: `status` or null, `deferrable`, `stages`, `wakeUp` or null, `events`
+///   explain   explain() on the same: `lines`
+///
+/// Children are Kubernetes objects; those that another object owns are left out of account. A
+/// request that is wrong has `errors` as its whole answer, each with a JSON pointer into the
+/// request: all at once, but for a text that is no JSON. A job with a wrong specification is no
+/// wrong request. Never throws but for lack of memory, whatever the text: nesting deeper than 600
+/// levels is refused without recursion. Depends on its argument alone; safe from any thread.
+std::string call(std::string_view request_json);
+
+}  // namespace signalbox::core::text

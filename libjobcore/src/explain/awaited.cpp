@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What has to happen outside of the operator before the job goes on.
+#include "engine/pod_facts.hpp"
+#include "engine/reasons.hpp"
+#include "explain/story.hpp"
+#include "explain/tables.hpp"
+#include "explain/words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace signalbox::core::explaining {
+namespace {
+
+namespace reason = engine::reason;
+
+constexpr auto here = explain_section::awaited;
+
+/// What somebody else has to do, where no pod can tell.
+constexpr std::array help{
+    meaning{
+        reason::quota_exceeded,
+        "Room in the quota: other pods of the namespace have to end, or the quota has to be raised",
+        "behaviour 2.8"},
+    meaning{
+        reason::name_conflict, "The owner of the other object has to delete it", "behaviour 1.8"},
+    meaning{
+        reason::object_refused,
+        "Whatever made the API server refuse the object has to change: a right, a policy, a quota",
+        "behaviour 2.1"},
+    meaning{
+        reason::invalid_spec,
+        "Somebody has to correct the specification; what has to be corrected stands at the end",
+        "behaviour 4.2"},
+    meaning{
+        reason::waiting_for_pod_group,
+        "scheduler.tensorstack.dev/v1beta1 has to be installed in the cluster, or spec.scheduler "
+        "taken out while the job is paused",
+        "behaviour 8.4"},
+    meaning{
+        reason::master_unknown,
+        "The node has to come back, or its pods have to be deleted; a pod that is deleted from "
+        "outside is replaced without counting",
+        "behaviour 4.8"},
+};
+
+/// The replicas that are not up, by what keeps them.
+struct waiting_pods {
+    std::vector<std::string> unscheduled;
+    bool unschedulable = false;
+    std::vector<std::string> starting;
+    std::vector<std::string> unready_workers;
+    std::int64_t workers = 0;
+};
+
+void say_hopeless(story& s, const pod_record& pod) {
+    const std::string why = engine::cannot_start_reason(pod);
+    const auto c = std::ranges::find(pod.containers, why, &container_record::reason);
+    const std::string said = quoted_text(c->message);
+    s.say(
+        here,
+        fmt::format(
+            "pod {}, container {} cannot start: {}{}. The kubelet goes on trying; once the cause "
+            "is "
+            "removed the pod starts by itself",
+            pod.name,
+            c->name,
+            why,
+            said.empty() ? "" : ": " + said
+        ),
+        "behaviour 4.13"
+    );
+}
+
+void look_at(story& s, const engine::role_view& role, const engine::slot& slot, waiting_pods& out) {
+    if (slot.current == nullptr || slot.settled() || slot.current->deletion) {
+        return;
+    }
+    const pod_record& pod = *slot.current;
+    const std::string_view container = role.plan->training_container;
+    if (engine::is_up(pod, container) || engine::end_of(pod, container, s.now)) {
+        return;
+    }
+    if (!pod.scheduled) {
+        out.unscheduled.push_back(pod.name);
+        out.unschedulable = out.unschedulable || pod.unschedulable;
+    } else if (!engine::cannot_start_reason(pod).empty()) {
+        say_hopeless(s, pod);
+    } else {
+        out.starting.push_back(pod.name);
+    }
+}
+
+void count_workers(const story& s, waiting_pods& out) {
+    if (s.plan()->pod_stages.size() < 2) {
+        return;
+    }
+    for (const std::size_t r : s.plan()->pod_stages.front()) {
+        const auto& slots = s.view->roles[r].slots;
+        out.workers += static_cast<std::int64_t>(slots.size());
+        for (std::size_t i = 0; i < slots.size(); ++i) {
+            const pod_record* pod = slots[i].current;
+            if (pod == nullptr || !pod->ready || pod->deletion) {
+                out.unready_workers.push_back(fmt::format("{} {}", s.plan()->roles[r].type, i));
+            }
+        }
+    }
+}
+
+void say_waiting(story& s, const waiting_pods& w) {
+    if (!w.unscheduled.empty()) {
+        s.say(
+            here,
+            w.unschedulable
+                ? fmt::format(
+                      "A node with room for {}; the scheduler has found none (`kubectl describe "
+                      "pod "
+                      "{}` shows what it lacks)",
+                      list_of(w.unscheduled),
+                      w.unscheduled.front()
+                  )
+                : fmt::format(
+                      "A node for {}: the scheduler has not decided", list_of(w.unscheduled)
+                  ),
+            "behaviour 4.12"
+        );
+    }
+    if (!w.starting.empty()) {
+        s.say(
+            here,
+            fmt::format(
+                "The start of {}: images are pulled and init containers run", list_of(w.starting)
+            ),
+            "behaviour 4.9"
+        );
+    }
+    if (s.after.reason == reason::waiting_for_workers) {
+        s.say(
+            here,
+            fmt::format(
+                "Ready workers: {} of {} are, and not {}",
+                w.workers - static_cast<std::int64_t>(w.unready_workers.size()),
+                w.workers,
+                list_of(w.unready_workers)
+            ),
+            "behaviour 2.3"
+        );
+    }
+}
+
+void say_terminating(story& s) {
+    std::vector<const pod_record*> leaving;
+    for (const pod_record* pod : s.seen.pods) {
+        if (pod->owner_uid == s.job.meta.uid && pod->deletion && pod->attempt != gone_attempt) {
+            leaving.push_back(pod);
+        }
+    }
+    std::ranges::sort(leaving, {}, &pod_record::name);
+    constexpr std::size_t most = 6;
+    for (std::size_t i = 0; i < leaving.size() && i < most; ++i) {
+        const pod_record& pod = *leaving[i];
+        const bool late = *pod.deletion < s.now;
+        s.say(
+            here,
+            fmt::format(
+                "The end of pod {}, which is being deleted: its time {} at {}{}",
+                pod.name,
+                late ? "was up" : "is up",
+                words_of(*pod.deletion, s.now),
+                late ? "; is its node alive" : ""
+            ),
+            "behaviour 5.7"
+        );
+    }
+    if (leaving.size() > most) {
+        s.say(
+            here,
+            fmt::format(
+                "The end of {} that are being deleted too",
+                counted(static_cast<std::int64_t>(leaving.size() - most), "more pod")
+            ),
+            "behaviour 5.7"
+        );
+    }
+}
+
+/// What ends a job that runs.
+void say_deciding_pod(story& s) {
+    const engine::role_view& role = s.view->roles[s.plan()->master_role];
+    const pod_record* pod = role.slots.empty() ? nullptr : role.slots.front().current;
+    const bool runs = pod != nullptr && engine::is_up(*pod, role.plan->training_container);
+    if (s.after.phase != job_phase::running || !runs) {
+        return;
+    }
+    s.say(
+        here,
+        fmt::format(
+            "The end of pod {}, which decides: the exit code of its container {} makes the job "
+            "Succeeded or is a failure",
+            pod->name,
+            role.plan->training_container
+        ),
+        "behaviour 5.1"
+    );
+}
+
+std::int32_t running_replicas(const story& s) {
+    std::int32_t up = 0;
+    for (const engine::role_view& role : s.view->roles) {
+        up += static_cast<std::int32_t>(std::ranges::count_if(role.slots, [&](const auto& slot) {
+            return slot.completed || (slot.current != nullptr &&
+                                      engine::is_up(*slot.current, role.plan->training_container));
+        }));
+    }
+    return up;
+}
+
+void say_below_minimum(story& s) {
+    if (s.after.reason != reason::below_min_replicas || !s.plan()->elastic) {
+        return;
+    }
+    s.say(
+        here,
+        fmt::format(
+            "Replicas: {} run, and spec.elastic.minReplicas is {}",
+            running_replicas(s),
+            s.plan()->elastic->min_replicas
+        ),
+        "behaviour 4.10"
+    );
+}
+
+void say_barrier(story& s) {
+    const auto& next = s.after.next_transition;
+    if (!next || next->reason != engine::awaited::clean_up) {
+        return;
+    }
+    std::vector<std::string> running;
+    for (const engine::role_view& role : s.view->roles) {
+        for (const engine::slot& slot : role.slots) {
+            if (slot.current != nullptr && !slot.current->deletion &&
+                !engine::end_of(*slot.current, role.plan->training_container, s.now)) {
+                running.push_back(slot.current->name);
+            }
+        }
+    }
+    s.say(
+        here,
+        fmt::format(
+            "The end of {} in torchrun's exit barrier; clean-up holds until then", list_of(running)
+        ),
+        "behaviour 5.1"
+    );
+}
+
+void say_tensorboard(story& s) {
+    const auto& board = s.after.tensorboard;
+    if (!board || board->ready) {
+        return;
+    }
+    s.say(
+        here,
+        fmt::format(
+            "Its TensorBoard is not ready{}{}; that holds nothing of the job",
+            board->reason.empty() ? "" : fmt::format(" ({})", board->reason),
+            board->note.empty() ? "" : ": " + quoted_text(board->note)
+        ),
+        "behaviour 9.2"
+    );
+}
+
+void say_pods(story& s) {
+    waiting_pods waiting;
+    for (const engine::role_view& role : s.view->roles) {
+        for (const engine::slot& slot : role.slots) {
+            look_at(s, role, slot, waiting);
+        }
+    }
+    count_workers(s, waiting);
+    say_waiting(s, waiting);
+    say_below_minimum(s);
+}
+
+}  // namespace
+
+void say_awaited(story& s) {
+    const std::size_t before = s.out.size();
+    if (s.after.phase == job_phase::paused) {
+        s.say(
+            here,
+            "Whoever paused the job, a user or a queue manager, has to set "
+            "spec.runMode.pause.enabled to false",
+            "behaviour 6.4"
+        );
+    } else if (!is_final(s.after.phase)) {
+        if (const meaning* m = find_meaning(help, s.after.reason)) {
+            s.say(here, std::string(m->text), m->rule);
+        }
+        if (s.view) {
+            say_pods(s);
+            say_deciding_pod(s);
+        }
+    } else if (s.view) {
+        say_barrier(s);
+    }
+    say_terminating(s);
+    if (!is_final(s.after.phase)) {
+        say_tensorboard(s);
+    }
+    if (s.out.size() == before) {
+        s.say(
+            here,
+            is_final(s.after.phase)   ? "Nothing: the job has ended"
+            : s.after.next_transition ? "Nothing from outside: the job goes on by the clock"
+                                      : "Nothing from outside: it is the operator's turn"
+        );
+    }
+}
+
+}  // namespace signalbox::core::explaining

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What happened before, and what is left of the budget.
+#include "explain/story.hpp"
+#include "explain/tables.hpp"
+#include "explain/words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace signalbox::core::explaining {
+namespace {
+
+constexpr auto here = explain_section::history;
+
+std::string pod_text(const incident_pod& pod) {
+    std::string facts;
+    if (pod.exit_code) {
+        facts = fmt::format("exit code {}", *pod.exit_code);
+    }
+    const bool telling = !pod.reason.empty() && pod.reason != "Error" && pod.reason != "Completed";
+    if (telling) {
+        facts += facts.empty() ? pod.reason : ", " + pod.reason;
+    }
+    return facts.empty() ? pod.name : fmt::format("{} ({})", pod.name, facts);
+}
+
+std::string pods_text(const incident_record& last) {
+    std::vector<std::string> names;
+    std::ranges::transform(last.pods, std::back_inserter(names), pod_text);
+    std::string text = list_of(names, names.size());
+    return last.more == 0 ? text : fmt::format("{} and {} more", text, last.more);
+}
+
+std::string consequence(const incident_record& last, std::int32_t attempt) {
+    if (last.pending) {
+        return "what follows is decided when the time to settle is over";
+    }
+    std::string text = last.counted ? "it counted against backoffLimit" : "it did not count";
+    if (last.scope == restart_scope::replica) {
+        return text + ", and only what was lost was replaced";
+    }
+    return text + fmt::format(
+                      ", and all pods {} made anew as attempt {}",
+                      last.attempt == attempt ? "are" : "were",
+                      last.attempt
+                  );
+}
+
+void say_incident(story& s) {
+    const auto& last = s.after.restarts.last;
+    if (!last) {
+        return;
+    }
+    const meaning* m = find_meaning(cause_meanings(), last->cause);
+    const std::string pods = pods_text(*last);
+    s.say(
+        here,
+        fmt::format(
+            "{}{}{}{}; {}",
+            last->time ? fmt::format("At {} ", words_of(*last->time, s.now)) : std::string(),
+            pods,
+            pods.empty() ? "" : " ",
+            m == nullptr ? "was lost" : m->text,
+            consequence(*last, s.after.attempt)
+        ),
+        m == nullptr ? "behaviour 5.3" : m->rule
+    );
+}
+
+/// How far the next failure would reach (behaviour.md 5.6).
+std::string reach(const story& s) {
+    const job_plan& plan = *s.plan();
+    const auto& scope = s.spec()->policy.scope;
+    if (scope) {
+        return *scope == restart_scope::job ? "all pods" : "the failed pod alone";
+    }
+    const bool keeps_others = plan.max_restarts > 0 || plan.elastic;
+    if (plan.scope == scope_rule::whole_job || !keeps_others) {
+        return "all pods";
+    }
+    return plan.scope == scope_rule::c10d
+               ? "the failed pod alone, but all pods if it is pod 0 or if more than one exits"
+               : "the failed pod alone, but all pods if more than one exits";
+}
+
+void say_budget(story& s) {
+    const job_status& status = s.after;
+    if (s.job.meta.kind == job_kind::colossalai) {
+        if (!is_final(status.phase)) {
+            s.say(here, "A job of this kind is never restarted after a failure", "behaviour 5.11");
+        }
+        return;
+    }
+    if (s.spec() == nullptr) {
+        return;
+    }
+    const std::int32_t limit = s.spec()->policy.backoff_limit;
+    const std::int32_t left = std::max(limit - status.backoff_count, 0);
+    std::string text = fmt::format(
+        "{} of {} counted, {} left (spec.runPolicy.backoffLimit)",
+        status.backoff_count,
+        counted(limit, "restart"),
+        left
+    );
+    if (!is_final(status.phase) && s.plan() != nullptr) {
+        text += left == 0 ? "; the next failure that counts ends the job"
+                          : fmt::format("; the next failure that counts restarts {}", reach(s));
+    }
+    s.say(here, std::move(text), "behaviour 5.5");
+}
+
+void say_policies(story& s) {
+    if (s.plan() == nullptr || s.job.meta.kind == job_kind::colossalai || is_final(s.after.phase)) {
+        return;
+    }
+    for (const role_plan& role : s.plan()->roles) {
+        if (role.restart == restart_policy::never) {
+            s.say(
+                here,
+                fmt::format("A failed {} is not restarted: its restartPolicy is Never", role.type),
+                "behaviour 5.5"
+            );
+        } else if (role.restart == restart_policy::exit_code) {
+            s.say(
+                here,
+                fmt::format(
+                    "A failed {} is restarted only if its exit code is that of a kill: its "
+                    "restartPolicy is ExitCode",
+                    role.type
+                ),
+                "behaviour 5.5"
+            );
+        }
+    }
+}
+
+void say_indexes(
+    story& s, const std::vector<typed_indexes>& list, std::string_view what, std::string_view rule
+) {
+    for (const typed_indexes& entry : list) {
+        s.say(
+            here,
+            fmt::format("{} {} of this attempt {}", entry.type, entry.indexes.text(), what),
+            rule
+        );
+    }
+}
+
+void say_replacements(story& s) {
+    const restart_ledger& ledger = s.after.restarts;
+    say_indexes(s, ledger.completed, "ended with 0 and need not run again", "behaviour 5.2");
+    say_indexes(s, ledger.given_up, "failed for good; the others go on without", "behaviour 5.10");
+    if (!ledger.replaced.empty()) {
+        std::vector<std::string> names;
+        for (const replaced_index& r : ledger.replaced) {
+            names.push_back(fmt::format("{} {}", r.type, r.index));
+        }
+        s.say(
+            here,
+            fmt::format("Replaced alone in this attempt, or taken out: {}", list_of(names)),
+            "behaviour 5.7"
+        );
+    }
+    for (const renamed_index& r : ledger.renamed) {
+        s.say(
+            here,
+            fmt::format(
+                "{} {} runs under a name that ends in -r{}: the pod with its usual name does not "
+                "go away",
+                r.type,
+                r.index,
+                r.k
+            ),
+            "behaviour 1.3"
+        );
+    }
+}
+
+void say_start(story& s) {
+    const job_status& status = s.after;
+    if (status.attempt == 0) {
+        return;
+    }
+    std::string text = fmt::format("This is attempt {}", status.attempt);
+    if (status.start_time) {
+        text += fmt::format(", of a job that started at {}", words_of(*status.start_time, s.now));
+    }
+    if (is_final(status.phase) && !status.duration.empty()) {
+        text += fmt::format(" and took {}", status.duration);
+    }
+    s.say(here, std::move(text), "behaviour 5.12");
+}
+
+}  // namespace
+
+void say_history(story& s) {
+    const std::size_t before = s.out.size();
+    say_start(s);
+    say_incident(s);
+    if (s.after.attempt > 0) {
+        say_budget(s);
+        say_policies(s);
+    }
+    if (s.after.restarts.disruptions > 0) {
+        s.say(
+            here,
+            fmt::format(
+                "{} did not count: pods that were lost from outside, or workers that were not "
+                "reached in time",
+                counted(s.after.restarts.disruptions, "incident")
+            ),
+            "behaviour 5.4"
+        );
+    }
+    say_replacements(s);
+    if (s.out.size() == before) {
+        s.say(here, "Nothing: the job has never had a pod");
+    }
+}
+
+}  // namespace signalbox::core::explaining

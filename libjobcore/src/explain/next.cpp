@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What happens next by the clock.
+#include "engine/reasons.hpp"
+#include "explain/story.hpp"
+#include "explain/tables.hpp"
+#include "explain/words.hpp"
+
+#include <fmt/format.h>
+
+namespace signalbox::core::explaining {
+namespace {
+
+namespace awaited = engine::awaited;
+namespace reason = engine::reason;
+
+constexpr auto here = explain_section::next;
+
+void say_at(story& s, instant t, std::string_view what, std::string_view rule) {
+    s.say(here, fmt::format("At {} {}", words_of(t, s.now), what), rule);
+}
+
+void say_transition(story& s) {
+    const auto& next = s.after.next_transition;
+    if (!next) {
+        return;
+    }
+    if (const meaning* m = find_meaning(transition_meanings(), next->reason)) {
+        say_at(s, next->time, m->text, m->rule);
+    }
+}
+
+/// Only the nearest time is in status; this one matters to users though another comes first.
+void say_deadline(story& s) {
+    const job_spec* spec = s.spec();
+    const auto limit = spec != nullptr  ? spec->policy.active_deadline_seconds
+                       : s.job.compiled ? s.job.compiled->fragments.active_deadline_seconds
+                                        : std::nullopt;
+    if (!limit || is_final(s.after.phase)) {
+        return;
+    }
+    const auto& next = s.after.next_transition;
+    constexpr std::int64_t far = 100LL * 365 * 24 * 3600;
+    if (!s.after.start_time) {
+        s.say(
+            here,
+            fmt::format(
+                "The deadline of {} counts from the start of the first pod of the {}",
+                words_of(seconds(std::min(*limit, far))),
+                s.after.phase == job_phase::paused ? "resumed job" : "job"
+            ),
+            "behaviour 5.12"
+        );
+    } else if (*limit < far && (!next || next->reason != awaited::deadline)) {
+        const meaning* m = find_meaning(transition_meanings(), awaited::deadline);
+        say_at(s, *s.after.start_time + seconds(*limit), m->text, m->rule);
+    }
+}
+
+/// Times that are not in status: tries of what was refused, and looks at what is not served.
+void say_retry(story& s) {
+    if (s.refusals_unknown) {
+        const bool quota = s.after.reason == reason::quota_exceeded;
+        s.say(
+            here,
+            fmt::format(
+                "The operator tries again {} after a refusal, doubling to {}; when it did last is "
+                "not in the record",
+                words_of(quota ? s.rules.quota_retry : s.rules.name_retry),
+                words_of(quota ? s.rules.quota_retry_max : s.rules.name_retry_max)
+            ),
+            quota ? "behaviour 2.8" : "behaviour 1.8"
+        );
+        return;
+    }
+    const auto& wake = s.decisions.back().wake_up;
+    const auto& next = s.after.next_transition;
+    // A transition is rounded up to the second that its wake-up lies in.
+    if (!wake || (next && *wake + seconds(1) > next->time)) {
+        return;
+    }
+    if (s.after.reason == reason::waiting_for_pod_group) {
+        say_at(
+            s,
+            *wake,
+            "at the latest the operator looks again whether the API server serves PodGroups",
+            "behaviour 8.4"
+        );
+    } else if (!s.seen.refusals.empty()) {
+        say_at(s, *wake, "the operator tries again what the server refused", "behaviour 2.8");
+    }
+}
+
+void say_end(story& s) {
+    const job_spec* spec = s.spec();
+    if (!is_final(s.after.phase) || spec == nullptr || spec->policy.ttl_seconds_after_finished) {
+        return;
+    }
+    s.say(
+        here,
+        "The job and what its clean-up policy keeps stay until somebody deletes it: "
+        "ttlSecondsAfterFinished is not set",
+        "behaviour 5.14"
+    );
+}
+
+}  // namespace
+
+void say_next(story& s) {
+    const std::size_t before = s.out.size();
+    say_transition(s);
+    say_deadline(s);
+    say_retry(s);
+    say_end(s);
+    if (s.out.size() == before) {
+        s.say(here, "Nothing by the clock: the operator acts when something changes");
+    }
+}
+
+}  // namespace signalbox::core::explaining

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the job is, and why.
+#include "engine/reasons.hpp"
+#include "explain/story.hpp"
+#include "explain/tables.hpp"
+#include "explain/words.hpp"
+
+#include <fmt/format.h>
+
+namespace signalbox::core::explaining {
+namespace {
+
+namespace condition_type = engine::condition_type;
+
+constexpr auto here = explain_section::phase;
+
+std::string phase_text(const job_status& status) {
+    std::string text(to_string(status.phase));
+    // A phase that is its own reason is said once.
+    if (!status.reason.empty() && status.reason != text) {
+        text += fmt::format(" ({})", status.reason);
+    }
+    return text;
+}
+
+/// Since when the phase holds, where the record tells.
+std::optional<instant> since(const job_status& status) {
+    if (is_final(status.phase)) {
+        return status.completion_time;
+    }
+    const condition* paused = find_condition(status, condition_type::paused);
+    if (status.phase == job_phase::paused) {
+        return paused != nullptr ? paused->last_transition : std::nullopt;
+    }
+    const condition* running = find_condition(status, condition_type::running);
+    const bool is_running = status.phase == job_phase::running;
+    return is_running && running != nullptr && running->status ? running->last_transition
+                                                               : std::nullopt;
+}
+
+/// The words that the operator or the server had for it.
+std::string_view message_of(const job_status& status) {
+    const condition* c = find_condition(
+        status, is_final(status.phase) ? condition_type::completed : condition_type::running
+    );
+    return c == nullptr ? std::string_view() : std::string_view(c->message);
+}
+
+void say_reason(story& s, const job_status& status) {
+    if (status.phase == job_phase::running && status.reason.empty()) {
+        s.say(
+            here, fmt::format("ready replicas: {} of those wanted", status.ready), "behaviour 4.9"
+        );
+        return;
+    }
+    const meaning* m = find_meaning(phase_meanings(), status.reason);
+    if (m == nullptr) {
+        return;
+    }
+    const std::string said = m->quote ? quoted_text(message_of(status)) : std::string();
+    s.say(
+        here, said.empty() ? std::string(m->text) : fmt::format("{}: {}", m->text, said), m->rule
+    );
+}
+
+void say_title(story& s) {
+    const job_status& status = s.job.status;
+    if (status.phase == job_phase::none) {
+        s.say(
+            here,
+            fmt::format(
+                "{} has no status: the operator has not looked at it yet. If that lasts, is the "
+                "operator running, and does it watch this namespace",
+                name_of(s.job.meta)
+            )
+        );
+        return;
+    }
+    const auto from = since(status);
+    s.say(
+        here,
+        fmt::format(
+            "{} is {}{}",
+            name_of(s.job.meta),
+            phase_text(status),
+            from ? fmt::format(" since {}", words_of(*from, s.now)) : std::string()
+        )
+    );
+    say_reason(s, status);
+}
+
+/// What is observed now is newer than the status.
+void say_change(story& s) {
+    const job_status& before = s.job.status;
+    if (s.after.phase == before.phase && s.after.reason == before.reason) {
+        return;
+    }
+    s.say(here, fmt::format("By what is observed now it becomes {}", phase_text(s.after)));
+    say_reason(s, s.after);
+}
+
+void say_failure(story& s) {
+    const condition* failure = find_condition(s.after, condition_type::replica_failure);
+    if (failure == nullptr || !failure->status || is_final(s.after.phase)) {
+        return;
+    }
+    s.say(
+        here,
+        fmt::format(
+            "Not all replicas are well{}: {}",
+            failure->last_transition
+                ? fmt::format(", since {}", words_of(*failure->last_transition, s.now))
+                : std::string(),
+            quoted_text(failure->message)
+        ),
+        "behaviour 4.13"
+    );
+}
+
+}  // namespace
+
+void say_phase(story& s) {
+    say_title(s);
+    say_change(s);
+    say_failure(s);
+    if (s.plan() != nullptr && s.plan()->debug && !is_final(s.after.phase)) {
+        s.say(
+            here,
+            "It runs in debug mode: its pods are built as for a real run, but their training "
+            "containers idle",
+            "behaviour 3.10"
+        );
+    }
+}
+
+}  // namespace signalbox::core::explaining

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobcore/explain.hpp"
+#include "jobcore/schema.hpp"
+#include "jobcore/text.hpp"
+#include "text/request.hpp"
+#include "text/response.hpp"
+
+#include <algorithm>
+
+namespace signalbox::core::text {
+namespace {
+
+std::vector<diagnostic> check(const request& r) {
+    if (r.previous) {
+        return validate_update(*r.previous, r.job_text);
+    }
+    parsed_job parsed = parse_job(r.job_text);
+    if (!parsed.spec) {
+        return std::move(parsed.findings);
+    }
+    // A name or UID that a server still has to give changes nothing about what is right.
+    if (parsed.meta.name.empty()) {
+        parsed.meta.name = "x";
+    }
+    const job_plan plan = compile_plan(parsed.meta, *parsed.spec, parsed.findings);
+    parsed.findings.insert(parsed.findings.end(), plan.warnings.begin(), plan.warnings.end());
+    return std::move(parsed.findings);
+}
+
+/// `request` with the views that decide() takes.
+class scene {
+public:
+    explicit scene(const request& r) {
+        std::ranges::transform(r.pods, std::back_inserter(pods_), [](auto& p) { return &p; });
+        std::ranges::transform(r.children, std::back_inserter(children_), [](auto& c) {
+            return &c;
+        });
+        seen_.pods = pods_;
+        seen_.children = children_;
+        seen_.refusals = r.refusals;
+        seen_.absences = r.absences;
+        seen_.served_kinds = r.served;
+    }
+    scene(const scene&) = delete;
+    scene& operator=(const scene&) = delete;
+
+    const observed& seen() const { return seen_; }
+
+private:
+    std::vector<const pod_record*> pods_;
+    std::vector<const child_record*> children_;
+    observed seen_;
+};
+
+}  // namespace
+
+std::string call(std::string_view request_json) {
+    std::vector<request_error> errors;
+    const request r = read_request(request_json, errors);
+    if (!errors.empty()) {
+        return error_response(errors);
+    }
+    switch (r.what) {
+        case operation::validate:
+            return findings_response(check(r));
+        case operation::plan:
+            return plan_response(*r.job, r.attempt);
+        case operation::decide:
+            return decision_response(*r.job, decide(*r.job, scene(r).seen(), r.rules, r.now));
+        case operation::explain:
+            return explain_response(explain(*r.job, scene(r).seen(), r.rules, r.now));
+    }
+    return {};
+}
+
+}  // namespace signalbox::core::text

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "text/request.hpp"
+
+#include "jobcore/policy_fields.hpp"
+#include "jobcore/text.hpp"
+
+#include <fmt/format.h>
+#include <rapidjson/error/en.h>
+#include <rapidjson/reader.h>
+
+#include <algorithm>
+#include <array>
+
+namespace signalbox::core::text {
+namespace {
+
+using need = object_reader::need;
+
+constexpr std::array<std::string_view, 4> operations{"validate", "plan", "decide", "explain"};
+constexpr std::array<std::string_view, 1> versions{api_version};
+constexpr std::array<std::string_view, 3> answers{"unknown", "no", "yes"};
+constexpr std::array child_kinds{
+    object_kind::pod,
+    object_kind::service,
+    object_kind::secret,
+    object_kind::config_map,
+    object_kind::pod_group,
+    object_kind::tensorboard,
+    object_kind::deployment,
+};
+
+/// What follows recurses over documents, which RapidJSON's reader does not.
+constexpr int most_levels = 600;
+
+/// Counts levels, and stops at too many.
+struct depth_counter : rapidjson::BaseReaderHandler<rapidjson::UTF8<>, depth_counter> {
+    int depth = 0;
+    bool StartObject() { return ++depth <= most_levels; }
+    bool StartArray() { return ++depth <= most_levels; }
+    bool EndObject(rapidjson::SizeType) { return --depth >= 0; }
+    bool EndArray(rapidjson::SizeType) { return --depth >= 0; }
+};
+
+/// Nothing if the text is JSON that may be read.
+std::optional<std::string> check_text(std::string_view text) {
+    rapidjson::MemoryStream bytes(text.data(), text.size());
+    rapidjson::EncodedInputStream<rapidjson::UTF8<>, rapidjson::MemoryStream> in(bytes);
+    rapidjson::Reader reader;
+    depth_counter counter;
+    const rapidjson::ParseResult result = reader.Parse<json::parse_flags>(in, counter);
+    if (!result.IsError()) {
+        return std::nullopt;
+    }
+    if (result.Code() == rapidjson::kParseErrorTermination) {
+        return fmt::format(
+            "nested deeper than {} levels, at byte {}", most_levels, result.Offset()
+        );
+    }
+    return fmt::format(
+        "no JSON: {} (at byte {})", rapidjson::GetParseError_En(result.Code()), result.Offset()
+    );
+}
+
+served to_served(std::string_view answer) {
+    return answer == "yes" ? served::yes : answer == "no" ? served::no : served::unknown;
+}
+
+class request_reader {
+public:
+    explicit request_reader(std::vector<request_error>& errors) : errors_(&errors) {}
+
+    request read(const json::value& document) {
+        object_reader top(document, "", *errors_);
+        top.choice("apiVersion", versions, need::required);
+        const auto what = top.choice("operation", operations, need::required);
+        if (!what) {
+            return std::move(out_);  // which members there may be is not known
+        }
+        const auto row = std::ranges::find(operations, *what);
+        out_.what = static_cast<operation>(row - operations.begin());
+        read_job_of(top);
+        switch (out_.what) {
+            case operation::validate:
+                if (const json::value* previous = top.object("previous")) {
+                    out_.previous = json::to_text(*previous);
+                }
+                break;
+            case operation::plan:
+                out_.attempt = top.number("attempt", 1).value_or(1);
+                break;
+            case operation::decide:
+            case operation::explain:
+                read_observed(top);
+                break;
+        }
+        top.finish();
+        return std::move(out_);
+    }
+
+private:
+    void read_job_of(object_reader& top) {
+        const json::value* job = top.object("job", need::required);
+        if (job == nullptr) {
+            return;
+        }
+        out_.job_text = json::to_text(*job);
+        if (out_.what == operation::validate) {
+            return;
+        }
+        std::string error;
+        out_.job = read_job(out_.job_text, nullptr, error);
+        if (!out_.job) {
+            top.fail("job", std::move(error));
+        }
+    }
+
+    void read_observed(object_reader& top) {
+        const auto now = top.time("now", need::required);
+        out_.now = now.value_or(instant{});
+        each(top, "children", [this](const json::value& v, std::string at) {
+            read_child(v, std::move(at));
+        });
+        each(top, "refusals", [this](const json::value& v, std::string at) {
+            read_refusal(v, std::move(at));
+        });
+        each(top, "absences", [this](const json::value& v, std::string at) {
+            read_absence(v, std::move(at));
+        });
+        if (const json::value* v = top.object("capabilities")) {
+            object_reader r(*v, "/capabilities", *errors_);
+            out_.served.pod_group = to_served(r.choice("podGroup", answers).value_or(""));
+            out_.served.tensorboard = to_served(r.choice("tensorBoard", answers).value_or(""));
+            r.finish();
+        }
+        if (const json::value* v = top.object("policy")) {
+            object_reader r(*v, "/policy", *errors_);
+            for (const policy_field& field : policy_fields()) {
+                if (const auto value = r.number(field.name, 0)) {
+                    set_policy_field(out_.rules, field.name, *value);
+                }
+            }
+            r.finish();
+        }
+    }
+
+    template <class Read>
+    void each(object_reader& of, std::string_view key, Read read) {
+        std::size_t i = 0;
+        for (const json::value& v : of.array(key)) {
+            if (errors_->size() >= most_errors) {
+                return;
+            }
+            read(v, fmt::format("/{}/{}", key, i++));
+        }
+    }
+
+    void fail(std::string pointer, std::string message) {
+        errors_->push_back({std::move(pointer), std::move(message)});
+    }
+
+    /// Kubernetes objects have members that nobody here knows: none is reported.
+    void read_child(const json::value& v, std::string at) {
+        const std::string_view kind = json::string_or_empty(v, "kind");
+        const std::string_view version = json::string_or_empty(v, "apiVersion");
+        const auto row = std::ranges::find_if(child_kinds, [&](object_kind k) {
+            return to_string(k) == kind && core::api_version_of(k) == version;
+        });
+        if (row == child_kinds.end()) {
+            std::string known;
+            for (const object_kind k : child_kinds) {
+                known += fmt::format(
+                    "{}{} {}", known.empty() ? "" : ", ", core::api_version_of(k), to_string(k)
+                );
+            }
+            fail(
+                std::move(at),
+                fmt::format("no child of a job; by apiVersion and kind, there are: {}", known)
+            );
+            return;
+        }
+        const std::string text = json::to_text(v);
+        bool read = false;
+        if (*row == object_kind::pod) {
+            auto pod = decode_pod(text);
+            read = pod.has_value();
+            if (read && is_ours(pod->owner_uid)) {
+                out_.pods.push_back(std::move(*pod));
+            }
+        } else {
+            auto child = decode_child(*row, text);
+            read = child.has_value();
+            if (read && is_ours(child->owner_uid)) {
+                out_.children.push_back(std::move(*child));
+            }
+        }
+        if (!read) {
+            fail(std::move(at), "metadata.name and metadata.uid are expected, as texts");
+        }
+    }
+
+    bool is_ours(std::string_view owner_uid) const {
+        return out_.job && out_.job->meta.uid == owner_uid;
+    }
+
+    /// Nothing, with an error, if it is missing or no kind of a child.
+    std::optional<object_kind> read_kind(object_reader& r) {
+        std::array<std::string_view, child_kinds.size()> names{};
+        std::ranges::transform(child_kinds, names.begin(), [](object_kind k) {
+            return to_string(k);
+        });
+        const auto written = r.choice("kind", names, need::required);
+        if (!written) {
+            return std::nullopt;
+        }
+        return child_kinds.at(
+            static_cast<std::size_t>(std::ranges::find(names, *written) - names.begin())
+        );
+    }
+
+    void read_refusal(const json::value& v, std::string at) {
+        object_reader r(v, std::move(at), *errors_);
+        refusal out;
+        out.kind = read_kind(r).value_or(object_kind::pod);
+        out.name = r.text("name", need::required).value_or("");
+        out.attempt = r.number("attempt", 0).value_or(0);
+        out.round = r.number("round", 0).value_or(0);
+        out.http_code = r.number("httpCode", 400, need::required).value_or(0);
+        out.reason = r.text("reason").value_or("");
+        out.message = r.text("message").value_or("");
+        out.foreign_owner = r.flag("foreignOwner");
+        out.namespace_terminating = r.flag("namespaceTerminating");
+        out.count = r.number("count", 1).value_or(1);
+        out.last = r.time("last", need::required).value_or(instant{});
+        out.first = r.time("first").value_or(out.last);
+        r.finish();
+        out_.refusals.push_back(std::move(out));
+    }
+
+    void read_absence(const json::value& v, std::string at) {
+        object_reader r(v, std::move(at), *errors_);
+        confirmed_absence out;
+        out.kind = read_kind(r).value_or(object_kind::pod);
+        out.name = r.text("name", need::required).value_or("");
+        r.finish();
+        out_.absences.push_back(std::move(out));
+    }
+
+    std::vector<request_error>* errors_;
+    request out_;
+};
+
+}  // namespace
+
+std::string_view to_string(operation what) {
+    return operations.at(static_cast<std::size_t>(what));
+}
+
+request read_request(std::string_view text, std::vector<request_error>& errors) {
+    if (auto wrong = check_text(text)) {
+        errors.push_back({"", std::move(*wrong)});
+        return {};
+    }
+    json::document document;
+    json::parse(document, text);
+    return request_reader(errors).read(document);
+}
+
+}  // namespace signalbox::core::text
