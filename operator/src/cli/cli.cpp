@@ -20,8 +20,8 @@ namespace {
 constexpr const char* overview =
     R"(Runs distributed training jobs on Kubernetes: DeepSpeed, PyTorch (plain and torchrun), ColossalAI.
 
-Without a cluster:  validate, plan, dev
-With a cluster:     crds, run)";
+Without a cluster:  validate, plan, explain, docs, dev
+With a cluster:     crds, run, explain)";
 
 constexpr const char* overview_footer = R"(
 Try it, with no cluster and in a few seconds:
@@ -50,6 +50,19 @@ without one in the file they come from --uid, or from a UID of zeros.
 Examples:
   signalbox plan -f train.yaml
   signalbox plan -f train.yaml | kubectl apply --dry-run=server --validate=strict -f -)";
+
+constexpr const char* explain_footer = R"(
+Says in sentences what a job is doing and why, what it waits for, what happens next and when, and what
+the operator does about it; each with the rule that it follows. It reads a recording, from which
+nothing is sent anywhere, or a job in a cluster; NAME may be KIND/NAME, with pj, dj, caij or the kind.
+
+Examples:
+  signalbox explain mnist -n team-a
+  kubectl get pj,pods,svc,secret,cm -o yaml > night.yaml
+  signalbox explain -f night.yaml --now 2026-01-31T03:00:00Z
+  signalbox explain -f night.yaml --output json | jq -r '.jobs[].lines[].sentence'
+
+Exit codes: 0 explained, 2 the file or the cluster has no job, or cannot be read.)";
 
 constexpr const char* crds_footer = R"(
 Examples:
@@ -111,6 +124,13 @@ void add_policy(CLI::App& to, std::vector<std::string>& overrides) {
         ->allow_extra_args(false);
 }
 
+void add_output(CLI::App& to, output_format& format) {
+    to.add_option("-o,--output", format, "text or json")
+        ->transform(CLI::CheckedTransformer(std::map<std::string, output_format>{
+            {"text", output_format::text}, {"json", output_format::json}}))
+        ->option_text("FORMAT [text]");
+}
+
 /// Files by `-f` and without; at least one.
 void add_files(CLI::App& to, std::vector<std::string>& files) {
     const auto add = [&files](const std::string& file) { files.push_back(file); };
@@ -151,7 +171,10 @@ public:
         app_.get_formatter()->column_width(34);
         add_validate();
         add_plan();
+        add_explain();
         add_crds();
+        add("docs", "Print the reference of all fields, as Markdown", [this] { return docs(out_); }
+        );
         add_dev();
         add_run();
         add_pods();
@@ -199,10 +222,7 @@ private:
         });
         c.footer(validate_footer);
         add_files(c, validate_.files);
-        c.add_option("-o,--output", validate_.output, "text or json")
-            ->transform(CLI::CheckedTransformer(std::map<std::string, output_format>{
-                {"text", output_format::text}, {"json", output_format::json}}))
-            ->option_text("FORMAT [text]");
+        add_output(c, validate_.output);
     }
 
     void add_plan() {
@@ -223,6 +243,26 @@ private:
             plan_.tensorboard_kind,
             "As if the cluster served TensorStack's TensorBoard"
         );
+    }
+
+    void add_explain() {
+        CLI::App& c = add("explain", "Say what a job is doing, why, and what comes next", [this] {
+            return explain(explain_, out_, err_);
+        });
+        c.footer(explain_footer);
+        c.add_option("NAME", explain_.target, "A job in a cluster, NAME or KIND/NAME")
+            ->type_name("");
+        c.add_option(
+             "-f,--filename", explain_.files, "Recording, YAML or JSON; - for standard input"
+        )
+            ->type_name("FILE")
+            ->allow_extra_args(false);
+        c.add_option("--now", explain_.now, "The time of the recording; the present if not given")
+            ->type_name("TIME");
+        add_output(c, explain_.output);
+        c.add_option("-n,--namespace", explain_.ns, "Namespace; that of the context if not given")
+            ->type_name("NAME");
+        add_cluster(c, explain_.cluster);
     }
 
     void add_crds() {
@@ -296,6 +336,7 @@ private:
     std::function<int()> chosen_;
     validate_options validate_;
     plan_options plan_;
+    explain_options explain_;
     run_options run_;
     dev_options dev_;
     pods_options pods_;

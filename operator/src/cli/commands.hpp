@@ -11,6 +11,11 @@ namespace signalbox::op::cli {
 
 enum class output_format { text, json };
 
+struct cluster_options {
+    std::string kubeconfig;  ///< empty: $KUBECONFIG, or the service account in a cluster
+    std::string context;
+};
+
 struct validate_options {
     std::vector<std::string> files;
     output_format output = output_format::text;
@@ -26,17 +31,23 @@ struct plan_options {
 };
 int plan(const plan_options& options, std::ostream& out, std::ostream& err);
 
+struct explain_options {
+    std::vector<std::string> files;  ///< a recording; else `target` is read from a cluster
+    std::string target;              ///< `NAME` or `KIND/NAME`
+    cluster_options cluster;
+    std::string ns;   ///< empty: that of the context
+    std::string now;  ///< of a recording, RFC 3339; empty: the present time
+    output_format output = output_format::text;
+};
+int explain(const explain_options& options, std::ostream& out, std::ostream& err);
+
 int crds(std::ostream& out);
+int docs(std::ostream& out);
 int version(std::ostream& out);
 
 struct log_options {
     std::string level = "info";
     std::string format = "text";
-};
-
-struct cluster_options {
-    std::string kubeconfig;  ///< empty: $KUBECONFIG, or the service account in a cluster
-    std::string context;
 };
 
 struct run_options {

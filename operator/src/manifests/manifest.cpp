@@ -20,6 +20,17 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
+limits limits_of(input kind) {
+    limits out;
+    if (kind == input::recording) {
+        // 10,000 pods with their managedFields.
+        out.max_bytes = 128u << 20;
+        out.max_nodes = 8'000'000;
+        out.max_documents = 20'000;
+    }
+    return out;
+}
+
 /// `kind: List`, and the typed lists that the API server itself gives.
 bool is_list(const tree& document, node_id root) {
     const child* items = document.find(root, "items");
@@ -84,11 +95,16 @@ parsed_text parse(std::string_view text, const std::string& file, const limits& 
 }
 
 /// Reads at most one byte more than is allowed, so that a huge or endless input costs no memory.
-std::string read_stream(std::istream& in) {
-    const std::size_t most = limits().max_bytes + byte_order_mark.size() + 1;
-    std::string text(most, '\0');
-    in.read(text.data(), static_cast<std::streamsize>(most));
-    text.resize(static_cast<std::size_t>(in.gcount()));
+std::string read_stream(std::istream& in, input kind) {
+    const std::size_t most = limits_of(kind).max_bytes + byte_order_mark.size() + 1;
+    constexpr std::size_t chunk = 1u << 20;
+    std::string text;
+    while (in && text.size() < most) {
+        const std::size_t before = text.size();
+        text.resize(before + std::min(chunk, most - before));
+        in.read(text.data() + before, static_cast<std::streamsize>(text.size() - before));
+        text.resize(before + static_cast<std::size_t>(in.gcount()));
+    }
     return text;
 }
 
@@ -97,19 +113,19 @@ void append(read_result& into, read_result from) {
     std::ranges::move(from.errors, std::back_inserter(into.errors));
 }
 
-void read_file(const std::string& path, read_result& out) {
+void read_file(const std::string& path, input kind, read_result& out) {
     errno = 0;
     std::ifstream in(path, std::ios::binary);
-    std::string text = in ? read_stream(in) : std::string();
+    std::string text = in ? read_stream(in, kind) : std::string();
     if (!in.eof() && in.fail()) {
         const std::string reason = errno != 0 ? std::strerror(errno) : "unknown error";
         out.errors.push_back({path, {}, {}, fmt::format("cannot be read: {}", reason)});
         return;
     }
-    append(out, read_text(text, path));
+    append(out, read_text(text, path, kind));
 }
 
-void read_folder(const std::string& path, read_result& out) {
+void read_folder(const std::string& path, input kind, read_result& out) {
     std::error_code error;
     std::vector<std::string> files;
     for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
@@ -126,7 +142,7 @@ void read_folder(const std::string& path, read_result& out) {
     }
     std::ranges::sort(files);
     for (const std::string& file : files) {
-        read_file(file, out);
+        read_file(file, kind, out);
     }
 }
 
@@ -151,9 +167,9 @@ std::string_view manifest::name() const {
     return name.empty() ? document_->text_of(metadata->node, "generateName") : name;
 }
 
-read_result read_text(std::string_view text, const std::string& file) {
+read_result read_text(std::string_view text, const std::string& file, input kind) {
     read_result out;
-    const limits bounds;
+    const limits bounds = limits_of(kind);
     parsed_text parsed = parse(text, file, bounds);
     for (problem& p : parsed.problems) {
         out.errors.push_back({file, p.where, std::move(p.pointer), std::move(p.message)});
@@ -172,16 +188,16 @@ read_result read_text(std::string_view text, const std::string& file) {
     return out;
 }
 
-read_result read_paths(std::span<const std::string> paths) {
+read_result read_paths(std::span<const std::string> paths, input kind) {
     read_result out;
     for (const std::string& path : paths) {
         std::error_code error;
         if (path == "-") {
-            append(out, read_text(read_stream(std::cin), "<stdin>"));
+            append(out, read_text(read_stream(std::cin, kind), "<stdin>", kind));
         } else if (fs::is_directory(path, error)) {
-            read_folder(path, out);
+            read_folder(path, kind, out);
         } else {
-            read_file(path, out);
+            read_file(path, kind, out);
         }
     }
     return out;

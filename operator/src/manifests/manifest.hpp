@@ -51,12 +51,18 @@ struct read_result {
     std::vector<read_error> errors;
 };
 
+/// What a file may be: somebody's manifests, or what a cluster has printed of itself, which is a
+/// thousand pods at once.
+enum class input { manifests, recording };
+
 /// Reads one text; `file` is its name in messages.
-read_result read_text(std::string_view text, const std::string& file);
+read_result read_text(
+    std::string_view text, const std::string& file, input kind = input::manifests
+);
 
 /// Reads files, `-` for standard input, and the *.yaml, *.yml and *.json of a folder (not of
 /// folders below it). What can be read is read though another file fails.
-read_result read_paths(std::span<const std::string> paths);
+read_result read_paths(std::span<const std::string> paths, input kind = input::manifests);
 
 /// `file:line:column`, as far as the position is known.
 std::string to_text(const std::string& file, position where);

@@ -7,7 +7,7 @@ import unittest
 
 import program
 
-COMMANDS = ["validate", "plan", "crds", "dev", "run", "pods", "version"]
+COMMANDS = ["validate", "plan", "explain", "crds", "docs", "dev", "run", "pods", "version"]
 
 
 class CommandLine(unittest.TestCase):
@@ -59,6 +59,12 @@ class CommandLine(unittest.TestCase):
         self.assertIn("kind: CustomResourceDefinition", result.out)
         self.assertIn("name: pytorchtrainingjobs.batch.tensorstack.dev", result.out)
         self.assertTrue(result.out.startswith("---\n"))
+
+    def test_docs_are_the_reference_of_the_library(self):
+        reference = pathlib.Path(__file__).resolve().parents[3] / "libjobcore" / "API.md"
+        result = program.run("docs")
+        self.assertEqual(result.code, 0)
+        self.assertEqual(result.out, reference.read_text())
 
     def test_the_definitions_in_deploy_are_those_printed(self):
         """Written by: (head -2 operator/deploy/crds.yaml; signalbox crds)"""

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/live_job.hpp"
+
+#include "cli/json_edit.hpp"
+#include "cli/settings.hpp"
+#include "controller/resource_table.hpp"
+#include "controller/served_kinds.hpp"
+
+#include <jobcore/schema.hpp>
+#include <k8sio/client.hpp>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <fmt/format.h>
+#include <rapidjson/document.h>
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+namespace signalbox::op::cli {
+
+namespace asio = boost::asio;
+
+namespace {
+
+using core::object_kind;
+using k8sio::resource_type;
+
+std::string lower(std::string_view text) {
+    std::string out(text);
+    std::ranges::transform(out, out.begin(), [](unsigned char c) {
+        return static_cast<char>(std::tolower(c));
+    });
+    return out;
+}
+
+/// Whether `word` is one of the names by which the CRD lets kubectl call the kind.
+bool is_called(core::job_kind kind, const std::string& word) {
+    rapidjson::Document crd;
+    crd.Parse(core::crd_json(kind));
+    const auto& names = crd["spec"]["names"];
+    std::vector<std::string> known{lower(core::to_string(kind)), std::string(core::plural(kind))};
+    known.push_back(fmt::format("{}.{}", core::plural(kind), core::api_group));
+    for (const auto& name : names["shortNames"].GetArray()) {
+        known.emplace_back(name.GetString());
+    }
+    return std::ranges::find(known, lower(word)) != known.end();
+}
+
+/// The kinds that `KIND/NAME` may mean; none if there is no such kind.
+std::vector<core::job_kind> kinds_of(const std::string& word) {
+    std::vector<core::job_kind> out;
+    for (const core::job_kind kind : core::all_job_kinds) {
+        if (word.empty() || is_called(kind, word)) {
+            out.push_back(kind);
+        }
+    }
+    return out;
+}
+
+class reader {
+public:
+    reader(k8sio::client& api, std::string ns, std::string name, std::vector<core::job_kind> kinds)
+        : api_(&api), ns_(std::move(ns)), name_(std::move(name)), kinds_(std::move(kinds)) {}
+
+    asio::awaitable<void> run() {
+        std::size_t tried = 0;
+        while (tried < kinds_.size() && out_.error.empty()) {
+            const core::job_kind kind = kinds_[tried++];
+            co_await read_job(kind);
+        }
+        if (found_.empty() && out_.error.empty()) {
+            out_.error = fmt::format("namespace {} has no training job {}", ns_, name_);
+        }
+        if (!out_.error.empty()) {
+            co_return;
+        }
+        co_await discover();
+        for (const object_kind kind : listed_) {
+            co_await list(kind);
+        }
+        out_.facts.now = std::chrono::time_point_cast<core::milliseconds>(api_->server_now());
+    }
+
+    live_read take() { return std::move(out_); }
+
+private:
+    void add(const resource_type& type, std::string json) {
+        out_.objects.push_back(
+            {type.api_version(), type.kind(), std::move(json), fmt::format("{}/{}", ns_, name_)}
+        );
+    }
+
+    asio::awaitable<void> read_job(core::job_kind kind) {
+        const resource_type& type = type_of(kind);
+        k8sio::result<std::string> answer = co_await api_->get(type, ns_, name_);
+        if (answer.has_value()) {
+            found_.emplace_back(kind, string_at(*answer, "/metadata/uid"));
+            add(type, std::move(*answer));
+        } else if (answer.error().http_status != 404) {
+            out_.error = answer.error().text();
+        }
+    }
+
+    asio::awaitable<void> discover() {
+        core::capabilities served;
+        listed_.push_back(object_kind::pod);
+        for (const watched_kind& kind : watched_children()) {
+            core::served answer = core::served::yes;
+            if (kind.when == watched::if_served) {
+                answer = co_await ask(*kind.type);
+            }
+            if (kind.kind == object_kind::pod_group) {
+                served.pod_group = answer;
+            } else if (kind.kind == object_kind::tensorboard) {
+                served.tensorboard = answer;
+            }
+            if (answer == core::served::yes) {
+                listed_.push_back(kind.kind);
+            } else {
+                out_.facts.complete.insert(kind.kind);
+            }
+        }
+        out_.facts.served = served;
+    }
+
+    asio::awaitable<core::served> ask(const resource_type& type) {
+        std::string target = "/apis/" + type.api_version();
+        std::string none;
+        const auto answer = co_await api_->raw("GET", std::move(target), none, none);
+        core::served out = core::served::unknown;
+        if (answer.has_value()) {
+            out = find_in_discovery(*answer, type.plural()).value_or(core::served::unknown);
+        } else if (answer.error().http_status == 404) {
+            out = core::served::no;
+        }
+        co_return out;
+    }
+
+    /// Children of all jobs found; pods are indispensable, other kinds may be forbidden to read.
+    asio::awaitable<void> list(object_kind kind) {
+        std::size_t next = 0;
+        std::string continue_token;
+        while (next < found_.size()) {
+            const resource_type& type = type_of(kind, found_[next].first);
+            k8sio::list_options options;
+            options.label_selector = "batch.tensorstack.dev/job-uid=" + found_[next].second;
+            options.continue_token = std::move(continue_token);
+            k8sio::result<k8sio::list_page> page = co_await api_->list(type, ns_, options);
+            if (page.has_error()) {
+                note_unlisted(kind, type, page.error());
+                co_return;
+            }
+            for (std::string& item : page->items) {
+                add(type, std::move(item));
+            }
+            continue_token = std::move(page->continue_token);
+            if (continue_token.empty()) {
+                ++next;
+            }
+        }
+        out_.facts.complete.insert(kind);
+    }
+
+    void note_unlisted(object_kind kind, const resource_type& type, const k8sio::api_error& why) {
+        std::string text = fmt::format("{} could not be listed: {}", type.plural(), why.text());
+        if (kind == object_kind::pod) {
+            out_.error = std::move(text);
+        } else {
+            out_.notes.push_back(std::move(text));
+        }
+    }
+
+    k8sio::client* api_;
+    std::string ns_;
+    std::string name_;
+    std::vector<core::job_kind> kinds_;
+    std::vector<std::pair<core::job_kind, std::string>> found_;  ///< with their UIDs
+    std::vector<object_kind> listed_;
+    live_read out_;
+};
+
+live_read refuse(std::string why) {
+    live_read out;
+    out.error = std::move(why);
+    return out;
+}
+
+}  // namespace
+
+live_read read_live(const cluster_options& cluster, const std::string& target, std::string ns) {
+    const std::size_t slash = target.find('/');
+    const bool named = slash != std::string::npos;
+    const std::string word = named ? target.substr(0, slash) : std::string();
+    const std::string name = named ? target.substr(slash + 1) : target;
+    std::vector<core::job_kind> kinds = kinds_of(word);
+    if ((named && word.empty()) || kinds.empty() || name.empty() ||
+        name.find('/') != std::string::npos) {
+        return refuse(fmt::format(
+            "`{}`: NAME or KIND/NAME is expected, with the KIND of a training job: pj, dj, caij or "
+            "its full name",
+            target
+        ));
+    }
+    k8sio::result<k8sio::cluster_config> config = find_cluster(cluster);
+    if (config.has_error()) {
+        return refuse(config.error().text());
+    }
+    if (ns.empty()) {
+        ns = config->ns;
+    }
+    asio::io_context loop(1);
+    const auto time = k8sio::make_machine_clock(loop.get_executor());
+    auto way = k8sio::make_http_transport(loop.get_executor(), *time, std::move(*config));
+    if (way.has_error()) {
+        return refuse(way.error().text());
+    }
+    k8sio::client api(**way, *time);
+    reader reads(api, std::move(ns), name, std::move(kinds));
+    std::exception_ptr failed;
+    asio::co_spawn(loop, reads.run(), [&](std::exception_ptr e) { failed = e; });
+    loop.run();
+    if (failed) {
+        std::rethrow_exception(failed);
+    }
+    return reads.take();
+}
+
+}  // namespace signalbox::op::cli
