@@ -48,34 +48,102 @@ counter pod_counter(const pod_record& pod, std::string_view container, instant n
     return &aggregate_counts::unknown;
 }
 
-std::string missing_phase(counter c) {
+std::string_view missing_phase(counter c) {
     if (c == &aggregate_counts::succeeded) {
         return "Succeeded";
     }
     return c == &aggregate_counts::deleted ? "Deleted" : "Creating";
 }
 
-replica_status describe(const pass& p, std::size_t role, std::int32_t index, const slot& s) {
-    replica_status out;
+/// What status says of one replica, in its parts: built or compared without a copy.
+struct replica_view {
+    std::string made_up_name;  ///< of a replica without a pod
+    std::string_view name;
+    std::string_view uid;
+    std::string_view phase;
+    const pod_record* pod = nullptr;
+};
+
+replica_view look_at(const pass& p, std::size_t role, std::int32_t index, const slot& s) {
+    replica_view out;
+    out.pod = s.newest;
     if (s.newest == nullptr) {
-        out.name = p.name_of(role, index);
+        out.made_up_name = p.name_of(role, index);
         out.phase = missing_phase(missing_counter(p, s));
         return out;
     }
     out.name = s.newest->name;
     out.uid = s.newest->uid;
     out.phase = to_string(s.newest->phase);
-    for (const container_record& c : s.newest->containers) {
-        if (c.init) {
-            continue;
-        }
-        container_status status{c.name, std::string(to_string(c.state)), {}};
-        if (c.state == container_state::terminated) {
-            status.exit_code = c.exit_code;
-        }
-        out.containers.push_back(std::move(status));
+    return out;
+}
+
+std::string_view name_in(const replica_view& v) {
+    return v.pod == nullptr ? std::string_view(v.made_up_name) : v.name;
+}
+
+container_status describe(const container_record& c) {
+    container_status out{c.name, std::string(to_string(c.state)), {}};
+    if (c.state == container_state::terminated) {
+        out.exit_code = c.exit_code;
     }
     return out;
+}
+
+replica_status describe(const replica_view& v) {
+    replica_status out;
+    out.name = name_in(v);
+    out.uid = v.uid;
+    out.phase = v.phase;
+    if (v.pod != nullptr) {
+        for (const container_record& c : v.pod->containers) {
+            if (!c.init) {
+                out.containers.push_back(describe(c));
+            }
+        }
+    }
+    return out;
+}
+
+bool says_the_same(const container_status& old, const container_record& c) {
+    const bool ended = c.state == container_state::terminated;
+    return old.name == c.name && old.state == to_string(c.state) &&
+           old.exit_code.has_value() == ended && (!ended || *old.exit_code == c.exit_code);
+}
+
+bool says_the_same(const replica_status& old, const replica_view& v) {
+    if (old.name != name_in(v) || old.uid != v.uid || old.phase != v.phase) {
+        return false;
+    }
+    std::size_t n = 0;
+    if (v.pod != nullptr) {
+        for (const container_record& c : v.pod->containers) {
+            if (c.init) {
+                continue;
+            }
+            if (n == old.containers.size() || !says_the_same(old.containers[n], c)) {
+                return false;
+            }
+            ++n;
+        }
+    }
+    return n == old.containers.size();
+}
+
+/// Upper bound of the bytes of one replica in the status: keys and quotes, the longest phase, state
+/// and exit code.
+std::size_t size_in_text(const slot& s) {
+    constexpr std::size_t pod_frame = 70;
+    constexpr std::size_t longest_name = 80;
+    constexpr std::size_t container_frame = 70;
+    if (s.newest == nullptr) {
+        return pod_frame + longest_name;
+    }
+    std::size_t size = pod_frame + s.newest->name.size() + s.newest->uid.size();
+    for (const container_record& c : s.newest->containers) {
+        size += c.init ? 0 : container_frame + c.name.size();
+    }
+    return size;
 }
 
 /// The deciding pod's type first, the others in spec order (api.md 5).
@@ -90,27 +158,98 @@ std::vector<std::size_t> task_order(const pass& p) {
     return order;
 }
 
-void set_tasks(pass& p) {
-    // Index 0 of each type always has its place; what is left goes to the types in order.
-    const auto types = static_cast<std::int32_t>(p.view.roles.size());
-    std::int32_t spare = std::max(p.rules.replicas_in_status - types, 0);
+/// Upper bound of the bytes of the lists that grow with a job, tasks apart.
+std::size_t size_of_ledger(const restart_ledger& r) {
+    constexpr std::size_t entry = 80;
+    std::size_t size = (r.replaced.size() + r.renamed.size()) * entry;
+    for (const auto* list : {&r.seen, &r.given_up, &r.completed}) {
+        for (const typed_indexes& t : *list) {
+            size += entry + t.indexes.text().size();
+        }
+    }
+    return size;
+}
+
+/// How many replicas of each type are shown, by role: index 0 always, the others while there is
+/// room (api.md 5, behaviour.md 4.16).
+std::vector<std::int32_t> choose_shown(const pass& p, const std::vector<std::size_t>& order) {
+    constexpr std::size_t all = 128U * 1024U;
+    constexpr std::size_t rest = 16U * 1024U;  // conditions, the last incident, what has one value
+    std::vector<std::int32_t> shown(p.view.roles.size(), 0);
+    std::size_t used = rest + size_of_ledger(p.next.restarts);
+    for (const std::size_t r : order) {
+        const auto& slots = p.view.roles[r].slots;
+        shown[r] = slots.empty() ? 0 : 1;
+        used += slots.empty() ? 0 : size_in_text(slots.front());
+    }
+    std::int32_t spare =
+        std::max(p.rules.replicas_in_status - static_cast<std::int32_t>(order.size()), 0);
+    for (const std::size_t r : order) {
+        const role_view& role = p.view.roles[r];
+        while (spare > 0 && shown[r] < role.wanted()) {
+            used += size_in_text(role.slots[static_cast<std::size_t>(shown[r])]);
+            if (used > all) {
+                return shown;
+            }
+            ++shown[r];
+            --spare;
+        }
+    }
+    return shown;
+}
+
+bool says_the_same(
+    const pass& p,
+    const std::vector<task_status>& old,
+    const std::vector<std::size_t>& order,
+    const std::vector<std::int32_t>& shown
+) {
+    if (old.size() != order.size()) {
+        return false;
+    }
+    for (std::size_t t = 0; t < order.size(); ++t) {
+        const std::size_t r = order[t];
+        const role_view& role = p.view.roles[r];
+        const task_status* counts = find_task(p.next, role.plan->type);
+        if (old[t].type != role.plan->type || old[t].wanted != role.wanted() ||
+            old[t].restart_count != (counts == nullptr ? 0 : counts->restart_count) ||
+            old[t].replicas.size() != static_cast<std::size_t>(shown[r])) {
+            return false;
+        }
+        for (std::int32_t i = 0; i < shown[r]; ++i) {
+            const auto n = static_cast<std::size_t>(i);
+            if (!says_the_same(old[t].replicas[n], look_at(p, r, i, role.slots[n]))) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/// True if the tasks of the status in hand say it already: then `p.next` lists no replicas.
+bool set_tasks(pass& p) {
+    const std::vector<std::size_t> order = task_order(p);
+    const std::vector<std::int32_t> shown = choose_shown(p, order);
+    if (says_the_same(p, p.job.status.tasks, order, shown)) {
+        return true;
+    }
     std::vector<task_status> tasks;
-    tasks.reserve(p.view.roles.size());
-    for (const std::size_t r : task_order(p)) {
+    tasks.reserve(order.size());
+    for (const std::size_t r : order) {
         const role_view& role = p.view.roles[r];
         const task_status* old = find_task(p.next, role.plan->type);
         task_status task{
             role.plan->type, old == nullptr ? 0 : old->restart_count, role.wanted(), {}};
-        const std::int32_t more = std::clamp(role.wanted() - 1, 0, spare);
-        spare -= more;
-        const std::int32_t shown = std::min(role.wanted(), 1 + more);
-        task.replicas.reserve(static_cast<std::size_t>(shown));
-        for (std::int32_t i = 0; i < shown; ++i) {
-            task.replicas.push_back(describe(p, r, i, role.slots[static_cast<std::size_t>(i)]));
+        task.replicas.reserve(static_cast<std::size_t>(shown[r]));
+        for (std::int32_t i = 0; i < shown[r]; ++i) {
+            task.replicas.push_back(
+                describe(look_at(p, r, i, role.slots[static_cast<std::size_t>(i)]))
+            );
         }
         tasks.push_back(std::move(task));
     }
     p.next.tasks = std::move(tasks);
+    return false;
 }
 
 bool counts_as_replica(const pass& p, const slot& s, std::string_view container) {
@@ -120,7 +259,7 @@ bool counts_as_replica(const pass& p, const slot& s, std::string_view container)
 
 }  // namespace
 
-void set_counts(pass& p) {
+bool set_counts(pass& p) {
     aggregate_counts sums;
     std::int32_t up = 0;
     std::int32_t wanted = 0;
@@ -144,7 +283,7 @@ void set_counts(pass& p) {
         p.plan.job_name,
         p.plan.job_uid
     );
-    set_tasks(p);
+    return set_tasks(p);
 }
 
 }  // namespace signalbox::core::engine

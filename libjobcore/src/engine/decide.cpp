@@ -11,6 +11,7 @@
 #include "engine/objects.hpp"
 #include "engine/pass.hpp"
 #include "engine/restart.hpp"
+#include "status/compare.hpp"
 
 #include <fmt/format.h>
 
@@ -249,9 +250,12 @@ bool is_deferrable(const job_status& before, const job_status& after) {
     return same == before;
 }
 
-void close(pass& p) {
+void close(pass& p, bool same_tasks) {
     p.next.observed_generation = p.job.meta.generation;
-    if (p.next != p.job.status) {
+    if (!same_tasks || !equal_but_tasks(p.next, p.job.status)) {
+        if (same_tasks) {
+            p.next.tasks = p.job.status.tasks;
+        }
         p.out.deferrable = is_deferrable(p.job.status, p.next);
         p.out.status = p.next;
     }
@@ -294,7 +298,7 @@ decision decide_valid(
     bool frozen
 ) {
     pass p{job, spec, plan, seen, rules, now, frozen};
-    p.next = job.status;
+    p.next = without_replicas(job.status);
     p.next.next_transition.reset();
     p.view = make_view(plan, job.status, seen, stuck_after_of(p), now);
     note_seen(p);
@@ -317,9 +321,9 @@ decision decide_valid(
             set_conditions(p);
         }
     }
-    set_counts(p);
+    const bool same_tasks = set_counts(p);
     mirror_tensorboard(p);
-    close(p);
+    close(p, same_tasks);
     return std::move(p.out);
 }
 

@@ -161,8 +161,9 @@ bool is_of_tensorboard(const job_plan& plan, const child_record& child);
 void set_phase(pass& p);
 /// `Initialized` ... `Paused` for a job that has not ended (4.13).
 void set_conditions(pass& p);
-/// tasks, aggregate, ready, replicas, selector (4.15, api.md 5).
-void set_counts(pass& p);
+/// tasks, aggregate, ready, replicas, selector (4.15, api.md 5). True if the tasks are those of the
+/// status in hand: they are not copied then.
+bool set_counts(pass& p);
 
 /// Sets a condition; the transition time moves only with the status (4.14).
 void set_condition(

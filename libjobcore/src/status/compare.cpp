@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "status/compare.hpp"
+
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace signalbox::core {
+namespace {
+
+/// Calls `use` with the tasks and with all other members of `s`. A member that is added to the
+/// status does not compile here until it is named.
+template <class Use>
+auto with_members(const job_status& s, Use use) {
+    const auto& [phase, reason, conditions, tasks, aggregate, backoff, tensorboard, generation, start, completion, duration, ready, replicas, selector, transition, attempt, restarts] =
+        s;
+    return use(
+        tasks,
+        std::tie(
+            phase,
+            reason,
+            conditions,
+            aggregate,
+            backoff,
+            tensorboard,
+            generation,
+            start,
+            completion,
+            duration,
+            ready,
+            replicas,
+            selector,
+            transition,
+            attempt,
+            restarts
+        )
+    );
+}
+
+}  // namespace
+
+job_status without_replicas(const job_status& s) {
+    return with_members(s, [](const auto& tasks, const auto& rest) {
+        return std::apply(
+            [&](const auto& phase, const auto& reason, const auto& conditions, const auto&... more
+            ) {
+                std::vector<task_status> bare;
+                bare.reserve(tasks.size());
+                for (const task_status& t : tasks) {
+                    bare.push_back({t.type, t.restart_count, t.wanted, {}});
+                }
+                return job_status{phase, reason, conditions, std::move(bare), more...};
+            },
+            rest
+        );
+    });
+}
+
+bool equal_but_tasks(const job_status& a, const job_status& b) {
+    return with_members(a, [&](const auto&, const auto& left) {
+        return with_members(b, [&](const auto&, const auto& right) { return left == right; });
+    });
+}
+
+}  // namespace signalbox::core
