@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "property/cluster.hpp"
+
+#include "signalbox_test/jobcore_builders.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace signalbox::test {
+
+using namespace core;
+
+namespace {
+
+/// The rendered object as the server gives it back: with a UID, and a Pod with a status.
+std::string accepted(std::string json, const std::string& uid, instant now, object_kind kind) {
+    const std::string head = "\"metadata\":{";
+    const std::size_t at = json.find(head);
+    if (at == json.npos) {
+        throw std::runtime_error("not an object that a server would take: " + json);
+    }
+    json.insert(
+        at + head.size(),
+        "\"uid\":" + quoted(uid) +
+            ",\"resourceVersion\":\"1\",\"creationTimestamp\":" + quoted(format_time(now)) + ","
+    );
+    if (kind == object_kind::pod) {
+        json.insert(json.size() - 1, R"(,"status":{"phase":"Pending"})");
+    }
+    return json;
+}
+
+bool is_ours(const cluster& c, const std::string& owner_uid) {
+    return owner_uid == c.job.meta.uid;
+}
+
+std::string describe(const action& a) {
+    return std::string(to_string(a.what)) + " " + std::string(to_string(a.kind)) + " " + a.name;
+}
+
+}  // namespace
+
+pod_identity identity_of(const job_plan& plan, const pod_record& pod) {
+    pod_identity id;
+    const auto role = std::ranges::find(plan.roles, pod.type, &role_plan::type);
+    id.role = static_cast<std::size_t>(role - plan.roles.begin());
+    id.index = pod.index;
+    id.attempt = pod.attempt;
+    id.round = pod.round;
+    return id;
+}
+
+bool is_live(const pod_record& pod) {
+    return !pod.deletion && pod.phase != pod_phase::succeeded && pod.phase != pod_phase::failed;
+}
+
+cluster::cluster(draft job_draft) : wish(std::move(job_draft)), now(story_start) {
+    served = {served::yes, served::yes};
+    reload();
+}
+
+void cluster::reload() {
+    std::string error;
+    auto read = read_job(wish.json(), nullptr, error);
+    if (!read) {
+        throw std::runtime_error("the drawn job is not readable: " + error);
+    }
+    if (!read->compiled->plan && !wish.broken) {
+        std::string text = "the drawn job is invalid:";
+        for (const diagnostic& d : read->compiled->findings) {
+            text += "\n" + d.pointer + ": " + d.message;
+        }
+        throw std::runtime_error(text + "\n" + wish.json());
+    }
+    read->status = std::move(job.status);
+    job = std::move(*read);
+    ++wish.generation;
+}
+
+decision cluster::decide_in_order(bool reversed) const {
+    std::vector<const pod_record*> pod_list;
+    for (const pod_record& p : pods) {
+        pod_list.push_back(&p);
+    }
+    std::vector<const child_record*> child_list;
+    for (const child_record& c : children) {
+        child_list.push_back(&c);
+    }
+    std::vector<confirmed_absence> absent;
+    for (const confirmed_absence& a : absences) {
+        const bool back =
+            a.kind == object_kind::pod ? holds(pods, a.name) : holds(children, a.name);
+        if (!back) {
+            absent.push_back(a);
+        }
+    }
+    std::vector<refusal> refused_writes = refusals;
+    if (reversed) {
+        std::ranges::reverse(pod_list);
+        std::ranges::reverse(child_list);
+        std::ranges::reverse(absent);
+        std::ranges::reverse(refused_writes);
+    }
+    const observed seen{pod_list, child_list, refused_writes, absent, served};
+    return core::decide(job, seen, rules, now);
+}
+
+bool cluster::carry_out(const decision& d, const gate& takes_effect, bool defers) {
+    job_object decided = job;
+    bool busy = false;
+    if (d.status) {
+        decided.status = *d.status;
+        if (!(defers && d.deferrable)) {
+            job.status = *d.status;
+            busy = true;
+        }
+    }
+    prune_refusals(d);
+    bool confirms = false;
+    bool stopped = false;
+    for (const stage& actions : d.stages) {
+        // A later stage waits for every action of this one to be acknowledged.
+        bool acknowledged = true;
+        for (const action& a : actions) {
+            confirms = confirms || a.what == verb::confirm;
+            const bool held = a.not_before && *a.not_before > now;
+            if (held || stopped) {
+                acknowledged = false;
+                continue;
+            }
+            busy = true;
+            acknowledged = takes_effect() && carry_out(a, decided) && acknowledged;
+        }
+        stopped = stopped || !acknowledged;
+    }
+    if (!confirms) {
+        absences.clear();
+    }
+    return busy;
+}
+
+bool cluster::carry_out(const action& a, const job_object& decided) {
+    switch (a.what) {
+        case verb::create:
+            return create(a, decided);
+        case verb::patch:
+            return patch(a, decided);
+        case verb::remove:
+            return remove(a);
+        case verb::confirm:
+            return confirm(a);
+    }
+    return false;
+}
+
+template <class List>
+bool cluster::holds(const List& list, const std::string& name) {
+    return std::ranges::any_of(list, [&](const auto& o) { return o.name == name; });
+}
+
+bool cluster::is_stuck(const pod_record& pod) const {
+    const auto note = wish.annotations.find("batch.tensorstack.dev/stuck-after");
+    const milliseconds bound =
+        note == wish.annotations.end() ? rules.stuck_after : seconds(std::stoi(note->second));
+    return bound.count() > 0 && pod.deletion && now > *pod.deletion + bound;
+}
+
+bool cluster::is_older(const pod_record& pod, std::int32_t attempt) const {
+    return pod.attempt != gone_attempt && pod.attempt < attempt;
+}
+
+void cluster::check_creation(const action& a) {
+    if (a.kind != object_kind::pod) {
+        return;
+    }
+    if (holds(pods, a.name)) {
+        faults.push_back("I1 a pod is created while one of its name is there: " + a.name);
+    }
+    for (const pod_record& p : pods) {
+        if (!is_ours(*this, p.owner_uid)) {
+            continue;
+        }
+        if (is_older(p, a.pod.attempt) && !is_stuck(p)) {
+            faults.push_back(
+                "I8 " + a.name + " is created beside " + p.name + " of an older attempt"
+            );
+        }
+        const pod_identity id = identity_of(plan(), p);
+        if (is_live(p) && p.attempt == a.pod.attempt && id.role == a.pod.role &&
+            id.index == a.pod.index) {
+            faults.push_back("I1 " + a.name + " is created beside " + p.name);
+        }
+    }
+}
+
+std::string cluster::new_uid(const action& a) {
+    const std::string key =
+        fmt::format("uid-{}-{}-{}.{}", to_string(a.kind), a.name, a.pod.attempt, a.pod.round);
+    return fmt::format("{}-{}", key, ++made_[key]);
+}
+
+void cluster::note_refusal(const action& a, int code, const std::string& message, bool is_foreign) {
+    const auto same = std::ranges::find_if(refusals, [&](const refusal& r) {
+        return r.kind == a.kind && r.name == a.name && r.attempt == a.pod.attempt &&
+               r.round == a.pod.round;
+    });
+    refusal& r = same == refusals.end() ? refusals.emplace_back() : *same;
+    r.count = same == refusals.end() ? 1 : r.count + 1;
+    r.first = same == refusals.end() ? now : r.first;
+    r.kind = a.kind;
+    r.name = a.name;
+    r.attempt = a.pod.attempt;
+    r.round = a.pod.round;
+    r.http_code = code;
+    r.reason = code == 422 ? "Invalid" : code == 409 ? "AlreadyExists" : "Forbidden";
+    r.message = message;
+    r.foreign_owner = is_foreign;
+    r.namespace_terminating = server == mood::namespace_terminating;
+    r.last = now;
+}
+
+bool cluster::refused(const action& a) {
+    if (foreign.contains({a.kind, a.name})) {
+        note_refusal(a, 409, "the name is taken", true);
+        return true;
+    }
+    const bool pod = a.kind == object_kind::pod;
+    switch (server) {
+        case mood::good:
+            return false;
+        case mood::quota:
+            if (pod) {
+                note_refusal(a, 403, "exceeded quota: pods", false);
+            }
+            return pod;
+        case mood::forbidden:
+        case mood::invalid:
+            if (pod) {
+                note_refusal(a, server == mood::invalid ? 422 : 403, "no such pods here", false);
+            }
+            return pod;
+        case mood::refuses_objects:
+            if (!pod) {
+                note_refusal(a, 403, "no such objects here", false);
+            }
+            return !pod;
+        case mood::namespace_terminating:
+            note_refusal(a, 403, "namespace default is being terminated", false);
+            return true;
+    }
+    return false;
+}
+
+bool cluster::create(const action& a, const job_object& decided) {
+    check_creation(a);
+    const bool taken = a.kind == object_kind::pod
+                           ? holds(pods, a.name)
+                           : std::ranges::any_of(children, [&](const auto& c) {
+                                 return c.kind == a.kind && c.name == a.name;
+                             });
+    if (taken) {
+        if (a.kind != object_kind::pod) {
+            faults.push_back("I21 an object that is in view is created: " + describe(a));
+        }
+        return false;
+    }
+    if (refused(a)) {
+        return false;
+    }
+    const std::string json = accepted(render_action(decided, a), new_uid(a), now, a.kind);
+    std::erase_if(refusals, [&](const refusal& r) { return r.kind == a.kind && r.name == a.name; });
+    if (a.kind == object_kind::pod) {
+        pods.push_back(decode_pod(json).value());
+        std::erase_if(absences, [&](const auto& x) {
+            return x.kind == object_kind::pod && x.name == a.name;
+        });
+    } else {
+        children.push_back(decode_child(a.kind, json).value());
+    }
+    return true;
+}
+
+bool cluster::patch(const action& a, const job_object& decided) {
+    if (a.kind == object_kind::job) {
+        const std::string key = "\"expectedReplicas\":";
+        const std::size_t at = a.body.find(key);
+        if (at == a.body.npos || !wish.elastic) {
+            faults.push_back("7.1 an unknown patch of the job: " + a.body);
+            return false;
+        }
+        wish.elastic->expected = std::stoi(a.body.substr(at + key.size()));
+        reload();
+        return true;
+    }
+    if (a.kind == object_kind::pod) {
+        for (pod_record& p : pods) {
+            if (p.uid == a.uid && a.body.find("\"gone\"") != a.body.npos) {
+                p.attempt = gone_attempt;
+            }
+        }
+        return true;
+    }
+    for (child_record& c : children) {
+        if (c.uid == a.uid) {
+            auto repaired =
+                decode_child(a.kind, accepted(render_action(decided, a), c.uid, now, a.kind));
+            repaired->ready = c.ready;
+            repaired->data_fingerprint = c.data_fingerprint;  // nobody can change that part
+            c = std::move(*repaired);
+        }
+    }
+    return true;
+}
+
+bool cluster::remove(const action& a) {
+    if (a.kind == object_kind::job) {
+        job_deleted = true;
+        return true;
+    }
+    if (a.kind != object_kind::pod) {
+        children.remove_if([&](const child_record& c) { return c.uid == a.uid; });
+        return true;
+    }
+    for (pod_record& p : pods) {
+        if (p.uid == a.uid && !p.deletion) {
+            p.deletion = now + seconds(30);
+            p.grace_seconds = 30;
+        }
+    }
+    if (!slow_deletes) {
+        pods.remove_if([&](const pod_record& p) { return p.uid == a.uid; });
+    }
+    return true;
+}
+
+bool cluster::confirm(const action& a) {
+    const bool there = a.kind == object_kind::pod ? holds(pods, a.name) : holds(children, a.name);
+    if (!there) {
+        absences.push_back({a.kind, a.name});
+    }
+    return true;
+}
+
+void cluster::prune_refusals(const decision& d) {
+    std::erase_if(refusals, [&](const refusal& r) {
+        return std::ranges::none_of(d.stages, [&](const stage& s) {
+            return std::ranges::any_of(s, [&](const action& a) {
+                return a.what != verb::remove && a.kind == r.kind && a.name == r.name &&
+                       a.pod.attempt == r.attempt && a.pod.round == r.round;
+            });
+        });
+    });
+}
+
+}  // namespace signalbox::test

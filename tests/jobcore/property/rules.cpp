@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "property/rules.hpp"
+
+#include "engine/ledger.hpp"
+#include "engine/pass.hpp"
+#include "engine/pod_facts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string_view>
+
+namespace signalbox::test {
+
+using namespace core;
+
+namespace {
+
+const pod_record* find_pod(const cluster& c, std::string_view uid) {
+    const auto it = std::ranges::find(c.pods, uid, &pod_record::uid);
+    return it == c.pods.end() ? nullptr : &*it;
+}
+
+const child_record* find_child(const cluster& c, std::string_view uid) {
+    const auto it = std::ranges::find(c.children, uid, &child_record::uid);
+    return it == c.children.end() ? nullptr : &*it;
+}
+
+bool is_pod(const action& a, verb what) {
+    return a.kind == object_kind::pod && a.what == what;
+}
+
+bool is_tensorboard(const cluster& c, const action& a) {
+    return c.compiled_well() && a.object >= c.plan().objects.size();
+}
+
+void check_target(const cluster& c, const action& a, violations& out) {
+    const std::string text = fmt::format("{} {} {}", to_string(a.what), to_string(a.kind), a.name);
+    if (a.name.empty() || a.why.empty() || a.rule.empty()) {
+        out.push_back("11 an action without name, reason or rule: " + text);
+    }
+    const bool by_uid = a.what == verb::patch || a.what == verb::remove;
+    if (by_uid == a.uid.empty()) {
+        out.push_back("I5 precondition: " + text);
+    }
+    if (!by_uid || a.kind == object_kind::job) {
+        return;
+    }
+    std::string_view owner;
+    if (a.kind == object_kind::pod) {
+        const pod_record* pod = find_pod(c, a.uid);
+        owner = pod == nullptr ? "" : std::string_view(pod->owner_uid);
+        if (a.what == verb::remove && pod != nullptr && pod->deletion) {
+            out.push_back("I21 a pod that is being deleted is deleted again: " + text);
+        }
+    } else {
+        const child_record* child = find_child(c, a.uid);
+        owner = child == nullptr ? "" : std::string_view(child->owner_uid);
+    }
+    if (owner != c.job.meta.uid) {
+        out.push_back("I5 an object that is not ours: " + text);
+    }
+    if (a.what == verb::patch && a.body.find(a.uid) == a.body.npos) {
+        out.push_back("I5 a patch without the UID in its body: " + text);
+    }
+}
+
+void check_events(const decision& d, violations& out) {
+    for (const event& e : d.events) {
+        if (e.reason.empty() || e.message.size() >= 1024) {
+            out.push_back("11.2 an event without reason, or too long: " + e.reason);
+        }
+    }
+}
+
+/// Actions that belong to a job that goes on.
+bool makes_children(const cluster& c, const action& a) {
+    return (a.what == verb::create || (a.what == verb::patch && a.kind != object_kind::pod)) &&
+           !is_tensorboard(c, a) && a.kind != object_kind::job;
+}
+
+void check_allowed(const cluster& c, const decision& d, const action& a, violations& out) {
+    const job_status& next = d.status ? *d.status : c.job.status;
+    const bool idle = is_final(next.phase) || next.phase == job_phase::paused;
+    if (idle && makes_children(c, a)) {
+        out.push_back(fmt::format("I4 {} while the job is {}", a.name, to_string(next.phase)));
+    }
+    if (!c.compiled_well() && a.what != verb::remove) {
+        out.push_back("4.2 the specification is invalid, and yet: " + a.name);
+    }
+    if (is_pod(a, verb::create) && a.pod.attempt != next.attempt) {
+        out.push_back("5.7 a pod of an attempt that is not on record: " + a.name);
+    }
+}
+
+void check_wake_up(const cluster& c, const decision& d, violations& out) {
+    std::optional<instant> held;
+    for (const stage& s : d.stages) {
+        for (const action& a : s) {
+            if (a.not_before && *a.not_before > c.now) {
+                held = std::min(held.value_or(*a.not_before), *a.not_before);
+            }
+        }
+    }
+    if (held && (!d.wake_up || *d.wake_up > *held)) {
+        out.push_back("decide.hpp a held action without a wake-up in time");
+    }
+    if (d.wake_up && *d.wake_up <= c.now && !d.status && !acts(d, c.now)) {
+        out.push_back("I19 a wake-up in the past: a hot loop");
+    }
+}
+
+std::int32_t sum(const aggregate_counts& a) {
+    return a.creating + a.pending + a.running + a.succeeded + a.failed + a.unknown + a.deleted;
+}
+
+bool any_negative(const aggregate_counts& a) {
+    return a.creating < 0 || a.pending < 0 || a.running < 0 || a.succeeded < 0 || a.failed < 0 ||
+           a.unknown < 0 || a.deleted < 0;
+}
+
+void check_sums(const cluster& c, const job_status& next, violations& out) {
+    if (!next.aggregate) {
+        return;
+    }
+    std::int32_t wanted = 0;
+    for (const task_status& t : next.tasks) {
+        wanted += t.wanted;
+    }
+    if (sum(*next.aggregate) != wanted || any_negative(*next.aggregate)) {
+        out.push_back(fmt::format("4.15 aggregate sums to {} of {}", sum(*next.aggregate), wanted));
+    }
+    if (next.ready.substr(next.ready.find('/') + 1) != std::to_string(wanted)) {
+        out.push_back("4.15 ready is " + next.ready + " of " + std::to_string(wanted));
+    }
+    std::size_t shown = 0;
+    for (const task_status& t : next.tasks) {
+        shown += t.replicas.size();
+        if (t.wanted > 0 && t.replicas.empty()) {
+            out.push_back("api 5 index 0 of " + t.type + " is not shown");
+        }
+    }
+    if (shown > static_cast<std::size_t>(c.rules.replicas_in_status) + next.tasks.size()) {
+        out.push_back("api 5 too many replicas shown");
+    }
+}
+
+void check_conditions(const job_status& before, const job_status& next, violations& out) {
+    static constexpr std::string_view order[] = {
+        "Initialized", "Running", "ReplicaFailure", "Completed", "Failed", "Paused"};
+    std::ptrdiff_t last = -1;
+    for (const condition& now : next.conditions) {
+        const std::ptrdiff_t at = std::ranges::find(order, now.type) - std::begin(order);
+        if (at <= last) {
+            out.push_back("4.13 the order of conditions: " + now.type);
+        }
+        last = at;
+        const condition* old = find_condition(before, now.type);
+        if (old != nullptr && old->status == now.status && old->last_transition &&
+            old->last_transition != now.last_transition) {
+            out.push_back("4.14 lastTransitionTime of " + now.type + " moved without its status");
+        }
+    }
+}
+
+/// A final phase is never left, and nothing that tells of the end changes (4.1).
+void check_final(const job_status& before, const job_status& next, violations& out) {
+    if (!is_final(before.phase)) {
+        return;
+    }
+    if (next.phase != before.phase || next.reason != before.reason ||
+        next.completion_time != before.completion_time || next.conditions != before.conditions) {
+        out.push_back("I6 a final phase was changed");
+    }
+    if (next.attempt != before.attempt || next.backoff_count != before.backoff_count) {
+        out.push_back("I6 a finished job counts");
+    }
+}
+
+bool falls(const std::vector<replaced_index>& before, const std::vector<replaced_index>& next) {
+    return std::ranges::any_of(before, [&](const replaced_index& b) {
+        return std::ranges::none_of(next, [&](const replaced_index& n) {
+            return n.type == b.type && n.index == b.index && n.round >= b.round;
+        });
+    });
+}
+
+void check_counts(
+    const cluster& c, const job_status& before, const job_status& next, violations& out
+) {
+    const restart_ledger& a = before.restarts;
+    const restart_ledger& b = next.restarts;
+    if (next.attempt < before.attempt || next.attempt > before.attempt + 1) {
+        out.push_back(fmt::format("5.7 attempt {} to {}", before.attempt, next.attempt));
+    }
+    if (next.attempt == before.attempt && falls(a.replaced, b.replaced)) {
+        out.push_back("5.3 a round fell within an attempt");
+    }
+    if (next.backoff_count < before.backoff_count || b.disruptions < a.disruptions ||
+        b.renames < a.renames || next.observed_generation < before.observed_generation) {
+        out.push_back("I7 a count fell");
+    }
+    const std::int32_t counted = next.backoff_count - before.backoff_count;
+    const std::int32_t freed = b.disruptions - a.disruptions;
+    if (counted + freed > 1) {
+        out.push_back("I7 more than one incident in one look");
+    }
+    if (counted + freed == 1 && (!b.last || b.last == a.last)) {
+        out.push_back("5.3 an incident was counted and not recorded");
+    }
+    if (counted > 0 && next.backoff_count > c.wish.backoff_limit()) {
+        out.push_back(fmt::format("5.5 the budget of {} is exceeded", c.wish.backoff_limit()));
+    }
+    const bool same_attempt = next.attempt == before.attempt;
+    for (const typed_indexes& t : a.completed) {
+        const index_set* now = engine::find_indexes(b.completed, t.type);
+        const bool kept = now != nullptr && now->size() >= t.indexes.size();
+        if (same_attempt && !kept && !t.indexes.empty()) {
+            out.push_back("5.2 a completed replica was forgotten");
+        }
+    }
+}
+
+/// What a decision records must be in the status before anything depends on it (design.md 3).
+void check_record_first(
+    const decision& d, const job_status& before, const job_status& next, violations& out
+) {
+    std::string what;
+    if (next.attempt != before.attempt) {
+        what = "an attempt";
+    } else if (next.restarts.replaced != before.restarts.replaced) {
+        what = "a round";
+    } else if (next.restarts.renames != before.restarts.renames) {
+        what = "a rename";
+    } else if (next.phase != before.phase && is_final(next.phase)) {
+        what = "a final phase";
+    } else if (next.phase != before.phase && next.phase == job_phase::paused) {
+        what = "a pause";
+    } else if (next.backoff_count != before.backoff_count ||
+               next.restarts.disruptions != before.restarts.disruptions) {
+        what = "an incident";
+    }
+    if (what.empty()) {
+        return;
+    }
+    for (const stage& s : d.stages) {
+        for (const action& a : s) {
+            const bool depends = a.kind == object_kind::pod || a.kind == object_kind::config_map ||
+                                 a.kind == object_kind::secret || a.kind == object_kind::job;
+            if (depends && a.what != verb::confirm) {
+                out.push_back(fmt::format("design 3 {} is recorded with: {}", what, a.name));
+                return;
+            }
+        }
+    }
+}
+
+/// Success only if the deciding pod's container was seen to end with 0 (5.1).
+void check_success(const cluster& c, const job_status& next, violations& out) {
+    if (!c.compiled_well()) {
+        return;
+    }
+    const job_plan& plan = c.plan();
+    const std::string& container = plan.roles[plan.master_role].training_container;
+    const bool proved = std::ranges::any_of(c.pods, [&](const pod_record& p) {
+        const pod_identity id = identity_of(plan, p);
+        const auto end = engine::end_of(p, container, c.now);
+        return p.owner_uid == c.job.meta.uid && id.role == plan.master_role && id.index == 0 &&
+               p.attempt == next.attempt && end && end->success();
+    });
+    if (!proved) {
+        out.push_back("I6 Succeeded without a deciding pod that exited with 0");
+    }
+}
+
+std::int64_t min_member_of(const cluster& c, const job_status& next, const planned_object& o) {
+    const auto wanted = engine::wanted_in_force(next, c.plan());
+    const std::string text = render_object(c.plan(), o, next.attempt, {false, wanted});
+    const std::string key = "\"minMember\":";
+    return std::stoll(text.substr(text.find(key) + key.size()));
+}
+
+/// The group never asks for more than the first stage creates, or it is never placed (8.2).
+void check_gang(const cluster& c, const job_status& next, violations& out) {
+    if (!c.compiled_well() || !c.plan().gang || next.attempt == 0) {
+        return;
+    }
+    std::int64_t created = 0;
+    for (const std::size_t role : c.plan().gang->members) {
+        created += engine::wanted_in_force(next, c.plan().roles[role]);
+    }
+    for (const planned_object& o : c.plan().objects) {
+        if (o.kind == object_kind::pod_group && min_member_of(c, next, o) > created) {
+            out.push_back("8.2 the group asks for more pods than are created");
+        }
+    }
+}
+
+void check_text(const cluster& c, const job_status& next, violations& out) {
+    const std::string text = format_status(next, c.job.meta.kind);
+    if (text.size() >= 128U * 1024U) {
+        out.push_back(fmt::format("4.16 status of {} bytes", text.size()));
+    }
+    if (parse_status("{\"status\":" + text + "}") != next) {
+        out.push_back("design 3 the status does not survive the way through JSON");
+    }
+}
+
+void check_transition(const decision& d, const job_status& next, violations& out) {
+    if (next.next_transition && (!d.wake_up || *d.wake_up > next.next_transition->time)) {
+        out.push_back("api 5 nextTransition without a wake-up: " + next.next_transition->reason);
+    }
+}
+
+/// Something in the cluster that will be seen when it changes.
+bool something_moves(const cluster& c) {
+    const bool pod_moves = std::ranges::any_of(c.pods, [&](const pod_record& p) {
+        return p.owner_uid == c.job.meta.uid && (is_live(p) || p.deletion);
+    });
+    return pod_moves || std::ranges::any_of(c.children, &child_record::deleting);
+}
+
+}  // namespace
+
+bool acts(const decision& d, instant now) {
+    for (const stage& s : d.stages) {
+        const auto held = std::ranges::count_if(s, [&](const action& a) {
+            return a.not_before && *a.not_before > now;
+        });
+        if (static_cast<std::size_t>(held) < s.size()) {
+            return true;
+        }
+        if (held > 0) {
+            return false;
+        }
+    }
+    return false;
+}
+
+void check_actions(const cluster& c, const decision& d, violations& out) {
+    for (const stage& s : d.stages) {
+        if (s.empty()) {
+            out.push_back("decide.hpp an empty stage");
+        }
+        for (const action& a : s) {
+            check_target(c, a, out);
+            check_allowed(c, d, a, out);
+        }
+    }
+    check_events(d, out);
+    check_wake_up(c, d, out);
+}
+
+void check_status(const cluster& c, const decision& d, bool reachable, violations& out) {
+    const job_status& before = c.job.status;
+    const job_status& next = d.status ? *d.status : before;
+    if (d.status && *d.status == before) {
+        out.push_back("4.16 a status that does not differ is written");
+    }
+    check_final(before, next, out);
+    check_counts(c, before, next, out);
+    check_record_first(d, before, next, out);
+    check_text(c, next, out);
+    if (d.status) {
+        check_transition(d, next, out);
+        check_sums(c, next, out);
+    }
+    if (next.phase == job_phase::succeeded && before.phase != job_phase::succeeded) {
+        check_success(c, next, out);
+    }
+    if (reachable) {
+        check_conditions(before, next, out);
+        check_gang(c, next, out);
+    }
+}
+
+void check_rest(const cluster& c, const decision& d, violations& out) {
+    const job_status& s = c.job.status;
+    if (is_final(s.phase) || s.phase == job_phase::paused || d.wake_up || something_moves(c)) {
+        return;
+    }
+    // In a terminating namespace there is nothing left to wait for (2.5).
+    if (c.server != mood::namespace_terminating && c.compiled_well()) {
+        out.push_back(
+            fmt::format("4.12 nothing will ever wake this job: {} {}", to_string(s.phase), s.reason)
+        );
+    }
+}
+
+}  // namespace signalbox::test

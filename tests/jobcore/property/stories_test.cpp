@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Thousands of generated stories (client.md 3.4, level 1). A failure prints seed, job and the
+// shortest list of steps that still breaks the rule. SIGNALBOX_STORIES=<first>,<count> runs others.
+#include "property/runner.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+using namespace signalbox::test;
+
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::uint64_t usual_count = 300;
+#else
+constexpr std::uint64_t usual_count = 2000;
+#endif
+constexpr int steps_per_story = 32;
+
+struct seeds {
+    unsigned long long first = 1;
+    unsigned long long count = usual_count;
+};
+
+seeds chosen_seeds() {
+    seeds out;
+    if (const char* text = std::getenv("SIGNALBOX_STORIES")) {
+        if (std::sscanf(text, "%llu,%llu", &out.first, &out.count) != 2) {
+            FAIL("SIGNALBOX_STORIES must be <first>,<count>, not " << text);
+        }
+    }
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "[behaviour 5.3] stories: every decision keeps the rules, and the job ends", "[property]"
+) {
+    const seeds range = chosen_seeds();
+    long decisions = 0;
+    for (unsigned long long i = 0; i < range.count; ++i) {
+        const unsigned long long seed = range.first + i;
+        const story s = draw_story(seed, steps_per_story);
+        const story_result r = run_story(s);
+        decisions += r.decisions;
+        if (r.violation) {
+            const story small = shrunk(s, r);
+            std::string trace;
+            const story_result again = run_story(small, &trace);
+            FAIL_CHECK(
+                "seed " << seed << ": " << again.violation.value_or("") << "\nafter step "
+                        << again.step << " of\n"
+                        << to_string(small) << trace
+            );
+        }
+    }
+    CHECK(decisions > static_cast<long>(range.count) * steps_per_story / 2);
+}
