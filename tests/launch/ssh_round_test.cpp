@@ -35,6 +35,23 @@ remote = ["cd", os.getcwd() + ";", os.environ["RANK_PROGRAM"], "%n", args[first]
 sys.exit(subprocess.run(["pdsh", "-S", "-f", "1024", "-w", ",".join(hosts), *remote]).returncode)
 )py";
 
+/// ColossalAI's launcher: click's parser takes options before `--` only; then one line of shell for
+/// each host, in which every variable is exported in double quotes, unescaped, and the words of the
+/// program are joined as they are (launchers.md 4.1, 4.4, 4.5).
+constexpr std::string_view launcher = R"py(#!/usr/bin/env python3
+import os, subprocess, sys
+split = sys.argv.index("--")
+options, script = sys.argv[2:split], sys.argv[split + 1 :]
+given = dict(zip(options[::2], options[1::2]))
+hosts = [line.strip() for line in open(given["--hostfile"]) if line.strip()]
+exports = "".join('export %s="%s" && ' % (k, v) for k, v in os.environ.items() if v and "\n" not in v)
+codes = []
+for node, host in enumerate(hosts):
+    line = "cd %s && %s%s %d %s" % (os.getcwd(), exports, os.environ["RANK_PROGRAM"], node, " ".join(script))
+    codes.append(subprocess.run(["ssh", "-F", os.environ["RANK_SSH_CONFIG"], host, line]).returncode)
+sys.exit(1 if any(codes) else 0)
+)py";
+
 /// Files of the Secret, as whoever creates it makes them from the key slots.
 void write_keys(const pod_folder& pod, const core::planned_object& secret) {
     for (const auto pair : {"client", "host"}) {
@@ -53,7 +70,8 @@ struct real_pod {
     pod_folder files;
     std::string env;
 
-    explicit real_pod(const deepspeed_job& job) : files(job) {
+    template <class Job>
+    explicit real_pod(const Job& job) : files(job) {
         run("rm " + files.at("bin/ssh") + " " + files.at("bin/pdsh") + " " + files.at("bin/sshd"));
         write_keys(files, job.planned(core::object_kind::secret));
         const auto port =
@@ -67,14 +85,15 @@ struct real_pod {
         files.set("sb_port", port.output);
         files.set("sb_sshd", "/usr/sbin/sshd");
         files.set("sb_wait_timeout", "60");
-        files.write("config/hostfile", "127.0.0.1 slots=1\nlocalhost slots=1\n");
+        const std::string slots = has_text(job.file("hostfile"), "slots=") ? " slots=1\n" : "\n";
+        files.write("config/hostfile", "127.0.0.1" + slots + "localhost" + slots);
         files.write("rank", recorder_of(files));
-        run("chmod +x " + files.at("rank"));
-        files.stub("deepspeed", "");
         files.write("bin/deepspeed", runner);
-        run("chmod +x " + files.at("bin/deepspeed"));
-        env = "RANK_PROGRAM=" + files.at("rank") + " PDSH_RCMD_TYPE=ssh PDSH_SSH_ARGS_APPEND='-F " +
-              files.at("ssh/config") + "' ";
+        files.write("bin/colossalai", launcher);
+        run("chmod +x " + files.at("rank") + " " + files.at("bin/deepspeed") + " " +
+            files.at("bin/colossalai"));
+        env = "RANK_PROGRAM=" + files.at("rank") + " RANK_SSH_CONFIG=" + files.at("ssh/config") +
+              " PDSH_RCMD_TYPE=ssh PDSH_SSH_ARGS_APPEND='-F " + files.at("ssh/config") + "' ";
     }
 
     /// A rank: its arguments and one variable go to files named after the node.
@@ -104,6 +123,37 @@ TEST_CASE("[launchers 2.5] arguments reach ranks over real pdsh and ssh", "[laun
         CHECK(result.code == 0);
         for (const auto node : {"0", "1"}) {
             CHECK(pod.files.read("argv." + std::string(node)) == recorded(job.launch.python));
+            CHECK(
+                pod.files.read("odd." + std::string(node)) == R"env(a b "q" \z $HOME `id` 50%n)env"
+            );
+        }
+    }
+}
+
+TEST_CASE(
+    "[behaviour 3.8] [api colossalai worker.command] arguments and variables reach ColossalAI's "
+    "ranks over real ssh",
+    "[launch]"
+) {
+    need_programs();
+    colossalai_job job(2, worker_template(R"(,"env":[{"name":"ODD","value":"x"}])"));
+    job.launch.command = {"my train.py", "--host", "zz"};
+    const auto awkward = awkward_words();
+    job.launch.command.insert(job.launch.command.end(), awkward.begin(), awkward.end());
+    job.compile();
+    for (const auto& shell : shells()) {
+        CAPTURE(shell);
+        const real_pod pod(job);
+        const std::string env = pod.env + R"env(ODD='a b "q" \z $HOME `id` 50%n' UID=7)env";
+        // One folder stands for both pods: what the roles write has other names.
+        const auto result =
+            run(pod.files.line(shell, "worker", pod.env) + " >" + pod.files.at("sshd.log") +
+                " 2>&1 & p=$!\n" + pod.files.line(shell, "launcher", env) +
+                "; c=$?; kill $p; exit $c");
+        CAPTURE(result.output, pod.files.read("sshd.log"));
+        CHECK(result.code == 0);
+        for (const auto node : {"0", "1"}) {
+            CHECK(pod.files.read("argv." + std::string(node)) == recorded(job.launch.command));
             CHECK(
                 pod.files.read("odd." + std::string(node)) == R"env(a b "q" \z $HOME `id` 50%n)env"
             );
