@@ -112,6 +112,37 @@ TEST_CASE("[behaviour 2.7] AlreadyExists is success for the wanted data, whateve
     CHECK(s.looks.back().refusals.empty());
 }
 
+TEST_CASE("[behaviour 2.7] AlreadyExists of an object on its way out is no success") {
+    scripted s(deepspeed("job", 2));
+    const core::job_object job = read(s);
+    s.w->create(
+        resources::secrets(),
+        made_object(
+            job,
+            core::object_kind::secret,
+            [](rapidjson::Document& object) {
+                rapidjson::Value finalizers(rapidjson::kArrayType);
+                finalizers.PushBack("example.com/held", object.GetAllocator());
+                object["metadata"].AddMember("finalizers", finalizers, object.GetAllocator());
+                object["metadata"]["labels"].RemoveMember(managed_by);
+            }
+        )
+    );
+    s.w->remove(resources::secrets(), create(job, core::object_kind::secret).name);
+    s.decide = [&](const core::job_object& now, core::instant) {
+        core::decision d;
+        if (s.looks.size() == 1) {
+            d.stages = {{create(now, core::object_kind::secret)}, {create_worker_0(now)}};
+        }
+        return d;
+    };
+    s.nudge();
+    s.w->run_for(seconds{2});
+    CHECK(s.writes("POST secrets").size() == 1);
+    CHECK(s.writes("POST pods").empty());
+    CHECK(s.looks.back().refusals.empty());
+}
+
 TEST_CASE("[behaviour 5.3] a Secret that only lost the label of the watch is no lost one") {
     scripted s(deepspeed("job", 2));
     const core::job_object job = read(s);

@@ -198,29 +198,71 @@ TEST_CASE("[behaviour 8.4] pods that run stay when PodGroup is served no more") 
     CHECK(w.is_phase("gang", "Running"));
 }
 
-TEST_CASE(
-    "[behaviour 8.4] discovery that does not answer says nothing: no pod, and asked again soon"
-) {
+TEST_CASE("[behaviour 9.1] discovery that does not answer says nothing, and is asked again") {
     world w(without_end());
-    w.serve("podgroup");
+    w.serve("tensorboard");
     w.kill_operator();
     bool broken = true;
     w.server().set_fault_hook([&](std::string_view method, std::string_view target) {
         k8sio::server::fault fault;
-        const bool discovery = target.find("/apis/scheduler") == 0 &&
-                               target.find("podgroups") == std::string_view::npos;
-        if (broken && method == "GET" && discovery) {
-            fault.status = 503;
-        }
+        const bool discovery = method == "GET" && target == "/apis/tensorstack.dev/v1beta1";
+        fault.status = broken && discovery ? 503 : 0;
+        return fault;
+    });
+    w.start_operator();
+    w.create_job(with_board());
+    REQUIRE(w.run_until([&] { return w.is_phase("board", "Running"); }, soon));
+    w.run_for(seconds{20});
+    // Neither way is chosen, and nobody waits for it.
+    CHECK(w.list(type_of(core::object_kind::deployment)).empty());
+    CHECK(w.list(type_of(core::object_kind::tensorboard)).empty());
+    broken = false;
+    REQUIRE(w.run_until(
+        [&] { return !w.list(type_of(core::object_kind::tensorboard)).empty(); }, seconds{61}
+    ));
+    CHECK(w.list(type_of(core::object_kind::deployment)).empty());
+}
+
+TEST_CASE(
+    "[behaviour 8.4] an operator that starts again does not take its young view for the server"
+) {
+    world w(without_end());
+    w.serve("podgroup");
+    w.run_for(seconds{61});
+    w.create_job(job_builder("gang").replicas("worker", 2).field("scheduler", gang));
+    REQUIRE(w.run_until([&] { return w.is_phase("gang", "Running"); }, soon));
+    w.kill_operator();
+    w.start_operator();
+    w.run_for(seconds{120});
+    CHECK(w.operator_().synced());
+    CHECK(w.operator_way().writes().empty());
+}
+
+TEST_CASE("[behaviour 8.4] a kind that is served but cannot be listed counts as not served yet") {
+    world w(without_end());
+    w.serve("podgroup");
+    w.kill_operator();
+    bool refused = true;
+    w.server().set_fault_hook([&](std::string_view method, std::string_view target) {
+        k8sio::server::fault fault;
+        const bool list = method == "GET" && target.find("/podgroups") != target.npos;
+        fault.status = refused && list ? 403 : 0;
+        fault.reason = "Forbidden";
         return fault;
     });
     w.start_operator();
     w.create_job(job_builder("plain").replicas("worker", 1));
     w.create_job(job_builder("gang").replicas("worker", 2).field("scheduler", gang));
-    REQUIRE(w.run_until([&] { return w.is_phase("plain", "Running"); }, seconds{60}));
+    REQUIRE(w.run_until([&] { return w.is_phase("plain", "Running"); }, soon));
+    w.run_for(seconds{30});
     CHECK(w.status("gang").reason == "WaitingForPodGroup");
-    broken = false;
-    REQUIRE(w.run_until([&] { return w.is_phase("gang", "Running"); }, seconds{75}));
+    for (const sent_write& write : w.operator_way().writes()) {
+        CHECK(write.target.find("/podgroups") == std::string::npos);
+    }
+    REQUIRE(w.operator_().problems().size() == 1);
+    CHECK(w.operator_().problems().front().find("podgroups") == 0);
+    refused = false;
+    REQUIRE(w.run_until([&] { return w.is_phase("gang", "Running"); }, seconds{60}));
 }
 
 TEST_CASE("[behaviour 8.3] an edited or deleted PodGroup is put back; it goes with the job's end") {
