@@ -20,6 +20,7 @@ import servers
 
 ROOT = servers.HERE.parent.parent
 BINARY = pathlib.Path(os.environ.get("SIGNALBOX_BINARY", ROOT / "build" / "dev" / "bin" / "signalbox"))
+CRDS = ROOT / "tests" / "support" / "crds"  # of the kinds that a cluster may have beside ours
 MANIFESTS = ROOT.parent / "shared" / "manifests"
 KIND = "pytorchtrainingjob"
 FINAL = ("Succeeded", "Failed")
@@ -62,6 +63,29 @@ def job(name, types, namespace="default", **spec):
         "kind": "PyTorchTrainingJob",
         "metadata": {"name": name, "namespace": namespace},
         "spec": {"replicaSpecs": [{"type": kind, **each} for kind, each in types.items()], **spec},
+    }
+
+
+def ssh_job(kind, name, workers, namespace="default", simulation=None, **spec):
+    """A DeepSpeedJob or ColossalAIJob that runs `train.py`. `simulation`: settings of all its simulated pods."""
+    annotations = {SIMULATION + key: str(value) for key, value in (simulation or {}).items()}
+    worker = {
+        "replicas": workers,
+        "template": {
+            "metadata": {"annotations": annotations},
+            "spec": {"containers": [{"name": "worker", "image": "example.com/train:2"}]},
+        },
+    }
+    body = {"worker": worker}
+    if kind == "DeepSpeedJob":
+        body["config"] = {"run": {"python": ["train.py"]}}
+    else:
+        worker["command"] = ["train.py"]
+    return {
+        "apiVersion": "batch.tensorstack.dev/v1beta1",
+        "kind": kind,
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {**body, **spec},
     }
 
 
@@ -119,11 +143,11 @@ class Cluster:
     def apply(self, *objects):
         self.plane.apply(*objects)
 
-    def get(self, name, namespace="default"):
-        return self.plane.kubectl_json("get", KIND, name, "-n", namespace)
+    def get(self, name, namespace="default", kind=KIND):
+        return self.plane.kubectl_json("get", kind, name, "-n", namespace)
 
-    def status(self, name, namespace="default"):
-        return self.get(name, namespace).get("status", {})
+    def status(self, name, namespace="default", kind=KIND):
+        return self.get(name, namespace, kind).get("status", {})
 
     def statuses(self, namespace="default"):
         """Status by name of all jobs, in one request."""
@@ -149,13 +173,13 @@ class Cluster:
         items = self.plane.kubectl_json("get", "events", "-n", namespace, "--field-selector", field)["items"]
         return [item["reason"] for item in items]
 
-    def wait(self, name, what, condition, namespace="default", timeout=60):
+    def wait(self, name, what, condition, namespace="default", timeout=60, kind=KIND):
         """The status of the job, once `condition(status)` holds."""
         last = {}
 
         def holds():
             last.clear()
-            last.update(self.status(name, namespace))
+            last.update(self.status(name, namespace, kind))
             return condition(last) and dict(last)
 
         def story():
@@ -163,10 +187,10 @@ class Cluster:
 
         return eventually(story, holds, timeout)
 
-    def wait_phase(self, name, phase, namespace="default", timeout=60):
+    def wait_phase(self, name, phase, namespace="default", timeout=60, kind=KIND):
         """Waits for the phase; another final phase fails at once."""
         status = self.wait(
-            name, f"phase {phase}", lambda s: s.get("phase") in (phase, *FINAL), namespace, timeout
+            name, f"phase {phase}", lambda s: s.get("phase") in (phase, *FINAL), namespace, timeout, kind
         )
         if status["phase"] != phase:
             raise AssertionError(f"{name} is {status['phase']}, not {phase}: {json.dumps(status)}")

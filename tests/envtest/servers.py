@@ -234,7 +234,7 @@ class ControlPlane:
         self.apiserver.kill()
 
     def start_controller_manager(self):
-        """Starts garbage collection and namespace deletion; returns at once.
+        """Starts garbage collection, namespace deletion, and what makes pods of Deployments; returns at once.
 
         The collector looks for new kinds every 30 s: create custom resource definitions before this call.
         """
@@ -242,7 +242,7 @@ class ControlPlane:
             "kube-controller-manager",
             [
                 self.assets / "kube-controller-manager",
-                "--controllers=garbage-collector-controller,namespace-controller",
+                "--controllers=garbage-collector-controller,namespace-controller,deployment-controller,replicaset-controller",
                 f"--kubeconfig={self.admin_kubeconfig}",
                 "--leader-elect=false",
                 "--secure-port=0",

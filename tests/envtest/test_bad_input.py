@@ -5,12 +5,12 @@ import copy
 import unittest
 
 import cluster
-from cluster import eventually, job, pods
+from cluster import eventually, job, pods, ssh_job
 
 
-def changed(path, value):
+def changed(path, value, good=None):
     """A good job with one place changed; `value` None removes it. `path` goes down from the object, `/` between."""
-    bad = copy.deepcopy(job("bad", {"worker": pods(2)}, torchrunConfig={"enabled": True}))
+    bad = copy.deepcopy(good or job("bad", {"worker": pods(2)}, torchrunConfig={"enabled": True}))
     place = bad
     *parents, last = [int(key) if key.isdigit() else key for key in path.split("/")]
     for key in parents:
@@ -49,6 +49,59 @@ ROWS = {
 }
 
 
+def deepspeed(path, value):
+    return changed(path, value, ssh_job("DeepSpeedJob", "bad", 2))
+
+
+def colossalai(path, value):
+    return changed(path, value, ssh_job("ColossalAIJob", "bad", 2))
+
+
+def replica_specs(launcher_replicas, *worker_types, **worker):
+    """The second shape of a ColossalAIJob."""
+    template = {"spec": {"containers": [{"name": "worker", "image": "example.com/train:2"}]}}
+    entries = [{"type": kind, "replicas": 2, "template": template, **worker} for kind in worker_types]
+    launcher = {"type": "launcher", "replicas": launcher_replicas, "template": {}}
+    return changed(
+        "spec",
+        {"torchConfig": {"script": ["train.py"], "procPerWorker": 1}, "replicaSpecs": [launcher, *entries]},
+        ssh_job("ColossalAIJob", "bad", 2),
+    )
+
+
+WORKER = "spec/worker/template/spec/containers/0"
+ROWS |= {
+    "deepspeed-no-program": deepspeed("spec/config/run", {}),
+    "deepspeed-two-programs": deepspeed("spec/config/run", {"python": ["a.py"], "module": ["b"]}),
+    "deepspeed-no-worker": deepspeed("spec/worker", None),
+    "deepspeed-no-replicas": deepspeed("spec/worker/replicas", 0),
+    "deepspeed-no-slots": deepspeed("spec/config/slotsPerWorker", 0),
+    "deepspeed-unknown-autotune": deepspeed("spec/config/autotune", "fast"),
+    "deepspeed-autotuned-module": deepspeed("spec/config", {"autotune": "run", "run": {"module": ["a"]}}),
+    "deepspeed-reserved-option": deepspeed("spec/config/otherArgs", ["--hostfile=/mine"]),
+    "deepspeed-elastic-training": deepspeed("spec/config/otherArgs", ["--elastic_training"]),
+    "deepspeed-reserved-mount": deepspeed(f"{WORKER}/volumeMounts", [{"name": "x", "mountPath": "/root/.ssh"}]),
+    "deepspeed-no-image": deepspeed(f"{WORKER}/image", None),
+    "deepspeed-elastic-no-maximum": deepspeed("spec/elastic", {"enabled": True, "minReplicas": 1}),
+    "deepspeed-elastic-above-maximum": deepspeed(
+        "spec/elastic", {"enabled": True, "minReplicas": 1, "maxReplicas": 2, "expectedReplicas": 3}
+    ),
+    "deepspeed-priority": deepspeed("spec/scheduler", {"t9kScheduler": {"queue": "q", "priority": 101}}),
+    "colossalai-no-command": colossalai("spec/worker/command", None),
+    "colossalai-no-script": colossalai("spec/worker/command", ["train.sh"]),
+    "colossalai-no-processes": colossalai("spec/worker/procPerWorker", 0),
+    "colossalai-no-worker": colossalai("spec/worker", None),
+    "colossalai-relative-path": colossalai("spec/ssh", {"authMountPath": "keys"}),
+    "colossalai-torch-argument": colossalai("spec/worker/torchArgs", ["-t"]),
+    "colossalai-no-image": colossalai(f"{WORKER}/image", None),
+    "colossalai-two-shapes": colossalai("spec/replicaSpecs", [{"type": "worker", "template": {}}]),
+    "colossalai-two-launchers": replica_specs(2, "worker"),
+    "colossalai-two-workers": replica_specs(1, "worker", "worker"),
+    "colossalai-unknown-type": replica_specs(1, "trainer"),
+    "colossalai-restarts": replica_specs(1, "worker", restartPolicy={"policy": "OnFailure", "limit": 3}),
+}
+
+
 class BadInput(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -67,23 +120,32 @@ class BadInput(unittest.TestCase):
             result = self.cluster.plane.kubectl("create", "-f", "-", stdin=text, check=False)
             with self.subTest(name):
                 if result.returncode == 0:
-                    accepted.append(bad["metadata"]["name"])
+                    accepted.append((bad["kind"].lower(), bad["metadata"]["name"]))
                 else:
                     self.assertRegex(result.stderr, "is invalid|strict decoding error|invalid object|unable to")
         # What looks into templates or launcher arguments is known to the operator alone (api 6.1).
-        for known in ("no-containers", "no-image", "fqdn-host-name", "reserved-option"):
-            self.assertIn(known, accepted)
-        for name in accepted:
+        names = [name for _, name in accepted]
+        for known in (
+            "no-containers", "no-image", "fqdn-host-name", "reserved-option", "deepspeed-reserved-option",
+            "deepspeed-reserved-mount", "deepspeed-no-image", "colossalai-torch-argument", "colossalai-no-image",
+        ):
+            self.assertIn(known, names)
+        for kind, name in accepted:
             with self.subTest(name):
-                status = self.cluster.wait_phase(name, "Failed", timeout=20)
+                status = self.cluster.wait_phase(name, "Failed", timeout=20, kind=kind)
                 self.assertEqual(status["reason"], "InvalidSpec")
                 self.assertEqual(self.cluster.pods_of(name), [])
                 # Events are written behind the decisions, one after the other.
                 eventually("the event is there", lambda: self.cluster.events_of(name) == ["InvalidSpec"], 20)
 
     def test_the_operator_serves_the_others(self):
-        self.cluster.apply(job("good", {"worker": pods(2, duration="1s")}))
-        self.cluster.wait_phase("good", "Succeeded")
+        self.cluster.apply(
+            job("good", {"worker": pods(2, duration="1s")}),
+            ssh_job("DeepSpeedJob", "good", 2),
+            ssh_job("ColossalAIJob", "good", 2),
+        )
+        for kind in ("pytorchtrainingjob", "deepspeedjob", "colossalaijob"):
+            self.cluster.wait_phase("good", "Succeeded", kind=kind)
 
 
 if __name__ == "__main__":

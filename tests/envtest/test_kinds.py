@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All three kinds on a real API server: the examples, stages, sizes, gangs and TensorBoards."""
+
+import json
+import unittest
+
+import cluster
+from cluster import eventually, job, pods, servers, ssh_job
+
+EXAMPLES = cluster.ROOT / "examples" / "manifests"
+PLURALS = "pytorchtrainingjobs,deepspeedjobs,colossalaijobs"
+
+
+class PodWatch:
+    """The pods of a namespace as one watch shows them, in the order of the server's changes."""
+
+    def __init__(self, plane, namespace):
+        program = plane.assets / "kubectl"
+        self.log = plane.folder / f"watch-{namespace}.json"
+        self.process = servers.Process(
+            f"watch of {namespace}",
+            [
+                program if program.exists() else "kubectl",
+                f"--kubeconfig={plane.admin_kubeconfig}",
+                "get", "pods", "-n", namespace, "--watch", "--output-watch-events", "-o", "json",
+            ],
+            self.log,
+        )
+
+    def events(self):
+        """Pairs of type and pod."""
+        text, decoder, at, found = self.log.read_text(), json.JSONDecoder(), 0, []
+        while text[at:].strip():
+            at += len(text[at:]) - len(text[at:].lstrip())
+            try:
+                event, at = decoder.raw_decode(text, at)
+            except json.JSONDecodeError:
+                break  # the last one is being written
+            found.append((event["type"], event["object"]))
+        return found
+
+
+def is_ready(pod):
+    conditions = pod.get("status", {}).get("conditions", [])
+    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+
+
+class Kinds(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = cluster.Cluster(policy={"capability_retry": 1000})
+        cls.addClassCleanup(cls.cluster.stop)
+        cls.cluster.start()
+        cls.cluster.start_operator()
+        cls.plane = cls.cluster.plane
+
+    def start(self, path, namespace):
+        """Applies a manifest in a namespace of its own; gives kind, name and namespace of its job."""
+        self.cluster.create_namespace(namespace)
+        self.plane.kubectl("apply", "-n", namespace, "-f", path)
+        [made] = self.plane.kubectl_json("get", PLURALS, "-n", namespace)["items"]
+        return made["kind"].lower(), made["metadata"]["name"], namespace
+
+    def count(self, what, namespace):
+        return len(self.plane.kubectl_json("get", what, "-n", namespace)["items"])
+
+    def test_manifests(self):
+        """[behaviour 8.4] [behaviour 9.1] Examples and published ones, before PodGroup and TensorBoard are served and after."""
+        jobs = {path.stem: self.start(path, f"example-{path.stem}") for path in sorted(EXAMPLES.glob("*.yaml"))}
+        if cluster.MANIFESTS.is_dir():
+            others = [p for p in sorted(cluster.MANIFESTS.glob("*.yaml")) if "kind: PyTorch" not in p.read_text()]
+            self.assertEqual(len(others), 3)
+            jobs.update({p.stem: self.start(p, p.stem.replace("_", "-")) for p in others})
+
+        kind, name, namespace = jobs["gang"]
+        waits = lambda status: status.get("reason") == "WaitingForPodGroup"
+        self.cluster.wait(name, "reason WaitingForPodGroup", waits, namespace, kind=kind)
+        self.assertEqual(self.cluster.pods_of(name, namespace), [])
+
+        kind, name, namespace = jobs["tensorboard"]
+        board = self.cluster.wait(
+            name, "a TensorBoard that is ready", lambda s: s.get("tensorboard", {}).get("ready"), namespace, kind=kind
+        )["tensorboard"]
+        self.assertEqual(board["type"], "Deployment")
+        self.plane.kubectl("get", f"deployment/{board['name']}", f"service/{board['name']}", "-n", namespace)
+
+        self.plane.kubectl("apply", "-f", cluster.CRDS)
+        for name, (kind, job_name, namespace) in jobs.items():
+            with self.subTest(manifest=name):
+                self.follow(kind, job_name, namespace)
+
+        kind, name, namespace = self.start(EXAMPLES / "tensorboard.yaml", "board-served")
+        eventually("a TensorBoard object", lambda: self.count("tensorboards", namespace) == 1)
+        self.assertEqual(self.count("deployments", namespace), 0)
+        self.cluster.wait_phase(name, "Succeeded", namespace, kind=kind)
+
+        self.cluster.create_namespace("group")
+        gang = job("gang", {"worker": pods(3, duration="4s")}, "group", scheduler={"t9kScheduler": {"queue": "q"}})
+        self.cluster.apply(gang)
+        self.cluster.wait_phase("gang", "Running", "group")
+        [group] = self.plane.kubectl_json("get", "podgroups", "-n", "group")["items"]
+        self.assertEqual(group["spec"], {"minMember": 3, "queue": "q", "priority": 10})
+        self.cluster.wait_phase("gang", "Succeeded", "group")
+        eventually("the PodGroup is gone", lambda: self.count("podgroups", "group") == 0)
+
+    def follow(self, kind, name, namespace):
+        """To the end that the manifest asks for: debug mode idles, what was created paused is resumed."""
+        spec = self.cluster.get(name, namespace, kind)["spec"]
+        mode = spec.get("runMode", {})
+        enabled = lambda part: mode.get(part, {}).get("enabled") or mode.get(part, {}).get("enable")
+        if enabled("pause"):
+            self.cluster.wait_phase(name, "Paused", namespace, kind=kind)
+            resume = {"spec": {"runMode": {"pause": {"enabled": False}}}}
+            self.plane.kubectl("patch", kind, name, "-n", namespace, "--type=merge", "-p", json.dumps(resume))
+        if enabled("debug"):
+            self.cluster.wait_phase(name, "Running", namespace, kind=kind)
+            uid = self.cluster.get(name, namespace, kind)["metadata"]["uid"]
+            self.plane.kubectl("delete", kind, name, "-n", namespace, "--wait=false")
+            eventually("no child is left", lambda: not self.cluster.children_of(uid, namespace))
+        else:
+            self.cluster.wait_phase(name, "Succeeded", namespace, timeout=90, kind=kind)
+
+    def test_colossalai_stages(self):
+        """[behaviour 2.3] The launcher is created after every worker is Ready, as one watch shows."""
+        self.cluster.create_namespace("stages")
+        watch = PodWatch(self.plane, "stages")
+        self.cluster.apply(ssh_job("ColossalAIJob", "palm", 3, "stages", {"ready-after": "1s"}))
+        self.cluster.wait_phase("palm", "Succeeded", "stages", kind="colossalaijob")
+        eventually("the watch has all", lambda: any(t == "ADDED" and "launcher" in p["metadata"]["name"] for t, p in watch.events()))
+        ready = {}
+        for number, (_, pod) in enumerate(watch.events()):
+            if pod["metadata"]["labels"]["replica-type"] == "launcher":
+                break
+            ready[pod["metadata"]["name"]] = is_ready(pod)
+        self.assertEqual(sorted(ready.values()), [True, True, True])
+        self.assertGreater(number, 6)  # not that the watch began late
+        watch.process.kill()
+
+    def test_colossalai_loses_a_worker(self):
+        """[behaviour 5.11] A worker is deleted under a running launcher."""
+        self.cluster.apply(ssh_job("ColossalAIJob", "lost", 2, simulation={"delete-at": "2s", "only-index": "1"}))
+        status = self.cluster.wait_phase("lost", "Failed", kind="colossalaijob")
+        self.assertEqual(status["reason"], "ReplicaLost")
+        launchers = lambda: [p for p in self.cluster.pods_of("lost") if p["metadata"]["labels"]["replica-type"] == "launcher"]
+        eventually("the launcher is gone", lambda: not launchers())
+
+    def test_deepspeed_restarts_with_the_same_keys(self):
+        """[behaviour 5.7] A new ConfigMap for the new attempt, one Secret for the job."""
+        once = {"fail-at": "1500ms", "fail-times": 1, "only-index": 1, "exit-code": 1}
+        self.cluster.create_namespace("keys")
+        self.cluster.apply(ssh_job("DeepSpeedJob", "cifar", 2, "keys", once))
+        self.cluster.wait_phase("cifar", "Running", "keys", kind="deepspeedjob")
+        names = lambda what: [i["metadata"]["name"] for i in self.plane.kubectl_json(
+            "get", what, "-n", "keys", "-l", "app.kubernetes.io/managed-by=signalbox")["items"]]
+        [secret] = self.plane.kubectl_json("get", "secrets", "-n", "keys")["items"]
+        self.assertEqual(secret["type"], "kubernetes.io/ssh-auth")
+        [first] = names("configmaps")
+        status = self.cluster.wait_phase("cifar", "Succeeded", "keys", kind="deepspeedjob")
+        self.assertEqual((status["attempt"], status["backoffCount"]), (2, 1))
+        self.assertTrue(first.endswith("-1"), first)
+        [after] = self.plane.kubectl_json("get", "secrets", "-n", "keys")["items"]
+        self.assertEqual(after["metadata"]["uid"], secret["metadata"]["uid"])
+
+    def test_scale(self):
+        """[behaviour 7.2] [behaviour 7.3] [behaviour 7.5] kubectl scale, up and down: torchrun in place, DeepSpeed anew."""
+        elastic = {"enabled": True, "minReplicas": 1, "maxReplicas": 4}
+        self.cluster.apply(
+            job("bert", {"node": pods(2, duration="never")}, torchrunConfig={"enabled": True}, elastic=elastic),
+            ssh_job("DeepSpeedJob", "zero", 2, simulation={"duration": "never"}, elastic=elastic),
+        )
+        for kind, name, attempts in (("pytorchtrainingjob", "bert", (1, 1)), ("deepspeedjob", "zero", (2, 3))):
+            with self.subTest(kind):
+                self.cluster.wait_phase(name, "Running", kind=kind)
+                self.assertEqual(self.cluster.get(name, kind=kind)["spec"]["elastic"]["expectedReplicas"], 2)
+                for size, attempt in zip((4, 1), attempts):
+                    self.plane.kubectl("scale", kind, name, f"--replicas={size}")
+                    at_size = lambda s: (s.get("replicas"), s.get("attempt"), s.get("phase")) == (size, attempt, "Running")
+                    status = self.cluster.wait(name, f"{size} replicas in attempt {attempt}", at_size, kind=kind)
+                    eventually(f"{size} pods", lambda: len(self.cluster.pods_of(name)) == size)
+                self.assertEqual(status.get("backoffCount", 0), 0)
+                refused = self.plane.kubectl("scale", kind, name, "--replicas=5", check=False)
+                self.assertNotEqual(refused.returncode, 0)
+                self.assertIn("Scaled", self.cluster.events_of(name))
+
+
+if __name__ == "__main__":
+    cluster.main("envtest_kinds")
