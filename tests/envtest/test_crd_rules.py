@@ -3,86 +3,28 @@
 marked S, and what the library alone refuses, L, is accepted), its transition rules agree with the library's, and it
 judges objects with one changed field (tests/jobcore/api/mutations.cpp) as the library does.
 
-The CRDs, the changed objects and the library's verdicts come from the program `jobcore_tests` beside $SIGNALBOX_BINARY,
-or from the file that $SIGNALBOX_CORPUS_FILE names.
+The CRDs, the changed objects and the library's verdicts come from rule_cases.py. The third validator, the command line, is
+held against the same cases by tests/operator/cli/corpus_test.py.
 """
 
-import copy
 import http.client
 import json
 import os
-import pathlib
 import ssl
-import subprocess
-import tempfile
 import time
 import unittest
 
+import rule_cases
 import servers
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-MANIFESTS = ROOT.parent / "shared/manifests"
+MANIFESTS = rule_cases.ROOT.parent / "shared/manifests"
 API = "/apis/batch.tensorstack.dev/v1beta1/namespaces/default"
-RULES = {
-    rules["base"]["kind"]: rules
-    for rules in (
-        json.loads((ROOT / "tests/jobcore/api" / f"{name}.json").read_text())
-        for name in ("rules", "rules_deepspeed", "rules_colossalai")
-    )
-}
+RULES = rule_cases.RULES
 BASE = RULES["PyTorchTrainingJob"]["base"]
 
 
-def corpus():
-    """CRDs and changed objects: {"crds": [...], "mutations": [{"rule", "object", "valid"}]}."""
-    if os.environ.get("SIGNALBOX_CORPUS_FILE"):
-        return json.loads(pathlib.Path(os.environ["SIGNALBOX_CORPUS_FILE"]).read_text())
-    program = pathlib.Path(os.environ.get("SIGNALBOX_BINARY", "signalbox")).with_name("jobcore_tests")
-    if not os.access(program, os.X_OK):
-        servers.skip_suite("envtest_crd_rules", f"no program to ask for the CRDs: {program}")
-    with tempfile.TemporaryDirectory() as folder:
-        file = pathlib.Path(folder, "corpus.json")
-        environment = dict(os.environ, SIGNALBOX_CORPUS=str(file))
-        subprocess.run([program, "[corpus]"], check=True, capture_output=True, env=environment)
-        return json.loads(file.read_text())
-
-
-def expand(value):
-    """The same as `expand` of tests/jobcore/api/json_cases.hpp."""
-    if isinstance(value, list):
-        return [expand(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if "$repeat" not in value:
-        return {key: expand(item) for key, item in value.items()}
-    if isinstance(value["$repeat"], str):
-        return value["$repeat"] * value["times"]
-    items = [expand(copy.deepcopy(value["$repeat"][0])) for _ in range(value["times"])]
-    if "number" in value:
-        for i, item in enumerate(items):
-            item[value["number"]] += str(i)
-    return items
-
-
-def parent(target, pointer):
-    *path, last = [token.replace("~1", "/").replace("~0", "~") for token in pointer[1:].split("/")]
-    for token in path:
-        target = target[int(token)] if isinstance(target, list) else target.setdefault(token, {})
-    return target, int(last) if isinstance(target, list) else last
-
-
-def made_from_base(changes, removed=(), base=BASE):
-    made = copy.deepcopy(base)
-    for pointer, value in changes.items():
-        target, last = parent(made, pointer)
-        if isinstance(target, list) and last == len(target):
-            target.append(expand(value))
-        else:
-            target[last] = expand(value)
-    for pointer in removed:
-        target, last = parent(made, pointer)
-        del target[last]
-    return made
+def made(changes):
+    return rule_cases.made_from_base(BASE, changes)
 
 
 def path_of(kind, name=""):
@@ -151,7 +93,7 @@ class CrdRules(unittest.TestCase):
             for case in rules["create"]:
                 if case.get("skip_server"):
                     continue
-                body = made_from_base(case.get("set", {}), case.get("remove", ()), rules["base"])
+                body = rule_cases.created(rules, case)
                 refusal = self.refusal("POST", body, dry=True)
                 expected = case.get("mark") == "S" or case.get("server") == "refuse"
                 if bool(refusal) != expected:
@@ -174,10 +116,10 @@ class CrdRules(unittest.TestCase):
         for kind, rules in RULES.items():
             name = rules["base"]["metadata"]["name"]
             for case in rules["update"]:
-                before = made_from_base(case["before"], base=rules["base"])
+                before = rule_cases.made_from_base(rules["base"], case["before"])
                 status, current = self.call("POST", path_of(kind), before)
                 self.assertEqual(status, 201, (case["rule"], current))
-                body = made_from_base(case["after"], base=rules["base"])
+                body = rule_cases.made_from_base(rules["base"], case["after"])
                 body["metadata"]["resourceVersion"] = current["metadata"]["resourceVersion"]
                 answer = self.answer("PUT", body, path_of(kind, name))
                 self.delete(name, kind)
@@ -187,10 +129,29 @@ class CrdRules(unittest.TestCase):
                     wrong.append((case["rule"], answer.get("message", "accepted")))
         self.disagree(wrong)
 
+    def test_one_changed_field_is_updated_as_by_the_library(self):
+        """[api 7 never] [api 7 while paused] [api 7 any time] each field, of a running and of a paused job."""
+        wrong, stored = [], {}
+        for case in self.corpus["updates"]:
+            before = json.dumps(case["before"])
+            kind, name = case["before"]["kind"], f"base-{list(stored).index(before) if before in stored else len(stored)}"
+            if before not in stored:
+                body = dict(case["before"], metadata={"name": name})
+                status, stored[before] = self.call("POST", path_of(kind), body)
+                self.assertEqual(status, 201, stored[before])
+            version = stored[before]["metadata"]["resourceVersion"]
+            body = dict(case["after"], metadata={"name": name, "resourceVersion": version})
+            answer = self.answer("PUT", body, path_of(kind, name), dry=True)
+            causes = answer.get("details", {}).get("causes", [])
+            if len(causes) != case["finds"]:
+                wrong.append((case["rule"], answer.get("message", "accepted")))
+        self.assertGreater(len(self.corpus["updates"]), 500)
+        self.disagree(wrong)
+
     def test_a_refusal_says_what_would_be_right(self):
-        body = made_from_base({"/spec/replicaSpecs/0/replicas": 0})
+        body = made({"/spec/replicaSpecs/0/replicas": 0})
         self.assertIn("the job needs at least one replica", self.send("create", body))
-        self.assertEqual(self.send("create", made_from_base({})), "")
+        self.assertEqual(self.send("create", made({})), "")
         patched = self.kubectl(
             "patch", "pj", "mnist", "--type=merge", "-p", '{"spec":{"managedBy":"other"}}', check=False
         )
@@ -199,14 +160,14 @@ class CrdRules(unittest.TestCase):
 
     def test_a_third_party_may_pause_a_job_without_run_mode(self):
         """[api runMode.pause.enabled] with a merge patch."""
-        self.assertEqual(self.send("create", made_from_base({})), "")
+        self.assertEqual(self.send("create", made({})), "")
         patch = '{"spec":{"runMode":{"pause":{"enabled":true}}}}'
         self.kubectl("patch", "pj", "mnist", "--type=merge", "-p", patch)
         self.delete("mnist")
 
     def test_templates_and_aliases_are_kept_and_unknown_fields_pruned(self):
         """[api template] [api aliases] [api unknown fields] by the server."""
-        body = made_from_base(
+        body = made(
             {"/spec/torchrunConfig": {"enable": True, "bogus": 1}, "/spec/replicaSpecs/0/template/spec/bogus": {"x": [1]}}
         )
         self.assertEqual(self.send("create", body), "")
@@ -218,7 +179,7 @@ class CrdRules(unittest.TestCase):
 
     def test_columns_category_and_short_name(self):
         """[api columns] [api kinds] as kubectl prints them."""
-        body = made_from_base({"/spec/scheduler": {"t9kScheduler": {"queue": "q1"}}})
+        body = made({"/spec/scheduler": {"t9kScheduler": {"queue": "q1"}}})
         self.assertEqual(self.send("create", body), "")
         status = {"phase": "Running", "ready": "3/4", "backoffCount": 2, "reason": "R", "duration": "1m"}
         patch = json.dumps({"status": status})
@@ -236,7 +197,7 @@ class CrdRules(unittest.TestCase):
     def test_scale_writes_expected_replicas(self):
         """[api elastic.expectedReplicas] [behaviour 7.5] within the bounds alone."""
         changes = {"/spec/elastic": {"enabled": True, "maxReplicas": 4}, "/spec/torchrunConfig": {"enabled": True}}
-        self.assertEqual(self.send("create", made_from_base(changes)), "")
+        self.assertEqual(self.send("create", made(changes)), "")
         self.kubectl("scale", "pj/mnist", "--replicas=3")
         spec = json.loads(self.kubectl("get", "pj", "mnist", "-o", "json").stdout)["spec"]
         self.assertEqual(spec["elastic"]["expectedReplicas"], 3)
@@ -256,7 +217,9 @@ class CrdRules(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    CrdRules.corpus = corpus()
+    CrdRules.corpus = rule_cases.corpus(os.environ.get("SIGNALBOX_BINARY", "signalbox"))
+    if CrdRules.corpus is None:
+        servers.skip_suite("envtest_crd_rules", "no program jobcore_tests beside $SIGNALBOX_BINARY to ask for the CRDs")
     try:
         servers.find_assets()
     except servers.AssetsMissing as missing:

@@ -86,7 +86,9 @@ private:
         json::document parsed(&object.GetAllocator());
         json::parse(parsed, value);
         rapidjson::Pointer(place.c_str()).Set(object, parsed);
-        out_.push_back({kind_, place + ": " + what, place, json::to_text(object), broken});
+        out_.push_back(
+            {kind_, place + ": " + what, place, json::to_text(base_), json::to_text(object), broken}
+        );
     }
 
     void mutate(const field& row, const std::string& place, const std::string& canonical) {

@@ -15,6 +15,7 @@ struct mutation {
     core::job_kind kind;
     std::string rule;     ///< field and what was done to it
     std::string pointer;  ///< of the changed field
+    std::string base;     ///< the job before the change
     std::string object;
     bool broken;  ///< the field itself is wrong; else other rules may still object
 };

@@ -23,23 +23,58 @@ core::parsed_job parse(const std::string& object) {
     return core::parse_job(object);
 }
 
-/// `{"crds": [...], "mutations": [{"rule": ..., "object": {...}, "valid": true}]}`
-std::string corpus() {
-    std::string out = "{\"crds\":[";
-    std::string_view comma = "";
-    for (const auto& kind : schema::all_kinds()) {
-        out += std::string(comma) + core::crd_json(kind.kind);
-        comma = ",";
-    }
-    out += "],\"mutations\":[";
-    comma = "";
+/// The job, paused: of a paused one nearly everything may be changed (api.md 7).
+std::string paused(const std::string& job) {
+    core::json::document object;
+    core::json::parse(object, job);
+    rapidjson::Pointer("/spec/runMode/pause/enabled").Set(object, true);
+    return core::json::to_text(object);
+}
+
+/// An update of one field, and how many of its changes the library does not allow.
+std::string update_json(
+    const std::string& rule, const std::string& before, const std::string& after
+) {
+    return "{\"rule\":\"" + rule + "\",\"before\":" + before + ",\"after\":" + after +
+           ",\"finds\":" + std::to_string(core::validate_update(before, after).size()) + "}\n";
+}
+
+std::string mutations_json() {
+    std::string out;
     for (const test::mutation& m : test::mutations()) {
-        out += std::string(comma) + "{\"rule\":\"" + m.rule + "\",\"object\":" + m.object +
+        out += std::string(out.empty() ? "" : ",") + "{\"rule\":\"" + m.rule +
+               "\",\"object\":" + m.object +
                ",\"valid\":" + (core::has_errors(parse(m.object).findings) ? "false" : "true") +
                "}\n";
-        comma = ",";
     }
-    return out + "]}";
+    return out;
+}
+
+/// Each valid mutation as an update of what it was made from, in a running and in a paused job.
+std::string updates_json() {
+    std::string out;
+    for (const test::mutation& m : test::mutations()) {
+        if (core::has_errors(parse(m.object).findings)) {
+            continue;
+        }
+        out += (out.empty() ? "" : ",") + update_json(m.rule, m.base, m.object);
+        // Whether a job is paused is what that field says.
+        if (m.pointer.find("/pause/enable") == std::string::npos) {
+            out += "," + update_json(m.rule + ", paused", paused(m.base), paused(m.object));
+        }
+    }
+    return out;
+}
+
+/// `{"crds": [...], "mutations": [{"rule", "object", "valid"}], "updates": [{"rule", "before",
+/// "after", "finds"}]}`
+std::string corpus() {
+    std::string crds;
+    for (const auto& kind : schema::all_kinds()) {
+        crds += (crds.empty() ? "" : ",") + core::crd_json(kind.kind);
+    }
+    return "{\"crds\":[" + crds + "],\"mutations\":[" + mutations_json() + "],\"updates\":[" +
+           updates_json() + "]}";
 }
 
 }  // namespace
