@@ -43,6 +43,16 @@ class Dev(unittest.TestCase):
         self.assertIn("Next:", result.out)
         self.assertFalse(os.path.exists(self.kubeconfig))
 
+    def test_every_example_succeeds(self):
+        """Debug mode idles, and one is created paused; all else runs to its end, gangs and TensorBoards included."""
+        names = sorted(name for name in os.listdir(EXAMPLES) if name.endswith(".yaml"))
+        running = [name[:-5] for name in names if "debug" not in name and name != "pause-resume.yaml"]
+        self.assertGreaterEqual(len(running), 18)
+        result = self.dev("--until-finished", "--speed", "10", "--apply", *(f"{EXAMPLES}/{name}.yaml" for name in running))
+        self.assertEqual(result.code, 0, result.out + result.err)
+        for job in running:
+            self.assertRegex(result.out, r"(?m)^%s +\w+Job +Succeeded " % job)
+
     def test_a_restart_is_shown(self):
         result = self.dev("--apply", EXAMPLES + "/restart.yaml", "--until-finished", "--speed", "10")
         self.assertEqual(result.code, 0, result.out + result.err)

@@ -228,9 +228,11 @@ TEST_CASE(
 ) {
     world w(without_end());
     w.serve("podgroup");
+    w.serve("tensorboard");
     w.run_for(seconds{61});
-    w.create_job(job_builder("gang").replicas("worker", 2).field("scheduler", gang));
-    REQUIRE(w.run_until([&] { return w.is_phase("gang", "Running"); }, soon));
+    w.create_job(with_board().field("scheduler", gang));
+    REQUIRE(w.run_until([&] { return w.is_phase("board", "Running"); }, soon));
+    REQUIRE(w.list(type_of(core::object_kind::tensorboard)).size() == 1);
     w.kill_operator();
     w.start_operator();
     w.run_for(seconds{120});
