@@ -144,6 +144,30 @@ TEST_CASE("client.md 3.4: a ColossalAIJob makes a disrupted worker again, whiche
     play_with_every_fault(s);
 }
 
+TEST_CASE(
+    "client.md 3.4: a gang with a TensorBoard that is scaled ends as without, whichever write is "
+    "lost"
+) {
+    story s = with_pods({}, [](world& w) {
+        w.serve("podgroup");
+        w.serve("tensorboard");
+        w.run_for(seconds{61});  // until the operator looks again
+        w.create_job(job_builder("mnist")
+                         .replicas("worker", 2)
+                         .torchrun()
+                         .elastic(1, 3)
+                         .field("scheduler", R"({"t9kScheduler":{"queue":"q"}})")
+                         .field(
+                             "tensorboardSpec",
+                             R"({"image":"i","trainingLogFilesets":["t9k://pvc/a/b"]})"
+                         ));
+        w.run_for(seconds{4});
+        REQUIRE(w.scale_job("mnist", 3).has_value());
+    });
+    s.options.script.defaults = {{"duration", "20s"}};
+    play_with_every_fault(s);
+}
+
 TEST_CASE("client.md I22: a job deleted at any time leaves nothing behind") {
     for (int step = 0; step < 60; ++step) {
         CAPTURE(step);
