@@ -47,9 +47,13 @@ Prints, as YAML, every object that the operator would create for each job, in or
 reason, and then the job with its status. The names depend on the job's UID, which a server gives:
 without one in the file they come from --uid, or from a UID of zeros.
 
+With --at it goes on from a recorded state, as `signalbox explain` does: the status that is written
+next, then each object, patch and deletion, by stages.
+
 Examples:
   signalbox plan -f train.yaml
-  signalbox plan -f train.yaml | kubectl apply --dry-run=server --validate=strict -f -)";
+  signalbox plan -f train.yaml | kubectl apply --dry-run=server --validate=strict -f -
+  kubectl get pj,pods,svc,secret,cm -o yaml | signalbox plan --at -)";
 
 constexpr const char* explain_footer = R"(
 Says in sentences what a job is doing and why, what it waits for, what happens next and when, and what
@@ -226,23 +230,34 @@ private:
     }
 
     void add_plan() {
-        CLI::App& c = add("plan", "Show what the operator would create, offline", [this] {
-            return plan(plan_, out_, err_);
+        CLI::App& c = add("plan", "Show what the operator would do, offline", [this] {
+            return plan_.at.empty() ? plan(plan_, out_, err_) : plan_at(plan_, out_, err_);
         });
         c.footer(plan_footer);
         add_files(c, plan_.files);
-        c.add_option("--uid", plan_.uid, "UID of the job, if the file has none")->type_name("UID");
+        CLI::Option* at = c.add_option("--at", plan_.at, "Recording to go on from; may be repeated")
+                              ->type_name("FILE")
+                              ->allow_extra_args(false);
+        c.add_option("--uid", plan_.uid, "UID of the job, if the file has none")
+            ->type_name("UID")
+            ->excludes(at);
         c.add_option("-n,--namespace", plan_.ns, "Namespace, if the file has none")
             ->type_name("NAME")
-            ->capture_default_str();
-        c.add_option("--now", plan_.now, "The time that the status shows")
-            ->type_name("TIME")
-            ->capture_default_str();
+            ->capture_default_str()
+            ->excludes(at);
+        c.add_option("--now", plan_.now, "The time that the status shows, or of the recording")
+            ->type_name("TIME");
         c.add_flag(
-            "--tensorboard-kind",
-            plan_.tensorboard_kind,
-            "As if the cluster served TensorStack's TensorBoard"
-        );
+             "--tensorboard-kind",
+             plan_.tensorboard_kind,
+             "As if the cluster served TensorStack's TensorBoard"
+        )
+            ->excludes(at);
+        c.parse_complete_callback([this] {
+            if (plan_.files.empty() == plan_.at.empty()) {
+                throw CLI::RequiredError("either a FILE or --at FILE");
+            }
+        });
     }
 
     void add_explain() {

@@ -26,10 +26,12 @@ struct plan_options {
     std::vector<std::string> files;
     std::string uid;
     std::string ns = "default";
-    std::string now = "1970-01-01T00:00:00Z";
+    std::string now;                ///< RFC 3339; empty: the epoch, with `at` the present time
     bool tensorboard_kind = false;  ///< the cluster serves TensorStack's TensorBoard
+    std::vector<std::string> at;    ///< a recording, in place of `files`
 };
 int plan(const plan_options& options, std::ostream& out, std::ostream& err);
+int plan_at(const plan_options& options, std::ostream& out, std::ostream& err);
 
 struct explain_options {
     std::vector<std::string> files;  ///< a recording; else `target` is read from a cluster

@@ -81,7 +81,9 @@ void print_job(
 }  // namespace
 
 int plan(const plan_options& options, std::ostream& out, std::ostream& err) {
-    const std::optional<core::instant> now = core::parse_time(options.now);
+    // A time that tells nothing, so that the same file gives the same text.
+    const std::optional<core::instant> now =
+        options.now.empty() ? core::instant{} : core::parse_time(options.now);
     if (!now) {
         fmt::print(err, "signalbox plan: --now: `{}` is no RFC 3339 time\n", options.now);
         return exit_refused;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`signalbox plan`: the objects and the status of each job, as YAML that an API server takes."""
+import json
 import os
 import re
 import sys
@@ -101,6 +102,70 @@ class Plan(unittest.TestCase):
                 result = program.run("plan", "-f", os.path.join(EXAMPLES, name))
                 self.assertEqual(result.code, 0, result.err)
                 self.assertTrue(documents(result.out))
+
+
+RECORDINGS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recordings")
+with open(os.path.join(RECORDINGS, "now.json"), encoding="utf-8") as times:
+    NOW = json.load(times)
+
+
+class PlanAt(unittest.TestCase):
+    """From a recorded state: the next decision, objects and patches whole."""
+
+    def at(self, name, now=None, text=None):
+        with open(os.path.join(RECORDINGS, name + ".yaml"), encoding="utf-8") as f:
+            text = (text or (lambda t: t))(f.read())
+        result = program.run("plan", "--at", "-", "--now", now or NOW[name], text=text.encode())
+        self.assertEqual(result.code, 0, result.out + result.err)
+        return result.out
+
+    def test_the_delay_is_over(self):
+        out = self.at("restart-delay", "2027-01-01T00:00:00Z")
+        pods = [(name, text) for kind, name, text in documents(out) if kind == "Pod"]
+        self.assertEqual(len(pods), 2)
+        for name, text in pods:
+            self.assertRegex(name, r"^resnet-[0-9a-f]{5}-worker-[01]$")
+            self.assertRegex(text, r'(?m)^    batch.tensorstack.dev/attempt: "3"$')
+            self.assertRegex(text, r"(?m)^# stage 1: create Pod %s: .* \(behaviour 2\.1\)$" % name)
+
+    def test_deletes_and_patches(self):
+        out = self.at("paused", text=lambda text: re.sub(r"(?m)^ *deletion(Timestamp|GracePeriodSeconds): .*\n", "",
+                                                         text))
+        self.assertEqual(len(re.findall(r"(?m)^# stage 1: delete Pod vit-\w+-worker-[01] \(UID [0-9a-f-]{36}\): "
+                                        r"the job is paused \(behaviour 6\.1\)$", out)), 2)
+        out = self.at("deadline", text=lambda text: text.replace("publishNotReadyAddresses: true",
+                                                                 "publishNotReadyAddresses: false", 1))
+        self.assertRegex(out, r"(?m)^# stage 1: patch Service gpt-\S+ \(UID \S+\): .* \(behaviour 2\.6\)$")
+        self.assertIn("publishNotReadyAddresses: true", out)
+
+    def test_the_status_comes_first_and_actions_wait_for_it(self):
+        out = self.at("deadline", "2027-01-01T00:00:00Z")
+        self.assertRegex(out, r"(?m)^# the status, to be written before anything else$")
+        job = documents(out)[0]
+        self.assertEqual(job[:2], ("PyTorchTrainingJob", "gpt"))
+        self.assertRegex(job[2], r"(?m)^  reason: DeadlineExceeded$")
+        self.assertIn("# no action now: what follows from this status is decided when it is written", out)
+
+    def test_a_job_at_rest(self):
+        out = self.at("launcher-waits")
+        self.assertNotIn("# stage", out)
+        self.assertRegex(out, r"(?m)^# no action: all that can be done now is done$")
+
+    def test_key_material_is_not_printed(self):
+        with open(os.path.join(RECORDINGS, "unschedulable.yaml"), encoding="utf-8") as f:
+            values = re.findall(r"[A-Za-z0-9+/=]{40,}", f.read())
+        self.assertTrue(values)
+        out = self.at("unschedulable", text=lambda text: text.replace("kind: Secret", "kind: Secretive"))
+        self.assertFalse([v for v in values if v in out])
+
+    def test_what_does_not_go_together(self):
+        for arguments in (["--at", "a", "-f", "b"], ["--at", "a", "--uid", UID], ["--at", "a", "-n", "x"]):
+            result = program.run("plan", *arguments)
+            self.assertEqual(result.code, 2)
+            self.assertIn("Usage: ", result.err)
+        result = program.run("plan", "--at", "-", text=JOB)
+        self.assertEqual(result.code, 2)
+        self.assertIn("/metadata/uid: missing", result.err)
 
 
 if __name__ == "__main__":
