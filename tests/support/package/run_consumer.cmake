@@ -3,7 +3,12 @@
 # -DPROJECT=dir -DWORK=dir -DCOMPILER=c++ -DLAUNCHER=[ccache] -DGENERATOR=name, and one of
 #   -DINSTALL_FROM=build-folder -DCOMPONENT=name   installs that component into a prefix of its own and finds it there
 #   -DSUBDIRECTORY=source-folder                   adds the folder to the consumer's build
+# Optional: -DPROGRAM=name of the program, if it is not `consumer`.
 cmake_minimum_required(VERSION 3.25)
+
+if(NOT PROGRAM)
+    set(PROGRAM consumer)
+endif()
 
 function(run)
     execute_process(COMMAND ${ARGN} RESULT_VARIABLE result)
@@ -37,6 +42,6 @@ else()
     list(APPEND arguments "-DSIGNALBOX_SUBDIRECTORY=${SUBDIRECTORY}")
 endif()
 run("${CMAKE_COMMAND}" ${arguments})
-run("${CMAKE_COMMAND}" --build "${WORK}/build" --target consumer)
-run("${WORK}/build/consumer")
+run("${CMAKE_COMMAND}" --build "${WORK}/build" --target ${PROGRAM})
+run("${WORK}/build/${PROGRAM}")
 file(REMOVE_RECURSE "${WORK}")
