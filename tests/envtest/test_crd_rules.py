@@ -204,16 +204,24 @@ class CrdRules(unittest.TestCase):
         self.assertNotEqual(self.kubectl("scale", "pj/mnist", "--replicas=5", check=False).returncode, 0)
         self.delete("mnist")
 
-    def test_published_manifests_are_accepted(self):
-        if not MANIFESTS.is_dir():
-            self.skipTest(f"no folder {MANIFESTS}")
-        accepted = 0
-        for manifest in sorted(MANIFESTS.glob("*.yaml")):
+    def accept(self, manifests):
+        for manifest in manifests:
             with self.subTest(manifest.name):
                 self.kubectl("create", "--validate=strict", "-f", manifest)
                 self.kubectl("delete", "-f", manifest)
-                accepted += 1
-        self.assertGreaterEqual(accepted, 11)
+
+    def test_own_examples_are_accepted(self):
+        manifests = sorted((rule_cases.ROOT / "examples/manifests").glob("*.yaml"))
+        for kind in RULES:  # at least four of each
+            self.assertGreaterEqual(sum(f"\nkind: {kind}\n" in path.read_text() for path in manifests), 4)
+        self.accept(manifests)
+
+    def test_published_manifests_are_accepted(self):
+        if not MANIFESTS.is_dir():
+            self.skipTest(f"no folder {MANIFESTS}")
+        manifests = sorted(MANIFESTS.glob("*.yaml"))
+        self.assertGreaterEqual(len(manifests), 11)
+        self.accept(manifests)
 
 
 if __name__ == "__main__":

@@ -58,6 +58,13 @@ TEST_CASE("[behaviour 5.4] workers that do not answer: code 75 and their names",
     }
 }
 
+TEST_CASE("[api annotation wait-timeout] 600 s, or what is asked for", "[launch]") {
+    deepspeed_job job(2);
+    CHECK(has_text(job.compile().file("settings.sh"), "sb_wait_timeout=600\n"));
+    job.meta.annotations["batch.tensorstack.dev/wait-timeout"] = "30";
+    CHECK(has_text(job.compile().file("settings.sh"), "sb_wait_timeout=30\n"));
+}
+
 TEST_CASE("[api annotation wait-timeout] off starts at once", "[bootstrap]") {
     deepspeed_job job(2);
     job.meta.annotations["batch.tensorstack.dev/wait-timeout"] = "off";

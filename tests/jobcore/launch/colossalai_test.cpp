@@ -141,6 +141,8 @@ TEST_CASE(
     CHECK(find(pod.spec(), "imagePullSecrets") != nullptr);
     CHECK(find(pod.spec(), "enableServiceLinks")->IsFalse());
     CHECK(find(c, "securityContext") != nullptr);
+    CHECK(string_or_empty(c, "imagePullPolicy") == "Always");
+    CHECK(string_or_empty(c, "terminationMessagePolicy") == "FallbackToLogsOnError");
     CHECK(string_or_empty(pod.spec(), "restartPolicy") == "Never");
     CHECK(mount_at(pod, "/root/.ssh", "launcher") != nullptr);
     CHECK(pod.words("command", "launcher").back() == "launcher");
@@ -154,6 +156,21 @@ TEST_CASE(
     CHECK(same_json(
         core::json::to_text(*find(launcher_container(own), "resources")), R"({"limits":{"cpu":1}})"
     ));
+}
+
+TEST_CASE(
+    "[behaviour 3.6] labels and annotations of the workers are the launcher's too", "[launch]"
+) {
+    // What keeps a service mesh out of the workers has to keep it out of the launcher.
+    std::string pod_template = worker_template();
+    pod_template.insert(
+        1, R"("metadata":{"labels":{"mesh":"off"},"annotations":{"inject":"false"}},)"
+    );
+    auto job = colossalai_job(2, pod_template).compile();
+    for (const auto& identity : {launcher, worker}) {
+        CHECK(job.pod(identity).label("mesh") == "off");
+        CHECK(job.pod(identity).annotation("inject") == "false");
+    }
 }
 
 TEST_CASE(

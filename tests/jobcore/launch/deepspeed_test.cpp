@@ -169,6 +169,9 @@ TEST_CASE("[launchers 9.1] pods: bootstrap, keys, hostfiles, probe", "[launch]")
         CHECK(string_or_empty(*mount_at(other, path), "subPath") == "hostfile");
     }
     CHECK(find(other.container("worker"), "readinessProbe", "tcpSocket", "port")->GetInt() == 2222);
+    const value& ports = *find(other.container("worker"), "ports");
+    CHECK(string_or_empty(ports[0], "name") == "ssh");
+    CHECK(find(ports[0], "containerPort")->GetInt() == 2222);
     CHECK(other.env("MASTER_PORT", "worker") == "29500");
     CHECK(other.env("DS_ENV_FILE", "worker") == "/signalbox/run/deepspeed_env");
 }
@@ -239,7 +242,12 @@ TEST_CASE("[launchers 5.2] the Secret: which values are keys, and which are know
     const temporary_folder folder;
     folder.write("b64", string_or_empty(*find(secret.root(), "data"), "config"));
     const auto config = run("base64 -d <" + folder.path("b64")).output;
-    CHECK(config.find("IdentityFile /root/.ssh/id_ecdsa\nPort 2222\n") != std::string::npos);
+    CHECK(
+        config ==
+        "Host *\nIdentityFile /root/.ssh/id_ecdsa\nPort 2222\nStrictHostKeyChecking yes\n"
+        "UserKnownHostsFile /root/.ssh/known_hosts\nConnectTimeout 10\nConnectionAttempts 10\n"
+        "ServerAliveInterval 30\nServerAliveCountMax 6\nLogLevel ERROR\n"
+    );
 }
 
 TEST_CASE("[api deepspeed disableCustomEnv] which variables go where", "[launch]") {

@@ -85,6 +85,25 @@ TEST_CASE("[behaviour 9.1] our own: a Deployment on the claims, read-only", "[la
     );
 }
 
+TEST_CASE("[behaviour 3.6] our own TensorBoard asks for little, unless it is told", "[launch]") {
+    const auto job = with_tensorboard(R"({"image":"tb","trainingLogFilesets":["t9k://pvc/p/d"]})");
+    const rendered d(text_of(job, object_kind::deployment));
+    CHECK(same_json(
+        core::json::to_text(*find(container_of(d), "resources")),
+        R"({"requests":{"cpu":"100m","memory":"128Mi"},"limits":{"cpu":"1","memory":"1Gi"}})"
+    ));
+    const value& volume = (*find(d.spec(), "template", "spec", "volumes"))[0];
+    CHECK(find(volume, "persistentVolumeClaim", "readOnly")->IsTrue());
+}
+
+TEST_CASE("[api tensorboardSpec] an image may be left out", "[launch]") {
+    const auto job = with_tensorboard(R"({"trainingLogFilesets":["t9k://pvc/p/d"]})");
+    const rendered d(text_of(job, object_kind::deployment));
+    CHECK(string_or_empty(container_of(d), "image").empty());
+    const rendered board(text_of(job, object_kind::tensorboard));
+    CHECK(find(board.spec(), "image") == nullptr);
+}
+
 TEST_CASE("[launchers 8] several places, and object storage with its Secret", "[launch]") {
     const auto job = with_tensorboard(
         R"({"image":"tb","trainingLogFilesets":["t9k://pvc/p/a","t9k://minio/keys/bucket/x"],
