@@ -150,7 +150,8 @@ private:
     /// A kind with stages creates the next one only once the pods of the one before are ready.
     bool start_next_stage() {
         const bool staged = compiled_ && compiled_->plan && compiled_->plan->pod_stages.size() > 1;
-        if (!staged || readied_ == children_.size()) {
+        // The last stage stays pending, as the pods of other kinds do.
+        if (!staged || readied_ == children_.size() || has_all_pods(*compiled_->plan)) {
             return false;
         }
         readied_ = children_.size();
@@ -161,6 +162,14 @@ private:
         }
         out_.assumed_ready = true;
         return true;
+    }
+
+    bool has_all_pods(const core::job_plan& plan) const {
+        std::int64_t wanted = 0;
+        for (const core::role_plan& role : plan.roles) {
+            wanted += role.wanted;
+        }
+        return std::ranges::count(children_, core::object_kind::pod, &child::kind) >= wanted;
     }
 
     std::string running_status(const std::string& pod) const {

@@ -4,7 +4,10 @@ import json
 import os
 import random
 import re
+import signal
+import subprocess
 import sys
+import tempfile
 import unittest
 
 import program
@@ -287,6 +290,59 @@ class Refusals(unittest.TestCase):
         for name in ("pods/x", "pj/", "/x", "pj/a/b"):
             self.refused("NAME or KIND/NAME is expected", name)
         self.refused("kubeconfig", "mnist", "--kubeconfig", "/no/such/kubeconfig")
+
+
+class Cluster(unittest.TestCase):
+    """Read from an API server: `signalbox dev`, which keeps everything in memory."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.kubeconfig = os.path.join(cls.folder.name, "kubeconfig")
+        jobs = os.path.join(cls.folder.name, "jobs.yaml")
+        with open(os.path.join(program.source_dir(), "examples/manifests/ddp.yaml"), encoding="utf-8") as f:
+            # Two jobs; the pods run for as long as anybody looks.
+            text = re.sub(r"(?m)^( *)sim\.signalbox\.dev/duration: .*$", r"\1sim.signalbox.dev/duration: 1h", f.read())
+        with open(jobs, "w", encoding="utf-8") as f:
+            f.write(text + "\n---\n" + text.replace("name: ddp", "name: other", 1))
+        cls.dev = subprocess.Popen([program.binary(), "dev", "--kubeconfig", cls.kubeconfig, "--apply", jobs],
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=cls.folder.name)
+        running = set()
+        while len(running) < 2:
+            line = cls.dev.stdout.readline()
+            assert line, "dev ended"
+            found = re.search(r"(ddp|other) +Running", line)
+            running |= {found.group(1)} if found else set()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.dev.send_signal(signal.SIGINT)
+        cls.dev.communicate(timeout=20)
+        cls.folder.cleanup()
+
+    def explained(self, *arguments):
+        return explained(*arguments, "--kubeconfig", self.kubeconfig)
+
+    def test_a_job_by_name_and_by_each_name_of_its_kind(self):
+        for target in ("ddp", "pj/ddp", "pytorchtrainingjob/ddp", "PyTorchTrainingJob/ddp",
+                       "pytorchtrainingjobs.batch.tensorstack.dev/ddp"):
+            with self.subTest(target):
+                jobs = self.explained(target)
+                self.assertEqual([(job["kind"], job["name"]) for job in jobs], [("PyTorchTrainingJob", "ddp")])
+                said = [line["sentence"] for line in jobs[0]["lines"]]
+                self.assertTrue(any(re.search(r"is Running since", s) for s in said), said)
+                self.assertTrue(any(re.search(r"The end of pod ddp-\w+-\w+-0, which decides", s) for s in said), said)
+                self.assertIn("Nothing: all that can be done now is done.", said)
+                self.assertEqual(jobs[0]["notes"], [])
+
+    def test_jobs_that_are_not_there(self):
+        for arguments, why in ((["nosuch"], "namespace default has no training job nosuch"),
+                               (["dj/ddp"], "namespace default has no training job ddp"),
+                               (["ddp", "-n", "elsewhere"], "namespace elsewhere has no training job ddp"),
+                               (["ddp", "--context", "nowhere"], "nowhere")):
+            result = program.run("explain", *arguments, "--kubeconfig", self.kubeconfig)
+            self.assertEqual(result.code, 2, result.out)
+            self.assertIn(why, result.err)
 
 
 if __name__ == "__main__":

@@ -96,6 +96,22 @@ class Plan(unittest.TestCase):
         self.assertEqual([kind for kind, _, _ in planned], ["PyTorchTrainingJob"])
         self.assertRegex(planned[0][2], r"(?m)^  phase: Paused$")
 
+    def test_a_later_stage_is_planned_and_still_pending(self):
+        # behaviour.md 2.3: the launcher follows the workers.
+        with open(os.path.join(EXAMPLES, "colossalai.yaml"), "rb") as f:
+            planned = documents(self.plan(text=f.read()).out)
+        names = [name for kind, name, _ in planned if kind == "Pod"]
+        self.assertEqual(len(names), 5)
+        self.assertRegex(names[-1], "-launcher-0$")
+        self.assertRegex(planned[-1][2], r"(?m)^  phase: Pending$")
+        self.assertIn("while its pods of the last stage are pending", planned[-1][2])
+
+    def test_keys_are_not_made(self):
+        with open(os.path.join(EXAMPLES, "deepspeed.yaml"), "rb") as f:
+            secrets = [text for kind, _, text in documents(self.plan(text=f.read()).out) if kind == "Secret"]
+        self.assertEqual(len(secrets), 1)
+        self.assertIn('"<generated>"', secrets[0].replace("'", '"').replace(": <generated>", ': "<generated>"'))
+
     def test_examples_have_plans(self):
         for name in sorted(os.listdir(EXAMPLES)):
             with self.subTest(name):
