@@ -21,9 +21,15 @@ std::int32_t int_of(const json::value& object, std::string_view key) {
     return v != nullptr && v->IsInt() ? v->GetInt() : 0;
 }
 
-/// A count of ours: negative ones are damage.
+/// What a damaged status may ask of us at most: counts that can still be raised, and the bounds of
+/// api.md 6.2.
+constexpr std::int32_t most_counted = 1'000'000'000;
+constexpr std::int32_t most_replicas = 10'000;
+constexpr std::size_t most_types = 32;
+
+/// A count of ours: negative and endless ones are damage.
 std::int32_t count_of(const json::value& object, std::string_view key) {
-    return std::max(int_of(object, key), 0);
+    return std::clamp(int_of(object, key), 0, most_counted);
 }
 
 std::optional<instant> time_of(const json::value& object, std::string_view key) {
@@ -76,7 +82,10 @@ replica_status read_replica(const json::value& item) {
 
 task_status read_task(const json::value& item) {
     task_status task{
-        text_of(item, "type"), count_of(item, "restartCount"), count_of(item, "wanted"), {}};
+        text_of(item, "type"),
+        count_of(item, "restartCount"),
+        std::min(count_of(item, "wanted"), most_replicas),
+        {}};
     for_each(item, "replicas", [&](const json::value& r) {
         task.replicas.push_back(read_replica(r));
     });
@@ -148,7 +157,11 @@ void read_lists(const json::value& v, job_status& status) {
              time_of(c, "lastTransitionTime")}
         );
     });
-    for_each(v, "tasks", [&](const json::value& t) { status.tasks.push_back(read_task(t)); });
+    for_each(v, "tasks", [&](const json::value& t) {
+        if (status.tasks.size() < most_types) {
+            status.tasks.push_back(read_task(t));
+        }
+    });
 }
 
 tensorboard_status read_tensorboard(const json::value& v) {
