@@ -10,6 +10,8 @@ target_compile_options(signalbox_warnings INTERFACE
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Wold-style-cast
     -Woverloaded-virtual -Wimplicit-fallthrough
     $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond -Wlogical-op -Wnull-dereference>
+    # RapidJSON 1.1 compares its iterators in the manner of C++17.
+    $<$<CXX_COMPILER_ID:Clang>:-Wno-ambiguous-reversed-operator>
     # False alarms of GCC 12: on `const char* + std::string` (GCC PR105329, PR105651); on the frames of Asio's awaitables;
     # on operator-> of boost::system::result, also behind a check.
     $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict;-Wno-mismatched-new-delete;-Wno-null-dereference>)

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <ranges>
 
 namespace signalbox::core::engine {
 namespace {
@@ -194,7 +193,10 @@ verdict judge(const pass& p, std::span<const loss> losses, bool master_ended) {
         return v;
     }
     const auto counts = [](const loss& l) { return !l.unreachable(); };
-    const instant first = std::ranges::min(losses | std::views::filter(counts), {}, &loss::end).end;
+    instant first = instant::max();
+    for (const loss& l : losses) {
+        first = counts(l) ? std::min(first, l.end) : first;
+    }
     bool allowed = false;
     for (const loss& l : losses) {
         if (counts(l) && l.end - first <= p.rules.first_failure_window) {

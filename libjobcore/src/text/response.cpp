@@ -168,7 +168,7 @@ std::vector<planned_text> render_all(const job_plan& plan, std::int32_t attempt)
             pods.push_back({role, index, attempt, 0, 0});
         }
     }
-    std::ranges::stable_partition(pods, [&](const pod_identity& pod) {
+    std::stable_partition(pods.begin(), pods.end(), [&](const pod_identity& pod) {
         return pod.role == plan.master_role && pod.index == 0 && plan.pod_stages.empty();
     });
     for (const pod_identity& pod : pods) {

@@ -147,6 +147,9 @@ private:
         if (!found_.empty() || whole.job_deleted || part.job_deleted) {
             return;
         }
+        if (is_delayed(whole) || is_delayed(part)) {
+            return;  // what was made before the delay began stands, what was not waits (5.8)
+        }
         if (in_type_order(whole.job.status) != in_type_order(part.job.status)) {
             found_.push_back(
                 "I20 another status after lost writes\n" +
@@ -157,6 +160,11 @@ private:
         if (objects(whole) != objects(part)) {
             found_.push_back("I20 other objects after lost writes");
         }
+    }
+
+    static bool is_delayed(const cluster& c) {
+        const auto& last = c.job.status.restarts.last;
+        return last && last->not_before && *last->not_before > c.now;
     }
 
     /// Lists of types are in the order in which types were first named: that is history, not state.
