@@ -157,9 +157,21 @@ private:
         if (!child) {
             return false;
         }
+        recall_tensorboard(*child);
         r_.children.push_back(std::move(*child));
         taken_.insert(std::string(core::to_string(a.kind)));
         return true;
+    }
+
+    /// How it was is on record (behaviour.md 9.2).
+    void recall_tensorboard(core::child_record& child) const {
+        const auto& board = r_.job.status.tensorboard;
+        if (board && board->dependent && board->dependent->name == child.name &&
+            board->dependent->kind == core::to_string(child.kind)) {
+            child.uid = board->dependent->uid;
+            child.ready = board->ready;
+            child.reason = board->reason;
+        }
     }
 
     recorded_job& r_;

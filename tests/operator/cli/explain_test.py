@@ -213,6 +213,15 @@ class Recordings(unittest.TestCase):
                                         "unchanged"])
         self.assertEqual(job["lines"], recorded("deadline")["lines"])
 
+    def test_a_tensorboard_that_was_not_recorded_is_as_the_status_says(self):
+        head, items, tail = split(text_of("disruption"))
+        kept = [item for item in items if "\n  kind: Deployment\n" not in item]
+        self.assertEqual(len(kept), len(items) - 1)
+        job = recorded("disruption", head + "".join(kept) + tail)
+        self.assertEqual(job["notes"], ["The recording has no Deployment: those of the job are taken as there and "
+                                        "unchanged"])
+        self.assertEqual(job["lines"], recorded("disruption")["lines"])
+
     def test_a_job_alone_is_warned_about(self):
         head, items, tail = split(text_of("deadline"))
         kept = [item for item in items if "\n  kind: PyTorchTrainingJob\n" in item]
