@@ -2,6 +2,7 @@
 //
 // An API server that is slow, away, overloaded or forgetful, and others who write.
 #include "controller/resource_table.hpp"
+#include "scenario/job_texts.hpp"
 #include "scenario/world.hpp"
 
 #include <catch2/catch.hpp>
@@ -11,14 +12,26 @@ namespace {
 using namespace signalbox;
 using namespace signalbox::test;
 
-world_options one_failure() {
+/// Worker 0 decides after `run_for`; worker 1's first pod fails.
+world_options one_failure(const char* run_for = "8s") {
     world_options options;
-    options.script.defaults = {{"duration", "8s"}};
-    op::pods::rule rule = pods_of_type("worker", {{"fail-at", "2s"}, {"exit-code", "1"}});
-    rule.index = core::index_set::parse("1");
-    rule.nth = core::index_set::parse("1");
-    options.script.rules.push_back(rule);
+    op::pods::rule decides = pods_of_type("worker", {{"duration", run_for}});
+    decides.index = core::index_set::parse("0");
+    op::pods::rule fails = pods_of_type("worker", {{"fail-at", "2s"}, {"exit-code", "1"}});
+    fails.index = core::index_set::parse("1");
+    fails.nth = core::index_set::parse("1");
+    options.script.rules = {decides, fails};
     return options;
+}
+
+/// A kind with Services alone, and one with all that an ssh launcher needs.
+std::string some_kind() {
+    return GENERATE(as<std::string>{}, "PyTorchTrainingJob", "DeepSpeedJob");
+}
+
+void create_job(world& w, const std::string& kind) {
+    const std::string pytorch = job_builder("mnist").replicas("worker", 2).json();
+    w.create_job(kind == "DeepSpeedJob" ? deepspeed("mnist", 2) : pytorch);
 }
 
 void check_usual_end(world& w) {
@@ -32,8 +45,10 @@ void check_usual_end(world& w) {
 }  // namespace
 
 TEST_CASE("client.md 1.6: broken watches lose nothing") {
+    const std::string kind = some_kind();
+    CAPTURE(kind);
     world w(one_failure());
-    w.create_job(job_builder("mnist").replicas("worker", 2));
+    create_job(w, kind);
     for (int i = 0; i < 40; ++i) {
         w.run_for(milliseconds{300});
         w.server().break_watches();
@@ -42,8 +57,10 @@ TEST_CASE("client.md 1.6: broken watches lose nothing") {
 }
 
 TEST_CASE("client.md 1.6: a history that is gone costs a list, nothing else") {
+    const std::string kind = some_kind();
+    CAPTURE(kind);
     world w(one_failure());
-    w.create_job(job_builder("mnist").replicas("worker", 2));
+    create_job(w, kind);
     for (int i = 0; i < 40; ++i) {
         w.run_for(milliseconds{300});
         w.server().compact();
@@ -53,10 +70,10 @@ TEST_CASE("client.md 1.6: a history that is gone costs a list, nothing else") {
 }
 
 TEST_CASE("design 3, freshness: a blind operator writes nothing on what it no longer sees") {
-    world_options options = one_failure();
-    options.script.defaults = {{"duration", "60s"}};
-    world w(options);
-    w.create_job(job_builder("mnist").replicas("worker", 2));
+    const std::string kind = some_kind();
+    CAPTURE(kind);
+    world w(one_failure("60s"));
+    create_job(w, kind);
     REQUIRE(w.run_until([&] { return w.is_phase("mnist", "Running"); }, seconds{10}));
     w.operator_way().refuse_streams(true);
     w.server().break_watches();
@@ -68,6 +85,8 @@ TEST_CASE("design 3, freshness: a blind operator writes nothing on what it no lo
 }
 
 TEST_CASE("client.md R4: an overloaded server is asked later") {
+    const std::string kind = some_kind();
+    CAPTURE(kind);
     world w(one_failure());
     int count = 0;
     w.server().set_fault_hook([&](std::string_view method, std::string_view target) {
@@ -81,13 +100,15 @@ TEST_CASE("client.md R4: an overloaded server is asked later") {
         }
         return fault;
     });
-    w.create_job(job_builder("mnist").replicas("worker", 2));
+    create_job(w, kind);
     check_usual_end(w);
 }
 
 TEST_CASE("client.md X4: a second writer of the job costs conflicts, not correctness") {
+    const std::string kind = some_kind();
+    CAPTURE(kind);
     world w(one_failure());
-    w.create_job(job_builder("mnist").replicas("worker", 2));
+    create_job(w, kind);
     for (int i = 0; i < 100; ++i) {
         w.patch_job(
             "mnist", R"({"metadata":{"annotations":{"n":")" + std::to_string(i) + R"("}}})"
@@ -98,25 +119,29 @@ TEST_CASE("client.md X4: a second writer of the job costs conflicts, not correct
 }
 
 TEST_CASE("client.md X4: a conflict that nobody caused is looked into, not waited for") {
+    const std::string kind = some_kind();
+    CAPTURE(kind);
     world w(one_failure());
     int conflicts = 0;
     w.server().set_fault_hook([&](std::string_view method, std::string_view target) {
         k8sio::server::fault fault;
-        if (method == "PUT" && target.find("trainingjobs/mnist/status") != target.npos &&
+        if (method == "PUT" && target.find("jobs/mnist/status") != target.npos &&
             ++conflicts % 2 == 1) {
             fault.status = 409;
             fault.reason = "Conflict";
         }
         return fault;
     });
-    w.create_job(job_builder("mnist").replicas("worker", 2));
+    create_job(w, kind);
     check_usual_end(w);
     CHECK(w.operator_().counters().status_conflicts > 3);
 }
 
 TEST_CASE("an API server that is away for minutes ends nothing") {
+    const std::string kind = some_kind();
+    CAPTURE(kind);
     world w(one_failure());
-    w.create_job(job_builder("mnist").replicas("worker", 2));
+    create_job(w, kind);
     w.run_for(seconds{1});
     bool away = true;
     w.server().set_fault_hook([&](std::string_view, std::string_view) {
