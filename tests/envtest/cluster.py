@@ -26,8 +26,14 @@ KIND = "pytorchtrainingjob"
 FINAL = ("Succeeded", "Failed")
 SIMULATION = "sim.signalbox.dev/"
 
-# What the published manifests do not say of themselves: their debug jobs serve until they are told to end.
-SCENARIO = {"rules": [{"match": {"job": "*-debug*"}, "do": {"duration": "never"}}]}
+# What manifests cannot say of their pods: the published debug jobs serve until they are told to end, and a launcher of
+# ColossalAI has no annotations.
+SCENARIO = {
+    "rules": [
+        {"match": {"job": "*-debug*"}, "do": {"duration": "never"}},
+        {"match": {"job": "*-endless", "type": "launcher"}, "do": {"duration": "never"}},
+    ]
+}
 
 # Delays that no test is about, in milliseconds.
 SHORT_DELAYS = {"restart_delay": 200, "restart_delay_max": 1000, "free_delay": 200, "free_delay_max": 1000}

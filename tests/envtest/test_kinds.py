@@ -11,24 +11,24 @@ EXAMPLES = cluster.ROOT / "examples" / "manifests"
 PLURALS = "pytorchtrainingjobs,deepspeedjobs,colossalaijobs"
 
 
-class PodWatch:
-    """The pods of a namespace as one watch shows them, in the order of the server's changes."""
+class Watch:
+    """The objects of a namespace as one watch shows them, in the order of the server's changes."""
 
-    def __init__(self, plane, namespace):
+    def __init__(self, plane, what, namespace):
         program = plane.assets / "kubectl"
-        self.log = plane.folder / f"watch-{namespace}.json"
+        self.log = plane.folder / f"watch-{what}-{namespace}.json"
         self.process = servers.Process(
-            f"watch of {namespace}",
+            f"watch of {what} in {namespace}",
             [
                 program if program.exists() else "kubectl",
                 f"--kubeconfig={plane.admin_kubeconfig}",
-                "get", "pods", "-n", namespace, "--watch", "--output-watch-events", "-o", "json",
+                "get", what, "-n", namespace, "--watch", "--output-watch-events", "-o", "json",
             ],
             self.log,
         )
 
     def events(self):
-        """Pairs of type and pod."""
+        """Pairs of type and object."""
         text, decoder, at, found = self.log.read_text(), json.JSONDecoder(), 0, []
         while text[at:].strip():
             at += len(text[at:]) - len(text[at:].lstrip())
@@ -38,6 +38,11 @@ class PodWatch:
                 break  # the last one is being written
             found.append((event["type"], event["object"]))
         return found
+
+    def made(self, prefix):
+        """Names of the objects that came, as often as they came."""
+        names = [each["metadata"]["name"] for kind, each in self.events() if kind == "ADDED"]
+        return [name for name in names if name.startswith(prefix)]
 
 
 def is_ready(pod):
@@ -95,7 +100,7 @@ class Kinds(unittest.TestCase):
         self.cluster.wait_phase(name, "Succeeded", namespace, kind=kind)
 
         self.cluster.create_namespace("group")
-        gang = job("gang", {"worker": pods(3, duration="4s")}, "group", scheduler={"t9kScheduler": {"queue": "q"}})
+        gang = job("gang", {"worker": pods(3, duration="10s")}, "group", scheduler={"t9kScheduler": {"queue": "q"}})
         self.cluster.apply(gang)
         self.cluster.wait_phase("gang", "Running", "group")
         [group] = self.plane.kubectl_json("get", "podgroups", "-n", "group")["items"]
@@ -123,43 +128,49 @@ class Kinds(unittest.TestCase):
     def test_colossalai_stages(self):
         """[behaviour 2.3] The launcher is created after every worker is Ready, as one watch shows."""
         self.cluster.create_namespace("stages")
-        watch = PodWatch(self.plane, "stages")
+        watch = Watch(self.plane, "pods", "stages")
+        self.plane.kubectl("run", "marker", "-n", "stages", "--image=example.com/marker:1")
+        eventually("the watch runs", watch.events)
         self.cluster.apply(ssh_job("ColossalAIJob", "palm", 3, "stages", {"ready-after": "1s"}))
         self.cluster.wait_phase("palm", "Succeeded", "stages", kind="colossalaijob")
         eventually("the watch has all", lambda: any(t == "ADDED" and "launcher" in p["metadata"]["name"] for t, p in watch.events()))
-        ready = {}
-        for number, (_, pod) in enumerate(watch.events()):
-            if pod["metadata"]["labels"]["replica-type"] == "launcher":
+        ready, unready = {}, set()
+        for _, pod in watch.events():
+            kind, name = pod["metadata"]["labels"].get("replica-type"), pod["metadata"]["name"]
+            if kind == "launcher":
                 break
-            ready[pod["metadata"]["name"]] = is_ready(pod)
-        self.assertEqual(sorted(ready.values()), [True, True, True])
-        self.assertGreater(number, 6)  # not that the watch began late
+            if kind == "worker":
+                ready[name] = is_ready(pod)
+                unready |= {name} - {n for n, state in ready.items() if state}
+        self.assertEqual(list(ready.values()), [True, True, True])
+        self.assertEqual(unready, set(ready))  # the watch saw them before
         watch.process.kill()
 
     def test_colossalai_loses_a_worker(self):
         """[behaviour 5.11] A worker is deleted under a running launcher."""
-        self.cluster.apply(ssh_job("ColossalAIJob", "lost", 2, simulation={"delete-at": "2s", "only-index": "1"}))
-        status = self.cluster.wait_phase("lost", "Failed", kind="colossalaijob")
+        self.cluster.apply(ssh_job("ColossalAIJob", "lost-endless", 2, simulation={"delete-at": "2s", "only-index": "1"}))
+        status = self.cluster.wait_phase("lost-endless", "Failed", kind="colossalaijob")
         self.assertEqual(status["reason"], "ReplicaLost")
-        launchers = lambda: [p for p in self.cluster.pods_of("lost") if p["metadata"]["labels"]["replica-type"] == "launcher"]
+        launchers = lambda: [p for p in self.cluster.pods_of("lost-endless") if p["metadata"]["labels"]["replica-type"] == "launcher"]
         eventually("the launcher is gone", lambda: not launchers())
 
     def test_deepspeed_restarts_with_the_same_keys(self):
         """[behaviour 5.7] A new ConfigMap for the new attempt, one Secret for the job."""
         once = {"fail-at": "1500ms", "fail-times": 1, "only-index": 1, "exit-code": 1}
         self.cluster.create_namespace("keys")
+        maps, secrets = Watch(self.plane, "configmaps", "keys"), Watch(self.plane, "secrets", "keys")
+        for what in ("configmap", "secret generic"):
+            self.plane.kubectl("create", *what.split(), "marker", "-n", "keys")
+        eventually("the watches run", lambda: maps.made("marker") and secrets.made("marker"))
         self.cluster.apply(ssh_job("DeepSpeedJob", "cifar", 2, "keys", once))
-        self.cluster.wait_phase("cifar", "Running", "keys", kind="deepspeedjob")
-        names = lambda what: [i["metadata"]["name"] for i in self.plane.kubectl_json(
-            "get", what, "-n", "keys", "-l", "app.kubernetes.io/managed-by=signalbox")["items"]]
-        [secret] = self.plane.kubectl_json("get", "secrets", "-n", "keys")["items"]
-        self.assertEqual(secret["type"], "kubernetes.io/ssh-auth")
-        [first] = names("configmaps")
         status = self.cluster.wait_phase("cifar", "Succeeded", "keys", kind="deepspeedjob")
         self.assertEqual((status["attempt"], status["backoffCount"]), (2, 1))
-        self.assertTrue(first.endswith("-1"), first)
-        [after] = self.plane.kubectl_json("get", "secrets", "-n", "keys")["items"]
-        self.assertEqual(after["metadata"]["uid"], secret["metadata"]["uid"])
+        self.assertEqual([name[-2:] for name in maps.made("cifar")], ["-1", "-2"])
+        self.assertEqual(len(secrets.made("cifar")), 1)
+        [secret] = [each for _, each in secrets.events() if each["metadata"]["name"].startswith("cifar")][:1]
+        self.assertEqual(secret["type"], "kubernetes.io/ssh-auth")
+        maps.process.kill()
+        secrets.process.kill()
 
     def test_scale(self):
         """[behaviour 7.2] [behaviour 7.3] [behaviour 7.5] kubectl scale, up and down: torchrun in place, DeepSpeed anew."""
@@ -180,7 +191,7 @@ class Kinds(unittest.TestCase):
                 self.assertEqual(status.get("backoffCount", 0), 0)
                 refused = self.plane.kubectl("scale", kind, name, "--replicas=5", check=False)
                 self.assertNotEqual(refused.returncode, 0)
-                self.assertIn("Scaled", self.cluster.events_of(name))
+                eventually("the event is there", lambda: "Scaled" in self.cluster.events_of(name))
 
 
 if __name__ == "__main__":
