@@ -113,3 +113,37 @@ TEST_CASE("[behaviour 6.5] [api runMode] pause wins over debug", "[engine]") {
     w.settle();
     CHECK(w.pods().size() == 3);
 }
+
+TEST_CASE(
+    "[behaviour 3.9] the end of a message is quoted, printable, at most 512 bytes", "[engine]"
+) {
+    world w(ddp());
+    w.start();
+    w.exit("worker", 0, 1, std::string(4000, 'x') + "\x1b[31mlast\nline\x01 \xc3\xa9\xc3\xa9");
+    w.pass();
+    const std::string message = find_condition(w.status(), "ReplicaFailure")->message;
+    CAPTURE(message);
+    CHECK(message.find("last") != std::string::npos);
+    CHECK(message.ends_with("\xc3\xa9\xc3\xa9"));
+    CHECK(std::ranges::none_of(message, [](char c) { return static_cast<unsigned char>(c) < 0x20; })
+    );
+    CHECK(std::ranges::count(message, 'x') < 512);
+    CHECK(std::ranges::count(message, 'x') > 300);
+}
+
+TEST_CASE("[behaviour 11.1] what we override is told once, with the acceptance", "[engine]") {
+    signalbox::test::replica worker;
+    worker.pod_more = R"("hostname":"mine","restartPolicy":"Always")";
+    world w(signalbox::test::job_builder("mnist").replicas(worker));
+    w.pass();
+    REQUIRE(w.events.size() == 2);
+    CHECK(w.events[0].reason == "Created");
+    CHECK(w.events[1].reason == "FieldOverridden");
+    CHECK(w.events[1].warning);
+    for (const std::string_view field :
+         {"/template/spec/hostname", "/template/spec/restartPolicy"}) {
+        CHECK(w.events[1].message.find(field) != std::string::npos);
+    }
+    w.start();
+    CHECK(w.count_events("FieldOverridden") == 1);
+}
