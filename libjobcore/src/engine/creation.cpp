@@ -86,16 +86,36 @@ bool held_by_delay(pass& p, const slot& s) {
     return true;
 }
 
-/// A pod labelled `gone` may still hold the name.
-bool name_is_held(const pass& p, std::string_view name) {
-    return std::ranges::any_of(p.view.gone, [&](const pod_record* pod) {
-        return pod->name == name;
-    });
+/// Names of pods labelled `gone`, sorted: they may still be held.
+std::vector<std::string_view> held_names(const pass& p) {
+    std::vector<std::string_view> names;
+    for (const pod_record* pod : p.view.gone) {
+        names.push_back(pod->name);
+    }
+    std::ranges::sort(names);
+    return names;
+}
+
+/// Refusals of pods whose name another owner's object has, sorted by name.
+std::vector<const refusal*> name_conflicts(const pass& p) {
+    std::vector<const refusal*> out;
+    for (const refusal& r : p.seen.refusals) {
+        if (r.kind == object_kind::pod && r.foreign_owner) {
+            out.push_back(&r);
+        }
+    }
+    std::ranges::sort(out, {}, &refusal::name);
+    return out;
 }
 
 class pod_maker {
 public:
-    explicit pod_maker(pass& p) : p_(p), open_(open_roles(p)), quota_until_(quota_hold(p)) {}
+    explicit pod_maker(pass& p)
+        : p_(p),
+          open_(open_roles(p)),
+          quota_until_(quota_hold(p)),
+          held_names_(held_names(p)),
+          conflicts_(name_conflicts(p)) {}
 
     stage make() {
         if (p_.has_master()) {
@@ -128,16 +148,16 @@ private:
         a.kind = object_kind::pod;
         a.name = pod_name(p_.plan, id);
         a.pod = id;
-        if (name_is_held(p_, a.name)) {
+        if (std::ranges::binary_search(held_names_, std::string_view(a.name))) {
             p_.wait_for(reason::waiting_for_names, "a stuck pod still holds the name");
             return;
         }
         a.why = fmt::format("replica {} {} has no pod", p_.plan.roles[role].type, index);
         a.rule = "behaviour 2.1";
-        const refusal* r = find_refusal(p_, object_kind::pod, a.name);
-        if (r != nullptr && r->foreign_owner) {
-            hold(p_, a, *r);
-            tell_refusal(p_, *r);
+        const auto r = std::ranges::lower_bound(conflicts_, a.name, {}, &refusal::name);
+        if (r != conflicts_.end() && (*r)->name == a.name) {
+            hold(p_, a, **r);
+            tell_refusal(p_, **r);
         }
         for (const auto& held : {quota_until_, p_.creations_held}) {
             if (held) {
@@ -150,6 +170,8 @@ private:
     pass& p_;
     std::vector<bool> open_;
     std::optional<instant> quota_until_;
+    std::vector<std::string_view> held_names_;
+    std::vector<const refusal*> conflicts_;
     stage actions_;
 };
 
