@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes one line of libjobcore at a time and sees whether its tests notice.
+
+usage: run.py <build folder> [<word in a rule or file>]
+
+The build folder must hold an up-to-date jobcore_tests. Nothing in it or in the sources is changed: the mutated unit is compiled
+in a scratch folder, takes the place of its object in a copy of the library, and the tests are linked to that.
+"""
+
+import json
+import os
+import pathlib
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+SOURCES = HERE.parent.parent / "libjobcore" / "src"
+
+
+def fail(message):
+    sys.exit("mutants: " + message)
+
+
+def compile_command(build, source):
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        if pathlib.Path(entry["file"]) == source:
+            return entry
+    fail(f"{build}/compile_commands.json does not name {source}")
+
+
+def link_command(build):
+    lines = subprocess.run(["ninja", "-C", str(build), "-t", "commands", "jobcore_tests"],
+                           capture_output=True, text=True, check=True).stdout.splitlines()
+    # `: && c++ ... -o bin/jobcore_tests ... && :`
+    return lines[-1].removeprefix(": && ").removesuffix(" && :")
+
+
+def mutate(mutant, scratch):
+    source = SOURCES / mutant["file"]
+    text = source.read_text()
+    if text.count(mutant["from"]) != 1:
+        fail(f"{source}: `{mutant['from'].strip()}` must be there once, not {text.count(mutant['from'])} times: "
+             "bring tests/mutants/list.json up to date")
+    changed = scratch / source.name
+    changed.write_text(text.replace(mutant["from"], mutant["to"]))
+    return source, changed
+
+
+def replace_argument(command, old, new):
+    return [new if word == old else word for word in command]
+
+
+def build_tests(build, link, mutant, scratch):
+    """The test program with the mutant in it, or None if the mutant does not compile."""
+    source, changed = mutate(mutant, scratch)
+    entry = compile_command(build, source)
+    words = shlex.split(entry["command"])
+    built = words[words.index("-o") + 1]
+    made = scratch / pathlib.Path(built).name
+    words = replace_argument(replace_argument(words, built, str(made)), entry["file"], str(changed))
+    done = subprocess.run(words + ["-Wno-error"], cwd=entry["directory"], capture_output=True, text=True)
+    if done.returncode != 0:
+        return None
+    library = next(w for w in link if w.endswith("libsignalbox_jobcore.a"))
+    copy = scratch / "libsignalbox_jobcore.a"
+    shutil.copy(build / library, copy)
+    subprocess.run(["ar", "r", copy, made], check=True, capture_output=True)
+    program = scratch / "jobcore_tests"
+    words = replace_argument(replace_argument(link, library, str(copy)), "bin/jobcore_tests", str(program))
+    subprocess.run(words, cwd=build, check=True, capture_output=True)
+    return program
+
+
+def noticed(program, scratch):
+    """The name of a test case that fails, or None. The quick tests come first."""
+    for tests in ["~[property]"], ["[property]"]:
+        environment = dict(os.environ, SIGNALBOX_STORIES="1,600")
+        try:
+            done = subprocess.run([program, *tests, "--abort"], cwd=scratch, env=environment,
+                                  capture_output=True, text=True, errors="replace", timeout=300)
+        except subprocess.TimeoutExpired:
+            return "(no end)"
+        if done.returncode != 0:
+            lines = [line for line in done.stdout.splitlines() if line.startswith("[")]
+            return lines[0] if lines else f"(exit code {done.returncode})"
+    return None
+
+
+def main():
+    if len(sys.argv) not in (2, 3):
+        sys.exit(__doc__)
+    build = pathlib.Path(sys.argv[1]).resolve()
+    word = sys.argv[2] if len(sys.argv) == 3 else ""
+    link = shlex.split(link_command(build))
+    mutants = [m for m in json.loads((HERE / "list.json").read_text()) if word in m["rule"] + m["file"]]
+    survivors = []
+    for mutant in mutants:
+        with tempfile.TemporaryDirectory() as folder:
+            scratch = pathlib.Path(folder)
+            program = build_tests(build, link, mutant, scratch)
+            killer = "(does not compile)" if program is None else noticed(program, scratch)
+        if killer is None or program is None:
+            survivors.append(mutant)
+        verdict = "SURVIVED" if killer is None else "killed by " + killer
+        print(f"{mutant['rule']}\n    {mutant['file']}: {verdict}", flush=True)
+    print(f"{len(mutants) - len(survivors)} of {len(mutants)} killed")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
