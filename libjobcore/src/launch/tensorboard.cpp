@@ -215,6 +215,22 @@ std::string deployment_builder::build() {
     return json::to_text(out);
 }
 
+/// What only a TensorBoard of the cluster's own can do: whether there is one is not known here.
+void warn_limits(compile_context& ctx, const json::value& spec) {
+    if (json::string_or_empty(spec, "image").empty()) {
+        ctx.warn(
+            "/spec/tensorboardSpec/image",
+            "Without an image there is a TensorBoard only where the cluster serves that kind."
+        );
+    }
+    if (json::find(spec, "logDir", "http") != nullptr) {
+        ctx.warn(
+            "/spec/tensorboardSpec/logDir/http",
+            "Logs behind HTTP are shown only where the cluster serves the kind TensorBoard."
+        );
+    }
+}
+
 }  // namespace
 
 void plan_tensorboard(compile_context& ctx, const std::string& tensorboard_spec) {
@@ -223,6 +239,7 @@ void plan_tensorboard(compile_context& ctx, const std::string& tensorboard_spec)
     if (tensorboard_spec.empty() || spec.HasParseError() || !spec.IsObject()) {
         return;
     }
+    warn_limits(ctx, spec);
     const std::string ours = ctx.plan.base_name + "-tensorboard";
     const auto add = [&](object_kind kind, const std::string& name, std::int32_t variant) {
         planned_object object;

@@ -96,12 +96,19 @@ TEST_CASE("[behaviour 3.6] our own TensorBoard asks for little, unless it is tol
     CHECK(find(volume, "persistentVolumeClaim", "readOnly")->IsTrue());
 }
 
-TEST_CASE("[api tensorboardSpec] an image may be left out", "[launch]") {
-    const auto job = with_tensorboard(R"({"trainingLogFilesets":["t9k://pvc/p/d"]})");
+TEST_CASE("[api tensorboardSpec] what our own TensorBoard cannot do is said", "[launch]") {
+    const auto job = with_tensorboard(
+        R"({"trainingLogFilesets":["t9k://pvc/p/d"],"logDir":{"http":{"url":["http://h"]}}})"
+    );
+    CHECK(job.warns("/spec/tensorboardSpec/image"));
+    CHECK(job.warns("/spec/tensorboardSpec/logDir/http"));
     const rendered d(text_of(job, object_kind::deployment));
     CHECK(string_or_empty(container_of(d), "image").empty());
     const rendered board(text_of(job, object_kind::tensorboard));
     CHECK(find(board.spec(), "image") == nullptr);
+    const auto complete =
+        with_tensorboard(R"({"image":"tb","trainingLogFilesets":["t9k://pvc/p/d"]})");
+    CHECK(complete.plan.warnings.empty());
 }
 
 TEST_CASE("[launchers 8] several places, and object storage with its Secret", "[launch]") {
