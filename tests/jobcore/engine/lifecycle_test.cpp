@@ -280,14 +280,12 @@ TEST_CASE(
     world w(ddp(2));
     w.start();
     const int creates = w.creates;
-    SECTION("a template") {
+    const std::string edit = GENERATE("a type", "a restart policy", "a size");
+    CAPTURE(edit);
+    if (edit == "a type") {
         w.edit().replicas(signalbox::test::replica{.type = "late", .replicas = 0});
-    }
-    SECTION("a restart policy") {
-        w.edit() = ddp(2, "Never");
-    }
-    SECTION("a size") {
-        w.edit() = ddp(3);
+    } else {
+        w.edit() = edit == "a size" ? ddp(3) : ddp(2, "Never");
     }
     w.reload();
     w.settle();
