@@ -6,6 +6,8 @@
 #include "controller/stage_runner.hpp"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -25,13 +27,18 @@ enum class write_result {
 
 /// Drops absences of objects that are in view again.
 void forget_disproved(context& shared, job_entry& entry) {
+    if (entry.absences.empty()) {
+        return;
+    }
     const std::string& uid = entry.object->meta.uid;
+    // A set: all pods of a large job may vanish at once.
+    std::unordered_set<std::string_view> pods;
+    for (const core::pod_record* pod : shared.pods.of_owner(uid)) {
+        pods.insert(pod->name);
+    }
     std::erase_if(entry.absences, [&](const core::confirmed_absence& absence) {
         if (absence.kind == core::object_kind::pod) {
-            const auto pods = shared.pods.of_owner(uid);
-            return std::any_of(pods.begin(), pods.end(), [&](const core::pod_record* pod) {
-                return pod->name == absence.name;
-            });
+            return pods.count(absence.name) != 0;
         }
         return std::any_of(
             shared.children.begin(),
