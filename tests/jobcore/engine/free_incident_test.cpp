@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Incidents in which some pods were disrupted and others failed (behaviour.md 5.4).
+// Where disrupted and failed pods meet (behaviour.md 5.4, 5.8).
 #include "engine/jobs.hpp"
 
 #include <catch2/catch.hpp>
 
+using signalbox::test::c10d;
 using signalbox::test::ddp;
 using signalbox::test::world;
 
@@ -19,4 +20,26 @@ TEST_CASE("[behaviour 5.4] one disrupted pod makes the whole incident free", "[e
     CHECK(w.status().backoff_count == 0);
     CHECK(w.status().restarts.disruptions == 1);
     CHECK(w.status().attempt == 2);
+}
+
+TEST_CASE("[behaviour 5.8] the shorter delay of a free incident lowers none", "[engine]") {
+    world w(c10d().run_policy("\"backoffLimit\":6"));
+    w.start();
+    // Counted failures of one replica: no delay, 10 s, 20 s, 40 s.
+    for (int i = 0; i < 3; ++i) {
+        w.exit("node", 1, 137);
+        w.settle();
+        w.wait(signalbox::core::seconds{i == 0 ? 0 : 10 * i});
+        w.settle();
+        w.run_all();
+    }
+    w.exit("node", 1, 137);
+    w.settle();
+    const auto held = w.status().restarts.last->not_before;
+    REQUIRE(held == w.now() + signalbox::core::seconds{40});
+    // A young pod that is disrupted would wait for 10 s.
+    w.ask_deletion(w.pod("node", 2));
+    w.settle();
+    REQUIRE(w.status().restarts.disruptions == 1);
+    CHECK(w.status().restarts.last->not_before == held);
 }
