@@ -204,6 +204,20 @@ class Recordings(unittest.TestCase):
                     "metadata: {name: g, uid: u-2}\n")
         self.assertEqual(recorded("deadline", text_of("deadline") + stranger), recorded("deadline"))
 
+    def test_a_large_recording(self):
+        # A whole namespace: larger than any manifest may be.
+        pods = [{"apiVersion": "v1", "kind": "Pod",
+                 "metadata": {"name": f"p-{i}", "uid": f"u-{i}", "managedFields": [{"fieldsV1": {"f:x": "y" * 4000}}]}}
+                for i in range(1500)]
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as large:
+            json.dump({"apiVersion": "v1", "kind": "List", "items": pods}, large)
+            large.flush()
+            jobs = explained("-f", path("deadline"), "-f", large.name, "--now", NOW["deadline"])
+            self.assertEqual(jobs, [recorded("deadline")])
+            refused = program.run("validate", large.name)
+        self.assertEqual(refused.code, 2)
+        self.assertIn("larger than", refused.out)
+
     def test_kinds_that_were_not_recorded_are_noted_and_taken_as_there(self):
         head, items, tail = split(text_of("deadline"))
         kept = [item for item in items if "\n  kind: Service\n" not in item]
