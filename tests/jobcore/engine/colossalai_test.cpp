@@ -82,8 +82,10 @@ TEST_CASE("[behaviour 5.11] the launcher's exit decides", "[engine]") {
         CHECK(w.status().phase == job_phase::failed);
         CHECK(w.status().reason == "ErrorInPod");
         CHECK(w.condition("Failed") == "True/ErrorInPod");
-        CHECK(core::find_condition(w.status(), "Failed")->message.find("no such option") !=
-              std::string::npos);
+        CHECK(
+            core::find_condition(w.status(), "Failed")->message.find("no such option") !=
+            std::string::npos
+        );
         CHECK(w.find("launcher", 0) != nullptr);
         CHECK(w.status().backoff_count == 0);
         CHECK(w.status().restarts.disruptions == 0);
@@ -189,8 +191,9 @@ TEST_CASE("[behaviour 5.11] before the launcher started an exit is the end", "[e
         w.settle();
         CHECK(w.status().phase == job_phase::failed);
         CHECK(w.status().reason == "ErrorInPod");
-        CHECK(core::find_condition(w.status(), "Failed")->message.find("no sshd") !=
-              std::string::npos);
+        CHECK(
+            core::find_condition(w.status(), "Failed")->message.find("no sshd") != std::string::npos
+        );
     }
     SECTION("the launcher is refused for good") {
         w.run(w.pod("worker", 0));

@@ -284,7 +284,9 @@ TEST_CASE("[behaviour 5.10] an elastic job goes on while its minimum remains", "
     CHECK(w.status().reason == "ErrorInPod");
 }
 
-TEST_CASE("[behaviour 5.10] a job that is not elastic fails with its first lost replica", "[engine]") {
+TEST_CASE(
+    "[behaviour 5.10] a job that is not elastic fails with its first lost replica", "[engine]"
+) {
     replica node{.type = "node", .replicas = 4, .restart_policy = "Never"};
     world w(job_builder("mnist").replicas(node).torchrun(3));
     w.start();

@@ -109,8 +109,10 @@ TEST_CASE("[behaviour 8.3] its minimum follows the size", "[engine]") {
     w.settle();
     CHECK(w.child_of(object_kind::pod_group)->uid == uid);
     CHECK(w.pods().size() == 6);
-    CHECK(core::render_object(w.plan(), w.plan().objects[0], 1, {}).find(R"("minMember":2)") !=
-          std::string::npos);
+    CHECK(
+        core::render_object(w.plan(), w.plan().objects[0], 1, {}).find(R"("minMember":2)") !=
+        std::string::npos
+    );
 }
 
 TEST_CASE("[behaviour 9.1] the cluster's own TensorBoard where it is served", "[engine]") {
@@ -239,7 +241,9 @@ TEST_CASE("[behaviour 9.1] a suspended one is scaled to 0", "[engine]") {
     const auto deployment =
         std::ranges::find(objects, object_kind::deployment, &core::planned_object::kind);
     REQUIRE(deployment != objects.end());
-    CHECK(core::render_object(w.plan(), *deployment, 1, {}).find(R"("replicas":0)") !=
-          std::string::npos);
+    CHECK(
+        core::render_object(w.plan(), *deployment, 1, {}).find(R"("replicas":0)") !=
+        std::string::npos
+    );
     CHECK(w.status().tensorboard->reason == "Suspended");
 }
