@@ -155,6 +155,9 @@ TEST_CASE("sshd workers of the ssh kinds wait until they are deleted, launchers 
     CHECK_FALSE(idles(colossalai("j", 2), replica(0, 0)));
     CHECK(idles(colossalai("j", 2), replica(1, 0)));
     CHECK(idles(colossalai("j", 2, debug), replica(0, 0)));
+    // Keys in another place: the bootstrap prepares them before it waits.
+    const std::string elsewhere = R"(,"ssh":{"authMountPath":"/keys"})";
+    CHECK(idles(colossalai("j", 2, debug + elsewhere), replica(0, 0)));
 }
 
 TEST_CASE("a rank of an ssh-free DeepSpeedJob ends like any other program") {
