@@ -18,6 +18,8 @@ endfunction()
 
 if(TARGET signalbox_jobcore)
     signalbox_install_component(jobcore signalbox_jobcore)
+    install(FILES "${PROJECT_SOURCE_DIR}/libjobcore/text-api.schema.json"
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/signalbox" COMPONENT jobcore)
 endif()
 if(TARGET signalbox_k8sio)
     install(TARGETS signalbox_boost EXPORT signalbox-k8sio COMPONENT k8sio)
