@@ -118,20 +118,22 @@ void tell_refusal(pass& p, const refusal& r) {
 
 object_need need_of(pass& p, std::size_t number) {
     const planned_object& object = *find_object(p.plan, number);
-    // Pods that have started hold the keys of this attempt (2.6); see check_secret.
-    if (object.kind == object_kind::secret && p.keys_in_use) {
-        return {};
-    }
     std::string name = object_name(object, p.next.attempt);
     const child_record* seen = find_child(p, object.kind, name);
+    // Pods that have started hold the keys of this attempt: other ones would keep later pods from
+    // them (2.6; see check_secret).
+    const bool fixed = object.kind == object_kind::secret && p.keys_in_use;
+    if (fixed && (seen == nullptr || seen->deleting)) {
+        return {};
+    }
     object_need need;
     if (seen != nullptr && seen->deleting) {
         need.being_deleted = true;
         return need;
     }
     need.act = seen == nullptr ? create_object(p, object, std::move(name)) : mend(p, object, *seen);
-    if (!need.act) {
-        return need;
+    if (!need.act || (fixed && need.act->what != verb::patch)) {
+        return {};
     }
     need.act->object = number;
     if (p.creations_held && need.act->what == verb::create) {

@@ -76,6 +76,9 @@ TEST_CASE("[behaviour 2.6] a Secret lost while pods start rebuilds the job, free
 
 TEST_CASE("[behaviour 2.6] an edited Secret gets our fields back, its data untouched", "[engine]") {
     world w(deepspeed(2));
+    if (GENERATE(false, true)) {
+        w.start();  // also while pods run with its keys
+    }
     w.settle();
     w.child_of(object_kind::secret)->fingerprint ^= 1;
     const auto d = w.look();
@@ -255,4 +258,20 @@ TEST_CASE("[behaviour 2.6] a lost Secret is told once, whatever the phase", "[en
     CHECK(w.status().phase == job_phase::running);
     CHECK(w.status().reason == "SecretLost");
     CHECK(w.count_events("SecretLost") == 1);
+}
+
+TEST_CASE("[behaviour 2.7] keys that pods run with are not exchanged", "[engine]") {
+    world w(deepspeed(2));
+    w.start();
+    w.child_of(object_kind::secret)->data_fingerprint ^= 1;
+    w.settle();
+    CHECK(w.last().stages.empty());
+    CHECK(w.status().phase == job_phase::running);
+
+    // The next attempt gets new ones.
+    const std::string old = w.child_of(object_kind::secret)->uid;
+    w.exit("worker", 0, 1);
+    w.settle();
+    CHECK(w.child_of(object_kind::secret)->uid != old);
+    CHECK(w.pods().size() == 2);
 }
