@@ -175,7 +175,8 @@ public:
     std::string json() const {
         std::string out =
             "{\"apiVersion\":\"batch.tensorstack.dev/v1beta1\",\"kind\":" +
-            quoted(core::to_string(kind_)) + ",\"metadata\":{\"name\":" + quoted(name_) + ",\"namespace\":" + quoted(ns_) + ",\"uid\":" + quoted(uid_) +
+            quoted(core::to_string(kind_)) + ",\"metadata\":{\"name\":" + quoted(name_) +
+            ",\"namespace\":" + quoted(ns_) + ",\"uid\":" + quoted(uid_) +
             ",\"resourceVersion\":\"1\"" + ",\"generation\":" + std::to_string(generation_) +
             ",\"creationTimestamp\":" + quoted(core::format_time(story_start));
         if (!deletion_.empty()) {
