@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bounds of texts in status and events (behaviour.md 3.9, api.md 5).
+#include "engine/pod_facts.hpp"
+#include "jobcore/status.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <string>
+
+using namespace signalbox::core;
+
+TEST_CASE("[behaviour 3.9] of a termination message the last 512 bytes are quoted", "[bounds]") {
+    const std::string end(512, 'e');
+    CHECK(engine::read_termination_message(end).text == end);
+    CHECK(engine::read_termination_message("x" + end).text == end);
+    // A character that would be cut is left out whole.
+    const std::string cut = engine::read_termination_message("\xc3\xa9" + end.substr(1)).text;
+    CHECK(cut == end.substr(1));
+}
+
+TEST_CASE("[api 5] neighbours in a text of indexes are one range", "[bounds]") {
+    CHECK(index_set::parse("0,1,2,5-6,7").text() == "0-2,5-7");
+    CHECK(index_set::parse("0-1,3").text() == "0-1,3");
+    CHECK(index_set::parse("4,3") == index_set::parse("3-4"));
+}
