@@ -3,8 +3,9 @@
 
 usage: run.py <build folder> [<word in a rule or file>]
 
-The build folder must hold an up-to-date jobcore_tests. Nothing in it or in the sources is changed: the mutated unit is compiled
-in a scratch folder, takes the place of its object in a copy of the library, and the tests are linked to that.
+The build folder must hold jobcore_tests and jobcore_stories as they are now. Nothing in it or in the sources is changed:
+the mutated unit is compiled in a scratch folder, takes the place of its object in a copy of the library, and the tests
+are linked to that.
 """
 
 import json
@@ -18,6 +19,8 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCES = HERE.parent.parent / "libjobcore" / "src"
+LIBRARY = "libsignalbox_jobcore.a"
+PROGRAMS = ("jobcore_tests", "jobcore_stories")  # the quick one first
 
 
 def fail(message):
@@ -31,11 +34,11 @@ def compile_command(build, source):
     fail(f"{build}/compile_commands.json does not name {source}")
 
 
-def link_command(build):
-    lines = subprocess.run(["ninja", "-C", str(build), "-t", "commands", "jobcore_tests"],
+def link_command(build, program):
+    lines = subprocess.run(["ninja", "-C", str(build), "-t", "commands", program],
                            capture_output=True, text=True, check=True).stdout.splitlines()
-    # `: && c++ ... -o bin/jobcore_tests ... && :`
-    return lines[-1].removeprefix(": && ").removesuffix(" && :")
+    # `: && c++ ... -o bin/<program> ... && :`
+    return shlex.split(lines[-1].removeprefix(": && ").removesuffix(" && :"))
 
 
 def mutate(mutant, scratch):
@@ -53,8 +56,8 @@ def replace_argument(command, old, new):
     return [new if word == old else word for word in command]
 
 
-def build_tests(build, link, mutant, scratch):
-    """The test program with the mutant in it, or None if the mutant does not compile."""
+def build_library(build, mutant, scratch):
+    """A copy of the library with the mutant in it, or None if the mutant does not compile."""
     source, changed = mutate(mutant, scratch)
     entry = compile_command(build, source)
     words = shlex.split(entry["command"])
@@ -64,22 +67,26 @@ def build_tests(build, link, mutant, scratch):
     done = subprocess.run(words + ["-Wno-error"], cwd=entry["directory"], capture_output=True, text=True)
     if done.returncode != 0:
         return None
-    library = next(w for w in link if w.endswith("libsignalbox_jobcore.a"))
-    copy = scratch / "libsignalbox_jobcore.a"
-    shutil.copy(build / library, copy)
+    copy = scratch / LIBRARY
+    shutil.copy(build / "libjobcore" / LIBRARY, copy)
     subprocess.run(["ar", "r", copy, made], check=True, capture_output=True)
-    program = scratch / "jobcore_tests"
-    words = replace_argument(replace_argument(link, library, str(copy)), "bin/jobcore_tests", str(program))
-    subprocess.run(words, cwd=build, check=True, capture_output=True)
+    return copy
+
+
+def link(build, name, library, scratch):
+    program = scratch / name
+    words = [str(library) if word.endswith(LIBRARY) else word for word in link_command(build, name)]
+    subprocess.run(replace_argument(words, f"bin/{name}", str(program)), cwd=build, check=True, capture_output=True)
     return program
 
 
-def noticed(program, scratch):
+def noticed(build, library, scratch):
     """The name of a test case that fails, or None. The quick tests come first."""
-    for tests in ["~[property]"], ["[property]"]:
+    for name in PROGRAMS:
+        program = link(build, name, library, scratch)
         environment = dict(os.environ, SIGNALBOX_STORIES="1,600")
         try:
-            done = subprocess.run([program, *tests, "--abort"], cwd=scratch, env=environment,
+            done = subprocess.run([program, "--abort"], cwd=scratch, env=environment,
                                   capture_output=True, text=True, errors="replace", timeout=300)
         except subprocess.TimeoutExpired:
             return "(no end)"
@@ -94,15 +101,14 @@ def main():
         sys.exit(__doc__)
     build = pathlib.Path(sys.argv[1]).resolve()
     word = sys.argv[2] if len(sys.argv) == 3 else ""
-    link = shlex.split(link_command(build))
     mutants = [m for m in json.loads((HERE / "list.json").read_text()) if word in m["rule"] + m["file"]]
     survivors = []
     for mutant in mutants:
         with tempfile.TemporaryDirectory() as folder:
             scratch = pathlib.Path(folder)
-            program = build_tests(build, link, mutant, scratch)
-            killer = "(does not compile)" if program is None else noticed(program, scratch)
-        if killer is None or program is None:
+            library = build_library(build, mutant, scratch)
+            killer = "(does not compile)" if library is None else noticed(build, library, scratch)
+        if killer is None or library is None:
             survivors.append(mutant)
         verdict = "SURVIVED" if killer is None else "killed by " + killer
         print(f"{mutant['rule']}\n    {mutant['file']}: {verdict}", flush=True)
