@@ -19,7 +19,7 @@ TEST_CASE("[behaviour 3.9] of a termination message the last 512 bytes are quote
     CHECK(cut == end.substr(1));
 }
 
-TEST_CASE("[api 5] neighbours in a text of indexes are one range", "[bounds]") {
+TEST_CASE("[api status.restarts.seen] neighbours in a text of indexes are one range", "[bounds]") {
     CHECK(index_set::parse("0,1,2,5-6,7").text() == "0-2,5-7");
     CHECK(index_set::parse("0-1,3").text() == "0-1,3");
     CHECK(index_set::parse("4,3") == index_set::parse("3-4"));
