@@ -13,10 +13,6 @@
 namespace signalbox::core::engine {
 namespace {
 
-bool is_quota(const refusal& r) {
-    return r.http_code == 403 && r.message.find("exceeded quota") != r.message.npos;
-}
-
 /// A kind that the server does not serve (yet): no pod without its PodGroup (8.4). The time of the
 /// next look is no recorded fact, and shows nowhere.
 bool waits_for_pod_group(pass& p) {

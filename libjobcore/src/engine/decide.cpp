@@ -3,7 +3,6 @@
 // The order of the rules. Each rule is a policy of its own file; here stands which comes first.
 #include "jobcore/decide.hpp"
 
-#include "engine/backoff.hpp"
 #include "engine/elastic.hpp"
 #include "engine/invalid.hpp"
 #include "engine/ledger.hpp"
@@ -160,8 +159,7 @@ void heed_dying_namespace(pass& p) {
         if (!r.namespace_terminating) {
             continue;
         }
-        const instant next =
-            r.last + doubled(p.rules.name_retry, r.count - 1, p.rules.name_retry_max);
+        const instant next = next_try(p, r);
         p.creations_held = std::max(p.creations_held.value_or(next), next);
         p.wait_for(reason::object_refused, "the namespace is being deleted");
     }
@@ -251,16 +249,16 @@ bool is_deferrable(const job_status& before, const job_status& after) {
 }
 
 void close(pass& p, bool same_tasks) {
+    const bool active = !is_final(p.next.phase) && p.next.phase != job_phase::paused;
     p.next.observed_generation = p.job.meta.generation;
     if (!same_tasks || !equal_but_tasks(p.next, p.job.status)) {
         if (same_tasks) {
             p.next.tasks = p.job.status.tasks;
         }
         p.out.deferrable = is_deferrable(p.job.status, p.next);
-        p.out.status = p.next;
+        p.out.status = std::move(p.next);
     }
     // A write of the status would make this one stale.
-    const bool active = !is_final(p.next.phase) && p.next.phase != job_phase::paused;
     if (active && !p.frozen && (!p.out.status || p.out.deferrable)) {
         write_default_size(p);
     }

@@ -2,6 +2,7 @@
 #include "engine/losses.hpp"
 
 #include "engine/ledger.hpp"
+#include "engine/objects.hpp"
 
 #include <fmt/format.h>
 
@@ -111,8 +112,7 @@ private:
         l.disrupted = true;
         l.cause = cause::pod_vanished;
         l.end = p_.now;
-        const auto& last = p_.next.restarts.last;
-        l.short_lived = last && last->time && p_.now - *last->time < p_.rules.short_life;
+        l.short_lived = is_soon_after_incident(p_);
         l.message = s.damaged ? fmt::format("pod {} lost its labels", l.name)
                               : fmt::format("pod {} vanished", l.name);
         out_.losses.push_back(std::move(l));
@@ -192,8 +192,7 @@ private:
     /// A pod that the server refuses for good is a failure of its replica (2.8).
     void add_rejected() {
         for (const refusal& r : p_.seen.refusals) {
-            const bool for_good = (r.http_code == 403 || r.http_code == 422) &&
-                                  r.message.find("exceeded quota") == r.message.npos;
+            const bool for_good = (r.http_code == 403 || r.http_code == 422) && !is_quota(r);
             if (r.kind != object_kind::pod || !for_good || r.foreign_owner ||
                 r.namespace_terminating || r.attempt != p_.next.attempt) {
                 continue;
@@ -261,6 +260,11 @@ private:
 };
 
 }  // namespace
+
+bool is_soon_after_incident(const pass& p) {
+    const auto& last = p.next.restarts.last;
+    return last && last->time && p.now - *last->time < p.rules.short_life;
+}
 
 look take_look(pass& p, bool while_paused) {
     return looker(p, while_paused).take();

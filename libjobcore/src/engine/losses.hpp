@@ -49,6 +49,9 @@ struct look {
     std::optional<pod_end> master_end;
 };
 
+/// The last incident is so near that what vanished counts as short-lived (5.4).
+bool is_soon_after_incident(const pass& p);
+
 /// Looks at every wanted replica. Completed ones are recorded in `p.next` and the view.
 /// `while_paused`: pods that we delete are no losses.
 look take_look(pass& p, bool while_paused);

@@ -20,8 +20,7 @@ bool launcher_has_started(const pass& p) {
         return s.seen;
     }
     const container_record* c = training_container(*s.current, role.plan->training_container);
-    return c != nullptr &&
-           (c->state == container_state::running || c->state == container_state::terminated);
+    return c != nullptr && has_started(*c);
 }
 
 }  // namespace

@@ -103,8 +103,16 @@ action remove_child(const child_record& child, std::string why, std::string_view
     return a;
 }
 
+bool is_quota(const refusal& r) {
+    return r.http_code == 403 && r.message.find("exceeded quota") != r.message.npos;
+}
+
+instant next_try(const pass& p, const refusal& r) {
+    return r.last + doubled(p.rules.name_retry, r.count - 1, p.rules.name_retry_max);
+}
+
 void hold(pass& p, action& a, const refusal& r) {
-    p.put_off(a, r.last + doubled(p.rules.name_retry, r.count - 1, p.rules.name_retry_max));
+    p.put_off(a, next_try(p, r));
 }
 
 void tell_refusal(pass& p, const refusal& r) {

@@ -19,6 +19,10 @@ bool is_confirmed_absent(const pass& p, object_kind kind, std::string_view name)
 
 action remove_child(const child_record& child, std::string why, std::string_view rule);
 
+/// The server refused for want of quota, not for good (2.8).
+bool is_quota(const refusal& r);
+/// When what was refused is asked for again (1.8).
+instant next_try(const pass& p, const refusal& r);
 /// Holds a refused action until its next try (1.8).
 void hold(pass& p, action& a, const refusal& r);
 /// Says for what the job waits because of that refusal.

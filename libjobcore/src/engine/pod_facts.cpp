@@ -117,6 +117,11 @@ bool is_up(const pod_record& pod, std::string_view container) {
     return c != nullptr && c->state == container_state::running;
 }
 
+bool has_started(const container_record& container) {
+    return container.state == container_state::running ||
+           container.state == container_state::terminated;
+}
+
 bool init_failed(const pod_record& pod) {
     return terminated_init(pod) != nullptr;
 }

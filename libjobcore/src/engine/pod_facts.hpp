@@ -30,6 +30,9 @@ std::optional<pod_end> end_of(const pod_record& pod, std::string_view container,
 /// The training container runs.
 bool is_up(const pod_record& pod, std::string_view container);
 
+/// The container runs or has run.
+bool has_started(const container_record& container);
+
 /// When somebody asked for the pod's deletion: its deletion timestamp less the grace period.
 std::optional<instant> deletion_asked(const pod_record& pod);
 

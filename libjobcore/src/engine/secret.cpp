@@ -19,10 +19,9 @@ const planned_object* planned_secret(const job_plan& plan) {
     return it == plan.objects.end() ? nullptr : &*it;
 }
 
-bool has_started(const pod_record& pod) {
+bool any_started(const pod_record& pod) {
     return std::ranges::any_of(pod.containers, [](const container_record& c) {
-        return !c.init &&
-               (c.state == container_state::running || c.state == container_state::terminated);
+        return !c.init && has_started(c);
     });
 }
 
@@ -40,7 +39,7 @@ bool is_known_lost(const pass& p, std::string_view name) {
 started_pods count_started(pass& p) {
     started_pods out;
     for_each_slot(p, [&](std::size_t, std::int32_t, const slot& s) {
-        const bool started = s.settled() || (s.current != nullptr && has_started(*s.current));
+        const bool started = s.settled() || (s.current != nullptr && any_started(*s.current));
         out.any = out.any || started;
         out.all = out.all && started;
     });
@@ -53,8 +52,7 @@ void record_loss(pass& p, std::string name) {
     lost.disrupted = true;
     lost.cause = cause::secret_lost;
     lost.end = p.now;
-    const auto& last = p.next.restarts.last;
-    lost.short_lived = last && last->time && p.now - *last->time < p.rules.short_life;
+    lost.short_lived = is_soon_after_incident(p);
     lost.message = fmt::format("Secret {} was deleted before every pod had started", name);
     lost.name = std::move(name);
     verdict v;
