@@ -360,3 +360,21 @@ TEST_CASE("[behaviour 11.2] a fact is told once, whatever the phase says", "[eng
     w.run_all();
     CHECK(w.status().reason.empty());
 }
+
+TEST_CASE("[behaviour 2.8] a 422 is for good, also one that speaks of quota", "[engine]") {
+    world w(ddp());
+    w.gate = [](const action& a) { return a.kind != object_kind::pod; };
+    w.pass();
+    w.pass();
+    w.pass();
+    refusal r;
+    r.name = w.last().stages.back().front().name;
+    r.attempt = 1;
+    r.http_code = 422;
+    r.message = "exceeded quota is no name of a resource";
+    r.first = r.last = w.now();
+    w.refusals.push_back(r);
+    w.pass();
+    CHECK(w.status().phase == job_phase::failed);
+    CHECK(w.status().reason == "PodRejected");
+}
