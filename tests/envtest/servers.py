@@ -192,8 +192,8 @@ class ControlPlane:
                 self._kill_all()
                 if attempt == 3 or "address already in use" not in str(failure):
                     raise
-        self._write_kubeconfig(self.admin_kubeconfig, "admin", self.admin_token)
-        self._write_kubeconfig(self.operator_kubeconfig, "operator", self.operator_token)
+        self.write_kubeconfig(self.admin_kubeconfig, "admin", self.admin_token)
+        self.write_kubeconfig(self.operator_kubeconfig, "operator", self.operator_token)
         return self
 
     def stop(self):
@@ -338,7 +338,8 @@ class ControlPlane:
             f"{self.operator_token},{self.operator_user},operator{groups}\n"
         )
 
-    def _write_kubeconfig(self, path, user, token):
+    def write_kubeconfig(self, path, user, token):
+        """Credentials for anybody whom the API server knows by a token."""
         certificate = base64.b64encode(self.ca_file.read_bytes()).decode()
         path.touch(mode=0o600)
         # JSON is YAML.

@@ -8,6 +8,7 @@
 #include "jobcore/diagnostic.hpp"
 #include "jobcore/spec.hpp"
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -32,6 +33,18 @@ enum class object_kind {
 std::string_view to_string(object_kind kind);
 /// `v1`, `apps/v1` ...
 std::string_view api_version_of(object_kind kind);
+
+/// What a job may own.
+inline constexpr std::array all_child_kinds{
+    object_kind::pod,
+    object_kind::service,
+    object_kind::secret,
+    object_kind::config_map,
+    object_kind::pod_group,
+    object_kind::tensorboard,
+    object_kind::deployment};
+/// Nothing if a job owns no object of this `apiVersion` and `kind`.
+std::optional<object_kind> parse_child_kind(std::string_view version, std::string_view kind);
 
 /// How far a restart reaches when `runPolicy.restartScope` is absent (behaviour.md 5.6).
 enum class scope_rule {

@@ -162,6 +162,8 @@ struct job_meta {
     std::optional<instant> deletion_time;
     /// Only annotations whose key starts with `batch.tensorstack.dev/` (api.md 1).
     std::map<std::string, std::string, std::less<>> annotations;
+    /// None is ours (behaviour.md 10.1); they tell what a deleted job waits for.
+    std::vector<std::string> finalizers;
     friend bool operator==(const job_meta&, const job_meta&) = default;
 };
 

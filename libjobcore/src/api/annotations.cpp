@@ -122,10 +122,6 @@ std::string values_of(const annotation& row) {
                             : fmt::format("a whole number of seconds or `{}`", row.word);
 }
 
-bool is_ours(std::string_view key) {
-    return key.starts_with(our_prefix);
-}
-
 void check_annotations(const node& metadata, findings_collector& findings) {
     const json::value* annotations =
         metadata.present() ? json::find(*metadata.value, "annotations") : nullptr;
@@ -134,7 +130,7 @@ void check_annotations(const node& metadata, findings_collector& findings) {
     }
     for (const auto& member : annotations->GetObject()) {
         const std::string_view key = json::view(member.name);
-        if (is_ours(key) && !member.value.IsNull()) {
+        if (key.starts_with(our_prefix) && !member.value.IsNull()) {
             check_annotation(metadata, key, member.value, findings);
         }
     }

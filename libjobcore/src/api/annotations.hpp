@@ -23,9 +23,6 @@ std::span<const annotation> our_annotations();
 /// "a whole number of seconds or `off`"
 std::string values_of(const annotation& row);
 
-/// Whether the key has our prefix.
-bool is_ours(std::string_view key);
-
 /// Warns of wrong values, and of names that are nearly those of ours.
 void check_annotations(const node& metadata, findings_collector& findings);
 

@@ -6,6 +6,7 @@
 #include "api/object.hpp"
 #include "api/text.hpp"
 #include "jobcore/schema.hpp"
+#include "json/job_meta.hpp"
 
 #include <fmt/format.h>
 
@@ -13,43 +14,6 @@ namespace signalbox::core {
 namespace {
 
 using namespace schema;
-
-std::optional<instant> time_of(const json::value& metadata, std::string_view key) {
-    return parse_time(json::string_or_empty(metadata, key));
-}
-
-void read_annotations(const json::value& metadata, job_meta& meta) {
-    const json::value* annotations = json::find(metadata, "annotations");
-    if (annotations == nullptr || !annotations->IsObject()) {
-        return;
-    }
-    for (const auto& [name, value] : annotations->GetObject()) {
-        if (is_ours(json::view(name)) && value.IsString()) {
-            meta.annotations.insert_or_assign(
-                std::string(json::view(name)), std::string(json::view(value))
-            );
-        }
-    }
-}
-
-job_meta read_meta(job_kind kind, const node& metadata) {
-    job_meta meta;
-    meta.kind = kind;
-    if (!metadata.present()) {
-        return meta;
-    }
-    const json::value& m = *metadata.value;
-    meta.name = json::string_or_empty(m, "name");
-    meta.ns = json::string_or_empty(m, "namespace");
-    meta.uid = json::string_or_empty(m, "uid");
-    meta.resource_version = json::string_or_empty(m, "resourceVersion");
-    const json::value* generation = json::find(m, "generation");
-    meta.generation = generation != nullptr && generation->IsInt64() ? generation->GetInt64() : 0;
-    meta.creation_time = time_of(m, "creationTimestamp");
-    meta.deletion_time = time_of(m, "deletionTimestamp");
-    read_annotations(m, meta);
-    return meta;
-}
 
 void check_meta(
     const node& metadata, std::span<const name_need> needs, findings_collector& findings
@@ -92,7 +56,10 @@ parsed_job parse_job(std::string_view object_json) {
         return parsed;
     }
     const kind_schema& kind = schema_of(*object.kind());
-    parsed.meta = read_meta(kind.kind, object["metadata"]);
+    parsed.meta.kind = kind.kind;
+    if (object["metadata"].present()) {
+        parsed.meta = json::read_job_meta(kind.kind, *object["metadata"].value);
+    }
     const node& spec = object["spec"];
     if (spec.present()) {
         kind.check(spec, findings);

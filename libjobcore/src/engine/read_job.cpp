@@ -4,30 +4,13 @@
 #include "engine/spec_edits.hpp"
 #include "jobcore/decide.hpp"
 #include "jobcore/schema.hpp"
-#include "json/json.hpp"
+#include "json/job_meta.hpp"
 #include "status/status_json.hpp"
 
 #include <fmt/format.h>
 
 namespace signalbox::core {
 namespace {
-
-std::int64_t int64_or_zero(const json::value* v) {
-    return v != nullptr && v->IsInt64() ? v->GetInt64() : 0;
-}
-
-void read_annotations(const json::value& metadata, job_meta& meta) {
-    const json::value* annotations = json::find(metadata, "annotations");
-    if (annotations == nullptr || !annotations->IsObject()) {
-        return;
-    }
-    for (const auto& member : annotations->GetObject()) {
-        const std::string_view key = json::view(member.name);
-        if (key.starts_with("batch.tensorstack.dev/") && member.value.IsString()) {
-            meta.annotations.emplace(key, json::view(member.value));
-        }
-    }
-}
 
 std::optional<job_meta> read_meta(const json::value& object, std::string& error) {
     const std::string_view kind_text = json::string_or_empty(object, "kind");
@@ -41,16 +24,7 @@ std::optional<job_meta> read_meta(const json::value& object, std::string& error)
         error = "the object has no metadata";
         return std::nullopt;
     }
-    job_meta meta;
-    meta.kind = *kind;
-    meta.name = json::string_or_empty(*metadata, "name");
-    meta.ns = json::string_or_empty(*metadata, "namespace");
-    meta.uid = json::string_or_empty(*metadata, "uid");
-    meta.resource_version = json::string_or_empty(*metadata, "resourceVersion");
-    meta.generation = int64_or_zero(json::find(*metadata, "generation"));
-    meta.creation_time = parse_time(json::string_or_empty(*metadata, "creationTimestamp"));
-    meta.deletion_time = parse_time(json::string_or_empty(*metadata, "deletionTimestamp"));
-    read_annotations(*metadata, meta);
+    job_meta meta = json::read_job_meta(*kind, *metadata);
     if (meta.name.empty() || meta.uid.empty()) {
         error = "the object has no metadata.name or metadata.uid";
         return std::nullopt;

@@ -43,13 +43,6 @@ void look_at_pods(story& s) {
     s.view = engine::make_view(*s.plan(), s.after, s.seen, engine::stuck_after_of(p), s.now);
 }
 
-std::size_t count_children(const story& s) {
-    const auto ours = [&](const auto* child) { return child->owner_uid == s.job.meta.uid; };
-    return static_cast<std::size_t>(
-        std::ranges::count_if(s.seen.pods, ours) + std::ranges::count_if(s.seen.children, ours)
-    );
-}
-
 /// A job of another controller, or one that is being deleted. True if nothing else is to be said.
 bool say_left_alone(story& s) {
     const job_meta& meta = s.job.meta;
@@ -71,26 +64,7 @@ bool say_left_alone(story& s) {
     if (!meta.deletion_time) {
         return false;
     }
-    s.say(
-        explain_section::phase,
-        fmt::format(
-            "{} is being deleted, as asked at {}",
-            name_of(meta),
-            words_of(*meta.deletion_time, s.now)
-        ),
-        "behaviour 10.1"
-    );
-    const std::size_t left = count_children(s);
-    s.say(
-        explain_section::awaited,
-        left == 0 ? std::string("Nothing of it is left but the job itself; if it stays, look at "
-                                "metadata.finalizers, which are not the operator's")
-                  : fmt::format(
-                        "The API server's garbage collection removes {} of it; no new one is made",
-                        counted(static_cast<std::int64_t>(left), "object")
-                    ),
-        "behaviour 10.1"
-    );
+    say_deletion(s);
     return true;
 }
 

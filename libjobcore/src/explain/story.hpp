@@ -52,6 +52,8 @@ void say_next(story& s);
 void say_actions(story& s);
 void say_history(story& s);
 void say_specification(story& s);
+/// Of a job that is being deleted: in place of all others.
+void say_deletion(story& s);
 
 /// `PyTorchTrainingJob team-a/mnist`
 std::string name_of(const job_meta& meta);

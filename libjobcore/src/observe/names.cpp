@@ -4,6 +4,8 @@
 #include "jobcore/observed.hpp"
 #include "jobcore/plan.hpp"
 
+#include <algorithm>
+
 namespace signalbox::core {
 
 std::string_view to_string(pod_phase phase) {
@@ -56,6 +58,13 @@ std::string_view to_string(object_kind kind) {
             return "Job";
     }
     return {};
+}
+
+std::optional<object_kind> parse_child_kind(std::string_view version, std::string_view kind) {
+    const auto row = std::ranges::find_if(all_child_kinds, [&](object_kind k) {
+        return to_string(k) == kind && api_version_of(k) == version;
+    });
+    return row == all_child_kinds.end() ? std::nullopt : std::optional(*row);
 }
 
 }  // namespace signalbox::core

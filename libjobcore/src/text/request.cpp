@@ -19,15 +19,6 @@ using need = object_reader::need;
 constexpr std::array<std::string_view, 4> operations{"validate", "plan", "decide", "explain"};
 constexpr std::array<std::string_view, 1> versions{api_version};
 constexpr std::array<std::string_view, 3> answers{"unknown", "no", "yes"};
-constexpr std::array child_kinds{
-    object_kind::pod,
-    object_kind::service,
-    object_kind::secret,
-    object_kind::config_map,
-    object_kind::pod_group,
-    object_kind::tensorboard,
-    object_kind::deployment,
-};
 
 /// What follows recurses over documents, which RapidJSON's reader does not.
 constexpr int most_levels = 600;
@@ -162,12 +153,10 @@ private:
     void read_child(const json::value& v, std::string at) {
         const std::string_view kind = json::string_or_empty(v, "kind");
         const std::string_view version = json::string_or_empty(v, "apiVersion");
-        const auto row = std::ranges::find_if(child_kinds, [&](object_kind k) {
-            return to_string(k) == kind && core::api_version_of(k) == version;
-        });
-        if (row == child_kinds.end()) {
+        const auto known_kind = parse_child_kind(version, kind);
+        if (!known_kind) {
             std::string known;
-            for (const object_kind k : child_kinds) {
+            for (const object_kind k : all_child_kinds) {
                 known += fmt::format(
                     "{}{} {}", known.empty() ? "" : ", ", core::api_version_of(k), to_string(k)
                 );
@@ -180,14 +169,14 @@ private:
         }
         const std::string text = json::to_text(v);
         bool read = false;
-        if (*row == object_kind::pod) {
+        if (*known_kind == object_kind::pod) {
             auto pod = decode_pod(text);
             read = pod.has_value();
             if (read && is_ours(pod->owner_uid)) {
                 out_.pods.push_back(std::move(*pod));
             }
         } else {
-            auto child = decode_child(*row, text);
+            auto child = decode_child(*known_kind, text);
             read = child.has_value();
             if (read && is_ours(child->owner_uid)) {
                 out_.children.push_back(std::move(*child));
@@ -204,15 +193,15 @@ private:
 
     /// Nothing, with an error, if it is missing or no kind of a child.
     std::optional<object_kind> read_kind(object_reader& r) {
-        std::array<std::string_view, child_kinds.size()> names{};
-        std::ranges::transform(child_kinds, names.begin(), [](object_kind k) {
+        std::array<std::string_view, all_child_kinds.size()> names{};
+        std::ranges::transform(all_child_kinds, names.begin(), [](object_kind k) {
             return to_string(k);
         });
         const auto written = r.choice("kind", names, need::required);
         if (!written) {
             return std::nullopt;
         }
-        return child_kinds.at(
+        return all_child_kinds.at(
             static_cast<std::size_t>(std::ranges::find(names, *written) - names.begin())
         );
     }

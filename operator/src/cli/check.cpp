@@ -7,7 +7,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <tuple>
+#include <utility>
 
 namespace signalbox::op::cli {
 
@@ -46,6 +49,51 @@ std::vector<core::diagnostic> check_job(const manifests::manifest& object) {
     return std::move(parsed.findings);
 }
 
+/// The jobs that a cluster has.
+class live_jobs {
+public:
+    void add(manifests::manifest object) {
+        if (role_of(object) == role::job) {
+            jobs_.emplace(key_of(object), std::move(object));
+        }
+    }
+
+    /// Every job that the manifest may mean: with a namespace at most one.
+    std::vector<const manifests::manifest*> find(const manifests::manifest& object) const {
+        std::vector<const manifests::manifest*> out;
+        const std::string_view ns = object.metadata("namespace");
+        const auto [first, last] = jobs_.equal_range(key_of(object));
+        for (auto it = first; it != last; ++it) {
+            if (ns.empty() || ns == it->second.metadata("namespace")) {
+                out.push_back(&it->second);
+            }
+        }
+        return out;
+    }
+
+private:
+    using key = std::pair<std::string, std::string>;
+
+    static key key_of(const manifests::manifest& object) {
+        return {std::string(object.kind()), std::string(object.metadata("name"))};
+    }
+
+    std::multimap<key, manifests::manifest> jobs_;
+};
+
+core::diagnostic ambiguous(std::span<const manifests::manifest* const> live) {
+    std::string places;
+    for (const manifests::manifest* m : live) {
+        places += places.empty() ? "" : ", ";
+        places += m->metadata("namespace");
+    }
+    return {
+        core::severity::error,
+        "/metadata/namespace",
+        fmt::format("missing, and there are jobs of this name in several: {}", places),
+        "InvalidSpec"};
+}
+
 std::vector<core::diagnostic> check_misnamed(const manifests::manifest& object) {
     std::string known;
     for (const core::job_kind kind : core::all_job_kinds) {
@@ -61,20 +109,25 @@ std::vector<core::diagnostic> check_misnamed(const manifests::manifest& object) 
          "InvalidSpec"}};
 }
 
-}  // namespace
-
-std::size_t check_result::jobs() const {
-    return static_cast<std::size_t>(std::ranges::count(objects, true, &checked_object::is_job));
+/// Appends what changing a live job adds. False: there is none, it is a creation.
+bool check_update(
+    const live_jobs& known,
+    const manifests::manifest& object,
+    std::vector<core::diagnostic>& findings
+) {
+    const auto live = known.find(object);
+    if (live.size() > 1) {
+        findings.push_back(ambiguous(live));
+    } else if (live.size() == 1) {
+        std::ranges::move(
+            core::validate_update(live.front()->json(), object.json()), std::back_inserter(findings)
+        );
+    }
+    return !live.empty();
 }
 
-std::string title(const manifests::manifest& object) {
-    return fmt::format("{} {}", object.kind(), object.name().empty() ? "(no name)" : object.name());
-}
-
-check_result check(std::span<const std::string> paths) {
-    check_result out;
-    manifests::read_result read = manifests::read_paths(paths);
-    for (manifests::read_error& e : read.errors) {
+void report(std::vector<manifests::read_error> errors, check_result& out) {
+    for (manifests::read_error& e : errors) {
         out.findings.push_back(
             {std::move(e.file),
              e.where,
@@ -85,11 +138,39 @@ check_result check(std::span<const std::string> paths) {
              {}}
         );
     }
+}
+
+}  // namespace
+
+std::size_t check_result::jobs() const {
+    return static_cast<std::size_t>(std::ranges::count(objects, true, &checked_object::is_job));
+}
+
+std::size_t check_result::updates() const {
+    return static_cast<std::size_t>(std::ranges::count(objects, true, &checked_object::is_update));
+}
+
+std::string title(const manifests::manifest& object) {
+    return fmt::format("{} {}", object.kind(), object.name().empty() ? "(no name)" : object.name());
+}
+
+check_result check(std::span<const std::string> paths, std::span<const std::string> live) {
+    check_result out;
+    live_jobs known;
+    manifests::read_result recorded = manifests::read_paths(live, manifests::input::recording);
+    report(std::move(recorded.errors), out);
+    for (manifests::manifest& object : recorded.objects) {
+        known.add(std::move(object));
+    }
+    manifests::read_result read = manifests::read_paths(paths);
+    report(std::move(read.errors), out);
     for (manifests::manifest& object : read.objects) {
         const role what = role_of(object);
         std::vector<core::diagnostic> found;
+        bool is_update = false;
         if (what == role::job) {
             found = check_job(object);
+            is_update = check_update(known, object, found);
         } else if (what == role::misnamed) {
             found = check_misnamed(object);
         }
@@ -105,7 +186,7 @@ check_result check(std::span<const std::string> paths) {
             );
         }
         const bool valid = !core::has_errors(found);
-        out.objects.push_back({std::move(object), what != role::other, valid});
+        out.objects.push_back({std::move(object), what != role::other, is_update, valid});
     }
     std::ranges::stable_sort(out.findings, {}, [](const finding& f) {
         return std::tuple(f.file, f.where.line, f.where.column);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Manifests checked by the library's rules, with every finding at its line: what `validate` prints
-// and what `plan` and `dev` refuse to go on with.
+// and what `plan` and `dev` refuse to go on with. With the objects that a cluster has, they are
+// checked as updates of these too (api.md 7).
 #pragma once
 
 #include "manifests/manifest.hpp"
@@ -27,7 +28,8 @@ struct finding {
 
 struct checked_object {
     manifests::manifest source;
-    bool is_job = false;  ///< else it is none of our kinds and was not looked at
+    bool is_job = false;     ///< else it is none of our kinds and was not looked at
+    bool is_update = false;  ///< checked as a change of a live object
     bool valid = true;
 };
 
@@ -38,10 +40,13 @@ struct check_result {
     std::size_t warnings = 0;
 
     std::size_t jobs() const;
+    std::size_t updates() const;
 };
 
-/// Reads and checks everything at these paths (manifests::read_paths).
-check_result check(std::span<const std::string> paths);
+/// Reads and checks everything at these paths (manifests::read_paths). `live` are paths of what a
+/// cluster has (`kubectl get -o yaml`): a job of the same kind, namespace and name there is what
+/// the manifest changes. A manifest without namespace may mean a job of any.
+check_result check(std::span<const std::string> paths, std::span<const std::string> live = {});
 
 /// `file:12:7: /spec/replicaSpecs/0/type: message`; warnings with `warning: ` after the position.
 std::string to_text(const finding& f);

@@ -33,10 +33,12 @@ Exit codes: 0 done, 1 done with a failure as the result, 2 refused (command line
 constexpr const char* validate_footer = R"(
 Every problem is one line with file, line, column and field:
   train.yaml:12:7: /spec/replicaSpecs/0/type: ...
-Objects of other kinds are skipped. Nothing is sent anywhere.
+Objects of other kinds are skipped. Nothing is sent anywhere. A job that --live has too is checked as
+an update of it: some fields cannot be changed, others only while the job is paused.
 
 Examples:
   signalbox validate train.yaml
+  kubectl get pj -o yaml | signalbox validate train.yaml --live -
   kubectl get pj mnist -o yaml | signalbox validate -
   signalbox validate --output json jobs/ | jq '.findings[]'
 
@@ -226,6 +228,11 @@ private:
         });
         c.footer(validate_footer);
         add_files(c, validate_.files);
+        c.add_option(
+             "--live", validate_.live, "What the cluster has, to check updates; may be repeated"
+        )
+            ->type_name("FILE")
+            ->allow_extra_args(false);
         add_output(c, validate_.output);
     }
 

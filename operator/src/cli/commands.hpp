@@ -18,6 +18,7 @@ struct cluster_options {
 
 struct validate_options {
     std::vector<std::string> files;
+    std::vector<std::string> live;  ///< what the cluster has, for checks as updates
     output_format output = output_format::text;
 };
 int validate(const validate_options& options, std::ostream& out, std::ostream& err);

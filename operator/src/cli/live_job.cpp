@@ -72,7 +72,9 @@ public:
             co_await read_job(kind);
         }
         if (found_.empty() && out_.error.empty()) {
-            out_.error = fmt::format("namespace {} has no training job {}", ns_, name_);
+            out_.error = unreadable_.empty()
+                             ? fmt::format("namespace {} has no training job {}", ns_, name_)
+                             : std::move(unreadable_);
         }
         if (!out_.error.empty()) {
             co_return;
@@ -99,6 +101,8 @@ private:
         if (answer.has_value()) {
             found_.emplace_back(kind, string_at(*answer, "/metadata/uid"));
             add(type, std::move(*answer));
+        } else if (answer.error().http_status == 403) {
+            unreadable_ = answer.error().text();  // the job may be of a kind that may be read
         } else if (answer.error().http_status != 404) {
             out_.error = answer.error().text();
         }
@@ -178,6 +182,7 @@ private:
     std::string name_;
     std::vector<core::job_kind> kinds_;
     std::vector<std::pair<core::job_kind, std::string>> found_;  ///< with their UIDs
+    std::string unreadable_;                                     ///< why a kind may not be read
     std::vector<object_kind> listed_;
     live_read out_;
 };

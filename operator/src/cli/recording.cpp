@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <tuple>
 
@@ -18,22 +17,8 @@ namespace {
 
 using core::object_kind;
 
-constexpr std::array child_kinds{
-    object_kind::pod,
-    object_kind::service,
-    object_kind::secret,
-    object_kind::config_map,
-    object_kind::pod_group,
-    object_kind::tensorboard,
-    object_kind::deployment,
-};
-
 std::optional<object_kind> child_kind(const recorded_object& object) {
-    const auto it = std::ranges::find_if(child_kinds, [&](object_kind kind) {
-        return object.kind == core::to_string(kind) &&
-               object.api_version == core::api_version_of(kind);
-    });
-    return it == child_kinds.end() ? std::nullopt : std::optional(*it);
+    return core::parse_child_kind(object.api_version, object.kind);
 }
 
 bool is_job(const recorded_object& object) {
@@ -111,7 +96,7 @@ public:
     void run() {
         core::job_object job = r_.job;
         // Each pass may get one kind further (behaviour.md 2.1).
-        for (std::size_t pass = 0; pass < 2 * child_kinds.size(); ++pass) {
+        for (std::size_t pass = 0; pass < 2 * core::all_child_kinds.size(); ++pass) {
             look(r_);
             const core::decision d = core::decide(job, r_.seen(), core::policy(), now_);
             if (d.status) {

@@ -20,24 +20,32 @@ std::string counted(std::size_t n, std::string_view noun) {
     return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
 }
 
-void print_text(const check_result& checked, std::ostream& out) {
+void print_note(const checked_object& o, std::string_view note, std::ostream& out) {
+    fmt::print(
+        out,
+        "{}: {}\n",
+        manifests::to_text(o.source.file(), o.source.locate("")),
+        fmt::format(fmt::runtime(note), title(o.source))
+    );
+}
+
+void print_text(const check_result& checked, bool with_live, std::ostream& out) {
     for (const finding& f : checked.findings) {
         fmt::print(out, "{}\n", to_text(f));
     }
     for (const checked_object& o : checked.objects) {
         if (!o.is_job) {
-            fmt::print(
-                out,
-                "{}: skipped: {} is no training job\n",
-                manifests::to_text(o.source.file(), o.source.locate("")),
-                title(o.source)
-            );
+            print_note(o, "skipped: {} is no training job", out);
+        } else if (with_live && !o.is_update) {
+            print_note(o, "{} is not in the cluster: checked as a new job", out);
         }
     }
+    const std::size_t updates = checked.updates();
     fmt::print(
         out,
-        "{}: {}, {}\n",
+        "{}{}: {}, {}\n",
         counted(checked.jobs(), "job"),
+        updates == 0 ? "" : fmt::format(", {}", counted(updates, "update")),
         counted(checked.errors, "error"),
         counted(checked.warnings, "warning")
     );
@@ -93,6 +101,8 @@ private:
         text("name", o.source.name());
         writer_.Key("skipped");
         writer_.Bool(!o.is_job);
+        writer_.Key("update");
+        writer_.Bool(o.is_update);
         writer_.Key("valid");
         writer_.Bool(o.valid);
         writer_.EndObject();
@@ -116,12 +126,12 @@ private:
 }  // namespace
 
 int validate(const validate_options& options, std::ostream& out, std::ostream&) {
-    const check_result checked = check(options.files);
+    const check_result checked = check(options.files, options.live);
     if (options.output == output_format::json) {
         json_report(out).write(checked);
         out << '\n';
     } else {
-        print_text(checked, out);
+        print_text(checked, !options.live.empty(), out);
     }
     return checked.errors == 0 ? exit_ok : exit_refused;
 }

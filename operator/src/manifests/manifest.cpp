@@ -158,13 +158,14 @@ position manifest::locate(std::string_view pointer) const {
     return document_->locate(root_, pointer);
 }
 
+std::string_view manifest::metadata(std::string_view key) const {
+    const child* all = document_->find(root_, "metadata");
+    return all == nullptr ? std::string_view() : document_->text_of(all->node, key);
+}
+
 std::string_view manifest::name() const {
-    const child* metadata = document_->find(root_, "metadata");
-    if (metadata == nullptr) {
-        return {};
-    }
-    const std::string_view name = document_->text_of(metadata->node, "name");
-    return name.empty() ? document_->text_of(metadata->node, "generateName") : name;
+    const std::string_view name = metadata("name");
+    return name.empty() ? metadata("generateName") : name;
 }
 
 read_result read_text(std::string_view text, const std::string& file, input kind) {

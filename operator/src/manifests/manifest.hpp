@@ -36,6 +36,8 @@ public:
 
     std::string_view api_version() const { return document_->text_of(root_, "apiVersion"); }
     std::string_view kind() const { return document_->text_of(root_, "kind"); }
+    /// A string in the metadata; empty if there is none.
+    std::string_view metadata(std::string_view key) const;
     /// `metadata.name`, else `metadata.generateName`; empty if there is neither.
     std::string_view name() const;
 

@@ -162,7 +162,8 @@ TEST_CASE("[api 6.4] metadata is read even if the specification is invalid", "[a
         "kind":"PyTorchTrainingJob","metadata":{"name":"n","namespace":"ns","uid":"u",
         "resourceVersion":"7","generation":3,"creationTimestamp":"2026-01-01T00:00:00Z",
         "deletionTimestamp":"2026-01-01T00:00:05Z","annotations":{
-        "batch.tensorstack.dev/shm":"off","other":"x","batch.tensorstack.dev/stuck-after":5}},
+        "batch.tensorstack.dev/shm":"off","other":"x","batch.tensorstack.dev/stuck-after":5},
+        "finalizers":["orphan",7,"example.com/backup"]},
         "spec":{}})");
     CHECK_FALSE(parsed.spec.has_value());
     CHECK(
@@ -176,7 +177,8 @@ TEST_CASE("[api 6.4] metadata is read even if the specification is invalid", "[a
             .generation = 3,
             .creation_time = instant{seconds{1767225600}},
             .deletion_time = instant{seconds{1767225605}},
-            .annotations = {{"batch.tensorstack.dev/shm", "off"}}}
+            .annotations = {{"batch.tensorstack.dev/shm", "off"}},
+            .finalizers = {"orphan", "example.com/backup"}}
     );
 }
 

@@ -208,11 +208,33 @@ TEST_CASE("a job that is being deleted: what is left of it", "[explain]") {
     const explained e(w);
     INFO(e.text());
     CHECK(e.says(in::phase, "PyTorchTrainingJob default/mnist is being deleted"));
-    CHECK(e.says(in::awaited, "removes 5 objects of it"));  // 3 pods, 2 Services
+    // 3 pods, 2 Services
+    CHECK(e.says(in::awaited, "removes 5 objects of it as soon as the job itself is gone"));
     CHECK(e.count(in::actions) == 0);
     w.pods().clear();
     w.children().clear();
-    CHECK(explained(w).says(in::awaited, "look at metadata.finalizers"));
+    CHECK(explained(w).says(in::awaited, "Nothing of it is left but the job itself"));
+}
+
+TEST_CASE("a job that is being deleted: who keeps it", "[explain]") {
+    world w(ddp());
+    w.start();
+    w.edit().deleted_at(w.now()).finalizer("example.com/backup");
+    w.reload();
+    const explained kept(w);
+    INFO(kept.text());
+    CHECK(kept.says(in::awaited, "its pods run on"));
+    CHECK(kept.says(in::awaited, "until this is removed from metadata.finalizers"));
+    CHECK(kept.says(in::awaited, "example.com/backup"));
+    w.edit().finalizer("foregroundDeletion");
+    w.reload();
+    const explained foreground(w);
+    INFO(foreground.text());
+    CHECK(foreground.says(in::awaited, "removes 5 objects of it, and the job after them"));
+    CHECK_FALSE(foreground.says(in::awaited, "foregroundDeletion"));
+    w.edit().finalizer("orphan");
+    w.reload();
+    CHECK(explained(w).says(in::awaited, "cuts 5 objects of it off"));
 }
 
 TEST_CASE("a paused job: who goes on, and what becomes of the deadline", "[explain]") {

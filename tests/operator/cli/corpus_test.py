@@ -15,15 +15,19 @@ import rule_cases  # noqa: E402 (from the folder above)
 
 
 class Corpus(unittest.TestCase):
-    def validate(self, objects):
-        """The report on each object, in their order: [[finding]]."""
-        with tempfile.TemporaryDirectory() as folder:
+    def validate(self, objects, live=()):
+        """The report on each object, in their order: [[finding]]. With `live`, as updates of these."""
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as cluster:
             for number, value in enumerate(objects):
                 with open(os.path.join(folder, "%05d.json" % number), "w", encoding="utf-8") as file:
                     json.dump(value, file)
-            result = program.run("validate", "--output", "json", folder)
+            with open(os.path.join(cluster, "live.json"), "w", encoding="utf-8") as file:
+                json.dump({"apiVersion": "v1", "kind": "List", "items": list(live)}, file)
+            extra = ["--live", file.name] if live else []
+            result = program.run("validate", "--output", "json", *extra, folder)
         self.assertEqual(result.err, "")
         report = json.loads(result.out)
+        self.assertEqual(sum(o["update"] for o in report["objects"]), len(live))
         found = [[] for _ in objects]
         for finding in report["findings"]:
             found[int(os.path.basename(finding["file"]).split(".")[0])].append(finding)
@@ -67,6 +71,40 @@ class Corpus(unittest.TestCase):
             if bool(errors) == case["valid"]:
                 wrong.append((case["rule"], errors))
         self.assertGreater(len(cases), 1000)
+        self.disagree(wrong)
+
+    def update(self, changes):
+        """The fields that each change may not touch: [(before, after)] -> [[pointer]]. Every object is valid as such."""
+        named = [
+            [dict(value, metadata=dict(value["metadata"], name="job-%d" % number)) for value in pair]
+            for number, pair in enumerate(changes)
+        ]
+        reports = self.validate([after for _, after in named], [before for before, _ in named])
+        return [
+            sorted(finding["pointer"] for finding in found if finding["level"] == "error" and "changed" in finding["message"])
+            for found in reports
+        ]
+
+    def test_each_update_finds_the_same(self):
+        """[api 7 never] [api 7 while paused] [api 7 any time] [api 7 effective values] every field that must stay."""
+        wrong, compared = [], 0
+        for rules in rule_cases.RULES.values():
+            cases = rules["update"]
+            made = lambda case, side: rule_cases.made_from_base(rules["base"], case[side])
+            reports = self.update([(made(case, "before"), made(case, "after")) for case in cases])
+            for case, found in zip(cases, reports):
+                if found != sorted(case["finds"]):
+                    wrong.append((case["rule"], found))
+                compared += 1
+        self.assertGreater(compared, 80)
+        self.disagree(wrong)
+
+    def test_one_changed_field_is_updated_the_same(self):
+        """[api 7 never] [api 7 while paused] [api 7 any time] each field, of a running and of a paused job."""
+        cases = self.corpus["updates"]
+        reports = self.update([(case["before"], case["after"]) for case in cases])
+        wrong = [(case["rule"], found) for case, found in zip(cases, reports) if len(found) != case["finds"]]
+        self.assertGreater(len(cases), 500)
         self.disagree(wrong)
 
 

@@ -131,6 +131,43 @@ class Validate(unittest.TestCase):
         self.assertEqual(found["level"], "error")
         self.assertEqual(report["objects"][0]["name"], "mnist")
 
+    def validate_update(self, before, after, *arguments):
+        with tempfile.NamedTemporaryFile(suffix=".yaml") as live:
+            live.write(before)
+            live.flush()
+            return program.run("validate", "-", "--live", live.name, *arguments, text=after)
+
+    def test_a_live_job_makes_it_an_update(self):
+        """[api 7 never] [api 7 while paused] at the line of the manifest; the job is found by namespace and name."""
+        def live(ns):
+            return GOOD.replace(b"name: mnist", b"name: mnist, namespace: " + ns)
+        changed = GOOD.replace(b"spec:\n", b"spec:\n  runMode: {debug: {enabled: true}}\n").replace(b"image: i", b"image: j")
+        result = self.validate_update(live(b"a"), changed)
+        self.assertEqual(result.code, 2, result.out)
+        self.assertEqual(result.out.splitlines(), [
+            "<stdin>:5:21: /spec/runMode/debug/enabled: `runMode.debug.enabled` cannot be changed",
+            "<stdin>:6:3: /spec/replicaSpecs: `replicaSpecs` can be changed only while the job is paused",
+            "1 job, 1 update: 2 errors, 0 warnings"])
+        two = live(b"a") + b"---\n" + live(b"b").replace(b"image: i", b"image: j")
+        named = GOOD.replace(b"name: mnist", b"name: mnist, namespace: b").replace(b"image: i", b"image: j")
+        self.assertEqual(self.validate_update(two, named).out, "1 job, 1 update: 0 errors, 0 warnings\n")
+        result = self.validate_update(two, GOOD)
+        self.assertEqual(result.code, 2)
+        self.assertIn("/metadata/namespace: missing, and there are jobs of this name in several: a, b", result.out)
+
+    def test_a_job_that_is_not_live_is_new(self):
+        """[api 7 never] holds for jobs that are there; a generateName always makes another."""
+        for after in (GOOD.replace(b"mnist", b"other"), GOOD.replace(b"name: mnist", b"generateName: mnist"),
+                      GOOD.replace(b"name: mnist", b"name: mnist, namespace: elsewhere")):
+            after = after.replace(b"spec:\n", b"spec:\n  runMode: {debug: {enabled: true}}\n")
+            result = self.validate_update(GOOD.replace(b"name: mnist", b"name: mnist, namespace: a"), after)
+            self.assertEqual(result.code, 0, result.out)
+            self.assertIn("is not in the cluster: checked as a new job", result.out)
+            self.assertIn("1 job: 0 errors", result.out)
+        result = program.run("validate", "-", "--live", "/no/such/file", text=GOOD)
+        self.assertEqual(result.code, 2)
+        self.assertIn("/no/such/file: cannot be read", result.out)
+
     def test_warnings_do_not_fail(self):
         text = GOOD.replace(b"spec:\n", b"spec:\n  colour: blue\n  torchrunConfig: {enable: true}\n", 1).replace(
             b"image: i", b"image: i, args: [train.py]")

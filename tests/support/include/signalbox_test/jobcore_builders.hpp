@@ -171,6 +171,7 @@ public:
     job_builder& deleted_at(core::instant value) {
         return set(deletion_, core::format_time(value));
     }
+    job_builder& finalizer(std::string value) { return set(finalizer_, std::move(value)); }
 
     std::string json() const {
         std::string out =
@@ -181,6 +182,9 @@ public:
             ",\"creationTimestamp\":" + quoted(core::format_time(story_start));
         if (!deletion_.empty()) {
             out += ",\"deletionTimestamp\":" + quoted(deletion_);
+        }
+        if (!finalizer_.empty()) {
+            out += ",\"finalizers\":[" + quoted(finalizer_) + "]";
         }
         std::string notes;
         for (const auto& [key, value] : annotations_) {
@@ -243,7 +247,7 @@ private:
     std::pair<int, int> elastic_bounds_;
     bool pause_ = false;
     bool debug_ = false;
-    std::string resume_, debug_entries_, status_, deletion_;
+    std::string resume_, debug_entries_, status_, deletion_, finalizer_;
 };
 
 /// An observed pod of a plan. Without any call: created at the start of the story, Pending, without
