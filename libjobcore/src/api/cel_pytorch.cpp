@@ -3,6 +3,7 @@
 // Rules of the CRD of PyTorchTrainingJob over several fields (api.md 3).
 #include "api/cel.hpp"
 #include "api/cel_expressions.hpp"
+#include "api/tables.hpp"
 #include "api/tables_kinds.hpp"
 
 #include <fmt/format.h>
@@ -38,6 +39,14 @@ std::vector<cel_rule> pytorch_rules() {
              "`type` must be unique",
              ".replicaSpecs"},
             {some_positive("replicas"), "the job needs at least one replica", ".replicaSpecs"},
+            {fmt::format(
+                 "self.replicaSpecs.map(r, has(r.replicas) ? r.replicas : 1).sum() <= {}",
+                 max_replicas
+             ),
+             fmt::format(
+                 "the job may have at most {} replicas in all types together", max_replicas
+             ),
+             ".replicaSpecs"},
             {some_positive("scalingWeight"),
              "`scalingWeight` must not be 0 for all replica types",
              ".replicaSpecs"},

@@ -2,6 +2,7 @@
 //
 // Rules over several fields of a PyTorchTrainingJob: api.md 3.
 #include "api/rules.hpp"
+#include "api/tables.hpp"
 
 #include <fmt/format.h>
 
@@ -47,6 +48,25 @@ void check_any_positive(
     if (!fine) {
         const node& first = replicas.items.front()[name];
         findings.error(first.order, first.pointer, std::string(message));
+    }
+}
+
+/// 32 types of as many as each may have would break the bound of the status (behaviour.md 4.16).
+void check_sum(const node& replicas, findings_collector& findings) {
+    std::int64_t sum = 0;
+    for (const node& r : replicas.items) {
+        sum += r.broken() || r["replicas"].broken() ? 0 : *r["replicas"].integer();
+    }
+    if (sum > max_replicas) {
+        findings.error(
+            replicas.order,
+            replicas.pointer,
+            fmt::format(
+                "the job may have at most {} replicas in all types together, not {}",
+                max_replicas,
+                sum
+            )
+        );
     }
 }
 
@@ -111,6 +131,7 @@ void check_pytorch(const node& spec, findings_collector& findings) {
     check_any_positive(
         replicas, "replicas", "the job needs at least one replica; all `replicas` are 0", findings
     );
+    check_sum(replicas, findings);
     check_any_positive(
         replicas, "scalingWeight", "`scalingWeight` must not be 0 for all replica types", findings
     );
