@@ -15,7 +15,7 @@ target_compile_options(signalbox_warnings INTERFACE
     # False alarms of GCC 12: on `const char* + std::string` (GCC PR105329, PR105651); on the frames of Asio's awaitables;
     # on operator-> of boost::system::result, also behind a check.
     $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict;-Wno-mismatched-new-delete;-Wno-null-dereference>)
-# Under sanitizers GCC takes std::regex and others for uninitialised: its manual says so of -Wmaybe-uninitialized.
+# Under sanitizers GCC takes standard containers and others for uninitialised: its manual says so of -Wmaybe-uninitialized.
 if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=")
     target_compile_options(signalbox_warnings INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 endif()
@@ -37,6 +37,11 @@ if(SIGNALBOX_BUILD_K8SIO)
     if(NOT TARGET yaml-cpp::yaml-cpp)
         add_library(yaml-cpp::yaml-cpp ALIAS yaml-cpp)
     endif()
+
+    # Debian's RE2 has no CMake package; users of ours link it by this name too.
+    find_path(SIGNALBOX_RE2_INCLUDE_DIR re2/re2.h REQUIRED)
+    find_library(SIGNALBOX_RE2_LIBRARY re2 REQUIRED)
+    mark_as_advanced(SIGNALBOX_RE2_INCLUDE_DIR SIGNALBOX_RE2_LIBRARY)
 
     # These macros change the meaning of Boost's headers, so every unit of a program must agree on them: they are part of
     # the public interface of signalbox::k8sio. The bodies are in libk8sio/src/transport/asio_impl.cpp.

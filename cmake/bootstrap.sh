@@ -22,6 +22,7 @@ ca-certificates
 libboost1.81-dev
 libcli11-dev
 libfmt-dev
+libre2-dev
 libspdlog-dev
 libssl-dev
 libyaml-cpp-dev

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The library behind one function: JSON in, JSON out, for programs in other languages and for tests
-// that are data. The file text-api.schema.json beside
-// this library's sources, installed in share/signalbox, describes both texts.
+// that are data. The file text-api.schema.json beside this library's sources, installed in
+// share/signalbox, describes both texts.
 #pragma once
 
 #include <string>

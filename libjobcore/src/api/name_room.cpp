@@ -68,8 +68,7 @@ void check_name(
         pointer,
         fmt::format(
             "`metadata.name` must have at most {} characters, so that names of pods of type `{}` "
-            "fit "
-            "into {}; it has {}, {} too many",
+            "fit into {}; it has {}, {} too many",
             static_cast<std::int64_t>(name.size()) - excess,
             worst->type,
             label_limit,

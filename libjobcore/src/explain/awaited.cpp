@@ -64,8 +64,7 @@ void say_hopeless(story& s, const pod_record& pod) {
         here,
         fmt::format(
             "pod {}, container {} cannot start: {}{}. The kubelet goes on trying; once the cause "
-            "is "
-            "removed the pod starts by itself",
+            "is removed the pod starts by itself",
             pod.name,
             c->name,
             why,
@@ -117,8 +116,7 @@ void say_waiting(story& s, const waiting_pods& w) {
             w.unschedulable
                 ? fmt::format(
                       "A node with room for {}; the scheduler has found none (`kubectl describe "
-                      "pod "
-                      "{}` shows what it lacks)",
+                      "pod {}` shows what it lacks)",
                       list_of(w.unscheduled),
                       w.unscheduled.front()
                   )

@@ -17,8 +17,7 @@ constexpr std::array phases{
     meaning{
         reason::below_min_replicas,
         "Fewer replicas run than spec.elastic.minReplicas asks for; training goes on when there "
-        "are "
-        "enough again",
+        "are enough again",
         "behaviour 4.10"},
     meaning{
         reason::backoff_limit_exceeded,
@@ -83,8 +82,7 @@ constexpr std::array phases{
     meaning{
         reason::secret_lost,
         "The Secret with the ssh keys was deleted; the running pods do not need it any more, and "
-        "it "
-        "is made again with the next attempt",
+        "it is made again with the next attempt",
         "behaviour 2.6"},
     meaning{reason::succeeded, "The deciding replica exited with 0", "behaviour 5.1"},
     meaning{
@@ -125,8 +123,7 @@ constexpr std::array causes{
     meaning{
         cause::workers_unreachable_again,
         "gave up a second time, because the workers could not be reached in time; a third time "
-        "would "
-        "count",
+        "would count",
         "behaviour 5.4"},
 };
 

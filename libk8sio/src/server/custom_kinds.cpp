@@ -181,7 +181,8 @@ outcome<void> custom_kinds::add(std::string_view crd_json, validator check) {
         return written.error();
     }
     if (current != nullptr) {
-        serve(definitions.table->find("", name));  // the validator may be new
+        served_generations_.erase(current->uid);  // the validator may be new
+        serve(definitions.table->find("", name));
     }
     settle();
     return {};
@@ -210,10 +211,21 @@ void custom_kinds::serve(const record_ptr& definition) {
     const served_kind definitions =
         *world_->kinds().find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
     const value crd = parse_record(*definitions.info, *definition, a);
-    const value& versions = *json::find_path(crd, {"spec", "versions"});
-    for (const value& version : versions.GetArray()) {
+    const std::int64_t generation = json::int_at(crd, {"metadata", "generation"}).value_or(0);
+    const auto [served, is_new] = served_generations_.try_emplace(definition->uid, generation);
+    if (is_new || served->second != generation) {
+        served->second = generation;
+        serve_versions(*definition, crd);
+    }
+    if (json::find_path(crd, {"status", "acceptedNames"}) == nullptr) {
+        set_status(definition, crd);
+    }
+}
+
+void custom_kinds::serve_versions(const record& definition, const value& crd) {
+    for (const value& version : json::find_path(crd, {"spec", "versions"})->GetArray()) {
         kind_info k = kind_of_version(crd, version);
-        if (const auto it = validators_.find(definition->name); it != validators_.end()) {
+        if (const auto it = validators_.find(definition.name); it != validators_.end()) {
             k.check = it->second;
         }
         if (json::bool_at(version, {"served"})) {
@@ -221,9 +233,6 @@ void custom_kinds::serve(const record_ptr& definition) {
         } else {
             world_->kinds().remove_version(k.group, k.version, k.plural);
         }
-    }
-    if (json::find_path(crd, {"status", "acceptedNames"}) == nullptr) {
-        set_status(definition, crd);
     }
 }
 
@@ -263,6 +272,7 @@ void custom_kinds::set_status(const record_ptr& definition, const value& object)
 }
 
 void custom_kinds::drop(const record& definition) {
+    served_generations_.erase(definition.uid);
     const std::size_t dot = definition.name.find('.');
     const std::string plural = definition.name.substr(0, dot);
     const std::string group = definition.name.substr(dot + 1);

@@ -5,6 +5,7 @@
 
 #include "server/model.hpp"
 
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <string>
@@ -31,11 +32,14 @@ public:
 
 private:
     void serve(const record_ptr& definition);
+    void serve_versions(const record& definition, const json::value& crd);
     void drop(const record& definition);
     void set_status(const record_ptr& definition, const json::value& object);
 
     model* world_;
     std::map<std::string, validator> validators_;
+    /// Of each definition by UID what was compiled last: writes of status change nothing.
+    std::map<std::string, std::int64_t> served_generations_;
     std::deque<history_event> pending_;
 };
 

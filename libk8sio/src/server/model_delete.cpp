@@ -97,8 +97,7 @@ outcome<delete_outcome> model::remove(
             name,
             fmt::format(
                 "the UID in the precondition ({}) does not match the UID in record ({}). The "
-                "object "
-                "might have been deleted and then recreated",
+                "object might have been deleted and then recreated",
                 request.uid,
                 current->uid
             )
@@ -111,8 +110,7 @@ outcome<delete_outcome> model::remove(
             name,
             fmt::format(
                 "the ResourceVersion in the precondition ({}) does not match the ResourceVersion "
-                "in "
-                "record ({}). The object might have been modified",
+                "in record ({}). The object might have been modified",
                 request.resource_version,
                 current->version
             )

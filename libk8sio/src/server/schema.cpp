@@ -130,10 +130,9 @@ void schema_node::read_limits(const value& schema) {
     }
     pattern_text_ = json::string_at(schema, {"pattern"});
     if (!pattern_text_.empty()) {
-        try {
-            pattern_.emplace(pattern_text_, std::regex::ECMAScript | std::regex::optimize);
-        } catch (const std::regex_error&) {
-            pattern_.reset();  // RE2 syntax that std::regex lacks: not checked (README.md)
+        auto pattern = std::make_unique<re2::RE2>(pattern_text_, RE2::Quiet);
+        if (pattern->ok()) {
+            pattern_ = std::move(pattern);
         }
     }
 }

@@ -8,10 +8,11 @@
 #include "server/json.hpp"
 #include "server/refusal.hpp"
 
+#include <re2/re2.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,7 +66,7 @@ private:
     bool exclusive_maximum_ = false;
     std::optional<std::int64_t> min_length_, max_length_, min_items_, max_items_, min_properties_,
         max_properties_;
-    std::optional<std::regex> pattern_;
+    std::unique_ptr<const re2::RE2> pattern_;  ///< null: none
     std::string pattern_text_;
     std::string format_;
     bool unique_items_ = false;

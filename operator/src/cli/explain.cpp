@@ -3,6 +3,7 @@
 // `signalbox explain` and `signalbox docs`.
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
+#include "cli/json_report.hpp"
 #include "cli/live_job.hpp"
 #include "cli/recorded_files.hpp"
 
@@ -11,8 +12,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
-#include <rapidjson/ostreamwrapper.h>
-#include <rapidjson/prettywriter.h>
 
 #include <ostream>
 
@@ -77,78 +76,49 @@ void print_text(
     }
 }
 
-class json_report {
-public:
-    explicit json_report(std::ostream& out) : stream_(out), writer_(stream_) {
-        writer_.SetIndent(' ', 2);
-        writer_.StartObject();
-        writer_.Key("jobs");
-        writer_.StartArray();
-    }
-
-    void add(
-        const recorded_job& r, const std::vector<core::explain_line>& lines, core::instant now
-    ) {
-        const core::job_meta& meta = r.job.meta;
-        writer_.StartObject();
-        text("kind", core::to_string(meta.kind));
-        text("namespace", meta.ns);
-        text("name", meta.name);
-        text("uid", meta.uid);
-        text("now", core::format_time(now));
-        writer_.Key("notes");
-        writer_.StartArray();
-        for (const std::string& note : r.notes) {
-            writer_.String(note);
-        }
-        writer_.EndArray();
-        writer_.Key("lines");
-        writer_.StartArray();
-        for (const core::explain_line& line : lines) {
-            writer_.StartObject();
-            text("section", core::to_string(line.section));
-            text("sentence", line.sentence);
-            text("rule", line.rule);
-            writer_.EndObject();
-        }
-        writer_.EndArray();
-        writer_.EndObject();
-    }
-
-    void end() {
-        writer_.EndArray();
-        writer_.EndObject();
-    }
-
-private:
-    void text(const char* key, std::string_view value) {
-        writer_.Key(key);
-        writer_.String(value.data(), static_cast<rapidjson::SizeType>(value.size()));
-    }
-
-    rapidjson::OStreamWrapper stream_;
-    rapidjson::PrettyWriter<rapidjson::OStreamWrapper> writer_;
-};
+void print_json(
+    json_report& json,
+    const recorded_job& r,
+    const std::vector<core::explain_line>& lines,
+    core::instant now
+) {
+    const core::job_meta& meta = r.job.meta;
+    json.writer().StartObject();
+    json.text("kind", core::to_string(meta.kind));
+    json.text("namespace", meta.ns);
+    json.text("name", meta.name);
+    json.text("uid", meta.uid);
+    json.text("now", core::format_time(now));
+    json.list("notes", r.notes, [&](const std::string& note) { json.text(note); });
+    json.list("lines", lines, [&](const core::explain_line& line) {
+        json.writer().StartObject();
+        json.text("section", core::to_string(line.section));
+        json.text("sentence", line.sentence);
+        json.text("rule", line.rule);
+        json.writer().EndObject();
+    });
+    json.writer().EndObject();
+}
 
 void print(const recording& recorded, core::instant now, output_format format, std::ostream& out) {
-    std::optional<json_report> json;
+    const auto explained = [&](const recorded_job& r) {
+        return core::explain(r.job, r.seen(), core::policy(), now);
+    };
     if (format == output_format::json) {
-        json.emplace(out);
-    }
-    bool first = true;
-    for (const recorded_job& r : recorded.jobs) {
-        const auto lines = core::explain(r.job, r.seen(), core::policy(), now);
-        if (json) {
-            json->add(r, lines, now);
-        } else {
-            out << (first ? "" : "\n\n");
-            print_text(r, lines, now, out);
-        }
-        first = false;
-    }
-    if (json) {
-        json->end();
+        json_report json(out);
+        json.writer().StartObject();
+        json.list("jobs", recorded.jobs, [&](const recorded_job& r) {
+            print_json(json, r, explained(r), now);
+        });
+        json.writer().EndObject();
         out << '\n';
+        return;
+    }
+    std::string_view gap;
+    for (const recorded_job& r : recorded.jobs) {
+        out << gap;
+        print_text(r, explained(r), now, out);
+        gap = "\n\n";
     }
 }
 

@@ -4,11 +4,10 @@
 #include "cli/check.hpp"
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
+#include "cli/json_report.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
-#include <rapidjson/ostreamwrapper.h>
-#include <rapidjson/prettywriter.h>
 
 #include <ostream>
 
@@ -51,85 +50,53 @@ void print_text(const check_result& checked, bool with_live, std::ostream& out) 
     );
 }
 
-class json_report {
-public:
-    explicit json_report(std::ostream& out) : stream_(out), writer_(stream_) {
-        writer_.SetIndent(' ', 2);
-    }
+void print_place(json_report& json, const std::string& file, manifests::position where) {
+    json.text("file", file);
+    json.number("line", where.line);
+    json.number("column", where.column);
+}
 
-    void write(const check_result& checked) {
-        writer_.StartObject();
-        writer_.Key("valid");
-        writer_.Bool(checked.errors == 0);
-        number("errors", checked.errors);
-        number("warnings", checked.warnings);
-        writer_.Key("objects");
-        writer_.StartArray();
-        for (const checked_object& o : checked.objects) {
-            write(o);
-        }
-        writer_.EndArray();
-        writer_.Key("findings");
-        writer_.StartArray();
-        for (const finding& f : checked.findings) {
-            write(f);
-        }
-        writer_.EndArray();
-        writer_.EndObject();
-    }
+void print_object(json_report& json, const checked_object& o) {
+    json.writer().StartObject();
+    print_place(json, o.source.file(), o.source.locate(""));
+    json.text("apiVersion", o.source.api_version());
+    json.text("kind", o.source.kind());
+    json.text("name", o.source.name());
+    json.flag("skipped", !o.is_job);
+    json.flag("update", o.is_update);
+    json.flag("valid", o.valid);
+    json.writer().EndObject();
+}
 
-private:
-    void text(const char* key, std::string_view value) {
-        writer_.Key(key);
-        writer_.String(value.data(), static_cast<rapidjson::SizeType>(value.size()));
-    }
-    void number(const char* key, std::size_t value) {
-        writer_.Key(key);
-        writer_.Uint64(value);
-    }
-    void place(const std::string& file, manifests::position where) {
-        text("file", file);
-        number("line", where.line);
-        number("column", where.column);
-    }
+void print_finding(json_report& json, const finding& f) {
+    json.writer().StartObject();
+    print_place(json, f.file, f.where);
+    json.text("level", f.level == core::severity::error ? "error" : "warning");
+    json.text("pointer", f.pointer);
+    json.text("message", f.message);
+    json.text("reason", f.reason);
+    json.text("object", f.object);
+    json.writer().EndObject();
+}
 
-    void write(const checked_object& o) {
-        writer_.StartObject();
-        place(o.source.file(), o.source.locate(""));
-        text("apiVersion", o.source.api_version());
-        text("kind", o.source.kind());
-        text("name", o.source.name());
-        writer_.Key("skipped");
-        writer_.Bool(!o.is_job);
-        writer_.Key("update");
-        writer_.Bool(o.is_update);
-        writer_.Key("valid");
-        writer_.Bool(o.valid);
-        writer_.EndObject();
-    }
-
-    void write(const finding& f) {
-        writer_.StartObject();
-        place(f.file, f.where);
-        text("level", f.level == core::severity::error ? "error" : "warning");
-        text("pointer", f.pointer);
-        text("message", f.message);
-        text("reason", f.reason);
-        text("object", f.object);
-        writer_.EndObject();
-    }
-
-    rapidjson::OStreamWrapper stream_;
-    rapidjson::PrettyWriter<rapidjson::OStreamWrapper> writer_;
-};
+void print_json(const check_result& checked, std::ostream& out) {
+    json_report json(out);
+    json.writer().StartObject();
+    json.flag("valid", checked.errors == 0);
+    json.number("errors", checked.errors);
+    json.number("warnings", checked.warnings);
+    json.list("objects", checked.objects, [&](const auto& o) { print_object(json, o); });
+    json.list("findings", checked.findings, [&](const auto& f) { print_finding(json, f); });
+    json.writer().EndObject();
+    out << '\n';
+}
 
 }  // namespace
 
 int validate(const validate_options& options, std::ostream& out, std::ostream&) {
     const check_result checked = check(options.files, options.live);
     if (options.output == output_format::json) {
-        json_report(out).write(checked);
-        out << '\n';
+        print_json(checked, out);
     } else {
         print_text(checked, !options.live.empty(), out);
     }
