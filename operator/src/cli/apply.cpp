@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/apply.hpp"
 
-#include "cli/json_edit.hpp"
+#include "manifests/json_edit.hpp"
 
 #include <fmt/format.h>
 #include <rapidjson/document.h>
@@ -73,10 +73,10 @@ boost::asio::awaitable<result<std::string>> applier::create(const manifests::man
     std::string body = object.json();
     std::string ns;
     if (type->namespaced()) {
-        ns = string_at(body, "/metadata/namespace");
+        ns = manifests::string_at(body, "/metadata/namespace");
         if (ns.empty()) {
             ns = ns_;
-            body = with_string(body, "/metadata/namespace", ns);
+            body = manifests::with_string(body, "/metadata/namespace", ns);
         }
         std::string namespace_object = fmt::format(
             R"({{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{}"}}}})", ns

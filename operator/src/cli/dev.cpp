@@ -6,12 +6,12 @@
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
 #include "cli/dev_watch.hpp"
-#include "cli/json_edit.hpp"
 #include "cli/kubeconfig_file.hpp"
 #include "cli/progress.hpp"
 #include "cli/scenario_file.hpp"
 #include "cli/settings.hpp"
 #include "controller/controller.hpp"
+#include "manifests/json_edit.hpp"
 #include "pods/deployments.hpp"
 #include "pods/simulated.hpp"
 
@@ -358,7 +358,7 @@ asio::awaitable<void> dev_session::apply_all() {
                 "{}: {} was not applied: {}", o.source.file(), title(o.source), made.error().text()
             ));
         } else if (o.is_job) {
-            applied_.push_back(string_at(*made, "/metadata/uid"));
+            applied_.push_back(manifests::string_at(*made, "/metadata/uid"));
         }
     }
     all_applied_ = true;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/live_job.hpp"
 
-#include "cli/json_edit.hpp"
 #include "cli/settings.hpp"
 #include "controller/resource_table.hpp"
 #include "controller/served_kinds.hpp"
+#include "manifests/json_edit.hpp"
 
 #include <jobcore/schema.hpp>
 #include <k8sio/client.hpp>
@@ -99,7 +99,7 @@ private:
         const resource_type& type = type_of(kind);
         k8sio::result<std::string> answer = co_await api_->get(type, ns_, name_);
         if (answer.has_value()) {
-            found_.emplace_back(kind, string_at(*answer, "/metadata/uid"));
+            found_.emplace_back(kind, manifests::string_at(*answer, "/metadata/uid"));
             add(type, std::move(*answer));
         } else if (answer.error().http_status == 403) {
             unreadable_ = answer.error().text();  // the job may be of a kind that may be read

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/offline_plan.hpp"
 
-#include "cli/json_edit.hpp"
+#include "manifests/json_edit.hpp"
 
 #include <fmt/format.h>
 
@@ -64,8 +64,9 @@ private:
         core::decision d = decide(*job);
         if (d.status) {
             job->status = *d.status;
-            job_json_ =
-                with_value(job_json_, "/status", core::format_status(job->status, job->meta.kind));
+            job_json_ = manifests::with_value(
+                job_json_, "/status", core::format_status(job->status, job->meta.kind)
+            );
         }
         std::ranges::move(d.events, std::back_inserter(out_.events));
         bool acted = d.status.has_value();
@@ -125,24 +126,27 @@ private:
     void create(const core::job_object& job, const core::action& a) {
         child made{a.kind, {}, a.name, {}, {core::render_action(job, a), a.why, a.rule}};
         made.uid = fmt::format("00000000-0000-4000-8000-{:012}", ++uids_);
-        made.seen = with_string(made.planned.json, "/metadata/uid", made.uid);
-        made.seen = with_string(made.seen, "/metadata/creationTimestamp", core::format_time(now_));
-        made.seen = with_string(made.seen, "/metadata/resourceVersion", std::to_string(uids_));
+        made.seen = manifests::with_string(made.planned.json, "/metadata/uid", made.uid);
+        made.seen = manifests::with_string(
+            made.seen, "/metadata/creationTimestamp", core::format_time(now_)
+        );
+        made.seen =
+            manifests::with_string(made.seen, "/metadata/resourceVersion", std::to_string(uids_));
         if (a.kind == core::object_kind::pod) {
-            made.seen = with_string(made.seen, "/status/phase", "Pending");
+            made.seen = manifests::with_string(made.seen, "/status/phase", "Pending");
         }
         children_.push_back(std::move(made));
     }
 
     void patch(const core::action& a) {
         if (a.kind == core::object_kind::job) {
-            job_json_ = merge_patch(job_json_, a.body);
+            job_json_ = manifests::merge_patch(job_json_, a.body);
             compiled_.reset();
             return;
         }
         for (child& c : children_) {
             if (c.kind == a.kind && c.name == a.name) {
-                c.seen = merge_patch(c.seen, a.body);
+                c.seen = manifests::merge_patch(c.seen, a.body);
             }
         }
     }
@@ -157,7 +161,7 @@ private:
         readied_ = children_.size();
         for (child& c : children_) {
             if (c.kind == core::object_kind::pod) {
-                c.seen = merge_patch(c.seen, running_status(c.seen));
+                c.seen = manifests::merge_patch(c.seen, running_status(c.seen));
             }
         }
         out_.assumed_ready = true;
@@ -176,7 +180,7 @@ private:
         std::string statuses;
         for (int i = 0;; ++i) {
             const std::string pointer = fmt::format("/spec/containers/{}/name", i);
-            const std::string name = string_at(pod, pointer.c_str());
+            const std::string name = manifests::string_at(pod, pointer.c_str());
             if (name.empty()) {
                 break;
             }

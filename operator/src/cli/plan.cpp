@@ -4,8 +4,8 @@
 #include "cli/check.hpp"
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
-#include "cli/json_edit.hpp"
 #include "cli/offline_plan.hpp"
+#include "manifests/json_edit.hpp"
 #include "manifests/yaml_writer.hpp"
 
 #include <fmt/format.h>
@@ -23,19 +23,19 @@ constexpr const char* zero_uid = "00000000-0000-0000-0000-000000000000";
 std::string as_created(const manifests::manifest& source, const plan_options& options) {
     std::string json = source.json();
     const auto fill = [&](const char* pointer, const std::string& value) {
-        if (string_at(json, pointer).empty()) {
-            json = with_string(json, pointer, value);
+        if (manifests::string_at(json, pointer).empty()) {
+            json = manifests::with_string(json, pointer, value);
         }
     };
     fill("/metadata/name", fmt::format("{}xxxxx", source.name()));
     fill("/metadata/namespace", options.ns);
     fill("/metadata/uid", options.uid.empty() ? zero_uid : options.uid);
-    return without(json, {"/status"});
+    return manifests::without(json, {"/status"});
 }
 
 /// Everything that the server owns is left out: it would be refused, or misread as a precondition.
 std::string job_document(const std::string& job) {
-    return without(
+    return manifests::without(
         job,
         {"/metadata/uid",
          "/metadata/resourceVersion",

@@ -3,8 +3,8 @@
 // `signalbox plan --at`: the next decision on a recorded state, with every object and patch whole.
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
-#include "cli/json_edit.hpp"
 #include "cli/recorded_files.hpp"
+#include "manifests/json_edit.hpp"
 #include "manifests/yaml_writer.hpp"
 
 #include <fmt/format.h>
@@ -29,12 +29,12 @@ std::string comment(std::string_view text) {
 /// What identifies the job, with the status alone.
 std::string status_document(const core::job_object& job, const core::job_status& status) {
     std::string json = "{}";
-    json = with_string(json, "/apiVersion", core::api_version);
-    json = with_string(json, "/kind", core::to_string(job.meta.kind));
-    json = with_string(json, "/metadata/name", job.meta.name);
-    json = with_string(json, "/metadata/namespace", job.meta.ns);
-    json = with_string(json, "/metadata/uid", job.meta.uid);
-    return with_value(json, "/status", core::format_status(status, job.meta.kind));
+    json = manifests::with_string(json, "/apiVersion", core::api_version);
+    json = manifests::with_string(json, "/kind", core::to_string(job.meta.kind));
+    json = manifests::with_string(json, "/metadata/name", job.meta.name);
+    json = manifests::with_string(json, "/metadata/namespace", job.meta.ns);
+    json = manifests::with_string(json, "/metadata/uid", job.meta.uid);
+    return manifests::with_value(json, "/status", core::format_status(status, job.meta.kind));
 }
 
 std::string headline(const core::job_object& job, const core::action& a, std::size_t stage) {

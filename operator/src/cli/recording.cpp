@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/recording.hpp"
 
-#include "cli/json_edit.hpp"
+#include "manifests/json_edit.hpp"
 
 #include <k8sio/resource.hpp>
 
@@ -27,8 +27,9 @@ bool is_job(const recorded_object& object) {
 
 bool is_newer(const recorded_object& a, const recorded_object& b) {
     constexpr const char* version = "/metadata/resourceVersion";
-    return k8sio::compare_versions(string_at(a.json, version), string_at(b.json, version)) ==
-           k8sio::version_order::newer;
+    return k8sio::compare_versions(
+               manifests::string_at(a.json, version), manifests::string_at(b.json, version)
+           ) == k8sio::version_order::newer;
 }
 
 /// The newest of each UID, so that neither order nor repetition matters.
@@ -38,7 +39,8 @@ std::map<std::string, const recorded_object*> newest_of(std::span<const recorded
         if (!is_job(object) && !child_kind(object)) {
             continue;
         }
-        const auto [it, is_new] = out.try_emplace(string_at(object.json, "/metadata/uid"), &object);
+        const auto [it, is_new] =
+            out.try_emplace(manifests::string_at(object.json, "/metadata/uid"), &object);
         if (!is_new && is_newer(object, *it->second)) {
             it->second = &object;
         }
@@ -137,7 +139,7 @@ private:
             a.object = static_cast<std::size_t>(it - objects.begin());
         }
         const std::string made =
-            with_string(core::render_action(job, a), "/metadata/uid", "taken-" + a.name);
+            manifests::with_string(core::render_action(job, a), "/metadata/uid", "taken-" + a.name);
         auto child = core::decode_child(a.kind, made);
         if (!child) {
             return false;
@@ -227,7 +229,7 @@ recording read_recording(std::span<const recorded_object> objects, const recordi
         if (!is_job(object)) {
             continue;
         }
-        const std::string uid = string_at(object.json, "/metadata/uid");
+        const std::string uid = manifests::string_at(object.json, "/metadata/uid");
         if (uid.empty()) {
             out.errors.push_back(fmt::format(
                 "{}: /metadata/uid: missing: this is a manifest, not what a cluster has of it; "

@@ -3,6 +3,7 @@
 // Thousands of generated stories (client.md 3.4, level 1). A failure prints seed, job and the
 // shortest list of steps that still breaks the rule. SIGNALBOX_STORIES=<first>,<count> runs others.
 #include "property/runner.hpp"
+#include "signalbox_test/sanitized.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -15,11 +16,7 @@ using namespace signalbox::test;
 
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t usual_count = 300;
-#else
-constexpr std::uint64_t usual_count = 2000;
-#endif
+constexpr std::uint64_t usual_count = sanitized ? 300 : 2000;
 constexpr int steps_per_story = 32;
 
 struct seeds {

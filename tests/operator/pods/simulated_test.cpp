@@ -3,7 +3,7 @@
 // The simulated runtime against the embedded API server, in virtual time.
 #include "pods/simulated.hpp"
 
-#include "cli/json_edit.hpp"
+#include "manifests/json_edit.hpp"
 
 #include <k8sio/server/api_server.hpp>
 
@@ -104,7 +104,7 @@ public:
         return got.has_value() ? *got : std::string();
     }
     std::string field(const std::string& name, const char* pointer) {
-        return op::cli::string_at(pod(name), pointer);
+        return op::manifests::string_at(pod(name), pointer);
     }
     void remove(const std::string& name) {
         const k8sio::delete_options options;

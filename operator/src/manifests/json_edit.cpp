@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/json_edit.hpp"
+#include "manifests/json_edit.hpp"
 
 #include <rapidjson/document.h>
 #include <rapidjson/pointer.h>
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
-namespace signalbox::op::cli {
+namespace signalbox::op::manifests {
 
 namespace {
 
@@ -104,4 +104,4 @@ std::string with_value(std::string_view json, const char* pointer, std::string_v
     return to_text(d);
 }
 
-}  // namespace signalbox::op::cli
+}  // namespace signalbox::op::manifests

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace signalbox::op::cli {
+namespace signalbox::op::manifests {
 
 /// Applies a JSON merge patch (RFC 7386). Both texts must be JSON; else `target` comes back
 /// unchanged.
@@ -25,4 +25,4 @@ std::string with_string(std::string_view json, const char* pointer, std::string_
 /// With another JSON value at a pointer.
 std::string with_value(std::string_view json, const char* pointer, std::string_view value_json);
 
-}  // namespace signalbox::op::cli
+}  // namespace signalbox::op::manifests
