@@ -3,6 +3,7 @@
 
 #include "engine/ledger.hpp"
 #include "engine/objects.hpp"
+#include "engine/termination.hpp"
 
 #include <fmt/format.h>
 

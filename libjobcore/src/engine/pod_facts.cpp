@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/pod_facts.hpp"
 
-#include "json/json.hpp"
+#include "engine/termination.hpp"
 
 #include <fmt/format.h>
 
@@ -10,8 +10,6 @@
 
 namespace signalbox::core::engine {
 namespace {
-
-constexpr std::size_t note_limit = 512;
 
 /// Waiting reasons a container does not leave by itself (behaviour.md 4.13: image, config).
 constexpr std::array<std::string_view, 8> hopeless_waits{
@@ -30,51 +28,6 @@ const container_record* terminated_init(const pod_record& pod) {
         return c.init && c.state == container_state::terminated && c.exit_code != 0;
     });
     return it == pod.containers.end() ? nullptr : &*it;
-}
-
-/// The last `note_limit` bytes, begun at a character and with control characters made blanks.
-std::string printable_tail(std::string_view text) {
-    while (!text.empty() && (text.back() == '\n' || text.back() == ' ' || text.back() == '\r')) {
-        text.remove_suffix(1);
-    }
-    if (text.size() > note_limit) {
-        text.remove_prefix(text.size() - note_limit);
-        while (!text.empty() && (static_cast<unsigned char>(text.front()) & 0xC0U) == 0x80U) {
-            text.remove_prefix(1);
-        }
-    }
-    std::string out(text);
-    for (char& c : out) {
-        if (static_cast<unsigned char>(c) < 0x20U || c == 0x7F) {
-            c = ' ';
-        }
-    }
-    return out;
-}
-
-/// torchrun writes `{"message": {"message": ..., "errorCode": ...}}`, or a plain text as `message`.
-std::optional<termination_note> read_error_file(std::string_view message) {
-    if (message.empty() || message.front() != '{') {
-        return std::nullopt;
-    }
-    json::document document;
-    json::parse(document, message);
-    if (document.HasParseError()) {
-        return std::nullopt;
-    }
-    const json::value* body = json::find(document, "message");
-    if (body == nullptr) {
-        return std::nullopt;
-    }
-    if (body->IsString()) {
-        return termination_note{printable_tail(json::view(*body)), std::nullopt};
-    }
-    termination_note note{printable_tail(json::string_or_empty(*body, "message")), std::nullopt};
-    const json::value* code = json::find(*body, "errorCode");
-    if (code != nullptr && code->IsInt()) {
-        note.error_code = code->GetInt();
-    }
-    return note;
 }
 
 }  // namespace
@@ -134,13 +87,6 @@ std::string cannot_start_reason(const pod_record& pod) {
         }
     }
     return {};
-}
-
-termination_note read_termination_message(std::string_view message) {
-    if (auto note = read_error_file(message)) {
-        return *note;
-    }
-    return {printable_tail(message), std::nullopt};
 }
 
 std::string describe_failure(const pod_record& pod, std::string_view container) {

@@ -43,14 +43,6 @@ bool init_failed(const pod_record& pod);
 /// nothing says so. Unschedulable is none (behaviour.md 4.13).
 std::string cannot_start_reason(const pod_record& pod);
 
-/// What a terminated container left as its message: torchrun's JSON is taken apart
-/// (behaviour.md 3.9).
-struct termination_note {
-    std::string text;                        ///< printable, at most 512 bytes of its end
-    std::optional<std::int32_t> error_code;  ///< the failing rank's own code
-};
-termination_note read_termination_message(std::string_view message);
-
 /// `pod a-b-0, container pytorch exited with 137 (OOMKilled): CUDA out of memory`.
 std::string describe_failure(const pod_record& pod, std::string_view container);
 

@@ -168,10 +168,15 @@ void pytorch_compiler::set_environment(pod_editor& pod) const {
         ours.push_back({"PYTHONUNBUFFERED", "1"});
         // Without it a replaced pod meets a stale store and all agents fail (launchers.md 3.3).
         ours.push_back({"TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1"});
-        const auto path = json::string_or_empty(container, "terminationMessagePath");
-        ours.push_back(
-            {"TORCHELASTIC_ERROR_FILE", std::string(path.empty() ? default_termination_path : path)}
-        );
+        // TORCHELASTIC_ERROR_FILE at the termination message path, as behaviour.md 3.9 has it,
+        // would hide the reason: torch removes that file first, and a kubelet's mount cannot be
+        // removed. The report at the end of the log says the same (engine/termination.hpp).
+        if (pod.host_network() &&
+            parse_rendezvous(launch_.torchrun.rdzv_backend) == rendezvous::c10d) {
+            // Ranks find the first agent by its host name: else that of the node, which the
+            // cluster's DNS need not know and by which agents are put in order.
+            ours.push_back({"PET_LOCAL_ADDR", {}, slot::address});
+        }
     } else {
         ours.push_back({"RANK", {}, slot::rank});
         ours.push_back({"WORLD_SIZE", {}, slot::world_size});

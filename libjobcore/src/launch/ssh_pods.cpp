@@ -4,6 +4,8 @@
 #include "launch/bootstrap.hpp"
 #include "launch/quoting.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -144,6 +146,19 @@ bool is_below(std::string_view path, std::string_view directory) {
            (path.size() == directory.size() || path[directory.size()] == '/');
 }
 
+/// sshd passes variables to its sessions in its configuration, by lines.
+void warn_lost_variables(compile_context& ctx, const role_template& source) {
+    const json::value* env = json::find(source.container(), "env");
+    for (rapidjson::SizeType i = 0; env != nullptr && i < env->Size(); ++i) {
+        if (json::string_or_empty((*env)[i], "value").find('\n') != std::string_view::npos) {
+            ctx.warn(
+                fmt::format("{}/env/{}/value", source.container_pointer(), i),
+                "A value of several lines does not reach ranks that are started over ssh."
+            );
+        }
+    }
+}
+
 }  // namespace
 
 void read_layout(ssh_layout& layout, const compile_context& ctx, const role_template& worker) {
@@ -191,6 +206,7 @@ void plan_ssh_objects(
     const role_template& source,
     run_scripts scripts
 ) {
+    warn_lost_variables(ctx, source);
     planned_object secret;
     secret.kind = object_kind::secret;
     secret.name = ctx.plan.base_name + "-ssh";

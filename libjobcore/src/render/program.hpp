@@ -20,6 +20,7 @@ namespace signalbox::core {
 enum class slot : std::uint8_t {
     pod_name,  ///< with the suffix of a rename
     hostname,  ///< the same without it (behaviour.md 1.3)
+    address,   ///< `<hostname>.<subdomain>`, which resolves within the namespace
     index,     ///< within the type
     attempt,
     round,

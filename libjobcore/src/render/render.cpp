@@ -75,6 +75,11 @@ void append_slot(
             return append_pod_name(out, plan, pod);
         case slot::hostname:
             return append_hostname(out, plan, pod);
+        case slot::address:
+            append_hostname(out, plan, pod);
+            out += '.';
+            out += plan.base_name;
+            return;
         case slot::index:
             return append_number(out, pod.index);
         case slot::attempt:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Bounds of texts in status and events (behaviour.md 3.9, api.md 5).
-#include "engine/pod_facts.hpp"
+#include "engine/termination.hpp"
 #include "jobcore/status.hpp"
 
 #include <catch2/catch.hpp>

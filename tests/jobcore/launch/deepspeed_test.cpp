@@ -192,6 +192,22 @@ TEST_CASE("[behaviour 3.2] the user's probe wins, mounts at our places are refus
     CHECK_FALSE(core::has_errors(near.compile().findings));
 }
 
+TEST_CASE(
+    "[launchers 2.4] a value of several lines is warned of, where sshd loses it", "[launch]"
+) {
+    const std::string env = R"(,"env":[{"name":"A","value":"x"},{"name":"B","value":"y\nz"}])";
+    const auto warned = [&](deepspeed_job job) {
+        const auto warnings = job.compile().plan.warnings;
+        return std::ranges::any_of(warnings, [](const core::diagnostic& w) {
+            return w.pointer == "/spec/worker/template/spec/containers/0/env/1/value";
+        });
+    };
+    CHECK(warned(deepspeed_job(2, worker_template(env))));
+    deepspeed_job without_ssh(2, worker_template(env));
+    without_ssh.launch.other_args = {"--no_ssh"};
+    CHECK_FALSE(warned(without_ssh));
+}
+
 TEST_CASE("[behaviour 3.3] hostNetwork: a port of the job's own, everywhere the same", "[launch]") {
     auto job = deepspeed_job(2, worker_template("", R"(,"hostNetwork":true)")).compile();
     const int port =

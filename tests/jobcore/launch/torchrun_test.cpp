@@ -65,21 +65,34 @@ TEST_CASE(
 ) {
     const auto pod = compiled(workers(2, R"("resources":{"limits":{"cpu":8}})").torchrun()).pod();
     const words expected{
-        "MASTER_ADDR",
-        "MASTER_PORT",
-        "PYTHONUNBUFFERED",
-        "TORCH_DISABLE_SHARE_RDZV_TCP_STORE",
-        "TORCHELASTIC_ERROR_FILE"};
+        "MASTER_ADDR", "MASTER_PORT", "PYTHONUNBUFFERED", "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"};
     CHECK(pod.env_names() == expected);
     CHECK(pod.env("TORCH_DISABLE_SHARE_RDZV_TCP_STORE") == "1");
-    CHECK(pod.env("TORCHELASTIC_ERROR_FILE") == "/dev/termination-log");
-    CHECK(
-        compiled(workers(1, R"("terminationMessagePath":"/tmp/why")").torchrun())
-            .pod()
-            .env("TORCHELASTIC_ERROR_FILE") == "/tmp/why"
-    );
     auto own = workers(1, R"("env":[{"name":"TORCH_DISABLE_SHARE_RDZV_TCP_STORE","value":"0"}])");
     CHECK(compiled(own.torchrun()).pod().env("TORCH_DISABLE_SHARE_RDZV_TCP_STORE") == "0");
+}
+
+TEST_CASE("[behaviour 3.9] torchrun has no error file that it could not write", "[launch]") {
+    // torch removes the file before it writes, which a kubelet's mount refuses (launchers.md 3.5).
+    CHECK(compiled(workers(2).torchrun()).pod().env("TORCHELASTIC_ERROR_FILE") == "<none>");
+    auto own = workers(1, R"("env":[{"name":"TORCHELASTIC_ERROR_FILE","value":"/tmp/e"}])");
+    CHECK(compiled(own.torchrun()).pod().env("TORCHELASTIC_ERROR_FILE") == "/tmp/e");
+}
+
+TEST_CASE("[behaviour 3.3] hostNetwork: torchrun's agents go by the names of pods", "[launch]") {
+    const auto address = [](const char* pod_more, const char* backend) {
+        replica worker;
+        worker.replicas = 2;
+        worker.pod_more = pod_more;
+        auto job = job_builder().replicas(worker).torchrun(
+            0, R"("rdzvBackend":")" + std::string(backend) + '"'
+        );
+        return compiled(job).pod({.index = 1}).env("PET_LOCAL_ADDR");
+    };
+    constexpr const char* host = R"("hostNetwork":true)";
+    CHECK(address(host, "c10d") == "mnist-40c14-worker-1.mnist-40c14");
+    CHECK(address(host, "static") == "<none>");
+    CHECK(address("", "c10d") == "<none>");
 }
 
 TEST_CASE(
