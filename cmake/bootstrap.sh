@@ -42,9 +42,9 @@ python3-jsonschema
 python3-venv
 END
         extra) cat <<'END' ;;
-clang-14
+clang-16
 clang-tidy
-libclang-rt-14-dev
+libclang-rt-16-dev
 valgrind
 END
         *)
