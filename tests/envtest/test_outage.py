@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The API server goes away in the middle of a job and comes back: no exit, no list more than needed (client.md W6)."""
+"""The API server goes away in the middle of a job and comes back: no exit, no list more than needed (REQUIREMENTS.md W6)."""
 
 import json
 import pathlib

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Words of the user through shells and other readers (behaviour.md 3.8): whatever they are, they
+// Words of the user through shells and other readers (BEHAVIOUR.md 3.8): whatever they are, they
 // arrive as they were. The readers are modelled here, apart from the code that quotes.
 #include "fuzz.hpp"
 #include "launch/quoting.hpp"
@@ -114,7 +114,7 @@ bool reads_as(std::string_view line, const words& expected) {
     return shell_reader(line).read() == expected;
 }
 
-/// What the DeepSpeed runner makes of an argument (launchers.md 2.5).
+/// What the DeepSpeed runner makes of an argument (LAUNCH.md 2.5).
 std::string through_runner(const std::string& text, pdsh_place place) {
     if (place == pdsh_place::script || text.find(' ') == text.npos) {
         return text;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a container left as its termination message, on its way into conditions and events
-// (behaviour.md 3.9).
+// (BEHAVIOUR.md 3.9).
 #include "engine/pod_facts.hpp"
 #include "engine/termination.hpp"
 #include "fuzz.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The bootstrap with real sshd, ssh and pdsh on the loopback interface. The front end is a stand-in
-// that obeys DeepSpeed's protocol, faults included (launchers.md 2.1, 2.5).
+// that obeys DeepSpeed's protocol, faults included (LAUNCH.md 2.1, 2.5).
 #include "launch/ssh_job.hpp"
 
 using namespace signalbox;
@@ -37,7 +37,7 @@ sys.exit(subprocess.run(["pdsh", "-S", "-f", "1024", "-w", ",".join(hosts), *rem
 
 /// ColossalAI's launcher: click's parser takes options before `--` only; then one line of shell for
 /// each host, in which every variable is exported in double quotes, unescaped, and the words of the
-/// program are joined as they are (launchers.md 4.1, 4.4, 4.5).
+/// program are joined as they are (LAUNCH.md 4.1, 4.4, 4.5).
 constexpr std::string_view launcher = R"py(#!/usr/bin/env python3
 import os, subprocess, sys
 split = sys.argv.index("--")

@@ -24,7 +24,7 @@
 namespace signalbox::core {
 
 enum class verb {
-    create,   ///< POST what render_action gives; AlreadyExists: behaviour.md 2.7
+    create,   ///< POST what render_action gives; AlreadyExists: BEHAVIOUR.md 2.7
     patch,    ///< merge patch `body`, with the UID as precondition
     remove,   ///< DELETE with the UID as precondition
     confirm,  ///< one live GET; answer by observed::absences or by the object itself
@@ -71,7 +71,7 @@ struct event {
 struct decision {
     /// The new status, if it differs. Written before any stage; the answer counts as observed.
     std::optional<job_status> status;
-    /// The difference is in counts only and may wait up to a second (behaviour.md 4.16).
+    /// The difference is in counts only and may wait up to a second (BEHAVIOUR.md 4.16).
     bool deferrable = false;
     std::vector<stage> stages;
     /// When to decide again though nothing is observed; nothing: only on observation.
@@ -82,7 +82,7 @@ struct decision {
     friend bool operator==(const decision&, const decision&) = default;
 };
 
-/// What still acts when the specification as a whole is invalid (behaviour.md 4.2).
+/// What still acts when the specification as a whole is invalid (BEHAVIOUR.md 4.2).
 struct spec_fragments {
     bool pause = false;
     std::optional<std::int64_t> active_deadline_seconds;
@@ -92,7 +92,7 @@ struct spec_fragments {
 struct compiled_job {
     std::string uid;
     std::int64_t generation = 0;
-    /// The annotations it was compiled with (api.md 1).
+    /// The annotations it was compiled with (BEHAVIOUR.md api 1).
     std::map<std::string, std::string, std::less<>> annotations;
     /// `spec.managedBy` as written; empty: ours.
     std::string managed_by;

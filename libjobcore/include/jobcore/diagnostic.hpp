@@ -13,7 +13,7 @@ enum class severity {
     warning,  ///< the object is accepted; the user should know
 };
 
-/// One finding. All findings of an object are reported at once (api.md 6.1).
+/// One finding. All findings of an object are reported at once (BEHAVIOUR.md api 6.1).
 struct diagnostic {
     severity level = severity::error;
     /// RFC 6901 pointer to the place in the object, e.g. `/spec/replicaSpecs/0/type`.

@@ -44,7 +44,7 @@ struct pod_record {
     std::int32_t index = -1;   ///< label `replica-index`; -1 if missing or malformed
     std::int32_t attempt = 0;  ///< label; 0 if missing or malformed, `gone_attempt` for `gone`
     std::int32_t round = 0;
-    bool labels_complete = false;  ///< all labels of behaviour.md 1.6 are there and well-formed
+    bool labels_complete = false;  ///< all labels of BEHAVIOUR.md 1.6 are there and well-formed
     bool master = false;           ///< label `job-role=master`
     pod_phase phase = pod_phase::unknown;
     bool scheduled = false;          ///< `spec.nodeName` is set
@@ -105,16 +105,16 @@ struct refusal {
     int http_code = 0;
     std::string reason;   ///< `Status.reason`
     std::string message;  ///< the server's message
-    /// The live read after AlreadyExists showed an object of another owner (behaviour.md 1.8).
+    /// The live read after AlreadyExists showed an object of another owner (BEHAVIOUR.md 1.8).
     bool foreign_owner = false;
-    /// The refusal says that the namespace is being deleted (behaviour.md 2.5).
+    /// The refusal says that the namespace is being deleted (BEHAVIOUR.md 2.5).
     bool namespace_terminating = false;
     std::int32_t count = 1;
     instant first{};
     instant last{};
 };
 
-/// A child whose absence a live read has confirmed (behaviour.md 5.3), valid until seen again.
+/// A child whose absence a live read has confirmed (BEHAVIOUR.md 5.3), valid until seen again.
 struct confirmed_absence {
     object_kind kind = object_kind::pod;
     std::string name;

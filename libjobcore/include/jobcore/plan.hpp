@@ -46,23 +46,23 @@ inline constexpr std::array all_child_kinds{
 /// Nothing if a job owns no object of this `apiVersion` and `kind`.
 std::optional<object_kind> parse_child_kind(std::string_view version, std::string_view kind);
 
-/// How far a restart reaches when `runPolicy.restartScope` is absent (behaviour.md 5.6).
+/// How far a restart reaches when `runPolicy.restartScope` is absent (BEHAVIOUR.md 5.6).
 enum class scope_rule {
     whole_job,   ///< every incident takes all pods
     c10d,        ///< pod 0 takes all pods; another pod is replaced, or settles
     external,    ///< the rendezvous store lives elsewhere (etcd): pods are replaced, or settle
-    no_restart,  ///< the kind restarts nothing (behaviour.md 5.11)
+    no_restart,  ///< the kind restarts nothing (BEHAVIOUR.md 5.11)
 };
 
 /// One replica type with the facts the engine needs.
 struct role_plan {
     std::string type;
-    /// Pods wanted by the present specification (behaviour.md 7.2: the recorded size decides).
+    /// Pods wanted by the present specification (BEHAVIOUR.md 7.2: the recorded size decides).
     std::int32_t wanted = 0;
     restart_policy restart = restart_policy::on_failure;
-    /// Name of the training container of this role (api.md 2-4).
+    /// Name of the training container of this role (BEHAVIOUR.md api 2-4).
     std::string training_container;
-    /// Indexes from here on run sshd: they never complete (behaviour.md 5.2).
+    /// Indexes from here on run sshd: they never complete (BEHAVIOUR.md 5.2).
     std::int32_t sshd_from_index = std::numeric_limits<std::int32_t>::max();
 };
 
@@ -89,7 +89,7 @@ inline constexpr std::string_view generated_marker = "<generated>";
 /// A child object other than a pod, wanted while the job is active.
 struct planned_object {
     object_kind kind = object_kind::service;
-    /// For a per-attempt object the attempt is appended: `<name>-<attempt>` (behaviour.md 1.5).
+    /// For a per-attempt object the attempt is appended: `<name>-<attempt>` (BEHAVIOUR.md 1.5).
     std::string name;
     bool name_has_attempt = false;
     /// Which of several objects of one kind this is; private to the launch compiler.
@@ -99,7 +99,7 @@ struct planned_object {
     std::vector<key_slot> key_slots;
 };
 
-/// What the pods need of a scheduler that places all of them or none (behaviour.md 8).
+/// What the pods need of a scheduler that places all of them or none (BEHAVIOUR.md 8).
 struct gang_plan {
     /// Pods that must fit at once, by the specification.
     std::int32_t min_member = 0;
@@ -109,13 +109,13 @@ struct gang_plan {
     std::int32_t priority = 0;
 };
 
-/// How a job follows a change of its size while it runs (behaviour.md 7.2, 7.3).
+/// How a job follows a change of its size while it runs (BEHAVIOUR.md 7.2, 7.3).
 enum class resize_rule {
     in_place,     ///< pods are added and removed; the others go on
     new_attempt,  ///< every change rebuilds the job
 };
 
-/// What the engine needs to know of an elastic job (behaviour.md 7).
+/// What the engine needs to know of an elastic job (BEHAVIOUR.md 7).
 struct elastic_plan {
     std::int32_t min_replicas = 1;
     resize_rule resize = resize_rule::in_place;
@@ -132,25 +132,25 @@ struct job_plan {
     std::string job_name;
     std::string ns;
     std::string job_uid;
-    /// `<job>-H` (behaviour.md 1.1, 1.2): prefix of all children's names.
+    /// `<job>-H` (BEHAVIOUR.md 1.1, 1.2): prefix of all children's names.
     std::string base_name;
     std::vector<role_plan> roles;  ///< spec order
     std::size_t master_role = 0;   ///< the deciding pod is index 0 of this role
     scope_rule scope = scope_rule::whole_job;
-    /// torchrun: success waits for peers, clean-up for the exit barrier (behaviour.md 5.1), and a
+    /// torchrun: success waits for peers, clean-up for the exit barrier (BEHAVIOUR.md 5.1), and a
     /// failed peer of the same attempt outranks success of the master.
     bool torchrun = false;
     std::int32_t max_restarts = 0;
     bool debug = false;
     /// Non-pod children in creation order: PodGroup, Services, Secret, ConfigMap
-    /// (behaviour.md 2.1).
+    /// (BEHAVIOUR.md 2.1).
     std::vector<planned_object> objects;
     std::optional<gang_plan> gang;
-    /// Roles of the first stage come before this index in `stage_order`; see behaviour.md 2.3.
+    /// Roles of the first stage come before this index in `stage_order`; see BEHAVIOUR.md 2.3.
     /// Empty: all roles are one stage. ColossalAI: {worker}, {launcher}.
     std::vector<std::vector<std::size_t>> pod_stages;
     /// TensorBoard, if one is asked for: the object of kind `tensorboard` where the server serves
-    /// it, else the others (behaviour.md 9.1). They take no part in the order of `objects`.
+    /// it, else the others (BEHAVIOUR.md 9.1). They take no part in the order of `objects`.
     std::vector<planned_object> tensorboard_objects;
     std::optional<elastic_plan> elastic;
     /// Warnings of the launch compiler (FieldOverridden and the like).
@@ -167,21 +167,21 @@ struct pod_identity {
     std::int32_t index = 0;
     std::int32_t attempt = 1;
     std::int32_t round = 0;
-    std::int32_t rename = 0;  ///< k of the `-r<k>` suffix, 0 = none (behaviour.md 1.3)
+    std::int32_t rename = 0;  ///< k of the `-r<k>` suffix, 0 = none (BEHAVIOUR.md 1.3)
     friend bool operator==(const pod_identity&, const pod_identity&) = default;
 };
 
-/// First 5 hex digits of FNV-1a 64 over name followed by UID (behaviour.md 1.1).
+/// First 5 hex digits of FNV-1a 64 over name followed by UID (BEHAVIOUR.md 1.1).
 std::string name_hash(std::string_view job_name, std::string_view uid);
 
 /// Compiles a valid specification. Errors found here (what looks into templates or launcher
-/// arguments: the L rules of api.md 6.1) are appended to `findings`; then the plan is not to be
-/// used.
+/// arguments: the L rules of BEHAVIOUR.md api 6.1) are appended to `findings`; then the plan is not
+/// to be used.
 job_plan compile_plan(
     const job_meta& meta, const job_spec& spec, std::vector<diagnostic>& findings
 );
 
-/// `<job>-H-<type>-<index>[-r<k>]` (behaviour.md 1.2, 1.3).
+/// `<job>-H-<type>-<index>[-r<k>]` (BEHAVIOUR.md 1.2, 1.3).
 std::string pod_name(const job_plan& plan, const pod_identity& pod);
 
 /// Name of a planned object in an attempt.
@@ -189,13 +189,13 @@ std::string object_name(const planned_object& object, std::int32_t attempt);
 
 /// Extra facts that change what a pod runs but are no part of its name.
 struct render_options {
-    /// True for attempts made by a resume: resume specs apply (behaviour.md 3.11).
+    /// True for attempts made by a resume: resume specs apply (BEHAVIOUR.md 3.11).
     bool resumed = false;
-    /// Replicas in force per role (behaviour.md 7.2); empty: the plan's own.
+    /// Replicas in force per role (BEHAVIOUR.md 7.2); empty: the plan's own.
     std::span<const std::int32_t> wanted;
 };
 
-/// The complete JSON of a Pod, owner reference and labels included (behaviour.md 1.6, 1.7, 3).
+/// The complete JSON of a Pod, owner reference and labels included (BEHAVIOUR.md 1.6, 1.7, 3).
 std::string render_pod(
     const job_plan& plan, const pod_identity& pod, const render_options& options
 );
@@ -209,7 +209,7 @@ std::string render_object(
 );
 
 /// Fingerprint of the fields we set in that object; equals that of an observed record of it
-/// (observed.hpp) unless somebody edited it (behaviour.md 2.6). What is immutable is left out.
+/// (observed.hpp) unless somebody edited it (BEHAVIOUR.md 2.6). What is immutable is left out.
 std::uint64_t expected_fingerprint(
     const job_plan& plan,
     const planned_object& object,
@@ -218,7 +218,7 @@ std::uint64_t expected_fingerprint(
 );
 
 /// Fingerprint of the immutable part of a Secret or ConfigMap: type and data, of generated keys the
-/// names only. An object of ours that differs in it has to be made anew (behaviour.md 2.7). Zero
+/// names only. An object of ours that differs in it has to be made anew (BEHAVIOUR.md 2.7). Zero
 /// for other kinds.
 std::uint64_t expected_data_fingerprint(
     const job_plan& plan, const planned_object& object, const render_options& options

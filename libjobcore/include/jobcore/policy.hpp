@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every constant of behaviour.md, so that tests and simulations can shorten them.
+// Every constant of BEHAVIOUR.md, so that tests and simulations can shorten them.
 #pragma once
 
 #include "jobcore/time.hpp"
@@ -38,7 +38,7 @@ struct policy {
     milliseconds name_retry_max = seconds{300};
     /// A kind that the server does not serve is looked for again (8.4).
     milliseconds capability_retry = seconds{60};
-    /// Bounds of status lists (api.md 5).
+    /// Bounds of status lists (BEHAVIOUR.md api 5).
     std::int32_t replicas_in_status = 256;
     std::int32_t replaced_in_status = 256;
     std::int32_t renamed_in_status = 256;

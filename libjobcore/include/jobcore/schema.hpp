@@ -26,11 +26,11 @@ struct parsed_job {
 /// Parses, defaults and validates a complete object (JSON text). Hostile input (deep nesting, huge
 /// numbers, wrong types, invalid UTF-8) gives findings, never undefined behaviour; nesting deeper
 /// than 512 levels is refused without recursion. `metadata.name` may be missing when `generateName`
-/// is there (api.md 6.3).
+/// is there (BEHAVIOUR.md api 6.3).
 parsed_job parse_job(std::string_view object_json);
 
-/// Findings of changing `before` into `after` (api.md 7), both complete objects. Used as the
-/// embedded API server's validator of updates; agrees with the CRD's transition rules.
+/// Findings of changing `before` into `after` (BEHAVIOUR.md api 7), both complete objects. Used as
+/// the embedded API server's validator of updates; agrees with the CRD's transition rules.
 std::vector<diagnostic> validate_update(std::string_view before, std::string_view after);
 
 /// The CustomResourceDefinition (apiextensions.k8s.io/v1) of a kind, as JSON.

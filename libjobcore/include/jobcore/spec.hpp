@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The typed specification of a job, all three kinds: api.md 1-4 after parsing, alias resolution and
-// defaulting. Pod templates stay JSON, so that fields this library has never heard of survive.
+// The typed specification of a job, all three kinds: BEHAVIOUR.md api 1-4 after parsing, alias
+// resolution and defaulting. Pod templates stay JSON, so that fields this library has never heard
+// of survive.
 #pragma once
 
 #include "jobcore/time.hpp"
@@ -19,7 +20,7 @@ namespace signalbox::core {
 
 inline constexpr std::string_view api_group = "batch.tensorstack.dev";
 inline constexpr std::string_view api_version = "batch.tensorstack.dev/v1beta1";
-/// The value of `spec.managedBy` under which a job is ours (api.md 1).
+/// The value of `spec.managedBy` under which a job is ours (BEHAVIOUR.md api 1).
 inline constexpr std::string_view managed_by_signalbox = "batch.tensorstack.dev/signalbox";
 
 enum class job_kind { pytorch, deepspeed, colossalai };
@@ -49,7 +50,7 @@ struct resume_replica {
     std::string type;
     bool skip_init_container = false;
     std::vector<std::string> command;  ///< empty: the template's
-    std::vector<std::string> args;     ///< empty: see behaviour.md 3.11
+    std::vector<std::string> args;     ///< empty: see BEHAVIOUR.md 3.11
     friend bool operator==(const resume_replica&, const resume_replica&) = default;
 };
 
@@ -72,7 +73,7 @@ struct run_policy {
     clean_up_policy clean_up = clean_up_policy::unfinished;
     bool clean_up_workers = false;  ///< ColossalAIJob only
     std::optional<std::int32_t> ttl_seconds_after_finished;
-    std::optional<restart_scope> scope;  ///< absent: by launch mode, behaviour.md 5.6
+    std::optional<restart_scope> scope;  ///< absent: by launch mode, BEHAVIOUR.md 5.6
     failure_policy failure = failure_policy::any_replica;
     friend bool operator==(const run_policy&, const run_policy&) = default;
 };
@@ -160,9 +161,9 @@ struct job_meta {
     std::int64_t generation = 0;
     std::optional<instant> creation_time;
     std::optional<instant> deletion_time;
-    /// Only annotations whose key starts with `batch.tensorstack.dev/` (api.md 1).
+    /// Only annotations whose key starts with `batch.tensorstack.dev/` (BEHAVIOUR.md api 1).
     std::map<std::string, std::string, std::less<>> annotations;
-    /// None is ours (behaviour.md 10.1); they tell what a deleted job waits for.
+    /// None is ours (BEHAVIOUR.md 10.1); they tell what a deleted job waits for.
     std::vector<std::string> finalizers;
     friend bool operator==(const job_meta&, const job_meta&) = default;
 };

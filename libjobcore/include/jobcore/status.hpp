@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The status of a job, api.md 5. It is the engine's only memory: everything that must survive a
-// restart of the operator is a field here.
+// The status of a job, BEHAVIOUR.md api 5. It is the engine's only memory: everything that must
+// survive a restart of the operator is a field here.
 #pragma once
 
 #include "jobcore/spec.hpp"
@@ -103,7 +103,7 @@ struct incident_pod {
     friend bool operator==(const incident_pod&, const incident_pod&) = default;
 };
 
-/// The last incident (behaviour.md 5.3).
+/// The last incident (BEHAVIOUR.md 5.3).
 struct incident_record {
     std::optional<instant> time;
     std::string cause;
@@ -112,7 +112,7 @@ struct incident_record {
     bool counted = false;
     std::int32_t attempt = 0;  ///< the attempt after the incident
     std::optional<instant> not_before;
-    bool pending = false;  ///< the settle time runs (behaviour.md 5.6)
+    bool pending = false;  ///< the settle time runs (BEHAVIOUR.md 5.6)
     std::vector<incident_pod> pods;
     std::int32_t more = 0;
     friend bool operator==(const incident_record&, const incident_record&) = default;

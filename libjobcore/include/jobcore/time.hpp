@@ -23,12 +23,12 @@ std::string format_time(instant t);
 /// Reads RFC 3339 with or without fraction, with `Z` or an offset. Nothing for any other text.
 std::optional<instant> parse_time(std::string_view text);
 
-/// Times before which nothing may happen are rounded up to whole seconds (behaviour.md 4.14).
+/// Times before which nothing may happen are rounded up to whole seconds (BEHAVIOUR.md 4.14).
 constexpr instant round_up_to_second(instant t) {
     return std::chrono::ceil<seconds>(t);
 }
 
-/// All other recorded times are rounded down to whole seconds (behaviour.md 4.14).
+/// All other recorded times are rounded down to whole seconds (BEHAVIOUR.md 4.14).
 constexpr instant round_down_to_second(instant t) {
     return std::chrono::floor<seconds>(t);
 }

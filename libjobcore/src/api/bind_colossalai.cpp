@@ -14,7 +14,7 @@ void bind_launcher(const node& launcher, colossalai_spec& bound) {
     bound.launcher_resources = bind_json(launcher["resources"]);
 }
 
-/// The launcher's image is by default that of the worker (api.md 4).
+/// The launcher's image is by default that of the worker (BEHAVIOUR.md api 4).
 void default_image(const node& worker, colossalai_spec& bound) {
     std::size_t index = 0;
     const json::value* container =
@@ -52,7 +52,7 @@ job_spec bind_colossalai(const node& spec) {
     job_spec bound = bind_shared(spec);
     bound.policy = bind_run_policy(spec["runPolicy"]);
     bound.policy.clean_up_workers = spec["runPolicy"]["cleanUpWorkers"].flag();
-    // The deciding pod's type first. Its template is made from the workers' (behaviour.md 3.6).
+    // The deciding pod's type first. Its template is made from the workers' (BEHAVIOUR.md 3.6).
     bound.replicas = {
         {.type = std::string(launcher_type),
          .restart = restart_policy::never,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rules of the CRD of ColossalAIJob over several fields (api.md 4).
+// Rules of the CRD of ColossalAIJob over several fields (BEHAVIOUR.md api 4).
 #include "api/cel.hpp"
 #include "api/cel_expressions.hpp"
 #include "api/tables_kinds.hpp"

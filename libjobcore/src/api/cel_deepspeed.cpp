@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rules of the CRD of DeepSpeedJob over several fields (api.md 2).
+// Rules of the CRD of DeepSpeedJob over several fields (BEHAVIOUR.md api 2).
 #include "api/cel.hpp"
 #include "api/cel_expressions.hpp"
 #include "api/tables_kinds.hpp"

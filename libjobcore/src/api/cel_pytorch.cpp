@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rules of the CRD of PyTorchTrainingJob over several fields (api.md 3).
+// Rules of the CRD of PyTorchTrainingJob over several fields (BEHAVIOUR.md api 3).
 #include "api/cel.hpp"
 #include "api/cel_expressions.hpp"
 #include "api/tables.hpp"

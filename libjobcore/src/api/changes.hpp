@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which fields of a specification may change when (api.md 7), flattened from the tables. The rules
-// in the CRD and validate_update are made from this one list.
+// Which fields of a specification may change when (BEHAVIOUR.md api 7), flattened from the tables.
+// The rules in the CRD and validate_update are made from this one list.
 #pragma once
 
 #include "api/schema_types.hpp"

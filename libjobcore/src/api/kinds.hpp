@@ -22,9 +22,9 @@ struct kind_schema {
     const field* spec;
     bool has_elastic;  ///< and so the scale subresource
     bool has_restarts;
-    /// Rules over several fields, and L rules (api.md 6.1).
+    /// Rules over several fields, and L rules (BEHAVIOUR.md api 6.1).
     void (*check)(const node& spec, findings_collector& findings);
-    /// What the job's name has to leave room for (api.md 6.3).
+    /// What the job's name has to leave room for (BEHAVIOUR.md api 6.3).
     std::vector<name_need> (*name_needs)(const node& spec);
     /// From a specification without errors.
     job_spec (*bind)(const node& spec);

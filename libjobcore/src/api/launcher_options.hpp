@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which option of a launcher an argument is (api.md 2): the part before `=` counts, `-` and `_` are
-// equal, and so are unambiguous abbreviations, as argparse takes them.
+// Which option of a launcher an argument is (BEHAVIOUR.md api 2): the part before `=` counts, `-`
+// and `_` are equal, and so are unambiguous abbreviations, as argparse takes them.
 #pragma once
 
 #include "api/walk.hpp"

@@ -12,7 +12,7 @@ namespace signalbox::core::schema {
 namespace {
 
 constexpr std::int64_t label_limit = 63;
-constexpr std::int64_t hash_part = 7;  // "-" + 5 hex digits + "-", behaviour.md 1.2
+constexpr std::int64_t hash_part = 7;  // "-" + 5 hex digits + "-", BEHAVIOUR.md 1.2
 
 bool is_job_name(std::string_view name) {
     const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };

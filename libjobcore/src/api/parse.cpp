@@ -36,7 +36,7 @@ void check_meta(
     if (!name.empty()) {
         check_name(metadata, name, needs, findings);
     } else if (json::string_or_empty(*metadata.value, "generateName").empty()) {
-        // generateName is checked once the server has completed the name (api.md 6.3).
+        // generateName is checked once the server has completed the name (BEHAVIOUR.md api 6.3).
         findings.error(
             metadata.order,
             child_pointer(metadata.pointer, "name"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rules over several fields of a ColossalAIJob: api.md 4.
+// Rules over several fields of a ColossalAIJob: BEHAVIOUR.md api 4.
 #include "api/colossalai.hpp"
 #include "api/rules.hpp"
 #include "api/text.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rules over several fields of a DeepSpeedJob: api.md 2.
+// Rules over several fields of a DeepSpeedJob: BEHAVIOUR.md api 2.
 #include "api/rules.hpp"
 #include "api/text.hpp"
 #include "launch/resources.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rules over several fields of a PyTorchTrainingJob: api.md 3.
+// Rules over several fields of a PyTorchTrainingJob: BEHAVIOUR.md api 3.
 #include "api/rules.hpp"
 #include "api/tables.hpp"
 
@@ -12,7 +12,7 @@
 namespace signalbox::core::schema {
 namespace {
 
-/// Names of the training container (api.md 3).
+/// Names of the training container (BEHAVIOUR.md api 3).
 constexpr std::array<std::string_view, 2> training_names{"pytorch", "python"};
 
 void check_unique_types(const node& replicas, findings_collector& findings) {
@@ -51,7 +51,7 @@ void check_any_positive(
     }
 }
 
-/// 32 types of as many as each may have would break the bound of the status (behaviour.md 4.16).
+/// 32 types of as many as each may have would break the bound of the status (BEHAVIOUR.md 4.16).
 void check_sum(const node& replicas, findings_collector& findings) {
     std::int64_t sum = 0;
     for (const node& r : replicas.items) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rules over the fields that several kinds have: api.md 1.
+// Rules over the fields that several kinds have: BEHAVIOUR.md api 1.
 #include "api/rules.hpp"
 #include "api/text.hpp"
 
@@ -11,7 +11,7 @@
 namespace signalbox::core::schema {
 namespace {
 
-/// The decisive pod, whatever its type (api.md 1, runMode).
+/// The decisive pod, whatever its type (BEHAVIOUR.md api 1, runMode).
 constexpr std::string_view master_entry = "master";
 
 void check_entries(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a pod template must have for us to use it (api.md 1, Pod templates). Everything else in it
-// is the API server's to judge when the pod is created.
+// What a pod template must have for us to use it (BEHAVIOUR.md api 1, Pod templates). Everything
+// else in it is the API server's to judge when the pod is created.
 #include "api/rules.hpp"
 #include "api/text.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `worker.torchArgs` of a ColossalAIJob (api.md 4): what can be handed to torchrun through the
-// launcher, which takes `key=value` and `key` only.
+// `worker.torchArgs` of a ColossalAIJob (BEHAVIOUR.md api 4): what can be handed to torchrun
+// through the launcher, which takes `key=value` and `key` only.
 #include "api/launcher_options.hpp"
 #include "api/rules.hpp"
 

@@ -38,7 +38,7 @@ struct text_form {
     bool (*matches)(std::string_view text);
 };
 
-/// When a field may change (api.md 7).
+/// When a field may change (BEHAVIOUR.md api 7).
 enum class change {
     inherit,      ///< as its parent; the specification itself: only while the old object is paused
     any_time,     ///<
@@ -46,8 +46,8 @@ enum class change {
     by_own_rule,  ///< has no effect of its own; the rule of the field it feeds decides
 };
 
-/// What the parser checks of a field by itself is structure: mark S of api.md 6.1, thus also in the
-/// CRD. Rules over several fields, and L rules, are in rules*.cpp.
+/// What the parser checks of a field by itself is structure: mark S of BEHAVIOUR.md api 6.1, thus
+/// also in the CRD. Rules over several fields, and L rules, are in rules*.cpp.
 struct field {
     std::string_view name;
     value_type type = value_type::string;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ColossalAIJob: api.md 4, both published shapes. `launcher` and `worker` are the first;
+// ColossalAIJob: BEHAVIOUR.md api 4, both published shapes. `launcher` and `worker` are the first;
 // `torchConfig` and `replicaSpecs` are the second.
 #include "api/colossalai.hpp"
 #include "api/tables_kinds.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DeepSpeedJob: api.md 2.
+// DeepSpeedJob: BEHAVIOUR.md api 2.
 #include "api/tables_kinds.hpp"
 #include "api/tables_shared.hpp"
 
@@ -9,7 +9,7 @@
 namespace signalbox::core::schema {
 namespace {
 
-constexpr std::uint32_t max_command_line = 32 * 1024;  // api.md 6.2
+constexpr std::uint32_t max_command_line = 32 * 1024;  // BEHAVIOUR.md api 6.2
 
 constexpr std::array<std::string_view, 1> module_alias{"Module"};
 constexpr std::array<std::string_view, 1> exec_alias{"Exec"};

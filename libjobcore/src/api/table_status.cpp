@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The status of all kinds: api.md 5. It is written by the operator alone; hence no aliases,
-// defaults or bounds, which would only make a good status be refused.
+// The status of all kinds: BEHAVIOUR.md api 5. It is written by the operator alone; hence no
+// aliases, defaults or bounds, which would only make a good status be refused.
 #include "api/tables.hpp"
 
 #include <array>

@@ -10,7 +10,7 @@
 
 namespace signalbox::core::schema {
 
-/// Limits of api.md 6.2.
+/// Limits of BEHAVIOUR.md api 6.2.
 inline constexpr std::int64_t max_replicas = 10'000;
 inline constexpr std::uint32_t max_types = 32;
 

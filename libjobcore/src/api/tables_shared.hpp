@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tables of what several kinds have: api.md 1. Constant data in a header, so that the tables of a
-// kind can contain them without any order of initialization.
+// Tables of what several kinds have: BEHAVIOUR.md api 1. Constant data in a header, so that the
+// tables of a kind can contain them without any order of initialization.
 #pragma once
 
 #include "api/tables.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an update may change (api.md 7): effective values are compared, so that respelling an alias
-// or writing a default out is no change.
+// What an update may change (BEHAVIOUR.md api 7): effective values are compared, so that respelling
+// an alias or writing a default out is no change.
 #include "api/changes.hpp"
 #include "api/kinds.hpp"
 #include "api/object.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one way in which delays grow: restarts (behaviour.md 5.4, 5.8), quota (2.8), names (1.8).
+// The one way in which delays grow: restarts (BEHAVIOUR.md 5.4, 5.8), quota (2.8), names (1.8).
 #pragma once
 
 #include "jobcore/time.hpp"

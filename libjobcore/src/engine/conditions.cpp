@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Conditions, always in the same order (behaviour.md 4.13).
+// Conditions, always in the same order (BEHAVIOUR.md 4.13).
 #include "engine/ledger.hpp"
 #include "engine/pass.hpp"
 #include "engine/pod_facts.hpp"
@@ -26,7 +26,7 @@ std::ptrdiff_t position(std::string_view type) {
     return std::ranges::find(condition_order, type) - condition_order.begin();
 }
 
-/// The API server has accepted every child of the first stage (behaviour.md 2.4).
+/// The API server has accepted every child of the first stage (BEHAVIOUR.md 2.4).
 bool first_stage_accepted(const pass& p) {
     if (p.next.attempt == 0) {
         return false;

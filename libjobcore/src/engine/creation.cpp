@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is missing of a running job is made: other objects first, then pods (behaviour.md 2).
+// What is missing of a running job is made: other objects first, then pods (BEHAVIOUR.md 2).
 #include "engine/backoff.hpp"
 #include "engine/objects.hpp"
 #include "engine/pass.hpp"

@@ -45,7 +45,8 @@ std::string cut_message(std::string message, std::size_t limit) {
 
 namespace {
 
-/// Indexes whose pod of the recorded attempt and round is there (api.md 5, restarts.seen).
+/// Indexes whose pod of the recorded attempt and round is there (BEHAVIOUR.md api 5,
+/// restarts.seen).
 void note_seen(pass& p) {
     for_each_slot(p, [&](std::size_t role, std::int32_t index, slot& s) {
         if (s.current != nullptr && !s.seen) {
@@ -329,11 +330,11 @@ decision decide_valid(
 
 decision decide(const job_object& job, const observed& seen, const policy& rules, instant now) {
     if (job.meta.deletion_time || !job.compiled) {
-        return {};  // children go by owner references (behaviour.md 10.1, 2.5)
+        return {};  // children go by owner references (BEHAVIOUR.md 10.1, 2.5)
     }
     const compiled_job& compiled = *job.compiled;
     if (!compiled.managed_by.empty() && compiled.managed_by != managed_by_signalbox) {
-        return {};  // behaviour.md 2.9
+        return {};  // BEHAVIOUR.md 2.9
     }
     if (!compiled.spec || !compiled.plan) {
         return engine::decide_invalid(job, seen, rules, now);

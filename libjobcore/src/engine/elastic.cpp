@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elastic jobs: the size in force follows the specification (behaviour.md 7).
+// Elastic jobs: the size in force follows the specification (BEHAVIOUR.md 7).
 #include "engine/elastic.hpp"
 
 #include "engine/ledger.hpp"

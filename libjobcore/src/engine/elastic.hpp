@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The size of an elastic job (behaviour.md 7). All are for jobs whose plan is elastic; resize and
+// The size of an elastic job (BEHAVIOUR.md 7). All are for jobs whose plan is elastic; resize and
 // write_default_size do nothing for others.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The end of a job: deadline, final phase, clean-up, time to live (behaviour.md 5.12-5.14).
+// The end of a job: deadline, final phase, clean-up, time to live (BEHAVIOUR.md 5.12-5.14).
 #include "engine/objects.hpp"
 #include "engine/pass.hpp"
 #include "engine/pod_facts.hpp"

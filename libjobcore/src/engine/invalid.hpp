@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A job whose specification has errors (behaviour.md 4.2).
+// A job whose specification has errors (BEHAVIOUR.md 4.2).
 #pragma once
 
 #include "jobcore/decide.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The record of attempts, rounds and replica states in status (api.md 5, restarts).
+// The record of attempts, rounds and replica states in status (BEHAVIOUR.md api 5, restarts).
 #pragma once
 
 #include "jobcore/plan.hpp"
@@ -18,7 +18,7 @@ void erase_index(std::vector<typed_indexes>& list, std::string_view type, std::i
 
 const task_status* find_task(const job_status& status, std::string_view type);
 
-/// Replicas in force (behaviour.md 7.2): the recorded size, else the plan's.
+/// Replicas in force (BEHAVIOUR.md 7.2): the recorded size, else the plan's.
 std::int32_t wanted_in_force(const job_status& status, const role_plan& role);
 std::vector<std::int32_t> wanted_in_force(const job_status& status, const job_plan& plan);
 

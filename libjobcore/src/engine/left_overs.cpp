@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pods that are not wanted as they are: deleted; and where one is stuck, its replacement gets
-// another name (behaviour.md 1.3, 1.4, 5.7).
+// another name (BEHAVIOUR.md 1.3, 1.4, 5.7).
 #include "engine/ledger.hpp"
 #include "engine/pass.hpp"
 #include "engine/pod_facts.hpp"

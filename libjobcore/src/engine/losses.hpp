@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What of the current attempt is lost in one look (behaviour.md 5.2-5.4), before anything is
+// What of the current attempt is lost in one look (BEHAVIOUR.md 5.2-5.4), before anything is
 // decided about it.
 #pragma once
 

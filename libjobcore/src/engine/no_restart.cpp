@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kinds that restart nothing (behaviour.md 5.11): the launcher's exit decides, and once it has
+// Kinds that restart nothing (BEHAVIOUR.md 5.11): the launcher's exit decides, and once it has
 // started it cannot do without any of its workers.
 #include "engine/restart.hpp"
 

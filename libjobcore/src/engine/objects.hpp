@@ -11,10 +11,10 @@
 
 namespace signalbox::core::engine {
 
-/// The job's own child of that name; never an object of another owner (behaviour.md 1.7).
+/// The job's own child of that name; never an object of another owner (BEHAVIOUR.md 1.7).
 const child_record* find_child(const pass& p, object_kind kind, std::string_view name);
 const refusal* find_refusal(const pass& p, object_kind kind, std::string_view name);
-/// A live read has shown that the child is not there (behaviour.md 5.3).
+/// A live read has shown that the child is not there (BEHAVIOUR.md 5.3).
 bool is_confirmed_absent(const pass& p, object_kind kind, std::string_view name);
 
 action remove_child(const child_record& child, std::string why, std::string_view rule);

@@ -23,7 +23,7 @@ struct pass {
     const observed& seen;
     const policy& rules;
     const instant now;
-    /// The specification has errors: nothing is created, patched or counted (behaviour.md 4.2).
+    /// The specification has errors: nothing is created, patched or counted (BEHAVIOUR.md 4.2).
     const bool frozen;
 
     pod_view view{};
@@ -51,7 +51,7 @@ struct pass {
     bool keys_in_use = false;
 
     /// Decide again at `t`. With `why`, the time is anchored in a recorded fact and shows as
-    /// nextTransition (api.md 5).
+    /// nextTransition (BEHAVIOUR.md api 5).
     void await(instant t, std::string_view why = {}) {
         if (!out.wake_up || t < *out.wake_up) {
             out.wake_up = t;
@@ -117,11 +117,11 @@ void for_each_slot(pass& p, Visit visit) {
     }
 }
 
-/// The job was paused once: its attempts run with the resume specifications (behaviour.md 3.11).
+/// The job was paused once: its attempts run with the resume specifications (BEHAVIOUR.md 3.11).
 /// The record of it is the condition Paused, which stays once it was set (4.13).
 bool is_resumed(const job_status& status);
 
-/// The job's bound for stuck pods: annotation, else policy (1.3, api.md 1).
+/// The job's bound for stuck pods: annotation, else policy (1.3, BEHAVIOUR.md api 1).
 milliseconds stuck_after_of(const pass& p);
 
 /// An action on a pod that is there.
@@ -129,7 +129,7 @@ action remove_pod(const pod_record& pod, std::string why, std::string_view rule)
 
 // The policies, one file each. Each reads the pass and adds to its status, stages and events.
 
-/// Ends the job (behaviour.md 4.1): phase, conditions, times, event. Deletes follow in later
+/// Ends the job (BEHAVIOUR.md 4.1): phase, conditions, times, event. Deletes follow in later
 /// passes.
 void finish(pass& p, job_phase phase, std::string_view why, std::string message);
 /// Clean-up and TTL of a finished job (5.13, 5.14).
@@ -161,8 +161,8 @@ bool is_of_tensorboard(const job_plan& plan, const child_record& child);
 void set_phase(pass& p);
 /// `Initialized` ... `Paused` for a job that has not ended (4.13).
 void set_conditions(pass& p);
-/// tasks, aggregate, ready, replicas, selector (4.15, api.md 5). True if the tasks are those of the
-/// status in hand: they are not copied then.
+/// tasks, aggregate, ready, replicas, selector (4.15, BEHAVIOUR.md api 5). True if the tasks are
+/// those of the status in hand: they are not copied then.
 bool set_counts(pass& p);
 
 /// Sets a condition; the transition time moves only with the status (4.14).

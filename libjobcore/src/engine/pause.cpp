@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pause and resume (behaviour.md 6).
+// Pause and resume (BEHAVIOUR.md 6).
 #include "engine/ledger.hpp"
 #include "engine/objects.hpp"
 #include "engine/pass.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Phase of a job that has not ended (behaviour.md 4.7-4.12), and what it waits for.
+// Phase of a job that has not ended (BEHAVIOUR.md 4.7-4.12), and what it waits for.
 #include "engine/elastic.hpp"
 #include "engine/pass.hpp"
 #include "engine/pod_facts.hpp"

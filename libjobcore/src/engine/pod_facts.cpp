@@ -11,7 +11,7 @@
 namespace signalbox::core::engine {
 namespace {
 
-/// Waiting reasons a container does not leave by itself (behaviour.md 4.13: image, config).
+/// Waiting reasons a container does not leave by itself (BEHAVIOUR.md 4.13: image, config).
 constexpr std::array<std::string_view, 8> hopeless_waits{
     "CreateContainerConfigError",
     "CreateContainerError",

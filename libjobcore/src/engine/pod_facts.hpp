@@ -14,11 +14,11 @@ namespace signalbox::core::engine {
 /// The training container's record (api.md), or the first regular one if `name` is empty.
 const container_record* training_container(const pod_record& pod, std::string_view name);
 
-/// How the training of one pod ended, if it did ("Ended", head of behaviour.md).
+/// How the training of one pod ended, if it did ("Ended", head of BEHAVIOUR.md).
 struct pod_end {
     std::optional<std::int32_t> exit_code;  ///< absent: the Pod failed without any code
     instant time{};                         ///< never later than now
-    /// No deletion had been asked for and no disruption was under way (behaviour.md 4, head).
+    /// No deletion had been asked for and no disruption was under way (BEHAVIOUR.md 4, head).
     bool before_deletion = false;
 
     bool success() const { return exit_code == 0; }
@@ -40,7 +40,7 @@ std::optional<instant> deletion_asked(const pod_record& pod);
 bool init_failed(const pod_record& pod);
 
 /// Why a pod that has not started never will without help, e.g. `ImagePullBackOff`; empty if
-/// nothing says so. Unschedulable is none (behaviour.md 4.13).
+/// nothing says so. Unschedulable is none (BEHAVIOUR.md 4.13).
 std::string cannot_start_reason(const pod_record& pod);
 
 /// `pod a-b-0, container pytorch exited with 137 (OOMKilled): CUDA out of memory`.

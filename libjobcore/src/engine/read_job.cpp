@@ -32,7 +32,7 @@ std::optional<job_meta> read_meta(const json::value& object, std::string& error)
     return meta;
 }
 
-/// Readable even where the whole specification is not (behaviour.md 4.2).
+/// Readable even where the whole specification is not (BEHAVIOUR.md 4.2).
 spec_fragments read_fragments(const json::value& object) {
     spec_fragments out;
     const json::value* pause = json::find(object, "spec", "runMode", "pause", "enabled");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every reason, cause and condition type the engine writes, in one table, so that code, tests,
-// events and documents agree (behaviour.md 4.14).
+// events and documents agree (BEHAVIOUR.md 4.14).
 #pragma once
 
 #include <string_view>
@@ -75,7 +75,7 @@ inline constexpr std::string_view stuck_pod = "StuckPod";
 inline constexpr std::string_view ttl = "TTL";
 }  // namespace awaited
 
-/// Events that are not named like a reason above (behaviour.md 11.1).
+/// Events that are not named like a reason above (BEHAVIOUR.md 11.1).
 namespace event_reason {
 inline constexpr std::string_view cleaned_up = "CleanedUp";
 inline constexpr std::string_view created = "Created";

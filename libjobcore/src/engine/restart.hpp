@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an incident means: free or counted, restarted or not, how far (behaviour.md 5.4-5.10).
+// What an incident means: free or counted, restarted or not, how far (BEHAVIOUR.md 5.4-5.10).
 #pragma once
 
 #include "engine/losses.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ssh Secret that somebody deleted (behaviour.md 2.6). Pods that have started keep the keys
+// The ssh Secret that somebody deleted (BEHAVIOUR.md 2.6). Pods that have started keep the keys
 // they were given; pods that start later would get other ones, and neither could reach the other.
 #include "engine/ledger.hpp"
 #include "engine/objects.hpp"

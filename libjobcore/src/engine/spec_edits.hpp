@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What may be changed in a job that is not paused (api.md 7), seen from the typed specification:
-// the API server refuses other edits, and one that got past it is told (behaviour.md 10.2).
+// What may be changed in a job that is not paused (BEHAVIOUR.md api 7), seen from the typed
+// specification: the API server refuses other edits, and one that got past it is told
+// (BEHAVIOUR.md 10.2).
 #pragma once
 
 #include "jobcore/spec.hpp"

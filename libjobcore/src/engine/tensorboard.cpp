@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The TensorBoard beside a job (behaviour.md 9). Nothing here holds or fails the job.
+// The TensorBoard beside a job (BEHAVIOUR.md 9). Nothing here holds or fails the job.
 #include "engine/objects.hpp"
 #include "engine/pass.hpp"
 

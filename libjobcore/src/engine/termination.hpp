@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a terminated container left as its message, made fit for people (behaviour.md 3.9).
+// What a terminated container left as its message, made fit for people (BEHAVIOUR.md 3.9).
 #pragma once
 
 #include <cstdint>

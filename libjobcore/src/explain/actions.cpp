@@ -95,7 +95,7 @@ std::string verb_text(const story& s, const action& a) {
 }
 
 /// The recorded words of the server name what they are about, but for a quota, which holds all
-/// pods (behaviour.md 2.8).
+/// pods (BEHAVIOUR.md 2.8).
 bool was_refused(const story& s, const action& a) {
     if (!s.refusals_unknown || a.what != verb::create) {
         return false;

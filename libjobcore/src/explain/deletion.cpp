@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A job that is being deleted: its objects go by owner references, and whoever set a finalizer
-// says when it goes itself (behaviour.md 10.1; Kubernetes: garbage collection).
+// says when it goes itself (BEHAVIOUR.md 10.1; Kubernetes: garbage collection).
 #include "explain/story.hpp"
 #include "explain/words.hpp"
 

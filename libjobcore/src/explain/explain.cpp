@@ -16,7 +16,7 @@ namespace signalbox::core {
 namespace explaining {
 namespace {
 
-/// Reasons that only a refusal in the input can give (behaviour.md 1.8, 2.8).
+/// Reasons that only a refusal in the input can give (BEHAVIOUR.md 1.8, 2.8).
 constexpr std::array refused_reasons{
     engine::reason::name_conflict,
     engine::reason::object_refused,

@@ -69,7 +69,7 @@ void say_incident(story& s) {
     );
 }
 
-/// How far the next failure would reach (behaviour.md 5.6).
+/// How far the next failure would reach (BEHAVIOUR.md 5.6).
 std::string reach(const story& s) {
     const job_plan& plan = *s.plan();
     const auto& scope = s.spec()->policy.scope;

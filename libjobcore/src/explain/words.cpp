@@ -15,7 +15,7 @@ struct unit {
 };
 constexpr std::array<unit, 4> units{{{86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}}};
 
-/// Quoted texts are as long as in conditions (behaviour.md 3.9).
+/// Quoted texts are as long as in conditions (BEHAVIOUR.md 3.9).
 constexpr std::size_t most_quoted = 512;
 
 std::string cut_at_character(std::string_view text, std::size_t most) {

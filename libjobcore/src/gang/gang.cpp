@@ -20,7 +20,7 @@ gang_plan plan_members(const job_plan& plan, const job_spec& spec) {
     for (const std::size_t role : out.members) {
         created += plan.roles[role].wanted;
     }
-    // An elastic job may start with fewer than it wants (behaviour.md 8.2).
+    // An elastic job may start with fewer than it wants (BEHAVIOUR.md 8.2).
     const std::int64_t minimum =
         spec.elastic ? std::min<std::int64_t>(spec.elastic->min_replicas, created) : created;
     out.min_member = static_cast<std::int32_t>(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Gang scheduling: what the pods of a job need of a scheduler that places all of them or none
-// (behaviour.md 8). The planner knows no scheduler; what one scheduler wants of pods and objects is
+// (BEHAVIOUR.md 8). The planner knows no scheduler; what one scheduler wants of pods and objects is
 // a renderer of its own.
 #pragma once
 
@@ -24,7 +24,7 @@ struct pod_marks {
     std::vector<std::pair<std::string_view, std::string>> labels;
 };
 
-/// Adds what the job's scheduler wants: `plan.gang` and its object, before all others (behaviour.md
+/// Adds what the job's scheduler wants: `plan.gang` and its object, before all others (BEHAVIOUR.md
 /// 2.1). Does nothing if the job names no scheduler. Needs the plan's roles and stages.
 void add_to(job_plan& plan, const job_spec& spec);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ColossalAIJob: `colossalai run` in a pod of its own, which starts torchrun on every worker by ssh
-// (launchers.md 4, 9.3).
+// (LAUNCH.md 4, 9.3).
 #include "launch/colossalai.hpp"
 
 #include "gang/gang.hpp"
@@ -167,7 +167,7 @@ void colossalai_compiler::set_environment(pod_editor& pod) const {
     pod.add_other_env(addresses);
 }
 
-/// Workers run sshd, whatever a resume says (behaviour.md 3.11).
+/// Workers run sshd, whatever a resume says (BEHAVIOUR.md 3.11).
 void colossalai_compiler::warn_ignored_resume() {
     const auto* entry = resume_entry(ctx_, worker_role, false);
     if (entry != nullptr && !(entry->command.empty() && entry->args.empty())) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The launcher of a ColossalAIJob: its command line, and its pod's template, which is made from
-// that of the workers (launchers.md 4).
+// that of the workers (LAUNCH.md 4).
 #pragma once
 
 #include "launch/role_pods.hpp"
@@ -13,7 +13,7 @@
 
 namespace signalbox::core::launch {
 
-/// `worker.torchArgs`, translated (launchers.md 4.5).
+/// `worker.torchArgs`, translated (LAUNCH.md 4.5).
 struct launch_options {
     std::string extra;  ///< value of `--extra_launch_args`; empty: none
     /// Options that this list cannot express, as torchrun's variables `PET_<NAME>`.

@@ -9,7 +9,7 @@
 namespace signalbox::core::launch {
 namespace {
 
-/// What the launcher's pod takes from the workers' (behaviour.md 3.6). Never nodeName: the node is
+/// What the launcher's pod takes from the workers' (BEHAVIOUR.md 3.6). Never nodeName: the node is
 /// full of accelerators that the launcher does not use.
 constexpr std::array copied_pod_fields{
     "nodeSelector",
@@ -28,7 +28,7 @@ constexpr std::array copied_container_fields{
     "terminationMessagePath",
 };
 
-// It imports torch (behaviour.md 3.6).
+// It imports torch (BEHAVIOUR.md 3.6).
 constexpr std::string_view default_resources =
     R"({"requests":{"cpu":"500m","memory":"2Gi"},"limits":{"cpu":"2","memory":"4Gi"}})";
 
@@ -71,7 +71,7 @@ bool parse_part(
 }
 
 /// The workers' variables below the launcher's own: all of these reach the ranks, as the launcher
-/// exports its environment (launchers.md 4.4).
+/// exports its environment (LAUNCH.md 4.4).
 json::value merged_env(
     const json::value& container,
     json::value own,
@@ -173,7 +173,7 @@ std::vector<std::string> launcher_line(
         line.emplace_back("-m");
         line.push_back(shell_word(launch.command[1]));
     }
-    // Else options of the script would be read as the launcher's own (launchers.md 4.5).
+    // Else options of the script would be read as the launcher's own (LAUNCH.md 4.5).
     line.emplace_back("--");
     if (!module) {
         line.push_back(shell_word(launch.command[0]));

@@ -30,7 +30,7 @@ std::string_view compile_context::annotation(std::string_view name) const {
 namespace {
 
 /// Spreads `total` by weight: largest remainder, ties by spec order; the first type gets at least
-/// one, taken from the type with the most (behaviour.md 7.1).
+/// one, taken from the type with the most (BEHAVIOUR.md 7.1).
 std::vector<std::int32_t> spread(const std::vector<replica_spec>& types, std::int32_t total) {
     std::int64_t weights = 0;
     for (const auto& t : types) {
@@ -67,7 +67,8 @@ std::vector<std::int32_t> spread(const std::vector<replica_spec>& types, std::in
 
 namespace {
 
-/// Pods that an elastic job wants in all; by default as many as the specification lists (api.md 1).
+/// Pods that an elastic job wants in all; by default as many as the specification lists
+/// (BEHAVIOUR.md api 1).
 std::int32_t expected_replicas(const job_spec& spec) {
     std::int64_t sum = 0;
     for (const auto& r : spec.replicas) {
@@ -83,7 +84,7 @@ std::int32_t expected_replicas(const job_spec& spec) {
 elastic_plan plan_elastic(job_kind kind, const job_spec& spec) {
     elastic_plan out;
     out.min_replicas = spec.elastic->min_replicas;
-    // A DeepSpeed launcher reads its hosts once (behaviour.md 7.3).
+    // A DeepSpeed launcher reads its hosts once (BEHAVIOUR.md 7.3).
     out.resize = kind == job_kind::deepspeed ? resize_rule::new_attempt : resize_rule::in_place;
     if (!spec.elastic->expected_replicas) {
         out.default_expected = expected_replicas(spec);

@@ -30,11 +30,12 @@ void compile_pytorch(compile_context& ctx, const pytorch_spec& launch);
 void compile_deepspeed(compile_context& ctx, const deepspeed_spec& launch);
 void compile_colossalai(compile_context& ctx, const colossalai_spec& launch);
 
-/// Replicas per entry of `spec.replicas` (behaviour.md 7.1).
+/// Replicas per entry of `spec.replicas` (BEHAVIOUR.md 7.1).
 std::vector<std::int32_t> wanted_replicas(const job_spec& spec);
 
 /// The entry of a debug or resume list for a pod: that of `master` for the deciding pod, unless the
-/// job has a type of that name, before that of its type (api.md 1, runMode). Nothing if none.
+/// job has a type of that name, before that of its type (BEHAVIOUR.md api 1, runMode). Nothing if
+/// none.
 template <class Entry>
 const Entry* find_entry(
     const std::vector<Entry>& entries, const job_spec& spec, std::string_view type, bool deciding
@@ -60,10 +61,10 @@ const Entry* find_entry(
     return by_type(type);
 }
 
-/// Adds the headless Service that is the subdomain of all pods (behaviour.md 1.5).
+/// Adds the headless Service that is the subdomain of all pods (BEHAVIOUR.md 1.5).
 void plan_subdomain(compile_context& ctx);
 
-/// Adds the two headless Services of a job with a rendezvous pod (behaviour.md 1.5).
+/// Adds the two headless Services of a job with a rendezvous pod (BEHAVIOUR.md 1.5).
 void plan_services(compile_context& ctx, std::size_t rendezvous_role);
 
 /// Hostname of the pod that the alias Service selects.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // DeepSpeedJob: the `deepspeed` runner on worker-0, which reaches the others by pdsh and ssh, or
-// its per-node launcher started in every pod (launchers.md 2, 9.1).
+// its per-node launcher started in every pod (LAUNCH.md 2, 9.1).
 #include "launch/deepspeed.hpp"
 
 #include "gang/gang.hpp"
@@ -19,7 +19,7 @@ namespace signalbox::core::launch {
 namespace {
 
 constexpr std::size_t worker_role = 0;
-/// Two files that a launch by hand finds without being told (launchers.md 9.1).
+/// Two files that a launch by hand finds without being told (LAUNCH.md 9.1).
 const std::vector<std::string_view> hostfiles{"/job/hostfile", "/t9k/hostfile"};
 
 class deepspeed_compiler {
@@ -209,7 +209,7 @@ void deepspeed_compiler::declare_ports(pod_editor& pod, bool deciding) const {
     }
 }
 
-/// The program of a resume is the launcher's; the other workers run sshd (behaviour.md 3.11).
+/// The program of a resume is the launcher's; the other workers run sshd (BEHAVIOUR.md 3.11).
 void deepspeed_compiler::warn_ignored_resume() {
     const auto* entry = resume_entry(ctx_, worker_role, false);
     const std::int32_t most =

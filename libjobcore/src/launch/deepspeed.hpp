@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Command lines of DeepSpeed: the runner, which starts ranks on all hosts, and the launcher of one
-// node (launchers.md 2).
+// node (LAUNCH.md 2).
 #pragma once
 
 #include "jobcore/spec.hpp"
@@ -12,7 +12,7 @@
 
 namespace signalbox::core::launch {
 
-/// The user chose the topology without ssh by `--no_ssh` in `otherArgs` (launchers.md 2.6).
+/// The user chose the topology without ssh by `--no_ssh` in `otherArgs` (LAUNCH.md 2.6).
 bool wants_no_ssh(const deepspeed_spec& launch);
 
 /// Options of `otherArgs` that the launcher of one node does not know, `--no_ssh` excepted.

@@ -111,7 +111,7 @@ std::vector<std::string> runner_line(const deepspeed_spec& launch, const runner_
         "--master_port=" + std::to_string(master_port),
     };
     if (facts.several) {
-        line.emplace_back("--force_multi");  // decides that pdsh is used (launchers.md 2.5)
+        line.emplace_back("--force_multi");  // decides that pdsh is used (LAUNCH.md 2.5)
     }
     if (!facts.ssh_check) {
         line.emplace_back("--no_ssh_check");  // the bootstrap has checked every host

@@ -114,7 +114,7 @@ void pod_editor::add_env(json::value& target, const std::vector<env_entry>& entr
     json::value env(rapidjson::kArrayType);
     for (const auto& e : entries) {
         if (has_item(target, "env", "name", e.name)) {
-            continue;  // the user's value wins, each name once (behaviour.md 3.2, 3.4)
+            continue;  // the user's value wins, each name once (BEHAVIOUR.md 3.2, 3.4)
         }
         json::value item(rapidjson::kObjectType);
         item.AddMember("name", text(e.name), a);
@@ -369,7 +369,7 @@ void pod_editor::finish_spec() {
     if (marks && json::find(spec, "schedulerName") == nullptr) {
         put(spec, "schedulerName", text(marks->scheduler_name), a);
     }
-    // Else the names of the job's Services do not resolve in the pod (behaviour.md 3.3).
+    // Else the names of the job's Services do not resolve in the pod (BEHAVIOUR.md 3.3).
     if (host_network() && json::find(spec, "dnsPolicy") == nullptr) {
         put(spec, "dnsPolicy", text("ClusterFirstWithHostNet"), a);
     }

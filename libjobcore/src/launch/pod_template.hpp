@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the pod sets of all kinds have in common: checking a user's template, naming what of it we
-// override, and the edits that turn it into a Pod (behaviour.md 3). Everything else in a template
+// override, and the edits that turn it into a Pod (BEHAVIOUR.md 3). Everything else in a template
 // is passed through, whether this library knows it or not.
 #pragma once
 
@@ -23,12 +23,13 @@ bool check_template(
     compile_context& ctx, const replica_spec& replica, const json::value& pod_template
 );
 
-/// Position of the first container that has one of the names, in their order; else 0 (api.md 2-4).
+/// Position of the first container that has one of the names, in their order; else 0 (BEHAVIOUR.md
+/// api 2-4).
 std::size_t training_container(
     const json::value& pod_template, const std::vector<std::string_view>& names
 );
 
-/// Reports what of the template we override, whatever the kind (behaviour.md 3.2).
+/// Reports what of the template we override, whatever the kind (BEHAVIOUR.md 3.2).
 void warn_overrides(compile_context& ctx, std::size_t role, const json::value& pod_template);
 
 /// The strings of an array member of a container; empty if it is absent.
@@ -77,7 +78,7 @@ public:
 
     /// Variables that the container does not have yet, first in its list, in the given order.
     void add_training_env(const std::vector<env_entry>& entries);
-    /// The same for every other container, init containers included (behaviour.md 3.4).
+    /// The same for every other container, init containers included (BEHAVIOUR.md 3.4).
     void add_other_env(const std::vector<env_entry>& entries);
     void set_command(const std::vector<std::string>& command);
     /// An empty list takes the field away.
@@ -96,7 +97,7 @@ public:
     /// For information; none if the user has that number or name.
     void add_port(std::string_view name, std::int32_t number);
     bool host_network() const;
-    /// `/dev/shm` in memory, unless the user mounts something there (behaviour.md 3.7).
+    /// `/dev/shm` in memory, unless the user mounts something there (BEHAVIOUR.md 3.7).
     void add_shared_memory();
     void drop_init_containers();
 

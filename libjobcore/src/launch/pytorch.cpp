@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PyTorchTrainingJob: plain processes with env:// rendezvous, or torchrun (launchers.md 9.2).
+// PyTorchTrainingJob: plain processes with env:// rendezvous, or torchrun (LAUNCH.md 9.2).
 #include "gang/gang.hpp"
 #include "launch/compiler.hpp"
 #include "launch/resources.hpp"
@@ -54,7 +54,7 @@ scope_rule scope_of(const torchrun_config& torchrun, bool elastic) {
         case rendezvous::c10d:
             break;
     }
-    // Survivors spend a restart on every loss: without any, all are lost (behaviour.md 5.6).
+    // Survivors spend a restart on every loss: without any, all are lost (BEHAVIOUR.md 5.6).
     return torchrun.max_restarts == 0 && !elastic ? scope_rule::whole_job : scope_rule::c10d;
 }
 
@@ -85,7 +85,7 @@ void pytorch_compiler::compile_role(std::size_t role) {
     compile_variants(ctx_, role, [&](pod_variant v) { return compile_variant(role, v, *source); });
 }
 
-/// torchrun is the command: one of the user's is not run (behaviour.md 3.2).
+/// torchrun is the command: one of the user's is not run (BEHAVIOUR.md 3.2).
 void pytorch_compiler::warn_command(const role_template& source) {
     if (!torchrun() || ctx_.spec.mode.debug) {
         return;
@@ -112,7 +112,7 @@ program pytorch_compiler::compile_variant(
 }
 
 /// Command and arguments of the training container: debug before resume before the real run
-/// (behaviour.md 3.10, 3.11).
+/// (BEHAVIOUR.md 3.10, 3.11).
 void pytorch_compiler::set_program(pod_editor& pod, std::size_t role, pod_variant v) const {
     if (ctx_.spec.mode.debug) {
         return set_debug_program(pod, ctx_, role, v.deciding, {"sleep", "inf"});
@@ -166,9 +166,9 @@ void pytorch_compiler::set_environment(pod_editor& pod) const {
         // No RANK, no WORLD_SIZE: torchrun gives them to its ranks, and ours would mislead a script
         // that is started outside of it.
         ours.push_back({"PYTHONUNBUFFERED", "1"});
-        // Without it a replaced pod meets a stale store and all agents fail (launchers.md 3.3).
+        // Without it a replaced pod meets a stale store and all agents fail (LAUNCH.md 3.3).
         ours.push_back({"TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1"});
-        // TORCHELASTIC_ERROR_FILE at the termination message path, as behaviour.md 3.9 has it,
+        // TORCHELASTIC_ERROR_FILE at the termination message path, as BEHAVIOUR.md 3.9 has it,
         // would hide the reason: torch removes that file first, and a kubelet's mount cannot be
         // removed. The report at the end of the log says the same (engine/termination.hpp).
         if (pod.host_network() &&

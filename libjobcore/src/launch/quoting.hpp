@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Texts of the user on their way through shells and other readers that take some characters as
-// their own (behaviour.md 3.8). One function per way.
+// their own (BEHAVIOUR.md 3.8). One function per way.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ std::string shell_word(std::string_view text);
 /// `set -- <words>`, a line of shell that makes exactly these the positional parameters.
 std::string shell_set(const std::vector<std::string>& words);
 
-/// What of `deepspeed` over pdsh the text is (launchers.md 2.5).
+/// What of `deepspeed` over pdsh the text is (LAUNCH.md 2.5).
 enum class pdsh_place {
     script,    ///< file, module or program: the runner passes it on as it is
     argument,  ///< the runner puts quotes around one that contains a space

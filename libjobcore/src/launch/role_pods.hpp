@@ -43,7 +43,7 @@ std::optional<role_template> read_template(
     compile_context& ctx, std::size_t role, const std::vector<std::string_view>& names
 );
 
-/// The entry of the job's resume list for such a pod; none in debug mode (behaviour.md 3.11).
+/// The entry of the job's resume list for such a pod; none in debug mode (BEHAVIOUR.md 3.11).
 const resume_replica* resume_entry(const compile_context& ctx, std::size_t role, bool deciding);
 const debug_replica* debug_entry(const compile_context& ctx, std::size_t role, bool deciding);
 
@@ -67,7 +67,7 @@ void compile_variants(compile_context& ctx, std::size_t role, Compile&& compile)
     }
 }
 
-/// The program of a debug pod: the entry's command, else `idle`; no arguments (behaviour.md 3.10).
+/// The program of a debug pod: the entry's command, else `idle`; no arguments (BEHAVIOUR.md 3.10).
 void set_debug_program(
     pod_editor& pod,
     const compile_context& ctx,
@@ -76,17 +76,17 @@ void set_debug_program(
     const std::vector<std::string>& idle
 );
 
-/// The termination message policy and `/dev/shm` (behaviour.md 3.7, 3.9).
+/// The termination message policy and `/dev/shm` (BEHAVIOUR.md 3.7, 3.9).
 void add_common_defaults(pod_editor& pod, const compile_context& ctx);
 
 /// `OMP_NUM_THREADS`: the container's processors shared by `ranks`. torch would take the cores of
-/// the node (launchers.md 8). Nothing if the container has no limit.
+/// the node (LAUNCH.md 8). Nothing if the container has no limit.
 std::optional<env_entry> thread_limit(const json::value& container, std::int64_t ranks);
 
-/// Warns of `restartScope: Replica` in a job whose pods cannot rejoin (behaviour.md 5.6).
+/// Warns of `restartScope: Replica` in a job whose pods cannot rejoin (BEHAVIOUR.md 5.6).
 void warn_replica_scope(compile_context& ctx);
 
-/// Warns that a program the user wrote into the template is not run (behaviour.md 3.2).
+/// Warns that a program the user wrote into the template is not run (BEHAVIOUR.md 3.2).
 void warn_replaced_program(compile_context& ctx, const role_template& source, std::string by);
 
 /// Warns about an entry of the job's resume list.

@@ -24,7 +24,7 @@ constexpr std::int32_t host_ports = 10000;
 constexpr std::string_view config_key = "config";
 
 /// The keys of the Secret and their files. The private key's file is named after its type, or
-/// ColossalAI's client takes it for RSA (launchers.md 0.1).
+/// ColossalAI's client takes it for RSA (LAUNCH.md 0.1).
 struct secret_item {
     std::string_view key, file;
 };
@@ -70,7 +70,7 @@ std::string client_config(const ssh_layout& layout) {
            "LogLevel ERROR\n";
 }
 
-/// The annotation, as far as the bootstrap can use it (api.md 1).
+/// The annotation, as far as the bootstrap can use it (BEHAVIOUR.md api 1).
 std::string wait_timeout(const compile_context& ctx) {
     const auto text = ctx.annotation("wait-timeout");
     std::int32_t seconds = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What jobs whose launcher uses ssh have in common: keys, sshd, the bootstrap and the ConfigMap
-// (launchers.md 5).
+// (LAUNCH.md 5).
 #pragma once
 
 #include "launch/role_pods.hpp"
@@ -25,7 +25,7 @@ struct ssh_layout {
     std::int64_t user = 0;
 };
 
-/// The port and the user of a worker's template (behaviour.md 3.3). Keeps the paths.
+/// The port and the user of a worker's template (BEHAVIOUR.md 3.3). Keeps the paths.
 void read_layout(ssh_layout& layout, const compile_context& ctx, const role_template& worker);
 
 /// The bootstrap has to put ssh's configuration into the user's home.
@@ -40,7 +40,7 @@ struct bootstrap_use {
     bool exports_environment = false;  ///< the launcher exports its environment on the workers
 };
 
-/// Which variables of the training container ssh sessions see (launchers.md 2.4, 5.4).
+/// Which variables of the training container ssh sessions see (LAUNCH.md 2.4, 5.4).
 struct session_environment {
     std::string shared;  ///< names that are the same on every pod, a line each
     std::string per_pod;

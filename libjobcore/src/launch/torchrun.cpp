@@ -67,7 +67,7 @@ private:
     std::vector<std::pair<std::string, std::string>> items_;  // key, whole item
 };
 
-/// Ours. The times cover image pulls and scheduling of the slowest pod (launchers.md 3.4, 9.2).
+/// Ours. The times cover image pulls and scheduling of the slowest pod (LAUNCH.md 3.4, 9.2).
 rdzv_conf default_conf(rendezvous how, const torchrun_pod& pod) {
     rdzv_conf conf;
     if (how == rendezvous::c10d) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The command line of torchrun (launchers.md 3.1, 9.2).
+// The command line of torchrun (LAUNCH.md 3.1, 9.2).
 #pragma once
 
 #include "jobcore/spec.hpp"
@@ -37,7 +37,7 @@ struct torchrun_pod {
 std::vector<argument> torchrun_options(const torchrun_config& config, const torchrun_pod& pod);
 
 /// `auto` without accelerators would be the cores of the node: the container's CPU request, else
-/// limit, in its place (launchers.md 3.1). Other values stay as they are.
+/// limit, in its place (LAUNCH.md 3.1). Other values stay as they are.
 std::string resolve_processes(const std::string& proc_per_node, const json::value& container);
 
 }  // namespace signalbox::core::launch

@@ -330,7 +330,7 @@ void pod_sink::read_container_text(node n, std::string_view value) {
         case end_reason:
             status_.reason = value;
             break;
-        // The end of a message says what went wrong (behaviour.md 3.9).
+        // The end of a message says what went wrong (BEHAVIOUR.md 3.9).
         case waiting_message:
         case end_message:
             status_.message = tail(value, container_message_limit);
@@ -397,7 +397,7 @@ void pod_sink::finish_condition() {
 }
 
 /// A failed init container explains the pod's failure. One that restarts by itself is a sidecar: it
-/// is stopped at the pod's end, and its code means nothing (behaviour.md 5.1).
+/// is stopped at the pod's end, and its code means nothing (BEHAVIOUR.md 5.1).
 bool pod_sink::is_failure(const container_record& init) const {
     if (init.state == container_state::waiting) {
         return std::find(harmless_waits.begin(), harmless_waits.end(), init.reason) ==

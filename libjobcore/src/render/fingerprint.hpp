@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Fingerprints of child objects: one hash over exactly the fields that we set, taken the same way
-// from a plan and from what the API server shows (behaviour.md 2.6).
+// from a plan and from what the API server shows (BEHAVIOUR.md 2.6).
 #pragma once
 
 #include "jobcore/plan.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Keys of the labels that children carry (behaviour.md 1.6), shared by those who write and those
+// Keys of the labels that children carry (BEHAVIOUR.md 1.6), shared by those who write and those
 // who read them.
 #pragma once
 
@@ -19,7 +19,7 @@ inline constexpr std::string_view attempt = "batch.tensorstack.dev/attempt";
 inline constexpr std::string_view round = "batch.tensorstack.dev/round";
 inline constexpr std::string_view managed_by = "app.kubernetes.io/managed-by";
 
-/// On our own TensorBoard, whose pods carry none of the above (behaviour.md 1.5).
+/// On our own TensorBoard, whose pods carry none of the above (BEHAVIOUR.md 1.5).
 inline constexpr std::string_view app_instance = "app.kubernetes.io/instance";
 inline constexpr std::string_view app_name = "app.kubernetes.io/name";
 /// Annotation: hash of a specification that the server fills with defaults of its own.
@@ -27,7 +27,7 @@ inline constexpr std::string_view spec_hash = "batch.tensorstack.dev/spec-hash";
 
 inline constexpr std::string_view managed_by_value = "signalbox";
 inline constexpr std::string_view job_role_master = "master";
-/// Value of `attempt` on a stuck pod that was given up (behaviour.md 1.3).
+/// Value of `attempt` on a stuck pod that was given up (BEHAVIOUR.md 1.3).
 inline constexpr std::string_view attempt_gone = "gone";
 
 }  // namespace signalbox::core::label

@@ -194,7 +194,7 @@ void write_secret(text_writer& w, const job_plan& plan, const planned_object& ob
     w.EndObject();
 }
 
-/// Never more members than the first stage creates (behaviour.md 8.2).
+/// Never more members than the first stage creates (BEHAVIOUR.md 8.2).
 pod_group_facts planned_pod_group(const job_plan& plan, const render_options& options) {
     const gang_plan& gang = *plan.gang;
     std::int64_t created = 0;

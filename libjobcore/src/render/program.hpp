@@ -19,14 +19,14 @@ namespace signalbox::core {
 /// What fills a gap.
 enum class slot : std::uint8_t {
     pod_name,  ///< with the suffix of a rename
-    hostname,  ///< the same without it (behaviour.md 1.3)
+    hostname,  ///< the same without it (BEHAVIOUR.md 1.3)
     address,   ///< `<hostname>.<subdomain>`, which resolves within the namespace
     index,     ///< within the type
     attempt,
     round,
-    rank,        ///< index over all types in spec order (behaviour.md 3.5)
+    rank,        ///< index over all types in spec order (BEHAVIOUR.md 3.5)
     world_size,  ///< number of pods in force
-    world_info,  ///< the slots of all pods in force, as `launch.py` reads it (launchers.md 2.1)
+    world_info,  ///< the slots of all pods in force, as `launch.py` reads it (LAUNCH.md 2.1)
 };
 
 /// Text and gaps; see expand.

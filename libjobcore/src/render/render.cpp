@@ -33,7 +33,7 @@ void append_pod_name(std::string& out, const job_plan& plan, const pod_identity&
     }
 }
 
-/// The pods in force of all roles before `role` (behaviour.md 3.5, 7.2).
+/// The pods in force of all roles before `role` (BEHAVIOUR.md 3.5, 7.2).
 std::int64_t pods_before(
     const job_plan& plan, std::size_t role, std::span<const std::int32_t> wanted
 ) {

@@ -18,7 +18,7 @@ namespace signalbox::core {
 /// Values of planned_object::variant for Services.
 enum service_variant : std::int32_t {
     subdomain_service,    ///< all pods of the job
-    alias_service,        ///< the rendezvous pod alone, under its own hostname (behaviour.md 1.5)
+    alias_service,        ///< the rendezvous pod alone, under its own hostname (BEHAVIOUR.md 1.5)
     tensorboard_service,  ///< our own TensorBoard, with an address
 };
 
@@ -64,7 +64,7 @@ struct render_data {
     std::string tensorboard_deployment;  ///< specification of our own Deployment, JSON
 };
 
-/// Replicas of a role by `wanted`, which may be empty: the plan's own then (behaviour.md 7.2).
+/// Replicas of a role by `wanted`, which may be empty: the plan's own then (BEHAVIOUR.md 7.2).
 std::int32_t replicas_in_force(
     const job_plan& plan, std::size_t role, std::span<const std::int32_t> wanted
 );

@@ -22,7 +22,7 @@ std::int32_t int_of(const json::value& object, std::string_view key) {
 }
 
 /// What a damaged status may ask of us at most: counts that can still be raised, and the bounds of
-/// api.md 6.2.
+/// BEHAVIOUR.md api 6.2.
 constexpr std::int32_t most_counted = 1'000'000'000;
 constexpr std::int32_t most_replicas = 10'000;
 constexpr std::size_t most_types = 32;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The typed status written as JSON, api.md 5.
+// The typed status written as JSON, BEHAVIOUR.md api 5.
 #include "json/json.hpp"
 #include "status/status_json.hpp"
 

@@ -26,11 +26,11 @@ public:
     std::string manager = "signalbox";
     std::chrono::nanoseconds request_timeout = std::chrono::seconds{30};
     /// How often a request that the server told to come back later (429, 503 with Retry-After) or
-    /// that failed before it was sent is repeated within its deadline (client.md R2, R4).
+    /// that failed before it was sent is repeated within its deadline (REQUIREMENTS.md R2, R4).
     int max_retries = 3;
 };
 
-/// Preconditions and propagation of a delete (client.md X8).
+/// Preconditions and propagation of a delete (REQUIREMENTS.md X8).
 class delete_options {
 public:
     delete_options() = default;
@@ -47,7 +47,7 @@ public:
     list_page() = default;
     std::string resource_version;
     std::string continue_token;
-    /// Each item's JSON text, with apiVersion and kind filled in (client.md L6).
+    /// Each item's JSON text, with apiVersion and kind filled in (REQUIREMENTS.md L6).
     std::vector<std::string> items;
 };
 
@@ -58,7 +58,7 @@ public:
     std::string field_selector;
     std::int64_t limit = 500;
     std::string continue_token;
-    /// Empty: most recent (client.md V1).
+    /// Empty: most recent (REQUIREMENTS.md V1).
     std::string resource_version;
 };
 
@@ -77,7 +77,7 @@ public:
     boost::asio::awaitable<result<std::string>> create(
         const resource_type& type, std::string_view ns, std::string body
     );
-    /// PUT; `body` must carry metadata.resourceVersion (client.md X4).
+    /// PUT; `body` must carry metadata.resourceVersion (REQUIREMENTS.md X4).
     boost::asio::awaitable<result<std::string>> update(
         const resource_type& type, std::string_view ns, std::string_view name, std::string body
     );
@@ -129,7 +129,7 @@ private:
 };
 
 /// Turns an answer with status >= 400 into an error: the server's Status if the body is one, else
-/// the status, content type and first 2 KiB (client.md T14).
+/// the status, content type and first 2 KiB (REQUIREMENTS.md T14).
 api_error error_from_response(const http_request& request, const http_response& answer);
 
 }  // namespace signalbox::k8sio

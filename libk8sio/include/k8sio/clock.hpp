@@ -27,7 +27,7 @@ public:
 
     virtual ~clock() = default;
 
-    /// Never goes back; deadlines and delays are points on it (client.md R8).
+    /// Never goes back; deadlines and delays are points on it (REQUIREMENTS.md R8).
     virtual steady_time steady_now() const = 0;
     /// The machine's idea of date and time; for logs, certificates and the embedded server.
     virtual wall_time wall_now() const = 0;

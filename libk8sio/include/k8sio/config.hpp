@@ -37,7 +37,7 @@ private:
 };
 
 /// Everything needed to talk to one API server; file contents are already read, but for the token
-/// file, which is read again as it rotates (client.md C2).
+/// file, which is read again as it rotates (REQUIREMENTS.md C2).
 class cluster_config {
 public:
     cluster_config() = default;
@@ -60,13 +60,13 @@ public:
 };
 
 /// Reads the kubeconfig at `path` (empty: $KUBECONFIG list with merge, then ~/.kube/config),
-/// choosing `context` (empty: current-context). Errors name file, entry and field (client.md C8)
-/// and have code invalid_argument. exec plugins and auth providers are refused with a clear
+/// choosing `context` (empty: current-context). Errors name file, entry and field (REQUIREMENTS.md
+/// C8) and have code invalid_argument. exec plugins and auth providers are refused with a clear
 /// message.
 result<cluster_config> load_kubeconfig(const std::string& path, const std::string& context);
 
-/// The service account of the pod we run in (client.md C1). `root` prefixes the file system paths
-/// (for tests); environment variables are read through `env`.
+/// The service account of the pod we run in (REQUIREMENTS.md C1). `root` prefixes the file system
+/// paths (for tests); environment variables are read through `env`.
 result<cluster_config> load_in_cluster(
     const std::string& root, const std::function<std::string(const char*)>& env
 );
@@ -82,7 +82,7 @@ public:
     std::size_t header_limit = 64u << 10;
 };
 
-/// HTTP/1.1 over TCP or TLS with a connection pool (client.md T1-T9). `time` must outlive it.
+/// HTTP/1.1 over TCP or TLS with a connection pool (REQUIREMENTS.md T1-T9). `time` must outlive it.
 result<std::unique_ptr<transport>> make_http_transport(
     boost::asio::any_io_executor executor,
     clock& time,

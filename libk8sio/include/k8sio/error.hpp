@@ -17,14 +17,14 @@ namespace signalbox::k8sio {
 
 /// Where a request ended that got no acceptable answer.
 enum class errc {
-    invalid_argument,  ///< refused before sending, e.g. an empty name (client.md T11)
+    invalid_argument,  ///< refused before sending, e.g. an empty name (REQUIREMENTS.md T11)
     resolve,           ///< the server's name does not resolve
     connect,           ///< no connection
     tls,               ///< handshake or certificate verification failed
-    timeout,           ///< a stage took longer than allowed (client.md T3)
+    timeout,           ///< a stage took longer than allowed (REQUIREMENTS.md T3)
     connection_lost,  ///< reset or end of stream before the whole answer; a write may have happened
-    bad_response,     ///< answer is no valid HTTP or no valid JSON (client.md T14)
-    too_large,        ///< a deliberate limit was exceeded (client.md T7)
+    bad_response,     ///< answer is no valid HTTP or no valid JSON (REQUIREMENTS.md T14)
+    too_large,        ///< a deliberate limit was exceeded (REQUIREMENTS.md T7)
     http_status,      ///< the server answered with a status >= 400; see http_status and reason
     cancelled,        ///< the caller stopped the operation; never logged as an error
 };
@@ -55,7 +55,7 @@ struct api_error {
     bool has_cause(std::string_view cause_reason) const;
 };
 
-/// What to do after an error; the one table for executor and simulator (client.md R2-R4).
+/// What to do after an error; the one table for executor and simulator (REQUIREMENTS.md R2-R4).
 enum class retry_class {
     retry_now,        ///< nothing happened; a fresh connection will do
     retry_later,      ///< 429 or 5xx: after retry_after or a backoff

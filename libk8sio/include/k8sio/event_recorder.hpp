@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // core/v1 Events: repeated ones are counted on one object, and nothing here is on the critical path
-// (client.md N1-N4).
+// (REQUIREMENTS.md N1-N4).
 #pragma once
 
 #include "k8sio/client.hpp"

@@ -29,7 +29,7 @@ public:
     std::string api_version() const;
 
     /// `/api/v1/namespaces/<ns>/<plural>`; with an empty `ns` the path over all namespaces.
-    /// Segments are percent-encoded (client.md T11).
+    /// Segments are percent-encoded (REQUIREMENTS.md T11).
     std::string collection_path(std::string_view ns) const;
     /// Path of one object, and of a subresource of it if `subresource` is not empty.
     std::string object_path(
@@ -57,7 +57,7 @@ const resource_type& custom_resource_definitions();
 /// Percent-encodes everything but unreserved characters (RFC 3986).
 std::string percent_encode(std::string_view text);
 
-/// Compares two resource versions of one resource type (client.md V4): decimal digits of any
+/// Compares two resource versions of one resource type (REQUIREMENTS.md V4): decimal digits of any
 /// length.
 enum class version_order { older, same, newer, incomparable };
 version_order compare_versions(std::string_view a, std::string_view b);

@@ -74,7 +74,7 @@ public:
     ) = 0;
 
     /// Sends the request and reads the header of the answer. The stream owns its connection
-    /// (client.md T2). `idle` bounds the time to the header and between two pieces.
+    /// (REQUIREMENTS.md T2). `idle` bounds the time to the header and between two pieces.
     virtual boost::asio::awaitable<result<std::unique_ptr<response_stream>>> open_stream(
         const http_request& request, std::chrono::nanoseconds idle
     ) = 0;

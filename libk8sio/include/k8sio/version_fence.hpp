@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The version fence (client.md E2): a reconcile may run only when what it looks at has caught up
-// with our own acknowledged writes.
+// The version fence (REQUIREMENTS.md E2): a reconcile may run only when what it looks at has caught
+// up with our own acknowledged writes.
 #pragma once
 
 #include "k8sio/resource.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Work queue without I/O or clock: a key is at most once in the queue, never processed twice at a
-// time, and one added while it is processed runs again after (client.md Q1-Q4).
+// time, and one added while it is processed runs again after (REQUIREMENTS.md Q1-Q4).
 #pragma once
 
 #include "k8sio/clock.hpp"

@@ -35,7 +35,7 @@ api_error make_error(errc code, const http_request& request, std::string message
     return error;
 }
 
-/// What a proxy or a broken server sent instead of an answer (client.md T14).
+/// What a proxy or a broken server sent instead of an answer (REQUIREMENTS.md T14).
 std::string excerpt(const http_response& answer) {
     const std::string_view type = answer.header("Content-Type");
     if (answer.body.empty()) {
@@ -55,7 +55,7 @@ bool is_bad_segment(std::string_view segment) {
     return segment.empty() || segment == "." || segment == "..";
 }
 
-/// client.md T11: an empty segment would turn the request into one on the whole collection.
+/// REQUIREMENTS.md T11: an empty segment would turn the request into one on the whole collection.
 std::optional<api_error> check_namespace(
     const http_request& request, const resource_type& type, std::string_view ns
 ) {

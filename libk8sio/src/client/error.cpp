@@ -85,8 +85,8 @@ struct rule {
     retry_class decision;
 };
 
-// client.md R2-R4. Reads may always be repeated. A write whose fate is not known is reported so; a
-// write that surely did not happen is not.
+// REQUIREMENTS.md R2-R4. Reads may always be repeated. A write whose fate is not known is reported
+// so; a write that surely did not happen is not.
 constexpr rule rules[] = {
     {errc::cancelled, 0, 999, verb::any, retry_class::cancelled},
     {errc::invalid_argument, 0, 999, verb::any, retry_class::give_up},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The configuration of a pod (client.md C1), and what all configurations need.
+// The configuration of a pod (REQUIREMENTS.md C1), and what all configurations need.
 #include "client/files.hpp"
 #include "k8sio/config.hpp"
 

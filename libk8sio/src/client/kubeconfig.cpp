@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// kubeconfig files (client.md C4-C6, C8). Inside this unit errors are exceptions, as yaml-cpp's
-// are; load_kubeconfig turns them into values.
+// kubeconfig files (REQUIREMENTS.md C4-C6, C8). Inside this unit errors are exceptions, as
+// yaml-cpp's are; load_kubeconfig turns them into values.
 #include "client/files.hpp"
 #include "client/server_url.hpp"
 #include "k8sio/config.hpp"

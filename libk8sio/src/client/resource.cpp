@@ -128,7 +128,7 @@ version_order compare_versions(std::string_view a, std::string_view b) {
     if (!is_version(a) || !is_version(b)) {
         return version_order::incomparable;
     }
-    // Up to 128 bits, so no integer type (client.md V4).
+    // Up to 128 bits, so no integer type (REQUIREMENTS.md V4).
     const bool less = a.size() != b.size() ? a.size() < b.size() : a < b;
     return less ? version_order::older : version_order::newer;
 }

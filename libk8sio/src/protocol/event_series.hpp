@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Turns notes into writes: the first of its kind creates an Event, a repeated one counts on it
-// (client.md N1). No I/O, no clock.
+// (REQUIREMENTS.md N1). No I/O, no clock.
 #pragma once
 
 #include "k8sio/event_recorder.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// HTTP/1.1 as texts: a request becomes bytes, bytes become an answer. No sockets (client.md T5-T7).
+// HTTP/1.1 as texts: a request becomes bytes, bytes become an answer. No sockets (REQUIREMENTS.md
+// T5-T7).
 #pragma once
 
 #include "k8sio/error.hpp"

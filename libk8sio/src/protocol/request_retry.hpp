@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether and when one request is sent again within its deadline (client.md R2, R4, R5, R8). Only
-// what surely did not happen, or is a read, is repeated; all else is the caller's decision.
+// Whether and when one request is sent again within its deadline (REQUIREMENTS.md R2, R4, R5, R8).
+// Only what surely did not happen, or is a read, is repeated; all else is the caller's decision.
 #pragma once
 
 #include "k8sio/clock.hpp"

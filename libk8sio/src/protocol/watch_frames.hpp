@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cuts the body of a watch, which arrives in pieces of any size, into JSON documents (client.md T5,
-// T6, T7). By nesting, not by line ends: proxies may change those.
+// Cuts the body of a watch, which arrives in pieces of any size, into JSON documents
+// (REQUIREMENTS.md T5, T6, T7). By nesting, not by line ends: proxies may change those.
 #pragma once
 
 #include <cstddef>

@@ -6,7 +6,7 @@ namespace signalbox::k8sio {
 namespace {
 
 bool is_malformed(std::string_view version) {
-    // Only well-formed versions can be compared with "1" (client.md V4).
+    // Only well-formed versions can be compared with "1" (REQUIREMENTS.md V4).
     return version != "1" && compare_versions(version, "1") == version_order::incomparable;
 }
 

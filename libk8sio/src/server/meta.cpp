@@ -374,7 +374,7 @@ void validate_metadata(const kind_info& kind, const json::value& metadata, probl
             annotation_bytes += entry.value.IsString() ? entry.value.GetStringLength() : 0;
         }
     }
-    if (annotation_bytes > 256 * 1024) {  // client.md X14
+    if (annotation_bytes > 256 * 1024) {  // REQUIREMENTS.md X14
         list.too_long("metadata.annotations", 256 * 1024);
     }
     bool controller = false;

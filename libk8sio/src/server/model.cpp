@@ -303,7 +303,7 @@ outcome<record_ptr> model::create(
     }
     const std::string prefix(json::string_at(metadata, {"generateName"}));
     if (json::string_at(metadata, {"name"}).empty() && !prefix.empty()) {
-        // A collision gets another suffix at once (KEP-4420, client.md X2).
+        // A collision gets another suffix at once (KEP-4420, REQUIREMENTS.md X2).
         std::string name;
         do {
             name = prefix.substr(0, 58) + uids_.next_suffix();

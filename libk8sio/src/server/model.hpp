@@ -34,7 +34,7 @@ struct write_options {
     update_by by = update_by::put;
 };
 
-/// Which part of the object an update may change (client.md X7).
+/// Which part of the object an update may change (REQUIREMENTS.md X7).
 enum class update_part { main, status };
 
 enum class propagation { unset, background, foreground, orphan };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Deletion as the generic registry of the real server does it: preconditions, grace period,
-// finalizers, propagation policy (client.md X8, X9, X11).
+// finalizers, propagation policy (REQUIREMENTS.md X8, X9, X11).
 #include "server/model.hpp"
 
 #include <fmt/format.h>

@@ -105,7 +105,7 @@ outcome<void> model::check_update_metadata(
     }
     problems list;
     if (version.empty() && kind.has(trait::custom)) {
-        // Custom resources cannot be updated unconditionally (client.md X4).
+        // Custom resources cannot be updated unconditionally (REQUIREMENTS.md X4).
         list.invalid("metadata.resourceVersion", json::value(0), "must be specified for an update");
     }
     for (const char* key :
@@ -130,7 +130,7 @@ outcome<void> model::check_update_metadata(
                 }
             }
         }
-        if (!added.empty()) {  // client.md X9
+        if (!added.empty()) {  // REQUIREMENTS.md X9
             list.forbidden(
                 "metadata.finalizers",
                 fmt::format(

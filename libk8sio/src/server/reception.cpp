@@ -64,7 +64,7 @@ reception::outcome_of_request reception::receive(
         r.code = f.status;
         r.reason = f.reason;
         r.message = f.message;
-        // The real server names a delay with both (client.md R2).
+        // The real server names a delay with both (REQUIREMENTS.md R2).
         r.retry_after = f.status == 429 || f.status == 503 ? 1 : 0;
         out.answer = api_answer(r);
     } else {

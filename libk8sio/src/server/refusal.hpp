@@ -26,7 +26,7 @@ struct refusal {
     std::string name, group, kind, uid;  ///< Status.details
     std::vector<status_cause> causes;
     int retry_after = 0;         ///< seconds; 0: none
-    std::string continue_token;  ///< of an expired list (client.md L2)
+    std::string continue_token;  ///< of an expired list (REQUIREMENTS.md L2)
 };
 
 [[noreturn]] void throw_exception_from_error(
@@ -64,7 +64,7 @@ refusal not_found(const kind_info& kind, std::string_view name);
 refusal no_such_resource();
 refusal already_exists(const kind_info& kind, std::string_view name);
 refusal conflict(const kind_info& kind, std::string_view name, std::string_view detail);
-/// The object changed since the version that the writer has seen (client.md X4).
+/// The object changed since the version that the writer has seen (REQUIREMENTS.md X4).
 refusal stale_write(const kind_info& kind, std::string_view name);
 refusal invalid(const kind_info& kind, std::string_view name, problems& list);
 refusal forbidden(const kind_info& kind, std::string_view name, std::string_view detail);

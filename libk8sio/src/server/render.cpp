@@ -78,7 +78,7 @@ std::string render_list(
         } else if (kind.has(trait::custom)) {
             out += r->text(kind);
         } else {
-            out += '{';  // items of built-in lists carry no kind (client.md L6)
+            out += '{';  // items of built-in lists carry no kind (REQUIREMENTS.md L6)
             out += r->tail;
         }
     }

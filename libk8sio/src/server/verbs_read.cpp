@@ -150,7 +150,7 @@ api_answer front::list(const api_request& request, const target_object& t) {
             return invalid_version(version_text);
         }
         if (*asked > newest) {
-            return too_large_version(*asked, newest);  // client.md V5
+            return too_large_version(*asked, newest);  // REQUIREMENTS.md V5
         }
         if (match == "Exact") {
             if (*asked == 0) {
@@ -168,7 +168,7 @@ api_answer front::list(const api_request& request, const target_object& t) {
         }
     }
     if (!token.empty()) {
-        if (!version_text.empty() && version_text != "0") {  // client.md L1
+        if (!version_text.empty() && version_text != "0") {  // REQUIREMENTS.md L1
             return bad_request("specifying resource version is not allowed when using continue");
         }
         const auto c = decode(token);
@@ -256,8 +256,8 @@ api_answer front::watch(const api_request& request, const target_object& t) {
     if (send_initial && asked.value_or(0) > newest) {
         return too_large_version(*asked, newest);
     }
-    // Unset and "0": the state now as ADDED first (client.md V2); sendInitialEvents likewise, with
-    // a bookmark at its end (client.md S2).
+    // Unset and "0": the state now as ADDED first (REQUIREMENTS.md V2); sendInitialEvents likewise,
+    // with a bookmark at its end (REQUIREMENTS.md S2).
     const bool from_state =
         request.query.count("sendInitialEvents") != 0 ? send_initial : asked.value_or(0) == 0;
     options.after = asked.value_or(0);

@@ -109,7 +109,7 @@ api_answer front::patch(
     }
     if (type != "application/merge-patch+json" && type != "application/json-patch+json" &&
         !(strategic && !custom)) {
-        return unsupported_media_type(patch_types);  // client.md X5
+        return unsupported_media_type(patch_types);  // REQUIREMENTS.md X5
     }
     const record_ptr current = t.kind->table->find(t.ns, t.name);
     if (current == nullptr) {

@@ -149,7 +149,7 @@ void watch_stream::append_event(std::string& out, const history_event& event) co
         append(out, before ? "MODIFIED" : "ADDED", *event.after);
     } else if (before) {
         // Left the selection or was deleted: the last state that was seen, with the version of this
-        // event (client.md W10).
+        // event (REQUIREMENTS.md W10).
         append(
             out,
             "DELETED",

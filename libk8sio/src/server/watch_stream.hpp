@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One watch: a cursor into a table's history with a filter. It holds no events of its own, so that
-// a slow watcher costs no memory; one that falls behind the history gets 410 (client.md W4).
+// a slow watcher costs no memory; one that falls behind the history gets 410 (REQUIREMENTS.md W4).
 #pragma once
 
 #include "server/model.hpp"
@@ -27,7 +27,7 @@ struct watch_options {
     bool bookmarks = false;
     /// Objects sent as ADDED before anything else.
     std::vector<record_ptr> initial;
-    /// Sends the bookmark that ends the initial events (client.md S2).
+    /// Sends the bookmark that ends the initial events (REQUIREMENTS.md S2).
     bool mark_initial_end = false;
     /// Events after this version are sent.
     std::uint64_t after = 0;

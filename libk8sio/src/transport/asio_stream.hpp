@@ -29,7 +29,7 @@ inline api_error network_error(
     return error;
 }
 
-/// A socket that is connected to config's host, with keepalive (client.md T4).
+/// A socket that is connected to config's host, with keepalive (REQUIREMENTS.md T4).
 class tcp_opener {
 public:
     tcp_opener(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bounds the unary requests in flight, and keeps idle connections for reuse (client.md T1).
+// Bounds the unary requests in flight, and keeps idle connections for reuse (REQUIREMENTS.md T1).
 #pragma once
 
 #include "runtime/wakeable_sleep.hpp"

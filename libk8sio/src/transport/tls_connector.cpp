@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TLS (client.md T9): chain and host name are verified unless the configuration says otherwise.
+// TLS (REQUIREMENTS.md T9): chain and host name are verified unless the configuration says
+// otherwise.
 #include "transport/asio_stream.hpp"
 
 #include <boost/asio/ssl/context.hpp>

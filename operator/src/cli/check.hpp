@@ -2,7 +2,7 @@
 //
 // Manifests checked by the library's rules, with every finding at its line: what `validate` prints
 // and what `plan` and `dev` refuse to go on with. With the objects that a cluster has, they are
-// checked as updates of these too (api.md 7).
+// checked as updates of these too (BEHAVIOUR.md api 7).
 #pragma once
 
 #include "manifests/manifest.hpp"

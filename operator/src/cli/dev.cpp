@@ -42,7 +42,7 @@ namespace {
 namespace asio = boost::asio;
 using k8sio::result;
 
-/// How often `dev` looks for kinds that were added by hand (behaviour.md 8.4 has a minute).
+/// How often `dev` looks for kinds that were added by hand (BEHAVIOUR.md 8.4 has a minute).
 constexpr core::milliseconds quick_capability_retry{2000};
 
 /// Stands in for the CRD of the T9k scheduler, which is not public: any object will do.
@@ -80,7 +80,7 @@ std::vector<k8sio::server::field_error> check_object(
     return refuse(findings);
 }
 
-/// Whether a job of these files wants a PodGroup (behaviour.md 8.1).
+/// Whether a job of these files wants a PodGroup (BEHAVIOUR.md 8.1).
 bool wants_gang(const check_result& objects) {
     return std::ranges::any_of(objects.objects, [](const checked_object& o) {
         const auto parsed = o.is_job ? core::parse_job(o.source.json()) : core::parsed_job();

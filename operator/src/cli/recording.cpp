@@ -69,7 +69,7 @@ core::capabilities conclude_served(const recorded_job& r) {
     if (r.job.status.reason == "WaitingForPodGroup") {
         out.pod_group = core::served::no;
     } else if (has(object_kind::pod_group) || !r.pods.empty()) {
-        out.pod_group = core::served::yes;  // no pod precedes it (behaviour.md 8.4)
+        out.pod_group = core::served::yes;  // no pod precedes it (BEHAVIOUR.md 8.4)
     }
     const std::string board = r.job.status.tensorboard ? r.job.status.tensorboard->type : "";
     if (has(object_kind::tensorboard) || board == core::to_string(object_kind::tensorboard)) {
@@ -97,7 +97,7 @@ public:
 
     void run() {
         core::job_object job = r_.job;
-        // Each pass may get one kind further (behaviour.md 2.1).
+        // Each pass may get one kind further (BEHAVIOUR.md 2.1).
         for (std::size_t pass = 0; pass < 2 * core::all_child_kinds.size(); ++pass) {
             look(r_);
             const core::decision d = core::decide(job, r_.seen(), core::policy(), now_);
@@ -150,7 +150,7 @@ private:
         return true;
     }
 
-    /// How it was is on record (behaviour.md 9.2).
+    /// How it was is on record (BEHAVIOUR.md 9.2).
     void recall_tensorboard(core::child_record& child) const {
         const auto& board = r_.job.status.tensorboard;
         if (board && board->dependent && board->dependent->name == child.name &&
@@ -167,7 +167,7 @@ private:
     std::set<std::string> taken_;
 };
 
-/// Children exist before pods do (behaviour.md 2.1); without pods nothing is known of them.
+/// Children exist before pods do (BEHAVIOUR.md 2.1); without pods nothing is known of them.
 bool had_children(const recorded_job& r) {
     const core::job_status& status = r.job.status;
     return r.job.compiled->plan && !core::is_final(status.phase) &&

@@ -119,7 +119,7 @@ bool same_data(const core::action& a, std::string_view wanted, std::string_view 
 }
 
 /// Puts labels of ours back that somebody took from an object which is the wanted one otherwise
-/// (behaviour.md 2.7). `wanted` has the labels that are to be there.
+/// (BEHAVIOUR.md 2.7). `wanted` has the labels that are to be there.
 asio::awaitable<action_result> restore_labels(
     context& shared,
     job_entry& entry,
@@ -144,7 +144,7 @@ asio::awaitable<action_result> restore_labels(
 }
 
 /// The name is taken: by the object we want (an answer was lost, or the view is young), by an older
-/// one of ours, or by somebody else (client.md X1, behaviour.md 1.8, 2.7).
+/// one of ours, or by somebody else (REQUIREMENTS.md X1, BEHAVIOUR.md 1.8, 2.7).
 asio::awaitable<action_result> settle_existing(
     context& shared, job_entry& entry, const core::job_object& decided, const core::action& a
 ) {
@@ -257,7 +257,7 @@ void note_deletion(
 }
 
 /// The server says that its object is not the one to delete. Only another UID means success, and
-/// absence is evidence: so look (client.md E5).
+/// absence is evidence: so look (REQUIREMENTS.md E5).
 asio::awaitable<action_result> settle_removal(
     context& shared, job_entry& entry, const core::job_object& decided, const core::action& a
 ) {
@@ -315,7 +315,7 @@ asio::awaitable<action_result> confirm(
     if (ours) {
         shared.note_object(entry, a.kind, *live);
         // A child is out of view for good if it lost the label that the watch selects by; pods
-        // without labels have a rule of their own (behaviour.md 1.9).
+        // without labels have a rule of their own (BEHAVIOUR.md 1.9).
         if (a.kind != core::object_kind::pod) {
             co_await restore_labels(shared, entry, decided, a, children_label_json, *live);
         }

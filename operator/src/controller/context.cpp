@@ -118,7 +118,7 @@ bool context::note_pod(job_entry& entry, std::string_view object_json) {
     }
     const std::string& uid = entry.object->meta.uid;
     if (!pod->labels_complete && pod->owner_uid == uid) {
-        // The watch may not show it; the next pass shall see it all the same (behaviour.md 1.9).
+        // The watch may not show it; the next pass shall see it all the same (BEHAVIOUR.md 1.9).
         std::erase_if(entry.hidden_pods, [&](const core::pod_record& p) {
             return p.uid == pod->uid;
         });

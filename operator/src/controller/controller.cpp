@@ -164,7 +164,7 @@ void controller::impl::release_blocked() {
     request_pump();
 }
 
-/// What the server serves decides about every job that has not ended (behaviour.md 8.4).
+/// What the server serves decides about every job that has not ended (BEHAVIOUR.md 8.4).
 void controller::impl::look_at_capabilities() {
     const core::capabilities now = shared.capabilities();
     if (now.pod_group != capabilities.pod_group || now.tensorboard != capabilities.tensorboard) {

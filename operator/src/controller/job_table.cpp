@@ -45,7 +45,7 @@ job_entry_ptr job_table::upsert(std::string_view object_json, bool initial, bool
         const bool same = order == k8sio::version_order::same;
         const bool wanted_back = held->parked && own_answer;
         if (order == k8sio::version_order::older || (same && !wanted_back)) {
-            return held;  // client.md W8; our own answer was first
+            return held;  // REQUIREMENTS.md W8; our own answer was first
         }
     }
     std::string error;

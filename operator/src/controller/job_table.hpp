@@ -32,7 +32,7 @@ struct job_entry {
     refusal_ledger refusals;
     std::vector<core::confirmed_absence> absences;
     /// Pods found by a live read that the watch's selector hides, for the next pass only
-    /// (behaviour.md 1.9).
+    /// (BEHAVIOUR.md 1.9).
     std::vector<core::pod_record> hidden_pods;
     /// A status write on this version was refused as stale; no pass before there is a newer one.
     std::string conflicted_version;
@@ -48,7 +48,7 @@ using job_entry_ptr = std::shared_ptr<job_entry>;
 class job_listener {
 public:
     virtual ~job_listener() = default;
-    /// `initial`: part of a list, not a change (client.md Q5).
+    /// `initial`: part of a list, not a change (REQUIREMENTS.md Q5).
     virtual void job_changed(const std::string& uid, bool initial) = 0;
     virtual void job_gone(const std::string& uid) = 0;
     virtual void job_unreadable(std::string_view why) = 0;

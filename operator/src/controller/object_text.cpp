@@ -96,7 +96,7 @@ const rapidjson::Value* labels_of(const rapidjson::Document& object) {
     return found ? &labels->value : nullptr;
 }
 
-/// Labels of behaviour.md 1.6 that may be put back.
+/// Labels of BEHAVIOUR.md 1.6 that may be put back.
 bool is_restorable(std::string_view label) {
     constexpr std::array ours{
         std::string_view("tensorstack.dev/owner-name"),

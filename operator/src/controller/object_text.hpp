@@ -25,8 +25,8 @@ struct object_identity {
 std::optional<object_identity> read_identity(std::string_view object_json);
 
 /// The body of a PUT on the status subresource: identity of the object held, so that the server
-/// refuses it if there is a newer one (client.md X4), and the whole status, so that fields that
-/// became absent go. The server takes nothing else from such a request.
+/// refuses it if there is a newer one (REQUIREMENTS.md X4), and the whole status, so that fields
+/// that became absent go. The server takes nothing else from such a request.
 std::string status_body(const core::job_object& job, const core::job_status& status);
 
 /// The merge patch with `metadata.uid` set: the server then refuses to patch a successor of the
@@ -35,7 +35,7 @@ std::string with_uid_precondition(std::string_view body, std::string_view uid);
 
 /// A merge patch that gives the live object the labels of ours which `wanted` has and it has not,
 /// UID precondition included; nothing if all are there. `attempt` and `round` are never patched
-/// (behaviour.md 2.7), and labels of the user are left as they are.
+/// (BEHAVIOUR.md 2.7), and labels of the user are left as they are.
 std::optional<std::string> label_patch(std::string_view wanted, std::string_view live);
 
 }  // namespace signalbox::op

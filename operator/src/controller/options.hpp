@@ -22,7 +22,7 @@ using render_function = std::function<std::string(const core::job_object&, const
 struct controller_options {
     /// Namespace to look after; empty: all.
     std::string ns;
-    /// Requests of ours in flight, over all jobs and within one stage (behaviour.md 2.2).
+    /// Requests of ours in flight, over all jobs and within one stage (BEHAVIOUR.md 2.2).
     std::size_t max_in_flight = 32;
     /// Jobs worked on at a time; what they may send together is bounded by max_in_flight.
     std::size_t max_passes = 64;
@@ -30,7 +30,7 @@ struct controller_options {
     /// pod events is one pass (client.md 4.5). The first event after a quiet time is acted on at
     /// once.
     std::chrono::nanoseconds gather = std::chrono::milliseconds{25};
-    /// Deferrable status differences are written at most this often per job (behaviour.md 4.16).
+    /// Deferrable status differences are written at most this often per job (BEHAVIOUR.md 4.16).
     std::chrono::nanoseconds status_interval = std::chrono::seconds{1};
     /// Above this number the actions of a stage are logged as one line.
     std::size_t actions_logged = 8;

@@ -237,7 +237,7 @@ asio::awaitable<pass_report> pass::run() {
     co_return report_;
 }
 
-/// Differences in counts may wait (behaviour.md 4.16), unless they come with something to tell.
+/// Differences in counts may wait (BEHAVIOUR.md 4.16), unless they come with something to tell.
 bool pass::may_defer() const {
     const auto& last = entry_->last_status_write;
     return decision_.deferrable && decision_.events.empty() && last &&
@@ -245,7 +245,7 @@ bool pass::may_defer() const {
 }
 
 /// True if this very status was written before and the server did not keep it, e.g. because its CRD
-/// is older than we are: writing it again at once would go on for ever (client.md X7).
+/// is older than we are: writing it again at once would go on for ever (REQUIREMENTS.md X7).
 bool pass::is_unkept(const core::job_status& status) {
     std::string text = core::format_status(status, decided_->meta.kind);
     const bool repeated = text == entry_->last_status;

@@ -177,7 +177,7 @@ private:
             const auto order =
                 k8sio::compare_versions(record.resource_version, held.record.resource_version);
             const bool stale =
-                order == k8sio::version_order::older && !even_if_older;  // client.md W8
+                order == k8sio::version_order::older && !even_if_older;  // REQUIREMENTS.md W8
             if (stale || order == k8sio::version_order::same) {
                 return;
             }

@@ -20,7 +20,7 @@ public:
     const core::refusal& note(
         const core::action& a, const k8sio::api_error& error, core::instant now
     );
-    /// The name is taken by an object of another owner (behaviour.md 1.8).
+    /// The name is taken by an object of another owner (BEHAVIOUR.md 1.8).
     const core::refusal& note_foreign(const core::action& a, core::instant now);
     /// The action succeeded.
     void settle(const core::action& a);
@@ -37,7 +37,7 @@ private:
     std::vector<core::refusal> refusals_;
 };
 
-/// True if the error says that the namespace is being deleted, or gone (behaviour.md 2.5).
+/// True if the error says that the namespace is being deleted, or gone (BEHAVIOUR.md 2.5).
 bool is_namespace_terminating(const k8sio::api_error& error);
 
 }  // namespace signalbox::op

@@ -23,7 +23,7 @@ inline constexpr std::string_view children_label_json =
 
 enum class watched {
     always,     ///< every API server serves the kind
-    if_served,  ///< an extension: discovery says whether it is there (behaviour.md 8.4, 9.1)
+    if_served,  ///< an extension: discovery says whether it is there (BEHAVIOUR.md 8.4, 9.1)
 };
 
 /// One kind of child that the controller keeps a view of.

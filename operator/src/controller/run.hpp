@@ -26,9 +26,9 @@ struct run_options {
 };
 
 /// Runs the controller until SIGTERM or SIGINT: then nothing new is started, requests under way and
-/// queued events are finished, and 0 is returned (client.md H1). A second signal ends the process
-/// at once with code 130. An API server that is away is waited for. 2, with a line in the log, if
-/// the configuration makes no connection possible.
+/// queued events are finished, and 0 is returned (REQUIREMENTS.md H1). A second signal ends the
+/// process at once with code 130. An API server that is away is waited for. 2, with a line in the
+/// log, if the configuration makes no connection possible.
 int run_operator(run_options options);
 
 }  // namespace signalbox::op

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kinds of children that not every API server serves (behaviour.md 8.4, 9.1): discovery says which,
+// Kinds of children that not every API server serves (BEHAVIOUR.md 8.4, 9.1): discovery says which,
 // and those that are get their views kept.
 #pragma once
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How many requests of one stage may be in flight: 1, then twice as many per round trip up to a
-// bound, so that a refusal that will repeat costs one request and not a thousand (behaviour.md 2.2,
-// client.md X12). No I/O, no clock.
+// bound, so that a refusal that will repeat costs one request and not a thousand (BEHAVIOUR.md 2.2,
+// REQUIREMENTS.md X12). No I/O, no clock.
 #pragma once
 
 #include <algorithm>

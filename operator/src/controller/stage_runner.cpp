@@ -51,7 +51,7 @@ public:
     const stage_report& report() const { return report_; }
 
 private:
-    /// What was decided is about a job that is no longer so (client.md I4).
+    /// What was decided is about a job that is no longer so (BEHAVIOUR.md I4).
     bool is_overtaken() const {
         if (shared_->stopping || entry_->gone) {
             return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Carries out one stage: its actions concurrently, with slow start (behaviour.md 2.2).
+// Carries out one stage: its actions concurrently, with slow start (BEHAVIOUR.md 2.2).
 #pragma once
 
 #include "controller/context.hpp"

@@ -23,7 +23,7 @@ core::parsed_job parse(const std::string& object) {
     return core::parse_job(object);
 }
 
-/// The job, paused: of a paused one nearly everything may be changed (api.md 7).
+/// The job, paused: of a paused one nearly everything may be changed (BEHAVIOUR.md api 7).
 std::string paused(const std::string& job) {
     core::json::document object;
     core::json::parse(object, job);

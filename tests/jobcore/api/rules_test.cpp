@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every rule of api.md on the three kinds, and of api.md 7 on their changes: rules*.json.
+// Every rule of api.md on the three kinds, and of BEHAVIOUR.md api 7 on their changes: rules*.json.
 #include "json_cases.hpp"
 
 #include <jobcore/schema.hpp>

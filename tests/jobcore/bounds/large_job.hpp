@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Jobs at the bounds of api.md 6.2: 10,000 replicas, the longest names. Pods are records, not
-// objects: what is tested here is what decisions make of many.
+// Jobs at the bounds of BEHAVIOUR.md api 6.2: 10,000 replicas, the longest names. Pods are records,
+// not objects: what is tested here is what decisions make of many.
 #pragma once
 
 #include "jobcore/decide.hpp"
@@ -20,7 +20,7 @@ namespace signalbox::test {
 inline constexpr int most_replicas = 10000;
 
 /// A job with one type of so many replicas. Pod names of a PyTorchTrainingJob are as long as names
-/// may be (api.md 6.3), those of containers always.
+/// may be (BEHAVIOUR.md api 6.3), those of containers always.
 inline std::string large_job_json(
     core::job_kind kind, int replicas, const std::string& policy = {}
 ) {

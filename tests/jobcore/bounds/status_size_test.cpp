@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Status stays under 128 KiB at any size (behaviour.md 4.16), in every phase of the largest jobs.
+// Status stays under 128 KiB at any size (BEHAVIOUR.md 4.16), in every phase of the largest jobs.
 #include "bounds/large_job.hpp"
 
 #include <catch2/catch.hpp>

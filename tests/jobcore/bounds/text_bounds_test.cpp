@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bounds of texts in status and events (behaviour.md 3.9, api.md 5).
+// Bounds of texts in status and events (BEHAVIOUR.md 3.9, BEHAVIOUR.md api 5).
 #include "engine/termination.hpp"
 #include "jobcore/status.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ColossalAI: two stages, and no restart (behaviour.md 2.3, 5.11, 5.13).
+// ColossalAI: two stages, and no restart (BEHAVIOUR.md 2.3, 5.11, 5.13).
 #include "engine/jobs.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elastic jobs (behaviour.md 7, 4, 5.10).
+// Elastic jobs (BEHAVIOUR.md 7, 4, 5.10).
 #include "engine/jobs.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where disrupted and failed pods meet (behaviour.md 5.4, 5.8).
+// Where disrupted and failed pods meet (BEHAVIOUR.md 5.4, 5.8).
 #include "engine/jobs.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a job needs of the cluster besides pods: PodGroup and TensorBoard (behaviour.md 8, 9).
+// What a job needs of the cluster besides pods: PodGroup and TensorBoard (BEHAVIOUR.md 8, 9).
 #include "engine/jobs.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Failures, disruptions, restarts (behaviour.md 5).
+// Failures, disruptions, restarts (BEHAVIOUR.md 5).
 #include "engine/jobs.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Secret and ConfigMap of the jobs that launch over ssh (behaviour.md 2.6, 2.7, 5.4, 5.7).
+// Secret and ConfigMap of the jobs that launch over ssh (BEHAVIOUR.md 2.6, 2.7, 5.4, 5.7).
 #include "engine/jobs.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Of several pods on one index the newest counts (behaviour.md 1.4, 4.15).
+// Of several pods on one index the newest counts (BEHAVIOUR.md 1.4, 4.15).
 #include "engine/jobs.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which phase goes before which (behaviour.md 4), conditions and events over a job's life.
+// Which phase goes before which (BEHAVIOUR.md 4), conditions and events over a job's life.
 #include "engine/jobs.hpp"
 
 #include <catch2/catch.hpp>

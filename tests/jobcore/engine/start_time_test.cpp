@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The time from which the deadline counts (behaviour.md 5.12).
+// The time from which the deadline counts (BEHAVIOUR.md 5.12).
 #include "engine/jobs.hpp"
 
 #include <catch2/catch.hpp>

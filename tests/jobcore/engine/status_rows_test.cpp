@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rows of the status (api.md 5): what a story leaves in each of them.
+// The rows of the status (BEHAVIOUR.md api 5): what a story leaves in each of them.
 #include "engine/jobs.hpp"
 
 #include <catch2/catch.hpp>

@@ -17,7 +17,7 @@ const value& template_of(const published_job& job, std::size_t role) {
 }
 
 /// What torchrun is given for a job of one pod with four processes and three restarts, before the
-/// script (launchers.md 9.2).
+/// script (LAUNCH.md 9.2).
 words torchrun_options(const published_job& job, const std::string& type) {
     return {
         "--nnodes=1",
@@ -30,7 +30,7 @@ words torchrun_options(const published_job& job, const std::string& type) {
         "--role=" + type};
 }
 
-/// The two Services that every PyTorchTrainingJob has (behaviour.md 1.5).
+/// The two Services that every PyTorchTrainingJob has (BEHAVIOUR.md 1.5).
 void check_services(const published_job& job) {
     const auto subdomain = job.object(object_kind::service);
     CHECK(subdomain.name() == job.plan.base_name);
@@ -84,7 +84,7 @@ TEST_CASE("[behaviour 3.1] published torchrun jobs: the whole command line", "[l
         CHECK(pod.env("MASTER_PORT") == "29500");
         check_passed_through(user, pod.container("pytorch"), true);
         check_volumes_kept(template_of(job, 0), pod);
-        // /dev/shm is ours where the user has none (behaviour.md 3.7).
+        // /dev/shm is ours where the user has none (BEHAVIOUR.md 3.7).
         const bool theirs = volume(pod, "dshm") != nullptr;
         CHECK(theirs == (name == "pytorchtrainingjob__ddp__job"));
         REQUIRE(mount_at(pod, "/dev/shm", "pytorch") != nullptr);
@@ -147,7 +147,7 @@ TEST_CASE("[behaviour 3.5] a published launch by hand: two ranks, an address eac
         CHECK(pod.env("WORLD_SIZE") == "2");
         CHECK(pod.env("OMP_NUM_THREADS") == "16");
         // $(MASTER_ADDR) in the command: kubelet puts this in, and torch 1.13 compares it with the
-        // pod's own hostname (launchers.md 3.4).
+        // pod's own hostname (LAUNCH.md 3.4).
         CHECK(contains(pod.words("command"), "$(MASTER_ADDR):$(MASTER_PORT)"));
         CHECK(pod.env("MASTER_ADDR") == job.pod_name(0, 0));
         CHECK(string_or_empty(pod.spec(), "subdomain") == job.plan.base_name);

@@ -28,7 +28,7 @@ void check_arrives(const std::string& line, const std::string& expected) {
     }
 }
 
-/// `deepspeed`'s own treatment of the words that follow the script (launchers.md 2.5), and pdsh's.
+/// `deepspeed`'s own treatment of the words that follow the script (LAUNCH.md 2.5), and pdsh's.
 std::string through_runner(const std::vector<std::string>& words) {
     std::string line = "\"$rec\"";
     for (std::size_t i = 0; i < words.size(); ++i) {

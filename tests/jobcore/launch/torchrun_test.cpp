@@ -73,7 +73,7 @@ TEST_CASE(
 }
 
 TEST_CASE("[behaviour 3.9] torchrun has no error file that it could not write", "[launch]") {
-    // torch removes the file before it writes, which a kubelet's mount refuses (launchers.md 3.5).
+    // torch removes the file before it writes, which a kubelet's mount refuses (LAUNCH.md 3.5).
     CHECK(compiled(workers(2).torchrun()).pod().env("TORCHELASTIC_ERROR_FILE") == "<none>");
     auto own = workers(1, R"("env":[{"name":"TORCHELASTIC_ERROR_FILE","value":"/tmp/e"}])");
     CHECK(compiled(own.torchrun()).pod().env("TORCHELASTIC_ERROR_FILE") == "/tmp/e");

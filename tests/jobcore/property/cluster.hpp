@@ -36,7 +36,7 @@ public:
     /// False: an action that does not take effect, as if the request had been lost.
     using gate = std::function<bool()>;
     /// Writes the status and carries the stages out. `defers`: a deferrable status stays unwritten
-    /// (behaviour.md 4.16). True if anything was done, or should have been.
+    /// (BEHAVIOUR.md 4.16). True if anything was done, or should have been.
     bool carry_out(const core::decision& d, const gate& takes_effect, bool defers = false);
     /// Everything takes effect.
     bool carry_out(const core::decision& d) {

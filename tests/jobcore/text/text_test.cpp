@@ -176,7 +176,7 @@ TEST_CASE("decide: children of other owners are left out of account", "[text]") 
     for (std::size_t i = stranger.find(owner); i != stranger.npos; i = stranger.find(owner, i)) {
         stranger.replace(i, owner.size(), "another-owner");
     }
-    // A ConfigMap goes with the last pod of a paused job (behaviour.md 6.1).
+    // A ConfigMap goes with the last pod of a paused job (BEHAVIOUR.md 6.1).
     const std::string paused = as_paused(deepspeed());
     const std::string children = ",\"children\":[" + b.children + "," + stranger + "]";
     const answer a(decide_request(paused, children));

@@ -39,7 +39,9 @@ struct fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "[client.md T11] an empty namespace or name is refused before sending") {
+TEST_CASE_METHOD(
+    fixture, "[requirement T11] an empty namespace or name is refused before sending"
+) {
     const delete_options options;
     std::vector<result<std::string>> all;
     for (const char* name : {"", ".", ".."}) {
@@ -58,7 +60,7 @@ TEST_CASE_METHOD(fixture, "[client.md T11] an empty namespace or name is refused
     CHECK(sent == 0);
 }
 
-TEST_CASE_METHOD(fixture, "[client.md X8] each verb's method, path, type and body") {
+TEST_CASE_METHOD(fixture, "[requirement X8] each verb's method, path, type and body") {
     delete_options options("uid-1");
     options.resource_version = "7";
     options.grace_seconds = 0;
@@ -97,7 +99,7 @@ TEST_CASE_METHOD(fixture, "[client.md X8] each verb's method, path, type and bod
 }
 
 TEST_CASE_METHOD(
-    fixture, "[client.md V1] a list's query: match with a version, neither on page two"
+    fixture, "[requirement V1] a list's query: match with a version, neither on page two"
 ) {
     answers = {answer(200, R"({"kind":"PodList","items":null})")};
     list_options options;
@@ -124,7 +126,9 @@ TEST_CASE_METHOD(
     CHECK(way.requests[2].target == "/api/v1/namespaces/x/pods?resourceVersion=0");
 }
 
-TEST_CASE_METHOD(fixture, "[client.md R2] 429 and 503 with Retry-After are sent again, any verb") {
+TEST_CASE_METHOD(
+    fixture, "[requirement R2] 429 and 503 with Retry-After are sent again, any verb"
+) {
     const auto start = loop.time.steady_now();
     answers = {told_to_wait(429, "2"), told_to_wait(503, "0"), answer(201, R"({"kind":"Pod"})")};
     CHECK(create().has_value());
@@ -134,7 +138,7 @@ TEST_CASE_METHOD(fixture, "[client.md R2] 429 and 503 with Retry-After are sent 
 }
 
 TEST_CASE_METHOD(
-    fixture, "[client.md R2] without Retry-After, or with 500, the error is the answer"
+    fixture, "[requirement R2] without Retry-After, or with 500, the error is the answer"
 ) {
     for (const int status : {429, 503, 500, 504}) {
         answers = {answer(status, "{}"), answer(201, "{}")};
@@ -148,7 +152,7 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(
-    fixture, "[client.md R8] retries stay within the deadline and the number of tries"
+    fixture, "[requirement R8] retries stay within the deadline and the number of tries"
 ) {
     answers = {told_to_wait(429, "1000")};
     CHECK(create().error().retry_after == 1000s);
@@ -160,7 +164,7 @@ TEST_CASE_METHOD(
     CHECK(api.requests_sent() == 5);
 }
 
-TEST_CASE_METHOD(fixture, "[client.md R4] what was not sent is sent again, with growing delays") {
+TEST_CASE_METHOD(fixture, "[requirement R4] what was not sent is sent again, with growing delays") {
     for (const errc code : {errc::resolve, errc::connect, errc::tls}) {
         const auto start = loop.time.steady_now();
         answers = {test::failure(code), test::failure(code), answer(201, R"({"kind":"Pod"})")};
@@ -171,7 +175,7 @@ TEST_CASE_METHOD(fixture, "[client.md R4] what was not sent is sent again, with 
     }
 }
 
-TEST_CASE_METHOD(fixture, "[client.md R4] a lost read is repeated once, a lost write never") {
+TEST_CASE_METHOD(fixture, "[requirement R4] a lost read is repeated once, a lost write never") {
     answers = {test::failure(errc::connection_lost), answer(200, R"({"kind":"Pod"})")};
     CHECK(get().has_value());
     CHECK(sent == 2);
@@ -191,7 +195,7 @@ TEST_CASE_METHOD(fixture, "[client.md R4] a lost read is repeated once, a lost w
 }
 
 TEST_CASE_METHOD(
-    fixture, "[client.md T14] answers of success that are no object are bad responses"
+    fixture, "[requirement T14] answers of success that are no object are bad responses"
 ) {
     const char* const bodies[] = {
         "",
@@ -216,7 +220,7 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(
-    fixture, "[client.md X8] a delete may be answered with a Status; raw takes any text"
+    fixture, "[requirement X8] a delete may be answered with a Status; raw takes any text"
 ) {
     answers = {answer(200, R"({"kind":"Status","status":"Success"})")};
     CHECK(test::run(loop, api.remove(pods, "a", "b", delete_options())).has_value());
@@ -228,7 +232,7 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(
-    fixture, "[client.md H1] cancelling a request that waits to be sent again ends it"
+    fixture, "[requirement H1] cancelling a request that waits to be sent again ends it"
 ) {
     answers = {told_to_wait(429, "5")};
     test::task<result<std::string>> running(loop, api.get(pods, "a", "b"));
@@ -243,7 +247,7 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(
-    fixture, "[client.md R8] server time follows the Date header, not the local clock"
+    fixture, "[requirement R8] server time follows the Date header, not the local clock"
 ) {
     CHECK(api.server_now() == loop.time.wall_now());
     const auto dated = [](const char* date) {

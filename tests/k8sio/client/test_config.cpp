@@ -83,7 +83,7 @@ const std::string server = "{server: 'https://h:6443'}";
 
 }  // namespace
 
-TEST_CASE("[client.md C6] a server address in all its forms") {
+TEST_CASE("[requirement C6] a server address in all its forms") {
     struct row {
         const char* url;
         const char* expected;
@@ -122,7 +122,7 @@ TEST_CASE("[client.md C6] a server address in all its forms") {
     }
 }
 
-TEST_CASE("[client.md C4] context, namespace, and paths relative to their file") {
+TEST_CASE("[requirement C4] context, namespace, and paths relative to their file") {
     const folder dir;
     dir.write("pki/ca.pem", "CA");
     dir.write("token", "T\n");
@@ -148,7 +148,7 @@ TEST_CASE("[client.md C4] context, namespace, and paths relative to their file")
     CHECK(other->token_file.empty());
 }
 
-TEST_CASE("[client.md C5] inline data, certificates, token, password") {
+TEST_CASE("[requirement C5] inline data, certificates, token, password") {
     const folder dir;
     dir.write("ignored.pem", "IGNORED");
     const std::string file = dir.write(
@@ -171,7 +171,7 @@ TEST_CASE("[client.md C5] inline data, certificates, token, password") {
     CHECK(loaded->password.reveal() == "P");
 }
 
-TEST_CASE("[client.md C4] files of KUBECONFIG are merged, the first definition wins") {
+TEST_CASE("[requirement C4] files of KUBECONFIG are merged, the first definition wins") {
     const folder dir;
     const std::string a =
         dir.write("a", "clusters: [{name: k, cluster: {server: 'https://first'}}]\nusers: null\n");
@@ -183,7 +183,7 @@ TEST_CASE("[client.md C4] files of KUBECONFIG are merged, the first definition w
     CHECK(loaded->token.reveal() == "T");
 }
 
-TEST_CASE("[client.md C4] without KUBECONFIG it is ~/.kube/config") {
+TEST_CASE("[requirement C4] without KUBECONFIG it is ~/.kube/config") {
     const folder dir;
     const environment list("KUBECONFIG", "");
     const environment home("HOME", dir.path());
@@ -195,7 +195,7 @@ TEST_CASE("[client.md C4] without KUBECONFIG it is ~/.kube/config") {
     CHECK(load_kubeconfig("", "")->host == "home");
 }
 
-TEST_CASE("[client.md C8] errors name the file, the entry and the field") {
+TEST_CASE("[requirement C8] errors name the file, the entry and the field") {
     const folder dir;
     CHECK(
         failure(dir, "{server: h}", "{}") ==
@@ -245,7 +245,7 @@ TEST_CASE("[client.md C8] errors name the file, the entry and the field") {
     CHECK(failure(dir, server, "{}\n- name: u\n  user: {}") == "user \"u\": name: is used twice");
 }
 
-TEST_CASE("[client.md C7] what we cannot honour is refused by name, not ignored") {
+TEST_CASE("[requirement C7] what we cannot honour is refused by name, not ignored") {
     const folder dir;
     CHECK(
         failure(dir, server, "{exec: {command: aws}}") ==
@@ -262,7 +262,7 @@ TEST_CASE("[client.md C7] what we cannot honour is refused by name, not ignored"
     );
 }
 
-TEST_CASE("[client.md C8] files that are no kubeconfig are errors, not exceptions") {
+TEST_CASE("[requirement C8] files that are no kubeconfig are errors, not exceptions") {
     const folder dir;
     for (const char* text :
          {"a: [",
@@ -279,7 +279,7 @@ TEST_CASE("[client.md C8] files that are no kubeconfig are errors, not exception
     }
 }
 
-TEST_CASE("[client.md C9] no secret is in the text of an error") {
+TEST_CASE("[requirement C9] no secret is in the text of an error") {
     const folder dir;
     const std::string text = failure(
         dir, server, "{token: hunter2, password: hunter2, client-key-data: hunter2, as: jane}"
@@ -287,7 +287,7 @@ TEST_CASE("[client.md C9] no secret is in the text of an error") {
     CHECK(text.find("hunter2") == std::string::npos);
 }
 
-TEST_CASE("[client.md C1] the service account of a pod") {
+TEST_CASE("[requirement C1] the service account of a pod") {
     const folder dir;
     const std::string account = "var/run/secrets/kubernetes.io/serviceaccount/";
     std::string host = "fd00::1";

@@ -17,7 +17,7 @@ api_error error_of(errc code, int status, std::string method) {
 
 }  // namespace
 
-TEST_CASE("[client.md R4] the table of what to do after an error") {
+TEST_CASE("[requirement R4] the table of what to do after an error") {
     struct row {
         errc code;
         int status;
@@ -59,7 +59,8 @@ TEST_CASE("[client.md R4] the table of what to do after an error") {
     }
 }
 
-TEST_CASE("[client.md T13] the server's Status becomes the error, with audit id and Retry-After") {
+TEST_CASE("[requirement T13] the server's Status becomes the error, with audit id and Retry-After"
+) {
     const http_request request("POST", "/api/v1/namespaces/a/pods?fieldManager=secret");
     http_response answer;
     answer.status = 429;
@@ -83,7 +84,7 @@ TEST_CASE("[client.md T13] the server's Status becomes the error, with audit id 
     );
 }
 
-TEST_CASE("[client.md T14] an answer that is no Status is quoted with its type, up to 2 KiB") {
+TEST_CASE("[requirement T14] an answer that is no Status is quoted with its type, up to 2 KiB") {
     const http_request request("GET", "/api");
     http_response answer;
     answer.status = 502;
@@ -99,7 +100,7 @@ TEST_CASE("[client.md T14] an answer that is no Status is quoted with its type, 
     CHECK(error_from_response(request, answer).message.find("empty body") == 0);
 }
 
-TEST_CASE("[client.md V4] versions are compared as numbers of any length") {
+TEST_CASE("[requirement V4] versions are compared as numbers of any length") {
     CHECK(compare_versions("5", "5") == version_order::same);
     CHECK(compare_versions("9", "10") == version_order::older);
     CHECK(compare_versions("10", "9") == version_order::newer);
@@ -111,7 +112,7 @@ TEST_CASE("[client.md V4] versions are compared as numbers of any length") {
     CHECK(compare_versions("-1", "1") == version_order::incomparable);
 }
 
-TEST_CASE("[client.md T11] paths are percent-encoded segment by segment") {
+TEST_CASE("[requirement T11] paths are percent-encoded segment by segment") {
     CHECK(resources::pods().collection_path("") == "/api/v1/pods");
     CHECK(
         resources::pods().object_path("a", "b/c", "log") == "/api/v1/namespaces/a/pods/b%2Fc/log"

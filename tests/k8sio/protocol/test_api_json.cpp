@@ -9,7 +9,7 @@
 using namespace signalbox::k8sio;
 using namespace signalbox::k8sio::protocol;
 
-TEST_CASE("[client.md L6] items get apiVersion and kind where they lack them") {
+TEST_CASE("[requirement L6] items get apiVersion and kind where they lack them") {
     list_page page;
     REQUIRE(read_list(
         R"({"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7","continue":"t",)"
@@ -30,7 +30,7 @@ TEST_CASE("[client.md L6] items get apiVersion and kind where they lack them") {
     );
 }
 
-TEST_CASE("[client.md L5] null items are an empty list") {
+TEST_CASE("[requirement L5] null items are an empty list") {
     list_page page;
     REQUIRE(read_list(
         R"({"items":null,"kind":"PodList","metadata":{"resourceVersion":"7"}})",
@@ -40,7 +40,7 @@ TEST_CASE("[client.md L5] null items are an empty list") {
     CHECK(page.items.empty());
 }
 
-TEST_CASE("[client.md T14] a list cut at every position is no list") {
+TEST_CASE("[requirement T14] a list cut at every position is no list") {
     const std::string body =
         R"({"kind":"PodList","metadata":{"resourceVersion":"7"},"items":[{"a":"\u00e4"},{"b":[1]}]})";
     list_page page;
@@ -64,7 +64,7 @@ TEST_CASE("[client.md T14] a list cut at every position is no list") {
     }
 }
 
-TEST_CASE("[client.md T5] strings are decoded with all escapes, and written back") {
+TEST_CASE("[requirement T5] strings are decoded with all escapes, and written back") {
     std::string out;
     REQUIRE(decode_json_string(R"("a\"\\\/\b\f\n\r\t\u0041\u00e4\u20ac\ud83d\ude82")", out));
     CHECK(out == "a\"\\/\b\f\n\r\tA\xC3\xA4\xE2\x82\xAC\xF0\x9F\x9A\x82");
@@ -85,7 +85,7 @@ TEST_CASE("[client.md T5] strings are decoded with all escapes, and written back
     CHECK(out == original);
 }
 
-TEST_CASE("[client.md T14] the cursor refuses what is no JSON") {
+TEST_CASE("[requirement T14] the cursor refuses what is no JSON") {
     for (const char* bad :
          {"",
           "{",
@@ -114,7 +114,7 @@ TEST_CASE("[client.md T14] the cursor refuses what is no JSON") {
     CHECK_FALSE(is_json_object(deep));  // no recursion: no stack to overflow
 }
 
-TEST_CASE("[client.md W4] an event's type, object and version, in any order of members") {
+TEST_CASE("[requirement W4] an event's type, object and version, in any order of members") {
     watch_event event;
     REQUIRE(read_watch_event(
         R"({"object":{"metadata":{"name":"a","resourceVersion":"9"},"kind":"Pod"},"type":"ADDED"})",
@@ -129,7 +129,7 @@ TEST_CASE("[client.md W4] an event's type, object and version, in any order of m
     CHECK_FALSE(read_watch_event(R"({"type":"ADDED","object":null})", none));
 }
 
-TEST_CASE("[client.md C5] base64 with padding, line ends and errors") {
+TEST_CASE("[requirement C5] base64 with padding, line ends and errors") {
     for (const char* text : {"", "a", "ab", "abc", "abcd"}) {
         CHECK(base64_decode(base64_encode(text)) == std::string(text));
     }
@@ -139,7 +139,7 @@ TEST_CASE("[client.md C5] base64 with padding, line ends and errors") {
     CHECK_FALSE(base64_decode("dXN*"));
 }
 
-TEST_CASE("[client.md R8] the Date header, and times as the API has them") {
+TEST_CASE("[requirement R8] the Date header, and times as the API has them") {
     const auto time = parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT");
     REQUIRE(time);
     CHECK(format_api_time(*time) == "1994-11-06T08:49:37Z");

@@ -24,7 +24,7 @@ struct fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "[client.md C2] the token file is read again every 60 s, trimmed") {
+TEST_CASE_METHOD(fixture, "[requirement C2] the token file is read again every 60 s, trimmed") {
     auto subject = make();
     CHECK(subject.header(now) == "Bearer one");
     content = "two";
@@ -33,7 +33,9 @@ TEST_CASE_METHOD(fixture, "[client.md C2] the token file is read again every 60 
     CHECK(subject.header(now + 60s) == "Bearer two");
 }
 
-TEST_CASE_METHOD(fixture, "[client.md C2] an empty or unreadable file keeps the last good token") {
+TEST_CASE_METHOD(
+    fixture, "[requirement C2] an empty or unreadable file keeps the last good token"
+) {
     auto subject = make();
     CHECK(subject.header(now) == "Bearer one");
     content = std::nullopt;
@@ -45,7 +47,7 @@ TEST_CASE_METHOD(fixture, "[client.md C2] an empty or unreadable file keeps the 
 }
 
 TEST_CASE_METHOD(
-    fixture, "[client.md C2] after 401 the file is read at once; only a new token is tried"
+    fixture, "[requirement C2] after 401 the file is read at once; only a new token is tried"
 ) {
     auto subject = make();
     const std::string used = subject.header(now);
@@ -59,7 +61,7 @@ TEST_CASE_METHOD(
     CHECK(reads == 3);
 }
 
-TEST_CASE_METHOD(fixture, "[client.md C5] a fixed token, or name and password; a token wins") {
+TEST_CASE_METHOD(fixture, "[requirement C5] a fixed token, or name and password; a token wins") {
     config.token_file.clear();
     CHECK(make().header(now).empty());
     config.username = "user";

@@ -47,7 +47,7 @@ const sample samples[] = {
 
 }  // namespace
 
-TEST_CASE("[client.md T5] answers split at every two positions are the same") {
+TEST_CASE("[requirement T5] answers split at every two positions are the same") {
     for (const sample& s : samples) {
         for (std::size_t a = 0; a <= s.bytes.size(); ++a) {
             for (std::size_t b = a; b <= s.bytes.size(); ++b) {
@@ -70,7 +70,7 @@ TEST_CASE("[client.md T5] answers split at every two positions are the same") {
     SUCCEED();
 }
 
-TEST_CASE("[client.md T14] an answer cut at every position is a lost connection, never a value") {
+TEST_CASE("[requirement T14] an answer cut at every position is a lost connection, never a value") {
     for (const sample& s : samples) {
         const std::size_t full =
             s.ends_with_stream ? s.bytes.size() - s.body.size() : s.bytes.size();
@@ -84,7 +84,7 @@ TEST_CASE("[client.md T14] an answer cut at every position is a lost connection,
     }
 }
 
-TEST_CASE("[client.md T7] limits: header block, body of an answer; none on a stream") {
+TEST_CASE("[requirement T7] limits: header block, body of an answer; none on a stream") {
     const std::string header = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n";
     const std::string chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     answer_reader declared(8192, 999, body_kind::unary);
@@ -108,7 +108,7 @@ TEST_CASE("[client.md T7] limits: header block, body of an answer; none on a str
     CHECK(total == 20000u * 1024);
 }
 
-TEST_CASE("[client.md T14] what is no HTTP is a bad response") {
+TEST_CASE("[requirement T14] what is no HTTP is a bad response") {
     for (const char* bytes :
          {"SSH-2.0-OpenSSH\r\n",
           "HTTP/1.1 abc\r\n\r\n",
@@ -121,14 +121,14 @@ TEST_CASE("[client.md T14] what is no HTTP is a bad response") {
     }
 }
 
-TEST_CASE("[client.md T1] a connection that said more than asked is not used again") {
+TEST_CASE("[requirement T1] a connection that said more than asked is not used again") {
     answer_reader reader(8192, 100, body_kind::unary);
     REQUIRE(reader.feed("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nHTTP/1.1 200 OK\r\n"));
     CHECK(reader.done());
     CHECK_FALSE(reader.reusable());
 }
 
-TEST_CASE("[client.md T12] a request as bytes, with host, user agent and authorization") {
+TEST_CASE("[requirement T12] a request as bytes, with host, user agent and authorization") {
     http_request request("POST", "/api?x=y");
     request.content_type = "application/json";
     request.body = "{}";
@@ -149,7 +149,7 @@ TEST_CASE("[client.md T12] a request as bytes, with host, user agent and authori
     CHECK(bytes.find("own") == std::string::npos);
 }
 
-TEST_CASE("[client.md T11] a target or header that would break the framing is refused") {
+TEST_CASE("[requirement T11] a target or header that would break the framing is refused") {
     const protocol::request_frame frame;
     CHECK_FALSE(render_request(http_request("GET", "/a b"), frame));
     CHECK_FALSE(render_request(http_request("GET", "/a\r\nX: y"), frame));

@@ -86,7 +86,7 @@ struct fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "[client.md L4] a list of three pages replaces the store once") {
+TEST_CASE_METHOD(fixture, "[requirement L4] a list of three pages replaces the store once") {
     CHECK(next() == "list(limit=2 continue= version=)");
     fsm.on_list(now, page({pod("a", "1"), pod("b", "2")}, "100", "t1"));
     CHECK(sink.held.empty());
@@ -102,19 +102,19 @@ TEST_CASE_METHOD(fixture, "[client.md L4] a list of three pages replaces the sto
     CHECK(next() == "watch(100)");
 }
 
-TEST_CASE_METHOD(fixture, "[client.md V3] the watch resumes at the list's version, no item's") {
+TEST_CASE_METHOD(fixture, "[requirement V3] the watch resumes at the list's version, no item's") {
     next();
     fsm.on_list(now, page({pod("a", "999")}, "100"));
     CHECK(next() == "watch(100)");
 }
 
-TEST_CASE_METHOD(fixture, "[client.md V7] the first list asks for the most recent state") {
+TEST_CASE_METHOD(fixture, "[requirement V7] the first list asks for the most recent state") {
     next();
     CHECK(last.list.resource_version.empty());
     CHECK(last.list.label_selector == "a=b");
 }
 
-TEST_CASE_METHOD(fixture, "[client.md L2] 410 between pages starts again with one whole list") {
+TEST_CASE_METHOD(fixture, "[requirement L2] 410 between pages starts again with one whole list") {
     next();
     fsm.on_list(now, page({pod("a", "1")}, "100", "t1"));
     next();
@@ -126,7 +126,9 @@ TEST_CASE_METHOD(fixture, "[client.md L2] 410 between pages starts again with on
     CHECK(next() == "watch(101)");
 }
 
-TEST_CASE_METHOD(fixture, "[client.md L1] after 410 the version is asked on the first page only") {
+TEST_CASE_METHOD(
+    fixture, "[requirement L1] after 410 the version is asked on the first page only"
+) {
     list_done();
     watching();
     REQUIRE(feed(event("ADDED", pod("b", "150"))));
@@ -136,7 +138,9 @@ TEST_CASE_METHOD(fixture, "[client.md L1] after 410 the version is asked on the 
     CHECK(next() == "list(limit=2 continue=t version=)");
 }
 
-TEST_CASE_METHOD(fixture, "[client.md L4] a list that fails half way leaves the store as it was") {
+TEST_CASE_METHOD(
+    fixture, "[requirement L4] a list that fails half way leaves the store as it was"
+) {
     list_done();
     watching();
     feed(event("BOOKMARK", pod("", "120")));
@@ -152,7 +156,7 @@ TEST_CASE_METHOD(fixture, "[client.md L4] a list that fails half way leaves the 
 }
 
 TEST_CASE_METHOD(
-    fixture, "[client.md W4] an ERROR event 410 lists at the last version, then unset"
+    fixture, "[requirement W4] an ERROR event 410 lists at the last version, then unset"
 ) {
     list_done();
     watching();
@@ -163,7 +167,7 @@ TEST_CASE_METHOD(
     CHECK(next() == "list(limit=2 continue= version=)");
 }
 
-TEST_CASE_METHOD(fixture, "[client.md W4] a storm of 410 is slowed down") {
+TEST_CASE_METHOD(fixture, "[requirement W4] a storm of 410 is slowed down") {
     list_done();
     watching();
     CHECK_FALSE(feed(error_event(410)));
@@ -174,7 +178,7 @@ TEST_CASE_METHOD(fixture, "[client.md W4] a storm of 410 is slowed down") {
     sleeps(1600ms, 3200ms);
 }
 
-TEST_CASE_METHOD(fixture, "[client.md W5] 410 as the status of the watch lists again") {
+TEST_CASE_METHOD(fixture, "[requirement W5] 410 as the status of the watch lists again") {
     list_done();
     REQUIRE(next() == "watch(100)");
     fsm.on_watch_error(now, status(410, "Gone"));
@@ -182,7 +186,7 @@ TEST_CASE_METHOD(fixture, "[client.md W5] 410 as the status of the watch lists a
     CHECK(next() == "list(limit=2 continue= version=100)");
 }
 
-TEST_CASE_METHOD(fixture, "[client.md W4] 429 waits as told and keeps the version") {
+TEST_CASE_METHOD(fixture, "[requirement W4] 429 waits as told and keeps the version") {
     const std::string which =
         GENERATE(as<std::string>(), "as an event", "as a status, clamped to 30 s");
     INFO(which);
@@ -202,7 +206,7 @@ TEST_CASE_METHOD(fixture, "[client.md W4] 429 waits as told and keeps the versio
     CHECK(fsm.counters().lists == 1);
 }
 
-TEST_CASE_METHOD(fixture, "[client.md W6] a lost connection backs off and does not list again") {
+TEST_CASE_METHOD(fixture, "[requirement W6] a lost connection backs off and does not list again") {
     list_done();
     std::chrono::nanoseconds expected = 800ms;
     for (int i = 0; i < 10; ++i) {
@@ -217,7 +221,7 @@ TEST_CASE_METHOD(fixture, "[client.md W6] a lost connection backs off and does n
 }
 
 TEST_CASE_METHOD(
-    fixture, "[client.md R6] the backoff has jitter and starts anew when all was quiet"
+    fixture, "[requirement R6] the backoff has jitter and starts anew when all was quiet"
 ) {
     list_done();
     std::set<std::int64_t> waits;
@@ -233,7 +237,9 @@ TEST_CASE_METHOD(
     CHECK(waits.size() > 1);
 }
 
-TEST_CASE_METHOD(fixture, "[client.md W4] errors of the server are retried, then it lists again") {
+TEST_CASE_METHOD(
+    fixture, "[requirement W4] errors of the server are retried, then it lists again"
+) {
     list_done();
     for (int i = 0; i < 5; ++i) {
         watching();
@@ -243,7 +249,7 @@ TEST_CASE_METHOD(fixture, "[client.md W4] errors of the server are retried, then
     CHECK(next() == "list(limit=2 continue= version=)");
 }
 
-TEST_CASE_METHOD(fixture, "[client.md W4] other errors back off and list again") {
+TEST_CASE_METHOD(fixture, "[requirement W4] other errors back off and list again") {
     list_done();
     watching();
     CHECK_FALSE(feed(error_event(400, R"(,"reason":"BadRequest")")));
@@ -251,7 +257,7 @@ TEST_CASE_METHOD(fixture, "[client.md W4] other errors back off and list again")
     CHECK(next().substr(0, 4) == "list");
 }
 
-TEST_CASE_METHOD(fixture, "[client.md V5] too large a version backs off, then lists unset") {
+TEST_CASE_METHOD(fixture, "[requirement V5] too large a version backs off, then lists unset") {
     const std::string which = GENERATE(as<std::string>(), "by cause", "by text");
     INFO(which);
     api_error error = status(504, "Timeout");
@@ -270,7 +276,7 @@ TEST_CASE_METHOD(fixture, "[client.md V5] too large a version backs off, then li
     CHECK(next() == "list(limit=2 continue= version=)");
 }
 
-TEST_CASE_METHOD(fixture, "[client.md W1] a bookmark moves the resume point and nothing else") {
+TEST_CASE_METHOD(fixture, "[requirement W1] a bookmark moves the resume point and nothing else") {
     list_done();
     watching();
     const std::string log = sink.log;
@@ -281,7 +287,9 @@ TEST_CASE_METHOD(fixture, "[client.md W1] a bookmark moves the resume point and 
     CHECK(next() == "watch(250)");
 }
 
-TEST_CASE_METHOD(fixture, "[client.md W2] a watch that ends in order is renewed at once, no list") {
+TEST_CASE_METHOD(
+    fixture, "[requirement W2] a watch that ends in order is renewed at once, no list"
+) {
     list_done();
     for (int i = 0; i < 5; ++i) {
         watching();
@@ -295,7 +303,7 @@ TEST_CASE_METHOD(fixture, "[client.md W2] a watch that ends in order is renewed 
     CHECK(fsm.counters().watches == 5);
 }
 
-TEST_CASE_METHOD(fixture, "[client.md W3] very short watches are failures, then mean expiry") {
+TEST_CASE_METHOD(fixture, "[requirement W3] very short watches are failures, then mean expiry") {
     list_done();
     watching();
     now += 500ms;
@@ -311,7 +319,7 @@ TEST_CASE_METHOD(fixture, "[client.md W3] very short watches are failures, then 
     CHECK(next() == "list(limit=2 continue= version=100)");
 }
 
-TEST_CASE_METHOD(fixture, "[client.md W3] a word of the server makes a short watch a good one") {
+TEST_CASE_METHOD(fixture, "[requirement W3] a word of the server makes a short watch a good one") {
     list_done();
     for (int i = 1; i < 10; ++i) {
         watching(std::to_string(99 + i));
@@ -321,7 +329,7 @@ TEST_CASE_METHOD(fixture, "[client.md W3] a word of the server makes a short wat
     CHECK(fsm.counters().errors == 0);
 }
 
-TEST_CASE_METHOD(fixture, "[client.md V6] a bookmark that goes backwards rebuilds all") {
+TEST_CASE_METHOD(fixture, "[requirement V6] a bookmark that goes backwards rebuilds all") {
     list_done();
     watching();
     CHECK_FALSE(feed(event("BOOKMARK", pod("", "99"))));
@@ -336,7 +344,7 @@ TEST_CASE_METHOD(fixture, "[client.md V6] a bookmark that goes backwards rebuild
 }
 
 TEST_CASE_METHOD(
-    fixture, "[client.md W8] events change the store; an old one moves no version back"
+    fixture, "[requirement W8] events change the store; an old one moves no version back"
 ) {
     list_done();
     watching();
@@ -349,7 +357,7 @@ TEST_CASE_METHOD(
     CHECK(fsm.counters().events == 4);
 }
 
-TEST_CASE_METHOD(fixture, "[client.md W7] unknown events are counted and skipped") {
+TEST_CASE_METHOD(fixture, "[requirement W7] unknown events are counted and skipped") {
     list_done();
     watching();
     CHECK(feed(event("PURGED", pod("a", "101"))));
@@ -358,7 +366,7 @@ TEST_CASE_METHOD(fixture, "[client.md W7] unknown events are counted and skipped
 }
 
 TEST_CASE_METHOD(
-    fixture, "[client.md W7] objects of another kind break the stream, not the store"
+    fixture, "[requirement W7] objects of another kind break the stream, not the store"
 ) {
     list_done();
     watching();
@@ -368,7 +376,7 @@ TEST_CASE_METHOD(
     CHECK(next() == "watch(100)");
 }
 
-TEST_CASE_METHOD(fixture, "[client.md W6] a stream cut within an event counts as lost") {
+TEST_CASE_METHOD(fixture, "[requirement W6] a stream cut within an event counts as lost") {
     list_done();
     watching();
     const std::string line = event("ADDED", pod("b", "101"));
@@ -384,7 +392,7 @@ TEST_CASE_METHOD(fixture, "[client.md W6] a stream cut within an event counts as
     CHECK(fsm.counters().lists == 1);
 }
 
-TEST_CASE_METHOD(fixture, "[client.md H1] stop ends it in every phase and drops half a list") {
+TEST_CASE_METHOD(fixture, "[requirement H1] stop ends it in every phase and drops half a list") {
     const std::string which = GENERATE(
         as<std::string>(),
         "before the first list",
@@ -410,7 +418,7 @@ TEST_CASE_METHOD(fixture, "[client.md H1] stop ends it in every phase and drops 
     CHECK(sink.collected.empty() == (sink.replaced == 0));
 }
 
-TEST_CASE_METHOD(fixture, "[client.md H1] a cancelled request ends it without an error") {
+TEST_CASE_METHOD(fixture, "[requirement H1] a cancelled request ends it without an error") {
     const std::string which = GENERATE(as<std::string>(), "list", "watch");
     INFO(which);
     if (which == "list") {
@@ -426,7 +434,7 @@ TEST_CASE_METHOD(fixture, "[client.md H1] a cancelled request ends it without an
     CHECK(fsm.counters().errors == 0);
 }
 
-TEST_CASE_METHOD(fixture, "[client.md W12] the last error shows and goes when all is well") {
+TEST_CASE_METHOD(fixture, "[requirement W12] the last error shows and goes when all is well") {
     next();
     fsm.on_list(now, status(403, "Forbidden"));
     CHECK(fsm.last_error() == "403 Forbidden");

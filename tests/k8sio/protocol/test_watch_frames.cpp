@@ -36,7 +36,7 @@ const std::vector<std::string> expected{
 
 }  // namespace
 
-TEST_CASE("[client.md T5] a watch split at every position gives the same documents") {
+TEST_CASE("[requirement T5] a watch split at every position gives the same documents") {
     for (std::size_t cut = 0; cut <= stream.size(); ++cut) {
         watch_frames frames;
         INFO("cut at " << cut);
@@ -45,7 +45,7 @@ TEST_CASE("[client.md T5] a watch split at every position gives the same documen
     }
 }
 
-TEST_CASE("[client.md T5] a watch that comes byte by byte gives the same documents") {
+TEST_CASE("[requirement T5] a watch that comes byte by byte gives the same documents") {
     watch_frames frames;
     std::vector<std::string> pieces;
     for (const char c : stream) {
@@ -54,7 +54,8 @@ TEST_CASE("[client.md T5] a watch that comes byte by byte gives the same documen
     CHECK(documents(frames, pieces) == expected);
 }
 
-TEST_CASE("[client.md T5] a stream that ends within a document is seen as such at every position") {
+TEST_CASE("[requirement T5] a stream that ends within a document is seen as such at every position"
+) {
     const std::string& document = expected[0];
     for (std::size_t size = 1; size < document.size(); ++size) {
         watch_frames frames;
@@ -64,7 +65,7 @@ TEST_CASE("[client.md T5] a stream that ends within a document is seen as such a
     }
 }
 
-TEST_CASE("[client.md T7] a watch has a limit per event and none in total") {
+TEST_CASE("[requirement T7] a watch has a limit per event and none in total") {
     const std::string event = "{\"k\":\"" + std::string(90, 'x') + "\"}\n";
     watch_frames frames(100);
     std::size_t count = 0;
@@ -78,7 +79,7 @@ TEST_CASE("[client.md T7] a watch has a limit per event and none in total") {
     CHECK(frames.next(document) == outcome::too_large);
 }
 
-TEST_CASE("[client.md T14] what is no JSON between documents ends the stream") {
+TEST_CASE("[requirement T14] what is no JSON between documents ends the stream") {
     watch_frames frames;
     std::string_view document;
     frames.feed("{}\n<html>");
@@ -86,7 +87,7 @@ TEST_CASE("[client.md T14] what is no JSON between documents ends the stream") {
     CHECK(frames.next(document) == outcome::malformed);
 }
 
-TEST_CASE("[client.md T6] a large event in small pieces is moved and scanned once") {
+TEST_CASE("[requirement T6] a large event in small pieces is moved and scanned once") {
     // 32 MB in 1 KB pieces: with a scan from the start per piece this takes minutes, not a moment.
     watch_frames frames(64u << 20);
     const std::string piece(1024, 'x');

@@ -18,7 +18,7 @@ boost::asio::awaitable<bool> hold(k8sio::clock& time, std::shared_ptr<int> witne
 
 }  // namespace
 
-TEST_CASE("[client.md R8] virtual timers run in order of time, then of scheduling") {
+TEST_CASE("[requirement R8] virtual timers run in order of time, then of scheduling") {
     virtual_loop loop;
     std::string order;
     const steady_time start = loop.time.steady_now();
@@ -37,7 +37,7 @@ TEST_CASE("[client.md R8] virtual timers run in order of time, then of schedulin
     CHECK_FALSE(loop.time.advance_to_next());
 }
 
-TEST_CASE("[client.md R8] a timer cancelled after it was posted does not run") {
+TEST_CASE("[requirement R8] a timer cancelled after it was posted does not run") {
     virtual_loop loop;
     bool ran = false;
     const auto id = loop.time.schedule(loop.time.steady_now() + 1s, [&] { ran = true; });
@@ -47,7 +47,7 @@ TEST_CASE("[client.md R8] a timer cancelled after it was posted does not run") {
     CHECK_FALSE(ran);
 }
 
-TEST_CASE("[client.md R8] callbacks that are posted when the clock goes do not run") {
+TEST_CASE("[requirement R8] callbacks that are posted when the clock goes do not run") {
     boost::asio::io_context loop;
     bool ran = false;
     {
@@ -59,7 +59,7 @@ TEST_CASE("[client.md R8] callbacks that are posted when the clock goes do not r
     CHECK_FALSE(ran);
 }
 
-TEST_CASE("[client.md R8] a sleep ends at its time, or with false when it is cancelled") {
+TEST_CASE("[requirement R8] a sleep ends at its time, or with false when it is cancelled") {
     virtual_loop loop;
     test::task<bool> sleeper(loop, sleep_for(loop.time, 10s));
     loop.run_for(9s);
@@ -85,7 +85,7 @@ TEST_CASE("[client.md R8] a sleep ends at its time, or with false when it is can
     }
 }
 
-TEST_CASE("[client.md R8] a waker ends a sleep early") {
+TEST_CASE("[requirement R8] a waker ends a sleep early") {
     virtual_loop loop;
     sleep_waker waker;
     waker.wake();  // nobody sleeps
@@ -101,7 +101,7 @@ TEST_CASE("[client.md R8] a waker ends a sleep early") {
     waker.wake();
 }
 
-TEST_CASE("[client.md R8] a coroutine that sleeps for ever is destroyed with the clock") {
+TEST_CASE("[requirement R8] a coroutine that sleeps for ever is destroyed with the clock") {
     auto witness = std::make_shared<int>(0);
     {
         virtual_loop loop;
@@ -112,7 +112,7 @@ TEST_CASE("[client.md R8] a coroutine that sleeps for ever is destroyed with the
     CHECK(witness.use_count() == 1);
 }
 
-TEST_CASE("[client.md R8] the machine's clock runs callbacks and forgets cancelled ones") {
+TEST_CASE("[requirement R8] the machine's clock runs callbacks and forgets cancelled ones") {
     boost::asio::io_context loop;
     auto time = make_machine_clock(loop.get_executor());
     std::string order;

@@ -47,7 +47,7 @@ struct fixture {
 
 }  // namespace
 
-TEST_CASE("[client.md N1] a repeated event is counted on the first one") {
+TEST_CASE("[requirement N1] a repeated event is counted on the first one") {
     protocol::event_series series("signalbox");
     const wall_time now{std::chrono::seconds{1700000000}};
     const auto first = series.next(note("m"), now);
@@ -72,7 +72,7 @@ TEST_CASE("[client.md N1] a repeated event is counted on the first one") {
     CHECK(series.next(note("m"), now + 29min).create);  // after 10 quiet minutes a new one
 }
 
-TEST_CASE("[client.md N1] another object, reason, message or type is another event") {
+TEST_CASE("[requirement N1] another object, reason, message or type is another event") {
     protocol::event_series series("signalbox");
     const wall_time now{};
     std::set<std::string> names;
@@ -90,7 +90,7 @@ TEST_CASE("[client.md N1] another object, reason, message or type is another eve
     CHECK(names.size() == notes.size());  // also at the same instant
 }
 
-TEST_CASE("[client.md N1] the memory of events is bounded, the least used goes first") {
+TEST_CASE("[requirement N1] the memory of events is bounded, the least used goes first") {
     protocol::event_series series("signalbox", 2);
     const wall_time now{};
     series.next(note("a"), now);
@@ -101,7 +101,7 @@ TEST_CASE("[client.md N1] the memory of events is bounded, the least used goes f
     CHECK(series.next(note("b"), now).create);
 }
 
-TEST_CASE("[client.md N3] events of cluster objects go to the namespace default") {
+TEST_CASE("[requirement N3] events of cluster objects go to the namespace default") {
     protocol::event_series series("signalbox");
     event_note about_node = note("m");
     about_node.regarding.ns.clear();
@@ -113,7 +113,7 @@ TEST_CASE("[client.md N3] events of cluster objects go to the namespace default"
     );
 }
 
-TEST_CASE("[client.md N4] messages are cut to 1,023 bytes at a character, reasons to 128") {
+TEST_CASE("[requirement N4] messages are cut to 1,023 bytes at a character, reasons to 128") {
     CHECK(protocol::cut_utf8("abc", 3) == "abc");
     CHECK(protocol::cut_utf8("a\xC3\xA4", 2) == "a");
     CHECK(protocol::cut_utf8("\xF0\x9F\x9A\x82", 3).empty());
@@ -126,7 +126,7 @@ TEST_CASE("[client.md N4] messages are cut to 1,023 bytes at a character, reason
     CHECK(write.body.find("\"" + std::string(128, 'r') + "\"") != std::string::npos);
 }
 
-TEST_CASE_METHOD(fixture, "[client.md N2] a full queue drops and counts; nothing blocks") {
+TEST_CASE_METHOD(fixture, "[requirement N2] a full queue drops and counts; nothing blocks") {
     for (int i = 0; i < 5; ++i) {
         subject.record(note("m" + std::to_string(i)));
     }
@@ -148,7 +148,7 @@ TEST_CASE_METHOD(fixture, "[client.md N2] a full queue drops and counts; nothing
     CHECK_FALSE(loop.time.has_pending());
 }
 
-TEST_CASE_METHOD(fixture, "[client.md N2] no connection: at most 12 tries, then dropped") {
+TEST_CASE_METHOD(fixture, "[requirement N2] no connection: at most 12 tries, then dropped") {
     reply = test::failure(errc::connection_lost);
     subject.record(note("m"));
     test::task<void> running(loop, subject.run());
@@ -163,7 +163,7 @@ TEST_CASE_METHOD(fixture, "[client.md N2] no connection: at most 12 tries, then 
     CHECK(running.done);
 }
 
-TEST_CASE_METHOD(fixture, "[client.md N2] a refusal is not repeated") {
+TEST_CASE_METHOD(fixture, "[requirement N2] a refusal is not repeated") {
     reply = test::answer(403, R"({"kind":"Status","reason":"Forbidden"})");
     subject.record(note("m"));
     test::task<void> running(loop, subject.run());
@@ -175,7 +175,7 @@ TEST_CASE_METHOD(fixture, "[client.md N2] a refusal is not repeated") {
     CHECK(running.done);
 }
 
-TEST_CASE_METHOD(fixture, "[client.md N3] a namespace that is terminating or gone is silent") {
+TEST_CASE_METHOD(fixture, "[requirement N3] a namespace that is terminating or gone is silent") {
     const std::string which =
         GENERATE(as<std::string>(), "terminating", "gone", "written already, the answer was lost");
     INFO(which);
@@ -201,7 +201,7 @@ TEST_CASE_METHOD(fixture, "[client.md N3] a namespace that is terminating or gon
 }
 
 TEST_CASE_METHOD(
-    fixture, "[client.md N1] an Event that has expired on the server is created anew"
+    fixture, "[requirement N1] an Event that has expired on the server is created anew"
 ) {
     subject.record(note("m"));
     test::task<void> running(loop, subject.run());
@@ -222,7 +222,7 @@ TEST_CASE_METHOD(
     CHECK(running.done);
 }
 
-TEST_CASE_METHOD(fixture, "[client.md H1] stop flushes the queue, but not for ever") {
+TEST_CASE_METHOD(fixture, "[requirement H1] stop flushes the queue, but not for ever") {
     SECTION("all goes well") {
         subject.record(note("a"));
         subject.record(note("b"));

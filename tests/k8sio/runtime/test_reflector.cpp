@@ -140,7 +140,7 @@ std::size_t run_with_failure(std::size_t number, const std::optional<api_error>&
     CHECK(w.loop.run_until([&] { return w.converged(); }));
     w.server.put("e");
     CHECK(w.loop.run_until([&] { return w.converged(); }));
-    // client.md W6: nothing but a failed list, or 410, makes another list.
+    // REQUIREMENTS.md W6: nothing but a failed list, or 410, makes another list.
     const bool expired = error && error->http_status == 410;
     CHECK(w.server.lists <= (number < 4 || expired ? 2 : 1));
     w.subject.stop();
@@ -153,7 +153,7 @@ std::size_t run_with_failure(std::size_t number, const std::optional<api_error>&
 
 }  // namespace
 
-TEST_CASE("[client.md W6] whatever fails at whatever step, the store ends equal and lists are few"
+TEST_CASE("[requirement W6] whatever fails at whatever step, the store ends equal and lists are few"
 ) {
     const std::size_t steps = run_with_failure(SIZE_MAX, std::nullopt);
     REQUIRE(steps > 8);
@@ -180,7 +180,7 @@ TEST_CASE("[client.md W6] whatever fails at whatever step, the store ends equal 
     }
 }
 
-TEST_CASE("[client.md W4] after 410 the store is rebuilt, also of what was deleted meanwhile") {
+TEST_CASE("[requirement W4] after 410 the store is rebuilt, also of what was deleted meanwhile") {
     world w;
     test::task<void> running(w.loop, w.subject.run());
     REQUIRE(w.loop.run_until([&] { return w.converged(); }));
@@ -199,7 +199,7 @@ TEST_CASE("[client.md W4] after 410 the store is rebuilt, also of what was delet
     CHECK(running.done);
 }
 
-TEST_CASE("[client.md H1] stop and cancellation end a reflector at every step") {
+TEST_CASE("[requirement H1] stop and cancellation end a reflector at every step") {
     const std::size_t steps = run_with_failure(SIZE_MAX, std::nullopt);
     for (const bool by_stop : {true, false}) {
         for (std::size_t number = 0; number < steps; ++number) {
@@ -227,7 +227,7 @@ TEST_CASE("[client.md H1] stop and cancellation end a reflector at every step") 
     }
 }
 
-TEST_CASE("[client.md H1] stop wakes a reflector that sleeps") {
+TEST_CASE("[requirement H1] stop wakes a reflector that sleeps") {
     world w;
     w.server.way.fail = [](std::size_t) { return test::failure(errc::bad_response); };
     test::task<void> running(w.loop, w.subject.run());
@@ -239,7 +239,7 @@ TEST_CASE("[client.md H1] stop wakes a reflector that sleeps") {
     CHECK_FALSE(w.loop.time.has_pending());
 }
 
-TEST_CASE("[client.md T3] a silent watch ends by its idle time and resumes without a list") {
+TEST_CASE("[requirement T3] a silent watch ends by its idle time and resumes without a list") {
     world w;
     test::task<void> running(w.loop, w.subject.run());
     w.loop.run_for(2h);

@@ -22,7 +22,7 @@ std::string pop_all(work_queue& queue, steady_time now) {
 
 }  // namespace
 
-TEST_CASE("[client.md Q1] a key is in the queue once, in order of its first arrival") {
+TEST_CASE("[requirement Q1] a key is in the queue once, in order of its first arrival") {
     work_queue queue;
     for (const char* key : {"a", "b", "a", "c", "b"}) {
         queue.add(key);
@@ -32,7 +32,7 @@ TEST_CASE("[client.md Q1] a key is in the queue once, in order of its first arri
     CHECK(queue.idle());
 }
 
-TEST_CASE("[client.md Q1] a key added while it is processed runs again after, not beside") {
+TEST_CASE("[requirement Q1] a key added while it is processed runs again after, not beside") {
     work_queue queue;
     queue.add("a");
     REQUIRE(queue.pop(start) == "a");
@@ -45,7 +45,7 @@ TEST_CASE("[client.md Q1] a key added while it is processed runs again after, no
     CHECK(queue.idle());
 }
 
-TEST_CASE("[client.md Q2] a delayed key keeps the earlier of two times") {
+TEST_CASE("[requirement Q2] a delayed key keeps the earlier of two times") {
     work_queue queue;
     queue.add_at("a", start + 10s);
     queue.add_at("a", start + 5s);
@@ -57,13 +57,13 @@ TEST_CASE("[client.md Q2] a delayed key keeps the earlier of two times") {
     CHECK(pop_all(queue, start + 60s).empty());
 }
 
-TEST_CASE("[client.md Q2] a wake-up for the past runs now") {
+TEST_CASE("[requirement Q2] a wake-up for the past runs now") {
     work_queue queue;
     queue.add_at("a", start - 1h);
     CHECK(pop_all(queue, start) == "a");
 }
 
-TEST_CASE("[client.md Q7] a wake-up armed while its key is processed is not lost") {
+TEST_CASE("[requirement Q7] a wake-up armed while its key is processed is not lost") {
     work_queue queue;
     queue.add("a");
     REQUIRE(queue.pop(start) == "a");
@@ -73,7 +73,7 @@ TEST_CASE("[client.md Q7] a wake-up armed while its key is processed is not lost
     CHECK(pop_all(queue, start + 2s) == "a");
 }
 
-TEST_CASE("[client.md Q3] the delay of a failing key doubles to its cap; forget resets it") {
+TEST_CASE("[requirement Q3] the delay of a failing key doubles to its cap; forget resets it") {
     backoff_policy policy;
     policy.initial = 5ms;
     policy.max = 1s;
@@ -95,7 +95,7 @@ TEST_CASE("[client.md Q3] the delay of a failing key doubles to its cap; forget 
     CHECK(queue.next_time() == start + 5ms);
 }
 
-TEST_CASE("[client.md Q4] a pass that starts drops the old wake-up of its key") {
+TEST_CASE("[requirement Q4] a pass that starts drops the old wake-up of its key") {
     work_queue queue;
     queue.add_at("a", start + 10s);
     queue.add("a");
@@ -105,7 +105,7 @@ TEST_CASE("[client.md Q4] a pass that starts drops the old wake-up of its key") 
     CHECK(queue.next_time() == start + 30s);
 }
 
-TEST_CASE("[client.md Q5] low priority comes behind, and rises when the key is wanted") {
+TEST_CASE("[requirement Q5] low priority comes behind, and rises when the key is wanted") {
     work_queue queue;
     queue.add("low", true);
     queue.add("rising", true);
@@ -116,7 +116,7 @@ TEST_CASE("[client.md Q5] low priority comes behind, and rises when the key is w
     CHECK(pop_all(queue, start) == "highrisinglow");
 }
 
-TEST_CASE("[client.md Q7] a dropped key leaves nothing behind") {
+TEST_CASE("[requirement Q7] a dropped key leaves nothing behind") {
     work_queue queue;
     queue.add("a");
     queue.add_at("b", start + 1s);
@@ -132,7 +132,7 @@ TEST_CASE("[client.md Q7] a dropped key leaves nothing behind") {
     CHECK_FALSE(queue.next_time());
 }
 
-TEST_CASE("[client.md E2] the fence opens when the store has seen our newest write") {
+TEST_CASE("[requirement E2] the fence opens when the store has seen our newest write") {
     version_fence fence;
     CHECK(fence.passed("job", "pods", ""));
     fence.raise("job", "pods", "9");
@@ -149,7 +149,7 @@ TEST_CASE("[client.md E2] the fence opens when the store has seen our newest wri
     CHECK(fence.passed("job", "pods", "9"));
 }
 
-TEST_CASE("[client.md E2] the fence fails open on versions it cannot read") {
+TEST_CASE("[requirement E2] the fence fails open on versions it cannot read") {
     version_fence fence;
     fence.raise("job", "pods", "");
     fence.raise("job", "pods", "abc");

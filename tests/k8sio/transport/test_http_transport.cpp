@@ -68,7 +68,7 @@ boost::asio::awaitable<result<void>> read_all(http_transport& way, const http_re
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "[client.md T1] one connection serves request after request") {
+TEST_CASE_METHOD(fixture, "[requirement T1] one connection serves request after request") {
     for (int i = 0; i < 5; ++i) {
         const auto answer = exchange();
         REQUIRE(answer.has_value());
@@ -95,7 +95,7 @@ TEST_CASE_METHOD(fixture, "[client.md T1] one connection serves request after re
     CHECK(net.open == 1);
 }
 
-TEST_CASE_METHOD(fixture, "[client.md T1] a connection that may not be reused is closed") {
+TEST_CASE_METHOD(fixture, "[requirement T1] a connection that may not be reused is closed") {
     const std::string which = GENERATE(
         as<std::string>(),
         "the server says so",
@@ -119,7 +119,7 @@ TEST_CASE_METHOD(fixture, "[client.md T1] a connection that may not be reused is
     CHECK(net.open == 0);
 }
 
-TEST_CASE_METHOD(fixture, "[client.md T3] each operation that fails is an error of its class") {
+TEST_CASE_METHOD(fixture, "[requirement T3] each operation that fails is an error of its class") {
     net.piece = 1;
     REQUIRE(exchange().has_value());
     const std::size_t steps = net.operations;
@@ -143,7 +143,7 @@ TEST_CASE_METHOD(fixture, "[client.md T3] each operation that fails is an error 
     }
 }
 
-TEST_CASE_METHOD(fixture, "[client.md H1] cancelling at each operation is clean") {
+TEST_CASE_METHOD(fixture, "[requirement H1] cancelling at each operation is clean") {
     net.piece = 1;
     REQUIRE(exchange().has_value());
     const std::size_t steps = net.operations;
@@ -170,7 +170,7 @@ TEST_CASE_METHOD(fixture, "[client.md H1] cancelling at each operation is clean"
 }
 
 TEST_CASE_METHOD(
-    fixture, "[client.md R4] a kept connection that is dead: lost, and all kept ones go"
+    fixture, "[requirement R4] a kept connection that is dead: lost, and all kept ones go"
 ) {
     options.max_connections = 3;
     make();
@@ -190,7 +190,9 @@ TEST_CASE_METHOD(
     CHECK(exchange().has_value());
 }
 
-TEST_CASE_METHOD(fixture, "[client.md T1] requests in flight are bounded; others wait their turn") {
+TEST_CASE_METHOD(
+    fixture, "[requirement T1] requests in flight are bounded; others wait their turn"
+) {
     options.max_connections = 2;
     make();
     net.respond = [](const std::string&) { return std::string(); };
@@ -214,7 +216,7 @@ TEST_CASE_METHOD(fixture, "[client.md T1] requests in flight are bounded; others
     CHECK(exchange().has_value());
 }
 
-TEST_CASE_METHOD(fixture, "[client.md T3] a request that never gets its turn times out") {
+TEST_CASE_METHOD(fixture, "[requirement T3] a request that never gets its turn times out") {
     options.max_connections = 1;
     make();
     net.respond = [](const std::string&) { return std::string(); };
@@ -228,7 +230,7 @@ TEST_CASE_METHOD(fixture, "[client.md T3] a request that never gets its turn tim
     CHECK(first.done);
 }
 
-TEST_CASE_METHOD(fixture, "[client.md C2] 401 reads the token again and tries once more") {
+TEST_CASE_METHOD(fixture, "[requirement C2] 401 reads the token again and tries once more") {
     const std::string refusal = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n";
     net.respond = [&](const std::string& bytes) {
         token = "two";
@@ -258,7 +260,7 @@ TEST_CASE_METHOD(fixture, "[client.md C2] 401 reads the token again and tries on
     }
 }
 
-TEST_CASE_METHOD(fixture, "[client.md T14] an answer that is no HTTP is a bad response") {
+TEST_CASE_METHOD(fixture, "[requirement T14] an answer that is no HTTP is a bad response") {
     net.respond = [](const std::string&) { return std::string("<html>\r\n\r\n"); };
     CHECK(exchange().error().code == errc::bad_response);
     options.body_limit = 1;
@@ -270,7 +272,7 @@ TEST_CASE_METHOD(fixture, "[client.md T14] an answer that is no HTTP is a bad re
     CHECK(exchange().error().code == errc::invalid_argument);
 }
 
-TEST_CASE_METHOD(fixture, "[client.md T2] a watch owns its connection and blocks nobody") {
+TEST_CASE_METHOD(fixture, "[requirement T2] a watch owns its connection and blocks nobody") {
     options.max_connections = 1;
     make();
     CHECK(exchange().has_value());
@@ -286,7 +288,7 @@ TEST_CASE_METHOD(fixture, "[client.md T2] a watch owns its connection and blocks
     CHECK(net.open == 1);
 }
 
-TEST_CASE_METHOD(fixture, "[client.md T5] a stream in pieces of each size, to its clean end") {
+TEST_CASE_METHOD(fixture, "[requirement T5] a stream in pieces of each size, to its clean end") {
     const std::string body = "2\r\nab\r\n3;x=y\r\ncde\r\n0\r\n\r\n";
     net.respond = [&](const std::string&) { return watch_head + body; };
     for (net.piece = 1; net.piece < 60; ++net.piece) {
@@ -305,7 +307,9 @@ TEST_CASE_METHOD(fixture, "[client.md T5] a stream in pieces of each size, to it
     }
 }
 
-TEST_CASE_METHOD(fixture, "[client.md T3] a stream: each operation fails, hangs or is cancelled") {
+TEST_CASE_METHOD(
+    fixture, "[requirement T3] a stream: each operation fails, hangs or is cancelled"
+) {
     net.respond = [&](const std::string&) { return watch_head + "2\r\nab\r\n0\r\n\r\n"; };
     net.piece = 7;
     REQUIRE(test::run(loop, read_all(*way, request)).has_value());
@@ -337,7 +341,7 @@ TEST_CASE_METHOD(fixture, "[client.md T3] a stream: each operation fails, hangs 
     }
 }
 
-TEST_CASE_METHOD(fixture, "[client.md H1] close ends a pending read with cancelled") {
+TEST_CASE_METHOD(fixture, "[requirement H1] close ends a pending read with cancelled") {
     net.respond = [&](const std::string&) { return watch_head; };
     auto stream = test::run(loop, way->open_stream(request, 60s));
     REQUIRE(stream.has_value());
@@ -352,7 +356,7 @@ TEST_CASE_METHOD(fixture, "[client.md H1] close ends a pending read with cancell
 }
 
 TEST_CASE_METHOD(
-    fixture, "[client.md T5] a stream that is cut is lost, one without length ends clean"
+    fixture, "[requirement T5] a stream that is cut is lost, one without length ends clean"
 ) {
     net.ends = true;
     net.respond = [&](const std::string&) { return watch_head + "5\r\nab"; };

@@ -105,7 +105,7 @@ struct world {
 
 }  // namespace
 
-TEST_CASE_METHOD(world, "[client.md T1] real connections are kept, over TCP and TLS") {
+TEST_CASE_METHOD(world, "[requirement T1] real connections are kept, over TCP and TLS") {
     const std::string which = GENERATE(as<std::string>(), "TCP", "TLS");
     INFO(which);
     const certificate own("server", "IP:127.0.0.1", &authority);
@@ -122,7 +122,7 @@ TEST_CASE_METHOD(world, "[client.md T1] real connections are kept, over TCP and 
 }
 
 TEST_CASE_METHOD(
-    world, "[client.md R4] a keep-alive connection closed between requests is noticed"
+    world, "[requirement R4] a keep-alive connection closed between requests is noticed"
 ) {
     const std::string which = GENERATE(as<std::string>(), "TCP", "TLS");
     INFO(which);
@@ -137,7 +137,9 @@ TEST_CASE_METHOD(
     CHECK(server->connections == 5);
 }
 
-TEST_CASE_METHOD(world, "[client.md R4] a reset instead of an answer: a read is sent again, once") {
+TEST_CASE_METHOD(
+    world, "[requirement R4] a reset instead of an answer: a read is sent again, once"
+) {
     serve([](int connection, const std::string&) {
         return connection == 0 ? reply("", after::reset) : ok();
     });
@@ -145,7 +147,7 @@ TEST_CASE_METHOD(world, "[client.md R4] a reset instead of an answer: a read is 
     CHECK(server->connections == 2);
 }
 
-TEST_CASE_METHOD(world, "[client.md R4] a half answer to a write is reported, never repeated") {
+TEST_CASE_METHOD(world, "[requirement R4] a half answer to a write is reported, never repeated") {
     for (const after how : {after::reset, after::close}) {
         serve([how](int, const std::string&) {
             return reply("HTTP/1.1 201 Created\r\nContent-Length: 14\r\n\r\n{\"kind", how);
@@ -160,14 +162,14 @@ TEST_CASE_METHOD(world, "[client.md R4] a half answer to a write is reported, ne
     }
 }
 
-TEST_CASE_METHOD(world, "[client.md T3] a header that never ends times out") {
+TEST_CASE_METHOD(world, "[requirement T3] a header that never ends times out") {
     serve([](int, const std::string&) { return reply("HTTP/1.1 200 OK\r\nX: ", after::quiet); });
     const auto answer = exchange([&] { return !server->requests.empty(); });
     REQUIRE(answer.has_error());
     CHECK(answer.error().code == errc::timeout);
 }
 
-TEST_CASE_METHOD(world, "[client.md T3] a handshake that never ends times out") {
+TEST_CASE_METHOD(world, "[requirement T3] a handshake that never ends times out") {
     serve([](int, const std::string&) { return reply("", after::quiet); });
     config.scheme = "https";
     connect();
@@ -176,7 +178,7 @@ TEST_CASE_METHOD(world, "[client.md T3] a handshake that never ends times out") 
     CHECK(answer.error().code == errc::timeout);
 }
 
-TEST_CASE_METHOD(world, "[client.md R4] nobody listens: an error before anything was sent") {
+TEST_CASE_METHOD(world, "[requirement R4] nobody listens: an error before anything was sent") {
     serve([](int, const std::string&) { return ok(); });
     server->stop();
     const auto answer = exchange();
@@ -189,7 +191,7 @@ TEST_CASE_METHOD(world, "[client.md R4] nobody listens: an error before anything
 }
 
 TEST_CASE_METHOD(
-    world, "[client.md T5] a watch that is reset in mid chunk, idle, or ends in order"
+    world, "[requirement T5] a watch that is reset in mid chunk, idle, or ends in order"
 ) {
     const std::string which = GENERATE(as<std::string>(), "TCP", "TLS");
     INFO(which);
@@ -230,7 +232,9 @@ TEST_CASE_METHOD(
     }
 }
 
-TEST_CASE_METHOD(world, "[client.md H1] a watch that waits on a real socket is cancelled cleanly") {
+TEST_CASE_METHOD(
+    world, "[requirement H1] a watch that waits on a real socket is cancelled cleanly"
+) {
     const std::string which = GENERATE(as<std::string>(), "TCP", "TLS");
     INFO(which);
     const certificate own("server", "IP:127.0.0.1", &authority);
@@ -262,7 +266,7 @@ TEST_CASE_METHOD(world, "[client.md H1] a watch that waits on a real socket is c
 }
 
 TEST_CASE_METHOD(
-    world, "[client.md T9] the name or address is verified, and SNI sent for names only"
+    world, "[requirement T9] the name or address is verified, and SNI sent for names only"
 ) {
     const certificate by_address("server", "IP:127.0.0.1,IP:::1", &authority);
     const certificate by_name("server", "DNS:kubernetes.default.svc,DNS:localhost", &authority);
@@ -296,7 +300,7 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(
-    world, "[client.md T9] what must not be trusted is refused before anything is sent"
+    world, "[requirement T9] what must not be trusted is refused before anything is sent"
 ) {
     const std::string which = GENERATE(
         as<std::string>(),
@@ -345,7 +349,7 @@ TEST_CASE_METHOD(
     CHECK(server->requests.empty());
 }
 
-TEST_CASE_METHOD(world, "[client.md C6] insecure-skip-tls-verify skips it") {
+TEST_CASE_METHOD(world, "[requirement C6] insecure-skip-tls-verify skips it") {
     const certificate other_authority("other", "", nullptr);
     const certificate foreign("server", "DNS:other", &other_authority);
     use_tls(foreign);
@@ -356,7 +360,7 @@ TEST_CASE_METHOD(world, "[client.md C6] insecure-skip-tls-verify skips it") {
 }
 
 TEST_CASE_METHOD(
-    world, "[client.md C5] a client certificate is presented; a wrong key is an error"
+    world, "[requirement C5] a client certificate is presented; a wrong key is an error"
 ) {
     const certificate own("server", "IP:127.0.0.1", &authority);
     const certificate user("jane", "DNS:jane", &authority);
@@ -377,7 +381,7 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(
-    world, "[client.md C6] a path prefix is before each target; bad settings are errors"
+    world, "[requirement C6] a path prefix is before each target; bad settings are errors"
 ) {
     config.path_prefix = "/k8s/c-1";
     config.user_agent = "signalbox/1";

@@ -38,7 +38,7 @@ class Plan(unittest.TestCase):
         return result
 
     def test_names_follow_the_uid(self):
-        # The vector of behaviour.md 1.1.
+        # The vector of BEHAVIOUR.md 1.1.
         planned = documents(self.plan("--uid", UID).out)
         names = [name for kind, name, _ in planned if kind == "Pod"]
         self.assertEqual(names, ["torch-mnist-trainingjob-7a8f5-worker-0", "torch-mnist-trainingjob-7a8f5-worker-1"])
@@ -97,7 +97,7 @@ class Plan(unittest.TestCase):
         self.assertRegex(planned[0][2], r"(?m)^  phase: Paused$")
 
     def test_a_later_stage_is_planned_and_still_pending(self):
-        # behaviour.md 2.3: the launcher follows the workers.
+        # BEHAVIOUR.md 2.3: the launcher follows the workers.
         with open(os.path.join(EXAMPLES, "colossalai.yaml"), "rb") as f:
             planned = documents(self.plan(text=f.read()).out)
         names = [name for kind, name, _ in planned if kind == "Pod"]

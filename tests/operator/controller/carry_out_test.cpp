@@ -213,7 +213,8 @@ TEST_CASE("[behaviour 2.8] refusals are handed to decisions until they no longer
     CHECK(s.looks.back().refusals.empty());
 }
 
-TEST_CASE("client.md X1: AlreadyExists of the very object is success, and its labels are restored"
+TEST_CASE(
+    "[requirement X1] AlreadyExists of the very object is success, and its labels are restored"
 ) {
     scripted s;
     s.decide = [&](const core::job_object& job, core::instant) { return pods_once(s, job, 1); };
@@ -269,7 +270,7 @@ TEST_CASE("[behaviour 2.7] AlreadyExists of an older attempt is no success, and 
     CHECK(s.writes("POST services").empty());  // the next stage has not started
 }
 
-TEST_CASE("client.md X8: nothing is deleted or patched that has the name but not the UID") {
+TEST_CASE("[requirement X8] nothing is deleted or patched that has the name but not the UID") {
     scripted s;
     s.w->create(
         resources::services(),
@@ -370,7 +371,7 @@ TEST_CASE("[behaviour 4.16] deferrable differences are written once per second, 
     CHECK(s.writes("PUT status").size() == before + 10);
 }
 
-TEST_CASE("client.md X7: a status that the server does not keep is not written for ever") {
+TEST_CASE("[requirement X7] a status that the server does not keep is not written for ever") {
     scripted s;
     s.decide = [&](const core::job_object& job, core::instant) {
         core::decision d;
@@ -383,7 +384,7 @@ TEST_CASE("client.md X7: a status that the server does not keep is not written f
     CHECK(s.writes("PUT status").size() < 20);
 }
 
-TEST_CASE("client.md I4: what is left of a stage is not started when the job changes meanwhile") {
+TEST_CASE("[behaviour I4] what is left of a stage is not started when the job changes meanwhile") {
     const std::string change = GENERATE(
         as<std::string>{},
         R"({"spec":{"runMode":{"pause":{"enabled":true}}}})",
@@ -408,7 +409,7 @@ TEST_CASE("client.md I4: what is left of a stage is not started when the job cha
     CHECK((posts < 64) == matters);
 }
 
-TEST_CASE("client.md Q2: a wake-up in the past does not spin") {
+TEST_CASE("[requirement Q2] a wake-up in the past does not spin") {
     scripted s;
     s.decide = [&](const core::job_object&, core::instant now) {
         core::decision d;

@@ -148,7 +148,7 @@ void run_ssh_kinds(used_permissions& used) {
     w->create_job(colossalai(
         "palm", 2, gang + R"("runPolicy":{"cleanUpWorkers":true,"ttlSecondsAfterFinished":5})"
     ));
-    // Before their pods start: from then on a Secret is left alone (behaviour.md 2.6).
+    // Before their pods start: from then on a Secret is left alone (BEHAVIOUR.md 2.6).
     w->run_for(milliseconds{50});
     edit_all(*w, core::object_kind::secret, no_component);
     w->run_for(seconds{2});

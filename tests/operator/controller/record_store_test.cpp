@@ -67,7 +67,7 @@ struct fixture {
 
 }  // namespace
 
-TEST_CASE("client.md Q9: records are found by their owner, and leave with it") {
+TEST_CASE("[requirement Q9] records are found by their owner, and leave with it") {
     fixture f;
     f.fill({"a job1 1 x", "b job1 2 y", "c job2 3 z", "d - 4 w"}, "4");
     CHECK(f.of("job1") == "a=x b=y");
@@ -83,7 +83,7 @@ TEST_CASE("client.md Q9: records are found by their owner, and leave with it") {
     CHECK(f.of("job2") == "b=y");
 }
 
-TEST_CASE("client.md W8: an older or repeated version changes nothing and wakes nobody") {
+TEST_CASE("[requirement W8] an older or repeated version changes nothing and wakes nobody") {
     fixture f;
     f.fill({"a job 9 new"}, "9");
     f.heard.changed.clear();
@@ -96,7 +96,7 @@ TEST_CASE("client.md W8: an older or repeated version changes nothing and wakes 
     CHECK(f.heard.changed == std::vector<std::string>{"job"});
 }
 
-TEST_CASE("client.md L4: a list shows only when it is complete") {
+TEST_CASE("[requirement L4] a list shows only when it is complete") {
     fixture f;
     f.fill({"a job 1 x"}, "1");
     f.store.replace_begin();

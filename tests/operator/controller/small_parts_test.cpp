@@ -124,7 +124,8 @@ TEST_CASE("the identity of an object is read without the rest of it") {
     CHECK_FALSE(op::read_identity(""));
 }
 
-TEST_CASE("client.md X4: a status write carries UID and version of the object it was decided on") {
+TEST_CASE("[requirement X4] a status write carries UID and version of the object it was decided on"
+) {
     core::job_object job;
     job.meta.name = "mnist";
     job.meta.ns = "ml";
@@ -143,7 +144,7 @@ TEST_CASE("client.md X4: a status write carries UID and version of the object it
     CHECK_FALSE(read.HasMember("spec"));
 }
 
-TEST_CASE("client.md X8: patches carry the UID as precondition") {
+TEST_CASE("[requirement X8] patches carry the UID as precondition") {
     CHECK(
         op::with_uid_precondition(R"({"spec":{"a":1}})", "u") ==
         R"({"spec":{"a":1},"metadata":{"uid":"u"}})"

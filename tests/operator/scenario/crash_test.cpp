@@ -191,7 +191,7 @@ TEST_CASE(
     play_with_every_fault(s);
 }
 
-TEST_CASE("client.md I22: a job deleted at any time leaves nothing behind") {
+TEST_CASE("[behaviour I22] a job deleted at any time leaves nothing behind") {
     for (int step = 0; step < 60; step += sanitized ? 7 : 1) {
         CAPTURE(step);
         world w;
@@ -224,7 +224,8 @@ TEST_CASE("client.md 3.4: what happened while no operator ran is counted once wh
     CHECK(w.audit().violations() == std::vector<std::string>{});
 }
 
-TEST_CASE("client.md H1: a stopped operator ends with its events written, and the next goes on") {
+TEST_CASE("[requirement H1] a stopped operator ends with its events written, and the next goes on"
+) {
     world w;
     w.create_job(job_builder("mnist").replicas("worker", 2));
     REQUIRE(w.run_until([&] { return w.is_phase("mnist", "Running"); }, seconds{10}));

@@ -84,7 +84,7 @@ TEST_CASE("design 3, freshness: a blind operator writes nothing on what it no lo
     check_usual_end(w);
 }
 
-TEST_CASE("client.md R4: an overloaded server is asked later") {
+TEST_CASE("[requirement R4] an overloaded server is asked later") {
     const std::string kind = some_kind();
     CAPTURE(kind);
     world w(one_failure());
@@ -104,7 +104,7 @@ TEST_CASE("client.md R4: an overloaded server is asked later") {
     check_usual_end(w);
 }
 
-TEST_CASE("client.md X4: a second writer of the job costs conflicts, not correctness") {
+TEST_CASE("[requirement X4] a second writer of the job costs conflicts, not correctness") {
     const std::string kind = some_kind();
     CAPTURE(kind);
     world w(one_failure());
@@ -118,7 +118,7 @@ TEST_CASE("client.md X4: a second writer of the job costs conflicts, not correct
     check_usual_end(w);
 }
 
-TEST_CASE("client.md X4: a conflict that nobody caused is looked into, not waited for") {
+TEST_CASE("[requirement X4] a conflict that nobody caused is looked into, not waited for") {
     const std::string kind = some_kind();
     CAPTURE(kind);
     world w(one_failure());

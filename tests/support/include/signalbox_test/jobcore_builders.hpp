@@ -281,7 +281,7 @@ public:
     pod_builder& resource_version(std::string value) {
         return set(record_.resource_version, std::move(value));
     }
-    /// Labels of ours were removed: identity is in the name alone (behaviour.md 1.9).
+    /// Labels of ours were removed: identity is in the name alone (BEHAVIOUR.md 1.9).
     pod_builder& without_labels(bool value = true) { return set(unlabelled_, value); }
 
     pod_builder& created(core::instant t) { return set(record_.creation, std::optional(t)); }
