@@ -8,6 +8,7 @@ the mutated unit is compiled in a scratch folder, takes the place of its object 
 are linked to that.
 """
 
+import functools
 import json
 import os
 import pathlib
@@ -34,6 +35,7 @@ def compile_command(build, source):
     fail(f"{build}/compile_commands.json does not name {source}")
 
 
+@functools.cache
 def link_command(build, program):
     lines = subprocess.run(["ninja", "-C", str(build), "-t", "commands", program],
                            capture_output=True, text=True, check=True).stdout.splitlines()

@@ -5,6 +5,7 @@
 #include "api/annotations.hpp"
 
 #include "api/text.hpp"
+#include "json/job_meta.hpp"
 
 #include <fmt/format.h>
 
@@ -12,8 +13,6 @@
 
 namespace signalbox::core::schema {
 namespace {
-
-constexpr std::string_view our_prefix = "batch.tensorstack.dev/";
 
 bool is_seconds(std::string_view text) {
     // Nine digits: what follows counts in 32 bits.
@@ -74,7 +73,7 @@ void check_annotation(
     const json::value& value,
     findings_collector& findings
 ) {
-    const std::string_view name = key.substr(our_prefix.size());
+    const std::string_view name = key.substr(json::our_prefix.size());
     const auto row = std::find_if(rows.begin(), rows.end(), [&](const annotation& each) {
         return each.name == name;
     });
@@ -100,7 +99,7 @@ void check_annotation(
             fmt::format(
                 "{} is no known annotation and has no effect; did you mean `{}{}`?",
                 quoted(key),
-                our_prefix,
+                json::our_prefix,
                 guess
             ),
             unknown_field
@@ -130,7 +129,7 @@ void check_annotations(const node& metadata, findings_collector& findings) {
     }
     for (const auto& member : annotations->GetObject()) {
         const std::string_view key = json::view(member.name);
-        if (key.starts_with(our_prefix) && !member.value.IsNull()) {
+        if (key.starts_with(json::our_prefix) && !member.value.IsNull()) {
             check_annotation(metadata, key, member.value, findings);
         }
     }

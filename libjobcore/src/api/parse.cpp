@@ -56,10 +56,7 @@ parsed_job parse_job(std::string_view object_json) {
         return parsed;
     }
     const kind_schema& kind = schema_of(*object.kind());
-    parsed.meta.kind = kind.kind;
-    if (object["metadata"].present()) {
-        parsed.meta = json::read_job_meta(kind.kind, *object["metadata"].value);
-    }
+    parsed.meta = json::read_job_meta(kind.kind, object["metadata"].value);
     const node& spec = object["spec"];
     if (spec.present()) {
         kind.check(spec, findings);

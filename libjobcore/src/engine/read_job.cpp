@@ -24,7 +24,7 @@ std::optional<job_meta> read_meta(const json::value& object, std::string& error)
         error = "the object has no metadata";
         return std::nullopt;
     }
-    job_meta meta = json::read_job_meta(*kind, *metadata);
+    job_meta meta = json::read_job_meta(*kind, metadata);
     if (meta.name.empty() || meta.uid.empty()) {
         error = "the object has no metadata.name or metadata.uid";
         return std::nullopt;

@@ -6,18 +6,13 @@
 namespace signalbox::core::json {
 namespace {
 
-bool is_ours(std::string_view annotation) {
-    return annotation.starts_with(api_group) &&
-           annotation.substr(api_group.size()).starts_with('/');
-}
-
 void read_annotations(const value& metadata, job_meta& meta) {
     const value* annotations = find(metadata, "annotations");
     if (annotations == nullptr || !annotations->IsObject()) {
         return;
     }
     for (const auto& [name, text] : annotations->GetObject()) {
-        if (is_ours(view(name)) && text.IsString()) {
+        if (view(name).starts_with(our_prefix) && text.IsString()) {
             meta.annotations.insert_or_assign(std::string(view(name)), std::string(view(text)));
         }
     }
@@ -37,19 +32,22 @@ void read_finalizers(const value& metadata, job_meta& meta) {
 
 }  // namespace
 
-job_meta read_job_meta(job_kind kind, const value& metadata) {
+job_meta read_job_meta(job_kind kind, const value* metadata) {
     job_meta meta;
     meta.kind = kind;
-    meta.name = string_or_empty(metadata, "name");
-    meta.ns = string_or_empty(metadata, "namespace");
-    meta.uid = string_or_empty(metadata, "uid");
-    meta.resource_version = string_or_empty(metadata, "resourceVersion");
-    const value* generation = find(metadata, "generation");
+    if (metadata == nullptr) {
+        return meta;
+    }
+    meta.name = string_or_empty(*metadata, "name");
+    meta.ns = string_or_empty(*metadata, "namespace");
+    meta.uid = string_or_empty(*metadata, "uid");
+    meta.resource_version = string_or_empty(*metadata, "resourceVersion");
+    const value* generation = find(*metadata, "generation");
     meta.generation = generation != nullptr && generation->IsInt64() ? generation->GetInt64() : 0;
-    meta.creation_time = parse_time(string_or_empty(metadata, "creationTimestamp"));
-    meta.deletion_time = parse_time(string_or_empty(metadata, "deletionTimestamp"));
-    read_annotations(metadata, meta);
-    read_finalizers(metadata, meta);
+    meta.creation_time = parse_time(string_or_empty(*metadata, "creationTimestamp"));
+    meta.deletion_time = parse_time(string_or_empty(*metadata, "deletionTimestamp"));
+    read_annotations(*metadata, meta);
+    read_finalizers(*metadata, meta);
     return meta;
 }
 

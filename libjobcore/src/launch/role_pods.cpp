@@ -19,7 +19,7 @@ std::string role_template::container_pointer() const {
 
 std::string role_template::termination_path() const {
     const auto path = json::string_or_empty(container(), "terminationMessagePath");
-    return std::string(path.empty() ? default_termination_path : path);
+    return std::string(path.empty() ? "/dev/termination-log" : path);
 }
 
 bool role_template::host_network() const {

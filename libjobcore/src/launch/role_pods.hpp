@@ -15,7 +15,6 @@
 namespace signalbox::core::launch {
 
 inline constexpr std::int32_t master_port = 29500;
-inline constexpr std::string_view default_termination_path = "/dev/termination-log";
 
 /// What pods of a role differ by, besides their numbers.
 struct pod_variant {

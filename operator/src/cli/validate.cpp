@@ -20,12 +20,7 @@ std::string counted(std::size_t n, std::string_view noun) {
 }
 
 void print_note(const checked_object& o, std::string_view note, std::ostream& out) {
-    fmt::print(
-        out,
-        "{}: {}\n",
-        manifests::to_text(o.source.file(), o.source.locate("")),
-        fmt::format(fmt::runtime(note), title(o.source))
-    );
+    fmt::print(out, "{}: {}\n", manifests::to_text(o.source.file(), o.source.locate("")), note);
 }
 
 void print_text(const check_result& checked, bool with_live, std::ostream& out) {
@@ -34,9 +29,13 @@ void print_text(const check_result& checked, bool with_live, std::ostream& out) 
     }
     for (const checked_object& o : checked.objects) {
         if (!o.is_job) {
-            print_note(o, "skipped: {} is no training job", out);
+            print_note(o, fmt::format("skipped: {} is no training job", title(o.source)), out);
         } else if (with_live && !o.is_update) {
-            print_note(o, "{} is not in the cluster: checked as a new job", out);
+            print_note(
+                o,
+                fmt::format("{} is not in the cluster: checked as a new job", title(o.source)),
+                out
+            );
         }
     }
     const std::size_t updates = checked.updates();

@@ -54,12 +54,7 @@ TEST_CASE("[behaviour 7.1] the default is the replica count, within the bounds",
 
 TEST_CASE("[behaviour 7.1] a refused default holds nothing", "[engine]") {
     world w(c10d(2).elastic(1, 4));
-    core::refusal r;
-    r.kind = object_kind::job;
-    r.name = "mnist";
-    r.http_code = 403;
-    r.first = r.last = w.now();
-    w.refusals.push_back(r);
+    w.refusals.push_back(refused(w, object_kind::job, "mnist", 403, {}, 0));
     w.start();
     CHECK(w.job_patches.empty());
     CHECK(w.status().phase == job_phase::running);

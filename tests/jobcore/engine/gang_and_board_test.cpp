@@ -173,13 +173,8 @@ TEST_CASE("[behaviour 9.2] a refused TensorBoard neither fails nor delays the jo
     for (int i = 0; i < 6; ++i) {
         w.pass();
     }
-    core::refusal r;
-    r.kind = object_kind::tensorboard;
-    r.name = w.plan().tensorboard_objects.front().name;
-    r.http_code = 403;
-    r.message = "forbidden";
-    r.first = r.last = w.now();
-    w.refusals.push_back(r);
+    const std::string& board = w.plan().tensorboard_objects.front().name;
+    w.refusals.push_back(refused(w, object_kind::tensorboard, board, 403, "forbidden", 0));
     w.start();
     CHECK(w.status().phase == job_phase::running);
     CHECK(w.status().tensorboard->reason == "ObjectRefused");

@@ -6,12 +6,32 @@
 #include "signalbox_test/world.hpp"
 
 #include <string>
+#include <utility>
 
 namespace signalbox::test {
 
 /// Plain mode: a master and workers.
 inline job_builder ddp(int workers = 2, const std::string& restart = "OnFailure") {
     return job_builder("mnist").replicas("master", 1, restart).replicas("worker", workers, restart);
+}
+
+/// The server has refused this for the first time, now.
+inline core::refusal refused(
+    const world& w,
+    core::object_kind kind,
+    std::string name,
+    int http_code,
+    std::string message = {},
+    std::int32_t attempt = 1
+) {
+    core::refusal r;
+    r.kind = kind;
+    r.name = std::move(name);
+    r.attempt = attempt;
+    r.http_code = http_code;
+    r.message = std::move(message);
+    r.first = r.last = w.now();
+    return r;
 }
 
 /// torchrun over c10d; index 0 hosts the store.

@@ -300,13 +300,8 @@ TEST_CASE("[behaviour 2.5] a dying namespace stops creations, not the wish for t
     w.gate = [](const action&) { return false; };
     w.pass();
     w.pass();
-    refusal r;
-    r.kind = object_kind::service;
-    r.name = w.plan().objects.front().name;
-    r.attempt = 1;
-    r.http_code = 403;
+    refusal r = refused(w, object_kind::service, w.plan().objects.front().name, 403);
     r.namespace_terminating = true;
-    r.first = r.last = w.now();
     w.refusals.push_back(r);
     w.events.clear();
     w.settle();
@@ -332,13 +327,9 @@ TEST_CASE("[behaviour 11.2] a fact is told once, whatever the phase says", "[eng
     w.pods().remove_if([](const pod_record& p) { return p.deletion.has_value(); });
     w.pass();
     w.pass();
-    refusal r;
-    r.name = w.last().stages.back().front().name;
-    r.attempt = 1;
+    const std::string name = w.last().stages.back().front().name;
+    refusal r = refused(w, object_kind::pod, name, 403, "exceeded quota: pods");
     r.round = 1;
-    r.http_code = 403;
-    r.message = "exceeded quota: pods";
-    r.first = r.last = w.now();
     w.refusals.push_back(r);
     for (int i = 0; i < 5; ++i) {
         w.pass();
@@ -367,13 +358,10 @@ TEST_CASE("[behaviour 2.8] a 422 is for good, also one that speaks of quota", "[
     w.pass();
     w.pass();
     w.pass();
-    refusal r;
-    r.name = w.last().stages.back().front().name;
-    r.attempt = 1;
-    r.http_code = 422;
-    r.message = "exceeded quota is no name of a resource";
-    r.first = r.last = w.now();
-    w.refusals.push_back(r);
+    const std::string name = w.last().stages.back().front().name;
+    w.refusals.push_back(
+        refused(w, object_kind::pod, name, 422, "exceeded quota is no name of a resource")
+    );
     w.pass();
     CHECK(w.status().phase == job_phase::failed);
     CHECK(w.status().reason == "PodRejected");
