@@ -42,20 +42,6 @@ std::string describe(const action& a) {
 
 }  // namespace
 
-pod_identity identity_of(const job_plan& plan, const pod_record& pod) {
-    pod_identity id;
-    const auto role = std::ranges::find(plan.roles, pod.type, &role_plan::type);
-    id.role = static_cast<std::size_t>(role - plan.roles.begin());
-    id.index = pod.index;
-    id.attempt = pod.attempt;
-    id.round = pod.round;
-    return id;
-}
-
-bool is_live(const pod_record& pod) {
-    return !pod.deletion && pod.phase != pod_phase::succeeded && pod.phase != pod_phase::failed;
-}
-
 cluster::cluster(draft job_draft) : wish(std::move(job_draft)), now(story_start) {
     served = {served::yes, served::yes};
     reload();
@@ -79,32 +65,37 @@ void cluster::reload() {
     ++wish.generation;
 }
 
-decision cluster::decide_in_order(bool reversed) const {
-    std::vector<const pod_record*> pod_list;
+sight cluster::look() const {
+    sight shown;
     for (const pod_record& p : pods) {
-        pod_list.push_back(&p);
+        shown.pods.push_back(&p);
     }
-    std::vector<const child_record*> child_list;
     for (const child_record& c : children) {
-        child_list.push_back(&c);
+        shown.children.push_back(&c);
     }
-    std::vector<confirmed_absence> absent;
     for (const confirmed_absence& a : absences) {
         const bool back =
             a.kind == object_kind::pod ? holds(pods, a.name) : holds(children, a.name);
         if (!back) {
-            absent.push_back(a);
+            shown.absences.push_back(a);
         }
     }
-    std::vector<refusal> refused_writes = refusals;
-    if (reversed) {
-        std::ranges::reverse(pod_list);
-        std::ranges::reverse(child_list);
-        std::ranges::reverse(absent);
-        std::ranges::reverse(refused_writes);
-    }
-    const observed seen{pod_list, child_list, refused_writes, absent, served};
-    return core::decide(job, seen, rules, now);
+    shown.refusals = refusals;
+    shown.served = served;
+    return shown;
+}
+
+decision cluster::decide_on(const sight& shown) const {
+    return core::decide(job, shown.observed(), rules, now);
+}
+
+decision cluster::decide_reversed() const {
+    sight shown = look();
+    std::ranges::reverse(shown.pods);
+    std::ranges::reverse(shown.children);
+    std::ranges::reverse(shown.absences);
+    std::ranges::reverse(shown.refusals);
+    return decide_on(shown);
 }
 
 bool cluster::carry_out(const decision& d, const gate& takes_effect, bool defers) {

@@ -3,11 +3,12 @@
 // One job and its children on a server, as generated stories need it: decisions are carried out in
 // whole or in part, the server refuses, and children are what our own renderer and decoder make of
 // each other. A value: a story can be forked. What a decision must never ask for on the server's
-// truth is noted as a fault (client.md 3.5).
+// truth is noted as a fault.
 #pragma once
 
 #include "jobcore/decide.hpp"
 #include "property/draft.hpp"
+#include "property/rules.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -23,15 +24,27 @@ namespace signalbox::test {
 /// How the server answers creations.
 enum class mood { good, quota, forbidden, invalid, refuses_objects, namespace_terminating };
 
+/// A cluster as the engine is shown it; must not outlive it.
+struct sight {
+    std::vector<const core::pod_record*> pods;
+    std::vector<const core::child_record*> children;
+    std::vector<core::refusal> refusals;
+    std::vector<core::confirmed_absence> absences;
+    core::capabilities served;
+
+    core::observed observed() const { return {pods, children, refusals, absences, served}; }
+};
+
 class cluster {
 public:
     explicit cluster(draft job);
 
     /// Takes over what was edited in `wish`, as a new generation.
     void reload();
-    core::decision decide() const { return decide_in_order(false); }
+    sight look() const;
+    core::decision decide() const { return decide_on(look()); }
     /// The same with every list of the observation turned round.
-    core::decision decide_reversed() const { return decide_in_order(true); }
+    core::decision decide_reversed() const;
 
     /// False: an action that does not take effect, as if the request had been lost.
     using gate = std::function<bool()>;
@@ -65,7 +78,7 @@ public:
     std::vector<std::string> faults;
 
 private:
-    core::decision decide_in_order(bool reversed) const;
+    core::decision decide_on(const sight& shown) const;
     bool carry_out(const core::action& a, const core::job_object& decided);
     bool create(const core::action& a, const core::job_object& decided);
     bool patch(const core::action& a, const core::job_object& decided);
@@ -81,11 +94,5 @@ private:
 
     std::map<std::string, int> made_;
 };
-
-/// The identity that a pod record claims; role is out of range if its type is none of the plan's.
-core::pod_identity identity_of(const core::job_plan& plan, const core::pod_record& pod);
-
-/// Neither being deleted nor ended.
-bool is_live(const core::pod_record& pod);
 
 }  // namespace signalbox::test

@@ -17,25 +17,25 @@ using namespace core;
 
 namespace {
 
-const pod_record* find_pod(const cluster& c, std::string_view uid) {
-    const auto it = std::ranges::find(c.pods, uid, &pod_record::uid);
-    return it == c.pods.end() ? nullptr : &*it;
+const pod_record* find_pod(const situation& c, std::string_view uid) {
+    const auto it = std::ranges::find(c.seen.pods, uid, &pod_record::uid);
+    return it == c.seen.pods.end() ? nullptr : *it;
 }
 
-const child_record* find_child(const cluster& c, std::string_view uid) {
-    const auto it = std::ranges::find(c.children, uid, &child_record::uid);
-    return it == c.children.end() ? nullptr : &*it;
+const child_record* find_child(const situation& c, std::string_view uid) {
+    const auto it = std::ranges::find(c.seen.children, uid, &child_record::uid);
+    return it == c.seen.children.end() ? nullptr : *it;
 }
 
 bool is_pod(const action& a, verb what) {
     return a.kind == object_kind::pod && a.what == what;
 }
 
-bool is_tensorboard(const cluster& c, const action& a) {
+bool is_tensorboard(const situation& c, const action& a) {
     return c.compiled_well() && a.object >= c.plan().objects.size();
 }
 
-void check_target(const cluster& c, const action& a, violations& out) {
+void check_target(const situation& c, const action& a, violations& out) {
     const std::string text = fmt::format("{} {} {}", to_string(a.what), to_string(a.kind), a.name);
     if (a.name.empty() || a.why.empty() || a.rule.empty()) {
         out.push_back("11 an action without name, reason or rule: " + text);
@@ -75,12 +75,12 @@ void check_events(const decision& d, violations& out) {
 }
 
 /// Actions that belong to a job that goes on.
-bool makes_children(const cluster& c, const action& a) {
+bool makes_children(const situation& c, const action& a) {
     return (a.what == verb::create || (a.what == verb::patch && a.kind != object_kind::pod)) &&
            !is_tensorboard(c, a) && a.kind != object_kind::job;
 }
 
-void check_allowed(const cluster& c, const decision& d, const action& a, violations& out) {
+void check_allowed(const situation& c, const decision& d, const action& a, violations& out) {
     const job_status& next = d.status ? *d.status : c.job.status;
     const bool idle = is_final(next.phase) || next.phase == job_phase::paused;
     if (idle && makes_children(c, a)) {
@@ -94,7 +94,7 @@ void check_allowed(const cluster& c, const decision& d, const action& a, violati
     }
 }
 
-void check_wake_up(const cluster& c, const decision& d, violations& out) {
+void check_wake_up(const situation& c, const decision& d, violations& out) {
     std::optional<instant> held;
     for (const stage& s : d.stages) {
         for (const action& a : s) {
@@ -120,7 +120,7 @@ bool any_negative(const aggregate_counts& a) {
            a.unknown < 0 || a.deleted < 0;
 }
 
-void check_sums(const cluster& c, const job_status& next, violations& out) {
+void check_sums(const situation& c, const job_status& next, violations& out) {
     if (!next.aggregate) {
         return;
     }
@@ -187,7 +187,7 @@ bool falls(const std::vector<replaced_index>& before, const std::vector<replaced
 }
 
 void check_counts(
-    const cluster& c, const job_status& before, const job_status& next, violations& out
+    const situation& c, const job_status& before, const job_status& next, violations& out
 ) {
     const restart_ledger& a = before.restarts;
     const restart_ledger& b = next.restarts;
@@ -209,8 +209,8 @@ void check_counts(
     if (counted + freed == 1 && (!b.last || b.last == a.last)) {
         out.push_back("5.3 an incident was counted and not recorded");
     }
-    if (counted > 0 && next.backoff_count > c.wish.backoff_limit()) {
-        out.push_back(fmt::format("5.5 the budget of {} is exceeded", c.wish.backoff_limit()));
+    if (counted > 0 && next.backoff_count > c.backoff_limit) {
+        out.push_back(fmt::format("5.5 the budget of {} is exceeded", c.backoff_limit));
     }
     const bool same_attempt = next.attempt == before.attempt;
     for (const typed_indexes& t : a.completed) {
@@ -257,24 +257,24 @@ void check_record_first(
 }
 
 /// Success only if the deciding pod's container was seen to end with 0 (5.1).
-void check_success(const cluster& c, const job_status& next, violations& out) {
+void check_success(const situation& c, const job_status& next, violations& out) {
     if (!c.compiled_well()) {
         return;
     }
     const job_plan& plan = c.plan();
     const std::string& container = plan.roles[plan.master_role].training_container;
-    const bool proved = std::ranges::any_of(c.pods, [&](const pod_record& p) {
-        const pod_identity id = identity_of(plan, p);
-        const auto end = engine::end_of(p, container, c.now);
-        return p.owner_uid == c.job.meta.uid && id.role == plan.master_role && id.index == 0 &&
-               p.attempt == next.attempt && end && end->success();
+    const bool proved = std::ranges::any_of(c.seen.pods, [&](const pod_record* p) {
+        const pod_identity id = identity_of(plan, *p);
+        const auto end = engine::end_of(*p, container, c.now);
+        return p->owner_uid == c.job.meta.uid && id.role == plan.master_role && id.index == 0 &&
+               p->attempt == next.attempt && end && end->success();
     });
     if (!proved) {
         out.push_back("I6 Succeeded without a deciding pod that exited with 0");
     }
 }
 
-std::int64_t min_member_of(const cluster& c, const job_status& next, const planned_object& o) {
+std::int64_t min_member_of(const situation& c, const job_status& next, const planned_object& o) {
     const auto wanted = engine::wanted_in_force(next, c.plan());
     const std::string text = render_object(c.plan(), o, next.attempt, {false, wanted});
     const std::string key = "\"minMember\":";
@@ -282,7 +282,7 @@ std::int64_t min_member_of(const cluster& c, const job_status& next, const plann
 }
 
 /// The group never asks for more than the first stage creates, or it is never placed (8.2).
-void check_gang(const cluster& c, const job_status& next, violations& out) {
+void check_gang(const situation& c, const job_status& next, violations& out) {
     if (!c.compiled_well() || !c.plan().gang || next.attempt == 0) {
         return;
     }
@@ -297,7 +297,7 @@ void check_gang(const cluster& c, const job_status& next, violations& out) {
     }
 }
 
-void check_text(const cluster& c, const job_status& next, violations& out) {
+void check_text(const situation& c, const job_status& next, violations& out) {
     const std::string text = format_status(next, c.job.meta.kind);
     if (text.size() >= 128U * 1024U) {
         out.push_back(fmt::format("4.16 status of {} bytes", text.size()));
@@ -314,14 +314,28 @@ void check_transition(const decision& d, const job_status& next, violations& out
 }
 
 /// Something in the cluster that will be seen when it changes.
-bool something_moves(const cluster& c) {
-    const bool pod_moves = std::ranges::any_of(c.pods, [&](const pod_record& p) {
-        return p.owner_uid == c.job.meta.uid && (is_live(p) || p.deletion);
+bool something_moves(const situation& c) {
+    const bool pod_moves = std::ranges::any_of(c.seen.pods, [&](const pod_record* p) {
+        return p->owner_uid == c.job.meta.uid && (is_live(*p) || p->deletion);
     });
-    return pod_moves || std::ranges::any_of(c.children, &child_record::deleting);
+    return pod_moves || std::ranges::any_of(c.seen.children, &child_record::deleting);
 }
 
 }  // namespace
+
+pod_identity identity_of(const job_plan& plan, const pod_record& pod) {
+    pod_identity id;
+    const auto role = std::ranges::find(plan.roles, pod.type, &role_plan::type);
+    id.role = static_cast<std::size_t>(role - plan.roles.begin());
+    id.index = pod.index;
+    id.attempt = pod.attempt;
+    id.round = pod.round;
+    return id;
+}
+
+bool is_live(const pod_record& pod) {
+    return !pod.deletion && pod.phase != pod_phase::succeeded && pod.phase != pod_phase::failed;
+}
 
 bool acts(const decision& d, instant now) {
     for (const stage& s : d.stages) {
@@ -338,7 +352,7 @@ bool acts(const decision& d, instant now) {
     return false;
 }
 
-void check_actions(const cluster& c, const decision& d, violations& out) {
+void check_actions(const situation& c, const decision& d, violations& out) {
     for (const stage& s : d.stages) {
         if (s.empty()) {
             out.push_back("decide.hpp an empty stage");
@@ -352,7 +366,7 @@ void check_actions(const cluster& c, const decision& d, violations& out) {
     check_wake_up(c, d, out);
 }
 
-void check_status(const cluster& c, const decision& d, bool reachable, violations& out) {
+void check_status(const situation& c, const decision& d, bool reachable, violations& out) {
     const job_status& before = c.job.status;
     const job_status& next = d.status ? *d.status : before;
     if (d.status && *d.status == before) {
@@ -361,7 +375,6 @@ void check_status(const cluster& c, const decision& d, bool reachable, violation
     check_final(before, next, out);
     check_counts(c, before, next, out);
     check_record_first(d, before, next, out);
-    check_text(c, next, out);
     if (d.status) {
         check_transition(d, next, out);
         check_sums(c, next, out);
@@ -375,13 +388,17 @@ void check_status(const cluster& c, const decision& d, bool reachable, violation
     }
 }
 
-void check_rest(const cluster& c, const decision& d, violations& out) {
+void check_status_text(const situation& c, const decision& d, violations& out) {
+    check_text(c, d.status ? *d.status : c.job.status, out);
+}
+
+void check_rest(const situation& c, const decision& d, violations& out) {
     const job_status& s = c.job.status;
     if (is_final(s.phase) || s.phase == job_phase::paused || d.wake_up || something_moves(c)) {
         return;
     }
     // In a terminating namespace there is nothing left to wait for (2.5).
-    if (c.server != mood::namespace_terminating && c.compiled_well()) {
+    if (!c.namespace_dying && c.compiled_well()) {
         out.push_back(
             fmt::format("4.12 nothing will ever wake this job: {} {}", to_string(s.phase), s.reason)
         );

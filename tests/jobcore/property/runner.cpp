@@ -76,9 +76,25 @@ private:
         ++result_.decisions;
         decision d = c.decide();
         tell(c, d);
-        check_actions(c, d, found_);
-        check_status(c, d, /*reachable=*/true, found_);
+        with_situation(c, [&](const situation& s) {
+            check_actions(s, d, found_);
+            check_status(s, d, /*reachable=*/true, found_);
+            check_status_text(s, d, found_);
+        });
         return d;
+    }
+
+    template <class Check>
+    static void with_situation(const cluster& c, Check check) {
+        const sight shown = c.look();
+        const observed seen = shown.observed();
+        check(situation{
+            c.job,
+            seen,
+            c.rules,
+            c.now,
+            c.wish.backoff_limit(),
+            c.server == mood::namespace_terminating});
     }
 
     void tell(const cluster& c, const decision& d) {
@@ -124,7 +140,7 @@ private:
             const bool busy = c.carry_out(d);
             collect(c);
             if (!busy) {
-                check_rest(c, d, found_);
+                with_situation(c, [&](const situation& s) { check_rest(s, d, found_); });
                 return;
             }
         }

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What must hold: of every decision as the process sees the world, of every write on the server's
+// truth, and of a world at rest. Each violation is one line that begins with the rule it breaks.
+#pragma once
+
+#include "jobcore/decide.hpp"
+#include "world.hpp"
+
+#include <string>
+#include <vector>
+
+namespace signalbox::search {
+
+using violations = std::vector<std::string>;
+
+/// Of a decision in this world, before it is carried out.
+void check_decision(const world& w, const core::decision& d, violations& out);
+
+/// Of an object that is about to be made.
+void check_creation(
+    const world& w, const core::job_object& decided, const core::action& a, violations& out
+);
+
+/// The only change of a pod's labels that there is (BEHAVIOUR.md 2.7).
+void check_gone_label(const core::action& a, violations& out);
+
+/// The job is deleted because its time to live has passed.
+void check_expiry(const world& w, violations& out);
+
+/// The counts in status are at most what happened (BEHAVIOUR.md I7).
+void check_counts(const world& w, violations& out);
+
+/// Nothing more happens by itself: the job has ended, or runs, or waits for what its status names
+/// (BEHAVIOUR.md I18, I25).
+void check_at_rest(const world& w, violations& out);
+
+/// Ends that are seen together and ends that are seen one after the other cost the same; `a` and
+/// `b` are the worlds in which both groupings have come to rest.
+void check_grouping(const world& a, const world& b, violations& out);
+
+}  // namespace signalbox::search

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Jobs times sets of faults. A set is small, so that several faults of it in a row are searched.
+#include "configurations.hpp"
+
+#include <algorithm>
+#include <initializer_list>
+#include <utility>
+
+namespace signalbox::search {
+
+namespace {
+
+using core::job_kind;
+using test::draft;
+
+struct fault_set {
+    std::string_view name;
+    int depth;
+    std::vector<op> faults;
+};
+
+/// By the name that the rows of jobs use.
+const std::vector<fault_set>& fault_sets() {
+    static const std::vector<fault_set> sets = {
+        {"ends", 3, {op::exits, op::kill, op::vanish, op::start, op::pass, op::half_way}},
+        {"losses",
+         2,
+         {op::exits,
+          op::evict,
+          op::preempt,
+          op::vanish,
+          op::no_code,
+          op::init_fails,
+          op::cannot_pull,
+          op::pull_works,
+          op::unschedulable,
+          op::lose_labels,
+          op::master_unknown,
+          op::start,
+          op::long_time}},
+        {"nodes", 4, {op::exits, op::node_dies, op::gone, op::wake}},
+        {"writes",
+         2,
+         {op::exits,
+          op::vanish,
+          op::lose_request,
+          op::lose_answer,
+          op::crash,
+          op::refuse_forbidden,
+          op::refuse_invalid,
+          op::refuse_quota,
+          op::refuse_not_found,
+          op::refuse_terminating,
+          op::refuse_unavailable,
+          op::pass_defers,
+          op::pass}},
+        {"views",
+         3,
+         {op::exits,
+          op::kill,
+          op::vanish,
+          op::delete_child,
+          op::hold_pods,
+          op::hold_children,
+          op::hold_job,
+          op::pause,
+          op::resume,
+          op::crash,
+          op::pass}},
+        {"objects",
+         2,
+         {op::exits,
+          op::vanish,
+          op::delete_child,
+          op::edit_child,
+          op::take_name,
+          op::free_names,
+          op::refuse_pods,
+          op::accept_pods,
+          op::start,
+          op::pass}},
+        {"keys",
+         3,
+         {op::exits, op::start, op::delete_child, op::replace_data, op::crash, op::pass}},
+        {"user",
+         3,
+         {op::exits,
+          op::kill,
+          op::pause,
+          op::resume,
+          op::change_limit,
+          op::change_deadline,
+          op::break_spec,
+          op::mend_spec,
+          op::delete_job,
+          op::half_way,
+          op::pass}},
+        {"sizes", 4, {op::exits, op::kill, op::vanish, op::resize, op::lose_answer, op::pass}},
+        {"fewer", 4, {op::exits, op::resize}},
+        {"kinds",
+         3,
+         {op::exits, op::stop_serving, op::serve, op::delete_child, op::take_name, op::pass}},
+        {"board",
+         3,
+         {op::exits,
+          op::delete_child,
+          op::edit_child,
+          op::pause,
+          op::resume,
+          op::refuse_forbidden,
+          op::stop_serving,
+          op::serve}},
+        {"barrier", 3, {op::exits, op::kill, op::vanish, op::half_way, op::pass}},
+    };
+    return sets;
+}
+
+draft plain(int workers, int budget, const char* restart = "OnFailure") {
+    draft d;
+    d.types = {{"master", 1, restart, 1}, {"worker", workers, restart, 1}};
+    d.run_policy["backoffLimit"] = std::to_string(budget);
+    return d;
+}
+
+draft torchrun(const char* backend, int nodes, int max_restarts, int budget) {
+    draft d;
+    d.types = {{"node", nodes, "OnFailure", 1}};
+    d.rdzv_backend = backend;
+    d.max_restarts = max_restarts;
+    d.run_policy["backoffLimit"] = std::to_string(budget);
+    return d;
+}
+
+draft deepspeed(int workers, int budget, const char* restart = "OnFailure") {
+    draft d;
+    d.kind = job_kind::deepspeed;
+    d.types = {{"worker", workers, restart, 1}};
+    d.run_policy["backoffLimit"] = std::to_string(budget);
+    return d;
+}
+
+draft colossalai(int workers) {
+    draft d;
+    d.kind = job_kind::colossalai;
+    d.types = {{"worker", workers, "", 1}};
+    return d;
+}
+
+template <class Change>
+draft with(draft d, Change change) {
+    change(d);
+    return d;
+}
+
+draft policy(draft d, const char* member, const char* value) {
+    d.run_policy[member] = value;
+    return d;
+}
+
+draft elastic(draft d, int min, int max, int expected) {
+    d.elastic = draft::elastic_range{min, max, {}};
+    if (expected > 0) {
+        d.elastic->expected = expected;
+    }
+    return d;
+}
+
+draft stuck_after(draft d, const char* seconds) {
+    d.annotations["batch.tensorstack.dev/stuck-after"] = seconds;
+    return d;
+}
+
+/// A job and the sets of faults it is searched with.
+struct row {
+    configuration base;
+    std::vector<std::string_view> sets;
+};
+
+configuration named(const char* name, draft job) {
+    configuration c;
+    c.name = name;
+    c.job = std::move(job);
+    c.codes = {0, 1, 137};
+    c.limits = {0, 2};
+    c.deadlines = {20, 300};
+    return c;
+}
+
+configuration sized(configuration c, std::vector<int> sizes) {
+    c.sizes = std::move(sizes);
+    return c;
+}
+
+configuration coded(configuration c, std::vector<int> codes) {
+    c.codes = std::move(codes);
+    return c;
+}
+
+configuration grouped(configuration c) {
+    c.grouping = true;
+    return c;
+}
+
+std::vector<row> plain_rows() {
+    const auto mixed = [](draft& d) {
+        d.types = {
+            {"ps", 1, "Always", 1}, {"worker", 1, "Never", 1}, {"master", 0, "OnFailure", 1}};
+    };
+    return {
+        {named("plain", plain(1, 1)),
+         {"ends", "losses", "nodes", "writes", "views", "objects", "user"}},
+        {named("plain of 3", plain(2, 2)), {"ends", "nodes"}},
+        {named("plain without budget", plain(1, 0)), {"ends", "losses", "views"}},
+        {named("plain, Never", plain(1, 2, "Never")), {"ends", "losses"}},
+        {coded(named("plain, ExitCode", plain(1, 2, "ExitCode")), {1, 137, 143}), {"ends"}},
+        {named("plain, Always", plain(1, 2, "Always")), {"ends", "writes"}},
+        {named("plain, mixed types", with(plain(1, 2), mixed)), {"ends", "user"}},
+        {named("plain, failurePolicy Master", policy(plain(2, 1), "failurePolicy", "\"Master\"")),
+         {"ends", "losses"}},
+        {grouped(named("plain, scope Replica", policy(plain(2, 3), "restartScope", "\"Replica\""))),
+         {"ends", "losses", "nodes", "writes"}},
+        {named("plain, clean-up All", policy(plain(1, 1), "cleanUpPolicy", "\"All\"")),
+         {"ends", "user"}},
+        {named("plain, clean-up None", policy(plain(1, 1), "cleanUpPolicy", "\"None\"")), {"ends"}},
+        {named("plain, TTL", policy(plain(1, 0), "ttlSecondsAfterFinished", "30")),
+         {"ends", "writes"}},
+        {named("plain, deadline", policy(plain(1, 1), "activeDeadlineSeconds", "40")),
+         {"ends", "writes", "user"}},
+        {named("plain, never stuck", stuck_after(plain(1, 1), "0")), {"nodes"}},
+        {named("plain, stuck soon", stuck_after(plain(1, 3), "5")), {"nodes", "writes"}},
+        {named("plain, created paused", with(plain(1, 1), [](draft& d) { d.pause = true; })),
+         {"user", "views"}},
+        {named(
+             "plain, resume commands", with(plain(1, 1), [](draft& d) { d.resume_specs = true; })
+         ),
+         {"user"}},
+        {named("plain, debug", with(plain(1, 1), [](draft& d) { d.debug = true; })), {"ends"}},
+        {named("plain, gang", with(plain(1, 1), [](draft& d) { d.gang = true; })),
+         {"kinds", "writes", "objects"}},
+        {named("plain, TensorBoard", with(plain(1, 1), [](draft& d) { d.tensorboard = true; })),
+         {"board", "writes"}},
+    };
+}
+
+std::vector<row> torchrun_rows() {
+    const auto master_fails = [](draft& d) { d.run_policy["failurePolicy"] = "\"Master\""; };
+    return {
+        {named("static", torchrun("static", 2, 1, 1)), {"ends", "losses"}},
+        {grouped(named("c10d", torchrun("c10d", 3, 3, 2))),
+         {"ends", "losses", "nodes", "writes", "views", "barrier"}},
+        {named("c10d without budget", torchrun("c10d", 2, 3, 0)),
+         {"ends", "losses", "writes", "objects"}},
+        {named("c10d, maxRestarts 0", torchrun("c10d", 2, 0, 1)), {"ends"}},
+        {named("c10d, failurePolicy Master", with(torchrun("c10d", 3, 3, 1), master_fails)),
+         {"ends", "barrier"}},
+        {grouped(named("etcd", torchrun("etcd", 2, 3, 2))), {"ends", "losses", "nodes", "objects"}},
+        {sized(named("c10d elastic", elastic(torchrun("c10d", 2, 3, 1), 1, 3, 3)), {1, 2, 3}),
+         {"ends", "sizes", "views"}},
+        {sized(
+             named("c10d elastic without budget", elastic(torchrun("c10d", 2, 3, 0), 1, 3, 3)),
+             {1, 2, 3}
+         ),
+         {"ends", "sizes", "fewer"}},
+        {sized(
+             named("c10d elastic, default size", elastic(torchrun("c10d", 2, 3, 1), 1, 3, 0)),
+             {1, 2, 3}
+         ),
+         {"sizes", "writes"}},
+        {sized(named("etcd elastic", elastic(torchrun("etcd", 2, 3, 1), 2, 3, 2)), {2, 3}),
+         {"sizes", "losses"}},
+        {sized(
+             named(
+                 "c10d elastic gang",
+                 with(elastic(torchrun("c10d", 2, 3, 1), 1, 3, 2), [](draft& d) { d.gang = true; })
+             ),
+             {1, 2, 3}
+         ),
+         {"sizes", "kinds"}},
+    };
+}
+
+std::vector<row> deepspeed_rows() {
+    const auto no_ssh = [](draft& d) {
+        d.config = R"({"run":{"module":["m"]},"otherArgs":["--no_ssh"],"slotsPerWorker":2})";
+    };
+    return {
+        {named("deepspeed", deepspeed(2, 2)),
+         {"ends", "losses", "nodes", "writes", "views", "keys"}},
+        {coded(named("deepspeed, workers not reached", deepspeed(2, 1)), {75, 1}), {"ends"}},
+        {coded(named("deepspeed, ExitCode", deepspeed(2, 2, "ExitCode")), {1, 137, 254}), {"ends"}},
+        {named("deepspeed of 1", deepspeed(1, 1)), {"ends", "keys"}},
+        {named("deepspeed without ssh", with(deepspeed(2, 1), no_ssh)), {"ends", "writes"}},
+        {named("deepspeed, clean-up None", policy(deepspeed(2, 0), "cleanUpPolicy", "\"None\"")),
+         {"ends"}},
+        {named("deepspeed, debug", with(deepspeed(2, 1), [](draft& d) { d.debug = true; })),
+         {"ends", "keys"}},
+        {named("deepspeed, gang", with(deepspeed(2, 1), [](draft& d) { d.gang = true; })),
+         {"kinds", "user"}},
+        {sized(named("deepspeed elastic", elastic(deepspeed(2, 1), 1, 3, 2)), {1, 2, 3}),
+         {"sizes", "writes", "nodes"}},
+    };
+}
+
+std::vector<row> colossalai_rows() {
+    const auto cleans = [](draft& d) { d.run_policy["cleanUpWorkers"] = "true"; };
+    return {
+        {named("colossalai", colossalai(2)),
+         {"ends", "losses", "nodes", "writes", "views", "keys", "objects"}},
+        {named("colossalai, cleanUpWorkers", with(colossalai(1), cleans)), {"ends"}},
+        {named("colossalai, gang", with(colossalai(2), [](draft& d) { d.gang = true; })),
+         {"kinds"}},
+        {named("colossalai, debug", with(colossalai(1), [](draft& d) { d.debug = true; })),
+         {"ends"}},
+    };
+}
+
+/// What cannot happen to a job of this configuration is left out of the set.
+bool can_happen(const configuration& c, op what) {
+    const bool colossal = c.job.kind == job_kind::colossalai;
+    switch (what) {
+        case op::change_limit:
+            return !colossal && !c.limits.empty();
+        case op::resize:
+            return !c.sizes.empty();
+        default:
+            return true;
+    }
+}
+
+void add(std::vector<configuration>& all, const std::vector<row>& rows) {
+    for (const row& r : rows) {
+        for (const std::string_view name : r.sets) {
+            const auto set = std::ranges::find(fault_sets(), name, &fault_set::name);
+            configuration c = r.base;
+            c.name += ": " + std::string(name);
+            c.depth = set->depth;
+            std::ranges::copy_if(set->faults, std::back_inserter(c.faults), [&](op what) {
+                return can_happen(c, what);
+            });
+            all.push_back(std::move(c));
+        }
+    }
+}
+
+}  // namespace
+
+const std::vector<configuration>& all_configurations() {
+    static const std::vector<configuration> all = [] {
+        std::vector<configuration> out;
+        add(out, plain_rows());
+        add(out, torchrun_rows());
+        add(out, deepspeed_rows());
+        add(out, colossalai_rows());
+        configuration without = named(
+            "plain, gang, kind not served", with(plain(1, 1), [](draft& d) { d.gang = true; })
+        );
+        without.serves_pod_group = false;
+        configuration deployment =
+            named("plain, TensorBoard as Deployment", with(plain(1, 1), [](draft& d) {
+                      d.tensorboard = true;
+                  }));
+        deployment.serves_tensorboard = false;
+        add(out, {{without, {"kinds"}}, {deployment, {"board"}}});
+        return out;
+    }();
+    return all;
+}
+
+const configuration* find_configuration(std::string_view name) {
+    const auto it = std::ranges::find(all_configurations(), name, &configuration::name);
+    return it == all_configurations().end() ? nullptr : &*it;
+}
+
+}  // namespace signalbox::search

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is searched: a job, and the faults that may befall it.
+#pragma once
+
+#include "choices.hpp"
+#include "property/draft.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace signalbox::search {
+
+struct configuration {
+    std::string name;  ///< `<job>: <faults>`
+    test::draft job;
+    /// What the adversary may do. Each of them has to happen at least once, or the suite fails.
+    std::vector<op> faults = {};
+    /// Choices of the adversary in one run, at most. What happens by itself costs nothing.
+    int depth = 2;
+    std::vector<int> codes = {};      ///< of exits
+    std::vector<int> sizes = {};      ///< of an elastic job
+    std::vector<int> limits = {};     ///< of `backoffLimit`
+    std::vector<int> deadlines = {};  ///< of `activeDeadlineSeconds`
+    /// Failures of two pods are tried in one look and in two.
+    bool grouping = false;
+    bool serves_pod_group = true;
+    bool serves_tensorboard = true;
+};
+
+/// All of them; names are unique.
+const std::vector<configuration>& all_configurations();
+/// Null if there is none of that name.
+const configuration* find_configuration(std::string_view name);
+
+}  // namespace signalbox::search

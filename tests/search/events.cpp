@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "events.hpp"
+
+#include "checks.hpp"
+#include "configurations.hpp"
+#include "engine/pod_facts.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace signalbox::search {
+
+using namespace core;
+
+namespace {
+
+constexpr std::int32_t bootstrap_gave_up = 75;
+
+container_record* training_container_of(const world& w, pod_record& pod) {
+    return const_cast<container_record*>(training_container(w, pod));
+}
+
+void start(world& w, pod_record& pod) {
+    pod.scheduled = pod.ready = true;
+    pod.unschedulable = false;
+    pod.phase = pod_phase::running;
+    for (container_record& c : pod.containers) {
+        if (c.state != container_state::running) {
+            c.state = container_state::running;
+            c.reason = "";
+            c.started = now_in_seconds(w);
+        }
+    }
+}
+
+void end(world& w, pod_record& pod, std::int32_t code) {
+    container_record* c = training_container_of(w, pod);
+    if (c == nullptr) {
+        return;
+    }
+    c->state = container_state::terminated;
+    c->exit_code = code;
+    c->finished = now_in_seconds(w);
+    c->reason = code == 0 ? "Completed" : code == 137 ? "OOMKilled" : "Error";
+    c->message = code == bootstrap_gave_up ? "signalbox: a worker cannot be reached" : "";
+    pod.ready = false;
+    pod.phase = code == 0 ? pod_phase::succeeded : pod_phase::failed;
+}
+
+void fail_init(world& w, pod_record& pod) {
+    container_record init;
+    init.name = "prepare";
+    init.init = true;
+    init.state = container_state::terminated;
+    init.exit_code = 3;
+    init.reason = "Error";
+    init.finished = now_in_seconds(w);
+    pod.containers.push_back(std::move(init));
+    pod.scheduled = true;
+    pod.phase = pod_phase::failed;
+}
+
+void lose_labels(pod_record& pod) {
+    pod.labels_complete = false;
+    pod.type.clear();
+    pod.index = -1;
+    pod.attempt = 0;
+    pod.round = 0;
+}
+
+/// What a choice does to the pod itself; pods that go are the caller's.
+void change(world& w, pod_record& pod, const choice& c) {
+    switch (c.what) {
+        case op::start:
+            return start(w, pod);
+        case op::exits:
+            return end(w, pod, c.value);
+        case op::evict:
+            end(w, pod, 137);
+            pod.reason = "Evicted";
+            return;
+        case op::preempt:
+        case op::node_dies:
+            pod.disruption_target = true;
+            pod.ready = false;
+            return;
+        case op::no_code:
+            pod.phase = pod_phase::failed;
+            pod.scheduled = true;
+            pod.ready = false;
+            pod.reason = "NodeShutdown";
+            for (container_record& r : pod.containers) {
+                r.state = container_state::waiting;
+            }
+            return;
+        case op::init_fails:
+            return fail_init(w, pod);
+        case op::cannot_pull:
+            pod.scheduled = true;
+            pod.containers.front().reason = "ImagePullBackOff";
+            return;
+        case op::pull_works:
+            pod.containers.front().reason = "";
+            return;
+        case op::unschedulable:
+            pod.unschedulable = true;
+            return;
+        case op::lose_labels:
+            return lose_labels(pod);
+        case op::master_unknown:
+            pod.phase = pod_phase::unknown;
+            return;
+        default:
+            return;
+    }
+}
+
+/// Whether what befalls the pod can cost an incident, and which kind of it at worst.
+void remember(world& w, const pod_record& pod, const choice& c) {
+    const std::string_view training = [&] {
+        const container_record* r = training_container(w, pod);
+        return r == nullptr ? std::string_view{} : std::string_view(r->name);
+    }();
+    const bool ended = engine::end_of(pod, training, w.now).has_value();
+    switch (c.what) {
+        case op::exits:
+        case op::evict:
+        case op::init_fails:
+            ++w.past.failures;
+            return;
+        case op::kill:
+        case op::preempt:
+        case op::node_dies:
+        case op::no_code:
+        case op::lose_labels:
+            ++w.past.disruptions;
+            return;
+        case op::vanish:
+            w.past.disruptions += ended || pod.deletion ? 0 : 1;
+            // A pod whose end nobody saw before it went.
+            w.past.disruptions += w.known_pods && (ended || pod.deletion) ? 1 : 0;
+            return;
+        default:
+            return;
+    }
+}
+
+bool apply_to_pod(world& w, const choice& c) {
+    if (c.what < op::start || c.what > op::master_unknown || c.what == op::all_gone) {
+        return false;
+    }
+    remember(w, *w.pods[c.at], c);
+    if (c.what == op::gone || c.what == op::vanish) {
+        remove_pod(w, c.at);
+        return true;
+    }
+    if (c.what == op::node_dies) {
+        w.dead_nodes.push_back(w.pods[c.at]->uid);
+    }
+    change_pod(w, c.at, [&](pod_record& pod) { change(w, pod, c); });
+    if (c.what == op::kill || c.what == op::preempt || c.what == op::node_dies) {
+        ask_deletion(w, c.at);
+    }
+    return true;
+}
+
+void start_all(world& w) {
+    for (std::size_t i = 0; i < w.pods.size(); ++i) {
+        if (can_start(*w.pods[i])) {
+            change_pod(w, i, [&](pod_record& pod) { start(w, pod); });
+        }
+    }
+}
+
+void end_deletions(world& w) {
+    std::erase_if(w.pods, [&](const pod_ptr& p) { return p->deletion && !w.on_dead_node(*p); });
+    std::erase_if(w.children, [](const child_ptr& c) { return c->deleting; });
+}
+
+bool apply_to_child(world& w, const choice& c) {
+    switch (c.what) {
+        case op::delete_child:
+            w.past.disruptions += w.children[c.at]->kind == object_kind::secret ? 1 : 0;
+            w.children.erase(w.children.begin() + c.at);
+            return true;
+        case op::edit_child:
+            change_child(w, c.at, [](child_record& r) { r.fingerprint ^= 1; });
+            return true;
+        case op::replace_data:
+            w.past.disruptions += w.children[c.at]->kind == object_kind::secret ? 1 : 0;
+            change_child(w, c.at, [](child_record& r) { r.data_fingerprint ^= 1; });
+            return true;
+        case op::board_ready:
+            for (std::size_t i = 0; i < w.children.size(); ++i) {
+                if (is_board(*w.children[i])) {
+                    change_child(w, i, [](child_record& r) { r.ready = true; });
+                }
+            }
+            return true;
+        case op::take_name: {
+            const action& a = *writes_of(w)[c.at];
+            w.foreign.push_back(foreign_key(a.kind, a.name));
+            return true;
+        }
+        case op::free_names:
+            w.foreign.clear();
+            return true;
+        default:
+            return false;
+    }
+}
+
+bool edit(world& w, const choice& c) {
+    edits e = w.spec;
+    switch (c.what) {
+        case op::pause:
+        case op::resume:
+            e.pause = c.what == op::pause;
+            break;
+        case op::resize:
+            e.size = static_cast<std::int8_t>(c.value);
+            break;
+        case op::change_limit:
+            e.limit = static_cast<std::int8_t>(c.value);
+            break;
+        case op::change_deadline:
+            e.deadline = static_cast<std::int8_t>(c.value);
+            break;
+        case op::break_spec:
+        case op::mend_spec:
+            e.broken = c.what == op::break_spec;
+            break;
+        default:
+            return false;
+    }
+    ++w.past.edits;
+    edit_spec(w, e);
+    return true;
+}
+
+void apply_to_server(world& w, const choice& c) {
+    switch (c.what) {
+        case op::refuse_pods:
+            w.server = static_cast<mood>(c.value);
+            return;
+        case op::accept_pods:
+            w.server = mood::good;
+            return;
+        case op::stop_serving:
+        case op::serve: {
+            ++w.past.edits;
+            const served state = c.what == op::serve ? served::yes : served::no;
+            (c.value == 0 ? w.served.pod_group : w.served.tensorboard) = state;
+            return;
+        }
+        case op::delete_job: {
+            const bool fresh = w.known_job == w.job && !w.job_held;
+            w.deleted = true;
+            const job_ptr before = w.job;
+            set_job(w, before->status);
+            w.known_job = fresh ? w.job : w.known_job;
+            return;
+        }
+        default:
+            return;
+    }
+}
+
+void apply_to_view(world& w, op what) {
+    switch (what) {
+        case op::hold_pods:
+            w.known_pods = w.pods;
+            return;
+        case op::hold_children:
+            w.known_children = w.children;
+            return;
+        case op::hold_job:
+            w.job_held = true;
+            return;
+        case op::deliver:
+            w.job_held = false;
+            w.known_pods.reset();
+            w.known_children.reset();
+            w.known_job = w.job;
+            return;
+        default:
+            return;
+    }
+}
+
+void pass_time(world& w, const choice& c, instant wake_up) {
+    constexpr milliseconds eleven_minutes = seconds(660);
+    if (c.what == op::long_time) {
+        w.now += eleven_minutes;
+    } else if (c.what == op::half_way) {
+        w.now = round_down_to_second(w.now + (wake_up - w.now) / 2);
+    } else {
+        w.now = wake_up;
+    }
+}
+
+}  // namespace
+
+const container_record* training_container(const world& w, const pod_record& pod) {
+    const job_plan& plan = *w.set->job_of({.pause = w.spec.pause})->compiled->plan;
+    for (const role_plan& role : plan.roles) {
+        if (role.type == pod.type) {
+            return engine::training_container(pod, role.training_container);
+        }
+    }
+    return nullptr;
+}
+
+void apply(world& w, const choice& c, outcome& out) {
+    if (c.what <= op::refuse_unavailable) {
+        run_pass(w, c, out);
+    } else if (c.what >= op::wake) {
+        // Whatever the process leaves as it is while time passes is a decision too.
+        check_decision(w, decision_of(w), out.violations);
+        const auto wake_up = decision_of(w).wake_up;
+        pass_time(w, c, wake_up.value_or(w.now));
+    } else if (c.what == op::all_start) {
+        start_all(w);
+    } else if (c.what == op::all_gone) {
+        end_deletions(w);
+    } else if (!apply_to_pod(w, c) && !apply_to_child(w, c) && !edit(w, c)) {
+        apply_to_view(w, c.what);
+        apply_to_server(w, c);
+    }
+    w.decided.reset();
+    if (out.violations.empty()) {
+        check_counts(w, out.violations);
+    }
+}
+
+}  // namespace signalbox::search

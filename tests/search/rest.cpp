@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A world in which nothing more happens by itself.
+#include "checks.hpp"
+#include "configurations.hpp"
+#include "engine/ledger.hpp"
+#include "engine/pass.hpp"
+#include "engine/pod_facts.hpp"
+#include "property/rules.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace signalbox::search {
+
+using namespace core;
+
+namespace {
+
+/// What keeps a job from running as long as it lasts, and how its status names that.
+struct hindrance {
+    std::string_view reason;
+    std::string_view text;  ///< of the condition Running, where a stronger reason stands
+    bool (*holds)(const world& w);
+};
+
+bool any_pod(const world& w, bool (*test)(const world&, const pod_record&)) {
+    return std::ranges::any_of(w.pods, [&](const pod_ptr& p) { return test(w, *p); });
+}
+
+bool cannot_start(const world&, const pod_record& p) {
+    return !engine::cannot_start_reason(p).empty();
+}
+
+bool never_stuck(const world& w) {
+    const auto& notes = w.set->config().job.annotations;
+    const auto it = notes.find("batch.tensorstack.dev/stuck-after");
+    return it != notes.end() && it->second == "0";
+}
+
+constexpr hindrance hindrances[] = {
+    {engine::reason::name_conflict,
+     "belongs to another owner",
+     [](const world& w) { return !w.foreign.empty(); }},
+    {engine::reason::quota_exceeded,
+     "exceeded quota",
+     [](const world& w) { return w.server == mood::quota; }},
+    {engine::reason::waiting_for_pod_group,
+     "does not serve PodGroup",
+     [](const world& w) { return w.served.pod_group != served::yes; }},
+    {engine::reason::invalid_spec,
+     "specification is invalid",
+     [](const world& w) { return !w.has_plan(); }},
+    {engine::reason::unschedulable,
+     "cannot be scheduled",
+     [](const world& w) {
+         return any_pod(w, [](const world&, const pod_record& p) { return p.unschedulable; });
+     }},
+    {engine::reason::master_unknown,
+     "is Unknown",
+     [](const world& w) {
+         return any_pod(w, [](const world&, const pod_record& p) {
+             return p.phase == pod_phase::unknown;
+         });
+     }},
+    {engine::reason::waiting_for_names,
+     "being deleted",
+     [](const world& w) {
+         return never_stuck(w) &&
+                any_pod(w, [](const world& x, const pod_record& p) { return x.on_dead_node(p); });
+     }},
+};
+
+bool is_named(const job_status& s, std::string_view reason, std::string_view text) {
+    return s.reason == reason || std::ranges::any_of(s.conditions, [&](const condition& c) {
+               return c.reason == reason || c.message.find(text) != c.message.npos;
+           });
+}
+
+bool is_hindered(const world& w) {
+    const job_status& s = w.job->status;
+    const bool image = any_pod(w, cannot_start);
+    const condition* failure = find_condition(s, "ReplicaFailure");
+    if (image && failure != nullptr && failure->status) {
+        return true;
+    }
+    return std::ranges::any_of(hindrances, [&](const hindrance& h) {
+        return h.holds(w) && is_named(s, h.reason, h.text);
+    });
+}
+
+bool lists(const std::vector<typed_indexes>& sets, std::string_view type, std::int32_t index) {
+    const index_set* set = engine::find_indexes(sets, type);
+    return set != nullptr && set->contains(index);
+}
+
+/// Every wanted replica has a pod of the recorded attempt, or needs none. What a pod that is there
+/// waits for shows in the status as its own state.
+std::string first_without_pod(const world& w) {
+    const job_status& s = w.job->status;
+    for (const role_plan& role : w.plan().roles) {
+        for (std::int32_t i = 0; i < engine::wanted_in_force(s, role); ++i) {
+            const bool none = lists(s.restarts.completed, role.type, i) ||
+                              lists(s.restarts.given_up, role.type, i);
+            const bool there = std::ranges::any_of(w.pods, [&](const pod_ptr& p) {
+                return p->type == role.type && p->index == i && p->attempt == s.attempt &&
+                       !w.on_dead_node(*p);
+            });
+            if (!none && !there) {
+                return fmt::format("{}-{}", role.type, i);
+            }
+        }
+    }
+    return {};
+}
+
+/// The name of a wanted pod is held for ever by a stuck pod that was labelled `gone`.
+bool waits_for_dead_name(const world& w) {
+    if (!w.has_plan()) {
+        return false;
+    }
+    const job_status& s = w.job->status;
+    const auto held = [&](const std::string& name) {
+        return std::ranges::any_of(w.pods, [&](const pod_ptr& p) {
+            return p->name == name && p->attempt == gone_attempt && w.on_dead_node(*p);
+        });
+    };
+    const job_plan& plan = w.plan();
+    for (std::size_t r = 0; r < plan.roles.size(); ++r) {
+        const std::string& type = plan.roles[r].type;
+        for (std::int32_t i = 0; i < engine::wanted_in_force(s, plan.roles[r]); ++i) {
+            const auto renamed =
+                std::ranges::find_if(s.restarts.renamed, [&](const renamed_index& n) {
+                    return n.type == type && n.index == i;
+                });
+            const std::int32_t k = renamed == s.restarts.renamed.end() ? 0 : renamed->k;
+            if (held(pod_name(plan, {r, i, s.attempt, 0, k}))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void check_running(const world& w, violations& out) {
+    const std::string missing = first_without_pod(w);
+    if (!missing.empty() && !is_hindered(w)) {
+        out.push_back("I18 the job is Running, and " + missing + " has no pod");
+    }
+}
+
+bool is_kept(const world& w, const child_record& c) {
+    return c.name.ends_with("-tensorboard") || c.kind == object_kind::tensorboard ||
+           (c.kind == object_kind::secret && !w.pods.empty());
+}
+
+void check_ended(const world& w, violations& out) {
+    const job_status& s = w.job->status;
+    for (const child_ptr& c : w.children) {
+        if (!is_kept(w, *c) && w.has_plan()) {
+            out.push_back("5.13 an object is left at the end: " + c->name);
+        }
+    }
+    for (const pod_ptr& p : w.pods) {
+        const bool older = p->attempt != s.attempt && p->attempt != gone_attempt;
+        if (older && test::is_live(*p) && w.has_plan()) {
+            out.push_back("5.7 a pod of an older attempt is left at the end: " + p->name);
+        }
+    }
+}
+
+void check_paused(const world& w, violations& out) {
+    if (!w.spec.pause) {
+        if (w.has_plan()) {
+            out.push_back("6.4 the job stays Paused though it is not paused any more");
+        } else if (!is_named(w.job->status, engine::reason::invalid_spec, "invalid")) {
+            out.push_back(
+                "4.2 a job whose invalid specification is not paused stays Paused, and "
+                "does not say why"
+            );
+        }
+        return;
+    }
+    const bool any =
+        std::ranges::any_of(w.pods, [&](const pod_ptr& p) { return !w.on_dead_node(*p); });
+    if (any) {
+        out.push_back("6.1 a paused job has pods");
+    }
+}
+
+/// Lost writes, crashes, refusals that pass and old views leave no trace (I20).
+void check_no_trace(const world& w, violations& out) {
+    const job_status& s = w.job->status;
+    const bool untouched = w.past.failures == 0 && w.past.disruptions == 0 && w.past.edits == 0;
+    if (untouched && !is_final(s.phase) && s.phase != job_phase::paused && s.attempt > 1) {
+        out.push_back("I20 there is a second attempt, and nothing was lost");
+    }
+}
+
+}  // namespace
+
+void check_at_rest(const world& w, violations& out) {
+    const job_status& s = w.job->status;
+    if (w.deleted) {
+        return;
+    }
+    check_no_trace(w, out);
+    const bool waits = !is_final(s.phase) && s.phase != job_phase::paused;
+    if (waits && waits_for_dead_name(w)) {
+        out.push_back("1.3 the job waits for ever for the name of a stuck pod");
+    } else if (is_final(s.phase)) {
+        check_ended(w, out);
+    } else if (s.phase == job_phase::paused) {
+        check_paused(w, out);
+    } else if (s.phase == job_phase::running && w.has_plan()) {
+        check_running(w, out);
+    } else if (!is_hindered(w)) {
+        const bool below = s.reason == engine::reason::below_min_replicas ||
+                           (!s.restarts.given_up.empty() && w.has_plan() && w.plan().elastic);
+        if (!below) {
+            out.push_back(fmt::format(
+                "I18 nothing will ever wake this job: {} {}", to_string(s.phase), s.reason
+            ));
+        }
+    }
+}
+
+}  // namespace signalbox::search

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "world.hpp"
+
+#include "choices.hpp"
+#include "configurations.hpp"
+#include "engine/ledger.hpp"
+#include "engine/pass.hpp"
+#include "signalbox_test/jobcore_builders.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace signalbox::search {
+
+using namespace core;
+
+namespace {
+
+/// The object as the server gives it back: with a UID, and a Pod with a status. Both are replaced
+/// in the record that is made of it.
+std::string as_accepted(std::string json, object_kind kind) {
+    const std::string head = "\"metadata\":{";
+    const std::size_t at = json.find(head);
+    if (at == json.npos) {
+        throw std::runtime_error("not an object that a server would take: " + json);
+    }
+    json.insert(at + head.size(), R"("uid":"new","resourceVersion":"1",)");
+    if (kind == object_kind::pod) {
+        json.insert(json.size() - 1, R"(,"status":{"phase":"Pending"})");
+    }
+    return json;
+}
+
+/// Everything that what is rendered depends on, within one configuration.
+std::string rendering_key(const job_object& decided, const action& a) {
+    std::string key = fmt::format(
+        "{} {} {} {} {} {}",
+        static_cast<int>(a.kind),
+        a.name,
+        a.object,
+        a.pod.attempt,
+        a.pod.round,
+        engine::is_resumed(decided.status)
+    );
+    for (const std::int32_t n : engine::wanted_in_force(decided.status, *decided.compiled->plan)) {
+        key += fmt::format(" {}", n);
+    }
+    return key;
+}
+
+}  // namespace
+
+stage_set::stage_set(const configuration& c) : config_(&c) {}
+
+test::draft stage_set::draft_of(const edits& e) const {
+    test::draft job = config_->job;
+    job.pause = e.pause;
+    job.broken = e.broken;
+    if (e.size >= 0) {
+        job.elastic->expected = config_->sizes[static_cast<std::size_t>(e.size)];
+    }
+    if (e.limit >= 0) {
+        job.run_policy["backoffLimit"] =
+            std::to_string(config_->limits[static_cast<std::size_t>(e.limit)]);
+    }
+    if (e.deadline >= 0) {
+        job.run_policy["activeDeadlineSeconds"] =
+            std::to_string(config_->deadlines[static_cast<std::size_t>(e.deadline)]);
+    }
+    return job;
+}
+
+int stage_set::backoff_limit(const edits& e) const {
+    return draft_of(e).backoff_limit();
+}
+
+const job_ptr& stage_set::job_of(const edits& e) {
+    job_ptr& job = jobs_[e];
+    if (!job) {
+        std::string error;
+        auto read = read_job(draft_of(e).json(), nullptr, error);
+        if (!read) {
+            throw std::runtime_error(config_->name + ": the job is not readable: " + error);
+        }
+        if (!read->compiled->plan && !e.broken) {
+            std::string text = config_->name + ": the job is invalid:";
+            for (const diagnostic& d : read->compiled->findings) {
+                text += "\n" + d.pointer + ": " + d.message;
+            }
+            throw std::runtime_error(text);
+        }
+        job = std::make_shared<const job_object>(std::move(*read));
+    }
+    return job;
+}
+
+pod_record stage_set::pod_of(const job_object& decided, const action& a) {
+    const auto [it, fresh] = pods_.try_emplace(rendering_key(decided, a));
+    if (fresh) {
+        it->second = decode_pod(as_accepted(render_action(decided, a), a.kind)).value();
+    }
+    return it->second;
+}
+
+child_record stage_set::child_of(const job_object& decided, const action& a) {
+    const auto [it, fresh] = children_.try_emplace(rendering_key(decided, a));
+    if (fresh) {
+        it->second = decode_child(a.kind, as_accepted(render_action(decided, a), a.kind)).value();
+    }
+    return it->second;
+}
+
+bool world::on_dead_node(const pod_record& pod) const {
+    return std::ranges::find(dead_nodes, pod.uid) != dead_nodes.end();
+}
+
+bool world::is_foreign(std::string_view key) const {
+    return std::ranges::find(foreign, key) != foreign.end();
+}
+
+std::string foreign_key(object_kind kind, std::string_view name) {
+    return fmt::format("{} {}", to_string(kind), name);
+}
+
+bool world::holds_pod(std::string_view name) const {
+    return std::ranges::any_of(pods, [&](const pod_ptr& p) { return p->name == name; });
+}
+
+world first_world(stage_set& set) {
+    world w;
+    w.set = &set;
+    w.now = test::story_start;
+    w.spec.pause = set.config().job.pause;
+    w.served = {served::yes, served::yes};
+    if (!set.config().serves_pod_group) {
+        w.served.pod_group = served::no;
+    }
+    if (!set.config().serves_tensorboard) {
+        w.served.tensorboard = served::no;
+    }
+    set_job(w, {});
+    w.known_job = w.job;
+    return w;
+}
+
+instant now_in_seconds(const world& w) {
+    return round_down_to_second(w.now);
+}
+
+void set_job(world& w, const job_status& status) {
+    auto next = std::make_shared<job_object>(*w.set->job_of(w.spec));
+    next->meta.generation = w.generation;
+    if (w.deleted) {
+        next->meta.deletion_time = now_in_seconds(w);
+    }
+    next->status = status;
+    w.job = std::move(next);
+}
+
+void edit_spec(world& w, const edits& e) {
+    const bool fresh = w.known_job == w.job && !w.job_held;
+    w.spec = e;
+    ++w.generation;
+    const job_ptr before = w.job;
+    set_job(w, before->status);
+    if (fresh) {
+        w.known_job = w.job;
+    }
+}
+
+void add_pod(world& w, pod_record pod) {
+    const auto at = std::ranges::lower_bound(w.pods, pod.name, {}, [](const pod_ptr& p) {
+        return std::string_view(p->name);
+    });
+    w.pods.insert(at, std::make_shared<const pod_record>(std::move(pod)));
+}
+
+void remove_pod(world& w, std::size_t i) {
+    std::erase(w.dead_nodes, w.pods[i]->uid);
+    w.pods.erase(w.pods.begin() + static_cast<std::ptrdiff_t>(i));
+}
+
+void ask_deletion(world& w, std::size_t i) {
+    constexpr std::int64_t grace = 30;
+    if (!w.pods[i]->scheduled) {
+        remove_pod(w, i);
+        return;
+    }
+    change_pod(w, i, [&](pod_record& p) {
+        if (!p.deletion) {
+            p.grace_seconds = grace;
+            p.deletion = now_in_seconds(w) + seconds(grace);
+        }
+    });
+}
+
+std::string_view short_name(const world& w, std::string_view name) {
+    const std::string_view base = w.set->job_of({.pause = w.spec.pause})->compiled->plan->base_name;
+    if (!name.starts_with(base)) {
+        return name;
+    }
+    name.remove_prefix(base.size());
+    return name.empty() ? "job" : name.substr(1);
+}
+
+}  // namespace signalbox::search

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One job, its children and the process that decides on them, as the search sees them: a value that
+// is copied for each choice. What is large is shared and never changed in place.
+#pragma once
+
+#include "jobcore/decide.hpp"
+#include "property/draft.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace signalbox::search {
+
+using pod_ptr = std::shared_ptr<const core::pod_record>;
+using child_ptr = std::shared_ptr<const core::child_record>;
+using job_ptr = std::shared_ptr<const core::job_object>;
+
+/// What the user's edits have made of the job. Numbers are values that the configuration lists.
+struct edits {
+    bool pause = false;
+    bool broken = false;  ///< an invalid edit that got past the rules
+    std::int8_t size = -1;
+    std::int8_t limit = -1;
+    std::int8_t deadline = -1;
+    auto operator<=>(const edits&) const = default;
+};
+
+/// How the server answers creations of pods until that changes.
+enum class mood : std::uint8_t { good, quota, invalid };
+
+/// What happened so far, as far as checks need it.
+struct history {
+    std::int32_t failures = 0;     ///< own failures of pods, refusals for good included
+    std::int32_t disruptions = 0;  ///< what others did to pods or to the Secret
+    std::int32_t edits = 0;  ///< of the specification, and of what the server serves or grants
+    bool pod_created = false;
+    auto operator<=>(const history&) const = default;
+};
+
+struct configuration;
+
+/// What never changes while one configuration is searched, and what is remembered between worlds.
+class stage_set {
+public:
+    explicit stage_set(const configuration& c);
+
+    const configuration& config() const { return *config_; }
+    /// The job as edited, without a status; compiled once for each set of edits.
+    const job_ptr& job_of(const edits& e);
+    /// The record of what `a` creates, decoded from what the library renders.
+    core::pod_record pod_of(const core::job_object& decided, const core::action& a);
+    core::child_record child_of(const core::job_object& decided, const core::action& a);
+    const core::policy& rules() const { return rules_; }
+    int backoff_limit(const edits& e) const;
+
+private:
+    test::draft draft_of(const edits& e) const;
+
+    const configuration* config_;
+    core::policy rules_;
+    std::map<edits, job_ptr> jobs_;
+    std::unordered_map<std::string, core::pod_record> pods_;
+    std::unordered_map<std::string, core::child_record> children_;
+};
+
+struct world {
+    stage_set* set = nullptr;
+    core::instant now{};
+
+    // The server.
+    job_ptr job;
+    edits spec;
+    std::int32_t generation = 1;
+    bool deleted = false;  ///< the job object
+    std::vector<pod_ptr> pods;
+    std::vector<child_ptr> children;
+    std::vector<std::string> dead_nodes;  ///< UIDs of pods that no kubelet ever removes
+    std::vector<std::string> foreign;     ///< what objects of another owner hold: foreign_key()
+    core::capabilities served;
+    mood server = mood::good;
+    std::int32_t made = 0;  ///< number of the next UID
+
+    // The process that decides. Without a value its view is the server's present.
+    job_ptr known_job;
+    bool job_held = false;  ///< the next edit is not shown to it
+    std::optional<std::vector<pod_ptr>> known_pods;
+    std::optional<std::vector<child_ptr>> known_children;
+    std::vector<core::refusal> refusals;
+    std::vector<core::confirmed_absence> absences;
+
+    history past;
+
+    /// What the process decides here, once somebody asked; see decision_of().
+    mutable std::shared_ptr<const core::decision> decided;
+
+    bool has_plan() const { return job->compiled && job->compiled->plan.has_value(); }
+    const core::job_plan& plan() const { return *job->compiled->plan; }
+    bool is_stale() const { return known_pods || known_children || job_held || known_job != job; }
+    bool on_dead_node(const core::pod_record& pod) const;
+    /// `key` by foreign_key().
+    bool is_foreign(std::string_view key) const;
+    bool holds_pod(std::string_view name) const;
+};
+
+std::string foreign_key(core::object_kind kind, std::string_view name);
+
+/// The world in which the job has just been created.
+world first_world(stage_set& set);
+
+/// The present in whole seconds, as times in objects have it.
+core::instant now_in_seconds(const world& w);
+
+/// Gives the job the status and the object's other parts of the present edits.
+void set_job(world& w, const core::job_status& status);
+/// A new generation of the specification.
+void edit_spec(world& w, const edits& e);
+
+/// Replaces the pod by a changed copy.
+template <class Change>
+void change_pod(world& w, std::size_t i, Change change) {
+    auto copy = std::make_shared<core::pod_record>(*w.pods[i]);
+    change(*copy);
+    w.pods[i] = std::move(copy);
+}
+template <class Change>
+void change_child(world& w, std::size_t i, Change change) {
+    auto copy = std::make_shared<core::child_record>(*w.children[i]);
+    change(*copy);
+    w.children[i] = std::move(copy);
+}
+/// Pods are kept in the order of their names.
+void add_pod(world& w, core::pod_record pod);
+void remove_pod(world& w, std::size_t i);
+/// Somebody asks for the deletion: at once gone if no node has it yet.
+void ask_deletion(world& w, std::size_t i);
+
+/// Name of a child without the prefix that all of a job's children share; `job` if that is it all.
+std::string_view short_name(const world& w, std::string_view name);
+
+}  // namespace signalbox::search
