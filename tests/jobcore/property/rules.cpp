@@ -222,7 +222,7 @@ void check_counts(
     }
 }
 
-/// What a decision records must be in the status before anything depends on it (design.md 3).
+/// What a decision records must be in the status before anything depends on it (BEHAVIOUR.md 12.3).
 void check_record_first(
     const decision& d, const job_status& before, const job_status& next, violations& out
 ) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What holds of every decision, whatever was observed (client.md 3.5, BEHAVIOUR.md). Each violation
+// What holds of every decision, whatever was observed (BEHAVIOUR.md, Invariants). Each violation
 // is one line that begins with the rule it breaks.
 #pragma once
 

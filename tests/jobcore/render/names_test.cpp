@@ -51,7 +51,9 @@ TEST_CASE("[behaviour 1.6] pods carry all labels, the master one more", "[render
     CHECK(job.pod({1, 0}).label(label::job_role) == "<none>");
 }
 
-TEST_CASE("[behaviour 1.6] the user's labels stay, ours win with a warning", "[render]") {
+TEST_CASE(
+    "[behaviour 1.6] [behaviour I16] the user's labels stay, ours win with a warning", "[render]"
+) {
     replica worker;
     worker.replicas = 2;
     worker.metadata = R"({"labels":{"team":"vision","replica-index":"9",
@@ -84,7 +86,7 @@ TEST_CASE("[behaviour 1.6] a user's own job-role survives where it claims nothin
     CHECK(job.warns("/spec/replicaSpecs/0/template/metadata/labels/job-role"));
 }
 
-TEST_CASE("[behaviour 1.7] every child has the job as its one owner", "[render]") {
+TEST_CASE("[behaviour 1.7] [behaviour I3] every child has the job as its one owner", "[render]") {
     const compiled job{job_builder()};
     const auto check = [&](const rendered& object) {
         const value* owners = find(object.root(), "metadata", "ownerReferences");
