@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every rule of api.md on the three kinds, and of BEHAVIOUR.md api 7 on their changes: rules*.json.
+// Every rule on the fields of the three kinds, and of BEHAVIOUR.md api 7 on their changes:
+// rules*.json.
 #include "json_cases.hpp"
 
 #include <jobcore/schema.hpp>
