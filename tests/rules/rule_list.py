@@ -13,8 +13,8 @@ import re
 TAG = re.compile(r"\[((?:behaviour|api|requirement|launchers) [^\]\[]+)\]")
 LINE = re.compile(r"(api \S+(?: \S+)*?) {2,}(\S.*)")
 HEADING = re.compile(r"(?:### |## )((?:api )?[0-9]+(?:\.[0-9]+)*|[A-Z][0-9]+)\.? (\S.*)")
-# What stands below a heading about its tests and its code.
-NOTE = re.compile(r"(Code|Held by|Fields|Not covered): *(.*)")
+# What stands below a heading about its tests and its code; a note goes on to the next one, or to an empty line.
+NOTE = re.compile(r"([A-Z][a-z]*(?: [a-z]+)?): *(.*)")
 # The name is the first argument: string literals side by side, before any comma.
 CPP_TEST = re.compile(r'\b(?:TEST_CASE|TEST_CASE_METHOD|SECTION|DYNAMIC_SECTION)\(\s*(?:\w+,\s*)?((?:"(?:[^"\\\n]|\\.)*"\s*)+)')
 CPP_TEXT = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
@@ -33,7 +33,8 @@ class Rule:
         return ["api " + field.strip() for field in self.notes.get("Fields", "").split(",") if field.strip()]
 
     def files(self, note):
-        return re.findall(r"`([^`]+)`", self.notes.get(note, ""))
+        """The paths in a note; what else is in backquotes there has no slash."""
+        return re.findall(r"`([^`]+/[^`]+)`", self.notes.get(note, ""))
 
     def needs_test(self):
         return not any(note in self.notes for note in ("Held by", "Fields", "Not covered"))
@@ -78,7 +79,7 @@ def read_book(path, text, prefix, needs_code=True):
 
     A chapter is a rule only if its own text says where its code is.
     """
-    rules, rule = [], None
+    rules, rule, note = [], None, None
     for number, line in enumerate(text.splitlines(), 1):
         heading = HEADING.fullmatch(line)
         if heading:
@@ -86,11 +87,13 @@ def read_book(path, text, prefix, needs_code=True):
             rule = Rule(f"{path}:{number}", tag, heading[2])
             rule.is_chapter = line.startswith("## ")
             rules.append(rule)
-        elif line.startswith("#"):
-            rule = None
+            note = None
+        elif not line or line.startswith("#"):
+            rule, note = None if line else rule, None
         elif rule and NOTE.fullmatch(line):
-            note, text_of_note = NOTE.fullmatch(line).groups()
-            rule.notes[note] = text_of_note
+            note, rule.notes[note] = NOTE.fullmatch(line).groups()
+        elif rule and note:
+            rule.notes[note] += " " + line
     return [rule for rule in rules if not needs_code or not rule.is_chapter or "Code" in rule.notes]
 
 
@@ -161,7 +164,7 @@ def table(rules, tests):
     rows = ["# Rules and their tests", "", "| rule | about | tests |", "|---|---|---|"]
     for tag, rule in rules.items():
         cells = [f"`{test.path}:{test.line}` {test.title}" for test in tests if tag in test.rules]
-        cells += [f"{note}: {text}" for note, text in rule.notes.items() if note != "Code"]
+        cells += [f"{note}: {text}" for note, text in rule.notes.items() if note in ("Held by", "Fields", "Not covered")]
         cell = "<br>".join(cells).replace("|", "\\|") or "**none**"
         rows.append(f"| {tag} | {rule.name} | {cell} |")
     return "\n".join(rows) + "\n"

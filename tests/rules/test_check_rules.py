@@ -24,17 +24,18 @@ The chapter has no code of its own.
 
 Text with ### 9.9 inside.
 
-Code: `a.cpp`, `b.cpp`
+Code: `src/a.cpp` (`function`),
+`src/b.cpp`
 
 ### 5.6 Scope
 
 Held by: `tests/c.cpp`
 
-Code: `a.cpp`
+Code: `src/a.cpp`
 
 ## 4. Phase
 
-Code: `a.cpp`
+Code: `src/a.cpp`
 
 ## api 2. DeepSpeedJob
 
@@ -42,13 +43,13 @@ Code: `a.cpp`
 
 Fields: deepspeed config.run
 
-Code: `a.cpp`
+Code: `src/a.cpp`
 
 ## Invariants
 
 ### I7 The count
 
-Code: `a.cpp`
+Code: `src/a.cpp`
 """
 
 REQUIREMENTS = """# Requirements
@@ -115,7 +116,7 @@ class Lists(unittest.TestCase):
             [(r.tag, r.name) for r in rules],
             [("behaviour 5.5", "Counted"), ("behaviour 5.6", "Scope"), ("behaviour 4", "Phase"),
              ("api 2.2", "What is run"), ("behaviour I7", "The count")])
-        self.assertEqual(rules[0].files("Code"), ["a.cpp", "b.cpp"])
+        self.assertEqual(rules[0].files("Code"), ["src/a.cpp", "src/b.cpp"])
         self.assertEqual(rules[3].fields(), ["api deepspeed config.run"])
 
     def test_facts_need_no_code(self):
@@ -125,11 +126,11 @@ class Lists(unittest.TestCase):
     def test_doubled_rules(self):
         book = rule_list.read_book("book.md", BOOK + "### 5.5 Again\n", "behaviour")
         _, errors = rule_list.collect(book)
-        self.assertEqual(errors, ["book.md:40: behaviour 5.5 is at book.md:11 too"])
+        self.assertEqual(errors, ["book.md:41: behaviour 5.5 is at book.md:11 too"])
 
     def test_notes(self):
         rules, _ = all_rules()
-        self.assertEqual(rule_list.wrong_notes(rules, lambda path: path != "b.cpp"), ["book.md:11: there is no file b.cpp"])
+        self.assertEqual(rule_list.wrong_notes(rules, lambda path: path != "src/b.cpp"), ["book.md:11: there is no file src/b.cpp"])
         book = rule_list.read_book("b.md", "### 1.1 A\nFields: x\nCode: nothing\n### 1.2 B\nFields: y\n### 1.3 C\nFields: y\n", "behaviour")
         fields, _ = rule_list.read_fields("rules.txt", "api y  why\n")
         rules, _ = rule_list.collect(book + fields)

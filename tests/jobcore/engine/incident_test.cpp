@@ -396,7 +396,9 @@ TEST_CASE("[behaviour 5.7] the 257th replaced index makes the incident scope Job
     CHECK(w.status().restarts.replaced.empty());
 }
 
-TEST_CASE("[behaviour 5.3] a vanished pod is confirmed by a live read first", "[engine]") {
+TEST_CASE(
+    "[behaviour 5.3] [behaviour 12.6] a vanished pod is confirmed by a live read first", "[engine]"
+) {
     world w(ddp());
     w.start();
     const std::string name = w.pod("worker", 0).name;

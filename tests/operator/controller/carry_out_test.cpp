@@ -312,7 +312,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "[behaviour 5.3] [behaviour 12.6] an absence that a live read confirmed is kept as long as it "
+    "[behaviour 5.3] an absence that a live read confirmed is kept as long as it "
     "is asked for"
 ) {
     scripted s;
