@@ -311,9 +311,7 @@ TEST_CASE(
     CHECK(s.w->operator_().counters().refusals == 0);
 }
 
-TEST_CASE(
-    "[behaviour 5.3] an absence that a live read confirmed is kept as long as it "
-    "is asked for"
+TEST_CASE("[behaviour 5.3] an absence that a live read confirmed is kept as long as it is asked for"
 ) {
     scripted s;
     bool ask_more = true;
