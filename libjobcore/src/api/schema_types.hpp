@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The row type of the tables that describe the API. A table says what a field is; it holds no code
-// but the matcher of a text form. Everything else walks the tables: walk.cpp (parser, aliases,
-// defaults, ranges), update.cpp (what may change), crd.cpp and cel.cpp (the CRD), reference.cpp
-// (API.md).
+// The row type of the tables that describe the API (api.md). A table says what a field is; it holds
+// no code but the matcher of a text form. Everything else walks the tables: walk.cpp (parser,
+// aliases, defaults, ranges), update.cpp (what may change), crd.cpp and cel.cpp (the CRD).
 #pragma once
 
 #include <cstdint>
