@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operator dies by SIGKILL at random moments: nothing is doubled, nothing is lost (invariants I1, I7, I20)."""
+"""The operator dies by SIGKILL at random moments: nothing is doubled, nothing is lost (BEHAVIOUR.md I1, I7, I20)."""
 
 import json
 import os

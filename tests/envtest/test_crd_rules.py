@@ -111,7 +111,7 @@ class CrdRules(unittest.TestCase):
         self.disagree(wrong)
 
     def test_updates_agree_with_the_library(self):
-        """[api 7 never] [api 7 while paused] [api 7 any time] [api 7 effective values] by CEL as by the library."""
+        """[api 7.2] [api 7.3] [api 7.1] [api 7.4] by CEL as by the library."""
         wrong = []
         for kind, rules in RULES.items():
             name = rules["base"]["metadata"]["name"]
@@ -130,7 +130,7 @@ class CrdRules(unittest.TestCase):
         self.disagree(wrong)
 
     def test_one_changed_field_is_updated_as_by_the_library(self):
-        """[api 7 never] [api 7 while paused] [api 7 any time] each field, of a running and of a paused job."""
+        """[api 7.2] [api 7.3] [api 7.1] each field, of a running and of a paused job."""
         wrong, stored = [], {}
         for case in self.corpus["updates"]:
             before = json.dumps(case["before"])

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Our annotations on a job (BEHAVIOUR.md api 1). A wrong value never stops a job: it has no effect,
-// and a warning says what would be right.
+// Our annotations on a job (BEHAVIOUR.md api 1.11). A wrong value never stops a job: it has no
+// effect, and a warning says what would be right.
 #include "api/annotations.hpp"
 
 #include "api/text.hpp"

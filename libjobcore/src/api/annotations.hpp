@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The annotations of a job that mean something to us (BEHAVIOUR.md api 1, Annotations).
+// The annotations of a job that mean something to us (BEHAVIOUR.md api 1.11).
 #pragma once
 
 #include "api/walk.hpp"

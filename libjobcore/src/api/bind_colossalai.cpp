@@ -14,7 +14,7 @@ void bind_launcher(const node& launcher, colossalai_spec& bound) {
     bound.launcher_resources = bind_json(launcher["resources"]);
 }
 
-/// The launcher's image is by default that of the worker (BEHAVIOUR.md api 4).
+/// The launcher's image is by default that of the worker (BEHAVIOUR.md api 4.3).
 void default_image(const node& worker, colossalai_spec& bound) {
     std::size_t index = 0;
     const json::value* container =

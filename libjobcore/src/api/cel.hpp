@@ -28,8 +28,8 @@ std::vector<cel_rule> spec_rules(job_kind kind);
 std::vector<cel_rule> elastic_rules(const field& spec);
 /// The types in the debug and resume lists. `is_type` says in CEL that `d.type` is one of the job.
 std::vector<cel_rule> mode_rules(const field& spec, std::string_view is_type);
-/// The job's name leaves room for `count` pods of a type of `type_size` characters (BEHAVIOUR.md
-/// api 6.3); all in CEL, at the object.
+/// The job's name leaves room for `count` pods of a type of `type_size` characters
+/// (BEHAVIOUR.md api 6.3); all in CEL, at the object.
 std::string name_room(std::string_view type_size, std::string_view count);
 /// `elastic.maxReplicas` if elastic training is on, else 0; at the object.
 std::string elastic_most(const field& spec);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two published shapes of a ColossalAIJob behind one face (BEHAVIOUR.md api 4).
+// The two published shapes of a ColossalAIJob behind one face (BEHAVIOUR.md api 4.1).
 #pragma once
 
 #include "api/walk.hpp"

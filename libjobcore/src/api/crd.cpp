@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The CustomResourceDefinition of a kind, from its tables. It carries no defaults: the server would
-// fill `enabled: false` beside a user's `enable: true` (api.md).
+// fill `enabled: false` beside a user's `enable: true` (BEHAVIOUR.md api 1.3).
 #include "api/kinds.hpp"
 #include "api/tables.hpp"
 #include "jobcore/schema.hpp"

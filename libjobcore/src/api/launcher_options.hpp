@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which option of a launcher an argument is (BEHAVIOUR.md api 2): the part before `=` counts, `-`
+// Which option of a launcher an argument is (BEHAVIOUR.md api 2.4): the part before `=` counts, `-`
 // and `_` are equal, and so are unambiguous abbreviations, as argparse takes them.
 #pragma once
 

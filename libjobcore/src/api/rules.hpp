@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rules over several fields, and what looks into templates and launcher arguments (BEHAVIOUR.md
-// api 6.1, mark L). They run over trees with errors too, so that all errors are found at once: a
-// rule skips what is broken already.
+// Rules over several fields, and what looks into templates and launcher arguments
+// (BEHAVIOUR.md api 6.1, mark L). They run over trees with errors too, so that all errors are found
+// at once: a rule skips what is broken already.
 #pragma once
 
 #include "api/walk.hpp"
@@ -22,8 +22,8 @@ struct name_need {
     std::int64_t replicas = 0;
 };
 
-/// What is too much of a job's name, in characters, for pods `<job>-H-<type>-<index>` (BEHAVIOUR.md
-/// api 6.3); 0 or less: it fits.
+/// What is too much of a job's name, in characters, for pods `<job>-H-<type>-<index>`
+/// (BEHAVIOUR.md api 6.3); 0 or less: it fits.
 std::int64_t name_excess(std::string_view job, const name_need& need);
 
 /// The form and the room of `metadata.name`.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `config.otherArgs` (BEHAVIOUR.md api 2): options of the launcher `deepspeed` that are ours.
+// `config.otherArgs` (BEHAVIOUR.md api 2.4): options of the launcher `deepspeed` that are ours.
 #include "api/launcher_options.hpp"
 #include "api/rules.hpp"
 

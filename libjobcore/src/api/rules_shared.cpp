@@ -11,7 +11,7 @@
 namespace signalbox::core::schema {
 namespace {
 
-/// The decisive pod, whatever its type (BEHAVIOUR.md api 1, runMode).
+/// The deciding pod, whatever its type (BEHAVIOUR.md api 1.5).
 constexpr std::string_view master_entry = "master";
 
 void check_entries(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a pod template must have for us to use it (BEHAVIOUR.md api 1, Pod templates). Everything
+// What a pod template must have for us to use it (BEHAVIOUR.md api 1.10). Everything
 // else in it is the API server's to judge when the pod is created.
 #include "api/rules.hpp"
 #include "api/text.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `worker.torchArgs` of a ColossalAIJob (BEHAVIOUR.md api 4): what can be handed to torchrun
+// `worker.torchArgs` of a ColossalAIJob (BEHAVIOUR.md api 4.4): what can be handed to torchrun
 // through the launcher, which takes `key=value` and `key` only.
 #include "api/launcher_options.hpp"
 #include "api/rules.hpp"

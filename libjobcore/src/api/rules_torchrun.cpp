@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `torchrunConfig` (BEHAVIOUR.md api 3): options of torchrun that are ours.
+// `torchrunConfig` (BEHAVIOUR.md api 3.3): options of torchrun that are ours.
 #include "api/launcher_options.hpp"
 #include "api/rules.hpp"
 #include "api/text.hpp"

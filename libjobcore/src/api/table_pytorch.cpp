@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PyTorchTrainingJob: BEHAVIOUR.md api 3 and `tensorboardSpec` of BEHAVIOUR.md api 1.
+// PyTorchTrainingJob: BEHAVIOUR.md api 3; `tensorboardSpec`: BEHAVIOUR.md api 1.9.
 #include "api/tables_kinds.hpp"
 #include "api/tables_shared.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What status shows of the replicas: tasks, aggregate, ready, replicas (BEHAVIOUR.md 4.15, api.md
-// 5).
+// What status shows of the replicas: tasks, aggregate, ready, replicas (BEHAVIOUR.md 4.15,
+// api 5.2, api 5.3).
 #include "engine/ledger.hpp"
 #include "engine/pass.hpp"
 #include "engine/pod_facts.hpp"
@@ -146,7 +146,7 @@ std::size_t size_in_text(const slot& s) {
     return size;
 }
 
-/// The deciding pod's type first, the others in spec order (BEHAVIOUR.md api 5).
+/// The deciding pod's type first, the others in spec order (BEHAVIOUR.md api 5.2).
 std::vector<std::size_t> task_order(const pass& p) {
     std::vector<std::size_t> order(p.view.roles.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -171,7 +171,7 @@ std::size_t size_of_ledger(const restart_ledger& r) {
 }
 
 /// How many replicas of each type are shown, by role: index 0 always, the others while there is
-/// room (BEHAVIOUR.md api 5, BEHAVIOUR.md 4.16).
+/// room (BEHAVIOUR.md 4.16).
 std::vector<std::int32_t> choose_shown(const pass& p, const std::vector<std::size_t>& order) {
     constexpr std::size_t all = 128U * 1024U;
     constexpr std::size_t rest = 16U * 1024U;  // conditions, the last incident, what has one value

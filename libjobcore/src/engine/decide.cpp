@@ -45,8 +45,8 @@ std::string cut_message(std::string message, std::size_t limit) {
 
 namespace {
 
-/// Indexes whose pod of the recorded attempt and round is there (BEHAVIOUR.md api 5,
-/// restarts.seen).
+/// Indexes whose pod of the recorded attempt and round is there: `restarts.seen`
+/// (BEHAVIOUR.md 5.3).
 void note_seen(pass& p) {
     for_each_slot(p, [&](std::size_t role, std::int32_t index, slot& s) {
         if (s.current != nullptr && !s.seen) {
@@ -166,8 +166,8 @@ void heed_dying_namespace(pass& p) {
     }
 }
 
-/// Runs a job that is neither ended nor paused. What is recorded acts in the next pass (design.md
-/// 3): each step that records ends this one.
+/// Runs a job that is neither ended nor paused. What is recorded acts in the next pass
+/// (BEHAVIOUR.md 12.3): each step that records ends this one.
 void keep_going(pass& p, const look& l) {
     if (p.next.attempt == 0) {
         raise_attempt(p.next, p.plan);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The record of attempts, rounds and replica states in status (BEHAVIOUR.md api 5, restarts).
+// The record of attempts, rounds and replica states in status (BEHAVIOUR.md api 5.4).
 #pragma once
 
 #include "jobcore/plan.hpp"

@@ -51,7 +51,7 @@ struct pass {
     bool keys_in_use = false;
 
     /// Decide again at `t`. With `why`, the time is anchored in a recorded fact and shows as
-    /// nextTransition (BEHAVIOUR.md api 5).
+    /// nextTransition (BEHAVIOUR.md api 5.5).
     void await(instant t, std::string_view why = {}) {
         if (!out.wake_up || t < *out.wake_up) {
             out.wake_up = t;
@@ -121,7 +121,7 @@ void for_each_slot(pass& p, Visit visit) {
 /// The record of it is the condition Paused, which stays once it was set (4.13).
 bool is_resumed(const job_status& status);
 
-/// The job's bound for stuck pods: annotation, else policy (1.3, BEHAVIOUR.md api 1).
+/// The job's bound for stuck pods: annotation, else policy (BEHAVIOUR.md 1.3, api 1.11).
 milliseconds stuck_after_of(const pass& p);
 
 /// An action on a pod that is there.
@@ -161,7 +161,7 @@ bool is_of_tensorboard(const job_plan& plan, const child_record& child);
 void set_phase(pass& p);
 /// `Initialized` ... `Paused` for a job that has not ended (4.13).
 void set_conditions(pass& p);
-/// tasks, aggregate, ready, replicas, selector (4.15, BEHAVIOUR.md api 5). True if the tasks are
+/// tasks, aggregate, ready, replicas, selector (BEHAVIOUR.md 4.15, api 5.3). True if the tasks are
 /// those of the status in hand: they are not copied then.
 bool set_counts(pass& p);
 

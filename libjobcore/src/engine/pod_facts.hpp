@@ -11,14 +11,14 @@
 
 namespace signalbox::core::engine {
 
-/// The training container's record (api.md), or the first regular one if `name` is empty.
+/// The training container's record, or that of the first regular container if `name` is empty.
 const container_record* training_container(const pod_record& pod, std::string_view name);
 
-/// How the training of one pod ended, if it did ("Ended", head of BEHAVIOUR.md).
+/// How the training of one pod ended, if it did (BEHAVIOUR.md 4).
 struct pod_end {
     std::optional<std::int32_t> exit_code;  ///< absent: the Pod failed without any code
     instant time{};                         ///< never later than now
-    /// No deletion had been asked for and no disruption was under way (BEHAVIOUR.md 4, head).
+    /// No deletion had been asked for and no disruption was under way (BEHAVIOUR.md 4).
     bool before_deletion = false;
 
     bool success() const { return exit_code == 0; }

@@ -13,7 +13,7 @@
 namespace signalbox::core::engine {
 namespace {
 
-/// Codes that `ExitCode` retries (api.md, restartPolicy).
+/// Codes that `ExitCode` retries (BEHAVIOUR.md api 1.7).
 constexpr std::array<std::int32_t, 4> retryable_codes{130, 137, 138, 143};
 /// DeepSpeed's launcher gives 256 minus the signal.
 constexpr std::array<std::int32_t, 4> retryable_deepspeed_codes{254, 247, 246, 241};

@@ -20,8 +20,8 @@ struct story {
     const observed& seen;
     const policy& rules;
     instant now;
-    /// What the operator does now. Record first, act after (design.md 3): a decision that only
-    /// writes status is followed by the next one, on what the first has recorded.
+    /// What the operator does now. Record first, act after (BEHAVIOUR.md 12.3): a decision that
+    /// only writes status is followed by the next one, on what the first has recorded.
     std::vector<decision> decisions{};
     /// The status with all of that written.
     job_status after{};

@@ -24,8 +24,9 @@ struct pod_marks {
     std::vector<std::pair<std::string_view, std::string>> labels;
 };
 
-/// Adds what the job's scheduler wants: `plan.gang` and its object, before all others (BEHAVIOUR.md
-/// 2.1). Does nothing if the job names no scheduler. Needs the plan's roles and stages.
+/// Adds what the job's scheduler wants: `plan.gang` and its object, before all others
+/// (BEHAVIOUR.md 2.1). Does nothing if the job names no scheduler. Needs the plan's roles and
+/// stages.
 void add_to(job_plan& plan, const job_spec& spec);
 
 /// The marks of a role's pods; nothing without a gang.

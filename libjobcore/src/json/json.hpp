@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The few RapidJSON idioms the core needs, in one place. Documents live for the length of one call;
-// none is stored (client.md 4.2).
+// none is stored: each takes 64 KiB at once, and there may be thousands of objects.
 #pragma once
 
 #include <rapidjson/document.h>
@@ -42,7 +42,7 @@ inline rapidjson::Value::StringRefType ref(std::string_view text) {
 }
 
 /// The member, or nullptr if `object` is no object, has no such member, or it is null: null means
-/// absent everywhere (api.md).
+/// absent everywhere (BEHAVIOUR.md api 1.3).
 inline const value* find(const value& object, std::string_view key) {
     if (!object.IsObject()) {
         return nullptr;

@@ -68,7 +68,7 @@ std::vector<std::int32_t> spread(const std::vector<replica_spec>& types, std::in
 namespace {
 
 /// Pods that an elastic job wants in all; by default as many as the specification lists
-/// (BEHAVIOUR.md api 1).
+/// (BEHAVIOUR.md 7.1).
 std::int32_t expected_replicas(const job_spec& spec) {
     std::int64_t sum = 0;
     for (const auto& r : spec.replicas) {

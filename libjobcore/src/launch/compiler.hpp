@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The launch compiler: typed specification -> job plan, one file per kind (design.md 3).
+// The launch compiler: typed specification -> job plan, one file per kind.
 #pragma once
 
 #include "jobcore/plan.hpp"
@@ -34,8 +34,7 @@ void compile_colossalai(compile_context& ctx, const colossalai_spec& launch);
 std::vector<std::int32_t> wanted_replicas(const job_spec& spec);
 
 /// The entry of a debug or resume list for a pod: that of `master` for the deciding pod, unless the
-/// job has a type of that name, before that of its type (BEHAVIOUR.md api 1, runMode). Nothing if
-/// none.
+/// job has a type of that name, before that of its type (BEHAVIOUR.md api 1.5). Nothing if none.
 template <class Entry>
 const Entry* find_entry(
     const std::vector<Entry>& entries, const job_spec& spec, std::string_view type, bool deciding

@@ -168,8 +168,8 @@ void pytorch_compiler::set_environment(pod_editor& pod) const {
         ours.push_back({"PYTHONUNBUFFERED", "1"});
         // Without it a replaced pod meets a stale store and all agents fail (LAUNCH.md 3.3).
         ours.push_back({"TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1"});
-        // TORCHELASTIC_ERROR_FILE at the termination message path, as BEHAVIOUR.md 3.9 has it,
-        // would hide the reason: torch removes that file first, and a kubelet's mount cannot be
+        // No TORCHELASTIC_ERROR_FILE (BEHAVIOUR.md 3.9): at the termination message path it would
+        // hide the reason, since torch removes that file first, and a kubelet's mount cannot be
         // removed. The report at the end of the log says the same (engine/termination.hpp).
         if (pod.host_network() &&
             parse_rendezvous(launch_.torchrun.rdzv_backend) == rendezvous::c10d) {

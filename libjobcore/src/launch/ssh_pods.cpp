@@ -70,7 +70,7 @@ std::string client_config(const ssh_layout& layout) {
            "LogLevel ERROR\n";
 }
 
-/// The annotation, as far as the bootstrap can use it (BEHAVIOUR.md api 1).
+/// The annotation, as far as the bootstrap can use it (BEHAVIOUR.md api 1.11).
 std::string wait_timeout(const compile_context& ctx) {
     const auto text = ctx.annotation("wait-timeout");
     std::int32_t seconds = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads chosen places of a JSON document by SAX and skips everything else without storing it
-// (client.md 4.6). The places are a table of edges between nodes: from an object by a key, or from
-// a list to each of its items. A value of another type than the table expects is skipped: what
-// comes from an API server may be newer than we are.
+// Reads chosen places of a JSON document by SAX and skips everything else without storing it:
+// a pod in the API server's JSON is many times its record. The places are a table of edges between
+// nodes: from an object by a key, or from a list to each of its items. A value of another type than
+// the table expects is skipped: what comes from an API server may be newer than we are.
 #pragma once
 
 #include "json/json.hpp"

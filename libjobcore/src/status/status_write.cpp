@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The typed status written as JSON, BEHAVIOUR.md api 5.
+// The typed status written as JSON (BEHAVIOUR.md api 5).
 #include "json/json.hpp"
 #include "status/status_json.hpp"
 
@@ -9,7 +9,7 @@ namespace {
 
 using json_writer = rapidjson::Writer<rapidjson::StringBuffer>;
 
-/// A writer of object members that leaves out what api.md allows to be absent.
+/// A writer of object members that leaves out what may be absent (BEHAVIOUR.md api 5).
 class members {
 public:
     explicit members(json_writer& w) : w_(w) { w_.StartObject(); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Carries out one action of a decision: the request, and what its answer means (REQUIREMENTS.md
-// X1-X8).
+// Carries out one action of a decision: the request, and what its answer means
+// (REQUIREMENTS.md X1-X8).
 #pragma once
 
 #include "controller/context.hpp"

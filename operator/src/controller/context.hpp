@@ -65,14 +65,14 @@ struct context {
     /// No new request is started.
     bool stopping = false;
 
-    /// API-server time (design.md 3).
+    /// API-server time (BEHAVIOUR.md 12.8).
     core::instant now() const;
     k8sio::steady_time steady_now() const { return api->time().steady_now(); }
     /// The steady time at which now() reaches `at`.
     k8sio::steady_time steady_of(core::instant at) const;
 
     /// True if all that is seen of this job is at least as new as our last acknowledged write and
-    /// as the views its status was decided on (design.md 3, Freshness).
+    /// as the views its status was decided on (BEHAVIOUR.md 12.1).
     bool is_fresh(const job_entry& entry) const;
     /// Views of kinds that not every server serves hold nobody up: see served_kinds.
     bool views_synced() const;

@@ -27,8 +27,7 @@ struct controller_options {
     /// Jobs worked on at a time; what they may send together is bounded by max_in_flight.
     std::size_t max_passes = 64;
     /// Passes of one job that observation asks for are at least this far apart, so that a burst of
-    /// pod events is one pass (client.md 4.5). The first event after a quiet time is acted on at
-    /// once.
+    /// pod events is one pass. The first event after a quiet time is acted on at once.
     std::chrono::nanoseconds gather = std::chrono::milliseconds{25};
     /// Deferrable status differences are written at most this often per job (BEHAVIOUR.md 4.16).
     std::chrono::nanoseconds status_interval = std::chrono::seconds{1};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One pass over one job: look, decide, record, act (design.md 5). Nothing about kinds or rules is
-// decided here.
+// One pass over one job: look, decide, record, act (BEHAVIOUR.md 12.3). Nothing about kinds
+// or rules is decided here.
 #pragma once
 
 #include "controller/context.hpp"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The view of one resource type: records by UID, indexed by owner, fed by a reflector and by the
-// answers to our own writes. Records only, no documents (client.md 4.6).
+// answers to our own writes. Records only: a document per object would
+// take a hundred times the memory.
 #pragma once
 
 #include "k8sio/reflector.hpp"

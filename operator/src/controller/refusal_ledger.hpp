@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Creations and repairs of one job's children that the server refused (design.md 3, Inputs). In
+// Creations and repairs of one job's children that the server refused (BEHAVIOUR.md 12.5). In
 // memory only: after a restart the first try is refused again, and that is all there is to know.
 #pragma once
 

@@ -15,7 +15,7 @@
 namespace signalbox::op {
 
 /// Label selector of what the controller watches: its own children only, so that foreign objects
-/// never cross the wire (client.md 4.6). A child that lost this label is seen by live reads only.
+/// never cross the wire. A child that lost this label is seen by live reads only.
 inline constexpr std::string_view children_selector = "app.kubernetes.io/managed-by=signalbox";
 /// An object with that label and nothing else.
 inline constexpr std::string_view children_label_json =

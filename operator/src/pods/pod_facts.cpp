@@ -56,7 +56,8 @@ std::vector<container_facts> read_containers(const Value& list) {
     return out;
 }
 
-/// BEHAVIOUR.md api 2-4 name the training container; a pod of anybody else has its first one.
+/// BEHAVIOUR.md api 2.5, api 3.1, api 4.4 name the training container; a pod of anybody else has
+/// its first one.
 std::size_t training_container(const std::vector<container_facts>& containers) {
     for (const std::string_view name : {"pytorch", "python", "worker", "launcher"}) {
         const auto it = std::ranges::find(containers, name, &container_facts::name);

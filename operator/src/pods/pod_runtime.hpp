@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What makes pods live: the interface that stands in for scheduler and kubelet (design.md 5). It
-// works through the API alone, so that it serves the embedded and a real API server alike.
+// What makes pods live: the interface that stands in for scheduler and kubelet. It works
+// through the API alone, so that it serves the embedded and a real API server alike.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

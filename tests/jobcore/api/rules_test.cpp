@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every rule of api.md on the three kinds, and of BEHAVIOUR.md api 7 on their changes: rules*.json.
+// Every rule on the fields of the three kinds, and of BEHAVIOUR.md api 7 on their changes:
+// rules*.json.
 #include "json_cases.hpp"
 
 #include <jobcore/schema.hpp>
@@ -74,7 +75,7 @@ TEST_CASE("[api 6.1] parsing finds exactly what each rule says, in document orde
 }
 
 TEST_CASE(
-    "[api 7 any time] [api 7 never] [api 7 while paused] [api 7 effective values] an update finds "
+    "[api 7.1] [api 7.2] [api 7.3] [api 7.4] an update finds "
     "exactly the changes that are not allowed",
     "[api]"
 ) {

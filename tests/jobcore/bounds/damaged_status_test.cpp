@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A status that somebody damaged costs no more than the largest job (BEHAVIOUR.md api 5, 6.2).
+// A status that somebody damaged costs no more than the largest job (BEHAVIOUR.md api 5.4,
+// api 6.2).
 #include "bounds/large_job.hpp"
 
 #include <catch2/catch.hpp>

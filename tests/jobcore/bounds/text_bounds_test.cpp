@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bounds of texts in status and events (BEHAVIOUR.md 3.9, BEHAVIOUR.md api 5).
+// Bounds of texts in status and events (BEHAVIOUR.md 3.9, api 5.4).
 #include "engine/termination.hpp"
 #include "jobcore/status.hpp"
 

@@ -60,7 +60,7 @@ TEST_CASE("[behaviour 8.4] running pods are left alone when the kind goes", "[en
     CHECK(w.pods().size() == 3);
 }
 
-TEST_CASE("[behaviour 8.3] the PodGroup precedes pods and is mended", "[engine]") {
+TEST_CASE("[behaviour 8.3] [behaviour I9] the PodGroup precedes pods and is mended", "[engine]") {
     world w(gang());
     std::vector<std::string> order;
     w.gate = [&](const core::action& a) {

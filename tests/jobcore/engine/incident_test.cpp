@@ -12,7 +12,10 @@ using signalbox::test::ddp;
 using signalbox::test::job_builder;
 using signalbox::test::world;
 
-TEST_CASE("[behaviour 5.3] an incident is on record before anything acts on it", "[engine]") {
+TEST_CASE(
+    "[behaviour 5.3] [behaviour 12.3] an incident is on record before anything acts on it",
+    "[engine]"
+) {
     world w(ddp());
     w.start();
     w.exit("worker", 0, 1);
@@ -53,7 +56,9 @@ TEST_CASE("[behaviour 5.5] a worker that exits 1 twice costs two of the budget",
     CHECK(w.status().backoff_count == 2);
 }
 
-TEST_CASE("[behaviour 5.10] the budget is never exceeded, also a budget of 0", "[engine]") {
+TEST_CASE(
+    "[behaviour 5.10] [behaviour I7] the budget is never exceeded, also a budget of 0", "[engine]"
+) {
     const int limit = GENERATE(0, 1, 3);
     world w(ddp().run_policy("\"backoffLimit\":" + std::to_string(limit)));
     w.start();
@@ -246,7 +251,8 @@ TEST_CASE("[behaviour 5.4] free restarts of short-lived pods wait longer and lon
 }
 
 TEST_CASE(
-    "[behaviour 5.8] counted restarts: none, 10 s, doubling, reset after 10 min", "[engine]"
+    "[behaviour 5.8] [behaviour I15] counted restarts: none, 10 s, doubling, reset after 10 min",
+    "[engine]"
 ) {
     world w(ddp().run_policy("\"backoffLimit\":100"));
     w.start();
@@ -390,7 +396,9 @@ TEST_CASE("[behaviour 5.7] the 257th replaced index makes the incident scope Job
     CHECK(w.status().restarts.replaced.empty());
 }
 
-TEST_CASE("[behaviour 5.3] a vanished pod is confirmed by a live read first", "[engine]") {
+TEST_CASE(
+    "[behaviour 5.3] [behaviour 12.6] a vanished pod is confirmed by a live read first", "[engine]"
+) {
     world w(ddp());
     w.start();
     const std::string name = w.pod("worker", 0).name;

@@ -173,7 +173,9 @@ TEST_CASE("[behaviour 4.11] Resuming until all pods run again", "[engine]") {
     CHECK(w.status().phase == job_phase::running);
 }
 
-TEST_CASE("[behaviour 4.13] [api status.conditions] their order and values", "[engine]") {
+TEST_CASE(
+    "[behaviour 4.13] [behaviour I12] [api status.conditions] their order and values", "[engine]"
+) {
     world w(ddp());
     w.settle();
     using types = std::vector<std::string>;

@@ -85,7 +85,10 @@ TEST_CASE("[api status.tasks.replicas] pods by name, their containers in order",
     CHECK(creating.status().tasks[1].replicas.at(0).phase == "Creating");
 }
 
-TEST_CASE("[api status.aggregate] always all seven, their sum is what is wanted", "[engine]") {
+TEST_CASE(
+    "[api status.aggregate] [behaviour I11] always all seven, their sum is what is wanted",
+    "[engine]"
+) {
     world w(ddp(4));
     w.settle();
     CHECK(has(
@@ -138,7 +141,10 @@ TEST_CASE(
     CHECK(w.status().replicas == 2);
 }
 
-TEST_CASE("[api status.nextTransition] the first of the times that are waited for", "[engine]") {
+TEST_CASE(
+    "[api status.nextTransition] [behaviour 12.9] the first of the times that are waited for",
+    "[engine]"
+) {
     world w(ddp().run_policy("\"activeDeadlineSeconds\":1000"));
     w.start();
     CHECK(w.status().next_transition == transition{at(1000), "Deadline"});

@@ -60,7 +60,9 @@ TEST_CASE("[behaviour 1.4] of two pods on one index the older stays", "[engine]"
     CHECK(std::ranges::count(w.pods(), "twin", &pod_record::uid) == (renamed ? 1 : 0));
 }
 
-TEST_CASE("[behaviour 5.12] the deadline counts from the recorded start", "[engine]") {
+TEST_CASE(
+    "[behaviour 5.12] [behaviour I15] the deadline counts from the recorded start", "[engine]"
+) {
     world w(ddp().run_policy("\"activeDeadlineSeconds\":5"));
     w.start();
     REQUIRE(w.status().start_time == at(0));

@@ -49,7 +49,9 @@ TEST_CASE("[behaviour 3.5] plain mode: addresses, rank over all types, world siz
     CHECK(job.pod({.role = 0, .index = 1}).env("RANK") == "1");
 }
 
-TEST_CASE("[behaviour 7.2] ranks and world size follow the recorded size", "[launch]") {
+TEST_CASE(
+    "[behaviour 7.2] [behaviour I10] ranks and world size follow the recorded size", "[launch]"
+) {
     const compiled job(job_builder().replicas("ps", 2).replicas("worker", 3));
     const std::vector<std::int32_t> recorded{1, 5};
     const auto pod = job.pod({.role = 1, .index = 2}, {.wanted = recorded});

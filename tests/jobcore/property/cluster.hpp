@@ -3,7 +3,7 @@
 // One job and its children on a server, as generated stories need it: decisions are carried out in
 // whole or in part, the server refuses, and children are what our own renderer and decoder make of
 // each other. A value: a story can be forked. What a decision must never ask for on the server's
-// truth is noted as a fault.
+// truth is noted as a fault (BEHAVIOUR.md, Invariants).
 #pragma once
 
 #include "jobcore/decide.hpp"

@@ -104,7 +104,7 @@ void check_wake_up(const situation& c, const decision& d, violations& out) {
         }
     }
     if (held && (!d.wake_up || *d.wake_up > *held)) {
-        out.push_back("decide.hpp a held action without a wake-up in time");
+        out.push_back("12.9 a held action without a wake-up in time");
     }
     if (d.wake_up && *d.wake_up <= c.now && !d.status && !acts(d, c.now)) {
         out.push_back("I19 a wake-up in the past: a hot loop");
@@ -138,11 +138,11 @@ void check_sums(const situation& c, const job_status& next, violations& out) {
     for (const task_status& t : next.tasks) {
         shown += t.replicas.size();
         if (t.wanted > 0 && t.replicas.empty()) {
-            out.push_back("api 5 index 0 of " + t.type + " is not shown");
+            out.push_back("api 5.2 index 0 of " + t.type + " is not shown");
         }
     }
     if (shown > static_cast<std::size_t>(c.rules.replicas_in_status) + next.tasks.size()) {
-        out.push_back("api 5 too many replicas shown");
+        out.push_back("4.16 too many replicas shown");
     }
 }
 
@@ -222,7 +222,7 @@ void check_counts(
     }
 }
 
-/// What a decision records must be in the status before anything depends on it (design.md 3).
+/// What a decision records must be in the status before anything depends on it (BEHAVIOUR.md 12.3).
 void check_record_first(
     const decision& d, const job_status& before, const job_status& next, violations& out
 ) {
@@ -249,7 +249,7 @@ void check_record_first(
             const bool depends = a.kind == object_kind::pod || a.kind == object_kind::config_map ||
                                  a.kind == object_kind::secret || a.kind == object_kind::job;
             if (depends && a.what != verb::confirm) {
-                out.push_back(fmt::format("design 3 {} is recorded with: {}", what, a.name));
+                out.push_back(fmt::format("12.3 {} is recorded with: {}", what, a.name));
                 return;
             }
         }
@@ -303,13 +303,13 @@ void check_text(const situation& c, const job_status& next, violations& out) {
         out.push_back(fmt::format("4.16 status of {} bytes", text.size()));
     }
     if (parse_status("{\"status\":" + text + "}") != next) {
-        out.push_back("design 3 the status does not survive the way through JSON");
+        out.push_back("12.3 the status does not survive the way through JSON");
     }
 }
 
 void check_transition(const decision& d, const job_status& next, violations& out) {
     if (next.next_transition && (!d.wake_up || *d.wake_up > next.next_transition->time)) {
-        out.push_back("api 5 nextTransition without a wake-up: " + next.next_transition->reason);
+        out.push_back("12.9 nextTransition without a wake-up: " + next.next_transition->reason);
     }
 }
 

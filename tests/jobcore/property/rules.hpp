@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What holds of every decision, whatever was observed (BEHAVIOUR.md, its invariants included). Each
-// violation is one line that begins with the rule it breaks.
+// What holds of every decision, whatever was observed (BEHAVIOUR.md, Invariants). Each violation
+// is one line that begins with the rule it breaks.
 #pragma once
 
 #include "jobcore/decide.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Thousands of generated stories (client.md 3.4, level 1). A failure prints seed, job and the
+// Thousands of generated stories. A failure prints seed, job and the
 // shortest list of steps that still breaks the rule. SIGNALBOX_STORIES=<first>,<count> runs others.
 #include "property/runner.hpp"
 #include "signalbox_test/sanitized.hpp"
@@ -37,7 +37,9 @@ seeds chosen_seeds() {
 }  // namespace
 
 TEST_CASE(
-    "[behaviour 5.3] stories: every decision keeps the rules, and the job ends", "[property]"
+    "[behaviour 5.3] [behaviour 12.11] [behaviour I1] [behaviour I5] [behaviour I6] [behaviour I8] "
+    "[behaviour I18] stories: every decision keeps the rules, and the job ends",
+    "[property]"
 ) {
     const seeds range = chosen_seeds();
     long decisions = 0;

@@ -51,7 +51,9 @@ TEST_CASE("[behaviour 1.6] pods carry all labels, the master one more", "[render
     CHECK(job.pod({1, 0}).label(label::job_role) == "<none>");
 }
 
-TEST_CASE("[behaviour 1.6] the user's labels stay, ours win with a warning", "[render]") {
+TEST_CASE(
+    "[behaviour 1.6] [behaviour I16] the user's labels stay, ours win with a warning", "[render]"
+) {
     replica worker;
     worker.replicas = 2;
     worker.metadata = R"({"labels":{"team":"vision","replica-index":"9",

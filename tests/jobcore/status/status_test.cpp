@@ -64,7 +64,7 @@ job_status full_status() {
 
 }  // namespace
 
-TEST_CASE("everything that is recorded in the status survives the API server", "[status]") {
+TEST_CASE("[api 5] everything that is recorded in the status survives the API server", "[status]") {
     const job_status s = full_status();
     const std::string object = "{\"status\":" + format_status(s, job_kind::pytorch) + "}";
     CHECK(parse_status(object) == s);

@@ -356,7 +356,7 @@ TEST_CASE("hostile requests are answered", "[text]") {
     CHECK(a.size("/findings") > 0);
 }
 
-TEST_CASE("the same request gives the same answer", "[text]") {
+TEST_CASE("[behaviour 12.11] the same request gives the same answer", "[text]") {
     const begun b = begin(job_builder("mnist").replicas("worker", 3));
     const std::string one = decide_request(b.job, ",\"children\":[" + b.children + "]");
     CHECK(text::call(one) == text::call(one));

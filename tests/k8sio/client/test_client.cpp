@@ -247,7 +247,8 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(
-    fixture, "[requirement R8] server time follows the Date header, not the local clock"
+    fixture,
+    "[requirement R8] [behaviour 12.8] server time follows the Date header, not the local clock"
 ) {
     CHECK(api.server_now() == loop.time.wall_now());
     const auto dated = [](const char* date) {

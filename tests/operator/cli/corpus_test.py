@@ -86,7 +86,7 @@ class Corpus(unittest.TestCase):
         ]
 
     def test_each_update_finds_the_same(self):
-        """[api 7 never] [api 7 while paused] [api 7 any time] [api 7 effective values] every field that must stay."""
+        """[api 7.2] [api 7.3] [api 7.1] [api 7.4] every field that must stay."""
         wrong, compared = [], 0
         for rules in rule_cases.RULES.values():
             cases = rules["update"]
@@ -100,7 +100,7 @@ class Corpus(unittest.TestCase):
         self.disagree(wrong)
 
     def test_one_changed_field_is_updated_the_same(self):
-        """[api 7 never] [api 7 while paused] [api 7 any time] each field, of a running and of a paused job."""
+        """[api 7.2] [api 7.3] [api 7.1] each field, of a running and of a paused job."""
         cases = self.corpus["updates"]
         reports = self.update([(case["before"], case["after"]) for case in cases])
         wrong = [(case["rule"], found) for case, found in zip(cases, reports) if len(found) != case["finds"]]

@@ -138,7 +138,7 @@ class Validate(unittest.TestCase):
             return program.run("validate", "-", "--live", live.name, *arguments, text=after)
 
     def test_a_live_job_makes_it_an_update(self):
-        """[api 7 never] [api 7 while paused] at the line of the manifest; the job is found by namespace and name."""
+        """[api 7.2] [api 7.3] at the line of the manifest; the job is found by namespace and name."""
         def live(ns):
             return GOOD.replace(b"name: mnist", b"name: mnist, namespace: " + ns)
         changed = GOOD.replace(b"spec:\n", b"spec:\n  runMode: {debug: {enabled: true}}\n").replace(b"image: i", b"image: j")
@@ -156,7 +156,7 @@ class Validate(unittest.TestCase):
         self.assertIn("/metadata/namespace: missing, and there are jobs of this name in several: a, b", result.out)
 
     def test_a_job_that_is_not_live_is_new(self):
-        """[api 7 never] holds for jobs that are there; a generateName always makes another."""
+        """[api 7.2] holds for jobs that are there; a generateName always makes another."""
         for after in (GOOD.replace(b"mnist", b"other"), GOOD.replace(b"name: mnist", b"generateName: mnist"),
                       GOOD.replace(b"name: mnist", b"name: mnist, namespace: elsewhere")):
             after = after.replace(b"spec:\n", b"spec:\n  runMode: {debug: {enabled: true}}\n")

@@ -60,7 +60,7 @@ k8sio::server::fault answer(int status, std::string reason, std::string message 
 
 }  // namespace
 
-TEST_CASE("a stage starts when every action of the one before was acknowledged") {
+TEST_CASE("[behaviour 12.4] a stage starts when every action of the one before was acknowledged") {
     scripted s;
     bool broken = true;
     s.w->server().set_fault_hook([&](std::string_view method, std::string_view target) {
@@ -95,7 +95,7 @@ TEST_CASE("[behaviour 2.2] a stage is carried out concurrently, but no wider tha
     CHECK(s.w->operator_way().most_in_flight() <= 32);
 }
 
-TEST_CASE("design 3, freshness: no decision before the view shows what we wrote") {
+TEST_CASE("[behaviour 12.1] no decision before the view shows what we wrote") {
     scripted s;
     s.decide = [&](const core::job_object& job, core::instant) { return pods_once(s, job, 4); };
     s.w->operator_way().hold_streams("/pods?");
@@ -113,7 +113,8 @@ TEST_CASE("design 3, freshness: no decision before the view shows what we wrote"
     CHECK(s.looks.back().pods == 4);
 }
 
-TEST_CASE("[behaviour 2.1] nothing is done on a status that could not be written") {
+TEST_CASE("[behaviour 2.1] [behaviour 12.3] nothing is done on a status that could not be written"
+) {
     scripted s;
     const int code = GENERATE(409, 422, 500);
     CAPTURE(code);
@@ -141,7 +142,9 @@ TEST_CASE("[behaviour 2.1] nothing is done on a status that could not be written
     CHECK(s.w->event_count("job", "Told") == 1);
 }
 
-TEST_CASE("a status write whose answer is lost is looked up, and its events are told") {
+TEST_CASE(
+    "[behaviour 12.3] a status write whose answer is lost is looked up, and its events are told"
+) {
     scripted s;
     s.decide = [&](const core::job_object& job, core::instant) {
         core::decision d;
@@ -159,7 +162,7 @@ TEST_CASE("a status write whose answer is lost is looked up, and its events are 
     CHECK(s.w->event_count("job", "Told") == 1);
 }
 
-TEST_CASE("a held action waits for its time, and so do the stages after it") {
+TEST_CASE("[behaviour 12.4] a held action waits for its time, and so do the stages after it") {
     scripted s;
     core::instant due{};
     s.decide = [&](const core::job_object& job, core::instant now) {
@@ -189,7 +192,9 @@ TEST_CASE("a held action waits for its time, and so do the stages after it") {
     CHECK(s.writes("POST pods").size() == 2);
 }
 
-TEST_CASE("[behaviour 2.8] refusals are handed to decisions until they no longer ask") {
+TEST_CASE(
+    "[behaviour 2.8] [behaviour 12.5] refusals are handed to decisions until they no longer ask"
+) {
     scripted s;
     s.w->server().set_fault_hook([&](std::string_view method, std::string_view target) {
         const bool pod = method == "POST" && target.find("/pods") != target.npos;
@@ -270,7 +275,10 @@ TEST_CASE("[behaviour 2.7] AlreadyExists of an older attempt is no success, and 
     CHECK(s.writes("POST services").empty());  // the next stage has not started
 }
 
-TEST_CASE("[requirement X8] nothing is deleted or patched that has the name but not the UID") {
+TEST_CASE(
+    "[requirement X8] [behaviour I5] nothing is deleted or patched that has the name but not the "
+    "UID"
+) {
     scripted s;
     s.w->create(
         resources::services(),
@@ -339,7 +347,10 @@ TEST_CASE("[behaviour 5.3] an absence that a live read confirmed is kept as long
     CHECK(s.looks.back().absences == 0);
 }
 
-TEST_CASE("[behaviour 4.16] deferrable differences are written once per second, others at once") {
+TEST_CASE(
+    "[behaviour 4.16] [behaviour 12.10] deferrable differences are written once per second, others "
+    "at once"
+) {
     scripted s;
     bool deferrable = true;
     s.decide = [&](const core::job_object& job, core::instant) {
@@ -409,7 +420,7 @@ TEST_CASE("[behaviour I4] what is left of a stage is not started when the job ch
     CHECK((posts < 64) == matters);
 }
 
-TEST_CASE("[requirement Q2] a wake-up in the past does not spin") {
+TEST_CASE("[requirement Q2] [behaviour 12.9] a wake-up in the past does not spin") {
     scripted s;
     s.decide = [&](const core::job_object&, core::instant now) {
         core::decision d;

@@ -190,7 +190,7 @@ bool is_rare(const std::string& grant) {
 
 }  // namespace
 
-TEST_CASE("the ClusterRole grants what the operator sends, and nothing else") {
+TEST_CASE("[behaviour I17] the ClusterRole grants what the operator sends, and nothing else") {
     used_permissions used;
     run_pytorch(used);
     run_ssh_kinds(used);

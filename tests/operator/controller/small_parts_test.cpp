@@ -65,7 +65,7 @@ TEST_CASE("[behaviour 2.2] a refusal that will repeat costs one request, not the
     CHECK(pace.idle());
 }
 
-TEST_CASE("refusals are counted per object, attempt and round") {
+TEST_CASE("[behaviour 12.5] refusals are counted per object, attempt and round") {
     op::refusal_ledger ledger;
     const auto quota = refusal(403, "Forbidden", "exceeded quota: q");
     ledger.note(create("w-0"), quota, at(1));
@@ -83,7 +83,7 @@ TEST_CASE("refusals are counted per object, attempt and round") {
     CHECK(ledger.all()[0].attempt == 2);
 }
 
-TEST_CASE("a refusal is forgotten when decisions no longer ask for its action") {
+TEST_CASE("[behaviour 12.5] a refusal is forgotten when decisions no longer ask for its action") {
     op::refusal_ledger ledger;
     ledger.note(create("w-0"), refusal(403, "Forbidden", ""), at(1));
     ledger.note(create("w-1"), refusal(403, "Forbidden", ""), at(1));
@@ -157,7 +157,9 @@ TEST_CASE("[requirement X8] patches carry the UID as precondition") {
     CHECK(op::with_uid_precondition(R"({"metadata":1})", "u").empty());
 }
 
-TEST_CASE("[behaviour 2.7] lost labels of ours are restored, attempt and round never") {
+TEST_CASE(
+    "[behaviour 2.7] [behaviour I16] lost labels of ours are restored, attempt and round never"
+) {
     const std::string wanted =
         R"({"metadata":{"labels":{"replica-type":"worker","replica-index":"0","team":"a",)"
         R"("batch.tensorstack.dev/attempt":"2","batch.tensorstack.dev/round":"1"}}})";

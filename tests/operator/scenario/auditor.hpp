@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Watches the server's truth, not the operator's view, and writes down what breaks an invariant of
-// client.md 3.5.
+// BEHAVIOUR.md.
 #pragma once
 
 #include "jobcore/observed.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The operator dies, or a request is lost, at every single write of a story; the end is the same as
-// without (client.md 3.4 level 2, invariants I1, I7, I8, I20).
+// without (BEHAVIOUR.md I1, I7, I8, I20).
 #include "controller/resource_table.hpp"
 #include "scenario/job_texts.hpp"
 #include "scenario/world.hpp"
@@ -118,25 +118,25 @@ story with_pods(op::pods::settings does, std::function<void(world&)> begin) {
 
 }  // namespace
 
-TEST_CASE("client.md 3.4: a failed worker is counted once, whichever write is lost") {
+TEST_CASE("[behaviour I7] a failed worker is counted once, whichever write is lost") {
     play_with_every_fault(with_pods({{"fail-at", "1s"}, {"exit-code", "1"}}, [](world& w) {
         w.create_job(job_builder("mnist").replicas("worker", 2));
     }));
 }
 
-TEST_CASE("client.md 3.4: a vanished pod is no failure, whichever write is lost") {
+TEST_CASE("[behaviour I20] a vanished pod is no failure, whichever write is lost") {
     play_with_every_fault(with_pods({{"vanish-at", "2s"}}, [](world& w) {
         w.create_job(job_builder("mnist").replicas("worker", 2).run_policy(R"("backoffLimit":0)"));
     }));
 }
 
-TEST_CASE("client.md 3.4: one worker is replaced in place, whichever write is lost") {
+TEST_CASE("[behaviour I1] one worker is replaced in place, whichever write is lost") {
     play_with_every_fault(with_pods({{"oom-at", "2s"}}, [](world& w) {
         w.create_job(job_builder("mnist").replicas("worker", 3).torchrun(3));
     }));
 }
 
-TEST_CASE("client.md 3.4: pause and resume end as without, whichever write is lost") {
+TEST_CASE("[behaviour I20] pause and resume end as without, whichever write is lost") {
     play_with_every_fault(with_pods({{"duration", "6s"}}, [](world& w) {
         w.create_job(job_builder("mnist").replicas("worker", 2));
         w.run_for(seconds{3});
@@ -146,7 +146,7 @@ TEST_CASE("client.md 3.4: pause and resume end as without, whichever write is lo
     }));
 }
 
-TEST_CASE("client.md 3.4: a DeepSpeedJob starts again with one Secret, whichever write is lost") {
+TEST_CASE("[behaviour I8] a DeepSpeedJob starts again with one Secret, whichever write is lost") {
     story s = with_pods({{"fail-at", "1s"}, {"exit-code", "1"}}, [](world& w) {
         w.create_job(deepspeed("mnist", 2));
     });
@@ -154,7 +154,7 @@ TEST_CASE("client.md 3.4: a DeepSpeedJob starts again with one Secret, whichever
     play_with_every_fault(s);
 }
 
-TEST_CASE("client.md 3.4: a ColossalAIJob makes a disrupted worker again, whichever write is lost"
+TEST_CASE("[behaviour I20] a ColossalAIJob makes a disrupted worker again, whichever write is lost"
 ) {
     story s = with_pods({{"delete-at", "1s"}}, [](world& w) {
         w.create_job(colossalai("mnist", 2, R"("runPolicy":{"cleanUpWorkers":true})"));
@@ -168,7 +168,7 @@ TEST_CASE("client.md 3.4: a ColossalAIJob makes a disrupted worker again, whiche
 }
 
 TEST_CASE(
-    "client.md 3.4: a gang with a TensorBoard that is scaled ends as without, whichever write is "
+    "[behaviour I20] a gang with a TensorBoard that is scaled ends as without, whichever write is "
     "lost"
 ) {
     story s = with_pods({}, [](world& w) {
@@ -205,7 +205,7 @@ TEST_CASE("[behaviour I22] a job deleted at any time leaves nothing behind") {
     }
 }
 
-TEST_CASE("client.md 3.4: what happened while no operator ran is counted once when one comes back"
+TEST_CASE("[behaviour I7] what happened while no operator ran is counted once when one comes back"
 ) {
     world_options options;
     options.script.defaults = {{"duration", "20s"}};

@@ -224,7 +224,8 @@ TEST_CASE("[behaviour 9.1] discovery that does not answer says nothing, and is a
 }
 
 TEST_CASE(
-    "[behaviour 8.4] an operator that starts again does not take its young view for the server"
+    "[behaviour 8.4] [behaviour 12.2] an operator that starts again does not take its young view "
+    "for the server"
 ) {
     world w(without_end());
     w.serve("podgroup");
@@ -240,7 +241,10 @@ TEST_CASE(
     CHECK(w.operator_way().writes().empty());
 }
 
-TEST_CASE("[behaviour 8.4] a kind that is served but cannot be listed counts as not served yet") {
+TEST_CASE(
+    "[behaviour 8.4] [behaviour 12.7] a kind that is served but cannot be listed counts as not "
+    "served yet"
+) {
     world w(without_end());
     w.serve("podgroup");
     w.kill_operator();

@@ -41,7 +41,7 @@ TEST_CASE("[behaviour 5.5] a worker that exits 1 twice costs two of the budget, 
     CHECK(w.audit().violations() == std::vector<std::string>{});
 }
 
-TEST_CASE("[behaviour 5.10] when the budget is used up the job fails and says so") {
+TEST_CASE("[behaviour 5.10] [behaviour I25] when the budget is used up the job fails and says so") {
     world w(with_worker_1("1-9", {{"fail-at", "1s"}, {"exit-code", "1"}}));
     w.create_job(job_builder("mnist").replicas("worker", 2).run_policy(R"("backoffLimit":1)"));
     REQUIRE(w.run_until([&] { return w.is_phase("mnist", "Failed"); }, seconds{120}));

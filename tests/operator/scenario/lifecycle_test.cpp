@@ -49,7 +49,8 @@ TEST_CASE("[behaviour 5.1] a torchrun job succeeds when all its pods exit 0") {
     CHECK(w.live_pods() == 0);
 }
 
-TEST_CASE("[behaviour I19, I21] few writes while a job runs, none when nothing changes") {
+TEST_CASE("[behaviour I19] [behaviour I21] few writes while a job runs, none when nothing changes"
+) {
     world w(all_pods({{"duration", "never"}}));
     w.create_job(job_builder("big").replicas("worker", 64));
     REQUIRE(w.run_until([&] { return w.is_phase("big", "Running"); }, seconds{10}));

@@ -44,7 +44,7 @@ void check_usual_end(world& w) {
 
 }  // namespace
 
-TEST_CASE("client.md 1.6: broken watches lose nothing") {
+TEST_CASE("[requirement W6] broken watches lose nothing") {
     const std::string kind = some_kind();
     CAPTURE(kind);
     world w(one_failure());
@@ -56,7 +56,7 @@ TEST_CASE("client.md 1.6: broken watches lose nothing") {
     check_usual_end(w);
 }
 
-TEST_CASE("client.md 1.6: a history that is gone costs a list, nothing else") {
+TEST_CASE("[requirement W4] a history that is gone costs a list, nothing else") {
     const std::string kind = some_kind();
     CAPTURE(kind);
     world w(one_failure());
@@ -69,7 +69,7 @@ TEST_CASE("client.md 1.6: a history that is gone costs a list, nothing else") {
     check_usual_end(w);
 }
 
-TEST_CASE("design 3, freshness: a blind operator writes nothing on what it no longer sees") {
+TEST_CASE("[behaviour 12.1] a blind operator writes nothing on what it no longer sees") {
     const std::string kind = some_kind();
     CAPTURE(kind);
     world w(one_failure("60s"));
@@ -84,7 +84,7 @@ TEST_CASE("design 3, freshness: a blind operator writes nothing on what it no lo
     check_usual_end(w);
 }
 
-TEST_CASE("[requirement R4] an overloaded server is asked later") {
+TEST_CASE("[requirement R4] [behaviour I24] an overloaded server is asked later") {
     const std::string kind = some_kind();
     CAPTURE(kind);
     world w(one_failure());
