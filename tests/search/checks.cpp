@@ -24,12 +24,6 @@ bool is_condition_true(const job_status& s, std::string_view type) {
     return c != nullptr && c->status;
 }
 
-milliseconds stuck_after(const world& w) {
-    const auto& notes = w.set->config().job.annotations;
-    const auto it = notes.find("batch.tensorstack.dev/stuck-after");
-    return it == notes.end() ? w.set->rules().stuck_after : seconds(std::stoi(it->second));
-}
-
 /// One decision with the view it was made on.
 class decision_check {
 public:
@@ -41,7 +35,7 @@ public:
           next_(d.status ? *d.status : before_),
           plan_(*w.known_job->compiled->plan),
           absences_(shown.absences),
-          view_(engine::make_view(plan_, before_, shown.observed(), stuck_after(w), w.now)) {}
+          view_(engine::make_view(plan_, before_, shown.observed(), stuck_after_of(w), w.now)) {}
 
     void run() {
         find_missing();
@@ -49,6 +43,11 @@ public:
         check_final();
         check_rejection();
         check_initialized();
+        check_new_attempt();
+        check_new_rounds();
+        check_becomes_running();
+        check_success_of_all();
+        check_barrier();
     }
 
 private:
@@ -214,6 +213,102 @@ private:
         }
     }
 
+    /// A raised attempt begins with an empty record of replicas (5.3).
+    void check_new_attempt() {
+        const restart_ledger& r = next_.restarts;
+        if (next_.attempt != before_.attempt &&
+            !(r.seen.empty() && r.replaced.empty() && r.renamed.empty() && r.completed.empty() &&
+              r.given_up.empty())) {
+            out_.push_back("5.3 a new attempt begins with records of the one before");
+        }
+    }
+
+    /// The name of a replaced index is its usual one again (1.3), and its new pod is not seen yet.
+    void check_new_rounds() {
+        if (next_.attempt != before_.attempt) {
+            return;
+        }
+        for (const replaced_index& now : next_.restarts.replaced) {
+            const auto was = std::ranges::find_if(before_.restarts.replaced, [&](const auto& r) {
+                return r.type == now.type && r.index == now.index && r.round == now.round;
+            });
+            const auto is_it = [&](const renamed_index& r) {
+                return r.type == now.type && r.index == now.index;
+            };
+            if (was == before_.restarts.replaced.end() &&
+                std::ranges::any_of(next_.restarts.renamed, is_it)) {
+                out_.push_back("1.3 a replaced index keeps the name of the round before");
+            }
+        }
+    }
+
+    bool slot_is_up(std::size_t role, const engine::slot& s) const {
+        return s.settled() ||
+               (s.current != nullptr &&
+                engine::is_up(*s.current, plan_.roles[role].training_container));
+    }
+
+    /// Running begins when every wanted replica is up (4.9).
+    void check_becomes_running() {
+        const bool begins = next_.phase == job_phase::running &&
+                            before_.phase != job_phase::running &&
+                            next_.attempt == before_.attempt && !plan_.elastic;
+        for (std::size_t r = 0; begins && r < view_.roles.size(); ++r) {
+            for (const engine::slot& s : view_.roles[r].slots) {
+                const bool listed = engine::find_indexes(
+                                        next_.restarts.completed, plan_.roles[r].type
+                                    ) != nullptr;
+                if (!slot_is_up(r, s) && !listed) {
+                    out_.push_back("4.9 the job is Running before every replica is up");
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Under torchrun the deciding pod's success waits for its peers: one that failed outranks it
+    /// (5.1).
+    void check_success_of_all() {
+        if (next_.phase != job_phase::succeeded || !ends() || !plan_.torchrun ||
+            w_.known_job->compiled->spec->policy.failure == failure_policy::master) {
+            return;
+        }
+        for (std::size_t r = 0; r < view_.roles.size(); ++r) {
+            for (const engine::slot& s : view_.roles[r].slots) {
+                const auto end = s.current == nullptr || s.settled()
+                                     ? std::nullopt
+                                     : engine::end_of(
+                                           *s.current, plan_.roles[r].training_container, w_.now
+                                       );
+                if (end && end->before_deletion && end->exit_code.value_or(0) != 0) {
+                    out_.push_back("5.1 the job succeeds though a pod of its attempt failed");
+                    return;
+                }
+            }
+        }
+    }
+
+    /// After a torchrun success running pods have the time of the exit barrier (5.1).
+    void check_barrier() {
+        if (before_.phase != job_phase::succeeded || !plan_.torchrun || !before_.completion_time ||
+            w_.now >= *before_.completion_time + w_.set->rules().exit_barrier) {
+            return;
+        }
+        for (const stage& s : d_.stages) {
+            for (const action& a : s) {
+                const auto pod = std::ranges::find_if(w_.pods, [&](const pod_ptr& p) {
+                    return p->uid == a.uid;
+                });
+                if (a.what == verb::remove && pod != w_.pods.end() && !(*pod)->deletion &&
+                    (*pod)->attempt == before_.attempt &&
+                    (*pod)->phase == pod_phase::running) {
+                    out_.push_back("5.1 a pod is deleted within the exit barrier");
+                    return;
+                }
+            }
+        }
+    }
+
     const world& w_;
     const decision& d_;
     violations& out_;
@@ -224,15 +319,6 @@ private:
     engine::pod_view view_;
     std::vector<std::string> missing_;
 };
-
-bool is_older(const pod_record& pod, std::int32_t attempt) {
-    return pod.attempt != gone_attempt && pod.attempt < attempt;
-}
-
-bool is_stuck(const world& w, const pod_record& pod) {
-    const milliseconds bound = stuck_after(w);
-    return bound.count() > 0 && pod.deletion && w.now > *pod.deletion + bound;
-}
 
 }  // namespace
 
@@ -250,52 +336,6 @@ void check_decision(const world& w, const decision& d, violations& out) {
     }
     if (w.known_job->meta.deletion_time && (d.status || !d.stages.empty())) {
         out.push_back("I4 a job that is being deleted is still worked on");
-    }
-}
-
-void check_creation(const world& w, const job_object& decided, const action& a, violations& out) {
-    if (a.kind != object_kind::pod) {
-        return;
-    }
-    const job_plan& plan = *decided.compiled->plan;
-    for (const pod_ptr& p : w.pods) {
-        if (is_older(*p, a.pod.attempt) && !is_stuck(w, *p)) {
-            out.push_back(
-                fmt::format("I8 {} is made beside {} of an older attempt", a.name, p->name)
-            );
-        }
-        const pod_identity id = test::identity_of(plan, *p);
-        if (test::is_live(*p) && p->attempt == a.pod.attempt && id.role == a.pod.role &&
-            id.index == a.pod.index) {
-            out.push_back(fmt::format("I1 {} is made beside {}", a.name, p->name));
-        }
-    }
-    const auto& last = decided.status.restarts.last;
-    const bool held = last && last->not_before && *last->not_before > w.now &&
-                      (last->scope == restart_scope::job || a.pod.round > 0);
-    if (held) {
-        out.push_back("I15 " + a.name + " is made before the restart delay has passed");
-    }
-    const bool has_group = std::ranges::any_of(w.children, [](const child_ptr& c) {
-        return c->kind == object_kind::pod_group;
-    });
-    if (plan.gang && !has_group) {
-        out.push_back("I9 " + a.name + " is made before its PodGroup");
-    }
-}
-
-void check_gone_label(const action& a, violations& out) {
-    if (a.body.find(R"("batch.tensorstack.dev/attempt":"gone")") == a.body.npos) {
-        out.push_back("2.7 a pod is patched otherwise than to gone: " + a.body);
-    }
-}
-
-void check_expiry(const world& w, violations& out) {
-    const auto ttl = w.job->compiled->spec->policy.ttl_seconds_after_finished;
-    const job_status& s = w.job->status;
-    if (!is_final(s.phase) || !ttl || !s.completion_time ||
-        w.now < *s.completion_time + seconds(*ttl)) {
-        out.push_back("I15 the job is deleted before its time to live has passed");
     }
 }
 

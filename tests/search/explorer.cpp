@@ -223,7 +223,7 @@ private:
                 // A known state's run has been followed, unless it is of this very run: then time
                 // passes for ever, and the job waits.
                 if (it->second >= begin) {
-                    close_circle(w, id, it->second, done.writes > 0);
+                    close_circle(w, id, it->second, next->what, done.writes > 0);
                 }
                 return;
             }
@@ -235,11 +235,13 @@ private:
     }
 
     /// The natural run is back at a state of its own: only time may pass on such a way.
-    void close_circle(const world& w, std::uint32_t last, std::uint32_t first, bool wrote) {
+    void close_circle(const world& w, std::uint32_t last, std::uint32_t first, op next, bool wrote) {
+        bool waits = nodes_[last].how.what == op::wake || next == op::wake;
         for (std::uint32_t id = last; id > first; id = nodes_[id].parent) {
             wrote = wrote || nodes_[id].wrote;
+            waits = waits || nodes_[id].how.what == op::wake;
         }
-        if (wrote) {
+        if (wrote || !waits) {
             note("I19 the job never comes to rest", last, nullptr);
         } else {
             rest(w, last);

@@ -34,9 +34,7 @@ bool cannot_start(const world&, const pod_record& p) {
 }
 
 bool never_stuck(const world& w) {
-    const auto& notes = w.set->config().job.annotations;
-    const auto it = notes.find("batch.tensorstack.dev/stuck-after");
-    return it != notes.end() && it->second == "0";
+    return stuck_after_of(w) == milliseconds(0);
 }
 
 constexpr hindrance hindrances[] = {
@@ -145,6 +143,9 @@ bool waits_for_dead_name(const world& w) {
 
 void check_running(const world& w, violations& out) {
     const std::string missing = first_without_pod(w);
+    if (w.plan().elastic && w.plan().elastic->default_expected && w.refusals.empty()) {
+        out.push_back("7.1 the default size is not written into the job");
+    }
     if (!missing.empty() && !is_hindered(w)) {
         out.push_back("I18 the job is Running, and " + missing + " has no pod");
     }

@@ -145,6 +145,12 @@ world first_world(stage_set& set) {
     return w;
 }
 
+milliseconds stuck_after_of(const world& w) {
+    const auto& notes = w.set->config().job.annotations;
+    const auto it = notes.find("batch.tensorstack.dev/stuck-after");
+    return it == notes.end() ? w.set->rules().stuck_after : seconds(std::stoi(it->second));
+}
+
 instant now_in_seconds(const world& w) {
     return round_down_to_second(w.now);
 }

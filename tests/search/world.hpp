@@ -115,6 +115,9 @@ std::string foreign_key(core::object_kind kind, std::string_view name);
 /// The world in which the job has just been created.
 world first_world(stage_set& set);
 
+/// How long after its deletion timestamp a pod of the job is stuck; zero: never.
+core::milliseconds stuck_after_of(const world& w);
+
 /// The present in whole seconds, as times in objects have it.
 core::instant now_in_seconds(const world& w);
 
