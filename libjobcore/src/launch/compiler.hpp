@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The launch compiler: typed specification -> job plan, one file per kind (design.md 3).
+// The launch compiler: typed specification -> job plan, one file per kind.
 #pragma once
 
 #include "jobcore/plan.hpp"

@@ -214,7 +214,8 @@ TEST_CASE("[behaviour 2.8] refusals are handed to decisions until they no longer
 }
 
 TEST_CASE(
-    "[requirement X1] AlreadyExists of the very object is success, and its labels are restored"
+    "[requirement X1] [requirement E4] AlreadyExists of the very object is success, and its labels "
+    "are restored"
 ) {
     scripted s;
     s.decide = [&](const core::job_object& job, core::instant) { return pods_once(s, job, 1); };
@@ -303,7 +304,9 @@ TEST_CASE("[requirement X8] nothing is deleted or patched that has the name but 
     CHECK(s.w->operator_().counters().refusals == 0);
 }
 
-TEST_CASE("[behaviour 5.3] an absence that a live read confirmed is kept as long as it is asked for"
+TEST_CASE(
+    "[behaviour 5.3] [requirement E5] an absence that a live read confirmed is kept as long as it is "
+    "asked for"
 ) {
     scripted s;
     bool ask_more = true;
