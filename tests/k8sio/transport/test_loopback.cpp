@@ -12,7 +12,6 @@
 #include <boost/asio/co_spawn.hpp>
 
 #include <catch2/catch.hpp>
-
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 

@@ -305,8 +305,8 @@ TEST_CASE("[requirement X8] nothing is deleted or patched that has the name but 
 }
 
 TEST_CASE(
-    "[behaviour 5.3] [requirement E5] an absence that a live read confirmed is kept as long as it is "
-    "asked for"
+    "[behaviour 5.3] [requirement E5] an absence that a live read confirmed is kept as long as it "
+    "is asked for"
 ) {
     scripted s;
     bool ask_more = true;
