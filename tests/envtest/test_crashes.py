@@ -93,6 +93,7 @@ class Crashes(unittest.TestCase):
         return rows
 
     def test_fifty_kills(self):
+        """[requirement X13] Every failure and every disruption is counted once, whenever the operator died."""
         chance = random.Random(SEED)
         expected = self.expected()
         waiting = list(expected.values())

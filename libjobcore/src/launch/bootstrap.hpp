@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The program that the pods of an ssh job begin with: sshd on every worker, and on the deciding pod
-// the launcher once all workers answer (LAUNCH.md 5, 9.1, 9.3).
+// the launcher once all workers answer (LAUNCH.md 5.3, 9.1, 9.3).
 #pragma once
 
 #include <string_view>

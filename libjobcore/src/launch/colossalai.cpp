@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ColossalAIJob: `colossalai run` in a pod of its own, which starts torchrun on every worker by ssh
-// (LAUNCH.md 4, 9.3).
+// (LAUNCH.md 4.1, 9.3).
 #include "launch/colossalai.hpp"
 
 #include "gang/gang.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The launcher of a ColossalAIJob: its command line, and its pod's template, which is made from
-// that of the workers (LAUNCH.md 4).
+// that of the workers (LAUNCH.md 4.1).
 #pragma once
 
 #include "launch/role_pods.hpp"

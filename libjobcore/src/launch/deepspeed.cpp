@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // DeepSpeedJob: the `deepspeed` runner on worker-0, which reaches the others by pdsh and ssh, or
-// its per-node launcher started in every pod (LAUNCH.md 2, 9.1).
+// its per-node launcher started in every pod (LAUNCH.md 2.1, 2.6, 9.1).
 #include "launch/deepspeed.hpp"
 
 #include "gang/gang.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Command lines of DeepSpeed: the runner, which starts ranks on all hosts, and the launcher of one
-// node (LAUNCH.md 2).
+// node (LAUNCH.md 2.1).
 #pragma once
 
 #include "jobcore/spec.hpp"

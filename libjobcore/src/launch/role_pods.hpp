@@ -79,7 +79,7 @@ void set_debug_program(
 void add_common_defaults(pod_editor& pod, const compile_context& ctx);
 
 /// `OMP_NUM_THREADS`: the container's processors shared by `ranks`. torch would take the cores of
-/// the node (LAUNCH.md 8). Nothing if the container has no limit.
+/// the node (LAUNCH.md 8.3). Nothing if the container has no limit.
 std::optional<env_entry> thread_limit(const json::value& container, std::int64_t ranks);
 
 /// Warns of `restartScope: Replica` in a job whose pods cannot rejoin (BEHAVIOUR.md 5.6).

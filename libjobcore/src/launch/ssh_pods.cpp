@@ -24,7 +24,7 @@ constexpr std::int32_t host_ports = 10000;
 constexpr std::string_view config_key = "config";
 
 /// The keys of the Secret and their files. The private key's file is named after its type, or
-/// ColossalAI's client takes it for RSA (LAUNCH.md 0.1).
+/// ColossalAI's client takes it for RSA (LAUNCH.md 4.3).
 struct secret_item {
     std::string_view key, file;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What jobs whose launcher uses ssh have in common: keys, sshd, the bootstrap and the ConfigMap
-// (LAUNCH.md 5).
+// (LAUNCH.md 5.2-5.4).
 #pragma once
 
 #include "launch/role_pods.hpp"

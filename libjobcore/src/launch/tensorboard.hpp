@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // TensorBoard of a job: the object of its own kind where the server serves it, else a Deployment
-// and a Service of ours (BEHAVIOUR.md 9.1, LAUNCH.md 8).
+// and a Service of ours (BEHAVIOUR.md 9.1, LAUNCH.md 8.5).
 #pragma once
 
 #include "launch/compiler.hpp"

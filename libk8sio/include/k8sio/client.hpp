@@ -19,11 +19,13 @@
 
 namespace signalbox::k8sio {
 
+/// How a client names itself, and how patient it is.
 class client_options {
 public:
     client_options() = default;
-    /// Sent as `fieldManager` and in User-Agent.
+    /// Sent as `fieldManager` of writes (empty: none) and as User-Agent (REQUIREMENTS.md T12).
     std::string manager = "signalbox";
+    /// For one call of a verb in all: its turn, connecting, every repetition and the waits between.
     std::chrono::nanoseconds request_timeout = std::chrono::seconds{30};
     /// How often a request that the server told to come back later (429, 503 with Retry-After) or
     /// that failed before it was sent is repeated within its deadline (REQUIREMENTS.md R2, R4).
@@ -37,7 +39,9 @@ public:
     explicit delete_options(std::string uid_precondition) : uid(std::move(uid_precondition)) {}
     std::string uid;               ///< empty: no precondition
     std::string resource_version;  ///< empty: no precondition
+    /// `Background`, `Foreground` or `Orphan`; empty: what the server does by default for the kind.
     std::string propagation = "Background";
+    /// Seconds; nothing: those of the object. 0 takes a pod off the server while it may still run.
     std::optional<std::int64_t> grace_seconds;
 };
 
@@ -45,47 +49,66 @@ public:
 class list_page {
 public:
     list_page() = default;
-    std::string resource_version;
-    std::string continue_token;
+    std::string resource_version;  ///< of the list; where a watch goes on (REQUIREMENTS.md V3)
+    std::string continue_token;    ///< empty: this is the last page
     /// Each item's JSON text, with apiVersion and kind filled in (REQUIREMENTS.md L6).
     std::vector<std::string> items;
 };
 
+/// Which part of a collection a list gives.
 class list_options {
 public:
     list_options() = default;
-    std::string label_selector;
-    std::string field_selector;
-    std::int64_t limit = 500;
-    std::string continue_token;
-    /// Empty: most recent (REQUIREMENTS.md V1).
+    std::string label_selector;  ///< as in `a=b,c in (d,e)`; empty: all
+    std::string field_selector;  ///< as in `spec.nodeName=n`; empty: all
+    std::int64_t limit = 500;    ///< objects per page; 0: the whole list at once
+    std::string continue_token;  ///< of the page before; empty: the first page
+    /// Empty: the most recent state; `0`: any; another: not older (REQUIREMENTS.md V1). Not sent
+    /// with a continue_token (L1).
     std::string resource_version;
 };
 
-/// Not thread-safe. `transport` and `clock` must outlive it and every pending operation. Every
-/// awaitable's reference parameters must live until completion.
+/// The verbs. Every one gives the whole JSON text of the server's answer, or an error with method
+/// and path: what was refused here (invalid_argument: an empty name, or an empty namespace of a
+/// namespaced type), what the server refused (http_status), or why there is no answer (errc).
+/// classify() says what to do then. A request that was not carried out is repeated within its
+/// timeout; a write whose fate is not known never is (REQUIREMENTS.md R2, R4).
+///
+/// `ns` is not looked at for types without namespaces. Texts and types that are handed over by
+/// reference or view must live until the awaitable completes.
+///
+/// Thread: one, that of the loop on which its coroutines run. `way` and `time` must outlive it, and
+/// it must outlive every pending call; any number of calls may be pending. Cancellation (terminal
+/// or all) ends a call with the value errc::cancelled; a write may have happened then. A caller
+/// that co_awaits on after that must have called throw_if_cancelled(false) of Asio.
 class client {
 public:
     client(transport& way, clock& time, client_options options = client_options());
 
+    /// The most recent state of one object.
     boost::asio::awaitable<result<std::string>> get(
         const resource_type& type, std::string_view ns, std::string_view name
     );
+    /// One page. An empty `ns` means all namespaces: check it where it comes from a user.
     boost::asio::awaitable<result<list_page>> list(
         const resource_type& type, std::string_view ns, const list_options& options
     );
+    /// POST; gives the object as the server made it. AlreadyExists is an error of 409.
     boost::asio::awaitable<result<std::string>> create(
         const resource_type& type, std::string_view ns, std::string body
     );
-    /// PUT; `body` must carry metadata.resourceVersion (REQUIREMENTS.md X4).
+    /// PUT; `body` must carry metadata.resourceVersion, which is not checked here: without it some
+    /// kinds would lose the change of somebody else (REQUIREMENTS.md X4). 409: read again and
+    /// decide anew.
     boost::asio::awaitable<result<std::string>> update(
         const resource_type& type, std::string_view ns, std::string_view name, std::string body
     );
-    /// PUT on the status subresource.
+    /// PUT on the status subresource: of `body` the server takes the status alone. As update().
     boost::asio::awaitable<result<std::string>> update_status(
         const resource_type& type, std::string_view ns, std::string_view name, std::string body
     );
-    /// JSON merge patch; preconditions go into the body (metadata.uid, metadata.resourceVersion).
+    /// JSON merge patch; preconditions go into the body (metadata.uid, metadata.resourceVersion). A
+    /// wrong UID is answered by 422 or 409. `subresource`: `status`, `scale` or empty.
     boost::asio::awaitable<result<std::string>> merge_patch(
         const resource_type& type,
         std::string_view ns,
@@ -93,15 +116,16 @@ public:
         std::string body,
         std::string_view subresource = {}
     );
-    /// The body of the answer: the object in deletion, or a Status. 404 is an error of reason
-    /// NotFound; callers that want it gone take it as success.
+    /// DELETE. The answer is the object in deletion, or a Status. 404 is an error of reason
+    /// NotFound; callers that want it gone take it as success. 409: a precondition does not hold.
     boost::asio::awaitable<result<std::string>> remove(
         const resource_type& type,
         std::string_view ns,
         std::string_view name,
         const delete_options& options
     );
-    /// Any request, e.g. discovery or `pods/binding`.
+    /// Any request, e.g. discovery or `pods/binding`; gives the body of an answer with 2xx.
+    /// `target`: path and query from `/` on, percent-encoded already. Nothing is checked or added.
     boost::asio::awaitable<result<std::string>> raw(
         std::string method, std::string target, std::string content_type, std::string body
     );
@@ -110,11 +134,12 @@ public:
     clock& time() { return *time_; }
     const client_options& options() const { return options_; }
 
-    /// Server time: a steady clock anchored to the `Date` header of answers (design.md 3), so that
-    /// a jump of the local clock moves no deadline. Before the first answer: the local wall clock.
+    /// The server's time, to about a second: a steady clock anchored to the `Date` header of
+    /// answers, so that a jump of the local clock moves no deadline. Before the first answer: the
+    /// local clock.
     wall_time server_now() const;
 
-    /// Requests sent, by verb, since construction: for metrics and tests.
+    /// Requests sent since construction, repetitions included; watches are not counted.
     std::uint64_t requests_sent() const { return requests_sent_; }
 
 private:

@@ -19,8 +19,9 @@ namespace signalbox::k8sio {
 using steady_time = std::chrono::steady_clock::time_point;
 using wall_time = std::chrono::system_clock::time_point;
 
-/// Time and timers of one event loop. Not thread-safe: used on the loop's thread only. Destroy it
-/// before the loop: suspended sleepers unwind through their executor.
+/// Time and timers of one event loop. Thread: the loop's only. Destroy it before the loop, behind
+/// everything that was given it: coroutines that still sleep on it are destroyed with it, and
+/// unwind through their executor.
 class clock {
 public:
     using timer_id = std::uint64_t;
@@ -32,25 +33,29 @@ public:
     /// The machine's idea of date and time; for logs, certificates and the embedded server.
     virtual wall_time wall_now() const = 0;
 
-    /// Runs `callback` once on the loop at or after `at`. Destroying the clock drops pending ones.
+    /// Runs `callback` once on the loop at or after `at`, never from inside this call. What it
+    /// refers to must live until then, or until cancel(). Destroying the clock drops pending ones.
     virtual timer_id schedule(steady_time at, std::function<void()> callback) = 0;
-    /// Does nothing for an id that has run or was cancelled.
+    /// After it the callback does not run, even if its time has come. Does nothing for an id that
+    /// has run or was cancelled.
     virtual void cancel(timer_id id) = 0;
 };
 
-/// Suspends until `at`. Returns true at the time, false if cancelled (per-operation cancellation of
-/// the awaiting coroutine). `c` must outlive the wait.
+/// Suspends until `at`; a time in the past is due at once (in virtual time: at the next advance).
+/// True at the time, false if the awaiting coroutine was cancelled (any type). `c` must outlive the
+/// wait.
 boost::asio::awaitable<bool> sleep_until(clock& c, steady_time at);
+/// The same, from now on.
 boost::asio::awaitable<bool> sleep_for(clock& c, std::chrono::nanoseconds duration);
 
-/// The machine's clocks on an Asio executor.
+/// The machine's clocks. Callbacks run on `executor`, whose context must be run by one thread.
 std::unique_ptr<clock> make_machine_clock(boost::asio::any_io_executor executor);
 
 /// Time that moves only when told. Timers due at the same time run in the order they were
-/// scheduled.
+/// scheduled. Callbacks are posted: they run when the loop is polled, not inside advance().
 class virtual_clock final : public clock {
 public:
-    /// `executor`: where callbacks are posted. `start`: the first wall_now().
+    /// `start`: the first wall_now(). steady_now() begins at zero.
     virtual_clock(boost::asio::any_io_executor executor, wall_time start);
     ~virtual_clock() override;
 
@@ -59,7 +64,7 @@ public:
     timer_id schedule(steady_time at, std::function<void()> callback) override;
     void cancel(timer_id id) override;
 
-    /// True if a timer is pending; `next_at` is then the earliest time.
+    /// True if a timer is pending; only then may next_at() be asked, which is the earliest time.
     bool has_pending() const { return !timers_.empty(); }
     steady_time next_at() const { return timers_.begin()->first.first; }
     /// Moves to the earliest pending time and posts the callbacks that are due. False if none

@@ -19,7 +19,8 @@
 
 namespace signalbox::k8sio {
 
-/// A text that never shows in logs: it has no formatter, and its storage is wiped.
+/// A credential: it has no formatter, so that it gets into no log by accident, and its own storage
+/// is wiped in the end. Copies of reveal() are the caller's (REQUIREMENTS.md C9).
 class secret_text {
 public:
     secret_text() = default;
@@ -36,53 +37,59 @@ private:
     std::string text_;
 };
 
-/// Everything needed to talk to one API server; file contents are already read, but for the token
-/// file, which is read again as it rotates (REQUIREMENTS.md C2).
+/// Everything needed to talk to one API server. Certificates and keys are here as they were read,
+/// and are not read again (C3); the token file is, as it rotates (REQUIREMENTS.md C2). A value:
+/// copies are independent.
 class cluster_config {
 public:
     cluster_config() = default;
     std::string scheme = "https";  ///< `http` or `https`
-    std::string host;              ///< without brackets
+    std::string host;              ///< name or address, an IPv6 address without brackets
     std::string port = "443";
-    std::string path_prefix;  ///< e.g. of a proxy in front of the server
-    std::string ca_pem;       ///< empty: the system's certificates
-    bool insecure_skip_tls_verify = false;
-    std::string tls_server_name;
-    std::string client_cert_pem;
+    std::string path_prefix;                ///< e.g. of a proxy in front of the server
+    std::string ca_pem;                     ///< empty: the system's certificates
+    bool insecure_skip_tls_verify = false;  ///< neither chain nor name; not beside ca_pem
+    std::string tls_server_name;            ///< for SNI and verification; empty: `host`
+    std::string client_cert_pem;            ///< chain, or empty; needs client_key_pem
     secret_text client_key_pem;
-    secret_text token;
-    std::string token_file;
-    std::string username;
+    secret_text token;       ///< used until token_file gives one
+    std::string token_file;  ///< path; goes before `token`, and both before a password
+    std::string username;    ///< basic authentication, if there is no token
     secret_text password;
     /// Namespace of the context; `default` if it names none.
     std::string ns = "default";
-    std::string user_agent;
+    std::string user_agent;  ///< in place of what the client calls itself; empty: that
 };
 
-/// Reads the kubeconfig at `path` (empty: $KUBECONFIG list with merge, then ~/.kube/config),
-/// choosing `context` (empty: current-context). Errors name file, entry and field (REQUIREMENTS.md
-/// C8) and have code invalid_argument. exec plugins and auth providers are refused with a clear
-/// message.
+/// Reads the kubeconfig at `path` (empty: the files of $KUBECONFIG, merged, else ~/.kube/config),
+/// choosing `context` (empty: current-context). Errors have the code invalid_argument and name
+/// file, entry and field (REQUIREMENTS.md C4-C6, C8). Credential plugins, impersonation and proxies
+/// are refused, not ignored (C7, T10). Reads files at once, so call it before the loop runs.
 result<cluster_config> load_kubeconfig(const std::string& path, const std::string& context);
 
 /// The service account of the pod we run in (REQUIREMENTS.md C1). `root` prefixes the file system
-/// paths (for tests); environment variables are read through `env`.
+/// paths (for tests; else empty); `env` gives the value of an environment variable, empty if it is
+/// not set. Errors have the code invalid_argument and say what is missing.
 result<cluster_config> load_in_cluster(
     const std::string& root, const std::function<std::string(const char*)>& env
 );
 
+/// Bounds of the HTTP transport (REQUIREMENTS.md T1, T3, T7).
 class http_transport_options {
 public:
     http_transport_options() = default;
-    std::size_t max_connections = 32;  ///< unary requests in flight; more wait
-    std::size_t max_idle = 32;
-    std::chrono::nanoseconds connect_timeout = std::chrono::seconds{30};
-    std::chrono::nanoseconds tls_timeout = std::chrono::seconds{10};
-    std::size_t body_limit = 256u << 20;
-    std::size_t header_limit = 64u << 10;
+    std::size_t max_connections = 32;  ///< requests in flight, watches aside; more wait their turn
+    std::size_t max_idle = 32;         ///< connections that are kept for the next request
+    std::chrono::nanoseconds connect_timeout = std::chrono::seconds{30};  ///< look-up and connect
+    std::chrono::nanoseconds tls_timeout = std::chrono::seconds{10};      ///< handshake
+    std::size_t body_limit = 256u << 20;   ///< bytes of one answer; streams have none
+    std::size_t header_limit = 64u << 10;  ///< bytes
 };
 
-/// HTTP/1.1 over TCP or TLS with a connection pool (REQUIREMENTS.md T1-T9). `time` must outlive it.
+/// HTTP/1.1 over TCP or TLS with a connection pool (REQUIREMENTS.md T1-T7, T9). Connects only when
+/// a request comes. Errors: invalid_argument for a scheme, host or port that is none, tls for
+/// certificates or keys that cannot be used. Everything runs on `executor`, whose context must be
+/// run by one thread; `time` must outlive the transport. Destroy it when no operation is pending.
 result<std::unique_ptr<transport>> make_http_transport(
     boost::asio::any_io_executor executor,
     clock& time,

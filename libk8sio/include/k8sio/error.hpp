@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Errors are values (style: client code branches on the server's reason). No secret ever enters
-// one.
+// Errors are values: callers branch on the server's reason. No credential of the configuration
+// enters one; the excerpt of a broken answer holds whatever the answer held (REQUIREMENTS.md C9,
+// T14).
 #pragma once
 
 #include <boost/assert/source_location.hpp>
@@ -15,7 +16,8 @@
 
 namespace signalbox::k8sio {
 
-/// Where a request ended that got no acceptable answer.
+/// Where a request ended that got no acceptable answer. After timeout, connection_lost,
+/// bad_response, too_large and cancelled a write may have happened.
 enum class errc {
     invalid_argument,  ///< refused before sending, e.g. an empty name (REQUIREMENTS.md T11)
     resolve,           ///< the server's name does not resolve
@@ -28,6 +30,7 @@ enum class errc {
     http_status,      ///< the server answered with a status >= 400; see http_status and reason
     cancelled,        ///< the caller stopped the operation; never logged as an error
 };
+/// In words, for logs.
 std::string_view to_string(errc code);
 
 /// One entry of `Status.details.causes`.
@@ -43,33 +46,37 @@ struct api_error {
     int http_status = 0;  ///< 0 if there was no answer
     /// `Status.reason`: `AlreadyExists`, `Conflict`, `NotFound`, `Expired`, `Invalid` ...
     std::string reason;
-    std::string message;
+    std::string message;  ///< the server's, or what happened; of a broken answer up to 2 KiB
     std::vector<status_cause> causes;
-    std::optional<std::chrono::seconds> retry_after;
-    std::string method;
+    std::optional<std::chrono::seconds> retry_after;  ///< as the server named it, not clamped
+    std::string method;                               ///< empty if the error is of no request
     std::string path;      ///< without query values that could hold data of users
     std::string audit_id;  ///< `Audit-Id` header
 
-    /// One line for logs and events.
+    /// For logs and events: method, path, status and reason, message, causes, audit id.
     std::string text() const;
+    /// True if a cause has this reason, e.g. `NamespaceTerminating`.
     bool has_cause(std::string_view cause_reason) const;
 };
 
-/// What to do after an error; the one table for executor and simulator (REQUIREMENTS.md R2-R4).
+/// What to do after an error that a client's own repetitions did not mend (REQUIREMENTS.md R2-R4).
 enum class retry_class {
     retry_now,        ///< nothing happened; a fresh connection will do
     retry_later,      ///< 429 or 5xx: after retry_after or a backoff
-    recompute,        ///< 409, 404 of a precondition: decide again from newer state
+    recompute,        ///< 404, 409, 410, 412: decide again from newer state
     give_up,          ///< will repeat: 400, 401 after refresh, 403, 422
-    unknown_outcome,  ///< the write may have happened
-    cancelled,
+    unknown_outcome,  ///< the write may have happened: look before it is sent again
+    cancelled,        ///< the caller's own wish; nothing is to be done
 };
+/// By code, status, and whether error.method reads or writes. Total: every error has a row.
 retry_class classify(const api_error& error);
 
+/// A value or an error. Ask has_value() or has_error() before `*r` or error().
 template <class T>
 using result = boost::system::result<T, api_error>;
 
-/// Called by result::value() on an error; the libraries themselves never call value() unchecked.
+/// Called by result::value() on an error: throws std::runtime_error with text(). The libraries
+/// themselves never call value().
 [[noreturn]] void throw_exception_from_error(
     const api_error& error, const boost::source_location& where
 );

@@ -15,36 +15,49 @@
 
 namespace signalbox::k8sio {
 
-/// The object an event is about.
+/// The object an event is about. An empty namespace means an object of the cluster, whose events
+/// are in `default` (REQUIREMENTS.md N3). Empty parts are left out.
 class object_reference {
 public:
     object_reference() = default;
     std::string api_version, kind, ns, name, uid, resource_version;
 };
 
+/// What to tell. Notes that are equal but for the version of the object are one Event with a count,
+/// if they come within 10 minutes: no counters, times or UIDs in the message (REQUIREMENTS.md N1,
+/// N4).
 class event_note {
 public:
     event_note() = default;
     object_reference regarding;
-    bool warning = false;
-    std::string reason;
-    std::string message;  ///< cut to 1,023 bytes at a UTF-8 boundary
+    bool warning = false;  ///< type Warning, else Normal
+    std::string reason;    ///< CamelCase; cut to 128 bytes
+    std::string message;   ///< cut to 1,023 bytes at a UTF-8 boundary
 };
 
-/// Queues notes and writes them one after the other. The queue is bounded; when it is full new
-/// notes are dropped and counted. `api` must outlive run().
+/// Queues notes and writes them one after the other, in order. The queue is bounded; when it is
+/// full new notes are dropped and counted. A note in trouble is tried for minutes, and those
+/// behind it wait (REQUIREMENTS.md N2).
+///
+/// Thread: the loop's only. `api` must outlive run(). Do not destroy it before run() has returned.
 class event_recorder {
 public:
-    /// `component`: the reporting component, e.g. `signalbox`.
+    /// `component`: the reporting component, e.g. `signalbox`. `queue_limit`: notes not yet begun.
     event_recorder(client& api, std::string component, std::size_t queue_limit = 1000);
     ~event_recorder();
 
-    /// Never blocks, never fails.
+    /// Never blocks, never fails. Also before run(), which then writes it; after run() has returned
+    /// it has no effect.
     void record(event_note note);
-    /// Writes queued notes until stop(); then flushes what is queued, within a few seconds.
+    /// Writes notes until stop(), then what is queued, for 3 s at most. Run it once. Cancellation
+    /// (terminal or all) ends it at once; the rest is lost.
     boost::asio::awaitable<void> run();
+    /// Ends run() soon. May be called again, and before run().
     void stop();
+    /// Notes that did not fit, or could not be written; a namespace that is going or gone is not
+    /// counted.
     std::uint64_t dropped() const;
+    /// Nothing queued, nothing being written.
     bool idle() const;
 
 private:

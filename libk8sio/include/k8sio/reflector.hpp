@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // List and watch: keeps a sink equal to what the server holds of one resource type, with as few
-// lists as possible (client.md 1.4-1.7).
+// lists as possible (REQUIREMENTS.md V3-V7, L1-L6, W1-W9).
 #pragma once
 
 #include "k8sio/client.hpp"
@@ -17,53 +17,60 @@
 
 namespace signalbox::k8sio {
 
-/// Where a reflector puts what it sees. All calls come on the loop's thread. Texts are complete
-/// objects, valid during the call only.
+/// Where a reflector puts what it sees. All calls come on the loop's thread, from inside run(): do
+/// not destroy or run the reflector from them. Texts are complete objects as JSON, valid during the
+/// call only. A sink must not throw.
 class reflector_sink {
 public:
     virtual ~reflector_sink() = default;
 
     /// A full list begins; items follow. The visible content changes only at replace_end (L4).
     virtual void replace_begin() = 0;
+    /// May be newer than the list's version, or older than what was held.
     virtual void replace_item(std::string_view object_json) = 0;
-    /// Objects that were not among the items are gone.
+    /// Objects that were not among the items are gone. A version older than before means that the
+    /// server was restored from a backup: what is held is then older truth, and stays (V6).
     virtual void replace_end(std::string_view resource_version) = 0;
     /// The list failed half way: drop what was collected.
     virtual void replace_abort() = 0;
 
     /// ADDED or MODIFIED; may repeat or be older than what is held (W8).
     virtual void upsert(std::string_view object_json) = 0;
-    /// DELETED, with the last state.
+    /// DELETED, with the last state, or an object that left the selection (W10). May be unknown.
     virtual void remove(std::string_view object_json) = 0;
     /// The sink has seen everything up to this version (bookmarks and every event).
     virtual void advance(std::string_view resource_version) = 0;
 };
 
+/// What to watch, and with which patience (REQUIREMENTS.md L3, R6, W2).
 class reflector_options {
 public:
     reflector_options() = default;
-    std::string ns;  ///< empty: all namespaces
-    std::string label_selector;
-    std::string field_selector;
-    std::int64_t page_size = 500;
+    std::string ns;                ///< empty: all namespaces
+    std::string label_selector;    ///< empty: all
+    std::string field_selector;    ///< empty: all
+    std::int64_t page_size = 500;  ///< objects per page of a list; 0: one page
+    /// Wait after the first failure, doubled up to the maximum, plus up to as much again.
     std::chrono::nanoseconds backoff_initial = std::chrono::milliseconds{800};
     std::chrono::nanoseconds backoff_max = std::chrono::seconds{30};
+    /// The length that a watch asks for, random in [min, max).
     std::chrono::seconds watch_timeout_min{300};
     std::chrono::seconds watch_timeout_max{600};
-    std::uint64_t seed = 1;  ///< of jitter
+    std::uint64_t seed = 1;  ///< of jitter: another one for each reflector spreads them
 };
 
+/// Since construction.
 struct reflector_counters {
-    std::uint64_t lists = 0;
-    std::uint64_t watches = 0;
-    std::uint64_t events = 0;
-    std::uint64_t errors = 0;
+    std::uint64_t lists = 0;    ///< begun, however many pages
+    std::uint64_t watches = 0;  ///< asked for
+    std::uint64_t events = 0;   ///< ADDED, MODIFIED, DELETED
+    std::uint64_t errors = 0;   ///< of lists, watches and events
     std::uint64_t skipped = 0;  ///< events of unknown type
     std::uint64_t rewinds = 0;  ///< times the version went backwards: a restored server (V6)
 };
 
-/// Runs until cancelled. The sink and the client must outlive run(). Do not destroy it before run()
-/// has returned.
+/// Keeps a sink equal to the server. Thread: the loop's only. `api` and `sink` must outlive run().
+/// Do not destroy it before run() has returned.
 class reflector {
 public:
     reflector(
@@ -77,14 +84,17 @@ public:
     reflector& operator=(const reflector&) = delete;
 
     /// Lists, then watches; resumes after a lost connection without a new list; lists again only
-    /// after 410 or a version that went backwards. Returns when cancelled or after stop().
+    /// after 410, a version that went backwards, or errors that do not pass. No failure ends it: it
+    /// returns when cancelled (terminal or all) or after stop(). Run it once.
     boost::asio::awaitable<void> run();
-    /// Ends run() soon, closing the stream.
+    /// Ends run() soon, closing the stream; half a list is aborted. May be called again, and before
+    /// run(), which then returns at once.
     void stop();
 
+    /// The sink has had a complete list. Stays true; whether it is up to date says last_error().
     bool synced() const { return synced_; }
     const reflector_counters& counters() const { return counters_; }
-    /// The last error, for logs and readiness; empty text when all is well.
+    /// The last error, for logs and readiness; empty when all is well.
     const std::string& last_error() const { return last_error_; }
     const resource_type& type() const { return type_; }
 

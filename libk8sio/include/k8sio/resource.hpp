@@ -8,10 +8,11 @@
 
 namespace signalbox::k8sio {
 
-/// A resource type as the API server serves it.
+/// A resource type as the API server serves it. A value.
 class resource_type {
 public:
-    /// `group` is empty for the core group.
+    /// `group` is empty for the core group; `plural` is the name in paths, `kind` that in objects.
+    /// Not checked.
     resource_type(
         std::string group,
         std::string version,
@@ -29,9 +30,10 @@ public:
     std::string api_version() const;
 
     /// `/api/v1/namespaces/<ns>/<plural>`; with an empty `ns` the path over all namespaces.
-    /// Segments are percent-encoded (REQUIREMENTS.md T11).
+    /// Segments are percent-encoded; empty ones are for the caller to refuse (REQUIREMENTS.md T11).
     std::string collection_path(std::string_view ns) const;
-    /// Path of one object, and of a subresource of it if `subresource` is not empty.
+    /// Path of one object, and of a subresource of it if `subresource` is not empty. `ns` and
+    /// `name` must not be empty, the former but for types of the cluster.
     std::string object_path(
         std::string_view ns, std::string_view name, std::string_view subresource = {}
     ) const;
@@ -43,6 +45,7 @@ private:
     bool namespaced_;
 };
 
+/// Built-in types. The references stay valid for the length of the program.
 namespace resources {
 const resource_type& pods();
 const resource_type& services();
@@ -54,12 +57,15 @@ const resource_type& nodes();
 const resource_type& custom_resource_definitions();
 }  // namespace resources
 
-/// Percent-encodes everything but unreserved characters (RFC 3986).
+/// Percent-encodes everything but unreserved characters (RFC 3986), `/` too: for one segment or
+/// value.
 std::string percent_encode(std::string_view text);
 
-/// Compares two resource versions of one resource type (REQUIREMENTS.md V4): decimal digits of any
-/// length.
+/// How `a` stands to `b`. `incomparable`: they differ, and one is no decimal number without a
+/// leading zero.
 enum class version_order { older, same, newer, incomparable };
+/// Compares two resource versions, of any length, of one resource type of one server
+/// (REQUIREMENTS.md V4).
 version_order compare_versions(std::string_view a, std::string_view b);
 
 }  // namespace signalbox::k8sio

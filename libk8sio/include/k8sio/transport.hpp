@@ -18,22 +18,23 @@
 
 namespace signalbox::k8sio {
 
-/// One HTTP request to the API server. A class with a constructor, because coroutine parameters
-/// must have one (style.md 6.3).
+/// One HTTP request to the API server. A class with a constructor, because g++ 12 miscompiles
+/// coroutines whose parameters are aggregates.
 class http_request {
 public:
     http_request(std::string verb, std::string path_and_query)
         : method(std::move(verb)), target(std::move(path_and_query)) {}
 
-    std::string method;
-    std::string target;  ///< origin form: path and query, already percent-encoded
-    std::string content_type;
+    std::string method;        ///< in capitals
+    std::string target;        ///< path and query from `/` on, already percent-encoded
+    std::string content_type;  ///< of the body; empty: none is sent
     std::string accept = "application/json";
     std::string body;
-    /// Further headers, e.g. impersonation. Authorization is added by the transport.
+    /// Further headers. Host, Authorization and Content-Length are the transport's.
     std::vector<std::pair<std::string, std::string>> headers;
 };
 
+/// A whole answer.
 class http_response {
 public:
     http_response() = default;
@@ -42,39 +43,49 @@ public:
     std::vector<std::pair<std::string, std::string>> headers;  ///< names as received
     std::string body;
 
-    /// First header of that name, case-insensitive; empty if there is none.
+    /// First header of that name, case-insensitive; empty if there is none. Valid as long as
+    /// `headers` does not change.
     std::string_view header(std::string_view name) const;
 };
 
-/// An answer whose body is read piece by piece: a watch, or a list decoded while it arrives.
+/// An answer whose body is read piece by piece: a watch. Thread: the transport's. Destroy it when
+/// no read is pending; that closes it. It may outlive neither the transport nor its clock.
 class response_stream {
 public:
     virtual ~response_stream() = default;
 
     virtual int status() const = 0;
+    /// As http_response::header(), valid as long as the stream.
     virtual std::string_view header(std::string_view name) const = 0;
     /// The next bytes of the body; an empty view at its clean end. The view is valid until the next
-    /// call. Fails with timeout when nothing arrives for the idle time given to open_stream.
-    /// Cancellation: total; the stream is then closed.
+    /// call. One call at a time. Errors: timeout when nothing arrives for the idle time given to
+    /// open_stream, connection_lost, bad_response, cancelled; the stream is then closed.
+    /// Cancellation (terminal or all) is such an error.
     virtual boost::asio::awaitable<result<std::string_view>> read_some() = 0;
-    /// Ends the stream at once; a pending read_some fails with cancelled.
+    /// Ends the stream at once; a pending read_some fails with cancelled. May be called again.
     virtual void close() = 0;
 };
 
-/// A way to one API server. Used on one thread. Destroy only when no operation is pending.
+/// A way to one API server. Thread: one, that of its executor. Any number of operations may be
+/// pending; destroy it only when none is. Cancellation (terminal or all) ends an operation with the
+/// value errc::cancelled.
 class transport {
 public:
     virtual ~transport() = default;
 
-    /// Sends the request and reads the whole answer. Every answer of the server, whatever its
-    /// status, is a value; errors are those without an answer. `request` must live until
-    /// completion.
+    /// Sends the request, once, and reads the whole answer by `deadline`, a wait for its turn
+    /// included. Every answer of the server, whatever its status, is a value; errors are those
+    /// without one: invalid_argument (a target or header that would break the framing), resolve,
+    /// connect and tls (not sent), timeout, connection_lost, bad_response, too_large, cancelled
+    /// (perhaps carried out). After 401 it is sent once more if there is a newer token
+    /// (REQUIREMENTS.md C2). `request` must live until completion.
     virtual boost::asio::awaitable<result<http_response>> exchange(
         const http_request& request, steady_time deadline
     ) = 0;
 
-    /// Sends the request and reads the header of the answer. The stream owns its connection
-    /// (REQUIREMENTS.md T2). `idle` bounds the time to the header and between two pieces.
+    /// Sends the request and reads the header of the answer. The stream owns its connection, and
+    /// does not count among the requests in flight (REQUIREMENTS.md T2). `idle` bounds the time to
+    /// the header and between two pieces. Errors and `request` as with exchange().
     virtual boost::asio::awaitable<result<std::unique_ptr<response_stream>>> open_stream(
         const http_request& request, std::chrono::nanoseconds idle
     ) = 0;

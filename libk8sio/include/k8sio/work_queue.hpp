@@ -18,6 +18,8 @@
 
 namespace signalbox::k8sio {
 
+/// Delays of a key that fails: `initial`, doubled up to `max`; without jitter (REQUIREMENTS.md Q3,
+/// R6).
 class backoff_policy {
 public:
     backoff_policy() = default;
@@ -25,28 +27,35 @@ public:
     std::chrono::nanoseconds max = std::chrono::minutes{5};
 };
 
-/// Keys are texts (UIDs or namespace/name). All times are given by the caller.
+/// Keys are texts (UIDs or namespace/name). All times are given by the caller and never wait: who
+/// owns the loop asks next_time(), arms a timer, and calls pop() then. Thread: one.
 class work_queue {
 public:
     explicit work_queue(backoff_policy policy = backoff_policy());
 
-    /// Makes the key ready now. `low_priority`: behind all ready keys of normal priority (Q5).
+    /// Makes the key ready now, or again after done() if it is in processing. `low_priority`:
+    /// behind all ready keys of normal priority; a key of low priority rises if it is added
+    /// normally (Q5).
     void add(const std::string& key, bool low_priority = false);
     /// Makes the key ready at `at`; an earlier pending time is kept (Q2).
     void add_at(const std::string& key, steady_time at);
-    /// add_at(now + exponential delay of this key); forget() resets the delay.
+    /// add_at(now + the delay of this key), which doubles with each call until forget().
     void add_rate_limited(const std::string& key, steady_time now);
+    /// The key succeeded: its next delay is the first one again.
     void forget(const std::string& key);
-    /// Drops the key everywhere but in processing.
+    /// Drops the key everywhere but in processing, its delay too. One in processing still needs
+    /// done().
     void drop(const std::string& key);
 
     /// The next key to process, or nothing. The key is then in processing until done(). A pending
     /// later time of the key is dropped: the pass that starts now decides anew (Q4).
     std::optional<std::string> pop(steady_time now);
+    /// To be called once for every key that pop() gave.
     void done(const std::string& key);
 
-    /// When pop() can next give something that is not ready now; nothing if no delayed key.
+    /// The earliest delayed key's time, perhaps in the past; nothing if there is none.
     std::optional<steady_time> next_time() const;
+    /// Keys that pop() would give without any more time passing.
     std::size_t ready_size() const { return ready_.size() + ready_low_.size(); }
     /// Nothing ready and nothing in processing; there may be delayed keys.
     bool idle() const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The verbs: each builds one request, sends it with the retries of client.md 1.2, and reads the
-// answer.
+// The verbs: each builds one request, sends it with repetitions (REQUIREMENTS.md R2, R4, R5), and
+// reads the answer.
 #include "k8sio/client.hpp"
 
 #include "protocol/api_json.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Authorization header: a fixed token, one from a file that rotates, or a password (client.md
-// C2). Reads files through a function and knows no clock.
+// The Authorization header: a fixed token, one from a file that rotates, or a password
+// (REQUIREMENTS.md C2, C5). Reads files through a function and knows no clock.
 #pragma once
 
 #include "k8sio/config.hpp"

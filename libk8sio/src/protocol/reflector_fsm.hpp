@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // List and watch as a state machine: it is told what happened and says what to do next. No I/O, no
-// clock: times come in. client.md 1.4-1.6 is the specification.
+// clock: times come in. It keeps REQUIREMENTS.md V3-V7, L1-L4 and W1-W9.
 #pragma once
 
 #include "k8sio/reflector.hpp"

@@ -5,7 +5,8 @@ namespace signalbox::k8sio::protocol {
 
 namespace {
 
-/// A buffer larger than this is given back after a burst (client.md 4.6).
+/// A buffer larger than this is given back after a burst: there is one for each watch, for as long
+/// as the program runs.
 constexpr std::size_t keep_capacity = 256u << 10;
 
 bool is_blank(char c) {

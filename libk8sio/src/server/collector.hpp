@@ -34,7 +34,7 @@ private:
     void visit_namespace(const std::string& name);
     void delete_dependents(const record& owner);
     void orphan_dependents(const record& owner);
-    /// Deletes the object if none of its owners stays (absent owner: client.md 3.3).
+    /// Deletes the object if none of its owners stays; one that does not exist does not stay.
     void visit_dependent(const store::place& item);
     void drop_finalizer(const std::string& uid, std::string_view finalizer);
     void drop_owners(const store::place& item, const std::set<std::string>& gone);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The RapidJSON idioms of the embedded server. Values live in an arena for the length of one
-// request; what is stored is text (client.md 4.2: a document per object costs 65 KB).
+// request; what is stored is text (a RapidJSON document per pod was measured at 65 KB).
 #pragma once
 
 #include <rapidjson/document.h>

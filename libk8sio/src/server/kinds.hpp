@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the server knows of a kind: a row of data, for built-in kinds (built_in_kinds.cpp) and
-// custom ones (crd.cpp) alike.
+// custom ones (custom_kinds.cpp) alike.
 #pragma once
 
 #include "k8sio/clock.hpp"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The API model: the verbs on objects with their rules (Kubernetes API conventions; client.md 1.4,
-// 1.9). It knows neither HTTP nor JSON patches: routes.cpp turns requests into these calls.
+// The API model: the verbs on objects with their rules (the conventions of the Kubernetes API;
+// REQUIREMENTS.md X1-X11 is the client's side). It knows neither HTTP nor JSON patches: front.hpp
+// turns requests into these calls.
 #pragma once
 
 #include "k8sio/clock.hpp"

@@ -2,7 +2,7 @@
 //
 // Objects, versions and history. An object is its compact JSON text plus the few parsed facts that
 // selectors, ownership and deletion need; both are immutable, so that lists, watches and history
-// share them (client.md 4.2).
+// share them: a document would take ten times as much memory.
 #pragma once
 
 #include "server/json.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// get, list and watch (client.md 1.4-1.7).
+// get, list and watch, as the client expects them (REQUIREMENTS.md V1-V5, L1-L6, W1-W10, S1-S4).
 #include "server/front.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// create, update, patch, apply, delete (client.md 1.9).
+// create, update, patch, apply, delete, as the client expects them (REQUIREMENTS.md X1-X9).
 #include "server/front.hpp"
 #include "server/protobuf_body.hpp"
 

@@ -396,7 +396,9 @@ TEST_CASE("[behaviour 2.6] ConfigMap and Secret as the server shows them", "[ren
     }
 }
 
-TEST_CASE("[api 6.2] a hostfile that fits into no ConfigMap is refused", "[launch]") {
+TEST_CASE(
+    "[api 6.2] [requirement X14] a hostfile that fits into no ConfigMap is refused", "[launch]"
+) {
     CHECK_FALSE(core::has_errors(deepspeed_job(10'000).compile().findings));
     deepspeed_job job(10'000);
     job.meta.name = std::string(40, 'n');

@@ -125,7 +125,9 @@ TEST_CASE(
     CHECK(training(a) == "a");
 }
 
-TEST_CASE("[launchers 8] OMP_NUM_THREADS is the CPU limit shared by the accelerators", "[launch]") {
+TEST_CASE(
+    "[launchers 8.3] OMP_NUM_THREADS is the CPU limit shared by the accelerators", "[launch]"
+) {
     const auto threads = [](const std::string& resources) {
         return compiled(with_container("\"resources\":{" + resources + "}"))
             .pod()

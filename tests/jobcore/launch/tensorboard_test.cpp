@@ -111,7 +111,7 @@ TEST_CASE("[api tensorboardSpec] what our own TensorBoard cannot do is said", "[
     CHECK(complete.plan.warnings.empty());
 }
 
-TEST_CASE("[launchers 8] several places, and object storage with its Secret", "[launch]") {
+TEST_CASE("[launchers 8.5] several places, and object storage with its Secret", "[launch]") {
     const auto job = with_tensorboard(
         R"({"image":"tb","trainingLogFilesets":["t9k://pvc/p/a","t9k://minio/keys/bucket/x"],
             "logDir":{"pvc":[{"name":"p","subPath":["b"]},{"name":"q"}]}})"

@@ -52,7 +52,7 @@ TEST_CASE(
     CHECK(pod.words("args") == expected);
 }
 
-TEST_CASE("[launchers 0.5] is_host is told to every pod: 1 to the deciding pod alone", "[launch]") {
+TEST_CASE("[launchers 3.4] is_host is told to every pod: 1 to the deciding pod alone", "[launch]") {
     const compiled job(job_builder().replicas("a", 2).replicas("b", 1).torchrun(1));
     CHECK(option(job.pod({0, 0}), "rdzv_conf").starts_with("is_host=1,"));
     CHECK(option(job.pod({0, 1}), "rdzv_conf").starts_with("is_host=0,"));

@@ -86,7 +86,9 @@ TEST_CASE("[behaviour 1.6] a user's own job-role survives where it claims nothin
     CHECK(job.warns("/spec/replicaSpecs/0/template/metadata/labels/job-role"));
 }
 
-TEST_CASE("[behaviour 1.7] every child has the job as its one owner", "[render]") {
+TEST_CASE(
+    "[behaviour 1.7] [requirement X10] every child has the job as its one owner", "[render]"
+) {
     const compiled job{job_builder()};
     const auto check = [&](const rendered& object) {
         const value* owners = find(object.root(), "metadata", "ownerReferences");

@@ -86,7 +86,9 @@ struct fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "[requirement L4] a list of three pages replaces the store once") {
+TEST_CASE_METHOD(
+    fixture, "[requirement L3] [requirement L4] a list of three pages replaces the store once"
+) {
     CHECK(next() == "list(limit=2 continue= version=)");
     fsm.on_list(now, page({pod("a", "1"), pod("b", "2")}, "100", "t1"));
     CHECK(sink.held.empty());
@@ -317,6 +319,18 @@ TEST_CASE_METHOD(fixture, "[requirement W3] very short watches are failures, the
     fsm.on_watch_end(now);
     sleeps(1600ms, 3200ms);
     CHECK(next() == "list(limit=2 continue= version=100)");
+}
+
+TEST_CASE_METHOD(fixture, "[requirement W9] a header that was held back makes no watch short") {
+    list_done();
+    for (int i = 0; i < 5; ++i) {
+        REQUIRE(next() == "watch(100)");
+        now += 30s;
+        fsm.on_watch_open();
+        fsm.on_watch_end(now);
+    }
+    CHECK(fsm.counters().errors == 0);
+    CHECK(fsm.counters().lists == 1);
 }
 
 TEST_CASE_METHOD(fixture, "[requirement W3] a word of the server makes a short watch a good one") {

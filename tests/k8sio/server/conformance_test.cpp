@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One table of API behaviour against the embedded server, by both faces, and against a real
-// kube-apiserver (client.md 3.4, model honesty): SIGNALBOX_CONFORMANCE_SERVER is its URL
-// (https://host:port, certificate not checked), SIGNALBOX_CONFORMANCE_TOKEN an administrator's
-// token, SIGNALBOX_CONFORMANCE_GC set if garbage collector and namespace controller run.
+// kube-apiserver: where they differ the embedded one is wrong. SIGNALBOX_CONFORMANCE_SERVER is the
+// URL of the latter (https://host:port, certificate not checked), SIGNALBOX_CONFORMANCE_TOKEN an
+// administrator's token, SIGNALBOX_CONFORMANCE_GC set if garbage collector and namespace controller
+// run.
 #include "conformance.hpp"
 
 #include "k8sio/config.hpp"

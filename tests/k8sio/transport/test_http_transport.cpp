@@ -230,7 +230,9 @@ TEST_CASE_METHOD(fixture, "[requirement T3] a request that never gets its turn t
     CHECK(first.done);
 }
 
-TEST_CASE_METHOD(fixture, "[requirement C2] 401 reads the token again and tries once more") {
+TEST_CASE_METHOD(
+    fixture, "[requirement C2] [requirement R5] 401 reads the token again and tries once more"
+) {
     const std::string refusal = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n";
     net.respond = [&](const std::string& bytes) {
         token = "two";

@@ -3,6 +3,7 @@
 // The real transport over real sockets of the loopback interface, plain and TLS, port 0.
 #include "k8sio/client.hpp"
 #include "k8sio/config.hpp"
+#include "transport/asio_stream.hpp"
 #include "transport/certificates.hpp"
 #include "transport/raw_server.hpp"
 
@@ -11,6 +12,8 @@
 #include <boost/asio/co_spawn.hpp>
 
 #include <catch2/catch.hpp>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 
 #include <functional>
 
@@ -119,6 +122,26 @@ TEST_CASE_METHOD(world, "[requirement T1] real connections are kept, over TCP an
         CHECK(answer->body == "{\"kind\":\"Pod\"}");
     }
     CHECK(server->connections == 1);
+}
+
+TEST_CASE_METHOD(world, "[requirement T4] a dead peer is noticed without traffic") {
+    serve([](int, const std::string&) { return ok(); });
+    const auto connector = make_tcp_connector(loop.get_executor(), time, config, options);
+    const auto made = run(connector->connect(time.steady_now() + 30s));
+    REQUIRE(made.has_value());
+    auto* stream = dynamic_cast<asio_stream<asio::ip::tcp::socket>*>(made->get());
+    REQUIRE(stream != nullptr);
+    const auto option = [&](int level, int name) {
+        int value = 0;
+        socklen_t size = sizeof value;
+        ::getsockopt(stream->socket().native_handle(), level, name, &value, &size);
+        return value;
+    };
+    CHECK(option(SOL_SOCKET, SO_KEEPALIVE) == 1);
+    CHECK(option(IPPROTO_TCP, TCP_KEEPIDLE) == 30);
+    CHECK(option(IPPROTO_TCP, TCP_KEEPINTVL) == 10);
+    CHECK(option(IPPROTO_TCP, TCP_KEEPCNT) == 3);
+    CHECK(option(IPPROTO_TCP, TCP_USER_TIMEOUT) == 60000);
 }
 
 TEST_CASE_METHOD(

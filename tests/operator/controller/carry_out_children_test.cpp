@@ -173,7 +173,8 @@ TEST_CASE("[behaviour 5.3] a Secret that only lost the label of the watch is no 
     CHECK(s.writes("PATCH").size() == 1);
 }
 
-TEST_CASE("[behaviour 5.3] the absence of a Secret is confirmed by one live read") {
+TEST_CASE("[behaviour 5.3] [requirement E5] the absence of a Secret is confirmed by one live read"
+) {
     scripted s(deepspeed("job", 2));
     s.decide = [&](const core::job_object& now, core::instant) {
         core::decision d;

@@ -219,7 +219,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "[requirement X1] AlreadyExists of the very object is success, and its labels are restored"
+    "[requirement X1] [requirement E4] AlreadyExists of the very object is success, and its labels "
+    "are restored"
 ) {
     scripted s;
     s.decide = [&](const core::job_object& job, core::instant) { return pods_once(s, job, 1); };
@@ -311,7 +312,9 @@ TEST_CASE(
     CHECK(s.w->operator_().counters().refusals == 0);
 }
 
-TEST_CASE("[behaviour 5.3] an absence that a live read confirmed is kept as long as it is asked for"
+TEST_CASE(
+    "[behaviour 5.3] [requirement E5] an absence that a live read confirmed is kept as long as it "
+    "is asked for"
 ) {
     scripted s;
     bool ask_more = true;

@@ -67,7 +67,8 @@ struct fixture {
 
 }  // namespace
 
-TEST_CASE("[requirement Q9] records are found by their owner, and leave with it") {
+TEST_CASE("[requirement Q9] [requirement Q10] records are found by their owner, and leave with it"
+) {
     fixture f;
     f.fill({"a job1 1 x", "b job1 2 y", "c job2 3 z", "d - 4 w"}, "4");
     CHECK(f.of("job1") == "a=x b=y");
@@ -127,7 +128,9 @@ TEST_CASE("an answer that is newer than the list stays, one that the view has pa
     }
 }
 
-TEST_CASE("a list older than the view is what is there after a restore, and says so") {
+TEST_CASE(
+    "[requirement V6] a list older than the view is what is there after a restore, and says so"
+) {
     fixture f;
     f.fill({"a job 100 x", "b job 90 y"}, "100");
     f.fill({"b job 40 z"}, "50");

@@ -38,7 +38,7 @@ k8sio::api_error refusal(int status, std::string reason, std::string message) {
 
 }  // namespace
 
-TEST_CASE("[behaviour 2.2] slow start doubles per round trip up to the bound") {
+TEST_CASE("[behaviour 2.2] [requirement X12] slow start doubles per round trip up to the bound") {
     op::slow_start pace(32);
     std::vector<int> rounds;
     for (int round = 0; round < 8; ++round) {
@@ -55,7 +55,10 @@ TEST_CASE("[behaviour 2.2] slow start doubles per round trip up to the bound") {
     CHECK(rounds == std::vector<int>{1, 2, 4, 8, 16, 32, 32, 32});
 }
 
-TEST_CASE("[behaviour 2.2] a refusal that will repeat costs one request, not the whole stage") {
+TEST_CASE(
+    "[behaviour 2.2] [requirement X12] a refusal that will repeat costs one request, not the whole "
+    "stage"
+) {
     op::slow_start pace(32);
     pace.started();
     CHECK_FALSE(pace.may_start());
@@ -96,7 +99,7 @@ TEST_CASE("[behaviour 12.5] a refusal is forgotten when decisions no longer ask 
     CHECK(ledger.empty());
 }
 
-TEST_CASE("[behaviour 2.5] what says that the namespace is terminating or gone") {
+TEST_CASE("[behaviour 2.5] [requirement X3] what says that the namespace is terminating or gone") {
     auto error = refusal(403, "Forbidden", "forbidden: namespace default is being terminated");
     CHECK_FALSE(op::is_namespace_terminating(error));
     error.causes.push_back({"NamespaceTerminating", "", "metadata.namespace"});

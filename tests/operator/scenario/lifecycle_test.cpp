@@ -147,6 +147,20 @@ TEST_CASE("[behaviour 10.1] deleting a job removes every child, and none comes b
     CHECK(w.operator_().pod_count() == 0);
 }
 
+TEST_CASE("[requirement X11] a job in deletion that is still there gets no child again") {
+    world w(all_pods({{"duration", "never"}}));
+    w.create_job(job_builder("held").replicas("worker", 2));
+    REQUIRE(w.run_until([&] { return w.is_phase("held", "Running"); }, seconds{10}));
+    w.patch_job("held", R"({"metadata":{"finalizers":["test.signalbox.dev/hold"]}})");
+    w.remove(op::type_of(core::job_kind::pytorch), "held");
+    const std::vector<std::string> pods = w.audit().pods_created();
+    REQUIRE(pods.size() == 2);
+    w.remove(resources::pods(), w.pods().back().name, 0);
+    w.run_for(seconds{120});
+    CHECK(w.audit().pods_created() == pods);
+    CHECK(w.operator_().job_count() == 1);
+}
+
 TEST_CASE("[behaviour 5.14] a finished job is deleted after its time to live") {
     world w;
     w.create_job(

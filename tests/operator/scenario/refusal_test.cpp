@@ -39,7 +39,8 @@ std::size_t pod_creates(const world& w, mortal_transport& way) {
 }  // namespace
 
 TEST_CASE(
-    "[behaviour 2.8] quota holds the pods, is shown once, and is tried again with growing pauses"
+    "[behaviour 2.8] [requirement X3] quota holds the pods, is shown once, and is tried again with "
+    "growing pauses"
 ) {
     world w;
     bool full = true;
@@ -64,7 +65,10 @@ TEST_CASE(
     CHECK(w.audit().violations() == std::vector<std::string>{});
 }
 
-TEST_CASE("[behaviour 2.8] a pod that admission refuses for good fails a job that never had one") {
+TEST_CASE(
+    "[behaviour 2.8] [requirement X3] a pod that admission refuses for good fails a job that never "
+    "had one"
+) {
     world w;
     w.server().set_fault_hook([&](std::string_view method, std::string_view target) {
         return creates_pod(method, target) ? forbidden("denied by policy: no root")

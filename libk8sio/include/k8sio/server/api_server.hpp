@@ -27,23 +27,27 @@ struct field_error {
     std::string message;
 };
 
-/// Validator of a custom kind: `before` is empty on create. Stands in for CEL (design.md 4).
+/// Validator of a custom kind, called on the loop with objects as JSON; `before` is empty on
+/// create. No error: accepted. It stands in for CEL, which this server does not evaluate, and must
+/// not call the server.
 using validator =
     std::function<std::vector<field_error>(std::string_view before, std::string_view after)>;
 
+/// What can be set about an embedded server.
 struct server_options {
     std::uint64_t uid_seed = 1;  ///< UIDs are a deterministic sequence of version-4-shaped UUIDs
-    std::string version = "v1.34.0";
-    /// Watch history kept per resource type before 410 Expired.
+    std::string version = "v1.34.0";  ///< that it says to have
+    /// Changes kept per resource type; a watch from before them gets 410 Expired.
     std::size_t watch_history = 10000;
+    /// Of watches that ask for bookmarks.
     std::chrono::nanoseconds bookmark_interval = std::chrono::seconds{60};
-    /// Delay of owner-reference garbage collection.
+    /// From a deletion to the garbage collector's and the namespace controller's work.
     std::chrono::nanoseconds gc_delay{0};
     /// Bearer token that HTTP requests must carry; empty: none needed.
     std::string token;
 };
 
-/// A fault to inject: consulted before each request is handled (tests, design.md 4).
+/// What a fault hook wants done with a request; as it is made: nothing.
 struct fault {
     int status = 0;      ///< answer this HTTP status instead (0: no answer change)
     std::string reason;  ///< Status.reason of that answer
@@ -51,33 +55,47 @@ struct fault {
     bool apply_then_drop = false;  ///< carry the request out, then fail with connection_lost
     bool drop = false;             ///< fail with connection_lost without carrying it out
 };
+/// Asked before each request of either face, watches included. `target`: path and query. Called on
+/// the loop; it must not call the server.
 using fault_hook = std::function<fault(std::string_view method, std::string_view target)>;
 
+/// The server. Thread: one, that of `executor`, also for every call here. Errors of its API are
+/// answers (Status), as a real server gives them. Destroying it stops it; transports of connect()
+/// may live on, and then fail with `connect` or `connection_lost`.
 class api_server {
 public:
-    /// `time` gives timestamps and timers; must outlive the server.
+    /// `time` gives timestamps, bookmarks and collection; must outlive the server. Begins with the
+    /// namespaces of a new cluster and nothing else.
     api_server(boost::asio::any_io_executor executor, clock& time, server_options options = {});
     ~api_server();
 
     /// Adds a kind from its CustomResourceDefinition (JSON); the CRD object itself becomes visible,
-    /// discovery and OpenAPI show it. A CRD applied by a client does the same without validator.
+    /// discovery and OpenAPI show it. A CRD applied by a client does the same without validator. An
+    /// empty `check` accepts everything. Errors: http_status with the Status that a client would
+    /// get.
     result<void> add_custom_resource(std::string_view crd_json, validator check);
 
-    /// A transport in process: no sockets, no threads; answers are posted to the executor.
+    /// A transport in process: no sockets, no threads, no token; answers are posted to the
+    /// executor.
     std::unique_ptr<transport> connect();
 
-    /// Serves HTTP on `address`:`port` (port 0: any free one); gives the port. Stops with stop().
+    /// Serves HTTP on `address`:`port` (port 0: any free one) until stop(); gives the port. May be
+    /// called again for another address. Error: connect, if `address` is no IP address
+    /// or cannot be used.
     result<std::uint16_t> listen(const std::string& address, std::uint16_t port);
-    /// Closes listeners, connections and watches.
+    /// Closes listeners, connections and watches; the objects stay, also for transports in process.
     void stop();
 
     /// Drops all watches as a restart of the server would; state stays.
     void break_watches();
     /// Forgets watch history, so that resuming clients get 410.
     void compact();
+    /// An empty hook ends the faults.
     void set_fault_hook(fault_hook hook);
 
-    /// Requests handled so far whose method and path prefix match; for tests.
+    /// Requests received so far, refused ones too, of `method` (empty: any) whose path
+    /// contains `path_part`; for tests. Of queries nothing is kept but `?watch` behind a watch's
+    /// path.
     std::uint64_t count_requests(std::string_view method, std::string_view path_part) const;
 
 private:
@@ -85,7 +103,8 @@ private:
     std::unique_ptr<impl> impl_;
 };
 
-/// A kubeconfig (YAML) for kubectl that points at http://address:port.
+/// A kubeconfig (YAML) for kubectl that points at http://address:port. `token`: that of the
+/// options, or empty. It lands in the URL's path: kubectl sends no token over plain HTTP.
 std::string kubeconfig_for(
     const std::string& address, std::uint16_t port, const std::string& token
 );
