@@ -48,6 +48,7 @@ public:
         check_becomes_running();
         check_success_of_all();
         check_barrier();
+        check_without_restart();
     }
 
 private:
@@ -243,9 +244,8 @@ private:
     }
 
     bool slot_is_up(std::size_t role, const engine::slot& s) const {
-        return s.settled() ||
-               (s.current != nullptr &&
-                engine::is_up(*s.current, plan_.roles[role].training_container));
+        return s.settled() || (s.current != nullptr &&
+                               engine::is_up(*s.current, plan_.roles[role].training_container));
     }
 
     /// Running begins when every wanted replica is up (4.9).
@@ -255,9 +255,8 @@ private:
                             next_.attempt == before_.attempt && !plan_.elastic;
         for (std::size_t r = 0; begins && r < view_.roles.size(); ++r) {
             for (const engine::slot& s : view_.roles[r].slots) {
-                const bool listed = engine::find_indexes(
-                                        next_.restarts.completed, plan_.roles[r].type
-                                    ) != nullptr;
+                const bool listed =
+                    engine::find_indexes(next_.restarts.completed, plan_.roles[r].type) != nullptr;
                 if (!slot_is_up(r, s) && !listed) {
                     out_.push_back("4.9 the job is Running before every replica is up");
                     return;
@@ -275,11 +274,10 @@ private:
         }
         for (std::size_t r = 0; r < view_.roles.size(); ++r) {
             for (const engine::slot& s : view_.roles[r].slots) {
-                const auto end = s.current == nullptr || s.settled()
-                                     ? std::nullopt
-                                     : engine::end_of(
-                                           *s.current, plan_.roles[r].training_container, w_.now
-                                       );
+                const auto end =
+                    s.current == nullptr || s.settled()
+                        ? std::nullopt
+                        : engine::end_of(*s.current, plan_.roles[r].training_container, w_.now);
                 if (end && end->before_deletion && end->exit_code.value_or(0) != 0) {
                     out_.push_back("5.1 the job succeeds though a pod of its attempt failed");
                     return;
@@ -300,12 +298,30 @@ private:
                     return p->uid == a.uid;
                 });
                 if (a.what == verb::remove && pod != w_.pods.end() && !(*pod)->deletion &&
-                    (*pod)->attempt == before_.attempt &&
-                    (*pod)->phase == pod_phase::running) {
+                    (*pod)->attempt == before_.attempt && (*pod)->phase == pod_phase::running) {
                     out_.push_back("5.1 a pod is deleted within the exit barrier");
                     return;
                 }
             }
+        }
+    }
+
+    /// A kind that restarts nothing makes nothing good once its launcher has started (5.11); the
+    /// keys of its pods are another matter (2.6).
+    void check_without_restart() {
+        const auto& slots = view_.roles[plan_.master_role].slots;
+        const auto& last = next_.restarts.last;
+        if (plan_.scope != scope_rule::no_restart || slots.empty() ||
+            slots.front().current == nullptr || !last ||
+            last->cause == engine::cause::secret_lost) {
+            return;
+        }
+        const container_record* c = engine::training_container(
+            *slots.front().current, plan_.roles[plan_.master_role].training_container
+        );
+        if (next_.restarts.disruptions != before_.restarts.disruptions && c != nullptr &&
+            engine::has_started(*c)) {
+            out_.push_back("5.11 a loss is made good though the launcher has started");
         }
     }
 

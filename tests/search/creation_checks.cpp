@@ -30,9 +30,7 @@ bool is_stuck(const world& w, const pod_record& pod) {
 
 class creation_check {
 public:
-    creation_check(
-        const world& w, const job_object& decided, const action& a, violations& out
-    )
+    creation_check(const world& w, const job_object& decided, const action& a, violations& out)
         : w_(w), decided_(decided), plan_(*decided.compiled->plan), a_(a), out_(out) {}
 
     void run() {
@@ -47,7 +45,6 @@ public:
         check_objects();
         check_stages();
         check_record();
-        check_without_restart();
     }
 
 private:
@@ -88,7 +85,8 @@ private:
     void check_objects() {
         for (const planned_object& o : plan_.objects) {
             if (o.kind != object_kind::secret && !is_there(o)) {
-                out_.push_back(fmt::format("2.1 {} is made before a {}", a_.name, to_string(o.kind)));
+                out_.push_back(fmt::format("2.1 {} is made before a {}", a_.name, to_string(o.kind))
+                );
                 return;
             }
         }
@@ -124,29 +122,13 @@ private:
         }
     }
 
-    /// A kind that restarts nothing makes no worker beside a launcher that has started (5.11).
-    void check_without_restart() {
-        if (plan_.scope != scope_rule::no_restart || a_.pod.role == plan_.master_role) {
-            return;
-        }
-        const sight shown(w_);
-        const bool started = std::ranges::any_of(shown.pods, [&](const pod_record* p) {
-            const container_record* c = training_container(w_, *p);
-            return p->type == plan_.roles[plan_.master_role].type &&
-                   p->attempt == decided_.status.attempt && c != nullptr && engine::has_started(*c);
-        });
-        if (started) {
-            out_.push_back("5.11 " + a_.name + " is made though the launcher has started");
-        }
-    }
-
     /// Pods that have started keep their keys: no other Secret is made for the attempt (2.6).
     void check_keys() {
         const sight shown(w_);
         const bool started = std::ranges::any_of(shown.pods, [&](const pod_record* p) {
             const container_record* c = training_container(w_, *p);
-            return p->attempt == decided_.status.attempt && p->labels_complete && c != nullptr &&
-                   engine::has_started(*c);
+            return p->attempt == decided_.status.attempt && p->labels_complete && !p->deletion &&
+                   c != nullptr && engine::has_started(*c);
         });
         if (started) {
             out_.push_back("2.6 a Secret is made though pods of the attempt have started");
@@ -162,9 +144,7 @@ private:
 
 }  // namespace
 
-void check_creation(
-    const world& w, const job_object& decided, const action& a, violations& out
-) {
+void check_creation(const world& w, const job_object& decided, const action& a, violations& out) {
     creation_check(w, decided, a, out).run();
 }
 

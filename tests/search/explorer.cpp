@@ -235,7 +235,9 @@ private:
     }
 
     /// The natural run is back at a state of its own: only time may pass on such a way.
-    void close_circle(const world& w, std::uint32_t last, std::uint32_t first, op next, bool wrote) {
+    void close_circle(
+        const world& w, std::uint32_t last, std::uint32_t first, op next, bool wrote
+    ) {
         bool waits = nodes_[last].how.what == op::wake || next == op::wake;
         for (std::uint32_t id = last; id > first; id = nodes_[id].parent) {
             wrote = wrote || nodes_[id].wrote;

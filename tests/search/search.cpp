@@ -127,7 +127,7 @@ void search_one(const configuration& c, const options& o, totals& sum) {
             sum.known_found.insert(k->name);
             fmt::print("  known: {}, after {} choices of the adversary\n", k->name, f.faults);
             if (o.traces) {
-                fmt::print("{}", tell(c, f));
+                fmt::print("{}{}\n", tell(c, f), as_test(c.name, f));
             }
             continue;
         }
