@@ -21,6 +21,28 @@ namespace {
 /// Choices of a natural run, at most: what takes longer does not come to rest.
 constexpr int natural_limit = 400;
 
+/// In a trace written by hand: what happens by itself before time has to pass.
+constexpr std::string_view by_itself_words = "by itself";
+
+/// Carries out one entry of a trace. False if it is not possible here.
+bool take_words(world& w, const std::string& words, outcome& done) {
+    if (words == by_itself_words) {
+        for (int i = 0; i < natural_limit; ++i) {
+            const auto next = natural_choice(w);
+            if (!next || next->what == op::wake) {
+                break;
+            }
+            apply(w, *next, done);
+        }
+        return true;
+    }
+    const auto next = find_choice(w, words);
+    if (next) {
+        apply(w, *next, done);
+    }
+    return next.has_value();
+}
+
 /// The world at the end of the natural run.
 world at_rest(world w, std::uint64_t& steps) {
     for (int i = 0; i < natural_limit; ++i) {
@@ -73,12 +95,10 @@ violations all_violations(const configuration& c, const std::vector<std::string>
     world w = first_world(set);
     outcome done;
     for (const std::string& words : trace) {
-        const auto next = find_choice(w, words);
-        if (!next) {
+        if (!take_words(w, words, done)) {
             done.violations.push_back("impossible here: " + words);
             return std::move(done.violations);
         }
-        apply(w, *next, done);
     }
     for (int i = 0; i < natural_limit; ++i) {
         const auto next = natural_choice(w);
@@ -281,12 +301,18 @@ private:
         }
         finding out{violation, {}, 0};
         world w = first_world(set_);
+        std::size_t by_itself = 0;
         for (const node& n : path) {
             const auto natural = natural_choice(w);
             out.faults += natural && *natural == n.how ? 0 : 1;
             out.trace.push_back(to_words(w, n.how));
             outcome ignored;
             apply(w, n.how, ignored);
+            by_itself = natural && *natural == n.how ? by_itself + 1 : 0;
+        }
+        if (last == nullptr) {
+            // The natural run is followed after a trace anyhow.
+            out.trace.resize(out.trace.size() - by_itself);
         }
         return out;
     }
@@ -384,13 +410,10 @@ private:
         world w = first_world(set);
         int n = 0;
         for (const std::string& words : trace) {
-            const auto c = find_choice(w, words);
             const auto natural = natural_choice(w);
-            n += c && natural && *c == *natural ? 0 : 1;
+            n += natural && to_words(w, *natural) == words ? 0 : 1;
             outcome ignored;
-            if (c) {
-                apply(w, *c, ignored);
-            }
+            take_words(w, words, ignored);
         }
         return n;
     }
@@ -453,12 +476,10 @@ std::string compare_groupings(
     stage_set set(*c);
     world w = first_world(set);
     for (const std::string& words : trace) {
-        const auto next = find_choice(w, words);
-        if (!next) {
+        outcome ignored;
+        if (!take_words(w, words, ignored)) {
             return "impossible here: " + words;
         }
-        outcome ignored;
-        apply(w, *next, ignored);
     }
     const auto a = find_choice(w, first);
     const auto b = find_choice(w, second);
@@ -471,17 +492,17 @@ std::string tell(const configuration& c, const finding& f) {
     world w = first_world(set);
     std::string out = fmt::format("{}: {}\n", c.name, f.violation);
     for (const std::string& words : f.trace) {
-        const auto next = find_choice(w, words);
-        if (!next) {
-            return out + "  impossible here: " + words + "\n";
-        }
         const auto natural = natural_choice(w);
-        const bool by_itself = natural && *natural == *next;
-        out += fmt::format("  {} {}", by_itself ? " " : "*", words);
-        outcome done;
+        const std::string comes = natural ? to_words(w, *natural) : "nothing";
+        const bool by_itself = words == comes || words == by_itself_words;
         const job_ptr before = w.job;
         const instant at = w.now;
-        apply(w, *next, done);
+        outcome done;
+        if (!take_words(w, words, done)) {
+            return out +
+                   fmt::format("  impossible here: {}\n  by itself comes: {}\n", words, comes);
+        }
+        out += fmt::format("  {} {}", by_itself ? " " : "*", words);
         if (w.now != at) {
             out += fmt::format(" (+{} ms)", (w.now - at).count());
         }

@@ -51,7 +51,8 @@ report explore(const configuration& c, const limits& l, const is_known& known);
 std::string kind_of(const std::string& violation);
 
 /// What a trace and the natural run after it violate, each once, in the order in which it is met.
-/// Every choice must be possible where it stands, or the last line says which is not.
+/// Every choice must be possible where it stands, or the last line says which is not. `by itself`
+/// in a trace stands for all that happens by itself before time has to pass.
 std::vector<std::string> replay(const configuration& c, const std::vector<std::string>& trace);
 std::vector<std::string> replay(
     std::string_view configuration_name, const std::vector<std::string>& trace

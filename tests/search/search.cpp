@@ -23,17 +23,22 @@ namespace {
 
 struct options {
     limits bounds;
-    std::string only;  ///< a configuration's name, or its beginning
+    std::string only;    ///< a configuration's name, or its beginning
+    std::string replay;  ///< choices with semicolons between them
     bool expect_known = true;
     bool traces = false;  ///< of known violations too
 };
 
 constexpr const char* usage =
     "usage: search [--steps N] [--walks N] [--walk-length N] [--seed N] [--only NAME] [--traces]\n"
+    "              [--replay TRACE]\n"
     "  --steps        of each configuration, breadth first (about)\n"
     "  --walks        random runs of each configuration\n"
     "  --only         configurations whose name begins so\n"
-    "  --traces       of known violations too\n";
+    "  --traces       of known violations too\n"
+    "  --replay       with --only and a whole name: what these choices lead to, and where they "
+    "fail;\n"
+    "                 e.g. --replay \"pass; pass; pass; pass; all start; exits worker-0 1\"\n";
 
 bool read_number(const char* text, std::uint64_t& out) {
     const char* end = text + std::strlen(text);
@@ -53,6 +58,10 @@ bool read_options(int argc, char** argv, options& out) {
         }
         const char* value = argv[++i];
         std::uint64_t number = 0;
+        if (name == "--replay") {
+            out.replay = value;
+            continue;
+        }
         if (name == "--only") {
             out.only = value;
             out.expect_known = false;
@@ -137,6 +146,35 @@ void search_one(const configuration& c, const options& o, totals& sum) {
     std::fflush(stdout);
 }
 
+std::vector<std::string> split(std::string_view text) {
+    std::vector<std::string> out;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find(';'), text.size());
+        std::string_view one = text.substr(0, end);
+        text.remove_prefix(std::min(end + 1, text.size()));
+        one.remove_prefix(std::min(one.find_first_not_of(' '), one.size()));
+        if (!one.empty()) {
+            out.emplace_back(one);
+        }
+    }
+    return out;
+}
+
+int replay_one(const options& o) {
+    const configuration* c = find_configuration(o.only);
+    if (c == nullptr) {
+        fmt::print(stderr, "search: there is no configuration named {}\n", o.only);
+        return 2;
+    }
+    const finding f{"as given", split(o.replay)};
+    fmt::print("{}", tell(*c, f));
+    const auto found = replay(*c, f.trace);
+    for (const std::string& violation : found) {
+        fmt::print("violated: {}\n", violation);
+    }
+    return found.empty() ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -144,6 +182,9 @@ int main(int argc, char** argv) {
     if (!read_options(argc, argv, o)) {
         std::fputs(usage, stderr);
         return 2;
+    }
+    if (!o.replay.empty()) {
+        return replay_one(o);
     }
     totals sum;
     for (const configuration& c : all_configurations()) {

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The search itself: that choices have names, that states are merged where they may be and no
+// further, and that a healthy run is one.
+#include "canonical.hpp"
+#include "checks.hpp"
+#include "events.hpp"
+#include "explorer.hpp"
+#include "property/dice.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <set>
+
+using namespace signalbox;
+using namespace signalbox::search;
+
+namespace {
+
+const configuration& named(const char* name) {
+    const configuration* c = find_configuration(name);
+    REQUIRE(c != nullptr);
+    return *c;
+}
+
+world after(stage_set& set, std::initializer_list<const char*> trace) {
+    world w = first_world(set);
+    for (const char* words : trace) {
+        const auto c = find_choice(w, words);
+        INFO(words);
+        REQUIRE(c.has_value());
+        outcome done;
+        apply(w, *c, done);
+        REQUIRE(done.violations == violations{});
+    }
+    return w;
+}
+
+}  // namespace
+
+TEST_CASE("there are many configurations, and each has a name of its own") {
+    std::set<std::string> names;
+    for (const configuration& c : all_configurations()) {
+        CHECK(names.insert(c.name).second);
+    }
+    CHECK(names.size() >= 60);
+}
+
+TEST_CASE("every choice is found again by its words, and no two share them") {
+    for (const configuration& c : all_configurations()) {
+        stage_set set(c);
+        test::dice d(7);
+        world w = first_world(set);
+        for (int i = 0; i < 25; ++i) {
+            const auto choices = all_choices(w);
+            std::set<std::string> words;
+            for (const choice& one : choices) {
+                const std::string text = to_words(w, one);
+                INFO(c.name << ": " << text);
+                CHECK(words.insert(text).second);
+                CHECK(find_choice(w, text) == one);
+            }
+            const auto natural = natural_choice(w);
+            if (choices.empty() && !natural) {
+                break;
+            }
+            const bool interfere = !choices.empty() && (!natural || d.once_in(2));
+            outcome ignored;
+            const auto some =
+                static_cast<std::size_t>(d.roll(static_cast<int>(choices.size() + 1)));
+            apply(w, interfere ? choices[some % choices.size()] : *natural, ignored);
+        }
+    }
+}
+
+TEST_CASE("[behaviour I21] a run without faults makes each child once and few status writes") {
+    for (const configuration& c : all_configurations()) {
+        stage_set set(c);
+        world w = first_world(set);
+        int writes = 0;
+        for (int i = 0; i < 40; ++i) {
+            const auto next = natural_choice(w);
+            if (!next || next->what == op::wake) {
+                break;
+            }
+            outcome done;
+            apply(w, *next, done);
+            writes += done.writes;
+            CHECK(done.violations == violations{});
+        }
+        const auto children = static_cast<int>(w.pods.size() + w.children.size());
+        INFO(c.name << ": " << writes << " writes for " << children << " children");
+        CHECK(writes <= children + 9);
+    }
+}
+
+TEST_CASE("the time of day and the numbers in UIDs make no other state") {
+    stage_set set(named("plain: ends"));
+    world early = after(set, {"pass", "pass"});
+    world late = early;
+    late.now += core::seconds(3600);
+    late.job = std::make_shared<const core::job_object>([&] {
+        core::job_object job = *early.job;
+        for (core::condition& each : job.status.conditions) {
+            *each.last_transition += core::seconds(3600);
+        }
+        return job;
+    }());
+    late.known_job = late.job;
+    late.decided.reset();
+    late.made += 100;
+    CHECK(digest(early) == digest(late));
+    for (const char* words : {"pass", "pass", "all start", "pass", "exits worker-0 1"}) {
+        for (world* w : {&early, &late}) {
+            const auto c = find_choice(*w, words);
+            REQUIRE(c.has_value());
+            outcome done;
+            apply(*w, *c, done);
+        }
+        CHECK(digest(early) == digest(late));
+    }
+}
+
+TEST_CASE("what decisions can tell apart is another state") {
+    stage_set set(named("plain: ends"));
+    const world running = after(set, {"pass", "pass", "pass", "pass", "all start", "pass"});
+    std::set<std::uint64_t> digests{digest(running)};
+    for (const choice& c : all_choices(running)) {
+        world next = running;
+        outcome ignored;
+        apply(next, c, ignored);
+        INFO(to_words(running, c));
+        CHECK(digests.insert(digest(next)).second);
+    }
+}
+
+TEST_CASE("a trace that cannot happen is refused at its place") {
+    CHECK(
+        replay("plain: ends", {"pass", "exits worker-7 1"}) ==
+        violations{"impossible here: exits worker-7 1"}
+    );
+    CHECK(replay("no such job", {}) == violations{"there is no configuration no such job"});
+}
+
+TEST_CASE("the search ends at its bound, counts what it did and finds the same again") {
+    const configuration& c = named("plain without budget: ends");
+    limits small;
+    small.steps = 3'000;
+    small.walks = 5;
+    const auto none_known = [](const std::string&) { return false; };
+    const report a = explore(c, small, none_known);
+    const report b = explore(c, small, none_known);
+    CHECK(a.steps >= small.steps);
+    CHECK(a.steps < 2 * small.steps);
+    CHECK(a.steps == b.steps);
+    CHECK(a.states == b.states);
+    CHECK(a.fired == b.fired);
+    REQUIRE(a.findings.size() == b.findings.size());
+    REQUIRE(!a.findings.empty());
+    const finding& first = a.findings.front();
+    const violations again = replay(c, first.trace);
+    CHECK(std::find(again.begin(), again.end(), first.violation) != again.end());
+    CHECK(as_test(c.name, first).find("replay(\"" + c.name + "\"") != std::string::npos);
+}
