@@ -38,6 +38,24 @@ function(signalbox_add_library name)
         VERIFY_INTERFACE_HEADER_SETS ${PROJECT_IS_TOP_LEVEL})
 endfunction()
 
+# signalbox_embed_texts(<target> HEADER <header> FUNCTION <name> FILES <file>...): files of the repository as texts in the
+# program. The header declares the function, `std::span<const embedded_text> name()`; its definition is made anew
+# whenever one of the files changes.
+function(signalbox_embed_texts target)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "HEADER;FUNCTION" "FILES")
+    set(script "${signalbox_SOURCE_DIR}/cmake/SignalboxEmbed.cmake")
+    set(output "${CMAKE_CURRENT_BINARY_DIR}/embedded_${target}.cpp")
+    list(TRANSFORM arg_FILES PREPEND "${signalbox_SOURCE_DIR}/" OUTPUT_VARIABLE paths)
+    list(JOIN arg_FILES "|" files)
+    add_custom_command(OUTPUT "${output}"
+        COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${output}" "-DHEADER=${arg_HEADER}" "-DFUNCTION=${arg_FUNCTION}"
+            "-DSOURCE_DIR=${signalbox_SOURCE_DIR}" "-DFILES=${files}" -P "${script}"
+        DEPENDS "${script}" ${paths}
+        COMMENT "Embedding the texts of ${target}"
+        VERBATIM)
+    target_sources(${target} PRIVATE "${output}")
+endfunction()
+
 # signalbox_add_test(<name> SOURCES ... [LIBS ...] [LABELS ...] [TIMEOUT seconds] [INCLUDES ...])
 # One Catch2 executable and one CTest entry of the same name, plus SIGNALBOX_TEST_SUFFIX in the builds that run the
 # compiled tests a second time (sanitizers, other compiler). The order of test cases is shuffled; a test case without an

@@ -40,4 +40,17 @@ std::string crd_json(job_kind kind);
 /// libjobcore/API.md has this text.
 std::string api_reference_markdown();
 
+/// What there is to say about one field.
+struct field_text {
+    std::string text;   ///< for people; empty if there is an error
+    std::string error;  ///< which part of the path names nothing, and what would; else empty
+};
+
+/// Documents a field in the shape of `kubectl explain`. `path` is a kind (its name in any letter
+/// case, its plural or its short name) and the names of fields, joined by dots:
+/// `dj.spec.config.run`. Names lead through the items of lists; `replicaSpecs[]` is `replicaSpecs`.
+/// With `recursive`, the tree of all fields below follows in place of their descriptions. Lines are
+/// not wrapped: each is a sentence or more behind its own indentation.
+field_text field_reference(std::string_view path, bool recursive);
+
 }  // namespace signalbox::core

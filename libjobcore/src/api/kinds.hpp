@@ -19,6 +19,7 @@ struct kind_schema {
     std::string_view name;
     std::string_view plural;
     std::string_view short_name;
+    std::string_view doc;
     const field* spec;
     bool has_elastic;  ///< and so the scale subresource
     bool has_restarts;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The row type of the tables that describe the API (api.md). A table says what a field is; it holds
-// no code but the matcher of a text form. Everything else walks the tables: walk.cpp (parser,
-// aliases, defaults, ranges), update.cpp (what may change), crd.cpp and cel.cpp (the CRD).
+// The row type of the tables that describe the API (BEHAVIOUR.md api 1-5). A table says what a
+// field is; it holds no code but the matcher of a text form. Everything else walks the tables:
+// walk.cpp (parser, aliases, defaults, ranges), update.cpp (what may change), crd.cpp and cel.cpp
+// (the CRD).
 #pragma once
 
 #include <cstdint>
@@ -69,6 +70,10 @@ struct field {
     change when = change::inherit;
     /// An empty object means something else than none.
     bool presence_counts = false;
+    /// The rule that says more; empty: that of the parent.
+    std::string_view rule = {};
+    /// What `kubectl explain` knows of what is passed through, as a path that it takes.
+    std::string_view kubernetes = {};
 };
 
 }  // namespace signalbox::core::schema

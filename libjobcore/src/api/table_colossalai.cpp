@@ -55,11 +55,13 @@ constexpr field launcher_env_field{
     .name = "env",
     .type = value_type::opaque_list,
     .doc = "Environment of the launcher: EnvVar objects.",
+    .kubernetes = "pod.spec.containers.env",
 };
 constexpr field launcher_resources_field{
     .name = "resources",
     .type = value_type::opaque_object,
     .doc = "ResourceRequirements of the launcher.",
+    .kubernetes = "pod.spec.containers.resources",
 };
 
 constexpr std::array launcher_fields{
@@ -125,6 +127,7 @@ constexpr std::array entry_fields{
         .type = value_type::object,
         .doc = "Has no effect: this kind does not restart.",
         .fields = entry_restart_fields,
+        .rule = "behaviour 5.11",
     },
     field{
         .name = "template",
@@ -133,6 +136,8 @@ constexpr std::array entry_fields{
                "launcher's only `image`, `workingDir`, `env` and `resources` of its container are "
                "used.",
         .required = true,
+        .rule = "api 4.4",
+        .kubernetes = "pod",
     },
 };
 
@@ -142,6 +147,7 @@ constexpr std::array spec_fields{
         .type = value_type::object,
         .doc = "How launcher and workers use ssh.",
         .fields = ssh_fields,
+        .rule = "api 4.2",
     },
     run_mode_field,
     field{
@@ -149,6 +155,7 @@ constexpr std::array spec_fields{
         .type = value_type::object,
         .doc = "Deadline and clean-up. This kind does not restart.",
         .fields = run_policy_fields_of_kind,
+        .rule = "api 1.6",
     },
     scheduler_field,
     field{
@@ -156,18 +163,21 @@ constexpr std::array spec_fields{
         .type = value_type::object,
         .doc = "The launcher, whose pod decides about the job.",
         .fields = launcher_fields,
+        .rule = "api 4.3",
     },
     field{
         .name = "worker",
         .type = value_type::object,
         .doc = "The workers. Required, unless the job is written with `replicaSpecs`.",
         .fields = worker_fields,
+        .rule = "api 4.4",
     },
     field{
         .name = "torchConfig",
         .type = value_type::object,
         .doc = "The training program, in the form that goes with `replicaSpecs`.",
         .fields = torch_config_fields,
+        .rule = "api 4.1",
     },
     field{
         .name = "replicaSpecs",
@@ -176,6 +186,7 @@ constexpr std::array spec_fields{
                "`worker`.",
         .fields = entry_fields,
         .max_items = max_types,
+        .rule = "api 4.1",
     },
     managed_by_field,
 };
@@ -206,7 +217,7 @@ constexpr std::array template_fields{
 
 }  // namespace
 
-constexpr field colossalai_spec_field = spec_field_of(spec_fields);
+constexpr field colossalai_spec_field = spec_field_of(spec_fields, "api 4");
 
 constexpr field launcher_template_field{
     .name = "template",

@@ -42,12 +42,14 @@ constexpr std::array config_fields{
         .doc = "A shell line that starts the training. If it is set, nothing else here has an "
                "effect but `slotsPerWorker`.",
         .max_length = max_command_line,
+        .rule = "api 2.2",
     },
     field{
         .name = "slotsPerWorker",
         .type = value_type::integer,
         .doc = "Processes per worker; default: the accelerators of the training container, else 1.",
         .minimum = 1,
+        .rule = "api 2.3",
     },
     field{
         .name = "localRank",
@@ -67,12 +69,14 @@ constexpr std::array config_fields{
         .doc = "The training program: exactly one of its fields, unless `customCommand` is set or "
                "debug mode is on.",
         .fields = run_fields,
+        .rule = "api 2.2",
     },
     field{
         .name = "otherArgs",
         .type = value_type::string_list,
         .doc = "Further options of the launcher `deepspeed`. `--no_ssh` starts the processes "
                "without ssh.",
+        .rule = "api 2.4",
     },
 };
 
@@ -93,6 +97,7 @@ constexpr std::array spec_fields{
         .doc = "Keeps the variables of the template from the launcher's environment file: they "
                "reach the entry point of each pod, but not the training processes.",
         .fallback = "false",
+        .rule = "api 2.1",
     },
     field{
         .name = "config",
@@ -106,12 +111,13 @@ constexpr std::array spec_fields{
         .doc = "The workers; worker 0 is the master, on which the launcher runs.",
         .fields = worker_fields,
         .required = true,
+        .rule = "api 2.5",
     },
     managed_by_field,
 };
 
 }  // namespace
 
-constexpr field deepspeed_spec_field = spec_field_of(spec_fields);
+constexpr field deepspeed_spec_field = spec_field_of(spec_fields, "api 2");
 
 }  // namespace signalbox::core::schema

@@ -85,6 +85,7 @@ constexpr std::array tensorboard_fields{
         .name = "resources",
         .type = value_type::opaque_object,
         .doc = "ResourceRequirements of the TensorBoard's container.",
+        .kubernetes = "pod.spec.containers.resources",
     },
     field{
         .name = "scheduler",
@@ -164,6 +165,7 @@ constexpr std::array torchrun_fields{
         .name = "extraOptions",
         .type = value_type::string_list,
         .doc = "Further options of torchrun.",
+        .rule = "api 3.3",
     },
     field{
         .name = "minNodes",
@@ -186,6 +188,7 @@ constexpr std::array spec_fields{
         .type = value_type::object,
         .doc = "Whether and how torchrun starts the training program.",
         .fields = torchrun_fields,
+        .rule = "api 3.2",
     },
     field{
         .name = "replicaSpecs",
@@ -194,6 +197,7 @@ constexpr std::array spec_fields{
         .fields = replica_fields,
         .required = true,
         .max_items = max_types,
+        .rule = "api 3.1",
     },
     field{
         .name = "tensorboardSpec",
@@ -201,12 +205,13 @@ constexpr std::array spec_fields{
         .doc = "A TensorBoard that shows the training logs.",
         .fields = tensorboard_fields,
         .when = change::any_time,
+        .rule = "api 1.9",
     },
     managed_by_field,
 };
 
 }  // namespace
 
-constexpr field pytorch_spec_field = spec_field_of(spec_fields);
+constexpr field pytorch_spec_field = spec_field_of(spec_fields, "api 3");
 
 }  // namespace signalbox::core::schema

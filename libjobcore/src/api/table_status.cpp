@@ -39,6 +39,11 @@ constexpr field list(std::string_view name, std::string_view doc, std::span<cons
         .max_items = 0};
 }
 
+constexpr field under(std::string_view rule, field row) {
+    row.rule = rule;
+    return row;
+}
+
 constexpr std::array condition_fields{
     text("type", "Initialized, Running, ReplicaFailure, Completed, Failed or Paused."),
     text("status", "True or False."),
@@ -161,32 +166,46 @@ constexpr std::array phases{
 };
 
 constexpr field phase_field{
-    .name = "phase", .doc = "Where the job is in its life.", .values = phases};
+    .name = "phase",
+    .doc = "Where the job is in its life.",
+    .values = phases,
+    .rule = "behaviour 4",
+};
 constexpr field generation_field{
     .name = "observedGeneration",
     .type = value_type::integer,
     .doc = "Generation of the specification that this status is about.",
     .maximum = std::numeric_limits<std::int64_t>::max(),
 };
-constexpr field reason_field = text("reason", "Why the job is in its phase, in one word.");
-constexpr field conditions_field =
-    list("conditions", "What holds of the job and since when.", condition_fields);
-constexpr field tasks_field = list("tasks", "The pods by replica type.", task_fields);
-constexpr field aggregate_field =
-    object("aggregate", "Pods by state; the sum is the wanted number.", aggregate_fields);
+constexpr field reason_field =
+    under("behaviour 4.14", text("reason", "Why the job is in its phase, in one word."));
+constexpr field conditions_field = under(
+    "behaviour 4.13", list("conditions", "What holds of the job and since when.", condition_fields)
+);
+constexpr field tasks_field =
+    under("api 5.2", list("tasks", "The pods by replica type.", task_fields));
+constexpr field aggregate_field = under(
+    "behaviour 4.15",
+    object("aggregate", "Pods by state; the sum is the wanted number.", aggregate_fields)
+);
 constexpr field start_field =
     time("startTime", "When the job started; the deadline counts from here.");
 constexpr field completion_field = time("completionTime", "When the job ended.");
 constexpr field duration_field = text("duration", "How long the job took.");
 constexpr field ready_field = text("ready", "Replicas that run, of those wanted: 3/4.");
 constexpr field replicas_field =
-    int32("replicas", "Pods that run or will; for the scale subresource.");
-constexpr field selector_field = text("selector", "Selects the pods; for the scale subresource.");
-constexpr field transition_field =
-    object("nextTransition", "What the operator waits for on a clock.", transition_fields);
-constexpr field attempt_field = int32("attempt", "How often the whole set of pods was made.");
-constexpr field restarts_field = object("restarts", "The memory of incidents.", restarts_fields);
-constexpr field backoff_field = int32("backoffCount", "Counted incidents.");
+    under("behaviour 7.5", int32("replicas", "Pods that run or will; for the scale subresource."));
+constexpr field selector_field =
+    under("behaviour 7.5", text("selector", "Selects the pods; for the scale subresource."));
+constexpr field transition_field = under(
+    "api 5.5",
+    object("nextTransition", "What the operator waits for on a clock.", transition_fields)
+);
+constexpr field attempt_field =
+    under("api 5.4", int32("attempt", "How often the whole set of pods was made."));
+constexpr field restarts_field =
+    under("api 5.4", object("restarts", "The memory of incidents.", restarts_fields));
+constexpr field backoff_field = under("api 5.4", int32("backoffCount", "Counted incidents."));
 
 constexpr std::array colossalai_status{
     phase_field,
@@ -242,11 +261,14 @@ constexpr std::array pytorch_status{
     attempt_field,
     restarts_field,
     backoff_field,
-    object("tensorboard", "The TensorBoard of the job.", board_fields),
+    under("behaviour 9.2", object("tensorboard", "The TensorBoard of the job.", board_fields)),
 };
 
 constexpr field status_of(std::span<const field> fields) {
-    return object("status", "What the operator observed and did. Written by it alone.", fields);
+    return under(
+        "api 5",
+        object("status", "What the operator observed and did. Written by it alone.", fields)
+    );
 }
 
 constexpr field pytorch_status_field = status_of(pytorch_status);

@@ -116,6 +116,7 @@ inline constexpr std::array pause_fields{
         .fields = resume_replica_fields,
         .max_items = max_types,
         .when = change::never,
+        .rule = "behaviour 3.11",
     },
 };
 
@@ -126,12 +127,14 @@ inline constexpr std::array run_mode_fields{
         .doc = "Debug mode. Cannot be changed.",
         .fields = debug_fields,
         .when = change::never,
+        .rule = "behaviour 3.10",
     },
     field{
         .name = "pause",
         .type = value_type::object,
         .doc = "Pause mode; wins over debug mode.",
         .fields = pause_fields,
+        .rule = "behaviour 6.1",
     },
 };
 
@@ -147,6 +150,7 @@ inline constexpr field deadline_field{
     .minimum = 1,
     .maximum = std::numeric_limits<std::int64_t>::max(),
     .when = change::any_time,
+    .rule = "behaviour 5.12",
 };
 inline constexpr field ttl_field{
     .name = "ttlSecondsAfterFinished",
@@ -154,6 +158,7 @@ inline constexpr field ttl_field{
     .doc = "Seconds after its end after which the job is deleted.",
     .minimum = 0,
     .when = change::any_time,
+    .rule = "behaviour 5.14",
 };
 
 inline constexpr std::array run_policy_fields{
@@ -165,6 +170,7 @@ inline constexpr std::array run_policy_fields{
         .fallback = "3",
         .minimum = 0,
         .when = change::any_time,
+        .rule = "behaviour 5.5",
     },
     field{
         .name = "cleanUpPolicy",
@@ -173,6 +179,7 @@ inline constexpr std::array run_policy_fields{
         .fallback = "\"Unfinished\"",
         .values = clean_up_values,
         .when = change::any_time,
+        .rule = "behaviour 5.13",
     },
     ttl_field,
     field{
@@ -180,6 +187,7 @@ inline constexpr std::array run_policy_fields{
         .type = value_type::string,
         .doc = "How far a restart reaches; default: by launch mode.",
         .values = scope_values,
+        .rule = "behaviour 5.6",
     },
     field{
         .name = "failurePolicy",
@@ -234,6 +242,7 @@ inline constexpr field scheduler_field{
     .type = value_type::object,
     .doc = "Who schedules the pods; absent: the cluster's default scheduler.",
     .fields = scheduler_fields,
+    .rule = "api 1.4",
 };
 
 inline constexpr field run_mode_field{
@@ -241,6 +250,7 @@ inline constexpr field run_mode_field{
     .type = value_type::object,
     .doc = "Debug and pause.",
     .fields = run_mode_fields,
+    .rule = "api 1.5",
 };
 
 inline constexpr field run_policy_field{
@@ -248,6 +258,7 @@ inline constexpr field run_policy_field{
     .type = value_type::object,
     .doc = "Restart budget, deadline and clean-up.",
     .fields = run_policy_fields,
+    .rule = "api 1.6",
 };
 
 inline constexpr field elastic_field{
@@ -255,6 +266,7 @@ inline constexpr field elastic_field{
     .type = value_type::object,
     .doc = "Training with a varying number of replicas.",
     .fields = elastic_fields,
+    .rule = "api 1.8",
 };
 
 inline constexpr field managed_by_field{
@@ -264,6 +276,7 @@ inline constexpr field managed_by_field{
     .fallback = "\"batch.tensorstack.dev/signalbox\"",
     .max_length = 253,
     .when = change::never,
+    .rule = "api 1.12",
 };
 
 inline constexpr field restart_policy_field{
@@ -272,6 +285,7 @@ inline constexpr field restart_policy_field{
     .doc = "Which failures of this replica type may restart.",
     .fallback = "\"OnFailure\"",
     .values = restart_values,
+    .rule = "api 1.7",
 };
 
 inline constexpr field template_field{
@@ -279,6 +293,8 @@ inline constexpr field template_field{
     .type = value_type::opaque_object,
     .doc = "PodTemplateSpec of this replica type; every field reaches the pod.",
     .required = true,
+    .rule = "api 1.10",
+    .kubernetes = "pod",
 };
 
 /// Of kinds whose workers cannot be none.
@@ -291,13 +307,14 @@ inline constexpr field worker_replicas_field{
     .maximum = max_replicas,
 };
 
-constexpr field spec_field_of(std::span<const field> fields) {
+constexpr field spec_field_of(std::span<const field> fields, std::string_view rule) {
     return {
         .name = "spec",
         .type = value_type::object,
         .doc = "What the job is to run.",
         .fields = fields,
         .required = true,
+        .rule = rule,
     };
 }
 

@@ -74,6 +74,37 @@ constexpr const char* crds_footer = R"(
 Examples:
   signalbox crds | kubectl apply --server-side -f -)";
 
+constexpr const char* docs_footer = R"(
+Without more it prints the reference of all fields, as Markdown (libjobcore/API.md).
+
+Examples:
+  signalbox docs rule 5.8
+  signalbox docs fields deepspeedjob.spec.config)";
+
+constexpr const char* docs_rule_footer = R"(
+Rules as `explain`, `plan`, events and comments name them, one or several:
+  5.8, behaviour 5.8     what the operator does        libjobcore/BEHAVIOUR.md
+  api 6.3                fields and their checks       libjobcore/BEHAVIOUR.md
+  I7                     invariants                    libjobcore/BEHAVIOUR.md
+  launch 2.5             facts about launchers         libjobcore/LAUNCH.md
+  W3                     requirements of the client    libk8sio/REQUIREMENTS.md
+A chapter (5, api 6, invariants) lists its rules, no number all chapters. A word holds for the numbers
+after it; 5.2-5.4 are three.
+
+Exit codes: 0 shown, 2 there is no such rule.)";
+
+constexpr const char* docs_fields_footer = R"(
+Like `kubectl explain`, without a cluster. FIELD is a kind, its plural or short name (dj, pj, caij),
+and names of fields, joined by dots; they lead through the items of lists.
+
+Examples:
+  signalbox docs fields dj
+  signalbox docs fields deepspeedjob.spec.config
+  signalbox docs fields pj.spec.replicaSpecs.restartPolicy
+  signalbox docs fields caij.spec --recursive
+
+Exit codes: 0 shown, 2 there is no such field.)";
+
 constexpr const char* run_footer = R"(
 Finds the API server like kubectl: --kubeconfig, else the service account of the pod it runs in, else
 $KUBECONFIG, else ~/.kube/config. The CRDs must be there (`signalbox crds`). SIGTERM ends it cleanly.
@@ -179,8 +210,7 @@ public:
         add_plan();
         add_explain();
         add_crds();
-        add("docs", "Print the reference of all fields, as Markdown", [this] { return docs(out_); }
-        );
+        add_docs();
         add_dev();
         add_run();
         add_pods();
@@ -202,20 +232,37 @@ public:
 
 private:
     CLI::App& add(const std::string& name, const std::string& what, std::function<int()> call) {
-        CLI::App& command = *app_.add_subcommand(name, what);
-        command.callback([this, call = std::move(call)] { chosen_ = call; });
+        return add_to(app_, name, what, std::move(call));
+    }
+
+    CLI::App& add_to(
+        CLI::App& parent,
+        const std::string& name,
+        const std::string& what,
+        std::function<int()> call
+    ) {
+        CLI::App& command = *parent.add_subcommand(name, what);
+        // Called for the innermost command first.
+        command.callback([this, call = std::move(call)] {
+            if (!chosen_) {
+                chosen_ = call;
+            }
+        });
         return command;
     }
 
     void complain(const CLI::ParseError& error) {
         std::string command = "signalbox";
-        const auto chosen = app_.get_subcommands();
-        if (!chosen.empty()) {
-            command += " " + chosen.front()->get_name();
+        std::string parent = command;
+        CLI::App* about = &app_;
+        for (auto chosen = app_.get_subcommands(); !chosen.empty();) {
+            about = chosen.front();
+            parent = command;
+            command += " " + about->get_name();
+            chosen = about->get_subcommands();
         }
         fmt::print(err_, "{}: {}\n\n", command, error.what());
-        const CLI::App& about = chosen.empty() ? app_ : *chosen.front();
-        const std::string help = about.help(chosen.empty() ? command : "signalbox");
+        const std::string help = about->help(parent);
         const std::size_t usage = help.find("Usage:");
         const std::string from_usage = usage == std::string::npos ? help : help.substr(usage);
         fmt::print(err_, "{}\n", from_usage.substr(0, from_usage.find('\n')));
@@ -292,6 +339,29 @@ private:
         ).footer(crds_footer);
     }
 
+    void add_docs() {
+        CLI::App& c = add("docs", "Show the rules and the fields of the API, offline", [this] {
+            return docs(out_);
+        });
+        c.footer(docs_footer);
+        c.require_subcommand(0, 1);
+        CLI::App& rule =
+            add_to(c, "rule", "Show rules that explanations and comments name", [this] {
+                return docs_rule(docs_rule_, out_, err_);
+            });
+        rule.footer(docs_rule_footer);
+        rule.add_option("RULE", docs_rule_.rules, "5.8, api 6.3, I7, launch 2.5, W3, a chapter")
+            ->type_name("");
+        CLI::App& fields = add_to(c, "fields", "Explain a field of a kind", [this] {
+            return docs_fields(docs_fields_, out_, err_);
+        });
+        fields.footer(docs_fields_footer);
+        fields.add_option("FIELD", docs_fields_.path, "E.g. deepspeedjob.spec.config")
+            ->type_name("")
+            ->required();
+        fields.add_flag("--recursive", docs_fields_.recursive, "All fields below, as a tree");
+    }
+
     void add_run() {
         CLI::App& c = add("run", "Run the operator against a cluster", [this] {
             return run_operator_command(run_, out_, err_);
@@ -359,6 +429,8 @@ private:
     validate_options validate_;
     plan_options plan_;
     explain_options explain_;
+    docs_rule_options docs_rule_;
+    docs_fields_options docs_fields_;
     run_options run_;
     dev_options dev_;
     pods_options pods_;

@@ -45,7 +45,20 @@ struct explain_options {
 int explain(const explain_options& options, std::ostream& out, std::ostream& err);
 
 int crds(std::ostream& out);
+
 int docs(std::ostream& out);
+
+struct docs_rule_options {
+    std::vector<std::string> rules;  ///< `5.8`, `api 6.3`, `I7` ...; none: a table of contents
+};
+int docs_rule(const docs_rule_options& options, std::ostream& out, std::ostream& err);
+
+struct docs_fields_options {
+    std::string path;  ///< `deepspeedjob.spec.config`
+    bool recursive = false;
+};
+int docs_fields(const docs_fields_options& options, std::ostream& out, std::ostream& err);
+
 int version(std::ostream& out);
 
 struct log_options {

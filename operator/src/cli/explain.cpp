@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `signalbox explain` and `signalbox docs`.
+// `signalbox explain`.
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
 #include "cli/json_report.hpp"
 #include "cli/live_job.hpp"
 #include "cli/recorded_files.hpp"
+#include "cli/text_layout.hpp"
 
 #include <jobcore/explain.hpp>
-#include <jobcore/schema.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
@@ -18,34 +18,6 @@
 namespace signalbox::op::cli {
 
 namespace {
-
-constexpr std::size_t line_width = 100;
-
-/// Breaks at spaces; what follows the first line is indented deeper.
-std::string wrapped(std::string_view text, std::string_view first, std::string_view rest) {
-    std::string out(first);
-    std::size_t column = out.size();
-    bool at_start = true;
-    while (!text.empty()) {
-        const std::size_t space = text.find(' ');
-        const std::string_view word = text.substr(0, space);
-        if (!at_start && column + 1 + word.size() > line_width) {
-            out += '\n';
-            out += rest;
-            column = rest.size();
-            at_start = true;
-        }
-        if (!at_start) {
-            out += ' ';
-            ++column;
-        }
-        out += word;
-        column += word.size();
-        at_start = false;
-        text.remove_prefix(space == std::string_view::npos ? text.size() : space + 1);
-    }
-    return out + '\n';
-}
 
 void print_text(
     const recorded_job& r,
@@ -62,8 +34,9 @@ void print_text(
         meta.name,
         core::format_time(now)
     );
+    const std::size_t width = output_width();
     for (const std::string& note : r.notes) {
-        out << wrapped(fmt::format("note: {}.", note), "  ", "    ");
+        out << wrapped(fmt::format("note: {}.", note), "  ", "    ", width);
     }
     std::optional<core::explain_section> section;
     for (const core::explain_line& line : lines) {
@@ -72,7 +45,7 @@ void print_text(
             fmt::print(out, "\n{}\n", core::title(line.section));
         }
         const std::string rule = line.rule.empty() ? "" : fmt::format(" [{}]", line.rule);
-        out << wrapped(line.sentence + rule, "  - ", "    ");
+        out << wrapped(line.sentence + rule, "  - ", "    ", width);
     }
 }
 
@@ -115,10 +88,18 @@ void print(const recording& recorded, core::instant now, output_format format, s
         return;
     }
     std::string_view gap;
+    std::string_view a_rule;
     for (const recorded_job& r : recorded.jobs) {
         out << gap;
-        print_text(r, explained(r), now, out);
+        const std::vector<core::explain_line> lines = explained(r);
+        print_text(r, lines, now, out);
         gap = "\n\n";
+        for (const core::explain_line& line : lines) {
+            a_rule = a_rule.empty() ? line.rule : a_rule;
+        }
+    }
+    if (!a_rule.empty()) {
+        fmt::print(out, "\n`signalbox docs rule {}` shows what a rule says.\n", a_rule);
     }
 }
 
@@ -158,11 +139,6 @@ int explain(const explain_options& options, std::ostream& out, std::ostream& err
         r.notes.insert(r.notes.begin(), live.notes.begin(), live.notes.end());
     }
     print(recorded, live.facts.now, options.output, out);
-    return exit_ok;
-}
-
-int docs(std::ostream& out) {
-    out << core::api_reference_markdown();
     return exit_ok;
 }
 

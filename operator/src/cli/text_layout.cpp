@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/text_layout.hpp"
+
+#include <sys/ioctl.h>
+
+#include <algorithm>
+
+#include <unistd.h>
+
+namespace signalbox::op::cli {
+
+std::size_t output_width() {
+    constexpr std::size_t narrowest = 40;
+    constexpr std::size_t widest = 100;
+    winsize size{};
+    const bool known = ::isatty(STDOUT_FILENO) == 1 &&
+                       ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    return known ? std::clamp<std::size_t>(size.ws_col, narrowest, widest) : widest;
+}
+
+std::size_t characters(std::string_view text) {
+    const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; };
+    return static_cast<std::size_t>(std::ranges::count_if(text, begins));
+}
+
+std::string wrapped(
+    std::string_view text, std::string_view first, std::string_view rest, std::size_t width
+) {
+    std::string out(first);
+    std::size_t column = characters(first);
+    bool at_start = true;
+    while (!text.empty()) {
+        const std::size_t space = text.find(' ');
+        const std::string_view word = text.substr(0, space);
+        if (!at_start && column + 1 + characters(word) > width) {
+            out += '\n';
+            out += rest;
+            column = characters(rest);
+            at_start = true;
+        }
+        if (!at_start) {
+            out += ' ';
+            ++column;
+        }
+        out += word;
+        column += characters(word);
+        at_start = false;
+        text.remove_prefix(space == std::string_view::npos ? text.size() : space + 1);
+    }
+    return out + '\n';
+}
+
+std::string wrapped_lines(std::string_view text, std::size_t width) {
+    std::string out;
+    while (!text.empty()) {
+        const std::size_t end = text.find('\n');
+        const std::string_view line = text.substr(0, end);
+        const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+        const std::string_view margin = line.substr(0, indent);
+        out += wrapped(line.substr(indent), margin, margin, width);
+        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    }
+    return out;
+}
+
+}  // namespace signalbox::op::cli
