@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Script: cmake -DOUTPUT=file.cpp -DHEADER=path -DFUNCTION=name -DSOURCE_DIR=dir -DFILES=a|b -P SignalboxEmbed.cmake
+# Script: cmake -DOUTPUT=file -DHEADER=path -DFUNCTION=name -DSOURCE_DIR=dir -DFILES=a|b -P SignalboxEmbed.cmake
 # Writes the definition of FUNCTION, which gives the texts of FILES (relative to SOURCE_DIR) as HEADER declares it.
 string(REPLACE "|" ";" files "${FILES}")
 set(rows "")
