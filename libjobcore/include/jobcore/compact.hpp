@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Members of records of which a controller holds many thousands: they read like the standard types
-// that they stand for and take a pointer's room.
+// that they stand for and take a pointer's room. Like those, an object may be read from several
+// threads and written from one.
 #pragma once
 
 #include "jobcore/time.hpp"

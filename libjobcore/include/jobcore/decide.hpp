@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The reconcile decision: (job, observed children, policy, now) -> (status, staged actions,
-// wake-up, events). A pure function: equal inputs give equal outputs, the order of observed objects
-// does not matter, and calling it again after any subset of a stage took effect converges.
+// wake-up, events). What a caller has to keep to is stated at each member; BEHAVIOUR.md 12 has it
+// as one list, with reasons.
+//
+// Nothing here has state: results depend on the arguments alone, any thread may call at any time,
+// and objects given out are plain values. A compiled_job is immutable and may be shared by threads.
 #pragma once
 
 #include "jobcore/diagnostic.hpp"
@@ -23,14 +26,26 @@
 
 namespace signalbox::core {
 
+/// What the caller is to do (BEHAVIOUR.md 12.4).
 enum class verb {
-    create,   ///< POST what render_action gives; AlreadyExists: BEHAVIOUR.md 2.7
-    patch,    ///< merge patch `body`, with the UID as precondition
-    remove,   ///< DELETE with the UID as precondition
-    confirm,  ///< one live GET; answer by observed::absences or by the object itself
+    /// POST what render_action gives. After AlreadyExists the caller reads the object live: one
+    /// that
+    /// the job owns comes into view, another owner's is a refusal with `foreign_owner`
+    /// (BEHAVIOUR.md 2.7, 1.8).
+    create,
+    /// Merge patch `body`, with the UID as precondition.
+    patch,
+    /// DELETE with the UID as precondition. 404, and another UID, are success.
+    remove,
+    /// One live GET past all caches. If the object is not there, or is another owner's, the next
+    /// decisions get its name in observed::absences; if it is, it comes into view
+    /// (BEHAVIOUR.md 12.6).
+    confirm,
 };
+/// `create`, `patch`, `delete`, `confirm`. Lives for ever.
 std::string_view to_string(verb v);
 
+/// One request to the API server.
 struct action {
     verb what = verb::create;
     object_kind kind = object_kind::pod;
@@ -41,26 +56,29 @@ struct action {
     pod_identity pod;
     /// Number for find_object, for create and patch of anything but a pod or the job.
     std::size_t object = 0;
-    /// The merge patch of a patch action, JSON.
+    /// The merge patch of a patch action, JSON; empty for every other verb.
     std::string body;
     /// remove: delete dependents first (TTL deletion of the job).
     bool foreground = false;
-    /// Held: not to be carried out before this time, and the stages after it neither. A held action
-    /// is still returned, so that the refusal that made it wait stays (design.md 3, refusals).
+    /// Held: not to be carried out before this time, nor the stages after it. It is returned all
+    /// the same: a refusal whose action is no longer returned is forgotten, and with it how long to
+    /// wait (BEHAVIOUR.md 12.5).
     std::optional<instant> not_before;
     /// One line: why, for people.
     std::string why;
-    /// The rule it follows, e.g. `behaviour 5.7`.
+    /// The rule it follows, e.g. `behaviour 5.7`. Lives for ever.
     std::string_view rule;
 
     friend bool operator==(const action&, const action&) = default;
 };
 
-/// Actions of one stage are independent; a stage starts when every action of the one before is
-/// acknowledged. A failed, refused or held action ends the pass after its stage. A decision whose
-/// stages hold something has a wake_up at or before the earliest not_before.
+/// Actions that are independent of each other: they may go at the same time, in any order. A stage
+/// starts when every action of the one before is acknowledged. A failed, refused or held action
+/// ends the pass after its stage; deciding anew after any part of it took effect converges
+/// (BEHAVIOUR.md 12.4).
 using stage = std::vector<action>;
 
+/// A Kubernetes event about the job (BEHAVIOUR.md 11.1).
 struct event {
     bool warning = false;
     std::string reason;
@@ -68,15 +86,21 @@ struct event {
     friend bool operator==(const event&, const event&) = default;
 };
 
+/// What is to be done. Empty (the default value) if all is as it should be, if the job is being
+/// deleted, and if another controller runs it (BEHAVIOUR.md 10.1, 2.9).
 struct decision {
-    /// The new status, if it differs. Written before any stage; the answer counts as observed.
+    /// The new status, if it differs from the job's. It is written before any stage, with the UID
+    /// and resource version of the job that was decided on, and its answer counts as observed. If
+    /// that is refused as stale, nothing else of the decision may be done (BEHAVIOUR.md 12.3).
     std::optional<job_status> status;
-    /// The difference is in counts only and may wait up to a second (BEHAVIOUR.md 4.16).
+    /// The status differs in counts only and may be written later, at most a second after the last
+    /// write of this job; stages may go before (BEHAVIOUR.md 4.16, 12.10).
     bool deferrable = false;
     std::vector<stage> stages;
-    /// When to decide again though nothing is observed; nothing: only on observation.
+    /// When to decide again though nothing is observed, at or before the earliest `not_before` of
+    /// the stages; absent: only when something is observed (BEHAVIOUR.md 12.9). API-server time.
     std::optional<instant> wake_up;
-    /// Sent once, after the status was written.
+    /// Each to be sent once, after the status was written.
     std::vector<event> events;
 
     friend bool operator==(const decision&, const decision&) = default;
@@ -92,17 +116,18 @@ struct spec_fragments {
 struct compiled_job {
     std::string uid;
     std::int64_t generation = 0;
-    /// The annotations it was compiled with (BEHAVIOUR.md api 1).
+    /// The annotations it was compiled with (BEHAVIOUR.md api 1.11).
     std::map<std::string, std::string, std::less<>> annotations;
     /// `spec.managedBy` as written; empty: ours.
     std::string managed_by;
     spec_fragments fragments;
-    /// Absent if the specification has errors.
+    /// Both or neither; absent if the specification has errors.
     std::optional<job_spec> spec;
     std::optional<job_plan> plan;
     /// All errors and warnings.
     std::vector<diagnostic> findings;
-    /// Compared with the specification before it, something was changed that may not be (10.2).
+    /// Compared with the specification before it, something was changed that may not be
+    /// (BEHAVIOUR.md 10.2).
     bool forbidden_edit = false;
 };
 
@@ -110,24 +135,41 @@ struct compiled_job {
 struct job_object {
     job_meta meta;
     job_status status;
+    /// Set by read_job; without it decide() does nothing.
     std::shared_ptr<const compiled_job> compiled;
 };
 
-/// Reads a job object. `previous` is reused when UID and generation are the same, so that a status
-/// update costs no compilation; else the new specification is compared with it. Nothing, with
-/// `error` set, if the text is no job of our kinds.
+/// Reads a job object (JSON). `previous`, which may be null, is what an earlier version of the same
+/// job was compiled to: it is reused when UID, generation and our annotations are the same, so that
+/// a status update costs no compilation; else the new specification is compared with it. An invalid
+/// specification is no error here: it gives findings (BEHAVIOUR.md 4.2). Nothing, with `error` set,
+/// if the text is no JSON object, of another kind or version, or without name or UID; `error` is
+/// left alone otherwise.
 std::optional<job_object> read_job(
     std::string_view object_json,
     const std::shared_ptr<const compiled_job>& previous,
     std::string& error
 );
 
-/// Decides. `job` and `seen` must be fresh in the sense of design.md 3 ("Freshness").
-/// `now` is API-server time. Never throws on any input but for lack of memory.
+/// Decides what is to be done about a job.
+///
+/// Absence is evidence here: a pod that is not among `seen` is to be created, or is lost. Hence
+/// `job` and `seen` must be at least as new as every acknowledged write of the caller to this job
+/// or its children, and as the views on which the job's status was decided; the first view after a
+/// start comes from a consistent read (BEHAVIOUR.md 12.1, 12.2). On older ones the decision may
+/// delete or create what it should not, and no call can find that out.
+///
+/// `seen` has to have all children of the job; what others own is ignored. `now` is API-server
+/// time, not that of the machine (BEHAVIOUR.md 12.8). A decision that records something with
+/// consequences returns no action that depends on it: write the status, then decide again
+/// (BEHAVIOUR.md 12.3). Equal arguments give equal decisions, whatever the order of
+/// observed objects. Any input is accepted, a damaged status too; nothing is thrown but for lack of
+/// memory (BEHAVIOUR.md 12.11).
 decision decide(const job_object& job, const observed& seen, const policy& rules, instant now);
 
-/// The JSON of a create action's object. `job` must be the one the decision was made on, with the
-/// decision's status applied.
+/// The JSON of the object that a create action asks for; of a Secret but for its key slots, see
+/// planned_object. `job` must be the one the decision was made on, with the decision's status
+/// applied. Empty if the job has no plan or the action no object.
 std::string render_action(const job_object& job, const action& a);
 
 }  // namespace signalbox::core

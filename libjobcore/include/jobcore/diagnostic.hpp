@@ -13,10 +13,12 @@ enum class severity {
     warning,  ///< the object is accepted; the user should know
 };
 
-/// One finding. All findings of an object are reported at once (BEHAVIOUR.md api 6.1).
+/// One finding, a plain value. All findings of an object are reported at once
+/// (BEHAVIOUR.md api 6.1).
 struct diagnostic {
     severity level = severity::error;
-    /// RFC 6901 pointer to the place in the object, e.g. `/spec/replicaSpecs/0/type`.
+    /// RFC 6901 pointer to the place in the object, e.g. `/spec/replicaSpecs/0/type`; of a field
+    /// that is missing, where it should be; empty: the whole object.
     std::string pointer;
     /// What is wrong and what would be right, one sentence, no trailing newline.
     std::string message;

@@ -21,16 +21,17 @@ enum class explain_section {
     history,        ///< restarts, disruptions, replicas that ended
     specification,  ///< errors and warnings of what the user wrote
 };
-/// `phase`, `awaited` ...: for programs.
+/// `phase`, `awaited` ...: for programs. Lives for ever.
 std::string_view to_string(explain_section section);
-/// `What is awaited` ...: for people.
+/// `What is awaited` ...: for people. Lives for ever.
 std::string_view title(explain_section section);
 
 /// One sentence, and the rule that it follows from.
 struct explain_line {
     explain_section section = explain_section::phase;
     std::string sentence;
-    /// E.g. `behaviour 5.8`, `api 6`; empty for a mere fact. Lives for ever.
+    /// A rule of libjobcore/BEHAVIOUR.md, e.g. `behaviour 5.8` or `api 6`, which `signalbox docs
+    /// rule` shows; empty for a mere fact. Lives for ever.
     std::string_view rule;
 
     friend bool operator==(const explain_line&, const explain_line&) = default;
@@ -39,7 +40,8 @@ struct explain_line {
 /// Explains the job. The arguments are those of decide(), under the same conditions; lines come by
 /// section, in the order of the sections. `seen.refusals` may be unknown, as it is in a recording:
 /// where the status tells of a refusal, the text then says that the time of the next try is not
-/// known. Never throws but for lack of memory.
+/// known. Depends on its arguments alone; may be called from any thread. Never throws but for lack
+/// of memory.
 std::vector<explain_line> explain(
     const job_object& job, const observed& seen, const policy& rules, instant now
 );

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What was observed of a job's children: small records instead of documents (client.md 4.6), and
-// the functions that decode the API server's JSON into them.
+// What was observed of a job's children, and the functions that decode the API server's JSON into
+// it. A controller holds a record for every pod that it watches: hence small records with the facts
+// that decisions depend on, and no documents, of which each would take tens of kilobytes.
+//
+// All is plain values; the functions depend on their arguments alone and may be called from any
+// thread.
 #pragma once
 
 #include "jobcore/compact.hpp"
@@ -18,11 +22,14 @@
 namespace signalbox::core {
 
 enum class pod_phase : std::uint8_t { pending, running, succeeded, failed, unknown };
+/// `Pending` ..., as in `status.phase` of a Pod. Lives for ever.
 std::string_view to_string(pod_phase phase);
 
 enum class container_state : std::uint8_t { waiting, running, terminated, unknown };
+/// `Waiting`, `Running`, `Terminated`, `Unknown`. Lives for ever.
 std::string_view to_string(container_state state);
 
+/// A container of a Pod, by its status.
 struct container_record {
     std::string name;
     container_state state = container_state::unknown;
@@ -44,8 +51,10 @@ struct pod_record {
     std::int32_t index = -1;   ///< label `replica-index`; -1 if missing or malformed
     std::int32_t attempt = 0;  ///< label; 0 if missing or malformed, `gone_attempt` for `gone`
     std::int32_t round = 0;
-    bool labels_complete = false;  ///< all labels of BEHAVIOUR.md 1.6 are there and well-formed
-    bool master = false;           ///< label `job-role=master`
+    /// All labels of a pod of ours are there and well-formed (BEHAVIOUR.md 1.6). A pod without
+    /// them is found by its name, where it has one of ours (BEHAVIOUR.md 1.9).
+    bool labels_complete = false;
+    bool master = false;  ///< label `job-role=master`
     pod_phase phase = pod_phase::unknown;
     bool scheduled = false;          ///< `spec.nodeName` is set
     bool ready = false;              ///< condition Ready is True
@@ -59,6 +68,7 @@ struct pod_record {
     /// Regular containers in spec order, then those init containers that failed or wait in error.
     std::vector<container_record> containers;
 };
+/// `attempt` of a stuck pod that was given up: it only holds its name (BEHAVIOUR.md 1.3).
 inline constexpr std::int32_t gone_attempt = -1;
 
 /// Any other child.
@@ -70,7 +80,8 @@ struct child_record {
     std::string resource_version;
     std::int32_t attempt = 0;  ///< label; 0 if missing
     bool deleting = false;
-    /// TensorBoard objects and Deployments: it serves, and if not, why (their status; 9.2).
+    /// TensorBoard objects and Deployments: it serves, and if not, why, by their status
+    /// (BEHAVIOUR.md 9.2).
     bool ready = false;
     std::string reason;
     std::uint64_t fingerprint = 0;  ///< of the fields we set; see expected_fingerprint
@@ -87,20 +98,24 @@ std::optional<pod_record> decode_pod(std::string_view json);
 /// Decodes another child of the given kind, under the same conditions.
 std::optional<child_record> decode_child(object_kind kind, std::string_view json);
 
-/// Whether the API server serves a kind. Unknown counts as "not yet" (design.md 3).
+/// Whether the API server serves a kind. `unknown` counts as *not yet*; `yes` may be said only when
+/// the view of that kind is complete (BEHAVIOUR.md 12.7).
 enum class served { unknown, no, yes };
 
+/// The kinds that not every cluster serves. After a change every job that has not ended has to be
+/// decided again.
 struct capabilities {
     served pod_group = served::unknown;
     served tensorboard = served::unknown;
 };
 
-/// A write of this job that the server refused and that has not succeeded since. One whose action
-/// the engine no longer returns is dropped by the caller.
+/// A creation or patch for this job that the server refused and that has not succeeded since. The
+/// caller keeps it in memory, raises `count` when the same action is refused again, and drops it
+/// when the action succeeds or a decision no longer returns it (BEHAVIOUR.md 12.5).
 struct refusal {
     object_kind kind = object_kind::pod;
     std::string name;
-    std::int32_t attempt = 0;
+    std::int32_t attempt = 0;  ///< of the pod that was refused, as its action said
     std::int32_t round = 0;
     int http_code = 0;
     std::string reason;   ///< `Status.reason`
@@ -110,21 +125,23 @@ struct refusal {
     /// The refusal says that the namespace is being deleted (BEHAVIOUR.md 2.5).
     bool namespace_terminating = false;
     std::int32_t count = 1;
-    instant first{};
+    instant first{};  ///< API-server time of the first refusal, and of the last
     instant last{};
 };
 
-/// A child whose absence a live read has confirmed (BEHAVIOUR.md 5.3), valid until seen again.
+/// A child that a live read, asked for by the action `confirm`, has not found. It is given to every
+/// decision until the child is in view again or decisions no longer ask (BEHAVIOUR.md 5.3, 12.6).
 struct confirmed_absence {
     object_kind kind = object_kind::pod;
     std::string name;
 };
 
-/// Everything observed of one job. Views: must outlive the call of decide only. Order is
-/// irrelevant.
+/// Everything observed of one job: all its children, and no older than decide() demands. The spans
+/// and what they point to must live during the call that they are given to, no longer. Order, and
+/// objects that the job does not own, make no difference; no pointer may be null.
 struct observed {
     std::span<const pod_record* const> pods;
-    std::span<const child_record* const> children;
+    std::span<const child_record* const> children;  ///< all but pods
     std::span<const refusal> refusals;
     std::span<const confirmed_absence> absences;
     capabilities served_kinds;

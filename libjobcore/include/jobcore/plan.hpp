@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The job plan: what a job needs, in terms that know no kind (design.md 3). The launch compiler
-// makes it from the typed specification; the engine reads it; the renderer turns one planned object
-// into the JSON that is sent to the API server.
+// The job plan: what a job needs, in terms that know no kind, so that one engine serves all kinds.
+// The launch compiler makes it from the typed specification; the engine reads it; the renderer
+// turns one planned object into the JSON that is sent to the API server.
+//
+// A plan is immutable once it is made, and the functions here depend on their arguments alone: any
+// thread may call them at any time. Arguments that do not belong to the plan that is given with
+// them (a role or an object of another job) are a mistake of the caller that is not looked for.
 #pragma once
 
 #include "jobcore/diagnostic.hpp"
@@ -30,8 +34,9 @@ enum class object_kind {
     deployment,
     job,  ///< the job itself (TTL deletion, elastic default)
 };
+/// `Pod`, `Service` ...; of `job` the word `Job`, whatever the job's kind. Lives for ever.
 std::string_view to_string(object_kind kind);
-/// `v1`, `apps/v1` ...
+/// `v1`, `apps/v1` ... Lives for ever.
 std::string_view api_version_of(object_kind kind);
 
 /// What a job may own.
@@ -60,7 +65,7 @@ struct role_plan {
     /// Pods wanted by the present specification (BEHAVIOUR.md 7.2: the recorded size decides).
     std::int32_t wanted = 0;
     restart_policy restart = restart_policy::on_failure;
-    /// Name of the training container of this role (BEHAVIOUR.md api 2-4).
+    /// Name of the training container of this role (BEHAVIOUR.md api 2.5, api 3.1, api 4.4).
     std::string training_container;
     /// Indexes from here on run sshd: they never complete (BEHAVIOUR.md 5.2).
     std::int32_t sshd_from_index = std::numeric_limits<std::int32_t>::max();
@@ -74,6 +79,8 @@ enum class key_form {
 
 /// A value of a Secret that is made when the Secret is: key material is no output of a pure
 /// function. Rows with the same `key` belong to one fresh P-256 pair.
+/// Whoever creates the object replaces each slot's value in `data` by the base64 of `prefix` and
+/// the key in its form.
 struct key_slot {
     std::string data_key;  ///< the entry of `data` that is to be replaced
     std::string key;       ///< which pair, e.g. `client`; means nothing outside this list
@@ -119,7 +126,8 @@ enum class resize_rule {
 struct elastic_plan {
     std::int32_t min_replicas = 1;
     resize_rule resize = resize_rule::in_place;
-    /// `expectedReplicas` is absent: the number that the operator writes into the job once (7.1).
+    /// `expectedReplicas` is absent: the number that the operator writes into the job once
+    /// (BEHAVIOUR.md 7.1).
     std::optional<std::int32_t> default_expected;
 };
 
@@ -146,42 +154,46 @@ struct job_plan {
     /// (BEHAVIOUR.md 2.1).
     std::vector<planned_object> objects;
     std::optional<gang_plan> gang;
-    /// Roles of the first stage come before this index in `stage_order`; see BEHAVIOUR.md 2.3.
-    /// Empty: all roles are one stage. ColossalAI: {worker}, {launcher}.
+    /// Stages of pods, each a list of indexes of `roles`: pods of a stage are made once those of
+    /// the stages before are ready (BEHAVIOUR.md 2.3). Empty: all roles are one stage. ColossalAI:
+    /// {worker}, {launcher}.
     std::vector<std::vector<std::size_t>> pod_stages;
     /// TensorBoard, if one is asked for: the object of kind `tensorboard` where the server serves
     /// it, else the others (BEHAVIOUR.md 9.1). They take no part in the order of `objects`.
     std::vector<planned_object> tensorboard_objects;
     std::optional<elastic_plan> elastic;
-    /// Warnings of the launch compiler (FieldOverridden and the like).
+    /// Warnings of the launch compiler, with the reason `FieldOverridden` and the like.
     std::vector<diagnostic> warnings;
+    /// Never null in a plan that compile_plan has made.
     std::shared_ptr<const render_data> render;
 };
 
 /// The planned object of that number: `objects` first, then `tensorboard_objects`. Null beyond.
+/// Lives as long as the plan.
 const planned_object* find_object(const job_plan& plan, std::size_t number);
 
 /// Which pod: everything that names and labels it.
 struct pod_identity {
-    std::size_t role = 0;
-    std::int32_t index = 0;
-    std::int32_t attempt = 1;
-    std::int32_t round = 0;
-    std::int32_t rename = 0;  ///< k of the `-r<k>` suffix, 0 = none (BEHAVIOUR.md 1.3)
+    std::size_t role = 0;      ///< index of job_plan::roles
+    std::int32_t index = 0;    ///< number of the pod within its role, from 0
+    std::int32_t attempt = 1;  ///< which making of the whole set of pods, from 1
+    std::int32_t round = 0;    ///< how often this index was replaced in the attempt
+    std::int32_t rename = 0;   ///< k of the `-r<k>` suffix, 0 = none (BEHAVIOUR.md 1.3)
     friend bool operator==(const pod_identity&, const pod_identity&) = default;
 };
 
 /// First 5 hex digits of FNV-1a 64 over name followed by UID (BEHAVIOUR.md 1.1).
 std::string name_hash(std::string_view job_name, std::string_view uid);
 
-/// Compiles a valid specification. Errors found here (what looks into templates or launcher
-/// arguments: the L rules of BEHAVIOUR.md api 6.1) are appended to `findings`; then the plan is not
-/// to be used.
+/// Compiles a specification that parse_job has found valid. `meta` is the job's, with its UID:
+/// names come from it. Errors found here (what looks into templates or launcher arguments: the L
+/// rules of BEHAVIOUR.md api 6.1) are appended to `findings`; then the plan is not to be used. What
+/// was in `findings` stays.
 job_plan compile_plan(
     const job_meta& meta, const job_spec& spec, std::vector<diagnostic>& findings
 );
 
-/// `<job>-H-<type>-<index>[-r<k>]` (BEHAVIOUR.md 1.2, 1.3).
+/// `<job>-H-<type>-<index>[-r<k>]` (BEHAVIOUR.md 1.2, 1.3). `pod.role` must be one of the plan's.
 std::string pod_name(const job_plan& plan, const pod_identity& pod);
 
 /// Name of a planned object in an attempt.
@@ -196,11 +208,13 @@ struct render_options {
 };
 
 /// The complete JSON of a Pod, owner reference and labels included (BEHAVIOUR.md 1.6, 1.7, 3).
+/// `pod.role` must be one of the plan's.
 std::string render_pod(
     const job_plan& plan, const pod_identity& pod, const render_options& options
 );
 
-/// The complete JSON of another child in the given attempt; of a Secret but for its key slots.
+/// The complete JSON of another child in the given attempt; of a Secret but for its key slots,
+/// whose values are generated_marker. `object` must be one of the plan's.
 std::string render_object(
     const job_plan& plan,
     const planned_object& object,

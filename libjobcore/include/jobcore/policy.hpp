@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every constant of BEHAVIOUR.md, so that tests and simulations can shorten them.
+// Every constant of BEHAVIOUR.md that is a time or a bound, so that tests and simulations can
+// shorten them. The numbers in brackets are rules of BEHAVIOUR.md.
 #pragma once
 
 #include "jobcore/time.hpp"
@@ -9,6 +10,8 @@
 
 namespace signalbox::core {
 
+/// The defaults are what the rule book says. Nothing may be negative. A value that was changed
+/// holds for decisions after it: use one policy for all decisions about a job.
 struct policy {
     /// A terminating pod is stuck after this time past its deletion timestamp (1.3).
     milliseconds stuck_after = seconds{60};
@@ -38,7 +41,7 @@ struct policy {
     milliseconds name_retry_max = seconds{300};
     /// A kind that the server does not serve is looked for again (8.4).
     milliseconds capability_retry = seconds{60};
-    /// Bounds of status lists (BEHAVIOUR.md api 5).
+    /// Bounds of status lists (BEHAVIOUR.md 4.16, api 5.4).
     std::int32_t replicas_in_status = 256;
     std::int32_t replaced_in_status = 256;
     std::int32_t renamed_in_status = 256;

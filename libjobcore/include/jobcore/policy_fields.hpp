@@ -18,10 +18,11 @@ struct policy_field {
     std::variant<milliseconds policy::*, std::int32_t policy::*> member;
 };
 
-/// All of them, by name.
+/// All of them, sorted by name. Lives for ever.
 std::span<const policy_field> policy_fields();
 
-/// Sets a constant. False if there is none of that name. `value` must not be negative.
+/// Sets a constant, a time in milliseconds. False, and nothing is set, if there is none of that
+/// name. `value` must not be negative; that is not looked at.
 bool set_policy_field(policy& of, std::string_view name, std::int32_t value);
 
 }  // namespace signalbox::core

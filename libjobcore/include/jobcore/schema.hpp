@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The description of the three kinds as data (design.md 3): parser, defaults, validation, the CRD
-// and the API reference come from the same tables.
+// The three kinds as objects of users: parsing, validation, the CRDs, the reference. All of it
+// comes from the same tables, so that what is documented, accepted and refused agrees.
+//
+// The functions depend on their arguments alone, may be called from any thread, and throw nothing
+// but for lack of memory.
 #pragma once
 
 #include "jobcore/diagnostic.hpp"
@@ -16,6 +19,7 @@ namespace signalbox::core {
 
 /// Result of parsing one job object.
 struct parsed_job {
+    /// What could be read of it; the default value if the text is no object of our kinds.
     job_meta meta;
     /// Absent if there is any error among the findings.
     std::optional<job_spec> spec;
@@ -29,8 +33,10 @@ struct parsed_job {
 /// is there (BEHAVIOUR.md api 6.3).
 parsed_job parse_job(std::string_view object_json);
 
-/// Findings of changing `before` into `after` (BEHAVIOUR.md api 7), both complete objects. Used as
-/// the embedded API server's validator of updates; agrees with the CRD's transition rules.
+/// Errors of changing `before` into `after` (BEHAVIOUR.md api 7), both complete objects of one
+/// kind; no finding for any other texts. Only the change is judged: whether `after` is valid,
+/// parse_job tells. Used as the embedded API server's validator of updates; agrees with the CRD's
+/// transition rules.
 std::vector<diagnostic> validate_update(std::string_view before, std::string_view after);
 
 /// The CustomResourceDefinition (apiextensions.k8s.io/v1) of a kind, as JSON.

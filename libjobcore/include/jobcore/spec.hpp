@@ -2,7 +2,8 @@
 //
 // The typed specification of a job, all three kinds: BEHAVIOUR.md api 1-4 after parsing, alias
 // resolution and defaulting. Pod templates stay JSON, so that fields this library has never heard
-// of survive.
+// of survive. Plain values: parse_job makes them, and what it has not found valid it does not make.
+// What each field means to a user is in libjobcore/API.md.
 #pragma once
 
 #include "jobcore/time.hpp"
@@ -20,25 +21,28 @@ namespace signalbox::core {
 
 inline constexpr std::string_view api_group = "batch.tensorstack.dev";
 inline constexpr std::string_view api_version = "batch.tensorstack.dev/v1beta1";
-/// The value of `spec.managedBy` under which a job is ours (BEHAVIOUR.md api 1).
+/// The value of `spec.managedBy` under which a job is ours (BEHAVIOUR.md api 1.12).
 inline constexpr std::string_view managed_by_signalbox = "batch.tensorstack.dev/signalbox";
 
 enum class job_kind { pytorch, deepspeed, colossalai };
 inline constexpr std::array all_job_kinds{
     job_kind::pytorch, job_kind::deepspeed, job_kind::colossalai};
 
-/// `PyTorchTrainingJob` ...
+/// `PyTorchTrainingJob` ... Lives for ever.
 std::string_view to_string(job_kind kind);
+/// The kind of that exact name; nothing for any other text.
 std::optional<job_kind> parse_job_kind(std::string_view kind);
-/// `pytorchtrainingjobs` ...
+/// `pytorchtrainingjobs` ... Lives for ever.
 std::string_view plural(job_kind kind);
 
+/// Gang scheduling by the T9k scheduler (BEHAVIOUR.md api 1.4).
 struct t9k_scheduler {
     std::string queue = "default";
     std::int32_t priority = 10;
     friend bool operator==(const t9k_scheduler&, const t9k_scheduler&) = default;
 };
 
+/// What a replica type, or `master`, does in debug mode (BEHAVIOUR.md 3.10).
 struct debug_replica {
     std::string type;
     bool skip_init_container = false;
@@ -46,6 +50,7 @@ struct debug_replica {
     friend bool operator==(const debug_replica&, const debug_replica&) = default;
 };
 
+/// What is different of a replica type, or `master`, after a pause (BEHAVIOUR.md 3.11).
 struct resume_replica {
     std::string type;
     bool skip_init_container = false;
@@ -54,6 +59,7 @@ struct resume_replica {
     friend bool operator==(const resume_replica&, const resume_replica&) = default;
 };
 
+/// BEHAVIOUR.md api 1.5.
 struct run_mode {
     bool debug = false;
     std::vector<debug_replica> debug_replicas;
@@ -67,8 +73,9 @@ enum class restart_scope { job, replica };
 enum class failure_policy { any_replica, master };
 enum class restart_policy { always, on_failure, never, exit_code };
 
+/// BEHAVIOUR.md api 1.6.
 struct run_policy {
-    std::optional<std::int64_t> active_deadline_seconds;
+    std::optional<std::int64_t> active_deadline_seconds;  ///< from `status.startTime`; at least 1
     std::int32_t backoff_limit = 3;
     clean_up_policy clean_up = clean_up_policy::unfinished;
     bool clean_up_workers = false;  ///< ColossalAIJob only
@@ -78,6 +85,7 @@ struct run_policy {
     friend bool operator==(const run_policy&, const run_policy&) = default;
 };
 
+/// Bounds and wanted size of an elastic job, in replicas (BEHAVIOUR.md api 1.8).
 struct elastic_config {
     std::int32_t min_replicas = 1;
     std::int32_t max_replicas = 1;
@@ -99,6 +107,7 @@ struct replica_spec {
     friend bool operator==(const replica_spec&, const replica_spec&) = default;
 };
 
+/// BEHAVIOUR.md api 3.2.
 struct torchrun_config {
     bool enabled = false;
     std::int32_t max_restarts = 0;
@@ -108,6 +117,7 @@ struct torchrun_config {
     friend bool operator==(const torchrun_config&, const torchrun_config&) = default;
 };
 
+/// What only a PyTorchTrainingJob has (BEHAVIOUR.md api 3).
 struct pytorch_spec {
     torchrun_config torchrun;
     /// `tensorboardSpec` as compact JSON; empty if absent.
@@ -115,6 +125,7 @@ struct pytorch_spec {
     friend bool operator==(const pytorch_spec&, const pytorch_spec&) = default;
 };
 
+/// What only a DeepSpeedJob has (BEHAVIOUR.md api 2).
 struct deepspeed_spec {
     bool disable_custom_env = false;
     std::string custom_command;
@@ -126,6 +137,7 @@ struct deepspeed_spec {
     friend bool operator==(const deepspeed_spec&, const deepspeed_spec&) = default;
 };
 
+/// What only a ColossalAIJob has, from either of its two shapes (BEHAVIOUR.md api 4).
 struct colossalai_spec {
     std::string auth_mount_path = "/root/.ssh";
     std::string sshd_path = "/usr/sbin/sshd";
@@ -139,6 +151,7 @@ struct colossalai_spec {
     friend bool operator==(const colossalai_spec&, const colossalai_spec&) = default;
 };
 
+/// A valid specification. `launch` holds the alternative of the job's kind.
 struct job_spec {
     std::optional<t9k_scheduler> scheduler;
     run_mode mode;
@@ -161,7 +174,7 @@ struct job_meta {
     std::int64_t generation = 0;
     std::optional<instant> creation_time;
     std::optional<instant> deletion_time;
-    /// Only annotations whose key starts with `batch.tensorstack.dev/` (BEHAVIOUR.md api 1).
+    /// Only annotations whose key starts with `batch.tensorstack.dev/` (BEHAVIOUR.md api 1.11).
     std::map<std::string, std::string, std::less<>> annotations;
     /// None is ours (BEHAVIOUR.md 10.1); they tell what a deleted job waits for.
     std::vector<std::string> finalizers;

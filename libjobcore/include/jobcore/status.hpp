@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The status of a job, BEHAVIOUR.md api 5. It is the engine's only memory: everything that must
-// survive a restart of the operator is a field here.
+// survive a restart of the operator is a field here. What each field means to a user is in
+// libjobcore/API.md; times are API-server time in whole seconds. Plain values: different objects
+// may be used from different threads.
 #pragma once
 
 #include "jobcore/spec.hpp"
@@ -26,15 +28,18 @@ enum class job_phase {
     failed,
     unknown,
 };
+/// `Pending` ...; of `none` empty. Lives for ever.
 std::string_view to_string(job_phase phase);
 /// Unknown texts read as `none`.
 job_phase parse_job_phase(std::string_view text);
 
+/// The job has ended: its phase never changes again (BEHAVIOUR.md 4.1).
 constexpr bool is_final(job_phase phase) {
     return phase == job_phase::succeeded || phase == job_phase::failed;
 }
 
-/// A set of replica indexes kept as sorted ranges; its text form is `0-3,7`.
+/// A set of replica indexes kept as sorted ranges; its text form is `0-3,7`. Indexes are not
+/// negative. Time and memory go by the number of ranges, not of indexes.
 class index_set {
 public:
     bool contains(std::int32_t index) const;
@@ -51,6 +56,7 @@ private:
     std::vector<std::pair<std::int32_t, std::int32_t>> ranges_;  // [first, last], disjoint, sorted
 };
 
+/// What holds of the job, and since when (BEHAVIOUR.md 4.13).
 struct condition {
     std::string type;
     bool status = false;
@@ -67,6 +73,7 @@ struct container_status {
     friend bool operator==(const container_status&, const container_status&) = default;
 };
 
+/// A pod of the job as users see it.
 struct replica_status {
     std::string name;
     std::string uid;
@@ -75,14 +82,16 @@ struct replica_status {
     friend bool operator==(const replica_status&, const replica_status&) = default;
 };
 
+/// A replica type (BEHAVIOUR.md api 5.2). `wanted` is the size in force (BEHAVIOUR.md 7.2).
 struct task_status {
     std::string type;
-    std::int32_t restart_count = 0;
+    std::int32_t restart_count = 0;  ///< counted incidents in which a pod of this type failed
     std::int32_t wanted = 0;
-    std::vector<replica_status> replicas;
+    std::vector<replica_status> replicas;  ///< not all of a large job (BEHAVIOUR.md 4.16)
     friend bool operator==(const task_status&, const task_status&) = default;
 };
 
+/// Pods by state; the sum is the wanted number of replicas (BEHAVIOUR.md 4.15).
 struct aggregate_counts {
     std::int32_t creating = 0, pending = 0, running = 0, succeeded = 0, failed = 0, unknown = 0,
                  deleted = 0;
@@ -95,6 +104,7 @@ struct typed_indexes {
     friend bool operator==(const typed_indexes&, const typed_indexes&) = default;
 };
 
+/// A pod that was lost in an incident.
 struct incident_pod {
     std::string name;
     std::string uid;
@@ -118,6 +128,7 @@ struct incident_record {
     friend bool operator==(const incident_record&, const incident_record&) = default;
 };
 
+/// How often an index was replaced alone in this attempt (BEHAVIOUR.md 5.7).
 struct replaced_index {
     std::string type;
     std::int32_t index = 0;
@@ -125,6 +136,7 @@ struct replaced_index {
     friend bool operator==(const replaced_index&, const replaced_index&) = default;
 };
 
+/// An index whose pod has a name that ends in `-r<k>` (BEHAVIOUR.md 1.3).
 struct renamed_index {
     std::string type;
     std::int32_t index = 0;
@@ -132,17 +144,18 @@ struct renamed_index {
     friend bool operator==(const renamed_index&, const renamed_index&) = default;
 };
 
+/// The memory of incidents (BEHAVIOUR.md api 5.4). The lists of indexes are of the present attempt.
 struct restart_ledger {
-    std::int32_t disruptions = 0;
-    std::vector<typed_indexes> seen;
-    std::int32_t free_streak = 0;
-    std::vector<typed_indexes> given_up;
-    std::int32_t streak = 0;
+    std::int32_t disruptions = 0;         ///< incidents that were not counted
+    std::vector<typed_indexes> seen;      ///< their pod of this attempt and round was in view
+    std::int32_t free_streak = 0;         ///< uncounted incidents in a row with a short-lived pod
+    std::vector<typed_indexes> given_up;  ///< failed for good, while the job goes on
+    std::int32_t streak = 0;              ///< counted incidents since the job was last healthy
     std::optional<incident_record> last;
     std::vector<replaced_index> replaced;
     std::vector<renamed_index> renamed;
-    std::int32_t renames = 0;
-    std::vector<typed_indexes> completed;
+    std::int32_t renames = 0;              ///< how many such names there were
+    std::vector<typed_indexes> completed;  ///< ended with 0 and need not run again
     friend bool operator==(const restart_ledger&, const restart_ledger&) = default;
 };
 
@@ -174,15 +187,16 @@ struct transition {
     friend bool operator==(const transition&, const transition&) = default;
 };
 
+/// `.status` of a job.
 struct job_status {
     job_phase phase = job_phase::none;
     std::string reason;
     std::vector<condition> conditions;
     std::vector<task_status> tasks;
     std::optional<aggregate_counts> aggregate;
-    std::int32_t backoff_count = 0;
+    std::int32_t backoff_count = 0;  ///< counted incidents (BEHAVIOUR.md 5.5)
     std::optional<tensorboard_status> tensorboard;
-    std::int64_t observed_generation = 0;
+    std::int64_t observed_generation = 0;  ///< of the specification that this status is about
     std::optional<instant> start_time;
     std::optional<instant> completion_time;
     std::string duration;
@@ -190,20 +204,22 @@ struct job_status {
     std::int32_t replicas = 0;
     std::string selector;
     std::optional<transition> next_transition;
-    std::int32_t attempt = 0;
+    std::int32_t attempt = 0;  ///< 0 until the job leaves creation unpaused
     restart_ledger restarts;
     friend bool operator==(const job_status&, const job_status&) = default;
 };
 
-/// The condition of that type, or nothing.
+/// The condition of that type, or null. Valid until `status.conditions` changes.
 const condition* find_condition(const job_status& status, std::string_view type);
 
-/// Status of the object with this complete JSON text. Unknown and malformed fields are skipped: a
-/// status is ours, and one that somebody damaged must not stop the job.
+/// Status of the object with this complete JSON text; the default value if there is none or the
+/// text is no JSON. Unknown and malformed fields are skipped, and numbers and lists are bounded: a
+/// status is ours, and one that somebody damaged must not stop the job (BEHAVIOUR.md api 5.4).
 job_status parse_status(std::string_view object_json);
 
-/// The value of `.status` as JSON. Fields with their zero value are left out where api.md allows
-/// it.
+/// The value of `.status` as JSON. What is empty or zero is left out where that means the same;
+/// `replicas`, `backoffCount` (of a kind that restarts) and all numbers of `aggregate` are written
+/// always (BEHAVIOUR.md api 5.1, 5.3). Equal statuses give equal texts.
 std::string format_status(const job_status& status, job_kind kind);
 
 }  // namespace signalbox::core
