@@ -59,8 +59,9 @@ Examples:
 
 constexpr const char* explain_footer = R"(
 Says in sentences what a job is doing and why, what it waits for, what happens next and when, and what
-the operator does about it; each with the rule that it follows. It reads a recording, from which
-nothing is sent anywhere, or a job in a cluster; NAME may be KIND/NAME, with pj, dj, caij or the kind.
+the operator does about it; each with the rule that it follows (`signalbox docs rule`). It reads a
+recording, from which nothing is sent anywhere, or a job in a cluster; NAME may be KIND/NAME, with pj,
+dj, caij or the kind.
 
 Examples:
   signalbox explain mnist -n team-a

@@ -32,7 +32,8 @@ void print_contents(const rule_entries& book, std::ostream& out) {
             fmt::print(out, "{}{}\n", path.empty() ? "" : "\n", entry.path);
             path = entry.path;
         }
-        if (entry.is_chapter) {
+        // What has neither number nor a name of one word introduces the book.
+        if (entry.is_chapter && entry.number.find(' ') == std::string::npos) {
             print_row(out, entry.name(), entry.title, output_width());
         }
     }
