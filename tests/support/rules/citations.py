@@ -290,7 +290,7 @@ class Project:
             prefix = "api " if match["api"] and number[0].isdigit() else ""
             if prefix + number not in known:
                 near = [each for each in known if each.startswith(prefix + number.split(".")[0] + ".")]
-                near = near or [each for each in known if each.startswith(prefix + number[0])]
+                near = near or [each for each in known if each.startswith(prefix + number[0]) and each != number[0]]
                 instead = f"from {near[0]} to {near[-1]}" if near else "see its headings"
                 self.report(path, line, f"{name} {prefix}{number}", f"{name} has no {prefix}{number}: {instead}")
 

@@ -78,8 +78,8 @@ class Citations(unittest.TestCase):
                    "tests/a.py:1: BEHAVIOUR.md has no api 6.4: from api 6.3 to api 6.3")
         self.finds({"tests/a.py": "# BEHAVIOUR.md I8\n"}, "tests/a.py:1: BEHAVIOUR.md has no I8: from I7 to I7")
         self.finds({"tests/a.sh": "# requirement W4, REQUIREMENTS.md W5\n"},
-                   "tests/a.sh:1: REQUIREMENTS.md has no W4: from W to W3",
-                   "tests/a.sh:1: REQUIREMENTS.md has no W5: from W to W3")
+                   "tests/a.sh:1: REQUIREMENTS.md has no W4: from W3 to W3",
+                   "tests/a.sh:1: REQUIREMENTS.md has no W5: from W3 to W3")
 
     def test_a_rule_that_went(self):
         self.finds({"lib/BEHAVIOUR.md": BOOK.replace("### I7", "### I6")},
