@@ -25,6 +25,11 @@ void print_row(
     out << wrapped(title, fmt::format("  {:16}", name), std::string(18, ' '), width);
 }
 
+std::string heading(const rule_entry& entry) {
+    return entry.has_number ? fmt::format("{}  {}", entry.name(), entry.title)
+                            : std::string(entry.title);
+}
+
 void print_contents(const rule_entries& book, std::ostream& out) {
     std::string_view path;
     for (const rule_entry& entry : book) {
@@ -43,11 +48,10 @@ void print_contents(const rule_entries& book, std::ostream& out) {
 void print_entry(const rule_entries& book, std::size_t index, std::ostream& out) {
     const rule_entry& entry = book[index];
     const std::size_t width = output_width();
-    const rule_entry& chapter = book[entry.chapter];
-    out << wrapped(fmt::format("{}  {}", entry.name(), entry.title), "", "  ", width);
+    out << wrapped(heading(entry), "", "  ", width);
     out << wrapped(
         entry.is_chapter ? std::string(entry.path)
-                         : fmt::format("{}, {} {}", entry.path, chapter.name(), chapter.title),
+                         : fmt::format("{}, {}", entry.path, heading(book[entry.chapter])),
         "",
         "  ",
         width

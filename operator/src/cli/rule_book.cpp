@@ -79,6 +79,7 @@ void read_heading(std::string_view heading, rule_entry& entry) {
     std::string_view number = heading.substr(0, space);
     number.remove_suffix(number.ends_with('.') ? 1 : 0);
     if (is_number(number) && space < heading.size()) {
+        entry.has_number = true;
         entry.number = number;
         entry.title = heading.substr(space + 1);
     } else {

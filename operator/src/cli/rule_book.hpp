@@ -22,6 +22,7 @@ struct rule_entry {
     std::string_view title;
     std::string_view text;  ///< Markdown between this heading and the next
     bool is_chapter = false;
+    bool has_number = false;  ///< else it goes by its title
     std::size_t chapter = 0;  ///< index of the chapter that a rule is in
 
     /// As it is cited: `behaviour 5.8`, `api 6.3`, `I7`.
