@@ -80,7 +80,7 @@ public:
 /// Thread: one, that of the loop on which its coroutines run. `way` and `time` must outlive it, and
 /// it must outlive every pending call; any number of calls may be pending. Cancellation (terminal
 /// or all) ends a call with the value errc::cancelled; a write may have happened then. A caller
-/// that co_awaits on after that must have called throw_if_cancelled(false) of Asio.
+/// that awaits more after that must have called throw_if_cancelled(false) of Asio.
 class client {
 public:
     client(transport& way, clock& time, client_options options = client_options());
