@@ -208,6 +208,8 @@ class Fields(unittest.TestCase):
                     "MAY CHANGE: any time", "RULE:       behaviour 5.13 (`signalbox docs rule behaviour 5.13`)"]),
                 ("pj.spec.elastic.minReplicas", [
                     "DEFAULT:    1", "MUST BE:    1 to 10000", "MAY CHANGE: never", "RULE:       api 1.8 "]),
+                ("dj.spec.runMode.debug.replicaSpecs.type", ["MAY CHANGE: never", "RULE:       behaviour 3.10 "]),
+                ("dj.spec.runMode.pause.enabled", ["MAY CHANGE: any time", "RULE:       behaviour 6.1 "]),
                 ("pj.spec.elastic", ["  - `maxReplicas` must be at least `minReplicas`", "MAY CHANGE: while paused"]),
                 ("dj.spec.config.run", ["  exec\t<[]string>"]),
                 ("dj.spec.config.run.Exec", ["FIELD: exec <[]string>", "OLD NAME:   Exec"]),
