@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes one line of libjobcore at a time and sees whether its tests notice.
 
-usage: run.py <build folder> [<word in a rule or file>]
+usage: run.py [--list NAME] <build folder> [<word in a rule or file>]
 
-The build folder must hold jobcore_tests and jobcore_stories as they are now. Nothing in it or in the sources is changed:
-the mutated unit is compiled in a scratch folder, takes the place of its object in a copy of the library, and the tests
-are linked to that.
+Lists are `tests` (list.json, against jobcore_tests and jobcore_stories; the default) and `search` (search.json, against
+the search alone). The build folder must hold their programs as they are now. Nothing in it or in the sources is changed:
+the mutated unit is compiled in a scratch folder, takes the place of its object in a copy of the library, and the
+programs are linked to that.
 """
 
+import argparse
 import functools
 import json
 import os
@@ -21,7 +23,12 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCES = HERE.parent.parent / "libjobcore" / "src"
 LIBRARY = "libsignalbox_jobcore.a"
-PROGRAMS = ("jobcore_tests", "jobcore_stories")  # the quick one first
+
+# Of each list: its file, and the runs in which a mutant may be noticed, the quick ones first.
+LISTS = {
+    "tests": ("list.json", (("jobcore_tests", "--abort"), ("jobcore_stories", "--abort"))),
+    "search": ("search.json", (("search", "--steps", "12000", "--walks", "10", "--new-only"), ("search", "--new-only"))),
+}
 
 
 def fail(message):
@@ -48,7 +55,7 @@ def mutate(mutant, scratch):
     text = source.read_text()
     if text.count(mutant["from"]) != 1:
         fail(f"{source}: `{mutant['from'].strip()}` must be there once, not {text.count(mutant['from'])} times: "
-             "bring tests/mutants/list.json up to date")
+             "bring the lists in tests/mutants up to date")
     changed = scratch / source.name
     changed.write_text(text.replace(mutant["from"], mutant["to"]))
     return source, changed
@@ -82,34 +89,41 @@ def link(build, name, library, scratch):
     return program
 
 
-def noticed(build, library, scratch):
-    """The name of a test case that fails, or None. The quick tests come first."""
-    for name in PROGRAMS:
-        program = link(build, name, library, scratch)
+def first_failure(output):
+    """The line of Catch2 or of the search that names what failed."""
+    lines = [line for line in output.splitlines() if line.startswith(("[", "VIOLATION", "FAULT"))]
+    return lines[0] if lines else None
+
+
+def noticed(build, runs, library, scratch):
+    """What fails first, or None."""
+    programs = {name: link(build, name, library, scratch) for name in {run[0] for run in runs}}
+    for name, *arguments in runs:
         environment = dict(os.environ, SIGNALBOX_STORIES="1,600")
         try:
-            done = subprocess.run([program, "--abort"], cwd=scratch, env=environment,
-                                  capture_output=True, text=True, errors="replace", timeout=300)
+            done = subprocess.run([programs[name], *arguments], cwd=scratch, env=environment,
+                                  capture_output=True, text=True, errors="replace", timeout=600)
         except subprocess.TimeoutExpired:
             return "(no end)"
         if done.returncode != 0:
-            lines = [line for line in done.stdout.splitlines() if line.startswith("[")]
-            return lines[0] if lines else f"(exit code {done.returncode})"
+            return first_failure(done.stdout) or f"(exit code {done.returncode})"
     return None
 
 
 def main():
-    if len(sys.argv) not in (2, 3):
-        sys.exit(__doc__)
-    build = pathlib.Path(sys.argv[1]).resolve()
-    word = sys.argv[2] if len(sys.argv) == 3 else ""
-    mutants = [m for m in json.loads((HERE / "list.json").read_text()) if word in m["rule"] + m["file"]]
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("--list", choices=LISTS, default="tests")
+    parser.add_argument("build", type=lambda text: pathlib.Path(text).resolve())
+    parser.add_argument("word", nargs="?", default="")
+    options = parser.parse_args()
+    build, (file, runs) = options.build, LISTS[options.list]
+    mutants = [m for m in json.loads((HERE / file).read_text()) if options.word in m["rule"] + m["file"]]
     survivors = []
     for mutant in mutants:
         with tempfile.TemporaryDirectory() as folder:
             scratch = pathlib.Path(folder)
             library = build_library(build, mutant, scratch)
-            killer = "(does not compile)" if library is None else noticed(build, library, scratch)
+            killer = "(does not compile)" if library is None else noticed(build, runs, library, scratch)
         if killer is None or library is None:
             survivors.append(mutant)
         verdict = "SURVIVED" if killer is None else "killed by " + killer

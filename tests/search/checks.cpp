@@ -49,6 +49,7 @@ public:
         check_success_of_all();
         check_barrier();
         check_without_restart();
+        check_deadline_awaited();
     }
 
 private:
@@ -322,6 +323,19 @@ private:
         if (next_.restarts.disruptions != before_.restarts.disruptions && c != nullptr &&
             engine::has_started(*c)) {
             out_.push_back("5.11 a loss is made good though the launcher has started");
+        }
+    }
+
+    /// A job with a deadline wakes up for it (5.12).
+    void check_deadline_awaited() {
+        const auto limit = w_.known_job->compiled->spec->policy.active_deadline_seconds;
+        if (!limit || !next_.start_time || d_.status || is_final(next_.phase) ||
+            next_.phase == job_phase::paused) {
+            return;
+        }
+        const instant deadline = *next_.start_time + seconds(*limit);
+        if (!d_.wake_up || *d_.wake_up > deadline) {
+            out_.push_back("5.12 nobody wakes up at the deadline");
         }
     }
 

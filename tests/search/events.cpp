@@ -3,6 +3,7 @@
 
 #include "checks.hpp"
 #include "configurations.hpp"
+#include "engine/ledger.hpp"
 #include "engine/pod_facts.hpp"
 
 #include <algorithm>
@@ -115,15 +116,25 @@ void change(world& w, pod_record& pod, const choice& c) {
     }
 }
 
+/// The end of this replica is on record as a good one: whatever befalls its pod costs nothing.
+bool is_completed(const world& w, const pod_record& pod) {
+    const index_set* done = engine::find_indexes(w.job->status.restarts.completed, pod.type);
+    return done != nullptr && done->contains(pod.index);
+}
+
+/// A replica that runs sshd does not complete: its end is a failure, whatever its code (5.2).
+bool runs_sshd(const world& w, const pod_record& pod) {
+    const job_plan& plan = *w.set->job_of({.pause = w.spec.pause})->compiled->plan;
+    const auto role = std::ranges::find(plan.roles, pod.type, &role_plan::type);
+    return role != plan.roles.end() && pod.index >= role->sshd_from_index;
+}
+
 /// Whether what befalls the pod can cost an incident, and which kind of it at worst.
 void remember(world& w, const pod_record& pod, const choice& c) {
-    const std::string_view training = [&] {
-        const container_record* r = training_container(w, pod);
-        return r == nullptr ? std::string_view{} : std::string_view(r->name);
-    }();
-    const bool ended = engine::end_of(pod, training, w.now).has_value();
     switch (c.what) {
         case op::exits:
+            w.past.failures += c.value != 0 || runs_sshd(w, pod) ? 1 : 0;
+            return;
         case op::evict:
         case op::init_fails:
             ++w.past.failures;
@@ -133,12 +144,8 @@ void remember(world& w, const pod_record& pod, const choice& c) {
         case op::node_dies:
         case op::no_code:
         case op::lose_labels:
-            ++w.past.disruptions;
-            return;
         case op::vanish:
-            w.past.disruptions += ended || pod.deletion ? 0 : 1;
-            // A pod whose end nobody saw before it went.
-            w.past.disruptions += w.known_pods && (ended || pod.deletion) ? 1 : 0;
+            w.past.disruptions += is_completed(w, pod) ? 0 : 1;
             return;
         default:
             return;

@@ -6,6 +6,7 @@
 #include "engine/ledger.hpp"
 #include "engine/pass.hpp"
 #include "engine/pod_facts.hpp"
+#include "process.hpp"
 #include "property/rules.hpp"
 
 #include <fmt/format.h>
@@ -22,6 +23,7 @@ namespace {
 struct hindrance {
     std::string_view reason;
     std::string_view text;  ///< of the condition Running, where a stronger reason stands
+    bool tried_again;       ///< by the clock: its end may be seen by nobody
     bool (*holds)(const world& w);
 };
 
@@ -40,23 +42,29 @@ bool never_stuck(const world& w) {
 constexpr hindrance hindrances[] = {
     {engine::reason::name_conflict,
      "belongs to another owner",
+     true,
      [](const world& w) { return !w.foreign.empty(); }},
     {engine::reason::quota_exceeded,
      "exceeded quota",
+     true,
      [](const world& w) { return w.server == mood::quota; }},
     {engine::reason::waiting_for_pod_group,
      "does not serve PodGroup",
+     true,
      [](const world& w) { return w.served.pod_group != served::yes; }},
     {engine::reason::invalid_spec,
      "specification is invalid",
+     false,
      [](const world& w) { return !w.has_plan(); }},
     {engine::reason::unschedulable,
      "cannot be scheduled",
+     false,
      [](const world& w) {
          return any_pod(w, [](const world&, const pod_record& p) { return p.unschedulable; });
      }},
     {engine::reason::master_unknown,
      "is Unknown",
+     false,
      [](const world& w) {
          return any_pod(w, [](const world&, const pod_record& p) {
              return p.phase == pod_phase::unknown;
@@ -64,6 +72,7 @@ constexpr hindrance hindrances[] = {
      }},
     {engine::reason::waiting_for_names,
      "being deleted",
+     false,
      [](const world& w) {
          return never_stuck(w) &&
                 any_pod(w, [](const world& x, const pod_record& p) { return x.on_dead_node(p); });
@@ -141,6 +150,19 @@ bool waits_for_dead_name(const world& w) {
     return false;
 }
 
+/// What may end unseen is tried again at some time (1.8, 2.8, 8.4).
+void check_tried_again(const world& w, violations& out) {
+    const decision& d = decision_of(w);
+    if (d.wake_up || test::acts(d, w.now)) {
+        return;
+    }
+    for (const hindrance& h : hindrances) {
+        if (h.tried_again && h.holds(w) && is_named(w.job->status, h.reason, h.text)) {
+            out.push_back(fmt::format("I23 nobody tries again: {}", h.reason));
+        }
+    }
+}
+
 void check_running(const world& w, violations& out) {
     const std::string missing = first_without_pod(w);
     if (w.plan().elastic && w.plan().elastic->default_expected && w.refusals.empty()) {
@@ -208,6 +230,9 @@ void check_at_rest(const world& w, violations& out) {
     }
     check_no_trace(w, out);
     const bool waits = !is_final(s.phase) && s.phase != job_phase::paused;
+    if (waits) {
+        check_tried_again(w, out);
+    }
     if (waits && waits_for_dead_name(w)) {
         out.push_back("1.3 the job waits for ever for the name of a stuck pod");
     } else if (is_final(s.phase)) {

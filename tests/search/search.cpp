@@ -23,19 +23,20 @@ namespace {
 
 struct options {
     limits bounds;
-    std::string only;    ///< a configuration's name, or its beginning
-    std::string replay;  ///< choices with semicolons between them
-    bool expect_known = true;
-    bool traces = false;  ///< of known violations too
+    std::string only;          ///< a configuration's name, or its beginning
+    std::string replay;        ///< choices with semicolons between them
+    bool expect_known = true;  ///< a known violation that is not found is a failure
+    bool traces = false;       ///< of known violations too
 };
 
 constexpr const char* usage =
-    "usage: search [--steps N] [--walks N] [--walk-length N] [--seed N] [--only NAME] [--traces]\n"
-    "              [--replay TRACE]\n"
+    "usage: search [--steps N] [--walks N] [--walk-length N] [--seed N] [--only NAME]\n"
+    "              [--traces] [--new-only] [--replay TRACE]\n"
     "  --steps        of each configuration, breadth first (about)\n"
     "  --walks        random runs of each configuration\n"
     "  --only         configurations whose name begins so\n"
     "  --traces       of known violations too\n"
+    "  --new-only     known violations may stay unfound\n"
     "  --replay       with --only and a whole name: what these choices lead to, and where they "
     "fail;\n"
     "                 e.g. --replay \"pass; pass; pass; pass; all start; exits worker-0 1\"\n";
@@ -49,6 +50,10 @@ bool read_number(const char* text, std::uint64_t& out) {
 bool read_options(int argc, char** argv, options& out) {
     for (int i = 1; i < argc; ++i) {
         const std::string_view name = argv[i];
+        if (name == "--new-only") {
+            out.expect_known = false;
+            continue;
+        }
         if (name == "--traces") {
             out.traces = true;
             continue;
