@@ -84,7 +84,7 @@ class Dev(unittest.TestCase):
         self.assertIn(self.kubeconfig, child.stdout.readline().decode())
         self.assertEqual(os.stat(self.kubeconfig).st_mode & 0o777, 0o600)
         child.send_signal(signal.SIGINT)
-        rest = child.communicate(timeout=20)[0].decode()
+        rest = child.communicate(timeout=program.PATIENCE)[0].decode()
         self.assertEqual(child.returncode, 0, rest)
         self.assertFalse(os.path.exists(self.kubeconfig))
 
