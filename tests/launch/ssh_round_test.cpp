@@ -18,7 +18,7 @@ std::string missing_program() {
     }
     return {};
 }
-CATCH_REGISTER_LISTENER(suite_needs<missing_program>)
+const suite_needs programs(missing_program);
 
 /// The runner: quotes as DeepSpeed does, and hands the rest to pdsh.
 constexpr std::string_view runner = R"py(#!/usr/bin/env python3

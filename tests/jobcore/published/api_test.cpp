@@ -14,7 +14,7 @@ std::string missing_manifests() {
     const std::string& folder = test::published_folder;
     return std::filesystem::is_directory(folder) ? "" : "no published manifests at " + folder;
 }
-CATCH_REGISTER_LISTENER(test::suite_needs<missing_manifests>)
+const test::suite_needs manifests(missing_manifests);
 
 }  // namespace
 
