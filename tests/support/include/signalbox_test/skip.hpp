@@ -8,8 +8,8 @@
 
 namespace signalbox::test {
 
-/// Skips the whole suite where something is missing. It is asked before the first test case, so that
-/// a skip never hides a failure. At namespace scope, once in a suite:
+/// Skips the whole suite where something is missing. It is asked before the first test case, so
+/// that a skip never hides a failure. At namespace scope, once in a suite:
 ///
 ///     const suite_needs programs(what_is_missing);
 class suite_needs {
