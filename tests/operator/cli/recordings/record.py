@@ -82,6 +82,11 @@ def last(status):
     return status.get("restarts", {}).get("last", {})
 
 
+def made_again(status):
+    """Has every index a pod? Lost ones are made again after a delay."""
+    return all("uid" in replica for task in status["tasks"] for replica in task["replicas"])
+
+
 # (recording, kind, job, when it is in its situation), in the order in which they come about.
 SITUATIONS = [
     ("restart-delay", PYTORCH, "resnet", lambda s: s.get("backoffCount") == 2),
@@ -91,7 +96,7 @@ SITUATIONS = [
     ("stuck-pod", PYTORCH, "t5", lambda s: s.get("restarts", {}).get("renamed")),
     ("exit-barrier", PYTORCH, "mae", lambda s: s.get("phase") == "Succeeded"),
     ("backoff-used-up", PYTORCH, "whisper", lambda s: s.get("phase") == "Failed"),
-    ("below-minimum", PYTORCH, "llama-elastic", lambda s: s.get("reason") == "BelowMinReplicas"),
+    ("below-minimum", PYTORCH, "llama-elastic", lambda s: s.get("reason") == "BelowMinReplicas" and made_again(s)),
     ("image-error", PYTORCH, "bert", lambda s: s.get("phase") == "Pending"),
     ("deadline", PYTORCH, "gpt", lambda s: s.get("phase") == "Running"),
     ("launcher-waits", COLOSSALAI, "palm", lambda s: s.get("reason") == "WaitingForWorkers"),
@@ -114,7 +119,7 @@ def main(program):
         recorder.block_a_name(next(j for j in jobs() if j["metadata"]["name"] == "clip"))
         for recording, kind, name, reached in SITUATIONS:
             recorder.wait(kind, name, reached)
-            time.sleep(0.5)  # what follows from it is seen too
+            time.sleep(1.5)  # what follows from it is seen too
             foreign = lambda o: recording == "name-conflict" and o["metadata"].get("labels", {}).get("app") == "gateway"
             listed, now[recording] = recorder.listed(kind, name, "--show-managed-fields", also=foreign)
             (HERE / f"{recording}.yaml").write_text(yaml.safe_dump(listed, sort_keys=False, width=200))
