@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One table of API behaviour against the embedded server, by both faces, and against a real
-// kube-apiserver: where they differ the embedded one is wrong. The case of the latter is hidden, and
-// run by real_server_test.py, which says so where there is no such server.
+// kube-apiserver: where they differ the embedded one is wrong. The case of the latter is hidden,
+// and run by real_server_test.py, which says so where there is no such server.
 // SIGNALBOX_CONFORMANCE_SERVER is its URL (https://host:port, certificate not checked),
 // SIGNALBOX_CONFORMANCE_TOKEN an administrator's token. The server serves widget_crd.json; garbage
 // collector and namespace controller run, and know that kind.
