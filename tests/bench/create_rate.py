@@ -39,8 +39,7 @@ class Bench:
 
     def run(self):
         with self.plane as plane:
-            plane.kubectl("apply", "-f", "-", stdin=self.output(self.signalbox, "crds"))
-            plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
+            plane.serve_kinds("-", stdin=self.output(self.signalbox, "crds"))
             operator = servers.Process(
                 "operator",
                 [self.signalbox, "run", "--kubeconfig", plane.admin_kubeconfig, "--log-level", "warning"],
@@ -71,7 +70,7 @@ class Bench:
             time.sleep(2)  # the last status is written
             self.memory.append(resident(operator.child.pid))
             self.plane.kubectl("delete", "pytorchtrainingjob", "bench", "-n", namespace, "--wait=false")
-        self.plane.kubectl("delete", "pods", "--all", "-n", namespace, "--wait=false", "--grace-period=0", "--force", timeout=300)
+        self.plane.kubectl("delete", "pods", "--all", "-n", namespace, "--wait=false", "--grace-period=0", "--force")
         time.sleep(2)  # the server settles
         return took
 

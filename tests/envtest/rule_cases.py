@@ -8,9 +8,13 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+import skips  # noqa: E402, F401 (from the folder above; for the suites too)
+
 RULES = {
     rules["base"]["kind"]: rules
     for rules in (

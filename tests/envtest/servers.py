@@ -2,7 +2,7 @@
 """A real Kubernetes API for tests: etcd, kube-apiserver and the garbage collector of kube-controller-manager.
 
     with ControlPlane() as plane:
-        plane.kubectl("apply", "-f", "crds.yaml")
+        plane.serve_kinds("crds.yaml")
         plane.start_controller_manager()
         run_operator(kubeconfig=plane.operator_kubeconfig)
         plane.kill_apiserver()
@@ -34,8 +34,11 @@ import urllib.error
 import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
-SKIPPED = 77
-READY_TIMEOUT = 60  # seconds; 3 is usual
+sys.path.insert(0, str(HERE.parent / "support"))
+from skips import skip_suite  # noqa: E402, F401 (from the folder above; for the suites too)
+
+PATIENCE = 300  # seconds until something that never comes is a failure; a test that passes waits for the event alone
+REQUEST_TIMEOUT = 60  # seconds for one answer; starting servers are asked again
 PR_SET_PDEATHSIG = 1
 
 
@@ -59,14 +62,16 @@ def find_assets():
     return pathlib.Path(found.stdout.strip().splitlines()[-1])
 
 
-def skip_suite(suite, why):
-    """Ends the program as a skipped suite (tests/README.md)."""
-    line = f"{suite}: {why}"
-    print(line)
-    folder = os.environ.get("SIGNALBOX_SKIP_DIR")
-    if folder:
-        pathlib.Path(folder, f"{suite}.txt").write_text(line + "\n")
-    sys.exit(SKIPPED)
+def eventually(what, condition, interval=0.1):
+    """The first true value of `condition()`. Fails with `what`, a text or a function that gives one, if it never comes."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {PATIENCE} s: {what() if callable(what) else what}")
+        time.sleep(interval)
 
 
 def free_ports(count):
@@ -114,16 +119,6 @@ class Process:
         if self.running():
             self.child.kill()
         self.child.wait()
-
-    def terminate(self, timeout=30):
-        """SIGTERM, and waits for the end; SIGKILL after `timeout` seconds. Gives the exit code."""
-        if self.running():
-            self.child.terminate()
-        try:
-            return self.child.wait(timeout)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            return self.child.returncode
 
     def tail(self, lines=30):
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
@@ -233,10 +228,34 @@ class ControlPlane:
         """Stops kube-apiserver at once: connections break, the port refuses until start_apiserver."""
         self.apiserver.kill()
 
+    def serve_kinds(self, source, stdin=None):
+        """Applies custom resource definitions: a file or folder, or `-` for `stdin`. Returns when discovery has every kind
+        that the cluster defines: then kubectl and clients that start from now on know them all."""
+        self.kubectl("apply", "-f", source, stdin=stdin)
+        form = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
+        def missing():
+            defined = self.kubectl_json("get", "customresourcedefinitions")["items"]
+            groups = json.loads(self.get("/apis", accept=form))["items"]
+            known = {
+                (group["metadata"]["name"], version["version"], resource["resource"])
+                for group in groups
+                for version in group["versions"]
+                for resource in version.get("resources", [])
+            }
+            wanted = {
+                (crd["spec"]["group"], version["name"], crd["spec"]["names"]["plural"])
+                for crd in defined
+                for version in crd["spec"]["versions"]
+            }
+            return wanted - known
+
+        eventually(lambda: f"kinds in discovery: {missing()}", lambda: not missing())
+
     def start_controller_manager(self):
         """Starts garbage collection, namespace deletion, and what makes pods of Deployments; returns at once.
 
-        The collector looks for new kinds every 30 s: create custom resource definitions before this call.
+        The collector looks for new kinds every 30 s: call serve_kinds() before, for whatever it is to collect.
         """
         self.controller_manager = Process(
             "kube-controller-manager",
@@ -250,16 +269,15 @@ class ControlPlane:
             self.folder / "kube-controller-manager.log",
         )
 
-    def get(self, path, token=None, timeout=5):
-        """Body of GET `path` with the administrator's token, or another. Raises OSError if there is no good answer."""
+    def get(self, path, accept="application/json"):
+        """Body of GET `path` with the administrator's token. Raises OSError if there is no good answer."""
         context = ssl.create_default_context(cafile=str(self.ca_file))
-        request = urllib.request.Request(
-            self.url + path, headers={"Authorization": f"Bearer {token or self.admin_token}"}
-        )
-        with urllib.request.urlopen(request, timeout=timeout, context=context) as answer:
+        headers = {"Authorization": f"Bearer {self.admin_token}", "Accept": accept}
+        request = urllib.request.Request(self.url + path, headers=headers)
+        with urllib.request.urlopen(request, timeout=REQUEST_TIMEOUT, context=context) as answer:
             return answer.read()
 
-    def kubectl(self, *arguments, stdin=None, check=True, kubeconfig=None, timeout=60):
+    def kubectl(self, *arguments, stdin=None, check=True, kubeconfig=None):
         """Runs the real kubectl as administrator (or with another kubeconfig); gives the CompletedProcess."""
         program = self.assets / "kubectl"
         result = subprocess.run(
@@ -272,7 +290,7 @@ class ControlPlane:
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=timeout,
+            timeout=PATIENCE,
         )
         if check and result.returncode != 0:
             raise AssertionError(f"kubectl {' '.join(map(str, arguments))}: {result.stderr.strip()}")
@@ -303,23 +321,21 @@ class ControlPlane:
         )
 
         def healthy():
-            with urllib.request.urlopen(f"{url}/health", timeout=5) as answer:
+            with urllib.request.urlopen(f"{url}/health", timeout=REQUEST_TIMEOUT) as answer:
                 return json.load(answer).get("health") == "true"
 
         self._wait(self.etcd, healthy)
 
     def _wait(self, process, ready):
-        deadline = time.monotonic() + READY_TIMEOUT
-        while time.monotonic() < deadline:
+        def is_ready():
             if not process.running():
                 raise ServerFailed(f"{process.name} ended with {process.child.returncode}:\n{process.tail()}")
             try:
-                if ready():
-                    return
+                return ready()
             except (OSError, ValueError):
-                pass  # not yet: refused, no certificate yet, 403 or 500
-            time.sleep(0.05)
-        raise ServerFailed(f"{process.name} is not ready after {READY_TIMEOUT} s:\n{process.tail()}")
+                return False  # not yet: refused, no certificate yet, 403 or 500
+
+        eventually(lambda: f"{process.name} is ready:\n{process.tail()}", is_ready, interval=0.05)
 
     def _write_credentials(self):
         subprocess.run(

@@ -132,11 +132,11 @@ class BadInput(unittest.TestCase):
             self.assertIn(known, names)
         for kind, name in accepted:
             with self.subTest(name):
-                status = self.cluster.wait_phase(name, "Failed", timeout=20, kind=kind)
+                status = self.cluster.wait_phase(name, "Failed", kind=kind)
                 self.assertEqual(status["reason"], "InvalidSpec")
                 self.assertEqual(self.cluster.pods_of(name), [])
                 # Events are written behind the decisions, one after the other.
-                eventually("the event is there", lambda: self.cluster.events_of(name) == ["InvalidSpec"], 20)
+                eventually("the event is there", lambda: self.cluster.events_of(name) == ["InvalidSpec"])
 
     def test_the_operator_serves_the_others(self):
         self.cluster.apply(

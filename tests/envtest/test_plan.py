@@ -5,6 +5,7 @@ import base64
 import unittest
 
 import cluster
+import skips
 
 
 class Plan(unittest.TestCase):
@@ -13,10 +14,8 @@ class Plan(unittest.TestCase):
         cls.plane = cluster.servers.ControlPlane()
         cls.addClassCleanup(cls.plane.stop)
         cls.plane.start()
-        cls.plane.kubectl("apply", "-f", "-", stdin=cluster.signalbox("crds").stdout)
-        for name in ("podgroup", "tensorboard"):
-            cls.plane.kubectl("apply", "-f", cluster.ROOT / "tests" / "support" / "crds" / f"{name}.yaml")
-        cls.plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
+        cls.plane.serve_kinds("-", stdin=cluster.signalbox("crds").stdout)
+        cls.plane.serve_kinds(cluster.CRDS)
 
     def check(self, path):
         printed = cluster.signalbox("plan", "-f", path).stdout
@@ -40,9 +39,10 @@ class Plan(unittest.TestCase):
                 self.check(path)
 
     def test_published_manifests(self):
-        if not cluster.MANIFESTS.is_dir():
-            self.skipTest(f"no manifests at {cluster.MANIFESTS}")
-        for path in sorted(cluster.MANIFESTS.glob("*.yaml")):
+        manifests = skips.published_manifests("envtest_plan")
+        if not manifests:
+            self.skipTest("no published manifests")
+        for path in manifests:
             with self.subTest(path=path.name):
                 self.check(path)
 

@@ -8,19 +8,10 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 import unittest
 
 import servers
-
-
-def eventually(what, condition, timeout=60):
-    """Waits until `condition()` is true; fails the test with `what` after `timeout` seconds."""
-    deadline = time.monotonic() + timeout
-    while not condition():
-        if time.monotonic() > deadline:
-            raise AssertionError(f"not within {timeout} s: {what}")
-        time.sleep(0.1)
+from servers import PATIENCE, eventually
 
 
 def alive(pid):
@@ -112,8 +103,8 @@ class End(unittest.TestCase):
         etcd, apiserver, folder = child.stdout.readline().split()
         self.assertTrue(alive(etcd) and alive(apiserver))
         os.kill(child.pid, number)
-        child.wait(30)
-        eventually("both servers end", lambda: not alive(etcd) and not alive(apiserver), 10)
+        child.wait(PATIENCE)
+        eventually("both servers end", lambda: not alive(etcd) and not alive(apiserver))
         return pathlib.Path(folder)
 
     def test_by_interrupt_or_termination_without_any_file_left(self):

@@ -3,25 +3,22 @@
 // The bootstrap with real sshd, ssh and pdsh on the loopback interface. The front end is a stand-in
 // that obeys DeepSpeed's protocol, faults included (LAUNCH.md 2.1, 2.5).
 #include "launch/ssh_job.hpp"
+#include "signalbox_test/skip.hpp"
 
 using namespace signalbox;
 using namespace signalbox::test;
 
 namespace {
 
-/// Ends the program as skipped, loudly, if a real one is missing here.
-void need_programs() {
+std::string missing_program() {
     for (const std::string program : {"/usr/sbin/sshd", "ssh", "ssh-keygen", "pdsh", "python3"}) {
-        if (run("command -v " + program).code != 0) {
-            const std::string why = "launch_tests: " + program + " is not installed\n";
-            std::fputs(("SKIPPED " + why).c_str(), stderr);
-            if (const char* folder = std::getenv("SIGNALBOX_SKIP_DIR")) {
-                std::ofstream(std::string(folder) + "/launch_tests.txt") << why;
-            }
-            std::exit(77);
+        if (std::system(("command -v " + program + " >/dev/null").c_str()) != 0) {
+            return program + " is not installed";
         }
     }
+    return {};
 }
+const suite_needs programs(missing_program);
 
 /// The runner: quotes as DeepSpeed does, and hands the rest to pdsh.
 constexpr std::string_view runner = R"py(#!/usr/bin/env python3
@@ -65,26 +62,41 @@ void write_keys(const pod_folder& pod, const core::planned_object& secret) {
     }
 }
 
+/// A port that nobody listens on. Not one that the kernel gives to connections of others: sshd
+/// takes it later.
+std::string free_port() {
+    const auto found = run(R"(python3 -c '
+import random, socket
+while True:
+    port = random.randrange(10000, 32000)
+    try:
+        socket.socket().bind(("", port))
+        break
+    except OSError:
+        pass
+print(port, end="")')");
+    REQUIRE(found.code == 0);
+    return found.output;
+}
+
 /// A pod whose sshd, ssh and pdsh are real. `env` = what kubelet would set, assignments.
 struct real_pod {
     pod_folder files;
-    std::string env;
+    std::string env, port;
 
     template <class Job>
     explicit real_pod(const Job& job) : files(job) {
         run("rm " + files.at("bin/ssh") + " " + files.at("bin/pdsh") + " " + files.at("bin/sshd"));
         write_keys(files, job.planned(core::object_kind::secret));
-        const auto port =
-            run("python3 -c 'import socket; s=socket.socket(); s.bind((\"\",0)); "
-                "print(s.getsockname()[1], end=\"\")'");
+        port = free_port();
         const auto secret = job.object(core::object_kind::secret);
         files.write("b64", string_or_empty(*find(secret.root(), "data"), "config"));
         auto config = run("base64 -d <" + files.at("b64")).output;
         config = replaced_all(config, "/root/.ssh", files.at("ssh"));
-        files.write("ssh/config", replaced_all(config, "Port 2222", "Port " + port.output));
-        files.set("sb_port", port.output);
+        files.write("ssh/config", replaced_all(config, "Port 2222", "Port " + port));
+        files.set("sb_port", port);
         files.set("sb_sshd", "/usr/sbin/sshd");
-        files.set("sb_wait_timeout", "60");
+        files.set("sb_wait_timeout", "300");  // until a failure; 1 s is usual
         const std::string slots = has_text(job.file("hostfile"), "slots=") ? " slots=1\n" : "\n";
         files.write("config/hostfile", "127.0.0.1" + slots + "localhost" + slots);
         files.write("rank", recorder_of(files));
@@ -107,7 +119,6 @@ struct real_pod {
 }  // namespace
 
 TEST_CASE("[launchers 2.5] arguments reach ranks over real pdsh and ssh", "[launch]") {
-    need_programs();
     deepspeed_job job(2, worker_template(R"(,"env":[{"name":"ODD","value":"x"}])"));
     job.launch.python = {"my train.py"};
     const auto awkward = awkward_words();
@@ -135,7 +146,6 @@ TEST_CASE(
     "ranks over real ssh",
     "[launch]"
 ) {
-    need_programs();
     colossalai_job job(2, worker_template(R"(,"env":[{"name":"ODD","value":"x"}])"));
     job.launch.command = {"my train.py", "--host", "zz"};
     const auto awkward = awkward_words();
@@ -162,7 +172,6 @@ TEST_CASE(
 }
 
 TEST_CASE("[launchers 7.1] a rank's code comes back through pdsh", "[launch]") {
-    need_programs();
     deepspeed_job job(2, worker_template(R"(,"env":[{"name":"CODE","value":"7"}])"));
     job.compile();
     const real_pod pod(job);
@@ -172,13 +181,19 @@ TEST_CASE("[launchers 7.1] a rank's code comes back through pdsh", "[launch]") {
 }
 
 TEST_CASE("[launchers 5.2] a host with another key is not trusted", "[launch]") {
-    need_programs();
     deepspeed_job job(2);
     job.compile();
     const real_pod pod(job);
     pod.files.write("ssh/known_hosts", "* " + pod.files.read("key-client.pub"));
-    pod.files.set("sb_wait_timeout", "1");
+    pod.files.set("sb_wait_timeout", "0");
+    // Asks once, but not before there is an answer.
+    pod.files.stub(
+        "ssh",
+        "until ssh-keyscan -p " + pod.port + " 127.0.0.1 2>/dev/null | grep -q .; do :; done\n" +
+            "exec /usr/bin/ssh -E " + pod.files.at("ssh.log") + " \"$@\"\n"
+    );
     const auto result = run(pod.files.line("/bin/sh", "launcher", pod.env));
-    CAPTURE(result.output);
+    CAPTURE(result.output, pod.files.read("ssh.log"));
     CHECK(result.code == 75);
+    CHECK(has_text(pod.files.read("ssh.log"), "Host key verification failed"));
 }

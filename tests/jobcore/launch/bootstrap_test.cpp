@@ -120,7 +120,8 @@ TEST_CASE("[launchers 2.9] TERM ends the launcher, then ranks on all hosts", "[b
         CAPTURE(shell);
         const auto job = cifar(2);
         const pod_folder pod(job);
-        // A child of the launcher that does not hear of a signal to the launcher alone.
+        // A child of the launcher that does not hear of a signal to the launcher alone. What it
+        // sleeps in may outlive it, so that holds no pipe and soon ends.
         pod.stub(
             "deepspeed",
             "trap 'echo ended >>" + pod.at("log") +
@@ -132,11 +133,13 @@ TEST_CASE("[launchers 2.9] TERM ends the launcher, then ranks on all hosts", "[b
                 pod.at("log") +
                 "; exit\" TERM; "
                 "echo go >" +
-                pod.at("started") + "; sleep 100 & wait' &\nwait\nwait\n"
+                pod.at("started") + "; while [ -s " + pod.at("started") +
+                " ]; do sleep 1 >/dev/null 2>&1 & wait $!; done' &\nwait\nwait\n"
         );
         const auto result =
             run(pod.line(shell, "launcher") + " & p=$!\nwhile [ ! -s " + pod.at("started") +
-                " ]; do sleep 0.05; done\nkill -TERM $p\nwait $p");
+                " ]; do sleep 0.05; done\nkill -TERM $p\nwait $p; c=$?; rm " + pod.at("started") +
+                "\nexit $c");
         CAPTURE(result.output);
         CHECK(result.code == 3);
         CHECK(has_text(pod.read("log"), "ended\n"));

@@ -3,14 +3,15 @@
 changed request, the library refuses too. Usage: schema_test.py PROGRAM, which answers lines (call_lines.cpp)."""
 import copy
 import json
-import os
 import pathlib
 import subprocess
 import sys
 import unittest
 
-SUITE = "text_api_schema"
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "support"))
+import skips  # noqa: E402 (from the folder above)
+
 SCHEMA = json.loads((HERE.parents[2] / "libjobcore/text-api.schema.json").read_text())
 REQUESTS = {path.stem: json.loads(path.read_text()) for path in sorted((HERE / "requests").glob("*.json"))}
 # Below these there are Kubernetes objects, of which the schema says only what the library looks at first.
@@ -19,11 +20,7 @@ FOREIGN = {"job", "previous", "children"}
 try:
     import jsonschema
 except ImportError:
-    reason = f"{SUITE}: needs a JSON Schema validator for Python (Debian: python3-jsonschema)"
-    if "SIGNALBOX_SKIP_DIR" in os.environ:
-        pathlib.Path(os.environ["SIGNALBOX_SKIP_DIR"], f"{SUITE}.txt").write_text(reason + "\n")
-    print(reason)
-    sys.exit(77)
+    skips.skip_suite("text_api_schema", "needs a JSON Schema validator for Python (Debian: python3-jsonschema)")
 
 
 def validator(name):

@@ -48,6 +48,7 @@ const sample samples[] = {
 }  // namespace
 
 TEST_CASE("[requirement T5] answers split at every two positions are the same") {
+    std::size_t splits = 0;
     for (const sample& s : samples) {
         for (std::size_t a = 0; a <= s.bytes.size(); ++a) {
             for (std::size_t b = a; b <= s.bytes.size(); ++b) {
@@ -64,10 +65,11 @@ TEST_CASE("[requirement T5] answers split at every two positions are the same") 
                     answer.header("x") != "y" || reusable != s.reusable) {
                     FAIL(s.name << " split at " << a << " and " << b);
                 }
+                ++splits;
             }
         }
     }
-    SUCCEED();
+    CHECK(splits > 10000);
 }
 
 TEST_CASE("[requirement T14] an answer cut at every position is a lost connection, never a value") {

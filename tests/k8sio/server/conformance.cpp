@@ -23,8 +23,6 @@ using rapidjson::Document;
 using rapidjson::Value;
 using variables = std::map<std::string, std::string>;
 
-constexpr auto patience = std::chrono::seconds{30};
-
 std::string to_text(const Value& v) {
     rapidjson::StringBuffer buffer;
     rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
@@ -260,15 +258,6 @@ asio::awaitable<std::string> run_watch(
 
 }  // namespace
 
-asio::awaitable<int> send_simple(
-    conformance_target& target, std::string method, std::string path, std::string body
-) {
-    const std::string type = "application/json";
-    const std::string accept;
-    exchange_result r = co_await exchange(target, method, path, type, accept, body);
-    co_return r.status;
-}
-
 asio::awaitable<std::string> run_scenario(
     conformance_target& target, const Value& scenario, int number
 ) {
@@ -279,9 +268,11 @@ asio::awaitable<std::string> run_scenario(
     std::string body = fmt::format("{{\"metadata\":{{\"name\":\"{}\"}}}}", values["ns"]);
     const std::string method = "POST";
     const std::string path = "/api/v1/namespaces";
-    const int made = co_await send_simple(target, method, path, body);
-    if (made != 201) {
-        co_return fmt::format("the namespace could not be made: {}", made);
+    const std::string type = "application/json";
+    const std::string accept;
+    const exchange_result made = co_await exchange(target, method, path, type, accept, body);
+    if (made.status != 201) {
+        co_return fmt::format("the namespace could not be made: {} {}", made.status, made.body);
     }
     int index = 0;
     for (const Value& step : scenario["steps"].GetArray()) {

@@ -11,10 +11,14 @@
 
 #include <rapidjson/document.h>
 
+#include <chrono>
 #include <map>
 #include <string>
 
 namespace signalbox::k8sio::server::test {
+
+/// Until something that never comes is a failure; whoever waits goes on with the event itself.
+inline constexpr std::chrono::seconds patience{300};
 
 /// What a scenario runs against.
 class conformance_target {
@@ -30,11 +34,6 @@ public:
 /// Empty if the scenario holds, else what did not. References must live until completion.
 boost::asio::awaitable<std::string> run_scenario(
     conformance_target& target, const rapidjson::Value& scenario, int number
-);
-
-/// Sends one request, e.g. of a set-up. Gives the status, 0 if there was no answer.
-boost::asio::awaitable<int> send_simple(
-    conformance_target& target, std::string method, std::string path, std::string body
 );
 
 }  // namespace signalbox::k8sio::server::test

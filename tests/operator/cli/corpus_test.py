@@ -111,9 +111,5 @@ class Corpus(unittest.TestCase):
 if __name__ == "__main__":
     Corpus.corpus = rule_cases.corpus(program.binary())
     if Corpus.corpus is None:
-        print("operator_cli_corpus_test: no program jobcore_tests beside the binary")
-        if os.environ.get("SIGNALBOX_SKIP_DIR"):
-            with open(os.path.join(os.environ["SIGNALBOX_SKIP_DIR"], "operator_cli_corpus_test.txt"), "w") as skipped:
-                skipped.write("operator_cli_corpus_test: no program jobcore_tests beside the binary\n")
-        sys.exit(77)
+        rule_cases.skips.skip_suite("operator_cli_corpus_test", "no program jobcore_tests beside the binary")
     unittest.main(argv=sys.argv[:1], verbosity=1)

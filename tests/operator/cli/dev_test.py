@@ -32,8 +32,8 @@ class Dev(unittest.TestCase):
         return path
 
     def test_two_jobs_succeed(self):
-        result = self.dev("--apply", EXAMPLES + "/ddp.yaml", EXAMPLES + "/torchrun.yaml", "--until-finished",
-                          "--speed", "10")
+        # Not faster than they are: it is their Running that is to be seen.
+        result = self.dev("--apply", EXAMPLES + "/ddp.yaml", EXAMPLES + "/torchrun.yaml", "--until-finished")
         self.assertEqual(result.code, 0, result.out + result.err)
         for job in ("ddp", "torchrun"):
             self.assertRegex(result.out, r"(?m)^%s +PyTorchTrainingJob +Succeeded " % job)
@@ -54,7 +54,13 @@ class Dev(unittest.TestCase):
             self.assertRegex(result.out, r"(?m)^%s +\w+Job +Succeeded " % job)
 
     def test_a_restart_is_shown(self):
-        result = self.dev("--apply", EXAMPLES + "/restart.yaml", "--until-finished", "--speed", "10")
+        # The master outlives the failure of its peer, however late that is seen.
+        scenario = self.write("s.yaml", "rules:\n- match: {type: master, attempt: '1'}\n  do: {duration: never}\n")
+        with open(EXAMPLES + "/restart.yaml", encoding="utf-8") as f:
+            text = f.read()
+        self.assertLess(text.index("type: master"), text.index("sim.signalbox.dev/duration: 2s"))
+        job = self.write("job.yaml", text.replace("sim.signalbox.dev/duration: 2s", "example.org/duration: of the scenario", 1))
+        result = self.dev("--apply", job, "--scenario", scenario, "--until-finished", "--speed", "10")
         self.assertEqual(result.code, 0, result.out + result.err)
         self.assertRegex(result.out, r"(?m)^restart +PyTorchTrainingJob +Succeeded +\S+ +1 ")
         self.assertIn("Restarting", result.out)
@@ -84,7 +90,7 @@ class Dev(unittest.TestCase):
         self.assertIn(self.kubeconfig, child.stdout.readline().decode())
         self.assertEqual(os.stat(self.kubeconfig).st_mode & 0o777, 0o600)
         child.send_signal(signal.SIGINT)
-        rest = child.communicate(timeout=20)[0].decode()
+        rest = child.communicate(timeout=program.PATIENCE)[0].decode()
         self.assertEqual(child.returncode, 0, rest)
         self.assertFalse(os.path.exists(self.kubeconfig))
 

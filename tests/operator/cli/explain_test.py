@@ -341,7 +341,7 @@ class Cluster(unittest.TestCase):
     @classmethod
     def tearDownClass(cls):
         cls.dev.send_signal(signal.SIGINT)
-        cls.dev.communicate(timeout=20)
+        cls.dev.communicate(timeout=program.PATIENCE)
         cls.folder.cleanup()
 
     def explained(self, *arguments):

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the program under test, and says what it cost."""
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+
+
+PATIENCE = 300  # seconds until something that never comes is a failure; usual are less than ten
 
 
 class Result:
@@ -17,14 +21,19 @@ def binary():
     return os.path.abspath(sys.argv[1])
 
 
-def run(*arguments, text=None, timeout=60, env=None, cwd=None):
+def run(*arguments, text=None, env=None, cwd=None):
     """Runs `signalbox <arguments>`; `text` is its standard input. CPU time and memory are the child's own."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         # A process between us and the program: its children's usage is that of the program alone.
         child = subprocess.Popen(
             [sys.executable, "-c", _MEASURE, binary(), *map(str, arguments)],
-            stdin=subprocess.PIPE, stdout=out, stderr=err, env=env, cwd=cwd)
-        child.communicate(text, timeout=timeout)
+            stdin=subprocess.PIPE, stdout=out, stderr=err, env=env, cwd=cwd, start_new_session=True)
+        try:
+            child.communicate(text, timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+            raise
         out.seek(0)
         err.seek(0)
         errors = err.read().decode(errors="replace")

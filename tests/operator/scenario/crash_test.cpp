@@ -21,6 +21,7 @@ using namespace signalbox::test;
 
 /// What must be the same at the end.
 struct outcome {
+    bool ended = false;
     std::string phase, reason;
     int backoff_count = 0;
     int attempt = 0;
@@ -29,8 +30,8 @@ struct outcome {
 };
 
 std::ostream& operator<<(std::ostream& out, const outcome& o) {
-    return out << o.phase << '/' << o.reason << " backoff " << o.backoff_count << " attempt "
-               << o.attempt << " disruptions " << o.disruptions;
+    return out << (o.ended ? "" : "hangs: ") << o.phase << '/' << o.reason << " backoff "
+               << o.backoff_count << " attempt " << o.attempt << " disruptions " << o.disruptions;
 }
 
 struct story {
@@ -41,7 +42,8 @@ struct story {
 
 outcome play(world& w, const story& s) {
     s.begin(w);
-    w.run_until(
+    outcome o;
+    o.ended = w.run_until(
         [&] {
             const std::string phase = w.phase(s.job);
             return phase == "Succeeded" || phase == "Failed";
@@ -50,7 +52,6 @@ outcome play(world& w, const story& s) {
     );
     w.run_for(seconds{20});
     const core::job_status status = w.status(s.job);
-    outcome o;
     o.phase = core::to_string(status.phase);
     o.reason = status.reason;
     o.backoff_count = status.backoff_count;
@@ -87,6 +88,8 @@ std::vector<fault> faults_of(std::size_t writes) {
 void play_with_every_fault(const story& s) {
     world calm(s.options);
     const outcome wanted = play(calm, s);
+    CAPTURE(wanted);
+    REQUIRE(wanted.ended);
     const std::size_t writes = calm.operator_way().writes().size();
     REQUIRE(calm.audit().violations() == std::vector<std::string>{});
     REQUIRE(writes > 5);

@@ -6,7 +6,6 @@ import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-SKIPPED = 77
 
 
 def files(folders, suffixes):
@@ -27,13 +26,3 @@ def report(violations):
         print(violation)
     print(f"{len(violations)} violations")
     sys.exit(1 if violations else 0)
-
-
-def skip(suite, why):
-    """Ends the program as a skipped suite (tests/README.md): tests/run.sh repeats the line after CTest's summary."""
-    line = f"{suite}: {why}"
-    print(line)
-    folder = os.environ.get("SIGNALBOX_SKIP_DIR")
-    if folder:
-        pathlib.Path(folder, f"{suite}.txt").write_text(line + "\n")
-    sys.exit(SKIPPED)

@@ -6,18 +6,14 @@ Usage: record.py SIGNALBOX. Needs kubectl and PyYAML, takes a minute, is no test
 import json
 import os
 import pathlib
-import subprocess
 import sys
-import tempfile
 import time
 
 import yaml
 
 HERE = pathlib.Path(__file__).resolve().parent
-PYTORCH, DEEPSPEED, COLOSSALAI = "PyTorchTrainingJob", "DeepSpeedJob", "ColossalAIJob"
-SHORT = {PYTORCH: "pj", DEEPSPEED: "dj", COLOSSALAI: "caij"}
-NAMESPACE = "team-a"
-LONG = "2h"
+sys.path.insert(0, str(HERE.parents[2] / "support"))
+from recorder import COLOSSALAI, DEEPSPEED, LONG, PYTORCH, dev, job, pytorch, template, torchrun  # noqa: E402
 
 # What annotations cannot say: it depends on index or succession.
 SCENARIO = """
@@ -33,38 +29,6 @@ rules:
 - match: {job: bloom, index: "0-1"}
   do: {duration: 2h}
 """
-
-
-def template(container="pytorch", grace=None, **behaviour):
-    """A pod template; `behaviour` are settings of simulated pods."""
-    spec = {"containers": [{
-        "name": container, "image": "registry.example.org/team-a/train:2.4", "command": ["python", "train.py"],
-        "resources": {"limits": {"nvidia.com/gpu": "8"}, "requests": {"nvidia.com/gpu": "8"}}}]}
-    if grace is not None:
-        spec["terminationGracePeriodSeconds"] = grace
-    settings = {"sim.signalbox.dev/" + key.replace("_", "-"): str(value) for key, value in behaviour.items()}
-    return {"metadata": {"annotations": settings}, "spec": spec}
-
-
-def job(kind, name, spec, annotations=None):
-    if spec.get("torchrunConfig"):
-        for replica in spec["replicaSpecs"]:
-            container = replica["template"]["spec"]["containers"][0]
-            del container["command"]
-            container["args"] = ["train.py", "--epochs", "10"]
-    metadata = {"name": name, "namespace": NAMESPACE, **({"annotations": annotations} if annotations else {})}
-    return {"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": kind, "metadata": metadata, "spec": spec}
-
-
-def pytorch(name, *roles, annotations=None, **spec):
-    """Each role: (type, replicas, template, more members)."""
-    spec["replicaSpecs"] = [dict(type=t, replicas=n, template=pods, **(more[0] if more else {}))
-                            for t, n, pods, *more in roles]
-    return job(PYTORCH, name, spec, annotations)
-
-
-def torchrun(restarts):
-    return {"enabled": True, "maxRestarts": restarts}
 
 
 def jobs():
@@ -118,6 +82,11 @@ def last(status):
     return status.get("restarts", {}).get("last", {})
 
 
+def made_again(status):
+    """Has every index a pod? Lost ones are made again after a delay."""
+    return all("uid" in replica for task in status["tasks"] for replica in task["replicas"])
+
+
 # (recording, kind, job, when it is in its situation), in the order in which they come about.
 SITUATIONS = [
     ("restart-delay", PYTORCH, "resnet", lambda s: s.get("backoffCount") == 2),
@@ -127,7 +96,7 @@ SITUATIONS = [
     ("stuck-pod", PYTORCH, "t5", lambda s: s.get("restarts", {}).get("renamed")),
     ("exit-barrier", PYTORCH, "mae", lambda s: s.get("phase") == "Succeeded"),
     ("backoff-used-up", PYTORCH, "whisper", lambda s: s.get("phase") == "Failed"),
-    ("below-minimum", PYTORCH, "llama-elastic", lambda s: s.get("reason") == "BelowMinReplicas"),
+    ("below-minimum", PYTORCH, "llama-elastic", lambda s: s.get("reason") == "BelowMinReplicas" and made_again(s)),
     ("image-error", PYTORCH, "bert", lambda s: s.get("phase") == "Pending"),
     ("deadline", PYTORCH, "gpt", lambda s: s.get("phase") == "Running"),
     ("launcher-waits", COLOSSALAI, "palm", lambda s: s.get("reason") == "WaitingForWorkers"),
@@ -141,82 +110,21 @@ SITUATIONS = [
 ]
 
 
-class Recorder:
-    def __init__(self, kubeconfig):
-        self.env = dict(os.environ, KUBECONFIG=kubeconfig)
-        self.now = {}
-
-    def kubectl(self, *arguments, text=None):
-        done = subprocess.run(["kubectl", "-n", NAMESPACE, *arguments], env=self.env, input=text, text=True,
-                              stdout=subprocess.PIPE, check=True)
-        return done.stdout
-
-    def apply(self, objects):
-        self.kubectl("apply", "-f", "-", text=yaml.safe_dump_all(objects))
-
-    def pause(self, kind, name, paused):
-        self.kubectl("patch", SHORT[kind], name, "--type=merge", "-p",
-                     json.dumps({"spec": {"runMode": {"pause": {"enabled": paused}}}}))
-
-    def status(self, kind, name):
-        return json.loads(self.kubectl("get", SHORT[kind], name, "-o", "json")).get("status", {})
-
-    def wait(self, kind, name, reached, seconds=60):
-        end = time.monotonic() + seconds
-        while not reached(self.status(kind, name)):
-            if time.monotonic() > end:
-                sys.exit(f"{kind} {name} does not get there: {self.status(kind, name)}")
-            time.sleep(0.3)
-
-    def record(self, recording, kind, name):
-        """All objects of the namespace, cut to the job, what it owns, and what stands in its way."""
-        listed = yaml.safe_load(self.kubectl("get", SHORT[kind] + ",pods,svc,secret,cm,deploy", "-o", "yaml",
-                                             "--show-managed-fields"))
-        self.now[recording] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        uid = next(o["metadata"]["uid"] for o in listed["items"]
-                   if (o["kind"], o["metadata"]["name"]) == (kind, name))
-        listed["items"] = [
-            o for o in listed["items"]
-            if uid in [o["metadata"]["uid"], *(r["uid"] for r in o["metadata"].get("ownerReferences", []))]
-            or (recording == "name-conflict" and o["metadata"].get("labels", {}).get("app") == "gateway")]
-        (HERE / f"{recording}.yaml").write_text(yaml.safe_dump(listed, sort_keys=False, width=200))
-        print(self.now[recording], recording, len(listed["items"]), "objects")
-
-    def block_a_name(self, program, blocked):
-        """Somebody's Service has the name that the paused job's Service will need; then the job is resumed."""
-        uid = json.loads(self.kubectl("get", SHORT[PYTORCH], blocked["metadata"]["name"], "-o", "json"))["metadata"]["uid"]
-        unpaused = dict(blocked, spec={k: v for k, v in blocked["spec"].items() if k != "runMode"})
-        planned = subprocess.run([program, "plan", "--uid", uid, "-"], input=yaml.safe_dump(unpaused), text=True,
-                                 stdout=subprocess.PIPE, check=True).stdout
-        name = next(o["metadata"]["name"] for o in yaml.safe_load_all(planned) if o and o["kind"] == "Service")
-        self.apply([{"apiVersion": "v1", "kind": "Service",
-                     "metadata": {"name": name, "namespace": NAMESPACE, "labels": {"app": "gateway"}},
-                     "spec": {"selector": {"app": "gateway"}, "ports": [{"port": 80}]}}])
-        self.pause(PYTORCH, blocked["metadata"]["name"], False)
-
-
 def main(program):
-    with tempfile.TemporaryDirectory() as folder:
-        kubeconfig, scenario = os.path.join(folder, "kubeconfig"), os.path.join(folder, "scenario.yaml")
-        pathlib.Path(scenario).write_text(SCENARIO)
-        dev = subprocess.Popen([program, "dev", "--kubeconfig", kubeconfig, "--scenario", scenario],
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        try:
-            dev.stdout.readline()  # it is ready
-            recorder = Recorder(kubeconfig)
-            recorder.kubectl("create", "namespace", NAMESPACE)
-            recorder.apply(jobs())
-            recorder.wait(PYTORCH, "vit", lambda s: s.get("phase") == "Running")
-            recorder.pause(PYTORCH, "vit", True)
-            recorder.block_a_name(program, next(j for j in jobs() if j["metadata"]["name"] == "clip"))
-            for recording, kind, name, reached in SITUATIONS:
-                recorder.wait(kind, name, reached)
-                time.sleep(0.5)  # what follows from it is seen too
-                recorder.record(recording, kind, name)
-            (HERE / "now.json").write_text(json.dumps(recorder.now, indent=2) + "\n")
-        finally:
-            dev.terminate()
-            dev.communicate()
+    now = {}
+    with dev(program, SCENARIO) as recorder:
+        recorder.create(jobs())
+        recorder.wait(PYTORCH, "vit", lambda s: s.get("phase") == "Running")
+        recorder.pause(PYTORCH, "vit", True)
+        recorder.block_a_name(next(j for j in jobs() if j["metadata"]["name"] == "clip"))
+        for recording, kind, name, reached in SITUATIONS:
+            recorder.wait(kind, name, reached)
+            time.sleep(1.5)  # what follows from it is seen too
+            foreign = lambda o: recording == "name-conflict" and o["metadata"].get("labels", {}).get("app") == "gateway"
+            listed, now[recording] = recorder.listed(kind, name, "--show-managed-fields", also=foreign)
+            (HERE / f"{recording}.yaml").write_text(yaml.safe_dump(listed, sort_keys=False, width=200))
+            print(now[recording], recording, len(listed["items"]), "objects")
+    (HERE / "now.json").write_text(json.dumps(now, indent=2) + "\n")
 
 
 if __name__ == "__main__":

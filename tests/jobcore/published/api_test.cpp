@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The published example manifests of this API are accepted as they are.
-#include "launch/published.hpp"
+#include "published/published.hpp"
+#include "signalbox_test/skip.hpp"
 
 #include <filesystem>
 
@@ -9,18 +10,17 @@ using namespace signalbox;
 
 namespace {
 
-const std::filesystem::path manifests = SIGNALBOX_SOURCE_DIR "/../shared/manifests";
+std::string missing_manifests() {
+    const std::string& folder = test::published_folder;
+    return std::filesystem::is_directory(folder) ? "" : "no published manifests at " + folder;
+}
+const test::suite_needs manifests(missing_manifests);
 
 }  // namespace
 
 TEST_CASE("the published manifests are accepted as they are", "[api]") {
-    if (!std::filesystem::is_directory(manifests)) {
-        WARN("skipped: no folder " << manifests.string());
-        SUCCEED();
-        return;
-    }
     int jobs = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(manifests)) {
+    for (const auto& entry : std::filesystem::directory_iterator(test::published_folder)) {
         const auto parsed = core::parse_job(test::to_json(YAML::LoadFile(entry.path().string())));
         ++jobs;
         INFO(entry.path());

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads jobs, one in each line, and prints the status of each as it was understood: parsed, and
+// written again.
+#include "jobcore/decide.hpp"
+
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+int main() {
+    std::string line;
+    std::string error;
+    while (std::getline(std::cin, line)) {
+        const auto job = signalbox::core::read_job(line, nullptr, error);
+        if (!job) {
+            std::cerr << error << '\n';
+            return EXIT_FAILURE;
+        }
+        std::cout << signalbox::core::format_status(job->status, job->meta.kind) << '\n';
+    }
+}
