@@ -18,7 +18,7 @@ BEHAVIOUR = "libjobcore/BEHAVIOUR.md"
 LAUNCH = "libjobcore/LAUNCH.md"
 REQUIREMENTS = "libk8sio/REQUIREMENTS.md"
 FIELDS = "tests/rules/rules.txt"
-FOLDERS = ["tests/jobcore", "tests/k8sio", "tests/operator", "tests/simulation", "tests/envtest", "tests/launch"]
+FOLDERS = ["tests/jobcore", "tests/k8sio", "tests/operator", "tests/search", "tests/envtest", "tests/launch"]
 
 
 def files():
