@@ -49,6 +49,9 @@ public:
 
 private:
     void check_beside() {
+        if (a_.pod.index >= engine::wanted_in_force(decided_.status, plan_.roles[a_.pod.role])) {
+            out_.push_back("I2 " + a_.name + " is made beyond the size of its type");
+        }
         for (const pod_ptr& p : w_.pods) {
             if (is_older(*p, a_.pod.attempt) && !is_stuck(w_, *p)) {
                 out_.push_back(
@@ -146,6 +149,22 @@ private:
 
 void check_creation(const world& w, const job_object& decided, const action& a, violations& out) {
     creation_check(w, decided, a, out).run();
+}
+
+void check_pod(const world& w, const stage_set::rendered_pod& pod, violations& out) {
+    const pod_record& made = pod.record;
+    if (made.owner_uid != w.job->meta.uid || !made.labels_complete) {
+        out.push_back("I3 " + made.name + " does not belong to the job");
+    }
+    for (const pod_ptr& p : w.pods) {
+        const auto known = w.rendezvous.find(p->uid);
+        if (test::is_live(*p) && p->attempt == made.attempt && known != w.rendezvous.end() &&
+            known->second != pod.rendezvous) {
+            out.push_back(fmt::format(
+                "I10 {} and {} disagree on the rendezvous of their attempt", made.name, p->name
+            ));
+        }
+    }
 }
 
 void check_gone_label(const action& a, violations& out) {

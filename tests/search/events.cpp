@@ -180,7 +180,11 @@ void start_all(world& w) {
 }
 
 void end_deletions(world& w) {
-    std::erase_if(w.pods, [&](const pod_ptr& p) { return p->deletion && !w.on_dead_node(*p); });
+    for (std::size_t i = w.pods.size(); i-- > 0;) {
+        if (w.pods[i]->deletion && !w.on_dead_node(*w.pods[i])) {
+            remove_pod(w, i);
+        }
+    }
     std::erase_if(w.children, [](const child_ptr& c) { return c->deleting; });
 }
 

@@ -220,9 +220,12 @@ private:
                 return !p->deletion && p->attempt == a.pod.attempt && p->round == a.pod.round;
             }
         }
+        const stage_set::rendered_pod& rendered = w_.set->pod_of(*decided_, a);
         check_creation(w_, *decided_, a, out_.violations);
-        pod_record pod = w_.set->pod_of(*decided_, a);
+        check_pod(w_, rendered, out_.violations);
+        pod_record pod = rendered.record;
         pod.uid = new_uid(a);
+        w_.rendezvous.emplace(pod.uid, rendered.rendezvous);
         pod.creation = now_in_seconds(w_);
         add_pod(w_, std::move(pod));
         w_.past.pod_created = true;

@@ -33,6 +33,26 @@ std::string as_accepted(std::string json, object_kind kind) {
     return json;
 }
 
+/// A digest of the values in the Pod's JSON that all pods of an attempt must agree on.
+std::uint64_t rendezvous_of(std::string_view json) {
+    constexpr std::string_view heads[] = {
+        R"("name":"MASTER_ADDR","value":")",
+        R"("name":"MASTER_PORT","value":")",
+        R"("name":"WORLD_SIZE","value":")",
+        "--nnodes=",
+        "--rdzv_endpoint=",
+        "--world_info="};
+    std::string values;
+    for (const std::string_view head : heads) {
+        for (std::size_t at = json.find(head); at != json.npos; at = json.find(head, at + 1)) {
+            const std::size_t end = json.find('"', at + head.size());
+            values += json.substr(at, end - at);
+            values += '\n';
+        }
+    }
+    return std::hash<std::string>{}(values);
+}
+
 /// Everything that what is rendered depends on, within one configuration.
 std::string rendering_key(const job_object& decided, const action& a) {
     std::string key = fmt::format(
@@ -96,10 +116,11 @@ const job_ptr& stage_set::job_of(const edits& e) {
     return job;
 }
 
-pod_record stage_set::pod_of(const job_object& decided, const action& a) {
+const stage_set::rendered_pod& stage_set::pod_of(const job_object& decided, const action& a) {
     const auto [it, fresh] = pods_.try_emplace(rendering_key(decided, a));
     if (fresh) {
-        it->second = decode_pod(as_accepted(render_action(decided, a), a.kind)).value();
+        const std::string json = as_accepted(render_action(decided, a), a.kind);
+        it->second = {decode_pod(json).value(), rendezvous_of(json)};
     }
     return it->second;
 }
@@ -185,6 +206,7 @@ void add_pod(world& w, pod_record pod) {
 
 void remove_pod(world& w, std::size_t i) {
     std::erase(w.dead_nodes, w.pods[i]->uid);
+    w.rendezvous.erase(w.pods[i]->uid);
     w.pods.erase(w.pods.begin() + static_cast<std::ptrdiff_t>(i));
 }
 

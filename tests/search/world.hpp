@@ -55,8 +55,14 @@ public:
     const configuration& config() const { return *config_; }
     /// The job as edited, without a status; compiled once for each set of edits.
     const job_ptr& job_of(const edits& e);
-    /// The record of what `a` creates, decoded from what the library renders.
-    core::pod_record pod_of(const core::job_object& decided, const core::action& a);
+    /// What `a` creates, decoded from what the library renders.
+    struct rendered_pod {
+        core::pod_record record;
+        /// How the pod finds the others, and how many they are (BEHAVIOUR.md I10): a digest of the
+        /// addresses and sizes in it.
+        std::uint64_t rendezvous = 0;
+    };
+    const rendered_pod& pod_of(const core::job_object& decided, const core::action& a);
     core::child_record child_of(const core::job_object& decided, const core::action& a);
     const core::policy& rules() const { return rules_; }
     int backoff_limit(const edits& e) const;
@@ -67,7 +73,7 @@ private:
     const configuration* config_;
     core::policy rules_;
     std::map<edits, job_ptr> jobs_;
-    std::unordered_map<std::string, core::pod_record> pods_;
+    std::unordered_map<std::string, rendered_pod> pods_;
     std::unordered_map<std::string, core::child_record> children_;
 };
 
@@ -82,8 +88,9 @@ struct world {
     bool deleted = false;  ///< the job object
     std::vector<pod_ptr> pods;
     std::vector<child_ptr> children;
-    std::vector<std::string> dead_nodes;  ///< UIDs of pods that no kubelet ever removes
-    std::vector<std::string> foreign;     ///< what objects of another owner hold: foreign_key()
+    std::map<std::string, std::uint64_t> rendezvous;  ///< of pods by UID
+    std::vector<std::string> dead_nodes;              ///< UIDs of pods that no kubelet ever removes
+    std::vector<std::string> foreign;  ///< what objects of another owner hold: foreign_key()
     core::capabilities served;
     mood server = mood::good;
     std::int32_t made = 0;  ///< number of the next UID

@@ -28,9 +28,8 @@ namespace signalbox::core {
 
 /// What the caller is to do (BEHAVIOUR.md 12.4).
 enum class verb {
-    /// POST what render_action gives. After AlreadyExists the caller reads the object live: one
-    /// that
-    /// the job owns comes into view, another owner's is a refusal with `foreign_owner`
+    /// POST what render_action gives. After AlreadyExists the caller reads the object live: if the
+    /// job owns it, it comes into view; another owner's is a refusal with `foreign_owner`
     /// (BEHAVIOUR.md 2.7, 1.8).
     create,
     /// Merge patch `body`, with the UID as precondition.
