@@ -18,100 +18,6 @@ using namespace core;
 
 namespace {
 
-/// Choices of a natural run, at most: what takes longer does not come to rest.
-constexpr int natural_limit = 400;
-
-/// In a trace written by hand: what happens by itself before time has to pass.
-constexpr std::string_view by_itself_words = "by itself";
-
-/// Carries out one entry of a trace. False if it is not possible here.
-bool take_words(world& w, const std::string& words, outcome& done) {
-    if (words == by_itself_words) {
-        for (int i = 0; i < natural_limit; ++i) {
-            const auto next = natural_choice(w);
-            if (!next || next->what == op::wake) {
-                break;
-            }
-            apply(w, *next, done);
-        }
-        return true;
-    }
-    const auto next = find_choice(w, words);
-    if (next) {
-        apply(w, *next, done);
-    }
-    return next.has_value();
-}
-
-/// The world at the end of the natural run.
-world at_rest(world w, std::uint64_t& steps) {
-    for (int i = 0; i < natural_limit; ++i) {
-        const auto next = natural_choice(w);
-        if (!next || (next->what == op::wake && i > natural_limit / 2)) {
-            break;
-        }
-        outcome ignored;
-        ++steps;
-        apply(w, *next, ignored);
-    }
-    return w;
-}
-
-/// The process looks until it has nothing to do at this instant.
-void look(world& w, std::uint64_t& steps) {
-    for (int i = 0; i < natural_limit; ++i) {
-        const auto next = natural_choice(w);
-        if (!next || next->what != op::pass) {
-            return;
-        }
-        outcome done;
-        ++steps;
-        apply(w, *next, done);
-    }
-}
-
-std::string differ(const world& from, const choice& a, const choice& b, std::uint64_t& steps) {
-    outcome ignored;
-    world together = from;
-    apply(together, a, ignored);
-    apply(together, b, ignored);
-    world apart = from;
-    const std::string second = to_words(from, b);
-    apply(apart, a, ignored);
-    look(apart, steps);
-    const auto then = find_choice(apart, second);
-    if (!then) {
-        return {};
-    }
-    apply(apart, *then, ignored);
-    violations found;
-    check_grouping(at_rest(std::move(together), steps), at_rest(std::move(apart), steps), found);
-    return found.empty() ? "" : found.front();
-}
-
-/// Of a trace and the natural run after it, in their order.
-violations all_violations(const configuration& c, const std::vector<std::string>& trace) {
-    stage_set set(c);
-    world w = first_world(set);
-    outcome done;
-    for (const std::string& words : trace) {
-        if (!take_words(w, words, done)) {
-            done.violations.push_back("impossible here: " + words);
-            return std::move(done.violations);
-        }
-    }
-    for (int i = 0; i < natural_limit; ++i) {
-        const auto next = natural_choice(w);
-        if (!next || (next->what == op::wake && i > natural_limit / 2)) {
-            check_at_rest(w, done.violations);
-            return std::move(done.violations);
-        }
-        apply(w, *next, done);
-    }
-    done.violations.push_back("I18 the job does not come to rest");
-    return std::move(done.violations);
-}
-
 class explorer {
 public:
     explorer(const configuration& c, const limits& l, const is_known& known)
@@ -184,7 +90,7 @@ private:
         for (std::size_t i = 0; i < ends.size(); ++i) {
             for (std::size_t k = 0; k < ends.size(); ++k) {
                 const auto found =
-                    i == k ? std::string() : differ(p.w, ends[i], ends[k], out_.steps);
+                    i == k ? std::string() : compare_groupings(p.w, ends[i], ends[k], out_.steps);
                 if (!found.empty() && is_new(found)) {
                     finding f = trace_of(found, p.node, nullptr);
                     f.grouped = {to_words(p.w, ends[i]), to_words(p.w, ends[k])};
@@ -198,7 +104,6 @@ private:
     /// One step. True if it led to a state that may be gone on from.
     bool step(world& w, std::uint32_t from, const choice& c, outcome& done) {
         ++out_.steps;
-        ++out_.fired[static_cast<std::size_t>(c.what)];
         apply(w, c, done);
         return std::ranges::all_of(done.violations, [&](const std::string& violation) {
             note(violation, from, &c);
@@ -208,6 +113,7 @@ private:
 
     void take(world w, std::uint32_t from, const choice& c) {
         outcome done;
+        ++out_.fired[static_cast<std::size_t>(c.what)];
         if (!step(w, from, c, done)) {
             return;
         }
@@ -305,14 +211,14 @@ private:
         for (const node& n : path) {
             const auto natural = natural_choice(w);
             out.faults += natural && *natural == n.how ? 0 : 1;
-            out.trace.push_back(to_words(w, n.how));
+            out.choices.push_back(to_words(w, n.how));
             outcome ignored;
             apply(w, n.how, ignored);
             by_itself = natural && *natural == n.how ? by_itself + 1 : 0;
         }
         if (last == nullptr) {
             // The natural run is followed after a trace anyhow.
-            out.trace.resize(out.trace.size() - by_itself);
+            out.choices.resize(out.choices.size() - by_itself);
         }
         return out;
     }
@@ -339,6 +245,7 @@ private:
                 interfere
                     ? choices[static_cast<std::size_t>(d.roll(static_cast<int>(choices.size())))]
                     : *natural;
+            out_.fired[static_cast<std::size_t>(c.what)] += interfere ? 1 : 0;
             path.push_back(c);
             if (!walk_step(w, c, path)) {
                 return;
@@ -346,8 +253,7 @@ private:
         }
         for (int i = 0; i < natural_limit; ++i) {
             const auto natural = natural_choice(w);
-            const bool waits = natural && natural->what == op::wake && i > natural_limit / 2;
-            if (!natural || waits) {
+            if (!natural || waits_for_ever(*natural, i)) {
                 violations found;
                 check_at_rest(w, found);
                 if (!found.empty()) {
@@ -366,7 +272,6 @@ private:
     bool walk_step(world& w, const choice& c, const std::vector<choice>& path) {
         outcome done;
         ++out_.steps;
-        ++out_.fired[static_cast<std::size_t>(c.what)];
         apply(w, c, done);
         return std::ranges::all_of(done.violations, [&](const std::string& violation) {
             note_walk(violation, path);
@@ -381,41 +286,11 @@ private:
         finding f{violation, {}, 0};
         world w = first_world(set_);
         for (const choice& c : path) {
-            f.trace.push_back(to_words(w, c));
+            f.choices.push_back(to_words(w, c));
             outcome ignored;
             apply(w, c, ignored);
         }
-        out_.findings.push_back(shortened(std::move(f)));
-    }
-
-    /// Leaves out choices while the same kind of violation is found.
-    finding shortened(finding f) const {
-        const std::string kind = kind_of(f.violation);
-        for (std::size_t i = f.trace.size(); i-- > 0;) {
-            std::vector<std::string> less = f.trace;
-            less.erase(less.begin() + static_cast<std::ptrdiff_t>(i));
-            const auto found = all_violations(config_, less);
-            const auto same = std::ranges::find(found, kind, kind_of);
-            if (same != found.end()) {
-                f.trace = std::move(less);
-                f.violation = *same;
-            }
-        }
-        f.faults = count_faults(f.trace);
-        return f;
-    }
-
-    int count_faults(const std::vector<std::string>& trace) const {
-        stage_set set(config_);
-        world w = first_world(set);
-        int n = 0;
-        for (const std::string& words : trace) {
-            const auto natural = natural_choice(w);
-            n += natural && to_words(w, *natural) == words ? 0 : 1;
-            outcome ignored;
-            take_words(w, words, ignored);
-        }
-        return n;
+        out_.findings.push_back(shortened(config_, std::move(f)));
     }
 
     const configuration& config_;
@@ -432,119 +307,6 @@ private:
 
 report explore(const configuration& c, const limits& l, const is_known& known) {
     return explorer(c, l, known).run();
-}
-
-std::string kind_of(const std::string& violation) {
-    std::string out;
-    for (const char c : violation) {
-        const bool digit = c >= '0' && c <= '9';
-        const bool in_rule = out.find(' ') == out.npos;
-        if (!digit || in_rule) {
-            out += c;
-        }
-    }
-    const std::size_t colon = out.find(':');
-    return out.substr(0, colon);
-}
-
-std::vector<std::string> replay(const configuration& c, const std::vector<std::string>& trace) {
-    std::vector<std::string> out;
-    for (std::string& violation : all_violations(c, trace)) {
-        if (std::ranges::find(out, violation) == out.end()) {
-            out.push_back(std::move(violation));
-        }
-    }
-    return out;
-}
-
-std::vector<std::string> replay(std::string_view name, const std::vector<std::string>& trace) {
-    const configuration* c = find_configuration(name);
-    return c == nullptr ? violations{fmt::format("there is no configuration {}", name)}
-                        : replay(*c, trace);
-}
-
-std::string compare_groupings(
-    std::string_view name,
-    const std::vector<std::string>& trace,
-    const std::string& first,
-    const std::string& second
-) {
-    const configuration* c = find_configuration(name);
-    if (c == nullptr) {
-        return fmt::format("there is no configuration {}", name);
-    }
-    stage_set set(*c);
-    world w = first_world(set);
-    for (const std::string& words : trace) {
-        outcome ignored;
-        if (!take_words(w, words, ignored)) {
-            return "impossible here: " + words;
-        }
-    }
-    const auto a = find_choice(w, first);
-    const auto b = find_choice(w, second);
-    std::uint64_t steps = 0;
-    return a && b ? differ(w, *a, *b, steps) : "impossible here: " + (a ? second : first);
-}
-
-std::string tell(const configuration& c, const finding& f) {
-    stage_set set(c);
-    world w = first_world(set);
-    std::string out = fmt::format("{}: {}\n", c.name, f.violation);
-    for (const std::string& words : f.trace) {
-        const auto natural = natural_choice(w);
-        const std::string comes = natural ? to_words(w, *natural) : "nothing";
-        const bool by_itself = words == comes || words == by_itself_words;
-        const job_ptr before = w.job;
-        const instant at = w.now;
-        outcome done;
-        if (!take_words(w, words, done)) {
-            return out +
-                   fmt::format("  impossible here: {}\n  by itself comes: {}\n", words, comes);
-        }
-        out += fmt::format("  {} {}", by_itself ? " " : "*", words);
-        if (w.now != at) {
-            out += fmt::format(" (+{} ms)", (w.now - at).count());
-        }
-        const job_status& s = w.job->status;
-        if (w.job != before) {
-            out += fmt::format(
-                " -> {} {} attempt {} backoffCount {} disruptions {}",
-                to_string(s.phase),
-                s.reason,
-                s.attempt,
-                s.backoff_count,
-                s.restarts.disruptions
-            );
-        }
-        out += '\n';
-    }
-    for (const condition& each : w.job->status.conditions) {
-        out += fmt::format("    {} {} {} {}\n", each.type, each.status, each.reason, each.message);
-    }
-    if (!f.grouped.empty()) {
-        out += fmt::format(
-            "  then together, or with a look between them: {}, {}\n", f.grouped[0], f.grouped[1]
-        );
-    }
-    return out;
-}
-
-std::string as_test(const std::string& name, const finding& f) {
-    std::string out = fmt::format(
-        "TEST_CASE(\"[behaviour {}] ...\", \"[search]\") {{\n    CHECK({}(\"{}\", {{\n",
-        f.violation.substr(0, f.violation.find(' ')),
-        f.grouped.empty() ? "replay" : "compare_groupings",
-        name
-    );
-    for (const std::string& words : f.trace) {
-        out += fmt::format("        \"{}\",\n", words);
-    }
-    out += "    }";
-    for (const std::string& words : f.grouped) {
-        out += fmt::format(", \"{}\"", words);
-    }
-    return out + (f.grouped.empty() ? ") == violations{});\n}\n" : ") == \"\");\n}\n");
 }
 
 }  // namespace signalbox::search

@@ -12,8 +12,6 @@ using namespace signalbox::search;
 
 namespace {
 
-using trace = std::vector<std::string>;
-
 /// From the first pass to the pods that run, and on.
 trace when_running(const trace& then) {
     trace all{"by itself"};

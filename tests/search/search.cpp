@@ -132,10 +132,6 @@ void search_one(const configuration& c, const options& o, totals& sum) {
         r.complete_depth,
         fired_text(c, r)
     );
-    for (const op idle : idle_faults(c, r)) {
-        ++sum.failures;
-        fmt::print("FAULT NEVER FIRED: {} in {}\n", to_string(idle), c.name);
-    }
     for (const finding& f : r.findings) {
         if (const known_violation* k = find_known(c.name, kind_of(f.violation))) {
             sum.known_found.insert(k->name);
@@ -147,6 +143,10 @@ void search_one(const configuration& c, const options& o, totals& sum) {
         }
         ++sum.failures;
         fmt::print("VIOLATION {}\n{}\n", tell(c, f), as_test(c.name, f));
+    }
+    for (const op idle : idle_faults(c, r)) {
+        ++sum.failures;
+        fmt::print("FAULT NEVER FIRED: {} in {}\n", to_string(idle), c.name);
     }
     std::fflush(stdout);
 }
@@ -173,7 +173,7 @@ int replay_one(const options& o) {
     }
     const finding f{"as given", split(o.replay)};
     fmt::print("{}", tell(*c, f));
-    const auto found = replay(*c, f.trace);
+    const auto found = replay(*c, f.choices);
     for (const std::string& violation : found) {
         fmt::print("violated: {}\n", violation);
     }

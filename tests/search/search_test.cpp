@@ -158,7 +158,7 @@ TEST_CASE("the search ends at its bound, counts what it did and finds the same a
     REQUIRE(a.findings.size() == b.findings.size());
     REQUIRE(!a.findings.empty());
     const finding& first = a.findings.front();
-    const violations again = replay(c, first.trace);
+    const violations again = replay(c, first.choices);
     CHECK(std::find(again.begin(), again.end(), first.violation) != again.end());
     CHECK(as_test(c.name, first).find("replay(\"" + c.name + "\"") != std::string::npos);
 }

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace.hpp"
+
+#include "checks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace signalbox::search {
+
+using namespace core;
+
+namespace {
+
+/// In a trace written by hand: what happens by itself before time has to pass.
+constexpr std::string_view by_itself_words = "by itself";
+
+/// Carries out one entry of a trace. False if it is not possible here.
+bool take_words(world& w, const std::string& words, outcome& done) {
+    if (words == by_itself_words) {
+        run_by_itself(w, done, [](const choice& next, int) { return next.what == op::wake; });
+        return true;
+    }
+    const auto next = find_choice(w, words);
+    if (next) {
+        apply(w, *next, done);
+    }
+    return next.has_value();
+}
+
+/// Of a trace and the natural run after it, in their order.
+violations all_violations(const configuration& c, const trace& choices) {
+    stage_set set(c);
+    world w = first_world(set);
+    outcome done;
+    for (const std::string& words : choices) {
+        if (!take_words(w, words, done)) {
+            done.violations.push_back("impossible here: " + words);
+            return std::move(done.violations);
+        }
+    }
+    if (run_by_itself(w, done, waits_for_ever)) {
+        check_at_rest(w, done.violations);
+    } else {
+        done.violations.push_back("I18 the job does not come to rest");
+    }
+    return std::move(done.violations);
+}
+
+int count_faults(const configuration& c, const trace& choices) {
+    stage_set set(c);
+    world w = first_world(set);
+    int n = 0;
+    for (const std::string& words : choices) {
+        const auto natural = natural_choice(w);
+        n += natural && to_words(w, *natural) == words ? 0 : 1;
+        outcome ignored;
+        take_words(w, words, ignored);
+    }
+    return n;
+}
+
+}  // namespace
+
+std::string kind_of(const std::string& violation) {
+    std::string out;
+    for (const char c : violation) {
+        const bool digit = c >= '0' && c <= '9';
+        const bool in_rule = out.find(' ') == out.npos;
+        if (!digit || in_rule) {
+            out += c;
+        }
+    }
+    const std::size_t colon = out.find(':');
+    return out.substr(0, colon);
+}
+
+std::vector<std::string> replay(const configuration& c, const trace& choices) {
+    std::vector<std::string> out;
+    for (std::string& violation : all_violations(c, choices)) {
+        if (std::ranges::find(out, violation) == out.end()) {
+            out.push_back(std::move(violation));
+        }
+    }
+    return out;
+}
+
+std::vector<std::string> replay(std::string_view name, const trace& choices) {
+    const configuration* c = find_configuration(name);
+    return c == nullptr ? violations{fmt::format("there is no configuration {}", name)}
+                        : replay(*c, choices);
+}
+
+std::string compare_groupings(
+    const world& from, const choice& first, const choice& second, std::uint64_t& steps
+) {
+    outcome ignored;
+    const auto to_rest = [&](const choice& next, int number) {
+        ++steps;
+        return waits_for_ever(next, number);
+    };
+    world together = from;
+    apply(together, first, ignored);
+    apply(together, second, ignored);
+    run_by_itself(together, ignored, to_rest);
+
+    world apart = from;
+    apply(apart, first, ignored);
+    run_by_itself(apart, ignored, [&](const choice& next, int) {
+        ++steps;
+        return next.what != op::pass;
+    });
+    const auto then = find_choice(apart, to_words(from, second));
+    if (!then) {
+        return {};
+    }
+    apply(apart, *then, ignored);
+    run_by_itself(apart, ignored, to_rest);
+    violations found;
+    check_grouping(together, apart, found);
+    return found.empty() ? "" : found.front();
+}
+
+std::string compare_groupings(
+    std::string_view name, const trace& choices, const std::string& first, const std::string& second
+) {
+    const configuration* c = find_configuration(name);
+    if (c == nullptr) {
+        return fmt::format("there is no configuration {}", name);
+    }
+    stage_set set(*c);
+    world w = first_world(set);
+    for (const std::string& words : choices) {
+        outcome ignored;
+        if (!take_words(w, words, ignored)) {
+            return "impossible here: " + words;
+        }
+    }
+    const auto a = find_choice(w, first);
+    const auto b = find_choice(w, second);
+    std::uint64_t steps = 0;
+    return a && b ? compare_groupings(w, *a, *b, steps)
+                  : "impossible here: " + (a ? second : first);
+}
+
+finding shortened(const configuration& c, finding f) {
+    const std::string kind = kind_of(f.violation);
+    for (std::size_t i = f.choices.size(); i-- > 0;) {
+        trace less = f.choices;
+        less.erase(less.begin() + static_cast<std::ptrdiff_t>(i));
+        const auto found = all_violations(c, less);
+        const auto same = std::ranges::find(found, kind, kind_of);
+        if (same != found.end()) {
+            f.choices = std::move(less);
+            f.violation = *same;
+        }
+    }
+    f.faults = count_faults(c, f.choices);
+    return f;
+}
+
+std::string tell(const configuration& c, const finding& f) {
+    stage_set set(c);
+    world w = first_world(set);
+    std::string out = fmt::format("{}: {}\n", c.name, f.violation);
+    for (const std::string& words : f.choices) {
+        const auto natural = natural_choice(w);
+        const std::string comes = natural ? to_words(w, *natural) : "nothing";
+        const bool by_itself = words == comes || words == by_itself_words;
+        const job_ptr before = w.job;
+        const instant at = w.now;
+        outcome done;
+        if (!take_words(w, words, done)) {
+            return out +
+                   fmt::format("  impossible here: {}\n  by itself comes: {}\n", words, comes);
+        }
+        out += fmt::format("  {} {}", by_itself ? " " : "*", words);
+        if (w.now != at) {
+            out += fmt::format(" (+{} ms)", (w.now - at).count());
+        }
+        const job_status& s = w.job->status;
+        if (w.job != before) {
+            out += fmt::format(
+                " -> {} {} attempt {} backoffCount {} disruptions {}",
+                to_string(s.phase),
+                s.reason,
+                s.attempt,
+                s.backoff_count,
+                s.restarts.disruptions
+            );
+        }
+        out += '\n';
+    }
+    for (const condition& each : w.job->status.conditions) {
+        out += fmt::format("    {} {} {} {}\n", each.type, each.status, each.reason, each.message);
+    }
+    if (!f.grouped.empty()) {
+        out += fmt::format(
+            "  then together, or with a look between them: {}, {}\n", f.grouped[0], f.grouped[1]
+        );
+    }
+    return out;
+}
+
+std::string as_test(const std::string& name, const finding& f) {
+    std::string out = fmt::format(
+        "TEST_CASE(\"[behaviour {}] ...\", \"[search]\") {{\n    CHECK({}(\"{}\", {{\n",
+        f.violation.substr(0, f.violation.find(' ')),
+        f.grouped.empty() ? "replay" : "compare_groupings",
+        name
+    );
+    for (const std::string& words : f.choices) {
+        out += fmt::format("        \"{}\",\n", words);
+    }
+    out += "    }";
+    for (const std::string& words : f.grouped) {
+        out += fmt::format(", \"{}\"", words);
+    }
+    return out + (f.grouped.empty() ? ") == violations{});\n}\n" : ") == \"\");\n}\n");
+}
+
+}  // namespace signalbox::search
