@@ -15,6 +15,38 @@ function(signalbox_glob variable)
     set(${variable} "${files}" PARENT_SCOPE)
 endfunction()
 
+# signalbox_group_units(<target>): where CMAKE_UNITY_BUILD is on, the units of a folder are compiled as one. So no two of a
+# folder may define the same name, not even in anonymous namespaces. Call it where the target is made.
+function(signalbox_group_units target)
+    if(NOT CMAKE_UNITY_BUILD)
+        return()
+    endif()
+    get_target_property(sources ${target} SOURCES)
+    foreach(source IN LISTS sources)
+        cmake_path(GET source PARENT_PATH folder)
+        cmake_path(GET folder FILENAME group)
+        set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${group}")
+    endforeach()
+    set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+endfunction()
+
+# signalbox_precompile(<target> <header>...), or (<target> REUSE <target with the same flags>): where SIGNALBOX_PRECOMPILE is
+# on. Outside headers only: what a unit includes of ours stays visible, and a change of ours rebuilds what it concerns. Each
+# unit includes what it uses all the same.
+function(signalbox_precompile target)
+    if(NOT SIGNALBOX_PRECOMPILE OR CMAKE_UNITY_BUILD)
+        return()
+    endif()
+    if(ARGV1 STREQUAL REUSE)
+        target_precompile_headers(${target} REUSE_FROM ${ARGV2})
+    else()
+        list(TRANSFORM ARGN REPLACE "(.+)" "<\\1>" OUTPUT_VARIABLE headers)
+        target_precompile_headers(${target} PRIVATE ${headers})
+    endif()
+    # For ccache, which asks the preprocessor.
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+endfunction()
+
 # signalbox_add_library(<name> [SOURCES ...]): the static library signalbox_<name>, alias signalbox::<name>, from
 # src/**/*.cpp and the public headers include/<name>/**/*.hpp. src/ is the include folder for its own units only.
 function(signalbox_add_library name)
@@ -36,6 +68,7 @@ function(signalbox_add_library name)
     set_target_properties(${target} PROPERTIES
         EXPORT_NAME ${name}
         VERIFY_INTERFACE_HEADER_SETS ${PROJECT_IS_TOP_LEVEL})
+    signalbox_group_units(${target})
 endfunction()
 
 # signalbox_embed_texts(<target> HEADER <header> FUNCTION <name> FILES <file>...): files of the repository as texts in the
@@ -56,14 +89,18 @@ function(signalbox_embed_texts target)
     target_sources(${target} PRIVATE "${output}")
 endfunction()
 
-# signalbox_add_test(<name> SOURCES ... [LIBS ...] [LABELS ...] [TIMEOUT seconds] [INCLUDES ...])
+# signalbox_add_test(<name> SOURCES ... [LIBS ...] [LABELS ...] [TIMEOUT seconds] [INCLUDES ...] [PRECOMPILE ...])
+# PRECOMPILE takes the arguments of signalbox_precompile; by default the target shares the headers of signalbox_test_support.
 # One Catch2 executable and one CTest entry of the same name, plus SIGNALBOX_TEST_SUFFIX in the builds that run the
 # compiled tests a second time (sanitizers, other compiler). The order of test cases is shuffled; a test case without an
 # assertion, or an executable without test cases, fails. Exit code 77 means skipped (see tests/README.md).
 function(signalbox_add_test name)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LIBS;LABELS;INCLUDES")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LIBS;LABELS;INCLUDES;PRECOMPILE")
     if(NOT arg_TIMEOUT)
         set(arg_TIMEOUT 300)
+    endif()
+    if(NOT arg_PRECOMPILE)
+        set(arg_PRECOMPILE REUSE signalbox_test_support)
     endif()
     if(SIGNALBOX_TEST_SUFFIX)
         math(EXPR arg_TIMEOUT "3 * ${arg_TIMEOUT}") # sanitizers are slow
@@ -75,6 +112,7 @@ function(signalbox_add_test name)
         ${arg_LIBS} signalbox_test_support signalbox_catch_main signalbox_warnings)
     target_compile_definitions(${name} PRIVATE
         SIGNALBOX_SOURCE_DIR="${signalbox_SOURCE_DIR}")
+    signalbox_precompile(${name} ${arg_PRECOMPILE})
     add_dependencies(signalbox_compiled_tests ${name})
     set(test ${name}${SIGNALBOX_TEST_SUFFIX})
     add_test(NAME ${test} COMMAND ${name} --order rand --warn NoAssertions)

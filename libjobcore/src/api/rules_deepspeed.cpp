@@ -13,7 +13,7 @@
 namespace signalbox::core::schema {
 namespace {
 
-constexpr std::array<std::string_view, 1> training_names{"worker"};
+constexpr std::array<std::string_view, 1> deepspeed_containers{"worker"};
 constexpr std::array<std::string_view, 4> reserved_paths{
     "/root/.ssh", "/t9k/hostfile", "/job/hostfile", "/root/.deepspeed_env"};
 
@@ -96,8 +96,9 @@ void check_config(const node& config, bool debug, findings_collector& findings) 
 void warn_slots(const node& slots, const node& pod_template, findings_collector& findings) {
     std::size_t index = 0;
     const json::value* container =
-        pod_template.present() ? training_container(*pod_template.value, training_names, index)
-                               : nullptr;
+        pod_template.present()
+            ? training_container(*pod_template.value, deepspeed_containers, index)
+            : nullptr;
     if (!slots.present() || container == nullptr) {
         return;
     }
@@ -146,7 +147,7 @@ void check_deepspeed(const node& spec, findings_collector& findings) {
     check_config(spec["config"], spec["runMode"]["debug"]["enabled"].flag(), findings);
     check_template(
         worker["template"],
-        {.training_names = training_names, .reserved_paths = reserved_paths},
+        {.training_names = deepspeed_containers, .reserved_paths = reserved_paths},
         findings
     );
     warn_slots(spec["config"]["slotsPerWorker"], worker["template"], findings);

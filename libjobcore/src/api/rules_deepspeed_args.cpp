@@ -45,7 +45,7 @@ constexpr std::array<std::string_view, 29> runner_options{
     "--ssh-port",
 };
 
-constexpr std::array reserved{
+constexpr std::array deepspeed_reserved{
     reserved_option{"--hostfile", "the number of workers"},
     reserved_option{"--no-local-rank", "`config.localRank`"},
     reserved_option{"--module", "`config.run.module`"},
@@ -59,7 +59,7 @@ constexpr std::array reserved{
 constexpr std::array<std::string_view, 3> elastic_options{
     "--elastic-training", "--max-elastic-nodes", "--min-elastic-nodes"};
 
-std::string_view option_of(std::string_view argument) {
+std::string_view deepspeed_option(std::string_view argument) {
     // -H takes its value joined too.
     return argument.starts_with("-H") ? std::string_view("--hostfile")
                                       : long_option(argument, runner_options);
@@ -89,9 +89,9 @@ void check_deepspeed_args(const node& config, findings_collector& findings) {
     const std::vector<std::string> arguments = list.texts();
     bool without_ssh = false;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
-        const std::string_view option = option_of(arguments[i]);
+        const std::string_view option = deepspeed_option(arguments[i]);
         without_ssh = without_ssh || option == "--no-ssh";
-        refuse_reserved(list, i, option, reserved, findings);
+        refuse_reserved(list, i, option, deepspeed_reserved, findings);
         if (option == "--launcher" && !is_pdsh(value_of(arguments, i))) {
             refuse_option(list, i, "the launcher must be pdsh", findings);
         }

@@ -13,7 +13,7 @@ namespace signalbox::core::schema {
 namespace {
 
 /// Names of the training container (BEHAVIOUR.md api 3.1).
-constexpr std::array<std::string_view, 2> training_names{"pytorch", "python"};
+constexpr std::array<std::string_view, 2> pytorch_containers{"pytorch", "python"};
 
 void check_unique_types(const node& replicas, findings_collector& findings) {
     for (std::size_t i = 0; i < replicas.items.size(); ++i) {
@@ -137,7 +137,7 @@ void check_pytorch(const node& spec, findings_collector& findings) {
     );
     check_tensorboard(spec["tensorboardSpec"], findings);
     const template_rules rules{
-        .training_names = training_names,
+        .training_names = pytorch_containers,
         .needs_args =
             spec["torchrunConfig"]["enabled"].flag() && !spec["runMode"]["debug"]["enabled"].flag(),
     };

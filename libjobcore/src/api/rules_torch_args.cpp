@@ -12,7 +12,7 @@ namespace signalbox::core::schema {
 namespace {
 
 /// The launcher gives these itself; given twice it would be torchrun's to choose.
-constexpr std::array reserved{
+constexpr std::array launcher_reserved{
     reserved_option{"--nnodes", "the number of workers"},
     reserved_option{"--node-rank", "the worker's index"},
     reserved_option{"--nproc-per-node", "`procPerWorker`"},
@@ -70,7 +70,7 @@ void check_torch_args(const node& options, findings_collector& findings) {
                 options, i, "`-m` before the module in the command is for this", findings
             );
         }
-        refuse_reserved(options, i, option, reserved, findings);
+        refuse_reserved(options, i, option, launcher_reserved, findings);
         after_option = argument.starts_with("--") && argument.find('=') == std::string_view::npos;
     }
 }

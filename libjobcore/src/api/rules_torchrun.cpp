@@ -13,7 +13,7 @@
 namespace signalbox::core::schema {
 namespace {
 
-constexpr std::array reserved{
+constexpr std::array torchrun_reserved{
     reserved_option{"--nnodes", "the number of replicas"},
     reserved_option{"--node-rank", "the replica's index"},
     reserved_option{"--nproc-per-node", "`torchrunConfig.procPerNode`"},
@@ -23,7 +23,7 @@ constexpr std::array reserved{
 };
 
 /// Flags of one letter can be joined; of these only -m matters.
-std::string_view option_of(std::string_view argument) {
+std::string_view torchrun_option(std::string_view argument) {
     return argument.starts_with("-m") ? std::string_view("--module")
                                       : long_option(argument, torchrun_options());
 }
@@ -47,9 +47,9 @@ public:
         bool has_endpoint = false;
         const auto texts = options_.texts();
         for (std::size_t i = 0; i < texts.size(); ++i) {
-            const std::string_view option = option_of(texts[i]);
+            const std::string_view option = torchrun_option(texts[i]);
             has_endpoint = has_endpoint || option == "--rdzv-endpoint";
-            refuse_reserved(options_, i, option, reserved, findings_);
+            refuse_reserved(options_, i, option, torchrun_reserved, findings_);
             check_placement(option, i, i + 1 == texts.size());
         }
         if (backend_.starts_with("etcd") && !has_endpoint && !options_.broken()) {

@@ -83,7 +83,7 @@ constexpr std::string_view command_doc =
     "and its arguments. Required unless debug mode is on.";
 constexpr std::string_view options_doc = "Options of torchrun, in their long form.";
 
-constexpr std::array worker_fields{
+constexpr std::array colossalai_worker_fields{
     worker_replicas_field,
     processes_field,
     field{.name = "command", .type = value_type::string_list, .doc = command_doc},
@@ -141,7 +141,7 @@ constexpr std::array entry_fields{
     },
 };
 
-constexpr std::array spec_fields{
+constexpr std::array colossalai_spec_fields{
     field{
         .name = "ssh",
         .type = value_type::object,
@@ -169,7 +169,7 @@ constexpr std::array spec_fields{
         .name = "worker",
         .type = value_type::object,
         .doc = "The workers. Required, unless the job is written with `replicaSpecs`.",
-        .fields = worker_fields,
+        .fields = colossalai_worker_fields,
         .rule = "api 4.4",
     },
     field{
@@ -217,7 +217,7 @@ constexpr std::array template_fields{
 
 }  // namespace
 
-constexpr field colossalai_spec_field = spec_field_of(spec_fields, "api 4");
+constexpr field colossalai_spec_field = spec_field_of(colossalai_spec_fields, "api 4");
 
 constexpr field launcher_template_field{
     .name = "template",

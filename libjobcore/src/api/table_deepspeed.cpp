@@ -80,13 +80,13 @@ constexpr std::array config_fields{
     },
 };
 
-constexpr std::array worker_fields{
+constexpr std::array deepspeed_worker_fields{
     worker_replicas_field,
     restart_policy_field,
     template_field,
 };
 
-constexpr std::array spec_fields{
+constexpr std::array deepspeed_spec_fields{
     scheduler_field,
     run_mode_field,
     run_policy_field,
@@ -109,7 +109,7 @@ constexpr std::array spec_fields{
         .name = "worker",
         .type = value_type::object,
         .doc = "The workers; worker 0 is the master, on which the launcher runs.",
-        .fields = worker_fields,
+        .fields = deepspeed_worker_fields,
         .required = true,
         .rule = "api 2.5",
     },
@@ -118,6 +118,6 @@ constexpr std::array spec_fields{
 
 }  // namespace
 
-constexpr field deepspeed_spec_field = spec_field_of(spec_fields, "api 2");
+constexpr field deepspeed_spec_field = spec_field_of(deepspeed_spec_fields, "api 2");
 
 }  // namespace signalbox::core::schema

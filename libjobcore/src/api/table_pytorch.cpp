@@ -178,7 +178,7 @@ constexpr std::array torchrun_fields{
     },
 };
 
-constexpr std::array spec_fields{
+constexpr std::array pytorch_spec_fields{
     scheduler_field,
     run_mode_field,
     run_policy_field,
@@ -212,6 +212,6 @@ constexpr std::array spec_fields{
 
 }  // namespace
 
-constexpr field pytorch_spec_field = spec_field_of(spec_fields, "api 3");
+constexpr field pytorch_spec_field = spec_field_of(pytorch_spec_fields, "api 3");
 
 }  // namespace signalbox::core::schema

@@ -52,7 +52,7 @@ constexpr std::array condition_fields{
     time("lastTransitionTime", "When `status` changed last."),
 };
 
-constexpr std::array container_fields{
+constexpr std::array container_status_fields{
     text("name", "Name of the container."),
     text("state", "Waiting, Running, Terminated or Unknown."),
     int32("exitCode", "Only with Terminated."),
@@ -62,7 +62,7 @@ constexpr std::array replica_status_fields{
     text("name", "Name of the pod."),
     text("uid", "UID of the pod."),
     text("phase", "Phase of the pod, or Creating, Deleted."),
-    list("containers", "Regular containers in the order of the template.", container_fields),
+    list("containers", "Regular containers in the order of the template.", container_status_fields),
 };
 
 constexpr std::array task_fields{

@@ -11,7 +11,7 @@
 namespace signalbox::core::explaining {
 namespace {
 
-constexpr auto here = explain_section::actions;
+constexpr auto actions_section = explain_section::actions;
 
 void add_change(std::vector<std::string>& list, std::string_view what, auto before, auto after) {
     if (before != after) {
@@ -58,7 +58,11 @@ void say_status(story& s, const job_status& before, const decision& d) {
         return;
     }
     if (d.deferrable) {
-        s.say(here, "Write the status within a second: only counts have changed", "behaviour 4.16");
+        s.say(
+            actions_section,
+            "Write the status within a second: only counts have changed",
+            "behaviour 4.16"
+        );
         return;
     }
     job_status after = *d.status;
@@ -70,7 +74,7 @@ void say_status(story& s, const job_status& before, const decision& d) {
         }
     }
     s.say(
-        here,
+        actions_section,
         fmt::format(
             "Write the status{}: {}", d.stages.empty() ? "" : " first", changes(before, after)
         ),
@@ -112,7 +116,7 @@ void say_action(story& s, const action& a) {
     } else if (was_refused(s, a)) {
         text += "; the server refused it before, and it is tried again at its time";
     }
-    s.say(here, std::move(text), a.rule);
+    s.say(actions_section, std::move(text), a.rule);
 }
 
 }  // namespace
@@ -128,7 +132,7 @@ void say_actions(story& s) {
         }
         for (const event& e : d.events) {
             s.say(
-                here,
+                actions_section,
                 fmt::format(
                     "Send the {} event {}: {}",
                     e.warning ? "Warning" : "Normal",
@@ -144,7 +148,7 @@ void say_actions(story& s) {
     }
     if (s.decisions.size() == 1 && !s.decisions.front().status &&
         s.decisions.front().stages.empty()) {
-        s.say(here, "Nothing: all that can be done now is done", "");
+        s.say(actions_section, "Nothing: all that can be done now is done", "");
     }
 }
 

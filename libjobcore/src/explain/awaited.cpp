@@ -17,7 +17,7 @@ namespace {
 
 namespace reason = engine::reason;
 
-constexpr auto here = explain_section::awaited;
+constexpr auto awaited_section = explain_section::awaited;
 
 /// What somebody else has to do, where no pod can tell.
 constexpr std::array help{
@@ -61,7 +61,7 @@ void say_hopeless(story& s, const pod_record& pod) {
     const auto c = std::ranges::find(pod.containers, why, &container_record::reason);
     const std::string said = quoted_text(c->message);
     s.say(
-        here,
+        awaited_section,
         fmt::format(
             "pod {}, container {} cannot start: {}{}. The kubelet goes on trying; once the cause "
             "is removed the pod starts by itself",
@@ -112,7 +112,7 @@ void count_workers(const story& s, waiting_pods& out) {
 void say_waiting(story& s, const waiting_pods& w) {
     if (!w.unscheduled.empty()) {
         s.say(
-            here,
+            awaited_section,
             w.unschedulable
                 ? fmt::format(
                       "A node with room for {}; the scheduler has found none (`kubectl describe "
@@ -128,7 +128,7 @@ void say_waiting(story& s, const waiting_pods& w) {
     }
     if (!w.starting.empty()) {
         s.say(
-            here,
+            awaited_section,
             fmt::format(
                 "The start of {}: images are pulled and init containers run", list_of(w.starting)
             ),
@@ -137,7 +137,7 @@ void say_waiting(story& s, const waiting_pods& w) {
     }
     if (s.after.reason == reason::waiting_for_workers) {
         s.say(
-            here,
+            awaited_section,
             fmt::format(
                 "Ready workers: {} of {} are, and not {}",
                 w.workers - static_cast<std::int64_t>(w.unready_workers.size()),
@@ -162,7 +162,7 @@ void say_terminating(story& s) {
         const pod_record& pod = *leaving[i];
         const bool late = *pod.deletion < s.now;
         s.say(
-            here,
+            awaited_section,
             fmt::format(
                 "The end of pod {}, which is being deleted: its time {} at {}{}",
                 pod.name,
@@ -175,7 +175,7 @@ void say_terminating(story& s) {
     }
     if (leaving.size() > most) {
         s.say(
-            here,
+            awaited_section,
             fmt::format(
                 "The end of {} that are being deleted too",
                 counted(static_cast<std::int64_t>(leaving.size() - most), "more pod")
@@ -194,7 +194,7 @@ void say_deciding_pod(story& s) {
         return;
     }
     s.say(
-        here,
+        awaited_section,
         fmt::format(
             "The end of pod {}, which decides: the exit code of its container {} makes the job "
             "Succeeded or is a failure",
@@ -221,7 +221,7 @@ void say_below_minimum(story& s) {
         return;
     }
     s.say(
-        here,
+        awaited_section,
         fmt::format(
             "Replicas: {} run, and spec.elastic.minReplicas is {}",
             running_replicas(s),
@@ -246,7 +246,7 @@ void say_barrier(story& s) {
         }
     }
     s.say(
-        here,
+        awaited_section,
         fmt::format(
             "The end of {} in torchrun's exit barrier; clean-up holds until then", list_of(running)
         ),
@@ -260,7 +260,7 @@ void say_tensorboard(story& s) {
         return;
     }
     s.say(
-        here,
+        awaited_section,
         fmt::format(
             "Its TensorBoard is not ready{}{}; that holds nothing of the job",
             board->reason.empty() ? "" : fmt::format(" ({})", board->reason),
@@ -288,14 +288,14 @@ void say_awaited(story& s) {
     const std::size_t before = s.out.size();
     if (s.after.phase == job_phase::paused) {
         s.say(
-            here,
+            awaited_section,
             "Whoever paused the job, a user or a queue manager, has to set "
             "spec.runMode.pause.enabled to false",
             "behaviour 6.4"
         );
     } else if (!is_final(s.after.phase)) {
         if (const meaning* m = find_meaning(help, s.after.reason)) {
-            s.say(here, std::string(m->text), m->rule);
+            s.say(awaited_section, std::string(m->text), m->rule);
         }
         if (s.view) {
             say_pods(s);
@@ -310,7 +310,7 @@ void say_awaited(story& s) {
     }
     if (s.out.size() == before) {
         s.say(
-            here,
+            awaited_section,
             is_final(s.after.phase)   ? "Nothing: the job has ended"
             : s.after.next_transition ? "Nothing from outside: the job goes on by the clock"
                                       : "Nothing from outside: it is the operator's turn"

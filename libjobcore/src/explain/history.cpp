@@ -12,7 +12,7 @@
 namespace signalbox::core::explaining {
 namespace {
 
-constexpr auto here = explain_section::history;
+constexpr auto history_section = explain_section::history;
 
 std::string pod_text(const incident_pod& pod) {
     std::string facts;
@@ -56,7 +56,7 @@ void say_incident(story& s) {
     const meaning* m = find_meaning(cause_meanings(), last->cause);
     const std::string pods = pods_text(*last);
     s.say(
-        here,
+        history_section,
         fmt::format(
             "{}{}{}{}; {}",
             last->time ? fmt::format("At {} ", words_of(*last->time, s.now)) : std::string(),
@@ -89,7 +89,11 @@ void say_budget(story& s) {
     const job_status& status = s.after;
     if (s.job.meta.kind == job_kind::colossalai) {
         if (!is_final(status.phase)) {
-            s.say(here, "A job of this kind is never restarted after a failure", "behaviour 5.11");
+            s.say(
+                history_section,
+                "A job of this kind is never restarted after a failure",
+                "behaviour 5.11"
+            );
         }
         return;
     }
@@ -108,7 +112,7 @@ void say_budget(story& s) {
         text += left == 0 ? "; the next failure that counts ends the job"
                           : fmt::format("; the next failure that counts restarts {}", reach(s));
     }
-    s.say(here, std::move(text), "behaviour 5.5");
+    s.say(history_section, std::move(text), "behaviour 5.5");
 }
 
 void say_policies(story& s) {
@@ -118,13 +122,13 @@ void say_policies(story& s) {
     for (const role_plan& role : s.plan()->roles) {
         if (role.restart == restart_policy::never) {
             s.say(
-                here,
+                history_section,
                 fmt::format("A failed {} is not restarted: its restartPolicy is Never", role.type),
                 "behaviour 5.5"
             );
         } else if (role.restart == restart_policy::exit_code) {
             s.say(
-                here,
+                history_section,
                 fmt::format(
                     "A failed {} is restarted only if its exit code is that of a kill: its "
                     "restartPolicy is ExitCode",
@@ -141,7 +145,7 @@ void say_indexes(
 ) {
     for (const typed_indexes& entry : list) {
         s.say(
-            here,
+            history_section,
             fmt::format("{} {} of this attempt {}", entry.type, entry.indexes.text(), what),
             rule
         );
@@ -158,14 +162,14 @@ void say_replacements(story& s) {
             names.push_back(fmt::format("{} {}", r.type, r.index));
         }
         s.say(
-            here,
+            history_section,
             fmt::format("Replaced alone in this attempt, or taken out: {}", list_of(names)),
             "behaviour 5.7"
         );
     }
     for (const renamed_index& r : ledger.renamed) {
         s.say(
-            here,
+            history_section,
             fmt::format(
                 "{} {} runs under a name that ends in -r{}: the pod with its usual name does not "
                 "go away",
@@ -190,7 +194,7 @@ void say_start(story& s) {
     if (is_final(status.phase) && !status.duration.empty()) {
         text += fmt::format(" and took {}", status.duration);
     }
-    s.say(here, std::move(text), "behaviour 5.12");
+    s.say(history_section, std::move(text), "behaviour 5.12");
 }
 
 }  // namespace
@@ -205,7 +209,7 @@ void say_history(story& s) {
     }
     if (s.after.restarts.disruptions > 0) {
         s.say(
-            here,
+            history_section,
             fmt::format(
                 "{} did not count: pods that were lost from outside, or workers that were not "
                 "reached in time",
@@ -216,7 +220,7 @@ void say_history(story& s) {
     }
     say_replacements(s);
     if (s.out.size() == before) {
-        s.say(here, "Nothing: the job has never had a pod");
+        s.say(history_section, "Nothing: the job has never had a pod");
     }
 }
 

@@ -14,10 +14,10 @@ namespace {
 namespace awaited = engine::awaited;
 namespace reason = engine::reason;
 
-constexpr auto here = explain_section::next;
+constexpr auto next_section = explain_section::next;
 
 void say_at(story& s, instant t, std::string_view what, std::string_view rule) {
-    s.say(here, fmt::format("At {} {}", words_of(t, s.now), what), rule);
+    s.say(next_section, fmt::format("At {} {}", words_of(t, s.now), what), rule);
 }
 
 void say_transition(story& s) {
@@ -43,7 +43,7 @@ void say_deadline(story& s) {
     constexpr std::int64_t far = 100LL * 365 * 24 * 3600;
     if (!s.after.start_time) {
         s.say(
-            here,
+            next_section,
             fmt::format(
                 "The deadline of {} counts from the start of the first pod of the {}",
                 words_of(seconds(std::min(*limit, far))),
@@ -62,7 +62,7 @@ void say_retry(story& s) {
     if (s.refusals_unknown) {
         const bool quota = s.after.reason == reason::quota_exceeded;
         s.say(
-            here,
+            next_section,
             fmt::format(
                 "The operator tries again {} after a refusal, doubling to {}; when it did last is "
                 "not in the record",
@@ -97,7 +97,7 @@ void say_end(story& s) {
         return;
     }
     s.say(
-        here,
+        next_section,
         "The job and what its clean-up policy keeps stay until somebody deletes it: "
         "ttlSecondsAfterFinished is not set",
         "behaviour 5.14"
@@ -113,7 +113,7 @@ void say_next(story& s) {
     say_retry(s);
     say_end(s);
     if (s.out.size() == before) {
-        s.say(here, "Nothing by the clock: the operator acts when something changes");
+        s.say(next_section, "Nothing by the clock: the operator acts when something changes");
     }
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 namespace condition_type = engine::condition_type;
 
-constexpr auto here = explain_section::phase;
+constexpr auto phase_section = explain_section::phase;
 
 std::string phase_text(const job_status& status) {
     std::string text(to_string(status.phase));
@@ -50,7 +50,9 @@ std::string_view message_of(const job_status& status) {
 void say_reason(story& s, const job_status& status) {
     if (status.phase == job_phase::running && status.reason.empty()) {
         s.say(
-            here, fmt::format("ready replicas: {} of those wanted", status.ready), "behaviour 4.9"
+            phase_section,
+            fmt::format("ready replicas: {} of those wanted", status.ready),
+            "behaviour 4.9"
         );
         return;
     }
@@ -60,7 +62,9 @@ void say_reason(story& s, const job_status& status) {
     }
     const std::string said = m->quote ? quoted_text(message_of(status)) : std::string();
     s.say(
-        here, said.empty() ? std::string(m->text) : fmt::format("{}: {}", m->text, said), m->rule
+        phase_section,
+        said.empty() ? std::string(m->text) : fmt::format("{}: {}", m->text, said),
+        m->rule
     );
 }
 
@@ -68,7 +72,7 @@ void say_title(story& s) {
     const job_status& status = s.job.status;
     if (status.phase == job_phase::none) {
         s.say(
-            here,
+            phase_section,
             fmt::format(
                 "{} has no status: the operator has not looked at it yet. If that lasts, is the "
                 "operator running, and does it watch this namespace",
@@ -79,7 +83,7 @@ void say_title(story& s) {
     }
     const auto from = since(status);
     s.say(
-        here,
+        phase_section,
         fmt::format(
             "{} is {}{}",
             name_of(s.job.meta),
@@ -96,7 +100,7 @@ void say_change(story& s) {
     if (s.after.phase == before.phase && s.after.reason == before.reason) {
         return;
     }
-    s.say(here, fmt::format("By what is observed now it becomes {}", phase_text(s.after)));
+    s.say(phase_section, fmt::format("By what is observed now it becomes {}", phase_text(s.after)));
     say_reason(s, s.after);
 }
 
@@ -106,7 +110,7 @@ void say_failure(story& s) {
         return;
     }
     s.say(
-        here,
+        phase_section,
         fmt::format(
             "Not all replicas are well{}: {}",
             failure->last_transition
@@ -126,7 +130,7 @@ void say_phase(story& s) {
     say_failure(s);
     if (s.plan() != nullptr && s.plan()->debug && !is_final(s.after.phase)) {
         s.say(
-            here,
+            phase_section,
             "It runs in debug mode: its pods are built as for a real run, but their training "
             "containers idle",
             "behaviour 3.10"

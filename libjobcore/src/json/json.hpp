@@ -5,11 +5,7 @@
 #pragma once
 
 #include <rapidjson/document.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,9 +20,7 @@ inline constexpr unsigned parse_flags = rapidjson::kParseIterativeFlag |
                                         rapidjson::kParseValidateEncodingFlag |
                                         rapidjson::kParseFullPrecisionFlag;
 
-inline void parse(document& into, std::string_view text) {
-    into.Parse<parse_flags>(text.data(), text.size());
-}
+void parse(document& into, std::string_view text);
 
 inline std::string_view view(const value& v) {
     return {v.GetString(), v.GetStringLength()};
@@ -43,13 +37,7 @@ inline rapidjson::Value::StringRefType ref(std::string_view text) {
 
 /// The member, or nullptr if `object` is no object, has no such member, or it is null: null means
 /// absent everywhere (BEHAVIOUR.md api 1.3).
-inline const value* find(const value& object, std::string_view key) {
-    if (!object.IsObject()) {
-        return nullptr;
-    }
-    const auto it = object.FindMember(value(ref(key)));
-    return it == object.MemberEnd() || it->value.IsNull() ? nullptr : &it->value;
-}
+const value* find(const value& object, std::string_view key);
 
 template <class... Keys>
 const value* find(const value& object, std::string_view key, Keys... rest) {
@@ -58,17 +46,9 @@ const value* find(const value& object, std::string_view key, Keys... rest) {
 }
 
 /// The string member, or an empty text for anything else.
-inline std::string_view string_or_empty(const value& object, std::string_view key) {
-    const value* member = find(object, key);
-    return member != nullptr && member->IsString() ? view(*member) : std::string_view{};
-}
+std::string_view string_or_empty(const value& object, std::string_view key);
 
-inline std::string to_text(const value& v) {
-    rapidjson::StringBuffer buffer;
-    rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
-    v.Accept(writer);
-    return {buffer.GetString(), buffer.GetSize()};
-}
+std::string to_text(const value& v);
 
 inline value copy_string(std::string_view text, allocator& a) {
     return value(data_of(text), static_cast<rapidjson::SizeType>(text.size()), a);

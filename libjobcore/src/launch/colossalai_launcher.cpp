@@ -29,7 +29,7 @@ constexpr std::array copied_container_fields{
 };
 
 // It imports torch (BEHAVIOUR.md 3.6).
-constexpr std::string_view default_resources =
+constexpr std::string_view launcher_resources =
     R"({"requests":{"cpu":"500m","memory":"2Gi"},"limits":{"cpu":"2","memory":"4Gi"}})";
 
 void copy_member(
@@ -199,7 +199,7 @@ std::optional<role_template> make_launcher(
     std::string_view own_env = launch.launcher_env;
     std::string_view own_resources = launch.launcher_resources;
     own_env = own_env.empty() ? "[]" : own_env;
-    own_resources = own_resources.empty() ? default_resources : own_resources;
+    own_resources = own_resources.empty() ? launcher_resources : own_resources;
     if (!parse_part(ctx, out.pointer + "/env", own_env, &json::value::IsArray, d, env) ||
         !parse_part(
             ctx, out.pointer + "/resources", own_resources, &json::value::IsObject, d, resources

@@ -18,7 +18,7 @@
 namespace signalbox::core::launch {
 namespace {
 
-constexpr std::size_t worker_role = 0;
+constexpr std::size_t only_role = 0;
 /// Two files that a launch by hand finds without being told (LAUNCH.md 9.1).
 const std::vector<std::string_view> hostfiles{"/job/hostfile", "/t9k/hostfile"};
 
@@ -40,7 +40,7 @@ private:
     void declare_ports(pod_editor& pod, bool deciding) const;
     void warn_ignored_resume();
     std::string master_address() const {
-        return pod_name(ctx_.plan, {.role = worker_role}) + '.' + ctx_.plan.base_name;
+        return pod_name(ctx_.plan, {.role = only_role}) + '.' + ctx_.plan.base_name;
     }
     bool writes_env_file(const json::value& container) const;
     std::string env_file() const { return std::string(run_dir) + "/deepspeed_env"; }
@@ -53,7 +53,7 @@ private:
 
 void deepspeed_compiler::compile() {
     gang::add_to(ctx_.plan, ctx_.spec);
-    const auto source = read_template(ctx_, worker_role, {"worker"});
+    const auto source = read_template(ctx_, only_role, {"worker"});
     if (!source) {
         return;
     }
@@ -61,7 +61,7 @@ void deepspeed_compiler::compile() {
         ctx_.spec.mode.debug ? "that of the debug mode" : "the launcher that config describes";
     warn_replaced_program(ctx_, *source, by);
     plan_job(*source);
-    compile_variants(ctx_, worker_role, [&](pod_variant v) { return compile_variant(v, *source); });
+    compile_variants(ctx_, only_role, [&](pod_variant v) { return compile_variant(v, *source); });
 }
 
 void deepspeed_compiler::plan_job(const role_template& source) {
@@ -74,7 +74,7 @@ void deepspeed_compiler::plan_job(const role_template& source) {
         launch_.slots_per_worker.value_or(static_cast<std::int32_t>(accelerator_count));
     if (ssh_) {
         // From there on sshd is all that runs; in the deciding pod the launcher does.
-        plan.roles[worker_role].sshd_from_index = 1;
+        plan.roles[only_role].sshd_from_index = 1;
         plan_ssh(source);
         warn_ignored_resume();
     } else {
@@ -87,10 +87,10 @@ void deepspeed_compiler::plan_job(const role_template& source) {
 void deepspeed_compiler::plan_ssh(const role_template& source) {
     read_layout(layout_, ctx_, source);
     check_ssh_places(ctx_, source, layout_, hostfiles);
-    ctx_.render.config.host_role = worker_role;
+    ctx_.render.config.host_role = only_role;
     ctx_.render.config.host_suffix = " slots=" + std::to_string(ctx_.render.slots);
 
-    pod_editor pod(ctx_, worker_role, false, source.document, source.training);
+    pod_editor pod(ctx_, only_role, false, source.document, source.training);
     set_environment(pod);
     bootstrap_use use;
     use.sweep_pattern = "[d]eepspeed.launcher.launch";
@@ -121,7 +121,7 @@ run_scripts deepspeed_compiler::scripts() const {
 
 /// What worker-0 runs: the resume entry's program, the user's shell line, or the runner.
 std::string deepspeed_compiler::script(bool several, bool resumed) const {
-    const auto* resume = resumed ? resume_entry(ctx_, worker_role, true) : nullptr;
+    const auto* resume = resumed ? resume_entry(ctx_, only_role, true) : nullptr;
     const std::string no_pdsh = "sb_need_pdsh=no\n";
     if (resume != nullptr && !resume->command.empty()) {
         auto words = resume->command;
@@ -143,7 +143,7 @@ std::string deepspeed_compiler::script(bool several, bool resumed) const {
 }
 
 program deepspeed_compiler::compile_variant(pod_variant v, const role_template& source) {
-    pod_editor pod(ctx_, worker_role, v.deciding, source.document, source.training);
+    pod_editor pod(ctx_, only_role, v.deciding, source.document, source.training);
     set_program(pod, v);
     set_environment(pod);
     declare_ports(pod, v.deciding);
@@ -160,9 +160,9 @@ void deepspeed_compiler::set_program(pod_editor& pod, pod_variant v) const {
         // sshd on every pod, so that a launch by hand from worker-0 reaches all.
         const std::vector<std::string> sleep{"sleep", "inf"};
         const auto idle = ssh_ ? bootstrap_command("worker") : sleep;
-        return set_debug_program(pod, ctx_, worker_role, v.deciding, idle);
+        return set_debug_program(pod, ctx_, only_role, v.deciding, idle);
     }
-    const auto* resume = v.resumed ? resume_entry(ctx_, worker_role, v.deciding) : nullptr;
+    const auto* resume = v.resumed ? resume_entry(ctx_, only_role, v.deciding) : nullptr;
     if (resume != nullptr && resume->skip_init_container) {
         pod.drop_init_containers();
     }
@@ -211,9 +211,9 @@ void deepspeed_compiler::declare_ports(pod_editor& pod, bool deciding) const {
 
 /// The program of a resume is the launcher's; the other workers run sshd (BEHAVIOUR.md 3.11).
 void deepspeed_compiler::warn_ignored_resume() {
-    const auto* entry = resume_entry(ctx_, worker_role, false);
+    const auto* entry = resume_entry(ctx_, only_role, false);
     const std::int32_t most =
-        ctx_.spec.elastic ? ctx_.spec.elastic->max_replicas : ctx_.plan.roles[worker_role].wanted;
+        ctx_.spec.elastic ? ctx_.spec.elastic->max_replicas : ctx_.plan.roles[only_role].wanted;
     if (entry == nullptr || most <= 1 || (entry->command.empty() && entry->args.empty())) {
         return;
     }

@@ -10,6 +10,7 @@
 
 #include <rapidjson/memorystream.h>
 #include <rapidjson/reader.h>
+#include <rapidjson/stringbuffer.h>
 
 #include <array>
 #include <cstddef>

@@ -8,6 +8,9 @@
 #include "render/labels.hpp"
 #include "render/render_data.hpp"
 
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "render/program.hpp"
 
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
 #include <utility>
 
 namespace signalbox::core {

@@ -4,6 +4,9 @@
 #include "json/json.hpp"
 #include "status/status_json.hpp"
 
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
 namespace signalbox::core {
 namespace {
 

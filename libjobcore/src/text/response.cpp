@@ -3,6 +3,9 @@
 
 #include "jobcore/text.hpp"
 
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
 #include <algorithm>
 
 namespace signalbox::core::text {

@@ -7,10 +7,6 @@ namespace signalbox::k8sio::protocol {
 
 namespace {
 
-bool is_blank(char c) {
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-
 bool is_scalar_char(char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '-' || c == '+' || c == '.' ||
            c == 'E';

@@ -11,6 +11,11 @@
 
 namespace signalbox::k8sio::protocol {
 
+/// White space between the tokens of JSON.
+constexpr bool is_blank(char c) {
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
 /// Usage: `for (begin_object(); next_member(key);) { read or skip the value }`, then ok().
 /// After a failure every call gives false or an empty view.
 class json_cursor {

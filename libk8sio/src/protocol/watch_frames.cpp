@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/watch_frames.hpp"
 
+#include "protocol/json_cursor.hpp"
+
 namespace signalbox::k8sio::protocol {
 
 namespace {
@@ -8,10 +10,6 @@ namespace {
 /// A buffer larger than this is given back after a burst: there is one for each watch, for as long
 /// as the program runs.
 constexpr std::size_t keep_capacity = 256u << 10;
-
-bool is_blank(char c) {
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
 
 }  // namespace
 

@@ -12,9 +12,6 @@
 namespace signalbox::k8sio::server {
 namespace {
 
-constexpr std::string_view orphan_finalizer = "orphan";
-constexpr std::string_view foreground_finalizer = "foregroundDeletion";
-
 bool waits_for_dependents(const record& r) {
     return r.deleting && r.has_finalizer(foreground_finalizer);
 }

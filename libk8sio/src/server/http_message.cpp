@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/http_message.hpp"
 
+#include "server/meta.hpp"
 #include "server/watch_stream.hpp"
 
 #include <charconv>
@@ -43,16 +44,6 @@ void split(std::string_view text, char separator, Function f) {
     }
 }
 
-std::string_view trim(std::string_view text) {
-    while (!text.empty() && text.front() == ' ') {
-        text.remove_prefix(1);
-    }
-    while (!text.empty() && text.back() == ' ') {
-        text.remove_suffix(1);
-    }
-    return text;
-}
-
 struct media_range {
     std::string_view type, as, group, version;
 };
@@ -62,7 +53,7 @@ std::vector<media_range> media_ranges(std::string_view accept) {
     split(accept, ',', [&out](std::string_view part) {
         media_range m;
         split(part, ';', [&m](std::string_view piece) {
-            piece = trim(piece);
+            piece = without_blanks(piece);
             const std::size_t equals = piece.find('=');
             const std::string_view key = piece.substr(0, equals);
             const std::string_view value =
@@ -134,7 +125,7 @@ api_request make_request(
             r.query.emplace(decode(pair.substr(0, equals), plus::space), std::move(text));
         });
     }
-    r.content_type = trim(content_type.substr(0, content_type.find(';')));
+    r.content_type = without_blanks(content_type.substr(0, content_type.find(';')));
     r.accept = std::move(accept);
     r.body = std::move(body);
     return r;

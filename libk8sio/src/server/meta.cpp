@@ -227,6 +227,16 @@ std::string age(std::string_view text, wall_time now) {
     return short_duration(std::chrono::duration_cast<seconds>(now - t));
 }
 
+std::string_view without_blanks(std::string_view text) {
+    while (!text.empty() && text.front() == ' ') {
+        text.remove_prefix(1);
+    }
+    while (!text.empty() && text.back() == ' ') {
+        text.remove_suffix(1);
+    }
+    return text;
+}
+
 bool is_dns_label(std::string_view name) {
     return !name.empty() && name.size() <= 63 && alnum_lower(name.front()) &&
            alnum_lower(name.back()) &&

@@ -14,6 +14,10 @@
 
 namespace signalbox::k8sio::server {
 
+/// The finalizers of garbage collection.
+inline constexpr std::string_view orphan_finalizer = "orphan";
+inline constexpr std::string_view foreground_finalizer = "foregroundDeletion";
+
 /// A deterministic sequence of version-4-shaped UUIDs and name suffixes (splitmix64).
 class uid_sequence {
 public:
@@ -34,6 +38,9 @@ bool parse_time(std::string_view text, wall_time& t);
 /// kubectl's short form of an age: `5s`, `3m20s`, `2d`.
 std::string age(std::string_view rfc3339_text, wall_time now);
 std::string short_duration(std::chrono::seconds d);
+
+/// `text` without the spaces at its ends.
+std::string_view without_blanks(std::string_view text);
 
 bool is_dns_label(std::string_view name);
 bool is_dns_1035_label(std::string_view name);

@@ -16,9 +16,6 @@ namespace {
 
 using json::value;
 
-constexpr std::string_view orphan_finalizer = "orphan";
-constexpr std::string_view foreground_finalizer = "foregroundDeletion";
-
 /// The finalizers of the object with those of garbage collection as the policy asks.
 std::vector<std::string> wanted_finalizers(const record& r, propagation policy) {
     bool orphan = r.has_finalizer(orphan_finalizer);

@@ -34,15 +34,15 @@ std::vector<std::string> strings_at(const value& schema, std::string_view key) {
     return out;
 }
 
-std::string join(const std::string& path, std::string_view name) {
-    return path.empty() ? std::string(name) : path + "." + std::string(name);
-}
-
 bool is_envelope(std::string_view name) {
     return name == "apiVersion" || name == "kind" || name == "metadata";
 }
 
 }  // namespace
+
+std::string member_path(const std::string& path, std::string_view name) {
+    return path.empty() ? std::string(name) : path + "." + std::string(name);
+}
 
 std::shared_ptr<const schema_node> schema_node::compile(const value& schema) {
     static constexpr std::array<std::pair<std::string_view, type>, 6> types{{
@@ -173,7 +173,7 @@ void schema_node::prune_object(
             child = additional_.get();
         }
         if (child == nullptr && !preserve_unknown_ && !additional_any_) {
-            unknown.push_back(join(path, name));
+            unknown.push_back(member_path(path, name));
             it = v.EraseMember(it);
             continue;
         }
@@ -184,7 +184,7 @@ void schema_node::prune_object(
             continue;
         }
         if (child != nullptr) {
-            child->prune(it->value, join(path, name), unknown);
+            child->prune(it->value, member_path(path, name), unknown);
         }
         ++it;
     }

@@ -14,10 +14,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace signalbox::k8sio::server {
+
+/// `name` below `path`, with a dot between them unless `path` is empty.
+std::string member_path(const std::string& path, std::string_view name);
 
 /// One compiled node of a schema. Immutable after compile.
 class schema_node {

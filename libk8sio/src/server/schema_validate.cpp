@@ -17,10 +17,6 @@ namespace {
 
 using json::value;
 
-std::string join(const std::string& path, std::string_view name) {
-    return path.empty() ? std::string(name) : path + "." + std::string(name);
-}
-
 std::string shown(const std::string& path) {
     return path.empty() ? std::string("<nil>") : path;
 }
@@ -167,7 +163,7 @@ void schema_node::validate_array(const value& v, const std::string& path, proble
 void schema_node::validate_object(const value& v, const std::string& path, problems& list) const {
     for (const std::string& name : required_) {
         if (json::member(v, name) == nullptr) {
-            list.required(join(path, name));
+            list.required(member_path(path, name));
         }
     }
     const auto size = static_cast<std::int64_t>(v.MemberCount());
@@ -188,7 +184,7 @@ void schema_node::validate_object(const value& v, const std::string& path, probl
             child = additional_.get();
         }
         if (child != nullptr) {
-            child->validate(m.value, join(path, name), list);
+            child->validate(m.value, member_path(path, name), list);
         }
     }
 }

@@ -11,16 +11,6 @@
 namespace signalbox::k8sio::server {
 namespace {
 
-std::string_view trim(std::string_view text) {
-    while (!text.empty() && text.front() == ' ') {
-        text.remove_prefix(1);
-    }
-    while (!text.empty() && text.back() == ' ') {
-        text.remove_suffix(1);
-    }
-    return text;
-}
-
 /// Splits at commas outside parentheses.
 std::vector<std::string_view> terms_of(std::string_view text) {
     std::vector<std::string_view> out;
@@ -28,7 +18,8 @@ std::vector<std::string_view> terms_of(std::string_view text) {
     int depth = 0;
     for (std::size_t i = 0; i <= text.size(); ++i) {
         if (i == text.size() || (text[i] == ',' && depth == 0)) {
-            if (const std::string_view term = trim(text.substr(start, i - start)); !term.empty()) {
+            if (const std::string_view term = without_blanks(text.substr(start, i - start));
+                !term.empty()) {
                 out.push_back(term);
             }
             start = i + 1;
@@ -55,7 +46,7 @@ outcome<std::vector<selector::label_term>> selector::parse_labels(std::string_vi
         const std::size_t equals = term.find('=');
         std::string_view key = term;
         if (open != std::string_view::npos && term.back() == ')') {
-            const std::string_view head = trim(term.substr(0, open));
+            const std::string_view head = without_blanks(term.substr(0, open));
             const std::size_t space = head.rfind(' ');
             const std::string_view word =
                 space == std::string_view::npos ? std::string_view{} : head.substr(space + 1);
@@ -63,25 +54,25 @@ outcome<std::vector<selector::label_term>> selector::parse_labels(std::string_vi
                 return bad_selector(term);
             }
             t.what = word == "in" ? op::in : op::not_in;
-            key = trim(head.substr(0, space));
+            key = without_blanks(head.substr(0, space));
             const std::string_view inside = term.substr(open + 1, term.size() - open - 2);
             for (std::size_t at = 0; at <= inside.size();) {
                 const std::size_t comma = std::min(inside.find(',', at), inside.size());
-                t.values.emplace_back(trim(inside.substr(at, comma - at)));
+                t.values.emplace_back(without_blanks(inside.substr(at, comma - at)));
                 at = comma + 1;
             }
         } else if (equals != std::string_view::npos) {
             const bool negative = equals > 0 && term[equals - 1] == '!';
             t.what = negative ? op::not_in : op::in;
-            key = trim(term.substr(0, negative ? equals - 1 : equals));
+            key = without_blanks(term.substr(0, negative ? equals - 1 : equals));
             std::string_view value = term.substr(equals + 1);
             if (!value.empty() && value.front() == '=') {
                 value.remove_prefix(1);
             }
-            t.values.emplace_back(trim(value));
+            t.values.emplace_back(without_blanks(value));
         } else if (term.front() == '!') {
             t.what = op::absent;
-            key = trim(term.substr(1));
+            key = without_blanks(term.substr(1));
         }
         if (!is_qualified_name(key) ||
             !std::all_of(t.values.begin(), t.values.end(), [](const std::string& v) {

@@ -2,6 +2,7 @@
 #include "cli/live_job.hpp"
 
 #include "cli/settings.hpp"
+#include "cli/text_layout.hpp"
 #include "controller/resource_table.hpp"
 #include "controller/served_kinds.hpp"
 #include "manifests/json_edit.hpp"
@@ -16,7 +17,6 @@
 #include <rapidjson/document.h>
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 namespace signalbox::op::cli {
@@ -27,14 +27,6 @@ namespace {
 
 using core::object_kind;
 using k8sio::resource_type;
-
-std::string lower(std::string_view text) {
-    std::string out(text);
-    std::ranges::transform(out, out.begin(), [](unsigned char c) {
-        return static_cast<char>(std::tolower(c));
-    });
-    return out;
-}
 
 /// Whether `word` is one of the names by which the CRD lets kubectl call the kind.
 bool is_called(core::job_kind kind, const std::string& word) {

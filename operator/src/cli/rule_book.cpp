@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/rule_book.hpp"
 
+#include "cli/text_layout.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,14 +31,6 @@ bool is_digit(char c) {
 
 bool is_letter(char c) {
     return std::isalpha(static_cast<unsigned char>(c)) != 0;
-}
-
-std::string lower(std::string_view text) {
-    std::string out(text);
-    std::ranges::transform(out, out.begin(), [](unsigned char c) {
-        return static_cast<char>(std::tolower(c));
-    });
-    return out;
 }
 
 std::string_view series_for(std::string_view path) {

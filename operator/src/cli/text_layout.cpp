@@ -4,10 +4,19 @@
 #include <sys/ioctl.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include <unistd.h>
 
 namespace signalbox::op::cli {
+
+std::string lower(std::string_view text) {
+    std::string out(text);
+    std::ranges::transform(out, out.begin(), [](unsigned char c) {
+        return static_cast<char>(std::tolower(c));
+    });
+    return out;
+}
 
 std::size_t output_width() {
     constexpr std::size_t narrowest = 40;

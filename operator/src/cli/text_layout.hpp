@@ -9,6 +9,9 @@
 
 namespace signalbox::op::cli {
 
+/// ASCII letters in lower case; the rest as it is.
+std::string lower(std::string_view text);
+
 /// Characters of a line: those of the terminal if standard output is one, at most 100; else 100.
 std::size_t output_width();
 

@@ -13,10 +13,10 @@ namespace {
 using rapidjson::Document;
 using rapidjson::Value;
 
-constexpr unsigned flags = rapidjson::kParseIterativeFlag | rapidjson::kParseFullPrecisionFlag;
+constexpr unsigned edit_flags = rapidjson::kParseIterativeFlag | rapidjson::kParseFullPrecisionFlag;
 
 bool parse(Document& into, std::string_view text) {
-    into.Parse<flags>(text.data(), text.size());
+    into.Parse<edit_flags>(text.data(), text.size());
     return !into.HasParseError();
 }
 

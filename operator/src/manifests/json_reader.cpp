@@ -35,9 +35,9 @@ private:
     position here_{1, 1};
 };
 
-class handler {
+class json_handler {
 public:
-    handler(
+    json_handler(
         std::string_view text,
         rapidjson::MemoryStream& stream,
         const limits& bounds,
@@ -122,8 +122,8 @@ private:
     std::size_t end_ = 0;
 };
 
-constexpr unsigned flags = rapidjson::kParseIterativeFlag | rapidjson::kParseStopWhenDoneFlag |
-                           rapidjson::kParseNumbersAsStringsFlag;
+constexpr unsigned read_flags = rapidjson::kParseIterativeFlag | rapidjson::kParseStopWhenDoneFlag |
+                                rapidjson::kParseNumbersAsStringsFlag;
 
 }  // namespace
 
@@ -131,7 +131,7 @@ parsed_text read_json(std::string_view text, const limits& bounds, bool& is_json
     parsed_text out;
     is_json = true;
     rapidjson::MemoryStream stream(text.data(), text.size());
-    handler events(text, stream, bounds, out);
+    json_handler events(text, stream, bounds, out);
     rapidjson::Reader reader;
     try {
         while (true) {
@@ -140,7 +140,7 @@ parsed_text read_json(std::string_view text, const limits& bounds, bool& is_json
                 return out;
             }
             events.builder().begin_document();
-            const rapidjson::ParseResult result = reader.Parse<flags>(stream, events);
+            const rapidjson::ParseResult result = reader.Parse<read_flags>(stream, events);
             if (result.IsError()) {
                 is_json = !out.documents.empty();
                 out.problems.push_back(

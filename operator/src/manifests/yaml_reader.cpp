@@ -111,9 +111,9 @@ bool quote_is_open(std::string_view text, position last_scalar) {
 
 constexpr std::string_view standard_tag = "tag:yaml.org,2002:";
 
-class handler final : public YAML::EventHandler {
+class yaml_handler final : public YAML::EventHandler {
 public:
-    handler(std::string_view text, const limits& bounds, parsed_text& out)
+    yaml_handler(std::string_view text, const limits& bounds, parsed_text& out)
         : positions_(text), builder_(bounds, out) {}
 
     position to_position(const YAML::Mark& mark) { return positions_.at(mark); }
@@ -274,7 +274,7 @@ parsed_text read_yaml(std::string_view text, const limits& bounds) {
     }
     view_buffer buffer(text);
     std::istream stream(&buffer);
-    handler events(text, bounds, out);
+    yaml_handler events(text, bounds, out);
     try {
         YAML::Parser parser(stream);
         while (parser.HandleNextDocument(events)) {

@@ -8,43 +8,28 @@
 #include "jobcore/decide.hpp"
 #include "signalbox_test/jobcore_builders.hpp"
 
-#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <list>
-#include <set>
-#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace signalbox::test {
 
 class world {
 public:
-    explicit world(const job_builder& builder) : builder_(builder) { reload(); }
+    explicit world(const job_builder& builder);
+    world(const world&) = delete;
+    world& operator=(const world&) = delete;
+    ~world();
 
     job_builder& edit() { return builder_; }
     /// Takes over what was edited, as a new generation.
-    void reload() {
-        builder_.generation(++generation_);
-        std::string error;
-        auto read = core::read_job(builder_.json(), job_.compiled, error);
-        if (!read) {
-            throw std::runtime_error("the test's job is not readable: " + error);
-        }
-        read->status = job_.status;
-        job_ = std::move(*read);
-    }
+    void reload();
 
-    const core::job_plan& plan() const {
-        if (!job_.compiled->plan) {
-            std::string text = "the test's job has no plan:";
-            for (const auto& d : job_.compiled->findings) {
-                text += "\n" + d.pointer + ": " + d.message;
-            }
-            throw std::runtime_error(text);
-        }
-        return *job_.compiled->plan;
-    }
+    const core::job_plan& plan() const;
     const core::job_object& job() const { return job_; }
     core::job_status& status() { return job_.status; }
     const core::job_status& status() const { return job_.status; }
@@ -53,171 +38,43 @@ public:
     void to(core::instant t) { now_ = t; }
     void wait(core::milliseconds d) { now_ += d; }
 
-    core::decision look() const {
-        std::vector<const core::pod_record*> pods;
-        for (const auto& p : pods_) {
-            pods.push_back(&p);
-        }
-        std::vector<const core::child_record*> children;
-        for (const auto& c : children_) {
-            children.push_back(&c);
-        }
-        const core::observed seen{pods, children, refusals, absences, served};
-        return core::decide(job_, seen, rules_, now_);
-    }
+    core::decision look() const;
 
     /// One pass: decide, write the status, carry the stages out. False if nothing was to be done.
-    bool pass() {
-        const core::decision d = look();
-        last_ = d;
-        for (const auto& e : d.events) {
-            events.push_back(e);
-        }
-        if (d.status) {
-            job_.status = *d.status;
-            ++status_writes;
-        }
-        for (const auto& s : d.stages) {
-            bool held = false;
-            for (const auto& a : s) {
-                if (a.not_before && *a.not_before > now_) {
-                    held = true;
-                } else {
-                    held = !carry_out(a) || held;
-                }
-            }
-            if (held) {
-                break;
-            }
-        }
-        return d.status.has_value() || acted(d);
-    }
+    bool pass();
 
     /// Passes until nothing is left to do; a job that never settles is a failure of its own.
-    void settle(int limit = 50) {
-        for (int i = 0; i < limit; ++i) {
-            if (!pass()) {
-                return;
-            }
-        }
-        throw std::runtime_error("the job does not come to rest");
-    }
+    void settle(int limit = 50);
     /// Lets time pass to the wake-up the engine asked for, then settles.
-    bool wake() {
-        const auto t = look().wake_up;
-        if (!t) {
-            return false;
-        }
-        now_ = std::max(now_, *t);
-        settle();
-        return true;
-    }
+    bool wake();
 
-    core::pod_record* find(const std::string& type, int index) {
-        core::pod_record* found = nullptr;
-        for (auto& p : pods_) {
-            const bool newer = found == nullptr || std::pair(p.attempt, p.round) >
-                                                       std::pair(found->attempt, found->round);
-            if (p.type == type && p.index == index && newer) {
-                found = &p;
-            }
-        }
-        return found;
-    }
-    core::pod_record& pod(const std::string& type, int index) {
-        auto* found = find(type, index);
-        if (found == nullptr) {
-            throw std::runtime_error("no pod " + type + " " + std::to_string(index));
-        }
-        return *found;
-    }
+    core::pod_record* find(const std::string& type, int index);
+    core::pod_record& pod(const std::string& type, int index);
     std::list<core::pod_record>& pods() { return pods_; }
     /// The child of that kind, or null; the newest if there are several.
-    core::child_record* child_of(core::object_kind kind) {
-        core::child_record* found = nullptr;
-        for (auto& c : children_) {
-            found = c.kind == kind ? &c : found;
-        }
-        return found;
-    }
-    std::size_t count_children(core::object_kind kind) const {
-        return static_cast<std::size_t>(
-            std::ranges::count(children_, kind, &core::child_record::kind)
-        );
-    }
+    core::child_record* child_of(core::object_kind kind);
+    std::size_t count_children(core::object_kind kind) const;
     /// Somebody deletes the child.
-    void delete_child(core::object_kind kind) {
-        const auto* gone = child_of(kind);
-        children_.remove_if([&](const auto& c) { return &c == gone; });
-    }
+    void delete_child(core::object_kind kind);
     std::list<core::child_record>& children() { return children_; }
 
-    void run(core::pod_record& p) {
-        p.scheduled = true;
-        p.phase = core::pod_phase::running;
-        p.ready = true;
-        auto& c = p.containers.at(0);
-        c.state = core::container_state::running;
-        c.started = now_;
-    }
-    void run_all() {
-        for (auto& p : pods_) {
-            if (p.phase == core::pod_phase::pending && !p.deletion) {
-                run(p);
-            }
-        }
-        settle();
-    }
-    void exit(core::pod_record& p, int code, const std::string& message = {}) {
-        auto& c = p.containers.at(0);
-        c.state = core::container_state::terminated;
-        c.exit_code = code;
-        c.finished = now_;
-        c.reason = code == 0 ? "Completed" : code == 137 ? "OOMKilled" : "Error";
-        c.message = message;
-        p.ready = false;
-        p.phase = code == 0 ? core::pod_phase::succeeded : core::pod_phase::failed;
-    }
-    void exit(const std::string& type, int index, int code, const std::string& message = {}) {
-        exit(pod(type, index), code, message);
-    }
+    void run(core::pod_record& p);
+    void run_all();
+    void exit(core::pod_record& p, int code, const std::string& message = {});
+    void exit(const std::string& type, int index, int code, const std::string& message = {});
     /// Somebody else's DELETE: the kubelet has not finished yet.
-    void ask_deletion(core::pod_record& p, std::int64_t grace = 30) {
-        if (!p.deletion) {
-            p.deletion = now_ + core::seconds(grace);
-            p.grace_seconds = grace;
-        }
-    }
+    void ask_deletion(core::pod_record& p, std::int64_t grace = 30);
     /// The pod object disappears.
-    void vanish(const std::string& type, int index) {
-        const auto* gone = &pod(type, index);
-        pods_.remove_if([&](const core::pod_record& p) { return &p == gone; });
-    }
+    void vanish(const std::string& type, int index);
     /// The kubelet finishes all deletions.
-    void finish_deletions() {
-        pods_.remove_if([](const core::pod_record& p) { return p.deletion.has_value(); });
-        settle();
-    }
+    void finish_deletions();
     /// Runs the job to a state in which every wanted pod runs.
-    void start() {
-        settle();
-        run_all();
-    }
+    void start();
 
     bool has_event(std::string_view reason) const { return count_events(reason) > 0; }
-    std::size_t count_events(std::string_view reason) const {
-        return static_cast<std::size_t>(std::ranges::count(events, reason, &core::event::reason));
-    }
-    std::string condition(std::string_view type) const {
-        const auto* c = core::find_condition(job_.status, type);
-        return c == nullptr ? "" : (c->status ? "True/" : "False/") + c->reason;
-    }
-    std::size_t live_pods() const {
-        return static_cast<std::size_t>(std::ranges::count_if(pods_, [](const auto& p) {
-            return !p.deletion && p.phase != core::pod_phase::succeeded &&
-                   p.phase != core::pod_phase::failed;
-        }));
-    }
+    std::size_t count_events(std::string_view reason) const;
+    std::string condition(std::string_view type) const;
+    std::size_t live_pods() const;
 
     std::vector<core::refusal> refusals;
     std::vector<core::confirmed_absence> absences;
@@ -234,116 +91,12 @@ public:
     const core::decision& last() const { return last_; }
 
 private:
-    bool acted(const core::decision& d) const {
-        for (const auto& s : d.stages) {
-            for (const auto& a : s) {
-                if (!a.not_before || *a.not_before <= now_) {
-                    return true;
-                }
-            }
-        }
-        return false;
-    }
-
-    bool carry_out(const core::action& a) {
-        if (gate && !gate(a)) {
-            return false;
-        }
-        switch (a.what) {
-            case core::verb::create:
-                return create(a);
-            case core::verb::patch:
-                return patch(a);
-            case core::verb::remove:
-                return remove(a);
-            case core::verb::confirm:
-                absences.push_back({a.kind, a.name});
-                return true;
-        }
-        return false;
-    }
-
-    bool create(const core::action& a) {
-        ++creates;
-        const auto same = [&](const auto& o) { return o.name == a.name; };
-        if (a.kind == core::object_kind::pod) {
-            if (std::ranges::any_of(pods_, same)) {
-                throw std::runtime_error("pod " + a.name + " is created twice");
-            }
-            for (const auto& p : pods_) {
-                if (p.attempt != core::gone_attempt && p.attempt < a.pod.attempt &&
-                    !(p.deletion && now_ > *p.deletion + rules_.stuck_after)) {
-                    throw std::runtime_error("pod " + a.name + " beside an older attempt");
-                }
-            }
-            auto record = pod_builder(plan(), a.pod).created(now_).record();
-            record.uid += "-" + std::to_string(++uids_);
-            std::erase_if(absences, [&](const auto& x) { return x.name == a.name; });
-            pods_.push_back(std::move(record));
-            return true;
-        }
-        if (std::ranges::any_of(children_, [&](const auto& c) {
-                return c.name == a.name && c.kind == a.kind;
-            })) {
-            throw std::runtime_error(a.name + " is created twice");
-        }
-        std::erase_if(absences, [&](const auto& x) { return x.name == a.name; });
-        auto record = as_made(a);
-        record.uid += "-" + std::to_string(++uids_);
-        children_.push_back(std::move(record));
-        return true;
-    }
-
-    core::child_record as_made(const core::action& a) const {
-        std::vector<std::int32_t> sizes;
-        for (const auto& role : plan().roles) {
-            const auto task =
-                std::ranges::find(job_.status.tasks, role.type, &core::task_status::type);
-            sizes.push_back(task == job_.status.tasks.end() ? role.wanted : task->wanted);
-        }
-        const bool resumed = core::find_condition(job_.status, "Paused") != nullptr;
-        return child(plan(), *core::find_object(plan(), a.object), a.pod.attempt, {resumed, sizes});
-    }
-
-    bool patch(const core::action& a) {
-        if (a.kind == core::object_kind::job) {
-            job_patches.push_back(a.body);
-            constexpr std::string_view size = "\"expectedReplicas\":";
-            builder_.expected(std::stoi(a.body.substr(a.body.find(size) + size.size())));
-            reload();
-            return true;
-        }
-        for (auto& c : children_) {
-            if (c.uid == a.uid) {
-                const auto made = as_made(a);
-                c.fingerprint = made.fingerprint;
-                c.foreign_selector_keys.clear();
-            }
-        }
-        for (auto& p : pods_) {
-            if (p.uid == a.uid && a.body.find("\"gone\"") != std::string::npos) {
-                p.attempt = core::gone_attempt;
-            }
-        }
-        return true;
-    }
-
-    bool remove(const core::action& a) {
-        if (a.kind == core::object_kind::job) {
-            job_deleted = true;
-            return true;
-        }
-        children_.remove_if([&](const auto& c) { return c.uid == a.uid; });
-        for (auto& p : pods_) {
-            if (p.uid == a.uid) {
-                ask_deletion(p);
-            }
-        }
-        if (!slow_deletes) {
-            pods_.remove_if([&](const auto& p) { return p.uid == a.uid; });
-        }
-        return true;
-    }
+    bool acted(const core::decision& d) const;
+    bool carry_out(const core::action& a);
+    bool create(const core::action& a);
+    core::child_record as_made(const core::action& a) const;
+    bool patch(const core::action& a);
+    bool remove(const core::action& a);
 
     job_builder builder_;
     std::int64_t generation_ = 0;
