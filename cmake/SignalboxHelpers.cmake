@@ -43,10 +43,19 @@ function(signalbox_precompile target)
         list(TRANSFORM ARGN REPLACE "(.+)" "<\\1>" OUTPUT_VARIABLE headers)
         target_precompile_headers(${target} PRIVATE ${headers})
     endif()
-    # For ccache, which asks the preprocessor. GCC 12 sees overflows in std::string that a precompiled header brings in; the
-    # release preset, which has none, asks for these warnings.
+    # -fpch-preprocess is for ccache, which asks the preprocessor. GCC forgets which of the headers are the system's, and
+    # warns of what it inlines from them; the preset release has these warnings.
     target_compile_options(${target} PRIVATE
         $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>)
+endfunction()
+
+# signalbox_only_for_programs(<static library>): compiled as programs are, with -fPIE where libraries have -fPIC. It can then
+# share precompiled headers with them.
+function(signalbox_only_for_programs target)
+    if(CMAKE_POSITION_INDEPENDENT_CODE)
+        set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+        target_compile_options(${target} PRIVATE ${CMAKE_CXX_COMPILE_OPTIONS_PIE})
+    endif()
 endfunction()
 
 # signalbox_add_library(<name> [SOURCES ...]): the static library signalbox_<name>, alias signalbox::<name>, from
