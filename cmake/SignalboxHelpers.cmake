@@ -43,8 +43,8 @@ function(signalbox_precompile target)
         list(TRANSFORM ARGN REPLACE "(.+)" "<\\1>" OUTPUT_VARIABLE headers)
         target_precompile_headers(${target} PRIVATE ${headers})
     endif()
-    # -fpch-preprocess is for ccache, which asks the preprocessor. GCC forgets which of the headers are the system's, and
-    # warns of what it inlines from them; the preset release has these warnings.
+    # -fpch-preprocess is for ccache, which asks the preprocessor. With a precompiled header GCC forgets which headers are
+    # the system's, and gives the false alarms on what it inlines from them; the preset release has these warnings.
     target_compile_options(${target} PRIVATE
         $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>)
 endfunction()
@@ -100,13 +100,14 @@ function(signalbox_embed_texts target)
     target_sources(${target} PRIVATE "${output}")
 endfunction()
 
-# signalbox_add_test(<name> SOURCES ... [LIBS ...] [LABELS ...] [TIMEOUT seconds] [INCLUDES ...] [PRECOMPILE ...])
-# PRECOMPILE takes the arguments of signalbox_precompile; by default the target shares the headers of signalbox_test_support.
+# signalbox_add_test(<name> SOURCES ... [LIBS ...] [LABELS ...] [TIMEOUT seconds] [INCLUDES ...] [PRECOMPILE ...] [FULL])
+# FULL: it takes long or fetches much; only `tests/run.sh --full` and `ctest -C full` run it, and it has the label `full`.
+# PRECOMPILE takes the arguments of signalbox_precompile; by default the target has the headers of signalbox_test_support.
 # One Catch2 executable and one CTest entry of the same name, plus SIGNALBOX_TEST_SUFFIX in the builds that run the
 # compiled tests a second time (sanitizers, other compiler). The order of test cases is shuffled; a test case without an
 # assertion, or an executable without test cases, fails. Exit code 77 means skipped (see tests/README.md).
 function(signalbox_add_test name)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LIBS;LABELS;INCLUDES;PRECOMPILE")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "FULL" "TIMEOUT" "SOURCES;LIBS;LABELS;INCLUDES;PRECOMPILE")
     if(NOT arg_TIMEOUT)
         set(arg_TIMEOUT 300)
     endif()
@@ -126,7 +127,11 @@ function(signalbox_add_test name)
     signalbox_precompile(${name} ${arg_PRECOMPILE})
     add_dependencies(signalbox_compiled_tests ${name})
     set(test ${name}${SIGNALBOX_TEST_SUFFIX})
-    add_test(NAME ${test} COMMAND ${name} --order rand --warn NoAssertions)
+    if(arg_FULL)
+        list(APPEND arg_LABELS full)
+        set(only_full CONFIGURATIONS full)
+    endif()
+    add_test(NAME ${test} ${only_full} COMMAND ${name} --order rand --warn NoAssertions)
     set_tests_properties(${test} PROPERTIES
         FAIL_REGULAR_EXPRESSION "No tests ran" # Catch2 2 takes only one --warn
         TIMEOUT ${arg_TIMEOUT}
@@ -134,18 +139,22 @@ function(signalbox_add_test name)
         LABELS "${arg_LABELS}")
 endfunction()
 
-# signalbox_add_script_test(<name> COMMAND ... [LABELS ...] [TIMEOUT seconds] [PROPERTIES ...])
+# signalbox_add_script_test(<name> COMMAND ... [LABELS ...] [TIMEOUT seconds] [PROPERTIES ...] [FULL])
 # One CTest entry that runs a program or script; only in builds without SIGNALBOX_TEST_SUFFIX, as it would see nothing
-# new in the others.
+# new in the others. FULL is as above.
 function(signalbox_add_script_test name)
     if(SIGNALBOX_TEST_SUFFIX)
         return()
     endif()
-    cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "COMMAND;LABELS;PROPERTIES")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "FULL" "TIMEOUT" "COMMAND;LABELS;PROPERTIES")
+    if(arg_FULL)
+        list(APPEND arg_LABELS full)
+        set(only_full CONFIGURATIONS full)
+    endif()
     if(NOT arg_TIMEOUT)
         set(arg_TIMEOUT 300)
     endif()
-    add_test(NAME ${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY "${signalbox_SOURCE_DIR}")
+    add_test(NAME ${name} ${only_full} COMMAND ${arg_COMMAND} WORKING_DIRECTORY "${signalbox_SOURCE_DIR}")
     set_tests_properties(${name} PROPERTIES
         TIMEOUT ${arg_TIMEOUT}
         SKIP_RETURN_CODE 77

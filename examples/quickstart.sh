@@ -12,15 +12,56 @@ bash cmake/bootstrap.sh build
 
 log=build/quickstart.log
 mkdir -p build
+: >"$log"
+
 quietly() {
-    "$@" >"$log" 2>&1 || {
+    "$@" >>"$log" 2>&1 || {
         cat "$log" >&2
         exit 1
     }
 }
+
+# Reads what ninja writes, keeps it in the log, and says how far it is: on a terminal in one line that changes, else in a
+# line for each 10 % or 15 s.
+show_progress() {
+    local line='' begun='' status step=0 steps=0 text
+    local -i started=SECONDS last_time=SECONDS last_tenth=0
+    local terminal=no
+    [[ -t 2 && ${TERM:-dumb} != dumb ]] && terminal=yes
+    while :; do
+        status=0
+        IFS= read -r -t 1 line || status=$?
+        if ((status > 128)); then # a second without a whole line
+            begun+=$line
+        elif ((status == 0)); then
+            line=$begun$line begun=''
+            printf '%s\n' "$line" >>"$log"
+            [[ $line =~ ^@([0-9]+)/([0-9]+)' ' ]] || continue
+            step=${BASH_REMATCH[1]} steps=${BASH_REMATCH[2]}
+        else
+            break
+        fi
+        local -i elapsed=$((SECONDS - started))
+        ((elapsed >= 2 && steps > 0)) || continue
+        text="quickstart: building signalbox, $step of $steps steps, $elapsed s"
+        ((step * 4 >= steps && step < steps)) && text+=", about $((elapsed * (steps - step) / step + 1)) s left"
+        if [[ $terminal == yes ]]; then
+            printf '\r\033[K%s' "$text" >&2
+        elif ((step * 10 / steps > last_tenth || SECONDS - last_time >= 15)); then
+            last_time=$SECONDS last_tenth=$((step * 10 / steps))
+            echo "$text" >&2
+        fi
+    done
+    [[ $terminal == no ]] || printf '\r\033[K' >&2
+}
+
 [[ -f build/release/build.ninja ]] || quietly cmake --preset release
-[[ -x build/release/bin/signalbox ]] || echo "quickstart: building signalbox, once (some minutes)" >&2
-quietly cmake --build --preset release --parallel "$(nproc)" --target signalbox
+[[ -x build/release/bin/signalbox ]] || echo "quickstart: building signalbox, once (a minute or two)" >&2
+NINJA_STATUS='@%f/%t ' cmake --build --preset release --parallel "$(nproc)" --target signalbox 2>&1 | show_progress || {
+    # All but the steps: commands that failed, with what they said.
+    grep -v '^@' "$log" >&2
+    exit 1
+}
 
 exec build/release/bin/signalbox dev \
     --apply examples/manifests/ddp.yaml \

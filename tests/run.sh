@@ -1,15 +1,24 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds everything and runs every suite: the check that a change must pass. Needs nothing prepared on Debian 12.
+# Builds everything and runs the suites: the check that a change must pass. Needs nothing prepared on Debian 12.
 #
-# Usage: tests/run.sh [argument of ctest...]     e.g. tests/run.sh -R jobcore
+# Usage: tests/run.sh [--full] [argument of ctest...]     e.g. tests/run.sh -R jobcore
+#
+# --full adds the suites that take long or fetch much; without it the last lines name them.
 #
 # Two builds: `dev` for all suites, and `asan` for the compiled ones again under AddressSanitizer and
 # UndefinedBehaviorSanitizer. CTest runs both at once and its summary comes last, followed by a line for each suite
 # that could not run here. The exit code is CTest's, or 1 if a build failed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# Suites with CONFIGURATIONS full run only if CTest is asked for that configuration.
+configuration=()
+if [[ ${1:-} == --full ]]; then
+    configuration=(-C full)
+    shift
+fi
 
 say() { printf '\n== %s\n' "$*"; }
 
@@ -57,9 +66,13 @@ fi
 say "tests"
 printf 'subdirs("%s/build/dev" "%s/build/asan")\n' "$PWD" "$PWD" >"$run/CTestTestfile.cmake"
 status=0
-ctest --test-dir "$run" --output-on-failure --no-tests=error "$@" || status=$?
+ctest --test-dir "$run" "${configuration[@]}" --output-on-failure --no-tests=error "$@" || status=$?
 
 for file in "$SIGNALBOX_SKIP_DIR"/*.txt; do
     [[ -e $file ]] && sed 's/^/SKIPPED /' "$file"
 done
+if ((${#configuration[@]} == 0)); then
+    left_out=$(ctest --test-dir "$run" -C full -L '^full$' -N | sed -n 's/^ *Test *#[0-9]*: //p' | paste -sd ' ')
+    echo "NOT RUN without --full: $left_out"
+fi
 exit "$status"

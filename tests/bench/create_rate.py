@@ -4,7 +4,7 @@
 Prints the medians of interleaved runs, their ratio and the operator's memory. Nothing is asserted: absolute figures of one
 machine mean little, the ratio is what counts.
 
-    python3 tests/bench/create_rate.py --build build/release
+    python3 tests/bench/create_rate.py --build build/bench
 """
 
 import argparse
@@ -82,7 +82,7 @@ class Bench:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", default=str(ROOT / "build" / "release"), help="folder of the built programs")
+    parser.add_argument("--build", default=str(ROOT / "build" / "bench"), help="folder of the built programs")
     parser.add_argument("--pods", type=int, default=1000)
     parser.add_argument("--runs", type=int, default=5)
     options = parser.parse_args()
