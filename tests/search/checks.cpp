@@ -290,7 +290,7 @@ private:
     /// After a torchrun success running pods have the time of the exit barrier (5.1).
     void check_barrier() {
         if (before_.phase != job_phase::succeeded || !plan_.torchrun || !before_.completion_time ||
-            w_.now >= *before_.completion_time + w_.set->rules().exit_barrier) {
+            w_.now >= *before_.completion_time + w_.context->rules().exit_barrier) {
             return;
         }
         for (const stage& s : d_.stages) {
@@ -358,7 +358,7 @@ void check_decision(const world& w, const decision& d, violations& out) {
     const bool dying =
         std::ranges::any_of(w.refusals, [](const refusal& r) { return r.namespace_terminating; });
     const test::situation s{
-        *w.known_job, seen, w.set->rules(), w.now, w.set->backoff_limit(w.spec), dying};
+        *w.known_job, seen, w.context->rules(), w.now, w.context->backoff_limit(w.spec), dying};
     test::check_actions(s, d, out);
     test::check_status(s, d, /*reachable=*/true, out);
     if (w.known_job->compiled->plan) {

@@ -23,7 +23,7 @@ void check_creation(
 );
 
 /// Of the pod that is about to be made: its owner, and what it tells of the others.
-void check_pod(const world& w, const stage_set::rendered_pod& pod, violations& out);
+void check_pod(const world& w, const search_context::rendered_pod& pod, violations& out);
 
 /// The only change of a pod's labels that there is (BEHAVIOUR.md 2.7).
 void check_gone_label(const core::action& a, violations& out);

@@ -106,7 +106,7 @@ bool is_pod_op(op what) {
 
 class enumerator {
 public:
-    explicit enumerator(const world& w) : w_(w), config_(w.set->config()) {}
+    explicit enumerator(const world& w) : w_(w), config_(w.context->config()) {}
 
     std::vector<choice> all() {
         for (const op what : config_.faults) {
@@ -328,7 +328,7 @@ std::string to_words(const world& w, const choice& c) {
         c.what == op::take_name) {
         text += fmt::format(": {}", words_of_write(w, c.at));
     }
-    const configuration& config = w.set->config();
+    const configuration& config = w.context->config();
     const auto value = static_cast<std::size_t>(c.value);
     switch (c.what) {
         case op::exits:

@@ -151,7 +151,7 @@ void check_creation(const world& w, const job_object& decided, const action& a, 
     creation_check(w, decided, a, out).run();
 }
 
-void check_pod(const world& w, const stage_set::rendered_pod& pod, violations& out) {
+void check_pod(const world& w, const search_context::rendered_pod& pod, violations& out) {
     const pod_record& made = pod.record;
     if (made.owner_uid != w.job->meta.uid || !made.labels_complete) {
         out.push_back("I3 " + made.name + " does not belong to the job");

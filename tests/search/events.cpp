@@ -124,7 +124,7 @@ bool is_completed(const world& w, const pod_record& pod) {
 
 /// A replica that runs sshd does not complete: its end is a failure, whatever its code (5.2).
 bool runs_sshd(const world& w, const pod_record& pod) {
-    const job_plan& plan = *w.set->job_of({.pause = w.spec.pause})->compiled->plan;
+    const job_plan& plan = *w.context->job_of({.pause = w.spec.pause})->compiled->plan;
     const auto role = std::ranges::find(plan.roles, pod.type, &role_plan::type);
     return role != plan.roles.end() && pod.index >= role->sshd_from_index;
 }
@@ -313,7 +313,7 @@ void pass_time(world& w, const choice& c, instant wake_up) {
 }  // namespace
 
 const container_record* training_container(const world& w, const pod_record& pod) {
-    const job_plan& plan = *w.set->job_of({.pause = w.spec.pause})->compiled->plan;
+    const job_plan& plan = *w.context->job_of({.pause = w.spec.pause})->compiled->plan;
     for (const role_plan& role : plan.roles) {
         if (role.type == pod.type) {
             return engine::training_container(pod, role.training_container);

@@ -21,12 +21,12 @@ namespace {
 class explorer {
 public:
     explorer(const configuration& c, const limits& l, const is_known& known)
-        : config_(c), limits_(l), known_(known), set_(c) {
+        : config_(c), limits_(l), known_(known), context_(c) {
         out_.name = c.name;
     }
 
     report run() {
-        const world first = first_world(set_);
+        const world first = first_world(context_);
         nodes_.push_back({});
         visited_.emplace(digest(first), 0);
         frontier_.push_back({first, 0, 0});
@@ -206,7 +206,7 @@ private:
             path.push_back({from, *last, false});
         }
         finding out{violation, {}, 0};
-        world w = first_world(set_);
+        world w = first_world(context_);
         std::size_t by_itself = 0;
         for (const node& n : path) {
             const auto natural = natural_choice(w);
@@ -232,7 +232,7 @@ private:
 
     void walk(std::uint64_t seed) {
         test::dice d(seed);
-        world w = first_world(set_);
+        world w = first_world(context_);
         std::vector<choice> path;
         for (int i = 0; i < limits_.walk_length; ++i) {
             const auto natural = natural_choice(w);
@@ -284,7 +284,7 @@ private:
             return;
         }
         finding f{violation, {}, 0};
-        world w = first_world(set_);
+        world w = first_world(context_);
         for (const choice& c : path) {
             f.choices.push_back(to_words(w, c));
             outcome ignored;
@@ -296,7 +296,7 @@ private:
     const configuration& config_;
     const limits& limits_;
     const is_known& known_;
-    stage_set set_;
+    search_context context_;
     report out_;
     std::vector<node> nodes_;
     std::unordered_map<std::uint64_t, std::uint32_t> visited_;

@@ -220,7 +220,7 @@ private:
                 return !p->deletion && p->attempt == a.pod.attempt && p->round == a.pod.round;
             }
         }
-        const stage_set::rendered_pod& rendered = w_.set->pod_of(*decided_, a);
+        const search_context::rendered_pod& rendered = w_.context->pod_of(*decided_, a);
         check_creation(w_, *decided_, a, out_.violations);
         check_pod(w_, rendered, out_.violations);
         pod_record pod = rendered.record;
@@ -234,7 +234,7 @@ private:
     }
 
     bool create_child(const action& a) {
-        child_record child = w_.set->child_of(*decided_, a);
+        child_record child = w_.context->child_of(*decided_, a);
         for (const child_ptr& c : w_.children) {
             if (c->kind == a.kind && c->name == a.name) {
                 const bool same = c->attempt == 0 || c->attempt == a.pod.attempt;
@@ -270,7 +270,7 @@ private:
         }
         const std::string key = "\"expectedReplicas\":";
         const std::size_t at = a.body.find(key);
-        const auto& sizes = w_.set->config().sizes;
+        const auto& sizes = w_.context->config().sizes;
         const auto size = at == a.body.npos
                               ? sizes.end()
                               : std::ranges::find(sizes, std::stoi(a.body.substr(at + key.size())));
@@ -298,7 +298,7 @@ private:
     bool patch_child(const action& a) {
         for (std::size_t i = 0; i < w_.children.size(); ++i) {
             if (w_.children[i]->uid == a.uid) {
-                const child_record wanted = w_.set->child_of(*decided_, a);
+                const child_record wanted = w_.context->child_of(*decided_, a);
                 change_child(w_, i, [&](child_record& c) {
                     c.fingerprint = wanted.fingerprint;
                     c.foreign_selector_keys.clear();
@@ -406,7 +406,7 @@ const decision& decision_of(const world& w) {
     if (!w.decided) {
         const sight shown(w);
         w.decided = std::make_shared<const decision>(
-            decide(*w.known_job, shown.observed(), w.set->rules(), w.now)
+            decide(*w.known_job, shown.observed(), w.context->rules(), w.now)
         );
     }
     return *w.decided;

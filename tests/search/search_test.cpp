@@ -23,8 +23,8 @@ const configuration& named(const char* name) {
     return *c;
 }
 
-world after(stage_set& set, std::initializer_list<const char*> trace) {
-    world w = first_world(set);
+world after(search_context& context, std::initializer_list<const char*> trace) {
+    world w = first_world(context);
     for (const char* words : trace) {
         const auto c = find_choice(w, words);
         INFO(words);
@@ -48,9 +48,9 @@ TEST_CASE("there are many configurations, and each has a name of its own") {
 
 TEST_CASE("every choice is found again by its words, and no two share them") {
     for (const configuration& c : all_configurations()) {
-        stage_set set(c);
+        search_context context(c);
         test::dice d(7);
-        world w = first_world(set);
+        world w = first_world(context);
         for (int i = 0; i < 25; ++i) {
             const auto choices = all_choices(w);
             std::set<std::string> words;
@@ -75,8 +75,8 @@ TEST_CASE("every choice is found again by its words, and no two share them") {
 
 TEST_CASE("[behaviour I21] a run without faults makes each child once and few status writes") {
     for (const configuration& c : all_configurations()) {
-        stage_set set(c);
-        world w = first_world(set);
+        search_context context(c);
+        world w = first_world(context);
         int writes = 0;
         for (int i = 0; i < 40; ++i) {
             const auto next = natural_choice(w);
@@ -95,8 +95,8 @@ TEST_CASE("[behaviour I21] a run without faults makes each child once and few st
 }
 
 TEST_CASE("the time of day and the numbers in UIDs make no other state") {
-    stage_set set(named("plain: ends"));
-    world early = after(set, {"pass", "pass"});
+    search_context context(named("plain: ends"));
+    world early = after(context, {"pass", "pass"});
     world late = early;
     late.now += core::seconds(3600);
     late.job = std::make_shared<const core::job_object>([&] {
@@ -122,8 +122,8 @@ TEST_CASE("the time of day and the numbers in UIDs make no other state") {
 }
 
 TEST_CASE("what decisions can tell apart is another state") {
-    stage_set set(named("plain: ends"));
-    const world running = after(set, {"pass", "pass", "pass", "pass", "all start", "pass"});
+    search_context context(named("plain: ends"));
+    const world running = after(context, {"pass", "pass", "pass", "pass", "all start", "pass"});
     std::set<std::uint64_t> digests{digest(running)};
     for (const choice& c : all_choices(running)) {
         world next = running;

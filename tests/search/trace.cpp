@@ -32,8 +32,8 @@ bool take_words(world& w, const std::string& words, outcome& done) {
 
 /// Of a trace and the natural run after it, in their order.
 violations all_violations(const configuration& c, const trace& choices) {
-    stage_set set(c);
-    world w = first_world(set);
+    search_context context(c);
+    world w = first_world(context);
     outcome done;
     for (const std::string& words : choices) {
         if (!take_words(w, words, done)) {
@@ -50,8 +50,8 @@ violations all_violations(const configuration& c, const trace& choices) {
 }
 
 int count_faults(const configuration& c, const trace& choices) {
-    stage_set set(c);
-    world w = first_world(set);
+    search_context context(c);
+    world w = first_world(context);
     int n = 0;
     for (const std::string& words : choices) {
         const auto natural = natural_choice(w);
@@ -130,8 +130,8 @@ std::string compare_groupings(
     if (c == nullptr) {
         return fmt::format("there is no configuration {}", name);
     }
-    stage_set set(*c);
-    world w = first_world(set);
+    search_context context(*c);
+    world w = first_world(context);
     for (const std::string& words : choices) {
         outcome ignored;
         if (!take_words(w, words, ignored)) {
@@ -162,8 +162,8 @@ finding shortened(const configuration& c, finding f) {
 }
 
 std::string tell(const configuration& c, const finding& f) {
-    stage_set set(c);
-    world w = first_world(set);
+    search_context context(c);
+    world w = first_world(context);
     std::string out = fmt::format("{}: {}\n", c.name, f.violation);
     for (const std::string& words : f.choices) {
         const auto natural = natural_choice(w);

@@ -72,9 +72,9 @@ std::string rendering_key(const job_object& decided, const action& a) {
 
 }  // namespace
 
-stage_set::stage_set(const configuration& c) : config_(&c) {}
+search_context::search_context(const configuration& c) : config_(&c) {}
 
-test::draft stage_set::draft_of(const edits& e) const {
+test::draft search_context::draft_of(const edits& e) const {
     test::draft job = config_->job;
     job.pause = e.pause;
     job.broken = e.broken;
@@ -92,11 +92,11 @@ test::draft stage_set::draft_of(const edits& e) const {
     return job;
 }
 
-int stage_set::backoff_limit(const edits& e) const {
+int search_context::backoff_limit(const edits& e) const {
     return draft_of(e).backoff_limit();
 }
 
-const job_ptr& stage_set::job_of(const edits& e) {
+const job_ptr& search_context::job_of(const edits& e) {
     job_ptr& job = jobs_[e];
     if (!job) {
         std::string error;
@@ -116,7 +116,9 @@ const job_ptr& stage_set::job_of(const edits& e) {
     return job;
 }
 
-const stage_set::rendered_pod& stage_set::pod_of(const job_object& decided, const action& a) {
+const search_context::rendered_pod& search_context::pod_of(
+    const job_object& decided, const action& a
+) {
     const auto [it, fresh] = pods_.try_emplace(rendering_key(decided, a));
     if (fresh) {
         const std::string json = as_accepted(render_action(decided, a), a.kind);
@@ -125,7 +127,7 @@ const stage_set::rendered_pod& stage_set::pod_of(const job_object& decided, cons
     return it->second;
 }
 
-child_record stage_set::child_of(const job_object& decided, const action& a) {
+child_record search_context::child_of(const job_object& decided, const action& a) {
     const auto [it, fresh] = children_.try_emplace(rendering_key(decided, a));
     if (fresh) {
         it->second = decode_child(a.kind, as_accepted(render_action(decided, a), a.kind)).value();
@@ -149,16 +151,16 @@ bool world::holds_pod(std::string_view name) const {
     return std::ranges::any_of(pods, [&](const pod_ptr& p) { return p->name == name; });
 }
 
-world first_world(stage_set& set) {
+world first_world(search_context& context) {
     world w;
-    w.set = &set;
+    w.context = &context;
     w.now = test::story_start;
-    w.spec.pause = set.config().job.pause;
+    w.spec.pause = context.config().job.pause;
     w.served = {served::yes, served::yes};
-    if (!set.config().serves_pod_group) {
+    if (!context.config().serves_pod_group) {
         w.served.pod_group = served::no;
     }
-    if (!set.config().serves_tensorboard) {
+    if (!context.config().serves_tensorboard) {
         w.served.tensorboard = served::no;
     }
     set_job(w, {});
@@ -167,9 +169,9 @@ world first_world(stage_set& set) {
 }
 
 milliseconds stuck_after_of(const world& w) {
-    const auto& notes = w.set->config().job.annotations;
+    const auto& notes = w.context->config().job.annotations;
     const auto it = notes.find("batch.tensorstack.dev/stuck-after");
-    return it == notes.end() ? w.set->rules().stuck_after : seconds(std::stoi(it->second));
+    return it == notes.end() ? w.context->rules().stuck_after : seconds(std::stoi(it->second));
 }
 
 instant now_in_seconds(const world& w) {
@@ -177,7 +179,7 @@ instant now_in_seconds(const world& w) {
 }
 
 void set_job(world& w, const job_status& status) {
-    auto next = std::make_shared<job_object>(*w.set->job_of(w.spec));
+    auto next = std::make_shared<job_object>(*w.context->job_of(w.spec));
     next->meta.generation = w.generation;
     if (w.deleted) {
         next->meta.deletion_time = now_in_seconds(w);
@@ -225,7 +227,8 @@ void ask_deletion(world& w, std::size_t i) {
 }
 
 std::string_view short_name(const world& w, std::string_view name) {
-    const std::string_view base = w.set->job_of({.pause = w.spec.pause})->compiled->plan->base_name;
+    const std::string_view base =
+        w.context->job_of({.pause = w.spec.pause})->compiled->plan->base_name;
     if (!name.starts_with(base)) {
         return name;
     }

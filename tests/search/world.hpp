@@ -48,9 +48,9 @@ struct history {
 struct configuration;
 
 /// What never changes while one configuration is searched, and what is remembered between worlds.
-class stage_set {
+class search_context {
 public:
-    explicit stage_set(const configuration& c);
+    explicit search_context(const configuration& c);
 
     const configuration& config() const { return *config_; }
     /// The job as edited, without a status; compiled once for each set of edits.
@@ -78,7 +78,7 @@ private:
 };
 
 struct world {
-    stage_set* set = nullptr;
+    search_context* context = nullptr;
     core::instant now{};
 
     // The server.
@@ -120,7 +120,7 @@ struct world {
 std::string foreign_key(core::object_kind kind, std::string_view name);
 
 /// The world in which the job has just been created.
-world first_world(stage_set& set);
+world first_world(search_context& context);
 
 /// How long after its deletion timestamp a pod of the job is stuck; zero: never.
 core::milliseconds stuck_after_of(const world& w);
