@@ -6,6 +6,7 @@
 #include "events.hpp"
 #include "process.hpp"
 #include "property/rules.hpp"
+#include "property/server_side.hpp"
 
 #include <fmt/format.h>
 
@@ -48,10 +49,6 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(op::count)> name
     "eleven minutes",
 };
 
-bool has_ended(const pod_record& p) {
-    return p.phase == pod_phase::succeeded || p.phase == pod_phase::failed;
-}
-
 bool runs(const pod_record& p) {
     return p.phase == pod_phase::running;
 }
@@ -74,11 +71,11 @@ bool can_befall(const world& w, const pod_record& p, op what) {
             return runs(p) && !p.deletion && !damaged;
         case op::preempt:
         case op::node_dies:
-            return !p.deletion && !has_ended(p) && p.scheduled;
+            return !p.deletion && !test::has_ended(p) && p.scheduled;
         case op::vanish:
             return true;
         case op::no_code:
-            return !p.deletion && !has_ended(p);
+            return !p.deletion && !test::has_ended(p);
         case op::init_fails:
             return waits && !p.scheduled;
         case op::cannot_pull:

@@ -5,6 +5,7 @@
 #include "configurations.hpp"
 #include "engine/ledger.hpp"
 #include "engine/pod_facts.hpp"
+#include "property/server_side.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -21,44 +22,13 @@ container_record* training_container_of(const world& w, pod_record& pod) {
     return const_cast<container_record*>(training_container(w, pod));
 }
 
-void start(world& w, pod_record& pod) {
-    pod.scheduled = pod.ready = true;
-    pod.unschedulable = false;
-    pod.phase = pod_phase::running;
-    for (container_record& c : pod.containers) {
-        if (c.state != container_state::running) {
-            c.state = container_state::running;
-            c.reason = "";
-            c.started = now_in_seconds(w);
-        }
-    }
-}
-
 void end(world& w, pod_record& pod, std::int32_t code) {
-    container_record* c = training_container_of(w, pod);
-    if (c == nullptr) {
-        return;
+    if (container_record* training = training_container_of(w, pod)) {
+        const bool unreachable = code == bootstrap_gave_up;
+        const std::string_view message =
+            unreachable ? "signalbox: a worker cannot be reached" : std::string_view{};
+        test::end(pod, *training, code, now_in_seconds(w), message);
     }
-    c->state = container_state::terminated;
-    c->exit_code = code;
-    c->finished = now_in_seconds(w);
-    c->reason = code == 0 ? "Completed" : code == 137 ? "OOMKilled" : "Error";
-    c->message = code == bootstrap_gave_up ? "signalbox: a worker cannot be reached" : "";
-    pod.ready = false;
-    pod.phase = code == 0 ? pod_phase::succeeded : pod_phase::failed;
-}
-
-void fail_init(world& w, pod_record& pod) {
-    container_record init;
-    init.name = "prepare";
-    init.init = true;
-    init.state = container_state::terminated;
-    init.exit_code = 3;
-    init.reason = "Error";
-    init.finished = now_in_seconds(w);
-    pod.containers.push_back(std::move(init));
-    pod.scheduled = true;
-    pod.phase = pod_phase::failed;
 }
 
 void lose_labels(pod_record& pod) {
@@ -73,7 +43,7 @@ void lose_labels(pod_record& pod) {
 void change(world& w, pod_record& pod, const choice& c) {
     switch (c.what) {
         case op::start:
-            return start(w, pod);
+            return test::start(pod, now_in_seconds(w));
         case op::exits:
             return end(w, pod, c.value);
         case op::evict:
@@ -86,16 +56,9 @@ void change(world& w, pod_record& pod, const choice& c) {
             pod.ready = false;
             return;
         case op::no_code:
-            pod.phase = pod_phase::failed;
-            pod.scheduled = true;
-            pod.ready = false;
-            pod.reason = "NodeShutdown";
-            for (container_record& r : pod.containers) {
-                r.state = container_state::waiting;
-            }
-            return;
+            return test::fail_without_code(pod, "NodeShutdown");
         case op::init_fails:
-            return fail_init(w, pod);
+            return test::fail_init(pod, now_in_seconds(w));
         case op::cannot_pull:
             pod.scheduled = true;
             pod.containers.front().reason = "ImagePullBackOff";
@@ -174,7 +137,7 @@ bool apply_to_pod(world& w, const choice& c) {
 void start_all(world& w) {
     for (std::size_t i = 0; i < w.pods.size(); ++i) {
         if (can_start(*w.pods[i])) {
-            change_pod(w, i, [&](pod_record& pod) { start(w, pod); });
+            change_pod(w, i, [&](pod_record& pod) { test::start(pod, now_in_seconds(w)); });
         }
     }
 }

@@ -5,6 +5,7 @@
 #include "configurations.hpp"
 #include "engine/ledger.hpp"
 #include "engine/pass.hpp"
+#include "property/server_side.hpp"
 #include "signalbox_test/jobcore_builders.hpp"
 
 #include <fmt/format.h>
@@ -18,19 +19,9 @@ using namespace core;
 
 namespace {
 
-/// The object as the server gives it back: with a UID, and a Pod with a status. Both are replaced
-/// in the record that is made of it.
-std::string as_accepted(std::string json, object_kind kind) {
-    const std::string head = "\"metadata\":{";
-    const std::size_t at = json.find(head);
-    if (at == json.npos) {
-        throw std::runtime_error("not an object that a server would take: " + json);
-    }
-    json.insert(at + head.size(), R"("uid":"new","resourceVersion":"1",)");
-    if (kind == object_kind::pod) {
-        json.insert(json.size() - 1, R"(,"status":{"phase":"Pending"})");
-    }
-    return json;
+/// UID and creation are those of the record that is made of it.
+std::string as_accepted(const job_object& decided, const action& a) {
+    return test::accepted(render_action(decided, a), "new", test::story_start, a.kind);
 }
 
 /// A digest of the values in the Pod's JSON that all pods of an attempt must agree on.
@@ -121,7 +112,7 @@ const search_context::rendered_pod& search_context::pod_of(
 ) {
     const auto [it, fresh] = pods_.try_emplace(rendering_key(decided, a));
     if (fresh) {
-        const std::string json = as_accepted(render_action(decided, a), a.kind);
+        const std::string json = as_accepted(decided, a);
         it->second = {decode_pod(json).value(), rendezvous_of(json)};
     }
     return it->second;
@@ -130,7 +121,7 @@ const search_context::rendered_pod& search_context::pod_of(
 child_record search_context::child_of(const job_object& decided, const action& a) {
     const auto [it, fresh] = children_.try_emplace(rendering_key(decided, a));
     if (fresh) {
-        it->second = decode_child(a.kind, as_accepted(render_action(decided, a), a.kind)).value();
+        it->second = decode_child(a.kind, as_accepted(decided, a)).value();
     }
     return it->second;
 }

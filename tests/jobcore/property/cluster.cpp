@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "property/cluster.hpp"
 
+#include "property/server_side.hpp"
 #include "signalbox_test/jobcore_builders.hpp"
 
 #include <fmt/format.h>
@@ -13,24 +14,6 @@ namespace signalbox::test {
 using namespace core;
 
 namespace {
-
-/// The rendered object as the server gives it back: with a UID, and a Pod with a status.
-std::string accepted(std::string json, const std::string& uid, instant now, object_kind kind) {
-    const std::string head = "\"metadata\":{";
-    const std::size_t at = json.find(head);
-    if (at == json.npos) {
-        throw std::runtime_error("not an object that a server would take: " + json);
-    }
-    json.insert(
-        at + head.size(),
-        "\"uid\":" + quoted(uid) +
-            ",\"resourceVersion\":\"1\",\"creationTimestamp\":" + quoted(format_time(now)) + ","
-    );
-    if (kind == object_kind::pod) {
-        json.insert(json.size() - 1, R"(,"status":{"phase":"Pending"})");
-    }
-    return json;
-}
 
 bool is_ours(const cluster& c, const std::string& owner_uid) {
     return owner_uid == c.job.meta.uid;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "property/story.hpp"
 
+#include "property/server_side.hpp"
+
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -134,40 +136,17 @@ container_record* training_container(const cluster& c, pod_record& pod) {
     return pod.containers.empty() ? nullptr : &pod.containers.front();
 }
 
-bool has_ended(const pod_record& pod) {
-    return pod.phase == pod_phase::succeeded || pod.phase == pod_phase::failed;
-}
-
 void run(const cluster& c, pod_record& pod) {
-    if (has_ended(pod) || pod.deletion) {
-        return;
-    }
-    pod.scheduled = pod.ready = true;
-    pod.unschedulable = false;
-    pod.phase = pod_phase::running;
-    for (container_record& r : pod.containers) {
-        r.state = container_state::running;
-        r.reason = "";
-        r.started = c.now;
+    if (!has_ended(pod) && !pod.deletion) {
+        start(pod, c.now);
     }
 }
 
 void end(const cluster& c, pod_record& pod, int code, const char* message) {
-    if (has_ended(pod)) {
-        return;
+    container_record* training = training_container(c, pod);
+    if (!has_ended(pod) && training != nullptr) {
+        test::end(pod, *training, code, c.now, message);
     }
-    container_record* r = training_container(c, pod);
-    if (r == nullptr) {
-        return;
-    }
-    r->state = container_state::terminated;
-    r->exit_code = code;
-    r->finished = c.now;
-    r->reason = code == 0 ? "Completed" : code == 137 ? "OOMKilled" : "Error";
-    r->message = message;
-    pod.ready = false;
-    pod.scheduled = true;
-    pod.phase = code == 0 ? pod_phase::succeeded : pod_phase::failed;
 }
 
 void exits(cluster& c, pod_record& pod, std::uint32_t value) {
@@ -188,33 +167,6 @@ void ask_deletion(const cluster& c, pod_record& pod, std::uint32_t grace) {
         pod.grace_seconds = grace % 40;
         pod.deletion = c.now + seconds(pod.grace_seconds);
     }
-}
-
-void fail_without_code(pod_record& pod, const char* reason) {
-    if (has_ended(pod)) {
-        return;
-    }
-    pod.phase = pod_phase::failed;
-    pod.reason = reason;
-    pod.ready = false;
-    for (container_record& r : pod.containers) {
-        r.state = container_state::waiting;
-    }
-}
-
-void fail_init(const cluster& c, pod_record& pod) {
-    if (pod.phase != pod_phase::pending) {
-        return;
-    }
-    container_record init;
-    init.name = "prepare";
-    init.init = true;
-    init.state = container_state::terminated;
-    init.exit_code = 3;
-    init.reason = "Error";
-    init.finished = c.now;
-    pod.containers.push_back(std::move(init));
-    pod.phase = pod_phase::failed;
 }
 
 void lose_labels(pod_record& pod, std::uint32_t which) {
@@ -255,11 +207,13 @@ void happen_to_pod(cluster& c, pod_record& pod, const step& s) {
             pod.reason = "Evicted";
             return;
         case happening::fails_without_code:
-            return fail_without_code(
-                pod, s.b % 2 == 0 ? "NodeShutdown" : "UnexpectedAdmissionError"
-            );
+            return has_ended(pod)
+                       ? void()
+                       : fail_without_code(
+                             pod, s.b % 2 == 0 ? "NodeShutdown" : "UnexpectedAdmissionError"
+                         );
         case happening::init_fails:
-            return fail_init(c, pod);
+            return pod.phase == pod_phase::pending ? fail_init(pod, c.now) : void();
         case happening::cannot_pull:
             if (pod.phase == pod_phase::pending && !pod.containers.empty()) {
                 pod.containers.front().reason = "ImagePullBackOff";
