@@ -97,7 +97,12 @@ function(signalbox_embed_texts target)
         DEPENDS "${script}" ${paths}
         COMMENT "Embedding the texts of ${target}"
         VERBATIM)
-    target_sources(${target} PRIVATE "${output}")
+    # A library of its own: the command would hold all units of the target until the libraries that it links are built.
+    add_library(${target}_texts STATIC "${output}")
+    target_compile_features(${target}_texts PRIVATE cxx_std_20)
+    target_include_directories(${target}_texts PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}/src")
+    target_link_libraries(${target}_texts PRIVATE signalbox_warnings)
+    target_link_libraries(${target} PRIVATE ${target}_texts)
 endfunction()
 
 # signalbox_add_test(<name> SOURCES ... [LIBS ...] [LABELS ...] [TIMEOUT seconds] [INCLUDES ...] [PRECOMPILE ...] [FULL])
