@@ -2,8 +2,8 @@
 //
 // What a container left as its termination message, on its way into conditions and events
 // (BEHAVIOUR.md 3.9).
-#include "engine/pod_facts.hpp"
-#include "engine/termination.hpp"
+#include "engine/facts/pod_facts.hpp"
+#include "engine/facts/termination.hpp"
 #include "fuzz.hpp"
 
 #include <algorithm>

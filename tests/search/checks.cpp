@@ -2,9 +2,9 @@
 #include "checks.hpp"
 
 #include "configurations.hpp"
-#include "engine/ledger.hpp"
-#include "engine/losses.hpp"
-#include "engine/view.hpp"
+#include "engine/facts/ledger.hpp"
+#include "engine/health/health.hpp"
+#include "engine/view/view.hpp"
 #include "process.hpp"
 #include "property/rules.hpp"
 
@@ -57,7 +57,7 @@ private:
         for (std::size_t r = 0; r < view_.roles.size(); ++r) {
             for (std::size_t i = 0; i < view_.roles[r].slots.size(); ++i) {
                 const engine::slot& s = view_.roles[r].slots[i];
-                if (!s.seen || s.current != nullptr || s.settled() || s.damaged) {
+                if (!s.seen || s.current != nullptr || s.done() || s.damaged) {
                     continue;
                 }
                 const pod_identity id{
@@ -245,8 +245,8 @@ private:
     }
 
     bool slot_is_up(std::size_t role, const engine::slot& s) const {
-        return s.settled() || (s.current != nullptr &&
-                               engine::is_up(*s.current, plan_.roles[role].training_container));
+        return s.done() || (s.current != nullptr &&
+                            engine::is_up(*s.current, plan_.roles[role].training_container));
     }
 
     /// Running begins when every wanted replica is up (4.9).
@@ -276,7 +276,7 @@ private:
         for (std::size_t r = 0; r < view_.roles.size(); ++r) {
             for (const engine::slot& s : view_.roles[r].slots) {
                 const auto end =
-                    s.current == nullptr || s.settled()
+                    s.current == nullptr || s.done()
                         ? std::nullopt
                         : engine::end_of(*s.current, plan_.roles[r].training_container, w_.now);
                 if (end && end->before_deletion && end->exit_code.value_or(0) != 0) {

@@ -2,7 +2,7 @@
 #include "choices.hpp"
 
 #include "configurations.hpp"
-#include "engine/pod_facts.hpp"
+#include "engine/facts/pod_facts.hpp"
 #include "events.hpp"
 #include "process.hpp"
 #include "property/rules.hpp"

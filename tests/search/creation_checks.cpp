@@ -3,8 +3,8 @@
 // What must hold when a child is made or changed, on the server's truth.
 #include "checks.hpp"
 #include "configurations.hpp"
-#include "engine/ledger.hpp"
-#include "engine/pod_facts.hpp"
+#include "engine/facts/ledger.hpp"
+#include "engine/facts/pod_facts.hpp"
 #include "events.hpp"
 #include "process.hpp"
 #include "property/rules.hpp"

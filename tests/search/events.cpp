@@ -3,8 +3,8 @@
 
 #include "checks.hpp"
 #include "configurations.hpp"
-#include "engine/ledger.hpp"
-#include "engine/pod_facts.hpp"
+#include "engine/facts/ledger.hpp"
+#include "engine/facts/pod_facts.hpp"
 #include "property/server_side.hpp"
 
 #include <algorithm>

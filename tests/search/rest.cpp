@@ -3,9 +3,10 @@
 // A world in which nothing more happens by itself.
 #include "checks.hpp"
 #include "configurations.hpp"
-#include "engine/ledger.hpp"
-#include "engine/pass.hpp"
-#include "engine/pod_facts.hpp"
+#include "engine/facts/inputs.hpp"
+#include "engine/facts/ledger.hpp"
+#include "engine/facts/pod_facts.hpp"
+#include "engine/facts/reasons.hpp"
 #include "process.hpp"
 #include "property/rules.hpp"
 

@@ -3,8 +3,8 @@
 
 #include "choices.hpp"
 #include "configurations.hpp"
-#include "engine/ledger.hpp"
-#include "engine/pass.hpp"
+#include "engine/facts/inputs.hpp"
+#include "engine/facts/ledger.hpp"
 #include "property/server_side.hpp"
 #include "signalbox_test/jobcore_builders.hpp"
 

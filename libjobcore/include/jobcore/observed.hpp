@@ -54,7 +54,6 @@ struct pod_record {
     /// All labels of a pod of ours are there and well-formed (BEHAVIOUR.md 1.6). A pod without
     /// them is found by its name, where it has one of ours (BEHAVIOUR.md 1.9).
     bool labels_complete = false;
-    bool master = false;  ///< label `job-role=master`
     pod_phase phase = pod_phase::unknown;
     bool scheduled = false;          ///< `spec.nodeName` is set
     bool ready = false;              ///< condition Ready is True

@@ -148,8 +148,12 @@ struct job_plan {
     /// torchrun: success waits for peers, clean-up for the exit barrier (BEHAVIOUR.md 5.1), and a
     /// failed peer of the same attempt outranks success of the master.
     bool torchrun = false;
-    std::int32_t max_restarts = 0;
-    bool debug = false;
+    /// What the user says of restarts, clean-up and times.
+    run_policy run;
+    /// The user wants the job paused (BEHAVIOUR.md 6.1).
+    bool paused = false;
+    /// Exit codes that `ExitCode` restarts (BEHAVIOUR.md api 1.7).
+    std::vector<std::int32_t> retryable_codes;
     /// Non-pod children in creation order: PodGroup, Services, Secret, ConfigMap
     /// (BEHAVIOUR.md 2.1).
     std::vector<planned_object> objects;

@@ -206,6 +206,8 @@ struct job_status {
     std::optional<transition> next_transition;
     std::int32_t attempt = 0;  ///< 0 until the job leaves creation unpaused
     restart_ledger restarts;
+    /// Reasons of facts that were told by an event and still last (BEHAVIOUR.md 11.2).
+    std::vector<std::string> told;
     friend bool operator==(const job_status&, const job_status&) = default;
 };
 

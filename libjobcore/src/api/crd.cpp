@@ -362,7 +362,9 @@ void crd_writer::list_items(const field& row) {
             json_.flag("x-kubernetes-preserve-unknown-fields", true);
         } else {
             json_.member("type", "string");
-            json_.number("maxLength", row.max_length);
+            if (row.max_length > 0) {
+                json_.number("maxLength", row.max_length);
+            }
             if (row.form != nullptr) {
                 json_.member("pattern", row.form->pattern);
             }

@@ -205,6 +205,14 @@ constexpr field attempt_field =
     under("api 5.4", int32("attempt", "How often the whole set of pods was made."));
 constexpr field restarts_field =
     under("api 5.4", object("restarts", "The memory of incidents.", restarts_fields));
+constexpr field told_field = under(
+    "behaviour 11.2",
+    {.name = "told",
+     .type = value_type::string_list,
+     .doc = "Reasons of lasting facts that an event has told.",
+     .max_length = 0,
+     .max_items = 0}
+);
 constexpr field backoff_field = under("api 5.4", int32("backoffCount", "Counted incidents."));
 
 constexpr std::array colossalai_status{
@@ -223,6 +231,7 @@ constexpr std::array colossalai_status{
     transition_field,
     attempt_field,
     restarts_field,
+    told_field,
 };
 
 constexpr std::array deepspeed_status{
@@ -241,6 +250,7 @@ constexpr std::array deepspeed_status{
     transition_field,
     attempt_field,
     restarts_field,
+    told_field,
     backoff_field,
 };
 
@@ -260,6 +270,7 @@ constexpr std::array pytorch_status{
     transition_field,
     attempt_field,
     restarts_field,
+    told_field,
     backoff_field,
     under("behaviour 9.2", object("tensorboard", "The TensorBoard of the job.", board_fields)),
 };

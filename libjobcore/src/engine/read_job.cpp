@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A job object of the API server read into what decide() takes, compiled once per generation.
-#include "engine/spec_edits.hpp"
+#include "engine/facts/spec_edits.hpp"
 #include "jobcore/decide.hpp"
 #include "jobcore/schema.hpp"
 #include "json/job_meta.hpp"

@@ -69,6 +69,7 @@ void say_status(story& s, const job_status& before, const decision& d) {
     if (s.refusals_unknown) {
         after.reason = before.reason;
         after.conditions = before.conditions;
+        after.told = before.told;
         if (after == before) {
             return;
         }

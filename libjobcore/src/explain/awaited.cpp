@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What has to happen outside of the operator before the job goes on.
-#include "engine/pod_facts.hpp"
-#include "engine/reasons.hpp"
+#include "engine/facts/pod_facts.hpp"
+#include "engine/facts/reasons.hpp"
 #include "explain/story.hpp"
 #include "explain/tables.hpp"
 #include "explain/words.hpp"
@@ -75,7 +75,7 @@ void say_hopeless(story& s, const pod_record& pod) {
 }
 
 void look_at(story& s, const engine::role_view& role, const engine::slot& slot, waiting_pods& out) {
-    if (slot.current == nullptr || slot.settled() || slot.current->deletion) {
+    if (slot.current == nullptr || slot.done() || slot.current->deletion) {
         return;
     }
     const pod_record& pod = *slot.current;

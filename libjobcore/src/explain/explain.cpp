@@ -3,7 +3,7 @@
 // Which sections a job has: most of them, or one sentence for a job that is left alone.
 #include "jobcore/explain.hpp"
 
-#include "engine/pass.hpp"
+#include "engine/facts/reasons.hpp"
 #include "explain/story.hpp"
 #include "explain/words.hpp"
 
@@ -32,6 +32,7 @@ void keep_refusal(story& s) {
     if (s.refusals_unknown) {
         s.after.reason = before.reason;
         s.after.conditions = before.conditions;
+        s.after.told = before.told;
     }
 }
 
@@ -39,8 +40,8 @@ void look_at_pods(story& s) {
     if (s.plan() == nullptr) {
         return;
     }
-    const engine::pass p{s.job, *s.spec(), *s.plan(), s.seen, s.rules, s.now, false};
-    s.view = engine::make_view(*s.plan(), s.after, s.seen, engine::stuck_after_of(p), s.now);
+    const milliseconds stuck = engine::stuck_after(s.job.meta, s.rules);
+    s.view = engine::make_view(*s.plan(), s.after, s.seen, stuck, s.now);
 }
 
 /// A job of another controller, or one that is being deleted. True if nothing else is to be said.

@@ -76,8 +76,7 @@ std::string reach(const story& s) {
     if (scope) {
         return *scope == restart_scope::job ? "all pods" : "the failed pod alone";
     }
-    const bool keeps_others = plan.max_restarts > 0 || plan.elastic;
-    if (plan.scope == scope_rule::whole_job || !keeps_others) {
+    if (plan.scope == scope_rule::whole_job) {
         return "all pods";
     }
     return plan.scope == scope_rule::c10d

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What happens next by the clock.
-#include "engine/reasons.hpp"
+#include "engine/facts/reasons.hpp"
 #include "explain/story.hpp"
 #include "explain/tables.hpp"
 #include "explain/words.hpp"

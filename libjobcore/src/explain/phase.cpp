@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the job is, and why.
-#include "engine/reasons.hpp"
+#include "engine/facts/reasons.hpp"
 #include "explain/story.hpp"
 #include "explain/tables.hpp"
 #include "explain/words.hpp"
@@ -128,7 +128,7 @@ void say_phase(story& s) {
     say_title(s);
     say_change(s);
     say_failure(s);
-    if (s.plan() != nullptr && s.plan()->debug && !is_final(s.after.phase)) {
+    if (s.spec() != nullptr && s.spec()->mode.debug && !is_final(s.after.phase)) {
         s.say(
             phase_section,
             "It runs in debug mode: its pods are built as for a real run, but their training "

@@ -4,7 +4,7 @@
 // stand. Private to this folder.
 #pragma once
 
-#include "engine/view.hpp"
+#include "engine/view/view.hpp"
 #include "jobcore/decide.hpp"
 #include "jobcore/explain.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explain/tables.hpp"
 
-#include "engine/reasons.hpp"
+#include "engine/facts/reasons.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the engine's reasons mean, in sentences: one row per reason of engine/reasons.hpp.
+// What the engine's reasons mean, in sentences: one row per reason of engine/facts/reasons.hpp.
 #pragma once
 
 #include <span>

@@ -157,7 +157,9 @@ job_plan compile_plan(
     plan.ns = meta.ns;
     plan.job_uid = meta.uid;
     plan.base_name = meta.name + '-' + name_hash(meta.name, meta.uid);
-    plan.debug = spec.mode.debug;
+    plan.run = spec.policy;
+    plan.paused = spec.mode.pause;
+    plan.retryable_codes = {130, 137, 138, 143};
     if (spec.elastic) {
         plan.elastic = launch::plan_elastic(meta.kind, spec);
     }

@@ -43,7 +43,8 @@ private:
 };
 
 scope_rule scope_of(const torchrun_config& torchrun, bool elastic) {
-    if (!torchrun.enabled) {
+    // Survivors spend a restart on every loss: without any, all are lost (BEHAVIOUR.md 5.6).
+    if (!torchrun.enabled || (torchrun.max_restarts == 0 && !elastic)) {
         return scope_rule::whole_job;
     }
     switch (parse_rendezvous(torchrun.rdzv_backend)) {
@@ -54,8 +55,7 @@ scope_rule scope_of(const torchrun_config& torchrun, bool elastic) {
         case rendezvous::c10d:
             break;
     }
-    // Survivors spend a restart on every loss: without any, all are lost (BEHAVIOUR.md 5.6).
-    return torchrun.max_restarts == 0 && !elastic ? scope_rule::whole_job : scope_rule::c10d;
+    return scope_rule::c10d;
 }
 
 void pytorch_compiler::plan_job() {
@@ -66,7 +66,6 @@ void pytorch_compiler::plan_job() {
     plan.master_role =
         first == plan.roles.end() ? 0 : static_cast<std::size_t>(first - plan.roles.begin());
     plan.torchrun = torchrun();
-    plan.max_restarts = torchrun() ? launch_.torchrun.max_restarts : 0;
     plan.scope = scope_of(launch_.torchrun, ctx_.spec.elastic.has_value());
     if (!launch_.tensorboard.empty()) {
         plan_tensorboard(ctx_, launch_.tensorboard);
@@ -170,7 +169,7 @@ void pytorch_compiler::set_environment(pod_editor& pod) const {
         ours.push_back({"TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1"});
         // No TORCHELASTIC_ERROR_FILE (BEHAVIOUR.md 3.9): at the termination message path it would
         // hide the reason, since torch removes that file first, and a kubelet's mount cannot be
-        // removed. The report at the end of the log says the same (engine/termination.hpp).
+        // removed. The report at the end of the log says the same (engine/facts/termination.hpp).
         if (pod.host_network() &&
             parse_rendezvous(launch_.torchrun.rdzv_backend) == rendezvous::c10d) {
             // Ranks find the first agent by its host name: else that of the node, which the

@@ -372,8 +372,6 @@ void pod_sink::read_label(std::string_view key, std::string_view value) {
         const auto number = label_number(value);
         pod_.round = number.value_or(0);
         found(has_round, number.has_value());
-    } else if (key == label::job_role) {
-        pod_.master = value == label::job_role_master;
     } else if (key == label::managed_by) {
         found(has_managed_by, value == label::managed_by_value);
     } else {

@@ -12,7 +12,7 @@ namespace {
 /// status does not compile here until it is named.
 template <class Use>
 auto with_members(const job_status& s, Use use) {
-    const auto& [phase, reason, conditions, tasks, aggregate, backoff, tensorboard, generation, start, completion, duration, ready, replicas, selector, transition, attempt, restarts] =
+    const auto& [phase, reason, conditions, tasks, aggregate, backoff, tensorboard, generation, start, completion, duration, ready, replicas, selector, transition, attempt, restarts, told] =
         s;
     return use(
         tasks,
@@ -32,24 +32,26 @@ auto with_members(const job_status& s, Use use) {
             selector,
             transition,
             attempt,
-            restarts
+            restarts,
+            told
         )
     );
 }
 
 }  // namespace
 
-job_status without_replicas(const job_status& s) {
+job_status recorded_part(const job_status& s) {
     return with_members(s, [](const auto& tasks, const auto& rest) {
         return std::apply(
-            [&](const auto& phase, const auto& reason, const auto& conditions, const auto&... more
-            ) {
+            [&](const auto& phase, const auto& reason, const auto&, const auto&... more) {
                 std::vector<task_status> bare;
                 bare.reserve(tasks.size());
                 for (const task_status& t : tasks) {
                     bare.push_back({t.type, t.restart_count, t.wanted, {}});
                 }
-                return job_status{phase, reason, conditions, std::move(bare), more...};
+                job_status out{phase, reason, {}, std::move(bare), more...};
+                out.next_transition.reset();
+                return out;
             },
             rest
         );

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies and comparisons of a status that leave out what is large: the replicas of its tasks. Most
+// Copies and comparisons of a status that leave out what is large or made anew each time. Most
 // decisions change nothing, and should cost next to nothing.
 #pragma once
 
@@ -8,8 +8,9 @@
 
 namespace signalbox::core {
 
-/// A copy whose tasks list no replicas.
-job_status without_replicas(const job_status& s);
+/// A copy without what is only shown and made anew by each decision: conditions, the replicas of
+/// tasks, the next transition.
+job_status recorded_part(const job_status& s);
 
 /// All members but `tasks` are equal.
 bool equal_but_tasks(const job_status& a, const job_status& b);

@@ -164,6 +164,22 @@ void read_lists(const json::value& v, job_status& status) {
     });
 }
 
+/// Reasons of facts that were told: few, and each once.
+std::vector<std::string> read_told(const json::value& v) {
+    constexpr std::size_t most = 16;
+    std::vector<std::string> out;
+    const json::value* list = json::find(v, "told");
+    if (list == nullptr || !list->IsArray()) {
+        return out;
+    }
+    for (const json::value& reason : list->GetArray()) {
+        if (reason.IsString() && out.size() < most) {
+            out.emplace_back(json::view(reason));
+        }
+    }
+    return out;
+}
+
 tensorboard_status read_tensorboard(const json::value& v) {
     tensorboard_status out;
     out.name = text_of(v, "name");
@@ -219,6 +235,7 @@ job_status read_status(const json::value& v) {
     if (const json::value* r = json::find(v, "restarts"); r != nullptr && r->IsObject()) {
         status.restarts = read_ledger(*r);
     }
+    status.told = read_told(v);
     return status;
 }
 

@@ -221,6 +221,9 @@ void write_status(json_writer& w, const job_status& s, job_kind kind) {
         m.key("restarts");
         write_ledger(w, s.restarts);
     }
+    m.list_if("told", s.told, [](json_writer& to, const std::string& reason) {
+        to.String(reason.data(), static_cast<rapidjson::SizeType>(reason.size()));
+    });
 }
 
 }  // namespace

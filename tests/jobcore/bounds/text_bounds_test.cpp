@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Bounds of texts in status and events (BEHAVIOUR.md 3.9, api 5.4).
-#include "engine/termination.hpp"
+#include "engine/facts/termination.hpp"
 #include "jobcore/status.hpp"
 
 #include <catch2/catch.hpp>

@@ -2,7 +2,7 @@
 //
 // What is read from a termination message. The reports have the form in which torch 2.6 prints
 // them; a kubelet keeps the last 2,048 bytes of the log.
-#include "engine/termination.hpp"
+#include "engine/facts/termination.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Explanations in thousands of generated situations: what is said is what is decided.
-#include "engine/reasons.hpp"
+#include "engine/facts/reasons.hpp"
 #include "jobcore/explain.hpp"
 #include "property/story.hpp"
 

@@ -27,9 +27,9 @@ std::string read_file(const std::string& path) {
     return text.str();
 }
 
-/// The values of the constants in a namespace of engine/reasons.hpp.
+/// The values of the constants in a namespace of engine/facts/reasons.hpp.
 std::set<std::string> reasons_in(const std::string& space) {
-    const std::string text = read_file("/libjobcore/src/engine/reasons.hpp");
+    const std::string text = read_file("/libjobcore/src/engine/facts/reasons.hpp");
     const std::size_t begin = text.find("namespace " + space + " {");
     const std::size_t end = text.find("}  // namespace " + space, begin);
     REQUIRE(begin != std::string::npos);

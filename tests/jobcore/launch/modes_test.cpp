@@ -36,7 +36,6 @@ TEST_CASE(
 ) {
     const auto real = compiled(two_types().torchrun()).pod();
     const compiled job(two_types().torchrun().debug());
-    CHECK(job.plan.debug);
     const auto pod = job.pod();
     CHECK(pod.words("command") == words{"sleep", "inf"});
     CHECK(find(pod.container("pytorch"), "args") == nullptr);

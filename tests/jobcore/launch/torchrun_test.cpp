@@ -222,9 +222,9 @@ TEST_CASE("[behaviour 5.6] how far a restart reaches follows the launch mode", "
     );
     CHECK(scope(workers(2).torchrun(3, R"("rdzvBackend":"static")")) == scope_rule::whole_job);
     const std::string etcd = R"("rdzvBackend":"etcd","extraOptions":["--rdzv_endpoint=e:1"])";
-    CHECK(scope(workers(2).torchrun(0, etcd)) == scope_rule::external);
+    CHECK(scope(workers(2).torchrun(3, etcd)) == scope_rule::external);
+    CHECK(scope(workers(2).torchrun(0, etcd)) == scope_rule::whole_job);
     CHECK(compiled(workers(2).torchrun(3)).plan.torchrun);
-    CHECK(compiled(workers(2).torchrun(3)).plan.max_restarts == 3);
     CHECK_FALSE(compiled(workers(2)).plan.torchrun);
 
     const std::string wish = R"("restartScope":"Replica")";

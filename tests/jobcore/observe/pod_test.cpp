@@ -63,7 +63,6 @@ TEST_CASE("[behaviour 1.6] a pod that we rendered is read back with its identity
     CHECK(p.attempt == 3);
     CHECK(p.round == 2);
     CHECK(p.labels_complete);
-    CHECK_FALSE(p.master);
     CHECK(p.phase == pod_phase::unknown);  // not yet written by the server
 }
 
@@ -112,12 +111,6 @@ TEST_CASE("[behaviour 1.3] attempt label gone", "[observe]") {
     const auto p = with_labels(labels);
     CHECK(p.attempt == core::gone_attempt);
     CHECK(p.labels_complete);
-}
-
-TEST_CASE("only job-role=master makes a master", "[observe]") {
-    CHECK(with_labels(R"("job-role":"master")").master);
-    CHECK_FALSE(with_labels(R"("job-role":"trainer")").master);
-    CHECK_FALSE(with_labels(R"("x":"master")").master);
 }
 
 TEST_CASE("[behaviour 1.7] the owner is the controller reference", "[observe]") {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "property/rules.hpp"
 
-#include "engine/ledger.hpp"
-#include "engine/pass.hpp"
-#include "engine/pod_facts.hpp"
+#include "engine/facts/inputs.hpp"
+#include "engine/facts/ledger.hpp"
+#include "engine/facts/pod_facts.hpp"
 
 #include <fmt/format.h>
 

@@ -192,7 +192,6 @@ TEST_CASE(
         const auto json = published_json(name);
         CAPTURE(name);
         const published_job job(json);
-        CHECK(job.plan.debug);
         check_services(job);
         const auto pod = job.pod();
         CHECK(pod.words("command") == command);

@@ -113,7 +113,7 @@ TEST_CASE("[behaviour 7.2] kubectl scale adds torchrun pods and takes them away,
     REQUIRE(w.scale_job("bert", 1).has_value());
     REQUIRE(w.run_until([&] { return w.status("bert").replicas == 1; }, soon));
     REQUIRE(w.run_until([&] { return w.pods().size() == 1; }, soon));
-    CHECK(w.pods().front().master);
+    CHECK(w.pods().front().index == 0);
     REQUIRE(w.scale_job("bert", 3).has_value());
     REQUIRE(w.run_until([&] { return w.live_pods() == 3; }, soon));
     w.run_for(seconds{60});

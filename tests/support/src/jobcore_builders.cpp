@@ -329,7 +329,6 @@ core::pod_record pod_builder::record() const {
     out.index = identity_.index;
     out.attempt = gone_ ? core::gone_attempt : identity_.attempt;
     out.round = identity_.round;
-    out.master = identity_.role == plan_->master_role && identity_.index == 0;
     return out;
 }
 

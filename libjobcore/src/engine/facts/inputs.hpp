@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What one decision is made on. All of it is const: each step of the engine takes it and gives a
+// value of its own.
+#pragma once
+
+#include "jobcore/decide.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace signalbox::core::engine {
+
+/// The job was paused once: its attempts run with the resume specifications (BEHAVIOUR.md 3.11).
+/// The record of it is the condition Paused, which stays once it was set (4.13).
+bool is_resumed(const job_status& status);
+
+struct inputs {
+    const job_object& job;
+    const job_plan& plan;
+    const observed& seen;
+    const core::policy& policy;
+    instant now;
+    /// The specification has errors: nothing is created, patched or counted (BEHAVIOUR.md 4.2).
+    bool invalid = false;
+
+    bool owns(const pod_record& pod) const { return pod.owner_uid == plan.job_uid; }
+    bool owns(const child_record& child) const { return child.owner_uid == plan.job_uid; }
+    /// The job was paused when it was last written; what its pods do is our own doing.
+    bool was_paused() const { return job.status.phase == job_phase::paused; }
+    /// Its attempts run with the resume specifications (BEHAVIOUR.md 3.11).
+    bool resumed() const { return is_resumed(job.status); }
+};
+
+/// The job's bound for stuck pods: annotation, else policy (BEHAVIOUR.md 1.3, api 1.11). Zero:
+/// never stuck.
+milliseconds stuck_after(const job_meta& meta, const policy& policy);
+
+/// An event's message: at most 1,023 bytes, cut at a character (BEHAVIOUR.md 11.2).
+std::string cut_message(std::string message, std::size_t limit = 1023);
+
+}  // namespace signalbox::core::engine

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/facts/ledger.hpp"
+
+#include <algorithm>
+
+namespace signalbox::core::engine {
+
+const index_set* find_indexes(const std::vector<typed_indexes>& list, std::string_view type) {
+    const auto it = std::ranges::find(list, type, &typed_indexes::type);
+    return it == list.end() ? nullptr : &it->indexes;
+}
+
+void insert_index(std::vector<typed_indexes>& list, std::string_view type, std::int32_t index) {
+    auto it = std::ranges::find(list, type, &typed_indexes::type);
+    if (it == list.end()) {
+        it = list.insert(list.end(), {std::string(type), {}});
+    }
+    it->indexes.insert(index);
+}
+
+void erase_index(std::vector<typed_indexes>& list, std::string_view type, std::int32_t index) {
+    const auto it = std::ranges::find(list, type, &typed_indexes::type);
+    if (it == list.end()) {
+        return;
+    }
+    it->indexes.erase(index);
+    if (it->indexes.empty()) {
+        list.erase(it);
+    }
+}
+
+const task_status* find_task(const job_status& status, std::string_view type) {
+    const auto it = std::ranges::find(status.tasks, type, &task_status::type);
+    return it == status.tasks.end() ? nullptr : &*it;
+}
+
+std::int32_t wanted_in_force(const job_status& status, const role_plan& role) {
+    const task_status* task = status.attempt > 0 ? find_task(status, role.type) : nullptr;
+    return task == nullptr ? role.wanted : task->wanted;
+}
+
+std::vector<std::int32_t> wanted_in_force(const job_status& status, const job_plan& plan) {
+    std::vector<std::int32_t> out;
+    out.reserve(plan.roles.size());
+    for (const role_plan& role : plan.roles) {
+        out.push_back(wanted_in_force(status, role));
+    }
+    return out;
+}
+
+void raise_attempt(job_status& status, const job_plan& plan) {
+    ++status.attempt;
+    status.restarts.seen.clear();
+    status.restarts.replaced.clear();
+    status.restarts.renamed.clear();
+    status.restarts.completed.clear();
+    status.restarts.given_up.clear();
+    std::vector<task_status> tasks;
+    for (const role_plan& role : plan.roles) {
+        const task_status* old = find_task(status, role.type);
+        task_status task = old == nullptr ? task_status{role.type, 0, 0, {}} : *old;
+        task.wanted = role.wanted;
+        tasks.push_back(std::move(task));
+    }
+    status.tasks = std::move(tasks);
+}
+
+void raise_round(job_status& status, std::string_view type, std::int32_t index) {
+    auto& replaced = status.restarts.replaced;
+    const auto it = std::ranges::find_if(replaced, [&](const replaced_index& r) {
+        return r.type == type && r.index == index;
+    });
+    if (it == replaced.end()) {
+        replaced.push_back({std::string(type), index, 1});
+    } else {
+        ++it->round;
+    }
+    erase_index(status.restarts.seen, type, index);
+    std::erase_if(status.restarts.renamed, [&](const renamed_index& r) {
+        return r.type == type && r.index == index;
+    });
+}
+
+bool is_replaced(const job_status& status, std::string_view type, std::int32_t index) {
+    return std::ranges::any_of(status.restarts.replaced, [&](const replaced_index& r) {
+        return r.type == type && r.index == index;
+    });
+}
+
+bool is_told(const job_status& status, std::string_view reason) {
+    return std::ranges::find(status.told, reason) != status.told.end();
+}
+
+}  // namespace signalbox::core::engine

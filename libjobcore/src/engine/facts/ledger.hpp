@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The record of attempts, rounds and replica states in status (BEHAVIOUR.md api 5.4).
+#pragma once
+
+#include "jobcore/plan.hpp"
+#include "jobcore/status.hpp"
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace signalbox::core::engine {
+
+const index_set* find_indexes(const std::vector<typed_indexes>& list, std::string_view type);
+void insert_index(std::vector<typed_indexes>& list, std::string_view type, std::int32_t index);
+void erase_index(std::vector<typed_indexes>& list, std::string_view type, std::int32_t index);
+
+const task_status* find_task(const job_status& status, std::string_view type);
+
+/// Replicas in force (BEHAVIOUR.md 7.2): the recorded size, else the plan's.
+std::int32_t wanted_in_force(const job_status& status, const role_plan& role);
+std::vector<std::int32_t> wanted_in_force(const job_status& status, const job_plan& plan);
+
+/// A fact that was told by an event and still lasts (BEHAVIOUR.md 11.2).
+bool is_told(const job_status& status, std::string_view reason);
+
+/// Begins the next attempt: sizes from the plan, and what belongs to the old attempt alone is
+/// forgotten (5.3). Counts, streaks and the last incident stay.
+void raise_attempt(job_status& status, const job_plan& plan);
+
+/// Begins the next round of one index: its pod is old by record from now on (5.3, 5.7).
+void raise_round(job_status& status, std::string_view type, std::int32_t index);
+
+/// Its pod was replaced in this attempt: raise_round needs no further entry for it.
+bool is_replaced(const job_status& status, std::string_view type, std::int32_t index);
+
+}  // namespace signalbox::core::engine

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/facts/pod_facts.hpp"
+
+#include "engine/facts/termination.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace signalbox::core::engine {
+namespace {
+
+/// Waiting reasons a container does not leave by itself (BEHAVIOUR.md 4.13: image, config).
+constexpr std::array<std::string_view, 8> hopeless_waits{
+    "CreateContainerConfigError",
+    "CreateContainerError",
+    "ErrImageNeverPull",
+    "ErrImagePull",
+    "ImageInspectError",
+    "ImagePullBackOff",
+    "InvalidImageName",
+    "RunContainerError",
+};
+
+const container_record* terminated_init(const pod_record& pod) {
+    const auto it = std::ranges::find_if(pod.containers, [](const container_record& c) {
+        return c.init && c.state == container_state::terminated && c.exit_code != 0;
+    });
+    return it == pod.containers.end() ? nullptr : &*it;
+}
+
+}  // namespace
+
+const container_record* training_container(const pod_record& pod, std::string_view name) {
+    const auto it = std::ranges::find_if(pod.containers, [&](const container_record& c) {
+        return !c.init && (name.empty() || c.name == name);
+    });
+    return it == pod.containers.end() ? nullptr : &*it;
+}
+
+std::optional<instant> deletion_asked(const pod_record& pod) {
+    if (!pod.deletion) {
+        return std::nullopt;
+    }
+    return *pod.deletion - seconds(pod.grace_seconds);
+}
+
+std::optional<pod_end> end_of(const pod_record& pod, std::string_view container, instant now) {
+    const container_record* c = training_container(pod, container);
+    const bool terminated = c != nullptr && c->state == container_state::terminated;
+    if (!terminated && pod.phase != pod_phase::failed && pod.phase != pod_phase::succeeded) {
+        return std::nullopt;
+    }
+    pod_end end;
+    end.time = now;
+    if (terminated) {
+        end.exit_code = c->exit_code;
+        end.time = std::min(c->finished.value_or(now), now);
+    } else if (pod.phase == pod_phase::succeeded) {
+        end.exit_code = 0;
+    }
+    const auto asked = deletion_asked(pod);
+    end.before_deletion = !pod.disruption_target && (!asked || end.time < *asked);
+    return end;
+}
+
+bool is_up(const pod_record& pod, std::string_view container) {
+    const container_record* c = training_container(pod, container);
+    return c != nullptr && c->state == container_state::running;
+}
+
+bool has_started(const container_record& container) {
+    return container.state == container_state::running ||
+           container.state == container_state::terminated;
+}
+
+bool init_failed(const pod_record& pod) {
+    return terminated_init(pod) != nullptr;
+}
+
+std::string cannot_start_reason(const pod_record& pod) {
+    for (const container_record& c : pod.containers) {
+        if (c.state == container_state::waiting &&
+            std::ranges::find(hopeless_waits, c.reason) != hopeless_waits.end()) {
+            return c.reason;
+        }
+    }
+    return {};
+}
+
+std::string describe_failure(const pod_record& pod, std::string_view container) {
+    const container_record* c = terminated_init(pod);
+    if (c == nullptr) {
+        c = training_container(pod, container);
+    }
+    if (c == nullptr || c->state != container_state::terminated) {
+        const bool deleted = pod.deletion.has_value() && pod.phase != pod_phase::failed;
+        std::string text = fmt::format("pod {} {}", pod.name, deleted ? "was deleted" : "failed");
+        if (!pod.reason.empty()) {
+            text += fmt::format(" ({})", pod.reason);
+        }
+        const std::string note = printable_tail(pod.message);
+        return note.empty() ? text : fmt::format("{}: {}", text, note);
+    }
+    const termination_note note = read_termination_message(c->message);
+    std::string text = fmt::format(
+        "pod {}, {} {} exited with {}",
+        pod.name,
+        c->init ? "init container" : "container",
+        c->name,
+        note.error_code.value_or(c->exit_code)
+    );
+    const bool telling = !c->reason.empty() && c->reason != "Error" && c->reason != "Completed";
+    if (telling) {
+        text += fmt::format(" ({})", c->reason);
+    }
+    return note.text.empty() ? text : fmt::format("{}: {}", text, note.text);
+}
+
+}  // namespace signalbox::core::engine

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/facts/termination.hpp"
+
+#include "json/json.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+namespace signalbox::core::engine {
+namespace {
+
+constexpr std::size_t note_limit = 512;
+constexpr std::string_view blanks = " \t\r\n";
+
+std::string_view trimmed(std::string_view text) {
+    const std::size_t first = text.find_first_not_of(blanks);
+    return first == std::string_view::npos
+               ? std::string_view()
+               : text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+/// torchrun writes `{"message": {"message": ..., "errorCode": ...}}`, or a plain text as `message`.
+std::optional<termination_note> read_error_file(std::string_view message) {
+    if (message.empty() || message.front() != '{') {
+        return std::nullopt;
+    }
+    json::document document;
+    json::parse(document, message);
+    if (document.HasParseError()) {
+        return std::nullopt;
+    }
+    const json::value* body = json::find(document, "message");
+    if (body == nullptr) {
+        return std::nullopt;
+    }
+    if (body->IsString()) {
+        return termination_note{printable_tail(json::view(*body)), std::nullopt};
+    }
+    termination_note note{printable_tail(json::string_or_empty(*body, "message")), std::nullopt};
+    const json::value* code = json::find(*body, "errorCode");
+    if (code != nullptr && code->IsInt()) {
+        note.error_code = code->GetInt();
+    }
+    return note;
+}
+
+/// `exitcode  : -9 (pid: 45)` among the lines of a report; empty if it has none of that name.
+std::string_view field_of(std::string_view report, std::string_view name) {
+    while (!report.empty()) {
+        const std::size_t end = report.find('\n');
+        const std::string_view line = trimmed(report.substr(0, end));
+        const std::size_t colon = line.find(':');
+        if (colon != std::string_view::npos && trimmed(line.substr(0, colon)) == name) {
+            return trimmed(line.substr(colon + 1));
+        }
+        report.remove_prefix(end == std::string_view::npos ? report.size() : end + 1);
+    }
+    return {};
+}
+
+std::optional<std::int32_t> leading_number(std::string_view text) {
+    std::int32_t n = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+    return error == std::errc{} ? std::optional(n) : std::nullopt;
+}
+
+/// The last line of the traceback, which names the error.
+std::string_view last_line(std::string_view text) {
+    text = trimmed(text);
+    const std::size_t start = text.rfind('\n');
+    return trimmed(start == std::string_view::npos ? text : text.substr(start + 1));
+}
+
+/// The report with which torchrun ends (torch.distributed.elastic, ChildFailedError).
+std::optional<termination_note> read_failure_report(std::string_view message) {
+    constexpr std::string_view head = "Root Cause (first observed failure):";
+    const std::size_t start = message.rfind(head);
+    if (start == std::string_view::npos) {
+        return std::nullopt;
+    }
+    std::string_view report = message.substr(start + head.size());
+    report = report.substr(0, report.find("\n===="));
+    const auto rank = leading_number(field_of(report, "rank"));
+    const auto code = leading_number(field_of(report, "exitcode"));
+    if (!rank || !code) {
+        return std::nullopt;
+    }
+    termination_note note;
+    // A negative code is a signal; shells and kubelets say 128 + n.
+    note.error_code = *code < 0 && *code > -128 ? 128 - *code : *code;
+    constexpr std::string_view traceback = "traceback :";
+    const std::size_t at = report.find(traceback);
+    const std::string_view error = at == std::string_view::npos
+                                       ? std::string_view()
+                                       : last_line(report.substr(at + traceback.size()));
+    // Only scripts under torch's @record leave one.
+    const bool telling = !error.empty() && !error.starts_with("To enable traceback see");
+    note.text = printable_tail(
+        telling ? fmt::format("rank {}: {}", *rank, error)
+                : fmt::format("rank {} failed; its log says why", *rank)
+    );
+    return note;
+}
+
+}  // namespace
+
+std::string printable_tail(std::string_view text) {
+    while (!text.empty() && (text.back() == '\n' || text.back() == ' ' || text.back() == '\r')) {
+        text.remove_suffix(1);
+    }
+    if (text.size() > note_limit) {
+        text.remove_prefix(text.size() - note_limit);
+        while (!text.empty() && (static_cast<unsigned char>(text.front()) & 0xC0U) == 0x80U) {
+            text.remove_prefix(1);
+        }
+    }
+    std::string out(text);
+    for (char& c : out) {
+        if (static_cast<unsigned char>(c) < 0x20U || c == 0x7F) {
+            c = ' ';
+        }
+    }
+    return out;
+}
+
+termination_note read_termination_message(std::string_view message) {
+    if (auto note = read_error_file(message)) {
+        return *note;
+    }
+    if (auto note = read_failure_report(message)) {
+        return *note;
+    }
+    return {printable_tail(message), std::nullopt};
+}
+
+}  // namespace signalbox::core::engine

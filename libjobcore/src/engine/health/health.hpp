@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What of the present attempt is lost, done, or not certain yet, by what is observed and recorded.
+// Nothing is decided here.
+#pragma once
+
+#include "engine/facts/pod_facts.hpp"
+#include "engine/facts/reasons.hpp"
+#include "engine/view/view.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace signalbox::core::engine {
+
+/// A wanted replica.
+struct replica {
+    std::size_t role = 0;
+    std::int32_t index = 0;
+    friend bool operator==(const replica&, const replica&) = default;
+};
+
+/// A replica that can do no more for its attempt (BEHAVIOUR.md 5.2-5.4).
+struct loss {
+    std::size_t role = 0;  ///< no_role: not a pod but the Secret
+    std::int32_t index = 0;
+    const pod_record* pod = nullptr;  ///< absent: vanished, or refused for good
+    std::string name;
+    bool disrupted = false;
+    /// The code that the restart policy goes by; absent: a failure without a code.
+    std::optional<std::int32_t> exit_code;
+    bool out_of_memory = false;
+    instant end{};
+    /// Lived shorter than `policy.short_life` (5.4).
+    bool short_lived = false;
+    std::string_view cause;
+    std::string reason;   ///< of the container or Pod, e.g. `OOMKilled`, `Evicted`
+    std::string message;  ///< for people
+
+    /// Our bootstrap could not reach the workers (5.4), and that does not count yet.
+    bool unreachable() const {
+        return cause == engine::cause::workers_unreachable ||
+               cause == engine::cause::workers_unreachable_again;
+    }
+    bool killed() const { return out_of_memory || exit_code == 137 || exit_code == 143; }
+    /// Ended by itself, by a code that no kill gives: its peers get the settle time (5.6).
+    bool exited() const { return !disrupted && !killed(); }
+};
+
+/// A replica under `Always` that exited 0 and is run again (BEHAVIOUR.md 5.9).
+struct repeated_run {
+    replica which;
+    instant due{};  ///< not before this time
+};
+
+/// The Secret with the ssh keys (BEHAVIOUR.md 2.6). Pods that have started keep the keys that they
+/// were given; pods that start later would get other ones, and neither could reach the other.
+struct ssh_keys {
+    enum class state {
+        fine,         ///< there, not needed yet, or not of this job
+        unconfirmed,  ///< missing from the view; a live read has to confirm that
+        spent,        ///< deleted after every pod had started: nobody needs it in this attempt
+        lost,         ///< deleted before every pod had started
+    };
+    state is = state::fine;
+    std::string name;  ///< of the Secret, where it is not fine
+    /// Containers of this attempt have started with the keys.
+    bool in_use = false;
+};
+
+struct health {
+    std::vector<loss> losses;        ///< by role and index
+    std::vector<replica> completed;  ///< exited 0 just now, and are not needed again (5.9)
+    std::vector<repeated_run> repeated;
+    std::vector<replica> unconfirmed;  ///< their absence is not confirmed by a live read (5.3)
+    /// How the deciding pod ended before its deletion was asked for, if it did.
+    std::optional<pod_end> master_end;
+    /// An exit is given this time for its peers to follow (5.6).
+    std::optional<instant> settles_until;
+    ssh_keys keys;
+};
+
+/// Of a job that has ended: nothing.
+health examine(const context& c);
+
+/// One of these pods can be replaced while the others go on: torchrun with a rendezvous that
+/// outlives it (BEHAVIOUR.md 5.6).
+bool can_replace_one(const context& c, const health& h);
+
+/// The last incident is so near that what vanished now counts as short-lived (5.4).
+bool is_soon_after_incident(const context& c);
+
+// The parts of examine(), each in a file of its own.
+
+/// Fills losses, completed, repeated, unconfirmed, master_end.
+void examine_replicas(const context& c, health& out);
+ssh_keys examine_keys(const context& c);
+
+}  // namespace signalbox::core::engine

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What of the present attempt is lost, done or not certain (BEHAVIOUR.md 5.2-5.4).
+#include "engine/facts/termination.hpp"
+#include "engine/health/health.hpp"
+#include "engine/view/children.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace signalbox::core::engine {
+namespace {
+
+/// Our bootstrap's exit code and message when it gave up waiting for the workers' sshd.
+constexpr std::int32_t unreachable_code = 75;
+constexpr std::string_view bootstrap_prefix = "signalbox: ";
+
+/// Twice in a row it does not count (5.4). The record of that is the cause of the last incident.
+std::string_view cause_of_unreachable(const context& c) {
+    const auto& last = c.status.restarts.last;
+    if (!last || (last->cause != cause::workers_unreachable &&
+                  last->cause != cause::workers_unreachable_again)) {
+        return cause::workers_unreachable;
+    }
+    return last->cause == cause::workers_unreachable ? cause::workers_unreachable_again
+                                                     : cause::pod_failed;
+}
+
+/// The pod broke a limit of its own: not disrupted (5.4).
+bool own_limit(const pod_record& pod) {
+    return !pod.disruption_target &&
+           (pod.reason == "Evicted" || pod.reason == "DeadlineExceeded" || init_failed(pod));
+}
+
+class examiner {
+public:
+    examiner(const context& c, health& out) : c_(c), out_(out) {
+        for (const confirmed_absence& a : c.in.seen.absences) {
+            if (a.kind == object_kind::pod) {
+                absent_.push_back(a.name);
+            }
+        }
+        std::ranges::sort(absent_);
+    }
+
+    void examine() {
+        for_each_slot(c_.view, [&](std::size_t role, std::int32_t index, const slot& s) {
+            visit(role, index, s);
+        });
+        // The pods of a paused job are deleted by us: none of them is lost.
+        if (!c_.in.was_paused()) {
+            add_rejected();
+            recall_settling();
+        }
+    }
+
+private:
+    void visit(std::size_t role, std::int32_t index, const slot& s) {
+        if (s.done()) {
+            return;
+        }
+        if (s.current != nullptr) {
+            visit_pod(role, index, s);
+        } else if (s.seen && !c_.in.was_paused()) {
+            visit_missing(role, index, s);
+        }
+    }
+
+    void visit_pod(std::size_t role, std::int32_t index, const slot& s) {
+        const pod_record& pod = *s.current;
+        const role_plan& plan = *c_.view.roles[role].plan;
+        const auto end = end_of(pod, plan.training_container, c_.in.now);
+        const bool own_end = end && end->before_deletion && end->exit_code;
+        if (own_end && c_.is_master(role, index)) {
+            out_.master_end = end;
+        }
+        if (own_end && end->success()) {
+            visit_success(role, index, s, plan, *end);
+        } else if (own_end) {
+            add_exit(role, index, pod, plan, *end, cause::pod_failed);
+        } else if (end && end->before_deletion && own_limit(pod)) {
+            add_failure(role, index, pod, plan, *end);
+        } else if ((end || pod.deletion) && !c_.in.was_paused()) {
+            add_disruption(role, index, pod, end);
+        }
+    }
+
+    void visit_success(
+        std::size_t role,
+        std::int32_t index,
+        const slot& s,
+        const role_plan& plan,
+        const pod_end& end
+    ) {
+        if (c_.is_master(role, index) || c_.in.invalid) {
+            return;
+        }
+        if (index >= plan.sshd_from_index) {
+            add_exit(role, index, *s.current, plan, end, cause::worker_exited);
+        } else if (plan.restart == restart_policy::always) {
+            out_.repeated.push_back({{role, index}, repeat_time(*s.current, plan)});
+        } else {
+            out_.completed.push_back({role, index});
+        }
+    }
+
+    /// Not earlier than some time after the start of the run before (5.9).
+    instant repeat_time(const pod_record& pod, const role_plan& plan) const {
+        const container_record* c = training_container(pod, plan.training_container);
+        const instant started =
+            c != nullptr && c->started ? *c->started : pod.creation.value_or(c_.in.now);
+        return started + c_.in.policy.always_delay;
+    }
+
+    void visit_missing(std::size_t role, std::int32_t index, const slot& s) {
+        std::string name = c_.name_of(role, index);
+        if (!s.damaged && !std::ranges::binary_search(absent_, std::string_view(name))) {
+            out_.unconfirmed.push_back({role, index});
+            return;
+        }
+        loss l = make(role, index, nullptr);
+        l.name = std::move(name);
+        l.disrupted = true;
+        l.cause = cause::pod_vanished;
+        l.end = c_.in.now;
+        l.short_lived = is_soon_after_incident(c_);
+        l.message = s.damaged ? fmt::format("pod {} lost its labels", l.name)
+                              : fmt::format("pod {} vanished", l.name);
+        out_.losses.push_back(std::move(l));
+    }
+
+    static loss make(std::size_t role, std::int32_t index, const pod_record* pod) {
+        loss l;
+        l.role = role;
+        l.index = index;
+        l.pod = pod;
+        if (pod != nullptr) {
+            l.name = pod->name;
+        }
+        return l;
+    }
+
+    void add_exit(
+        std::size_t role,
+        std::int32_t index,
+        const pod_record& pod,
+        const role_plan& plan,
+        const pod_end& end,
+        std::string_view why
+    ) {
+        loss l = make(role, index, &pod);
+        const container_record* c = training_container(pod, plan.training_container);
+        const std::string_view note = c == nullptr ? std::string_view{} : c->message;
+        l.exit_code = read_termination_message(note).error_code.value_or(end.exit_code.value_or(0));
+        l.reason = c == nullptr ? "" : c->reason;
+        l.out_of_memory = l.reason == "OOMKilled";
+        l.end = end.time;
+        const bool unreachable = end.exit_code == unreachable_code &&
+                                 note.starts_with(bootstrap_prefix) && c_.is_master(role, index);
+        l.cause = unreachable ? cause_of_unreachable(c_) : why;
+        l.message = describe_failure(pod, plan.training_container);
+        out_.losses.push_back(std::move(l));
+    }
+
+    void add_failure(
+        std::size_t role,
+        std::int32_t index,
+        const pod_record& pod,
+        const role_plan& plan,
+        const pod_end& end
+    ) {
+        loss l = make(role, index, &pod);
+        l.reason = pod.reason;
+        l.end = end.time;
+        l.cause = cause::pod_failed;
+        l.message = describe_failure(pod, plan.training_container);
+        out_.losses.push_back(std::move(l));
+    }
+
+    void add_disruption(
+        std::size_t role,
+        std::int32_t index,
+        const pod_record& pod,
+        const std::optional<pod_end>& end
+    ) {
+        loss l = make(role, index, &pod);
+        const role_plan& plan = *c_.view.roles[role].plan;
+        const container_record* c = training_container(pod, plan.training_container);
+        l.disrupted = true;
+        l.cause = cause::pod_disrupted;
+        l.reason = pod.reason;
+        if (c != nullptr && c->state == container_state::terminated) {
+            l.exit_code = c->exit_code;
+        }
+        l.end = end ? end->time : std::min(deletion_asked(pod).value_or(c_.in.now), c_.in.now);
+        l.short_lived = pod.creation && l.end - *pod.creation < c_.in.policy.short_life;
+        l.message = describe_failure(pod, plan.training_container);
+        out_.losses.push_back(std::move(l));
+    }
+
+    /// A pod that the server refuses for good is a failure of its replica (2.8).
+    void add_rejected() {
+        for (const refusal& r : c_.in.seen.refusals) {
+            const bool for_good = (r.http_code == 403 || r.http_code == 422) && !is_quota(r);
+            if (r.kind != object_kind::pod || !for_good || r.foreign_owner ||
+                r.namespace_terminating || r.attempt != c_.status.attempt) {
+                continue;
+            }
+            const pod_identity id = identity_from_name(c_.in.plan, r.name);
+            const slot* s = c_.find_slot(id.role, id.index);
+            if (s == nullptr || s->current != nullptr || s->done() || s->round != r.round) {
+                continue;
+            }
+            loss l = make(id.role, id.index, nullptr);
+            l.name = r.name;
+            l.cause = cause::pod_rejected;
+            l.reason = r.reason;
+            l.end = r.first;
+            l.message = fmt::format("pod {} was refused: {}", r.name, r.message);
+            out_.losses.push_back(std::move(l));
+        }
+        std::ranges::sort(out_.losses, {}, [](const loss& l) {
+            return std::pair(l.role, l.index);
+        });
+    }
+
+    /// What a settling pod ended with is on record: a later deletion does not make it free (5.6).
+    void recall_settling() {
+        const auto& last = c_.status.restarts.last;
+        if (!last || !last->pending) {
+            return;
+        }
+        for (const incident_pod& pod : last->pods) {
+            const pod_identity id = identity_from_name(c_.in.plan, pod.name);
+            const slot* s = c_.find_slot(id.role, id.index);
+            if (s == nullptr || s->done()) {
+                continue;
+            }
+            std::erase(out_.unconfirmed, replica{id.role, id.index});
+            auto l = std::ranges::find_if(out_.losses, [&](const loss& x) {
+                return x.role == id.role && x.index == id.index;
+            });
+            if (l == out_.losses.end()) {
+                l = out_.losses.insert(l, make(id.role, id.index, nullptr));
+                l->name = pod.name;
+                l->message = fmt::format("pod {} failed", pod.name);
+            }
+            l->disrupted = false;
+            l->short_lived = false;
+            l->exit_code = pod.exit_code;
+            l->reason = pod.reason;
+            l->cause = cause::pod_failed;
+            l->end = last->time.value_or(c_.in.now);
+        }
+        std::ranges::sort(out_.losses, {}, [](const loss& x) {
+            return std::pair(x.role, x.index);
+        });
+    }
+
+    const context& c_;
+    health& out_;
+    std::vector<std::string_view> absent_;  ///< names, sorted: all pods may vanish at once
+};
+
+}  // namespace
+
+void examine_replicas(const context& c, health& out) {
+    examiner(c, out).examine();
+}
+
+}  // namespace signalbox::core::engine

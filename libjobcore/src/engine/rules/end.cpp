@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a job ends by itself: its deciding pod, or its deadline (BEHAVIOUR.md 5.1, 5.12).
+#include "engine/facts/deadline.hpp"
+#include "engine/rules/rules.hpp"
+#include "engine/rules/verdict.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace signalbox::core::engine {
+
+std::optional<record> end_by_success(const context& c, const health& h) {
+    if (!h.master_end || !h.master_end->success()) {
+        return std::nullopt;
+    }
+    // Under torchrun a failed peer of the same attempt outranks it, unless only pod 0 counts.
+    const bool peers_count = c.in.plan.torchrun && c.in.plan.run.failure != failure_policy::master;
+    if (peers_count && std::ranges::find(h.losses, false, &loss::disrupted) != h.losses.end()) {
+        return std::nullopt;
+    }
+    return job_end{job_phase::succeeded, reason::succeeded, "The deciding replica exited with 0"};
+}
+
+std::optional<record> end_by_deciding_pod(const context& c, const health& h) {
+    if (!h.master_end || h.master_end->success()) {
+        return std::nullopt;
+    }
+    const verdict v = judge(c, h);
+    return v.restartable ? std::nullopt : std::optional<record>(end_without_restart(h, v));
+}
+
+std::optional<record> end_by_deadline(const context& c, const health&) {
+    if (!deadline_passed(c.in)) {
+        return std::nullopt;
+    }
+    return job_end{
+        job_phase::failed,
+        reason::deadline_exceeded,
+        fmt::format(
+            "the job did not end within {} s of its start",
+            c.in.plan.run.active_deadline_seconds.value_or(0)
+        )};
+}
+
+}  // namespace signalbox::core::engine

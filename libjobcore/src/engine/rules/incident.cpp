@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is lost has consequences (BEHAVIOUR.md 5.3-5.10).
+#include "engine/facts/backoff.hpp"
+#include "engine/rules/rounds.hpp"
+#include "engine/rules/rules.hpp"
+#include "engine/rules/verdict.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+namespace signalbox::core::engine {
+namespace {
+
+instant latest_end(std::span<const loss> losses) {
+    return std::ranges::max(losses, {}, &loss::end).end;
+}
+
+/// The streak starts again after a long healthy time (5.8).
+bool was_healthy(const context& c, instant end) {
+    const condition* running = find_condition(c.in.job.status, condition_type::running);
+    if (running == nullptr || !running->status || !running->last_transition) {
+        return false;
+    }
+    const auto& last = c.status.restarts.last;
+    const instant since = last && last->time ? std::max(*running->last_transition, *last->time)
+                                             : *running->last_transition;
+    return end - since >= c.in.policy.healthy_after;
+}
+
+/// Sets the streaks, and gives the delay before the lost pods are made again: zero for at once.
+milliseconds count_streaks(const context& c, const health& h, bool counted, incident& out) {
+    const policy& policy = c.in.policy;
+    const restart_ledger& ledger = c.status.restarts;
+    out.streak = ledger.streak;
+    out.free_streak = ledger.free_streak;
+    if (counted) {
+        out.streak = was_healthy(c, latest_end(h.losses)) ? 1 : ledger.streak + 1;
+        return out.streak < 2
+                   ? milliseconds(0)
+                   : doubled(policy.restart_delay, out.streak - 2, policy.restart_delay_max);
+    }
+    const bool short_lived = std::ranges::any_of(h.losses, &loss::short_lived);
+    out.free_streak = short_lived ? ledger.free_streak + 1 : 0;
+    return short_lived ? doubled(policy.free_delay, out.free_streak - 1, policy.free_delay_max)
+                       : milliseconds(0);
+}
+
+template <class Losses>
+void list_pods(const context& c, const Losses& losses, incident_record& entry) {
+    const auto limit = static_cast<std::size_t>(c.in.policy.pods_in_incident);
+    for (const loss& l : losses) {
+        if (l.role == no_role) {
+            continue;  // no pod: the Secret
+        }
+        if (entry.pods.size() == limit) {
+            ++entry.more;
+            continue;
+        }
+        entry.pods.push_back({l.name, l.pod == nullptr ? "" : l.pod->uid, l.exit_code, l.reason});
+    }
+}
+
+/// A delay that still runs holds what is made next too (5.8).
+std::optional<instant> delay_in_force(const context& c) {
+    const auto& last = c.status.restarts.last;
+    return last ? last->not_before : std::nullopt;
+}
+
+/// The wanted scope, unless the record has no room for it.
+restart_scope bounded_scope(const context& c, const health& h, restart_scope scope) {
+    round_room room(c);
+    const bool fits =
+        scope == restart_scope::replica &&
+        std::ranges::all_of(h.losses, [&](const loss& l) { return room.take(l.role, l.index); });
+    return fits ? scope : restart_scope::job;
+}
+
+incident make_incident(const context& c, const health& h, const verdict& v) {
+    const loss& lead = leading_loss(h, v);
+    const instant end = latest_end(h.losses);
+    incident out;
+    incident_record& entry = out.entry;
+    entry.time = round_down_to_second(end);
+    entry.cause = lead.cause;
+    entry.reason = lead.reason;
+    entry.scope = bounded_scope(c, h, v.scope);
+    entry.counted = v.counted;
+    list_pods(c, h.losses, entry);
+    const milliseconds delay = count_streaks(c, h, v.counted, out);
+    if (delay.count() > 0) {
+        entry.not_before = round_up_to_second(end + delay);
+    }
+    const auto held = delay_in_force(c);
+    if (held && *held > c.in.now) {
+        entry.not_before = std::max(entry.not_before.value_or(*held), *held);
+    }
+    for (const loss& l : h.losses) {
+        out.lost.push_back({l.role, l.index});
+        if (v.counted && !l.disrupted) {
+            out.failed_roles.push_back(l.role);
+        }
+    }
+    out.failure = lead.message;
+    return out;
+}
+
+/// Whether the job may go on without these replicas (5.10).
+bool can_do_without(const context& c, const health& h, const verdict& v) {
+    const bool master_lost =
+        std::ranges::any_of(h.losses, [&](const loss& l) { return c.is_master(l.role, l.index); });
+    if (master_lost || v.reason == reason::pod_rejected) {
+        return false;
+    }
+    const auto& elastic = c.in.plan.elastic;
+    return c.in.plan.run.failure == failure_policy::master ||
+           (elastic && replicas_remaining(c, h) >= elastic->min_replicas);
+}
+
+replicas_given_up give_up(const context& c, const health& h) {
+    replicas_given_up out;
+    for (const loss& l : h.losses) {
+        if (!l.disrupted && !c.is_master(l.role, l.index)) {
+            out.entries.push_back({{l.role, l.index}, l.message});
+        }
+    }
+    return out;
+}
+
+}  // namespace
+
+std::optional<record> begin_first_attempt(const context& c, const health&) {
+    return c.status.attempt == 0 ? std::optional<record>(first_attempt{}) : std::nullopt;
+}
+
+std::optional<record> let_exit_settle(const context& c, const health& h) {
+    const auto& last = c.status.restarts.last;
+    if (!h.settles_until || (last && last->pending)) {
+        return std::nullopt;
+    }
+    std::vector<loss> ended;
+    std::ranges::copy_if(h.losses, std::back_inserter(ended), &loss::exited);
+    exit_settles out;
+    incident_record& entry = out.entry;
+    entry.time = round_down_to_second(std::ranges::min(ended, {}, &loss::end).end);
+    entry.cause = ended.front().cause;
+    entry.reason = ended.front().reason;
+    entry.scope = restart_scope::replica;
+    entry.not_before = delay_in_force(c);
+    entry.pending = true;
+    list_pods(c, ended, entry);
+    out.failure = ended.front().message;
+    return out;
+}
+
+std::optional<record> answer_losses(const context& c, const health& h) {
+    if (h.losses.empty()) {
+        return std::nullopt;
+    }
+    const verdict v = judge(c, h);
+    if (v.restartable) {
+        return make_incident(c, h, v);
+    }
+    if (can_do_without(c, h, v)) {
+        return give_up(c, h);
+    }
+    return end_without_restart(h, v);
+}
+
+std::optional<record> answer_lost_keys(const context& c, const health& h) {
+    if (h.keys.is != ssh_keys::state::lost) {
+        return std::nullopt;
+    }
+    loss lost;
+    lost.role = no_role;
+    lost.disrupted = true;
+    lost.cause = cause::secret_lost;
+    lost.end = c.in.now;
+    lost.short_lived = is_soon_after_incident(c);
+    lost.name = h.keys.name;
+    lost.message = fmt::format("Secret {} was deleted before every pod had started", lost.name);
+    health alone;
+    alone.losses.push_back(std::move(lost));
+    verdict v;
+    v.restartable = true;
+    return make_incident(c, alone, v);
+}
+
+}  // namespace signalbox::core::engine

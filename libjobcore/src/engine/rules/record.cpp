@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How records change the status.
+#include "engine/rules/record.hpp"
+
+#include "engine/facts/ledger.hpp"
+#include "status/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace signalbox::core::engine {
+namespace {
+
+/// `1h2m3s`, as kubectl prints durations.
+std::string format_duration(seconds s) {
+    const auto total = std::max<std::int64_t>(s.count(), 0);
+    const auto hours = total / 3600;
+    const auto minutes = total / 60 % 60;
+    if (hours > 0) {
+        return fmt::format("{}h{}m{}s", hours, minutes, total % 60);
+    }
+    return minutes > 0 ? fmt::format("{}m{}s", minutes, total % 60) : fmt::format("{}s", total);
+}
+
+void count_failed_types(const inputs& in, const incident& r, job_status& status) {
+    for (task_status& task : status.tasks) {
+        const bool failed = std::ranges::any_of(r.failed_roles, [&](std::size_t role) {
+            return in.plan.roles[role].type == task.type;
+        });
+        task.restart_count += failed ? 1 : 0;
+    }
+}
+
+void rename(const inputs& in, const replica& which, job_status& status) {
+    restart_ledger& ledger = status.restarts;
+    const std::string& type = in.plan.roles[which.role].type;
+    const auto entry = std::ranges::find_if(ledger.renamed, [&](const renamed_index& r) {
+        return r.type == type && r.index == which.index;
+    });
+    const std::int32_t k = ++ledger.renames;
+    if (entry == ledger.renamed.end()) {
+        ledger.renamed.push_back({type, which.index, k});
+    } else {
+        entry->k = k;
+    }
+}
+
+struct applier {
+    const inputs& in;
+    job_status& status;
+
+    void raise_rounds(const std::vector<replica>& replicas) const {
+        for (const replica& r : replicas) {
+            raise_round(status, in.plan.roles[r.role].type, r.index);
+        }
+    }
+
+    void operator()(const job_end& r) const {
+        status.phase = r.phase;
+        status.reason = r.reason;
+        status.completion_time = round_down_to_second(in.now);
+        if (status.start_time) {
+            status.duration = format_duration(
+                std::chrono::floor<seconds>(*status.completion_time - *status.start_time)
+            );
+        }
+    }
+    void operator()(const pause_begin&) const {
+        status.phase = job_phase::paused;
+        status.start_time.reset();
+        if (status.restarts.last) {
+            status.restarts.last->not_before.reset();
+            status.restarts.last->pending = false;
+        }
+    }
+    void operator()(const pause_end&) const {
+        raise_attempt(status, in.plan);
+        status.phase = job_phase::resuming;
+    }
+    void operator()(const first_attempt&) const { raise_attempt(status, in.plan); }
+    void operator()(const exit_settles& r) const {
+        status.restarts.last = r.entry;
+        status.restarts.last->attempt = status.attempt;
+    }
+    void operator()(const incident& r) const {
+        status.restarts.streak = r.streak;
+        status.restarts.free_streak = r.free_streak;
+        status.backoff_count += r.entry.counted ? 1 : 0;
+        status.restarts.disruptions += r.entry.counted ? 0 : 1;
+        count_failed_types(in, r, status);
+        if (r.entry.scope == restart_scope::job) {
+            raise_attempt(status, in.plan);
+        } else {
+            raise_rounds(r.lost);
+        }
+        status.restarts.last = r.entry;
+        status.restarts.last->attempt = status.attempt;
+    }
+    void operator()(const replicas_given_up& r) const {
+        if (status.restarts.last) {
+            status.restarts.last->pending = false;  // the exit that settled has its consequence
+        }
+        for (const auto& entry : r.entries) {
+            const std::string& type = in.plan.roles[entry.which.role].type;
+            insert_index(status.restarts.given_up, type, entry.which.index);
+        }
+    }
+    void operator()(const replicas_repeated& r) const { raise_rounds(r.which); }
+    void operator()(const size_change& r) const {
+        if (r.new_attempt) {
+            raise_attempt(status, in.plan);
+            return;
+        }
+        // What leaves is old by record: a later size waits until it is gone (7.2).
+        raise_rounds(r.leaving);
+        for (const role_plan& role : in.plan.roles) {
+            const auto task = std::ranges::find(status.tasks, role.type, &task_status::type);
+            if (task != status.tasks.end()) {
+                task->wanted = role.wanted;
+            }
+        }
+    }
+    void operator()(const names_changed& r) const {
+        for (const replica& which : r.which) {
+            rename(in, which, status);
+        }
+    }
+};
+
+}  // namespace
+
+job_status note_seen(const inputs& in, const pod_view& view) {
+    job_status status = recorded_part(in.job.status);
+    for_each_slot(view, [&](std::size_t role, std::int32_t index, const slot& s) {
+        if (s.current != nullptr && !s.seen) {
+            insert_index(status.restarts.seen, in.plan.roles[role].type, index);
+        }
+    });
+    return status;
+}
+
+job_status note_completed(const context& c, const health& h) {
+    job_status status = c.status;
+    for (const replica& r : h.completed) {
+        insert_index(status.restarts.completed, c.in.plan.roles[r.role].type, r.index);
+    }
+    return status;
+}
+
+job_status apply(const inputs& in, job_status status, const record& r) {
+    std::visit(applier{in, status}, r);
+    return status;
+}
+
+}  // namespace signalbox::core::engine

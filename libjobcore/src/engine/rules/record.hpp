@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What has consequences: at most one of these is recorded by a decision. Nothing acts on a record
+// before it is written; the next decision does (BEHAVIOUR.md 12.3). A rule gives one, apply()
+// writes it into the status.
+#pragma once
+
+#include "engine/health/health.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace signalbox::core::engine {
+
+/// The job ends (BEHAVIOUR.md 4.1).
+struct job_end {
+    job_phase phase = job_phase::failed;
+    std::string_view reason;
+    std::string message;
+    /// The replica failure that led to it, for people; empty if none did.
+    std::string failure{};
+};
+
+/// All pods of the job go (BEHAVIOUR.md 6.1).
+struct pause_begin {};
+/// A paused job goes on with its next attempt (BEHAVIOUR.md 6.4).
+struct pause_end {};
+/// The job gets its first attempt (BEHAVIOUR.md 5.7).
+struct first_attempt {};
+
+/// An exit is on record, and its peers get time to follow (BEHAVIOUR.md 5.6).
+struct exit_settles {
+    incident_record entry;
+    std::string failure;
+};
+
+/// Losses that are restarted (BEHAVIOUR.md 5.3-5.8).
+struct incident {
+    /// Its attempt is filled in when it is applied.
+    incident_record entry;
+    std::vector<replica> lost;
+    /// Types of which a pod failed; empty unless the incident is counted.
+    std::vector<std::size_t> failed_roles;
+    std::int32_t streak = 0;
+    std::int32_t free_streak = 0;
+    std::string failure;
+};
+
+/// Replicas that failed for good while the job goes on without them (BEHAVIOUR.md 5.10).
+struct replicas_given_up {
+    struct entry {
+        replica which;
+        std::string failure;
+    };
+    std::vector<entry> entries;
+};
+
+/// Replicas under `Always` that exited 0 run again (BEHAVIOUR.md 5.9).
+struct replicas_repeated {
+    std::vector<replica> which;
+};
+
+/// The size in force follows the specification (BEHAVIOUR.md 7).
+struct size_change {
+    bool new_attempt = false;
+    /// Replicas that a smaller size leaves out.
+    std::vector<replica> leaving;
+    std::int32_t before = 0;
+    std::int32_t after = 0;
+};
+
+/// Replicas whose names are held by stuck pods get other names (BEHAVIOUR.md 1.3).
+struct names_changed {
+    std::vector<replica> which;
+};
+
+using record = std::variant<
+    job_end,
+    pause_begin,
+    pause_end,
+    first_attempt,
+    exit_settles,
+    incident,
+    replicas_given_up,
+    replicas_repeated,
+    size_change,
+    names_changed>;
+
+/// What every decision notes first: the replicas whose pod was seen (BEHAVIOUR.md 5.3). The
+/// recorded part of the job's status with that; what is shown comes anew.
+job_status note_seen(const inputs& in, const pod_view& view);
+/// And which replicas are done (BEHAVIOUR.md 5.9): `c.status` with that.
+job_status note_completed(const context& c, const health& h);
+
+/// The status with the record in it. What is shown of it (phase of a job that goes on, conditions,
+/// counts) follows from the facts later.
+job_status apply(const inputs& in, job_status status, const record& r);
+
+/// Events that tell of the record, in order. `c.status` has it.
+std::vector<event> events_of(const context& c, const record& r);
+
+/// The replica failure that the record tells of, for the condition ReplicaFailure; else empty.
+std::string_view failure_of(const record& r);
+
+}  // namespace signalbox::core::engine

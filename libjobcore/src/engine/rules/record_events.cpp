@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Events that tell of a record (BEHAVIOUR.md 11.1).
+#include "engine/rules/record.hpp"
+#include "engine/view/ended.hpp"
+
+#include <fmt/format.h>
+
+namespace signalbox::core::engine {
+namespace {
+
+event warning(std::string_view reason, std::string message) {
+    return {true, std::string(reason), cut_message(std::move(message))};
+}
+
+event normal(std::string_view reason, std::string message) {
+    return {false, std::string(reason), cut_message(std::move(message))};
+}
+
+struct teller {
+    using events = std::vector<event>;
+    const context& c;
+
+    events operator()(const job_end& r) const {
+        events out;
+        if (!r.failure.empty()) {
+            out.push_back(warning(reason::replica_failed, r.failure));
+        }
+        out.push_back(
+            r.phase == job_phase::succeeded
+                ? normal(reason::succeeded, r.message)
+                : warning(reason::failed, fmt::format("{}: {}", r.reason, r.message))
+        );
+        if (leaves_workers_running(c)) {
+            out.push_back(warning(
+                event_reason::workers_left_running,
+                "The workers run sshd and stay until the job is deleted, as its clean-up policy "
+                "says"
+            ));
+        }
+        return out;
+    }
+    events operator()(const pause_begin&) const {
+        return {normal(reason::paused, "The job is paused")};
+    }
+    events operator()(const pause_end&) const {
+        return {normal(event_reason::resumed, "The job is resumed")};
+    }
+    events operator()(const first_attempt&) const { return {}; }
+    events operator()(const exit_settles& r) const {
+        return {warning(reason::replica_failed, r.failure)};
+    }
+    events operator()(const incident& r) const {
+        const bool keys = r.entry.cause == cause::secret_lost;
+        const bool all = r.entry.scope == restart_scope::job;
+        return {
+            warning(keys ? reason::secret_lost : reason::replica_failed, r.failure),
+            normal(
+                reason::restarting,
+                all ? "Restarting all replicas" : "Replacing the replicas that were lost"
+            )};
+    }
+    events operator()(const replicas_given_up& r) const {
+        events out;
+        for (const auto& entry : r.entries) {
+            out.push_back(warning(reason::replica_failed, entry.failure));
+        }
+        return out;
+    }
+    events operator()(const replicas_repeated&) const { return {}; }
+    events operator()(const size_change& r) const {
+        return {normal(
+            event_reason::scaled, fmt::format("Scaling from {} to {} replicas", r.before, r.after)
+        )};
+    }
+    events operator()(const names_changed&) const { return {}; }
+};
+
+}  // namespace
+
+std::vector<event> events_of(const context& c, const record& r) {
+    return std::visit(teller{c}, r);
+}
+
+std::string_view failure_of(const record& r) {
+    if (const auto* end = std::get_if<job_end>(&r)) {
+        return end->failure;
+    }
+    if (const auto* settles = std::get_if<exit_settles>(&r)) {
+        return settles->failure;
+    }
+    if (const auto* i = std::get_if<incident>(&r)) {
+        return i->failure;
+    }
+    if (const auto* given_up = std::get_if<replicas_given_up>(&r)) {
+        return given_up->entries.empty() ? std::string_view{} : given_up->entries.back().failure;
+    }
+    return {};
+}
+
+}  // namespace signalbox::core::engine

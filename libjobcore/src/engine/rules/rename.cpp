@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A pod that is stuck in deletion keeps its name: its replacement gets another one (BEHAVIOUR.md
+// 1.3).
+#include "engine/rules/rules.hpp"
+
+#include <algorithm>
+
+namespace signalbox::core::engine {
+namespace {
+
+bool is_renamed(const restart_ledger& ledger, std::string_view type, std::int32_t index) {
+    return std::ranges::any_of(ledger.renamed, [&](const renamed_index& r) {
+        return r.type == type && r.index == index;
+    });
+}
+
+/// The stuck pod has the very name that its replacement would get.
+bool holds_wanted_name(const context& c, const left_over& l) {
+    const slot* s = c.find_slot(l.role, l.index);
+    return l.stuck && s != nullptr && !s->done() && s->current == nullptr &&
+           l.pod->name == c.name_of(l.role, l.index);
+}
+
+}  // namespace
+
+std::optional<record> rename_stuck(const context& c, const health&) {
+    names_changed out;
+    const restart_ledger& ledger = c.status.restarts;
+    auto room = static_cast<std::ptrdiff_t>(c.in.policy.renamed_in_status) -
+                static_cast<std::ptrdiff_t>(ledger.renamed.size());
+    for (const left_over& l : c.view.left_overs) {
+        if (!holds_wanted_name(c, l)) {
+            continue;
+        }
+        const bool listed = is_renamed(ledger, c.in.plan.roles[l.role].type, l.index);
+        if (listed || room-- > 0) {
+            out.which.push_back({l.role, l.index});
+        }
+    }
+    return out.which.empty() ? std::nullopt : std::optional<record>(std::move(out));
+}
+
+}  // namespace signalbox::core::engine

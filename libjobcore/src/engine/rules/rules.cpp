@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The order of the rules: the first that applies is recorded, and the others wait for the next
+// decision.
+#include "engine/rules/rules.hpp"
+
+namespace signalbox::core::engine {
+namespace {
+
+using rule = std::optional<record> (*)(const context&, const health&);
+
+/// When a rule is asked.
+enum class when {
+    not_ended,  ///< also while the job is paused
+    paused,     ///< the job was paused, and nobody asks for that any more
+    active,     ///< neither ended nor paused nor to be paused
+    certain,    ///< active, and nothing is open: no exit settles, no absence has to be confirmed
+};
+
+struct row {
+    std::string_view number;  ///< of BEHAVIOUR.md
+    when asked;
+    bool with_invalid_spec;  ///< also while the specification is invalid (4.2)
+    rule apply;
+};
+
+constexpr row rules[]{
+    {"5.1", when::not_ended, true, end_by_success},
+    {"5.1", when::not_ended, false, end_by_deciding_pod},
+    {"6.1", when::not_ended, true, begin_pause},
+    {"6.4", when::paused, false, end_pause},
+    {"5.12", when::active, true, end_by_deadline},
+    {"5.7", when::active, true, begin_first_attempt},
+    {"5.6", when::active, false, let_exit_settle},
+    {"5.4", when::certain, false, answer_losses},
+    {"2.6", when::certain, false, answer_lost_keys},
+    {"5.9", when::certain, false, repeat_replicas},
+    {"7.2", when::certain, false, follow_size},
+    {"1.3", when::certain, false, rename_stuck},
+};
+
+bool is_asked(when w, const context& c, const health& h) {
+    const bool active = !c.in.was_paused() && !c.in.plan.paused;
+    // Whether the launcher is gone decides what a lost worker means.
+    const bool open =
+        h.settles_until || (c.in.plan.scope == scope_rule::no_restart && !h.unconfirmed.empty());
+    switch (w) {
+        case when::not_ended:
+            return true;
+        case when::paused:
+            return c.in.was_paused() && !c.in.plan.paused;
+        case when::active:
+            return active;
+        case when::certain:
+            return active && !open;
+    }
+    return false;
+}
+
+}  // namespace
+
+std::optional<record> first_record(const context& c, const health& h) {
+    if (is_final(c.status.phase)) {
+        return std::nullopt;
+    }
+    for (const row& r : rules) {
+        if (is_asked(r.asked, c, h) && (r.with_invalid_spec || !c.in.invalid)) {
+            if (auto found = r.apply(c, h)) {
+                return found;
+            }
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace signalbox::core::engine

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rules that record something. Each looks at facts and gives what it would record, or nothing;
+// rules.cpp has their order.
+#pragma once
+
+#include "engine/rules/record.hpp"
+
+#include <optional>
+
+namespace signalbox::core::engine {
+
+/// The first rule that applies (BEHAVIOUR.md 12.3).
+std::optional<record> first_record(const context& c, const health& h);
+
+// rules/end.cpp
+std::optional<record> end_by_success(const context& c, const health& h);
+std::optional<record> end_by_deciding_pod(const context& c, const health& h);
+std::optional<record> end_by_deadline(const context& c, const health& h);
+// rules/pause.cpp
+std::optional<record> begin_pause(const context& c, const health& h);
+std::optional<record> end_pause(const context& c, const health& h);
+// rules/incident.cpp
+std::optional<record> begin_first_attempt(const context& c, const health& h);
+std::optional<record> let_exit_settle(const context& c, const health& h);
+std::optional<record> answer_losses(const context& c, const health& h);
+std::optional<record> answer_lost_keys(const context& c, const health& h);
+// rules/repeat.cpp, rules/size.cpp, rules/rename.cpp
+std::optional<record> repeat_replicas(const context& c, const health& h);
+std::optional<record> follow_size(const context& c, const health& h);
+std::optional<record> rename_stuck(const context& c, const health& h);
+
+}  // namespace signalbox::core::engine

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/rules/verdict.hpp"
+
+#include "engine/facts/ledger.hpp"
+
+#include <algorithm>
+
+namespace signalbox::core::engine {
+namespace {
+
+bool policy_allows(const job_plan& plan, const loss& l) {
+    switch (plan.roles[l.role].restart) {
+        case restart_policy::always:
+        case restart_policy::on_failure:
+            return true;
+        case restart_policy::exit_code:
+            return l.exit_code && std::ranges::find(plan.retryable_codes, *l.exit_code) !=
+                                      plan.retryable_codes.end();
+        case restart_policy::never:
+            return false;
+    }
+    return false;
+}
+
+bool never_had_a_pod(const job_status& status) {
+    return status.restarts.seen.empty() && status.attempt == 1 && !status.restarts.last;
+}
+
+restart_scope scope_of(const context& c, const health& h) {
+    if (c.in.plan.run.scope) {
+        return *c.in.plan.run.scope;
+    }
+    // One exit that settled alone leaves the others in their rendezvous.
+    const bool alone = std::ranges::count_if(h.losses, &loss::exited) < 2;
+    return can_replace_one(c, h) && alone ? restart_scope::replica : restart_scope::job;
+}
+
+/// Nobody knows how far a launcher came that is gone.
+bool launcher_has_started(const context& c) {
+    const slot* s = c.master();
+    if (s == nullptr || s->current == nullptr) {
+        return s != nullptr && s->seen;
+    }
+    const role_plan& role = c.in.plan.roles[c.in.plan.master_role];
+    const container_record* container = training_container(*s->current, role.training_container);
+    return container != nullptr && has_started(*container);
+}
+
+/// Kinds that restart nothing (5.11): the launcher's exit decides, and once it has started it
+/// cannot do without any of its workers.
+verdict judge_without_restart(const context& c, const health& h) {
+    verdict v;
+    v.scope = restart_scope::replica;
+    const auto launcher = std::ranges::find_if(h.losses, [&](const loss& l) {
+        return c.is_master(l.role, l.index) && !l.disrupted;
+    });
+    const auto failed = std::ranges::find(h.losses, false, &loss::disrupted);
+    if (launcher == h.losses.end() && launcher_has_started(c)) {
+        v.reason = reason::replica_lost;
+        v.decisive = &h.losses.front();
+    } else if (failed != h.losses.end()) {
+        v.decisive = launcher != h.losses.end() ? &*launcher : &*failed;
+        v.reason =
+            v.decisive->cause == cause::pod_rejected ? reason::pod_rejected : reason::error_in_pod;
+    } else {
+        v.restartable = true;
+    }
+    return v;
+}
+
+/// Failures that ended close to the first one count as first (5.5).
+struct first_failures {
+    const loss* decisive = nullptr;
+    bool restart_allowed = false;
+};
+
+first_failures find_first_failures(const context& c, const health& h) {
+    instant first = instant::max();
+    for (const loss& l : h.losses) {
+        first = l.unreachable() ? first : std::min(first, l.end);
+    }
+    first_failures out;
+    for (const loss& l : h.losses) {
+        if (!l.unreachable() && l.end - first <= c.in.policy.first_failure_window) {
+            out.decisive = out.decisive == nullptr ? &l : out.decisive;
+            out.restart_allowed = out.restart_allowed || policy_allows(c.in.plan, l);
+        }
+    }
+    return out;
+}
+
+}  // namespace
+
+verdict judge(const context& c, const health& h) {
+    if (c.in.plan.scope == scope_rule::no_restart) {
+        return judge_without_restart(c, h);
+    }
+    verdict v;
+    v.scope = scope_of(c, h);
+    v.counted = std::ranges::none_of(h.losses, &loss::disrupted) &&
+                !std::ranges::all_of(h.losses, &loss::unreachable);
+    if (!v.counted) {
+        v.restartable = true;
+        return v;
+    }
+    const first_failures first = find_first_failures(c, h);
+    v.decisive = first.decisive;
+    const bool rejected = v.decisive->cause == cause::pod_rejected && never_had_a_pod(c.status);
+    v.restartable =
+        !rejected && first.restart_allowed && c.status.backoff_count < c.in.plan.run.backoff_limit;
+    if (!v.restartable) {
+        v.reason = rejected                ? reason::pod_rejected
+                   : first.restart_allowed ? reason::backoff_limit_exceeded
+                                           : reason::error_in_pod;
+    }
+    return v;
+}
+
+const loss& leading_loss(const health& h, const verdict& v) {
+    return v.decisive == nullptr ? h.losses.front() : *v.decisive;
+}
+
+job_end end_without_restart(const health& h, const verdict& v) {
+    const std::string& message = leading_loss(h, v).message;
+    return {job_phase::failed, v.reason, message, message};
+}
+
+std::int32_t replicas_remaining(const context& c, const health& h) {
+    std::int32_t remain = -static_cast<std::int32_t>(h.losses.size());
+    for (const role_plan& role : c.in.plan.roles) {
+        remain += wanted_in_force(c.status, role);
+    }
+    for (const typed_indexes& set : c.status.restarts.given_up) {
+        remain -= static_cast<std::int32_t>(set.indexes.size());
+    }
+    return remain;
+}
+
+}  // namespace signalbox::core::engine

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Conditions, always in the same order (BEHAVIOUR.md 4.13).
+#include "engine/shown/shown.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace signalbox::core::engine {
+namespace {
+
+constexpr std::array<std::string_view, 6> condition_order{
+    condition_type::initialized,
+    condition_type::running,
+    condition_type::replica_failure,
+    condition_type::completed,
+    condition_type::failed,
+    condition_type::paused,
+};
+
+std::ptrdiff_t position(std::string_view type) {
+    return std::ranges::find(condition_order, type) - condition_order.begin();
+}
+
+/// The API server has accepted every child of the first stage (BEHAVIOUR.md 2.4).
+bool first_stage_accepted(const context& c) {
+    if (c.status.attempt == 0) {
+        return false;
+    }
+    for (std::size_t r = 0; r < c.view.roles.size(); ++r) {
+        const bool first =
+            c.in.plan.pod_stages.empty() || std::ranges::find(c.in.plan.pod_stages.front(), r) !=
+                                                c.in.plan.pod_stages.front().end();
+        const bool all = std::ranges::all_of(c.view.roles[r].slots, [](const slot& s) {
+            return s.current != nullptr || s.done();
+        });
+        if (first && !all) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/// Some replica of the last incident has no successor yet (4.13).
+bool successor_missing(const context& c) {
+    const auto& last = c.status.restarts.last;
+    if (!last || last->attempt != c.status.attempt) {
+        return false;
+    }
+    if (last->pending) {
+        return true;
+    }
+    if (last->scope == restart_scope::job) {
+        return std::ranges::any_of(c.view.roles, [](const role_view& role) {
+            return std::ranges::any_of(role.slots, [](const slot& s) {
+                return s.current == nullptr && !s.done();
+            });
+        });
+    }
+    return std::ranges::any_of(last->pods, [&](const incident_pod& pod) {
+        const pod_identity id = identity_from_name(c.in.plan, pod.name);
+        if (id.role == no_role || id.index >= c.view.roles[id.role].wanted()) {
+            return false;
+        }
+        const slot& s = c.view.roles[id.role].slots[static_cast<std::size_t>(id.index)];
+        return s.current == nullptr && !s.done();
+    });
+}
+
+std::string find_hopeless_wait(const context& c) {
+    for (const role_view& role : c.view.roles) {
+        for (const slot& s : role.slots) {
+            const std::string why =
+                s.current == nullptr ? std::string() : cannot_start_reason(*s.current);
+            if (!why.empty()) {
+                return fmt::format("pod {} cannot start: {}", s.current->name, why);
+            }
+        }
+    }
+    return {};
+}
+
+/// The conditions of a status, changed one after the other.
+class condition_list {
+public:
+    explicit condition_list(const context& c) : c_(c), list_(c.in.job.status.conditions) {}
+
+    const condition* find(std::string_view type) const {
+        const auto it = std::ranges::find(list_, type, &condition::type);
+        return it == list_.end() ? nullptr : &*it;
+    }
+
+    /// The transition time moves only with the status (4.14).
+    void set(std::string_view type, bool status, std::string_view why, std::string message) {
+        auto it = std::ranges::find(list_, type, &condition::type);
+        if (it == list_.end()) {
+            it = std::ranges::find_if(list_, [&](const condition& c) {
+                return position(c.type) > position(type);
+            });
+            it = list_.insert(it, condition{std::string(type), !status, {}, {}, {}});
+        }
+        if (it->status != status || !it->last_transition) {
+            it->status = status;
+            it->last_transition = round_down_to_second(c_.in.now);
+        }
+        it->reason = why;
+        it->message = std::move(message);
+    }
+
+    std::vector<condition> take() { return std::move(list_); }
+
+private:
+    const context& c_;
+    std::vector<condition> list_;
+};
+
+void set_initialized(const context& c, condition_list& out) {
+    const condition* old = out.find(condition_type::initialized);
+    if (old != nullptr && old->status) {
+        return;
+    }
+    const bool accepted = first_stage_accepted(c);
+    out.set(
+        condition_type::initialized,
+        accepted,
+        accepted ? reason::replicas_accepted : reason::not_finished,
+        ""
+    );
+}
+
+void set_replica_failure(const context& c, std::string_view failure, condition_list& out) {
+    constexpr std::string_view type = condition_type::replica_failure;
+    if (!failure.empty() || !c.status.restarts.given_up.empty() || successor_missing(c)) {
+        // The failed pod may be gone: then what was said of it stays.
+        const condition* old = out.find(type);
+        std::string message = !failure.empty()                ? std::string(failure)
+                              : old != nullptr && old->status ? old->message
+                                                              : "a replica failed";
+        out.set(type, true, reason::replica_failed, std::move(message));
+        return;
+    }
+    std::string hopeless = find_hopeless_wait(c);
+    const bool failing = !hopeless.empty();
+    out.set(
+        type,
+        failing,
+        failing ? reason::replica_cannot_start : reason::no_failure,
+        std::move(hopeless)
+    );
+}
+
+/// What is awaited, and the facts that were told (11.2).
+std::string running_message(const phase_shown& phase) {
+    std::string text;
+    for (const fact& f : phase.facts) {
+        text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", f.reason, f.text);
+    }
+    return text.empty() && phase.phase != job_phase::running ? phase.waits_for : text;
+}
+
+}  // namespace
+
+std::vector<condition> show_conditions(
+    const context& c, const phase_shown& phase, std::string_view failure
+) {
+    condition_list out(c);
+    set_initialized(c, out);
+    const bool running = phase.phase == job_phase::running;
+    out.set(
+        condition_type::running,
+        running,
+        running ? reason::replicas_running : phase.reason,
+        running_message(phase)
+    );
+    set_replica_failure(c, failure, out);
+    out.set(condition_type::completed, false, reason::not_finished, "");
+    const bool paused = phase.phase == job_phase::paused;
+    if (paused || c.in.resumed()) {
+        out.set(condition_type::paused, paused, paused ? reason::paused : reason::resuming, "");
+    }
+    return out.take();
+}
+
+std::vector<condition> show_end(const context& c, const job_end& end) {
+    condition_list out(c);
+    const bool success = end.phase == job_phase::succeeded;
+    const std::string_view word = success ? reason::succeeded : reason::failed;
+    const condition* initialized = out.find(condition_type::initialized);
+    if (initialized == nullptr || !initialized->status) {
+        out.set(condition_type::initialized, false, reason::not_finished, "");
+    }
+    out.set(condition_type::running, false, word, end.message);
+    out.set(
+        condition_type::replica_failure,
+        !end.failure.empty(),
+        end.failure.empty() ? reason::no_failure : reason::replica_failed,
+        end.failure
+    );
+    out.set(condition_type::completed, true, word, end.message);
+    out.set(
+        condition_type::failed, !success, success ? reason::succeeded : end.reason, end.message
+    );
+    if (c.in.resumed()) {
+        out.set(condition_type::paused, false, word, "");
+    }
+    return out.take();
+}
+
+}  // namespace signalbox::core::engine

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What status shows of the replicas: tasks, aggregate, ready, replicas (BEHAVIOUR.md 4.15,
+// api 5.2, api 5.3).
+#include "engine/facts/ledger.hpp"
+#include "engine/shown/shown.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace signalbox::core::engine {
+namespace {
+
+using counter = std::int32_t aggregate_counts::*;
+
+/// Under what a replica without a pod counts.
+counter missing_counter(const context& c, const slot& s) {
+    if (s.completed && !is_final(c.status.phase)) {
+        return &aggregate_counts::succeeded;
+    }
+    const bool over =
+        is_final(c.status.phase) || (c.status.phase == job_phase::paused && c.status.attempt > 0);
+    return over ? &aggregate_counts::deleted : &aggregate_counts::creating;
+}
+
+counter pod_counter(const pod_record& pod, std::string_view container, instant now) {
+    if (const auto end = end_of(pod, container, now)) {
+        return end->success() ? &aggregate_counts::succeeded : &aggregate_counts::failed;
+    }
+    if (pod.deletion) {
+        return &aggregate_counts::deleted;
+    }
+    switch (pod.phase) {
+        case pod_phase::pending:
+            return pod.scheduled ? &aggregate_counts::pending : &aggregate_counts::creating;
+        case pod_phase::running:
+            return &aggregate_counts::running;
+        case pod_phase::succeeded:
+            return &aggregate_counts::succeeded;
+        case pod_phase::failed:
+            return &aggregate_counts::failed;
+        case pod_phase::unknown:
+            break;
+    }
+    return &aggregate_counts::unknown;
+}
+
+std::string_view missing_phase(counter c) {
+    if (c == &aggregate_counts::succeeded) {
+        return "Succeeded";
+    }
+    return c == &aggregate_counts::deleted ? "Deleted" : "Creating";
+}
+
+/// What status says of one replica, in its parts: built or compared without a copy.
+struct replica_shown {
+    std::string made_up_name;  ///< of a replica without a pod
+    std::string_view name;
+    std::string_view uid;
+    std::string_view phase;
+    const pod_record* pod = nullptr;
+};
+
+replica_shown show(const context& c, std::size_t role, std::int32_t index, const slot& s) {
+    replica_shown out;
+    out.pod = s.newest;
+    if (s.newest == nullptr) {
+        out.made_up_name = c.name_of(role, index);
+        out.phase = missing_phase(missing_counter(c, s));
+        return out;
+    }
+    out.name = s.newest->name;
+    out.uid = s.newest->uid;
+    out.phase = to_string(s.newest->phase);
+    return out;
+}
+
+std::string_view name_in(const replica_shown& v) {
+    return v.pod == nullptr ? std::string_view(v.made_up_name) : v.name;
+}
+
+container_status describe(const container_record& c) {
+    container_status out{c.name, std::string(to_string(c.state)), {}};
+    if (c.state == container_state::terminated) {
+        out.exit_code = c.exit_code;
+    }
+    return out;
+}
+
+replica_status describe(const replica_shown& v) {
+    replica_status out;
+    out.name = name_in(v);
+    out.uid = v.uid;
+    out.phase = v.phase;
+    if (v.pod != nullptr) {
+        for (const container_record& c : v.pod->containers) {
+            if (!c.init) {
+                out.containers.push_back(describe(c));
+            }
+        }
+    }
+    return out;
+}
+
+bool says_the_same(const container_status& old, const container_record& c) {
+    const bool ended = c.state == container_state::terminated;
+    return old.name == c.name && old.state == to_string(c.state) &&
+           old.exit_code.has_value() == ended && (!ended || *old.exit_code == c.exit_code);
+}
+
+bool says_the_same(const replica_status& old, const replica_shown& v) {
+    if (old.name != name_in(v) || old.uid != v.uid || old.phase != v.phase) {
+        return false;
+    }
+    std::size_t n = 0;
+    if (v.pod != nullptr) {
+        for (const container_record& c : v.pod->containers) {
+            if (c.init) {
+                continue;
+            }
+            if (n == old.containers.size() || !says_the_same(old.containers[n], c)) {
+                return false;
+            }
+            ++n;
+        }
+    }
+    return n == old.containers.size();
+}
+
+/// Upper bound of the bytes of one replica in the status: keys and quotes, the longest phase, state
+/// and exit code.
+std::size_t size_in_text(const slot& s) {
+    constexpr std::size_t pod_frame = 70;
+    constexpr std::size_t longest_name = 80;
+    constexpr std::size_t container_frame = 70;
+    if (s.newest == nullptr) {
+        return pod_frame + longest_name;
+    }
+    std::size_t size = pod_frame + s.newest->name.size() + s.newest->uid.size();
+    for (const container_record& c : s.newest->containers) {
+        size += c.init ? 0 : container_frame + c.name.size();
+    }
+    return size;
+}
+
+/// The deciding pod's type first, the others in spec order (BEHAVIOUR.md api 5.2).
+std::vector<std::size_t> task_order(const context& c) {
+    std::vector<std::size_t> order(c.view.roles.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::rotate(
+        order.begin(),
+        order.begin() + static_cast<std::ptrdiff_t>(c.in.plan.master_role),
+        order.begin() + static_cast<std::ptrdiff_t>(c.in.plan.master_role) + 1
+    );
+    return order;
+}
+
+/// Upper bound of the bytes of the lists that grow with a job, tasks apart.
+std::size_t size_of_ledger(const restart_ledger& r) {
+    constexpr std::size_t entry = 80;
+    std::size_t size = (r.replaced.size() + r.renamed.size()) * entry;
+    for (const auto* list : {&r.seen, &r.given_up, &r.completed}) {
+        for (const typed_indexes& t : *list) {
+            size += entry + t.indexes.text().size();
+        }
+    }
+    return size;
+}
+
+/// How many replicas of each type are shown, by role: index 0 always, the others while there is
+/// room (BEHAVIOUR.md 4.16).
+std::vector<std::int32_t> choose_shown(const context& c, const std::vector<std::size_t>& order) {
+    constexpr std::size_t all = 128U * 1024U;
+    constexpr std::size_t rest = 16U * 1024U;  // conditions, the last incident, what has one value
+    std::vector<std::int32_t> shown(c.view.roles.size(), 0);
+    std::size_t used = rest + size_of_ledger(c.status.restarts);
+    for (const std::size_t r : order) {
+        const auto& slots = c.view.roles[r].slots;
+        shown[r] = slots.empty() ? 0 : 1;
+        used += slots.empty() ? 0 : size_in_text(slots.front());
+    }
+    std::int32_t spare =
+        std::max(c.in.policy.replicas_in_status - static_cast<std::int32_t>(order.size()), 0);
+    for (const std::size_t r : order) {
+        const role_view& role = c.view.roles[r];
+        while (spare > 0 && shown[r] < role.wanted()) {
+            used += size_in_text(role.slots[static_cast<std::size_t>(shown[r])]);
+            if (used > all) {
+                return shown;
+            }
+            ++shown[r];
+            --spare;
+        }
+    }
+    return shown;
+}
+
+bool says_the_same(
+    const context& c,
+    const std::vector<task_status>& old,
+    const std::vector<std::size_t>& order,
+    const std::vector<std::int32_t>& shown
+) {
+    if (old.size() != order.size()) {
+        return false;
+    }
+    for (std::size_t t = 0; t < order.size(); ++t) {
+        const std::size_t r = order[t];
+        const role_view& role = c.view.roles[r];
+        const task_status* counts = find_task(c.status, role.plan->type);
+        if (old[t].type != role.plan->type || old[t].wanted != role.wanted() ||
+            old[t].restart_count != (counts == nullptr ? 0 : counts->restart_count) ||
+            old[t].replicas.size() != static_cast<std::size_t>(shown[r])) {
+            return false;
+        }
+        for (std::int32_t i = 0; i < shown[r]; ++i) {
+            const auto n = static_cast<std::size_t>(i);
+            if (!says_the_same(old[t].replicas[n], show(c, r, i, role.slots[n]))) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/// Nothing if the tasks of the status in hand say it already.
+std::optional<std::vector<task_status>> show_tasks(const context& c) {
+    const std::vector<std::size_t> order = task_order(c);
+    const std::vector<std::int32_t> shown = choose_shown(c, order);
+    if (says_the_same(c, c.in.job.status.tasks, order, shown)) {
+        return std::nullopt;
+    }
+    std::vector<task_status> tasks;
+    tasks.reserve(order.size());
+    for (const std::size_t r : order) {
+        const role_view& role = c.view.roles[r];
+        const task_status* old = find_task(c.status, role.plan->type);
+        task_status task{
+            role.plan->type, old == nullptr ? 0 : old->restart_count, role.wanted(), {}};
+        task.replicas.reserve(static_cast<std::size_t>(shown[r]));
+        for (std::int32_t i = 0; i < shown[r]; ++i) {
+            task.replicas.push_back(describe(show(c, r, i, role.slots[static_cast<std::size_t>(i)]))
+            );
+        }
+        tasks.push_back(std::move(task));
+    }
+    return tasks;
+}
+
+bool counts_as_replica(const context& c, const slot& s, std::string_view container) {
+    return s.current != nullptr && !s.current->deletion &&
+           !end_of(*s.current, container, c.in.now).has_value();
+}
+
+}  // namespace
+
+counts_shown show_counts(const context& c) {
+    counts_shown out;
+    std::int32_t up = 0;
+    std::int32_t wanted = 0;
+    for (const role_view& role : c.view.roles) {
+        const std::string_view container = role.plan->training_container;
+        wanted += role.wanted();
+        for (const slot& s : role.slots) {
+            const counter n = s.newest == nullptr ? missing_counter(c, s)
+                                                  : pod_counter(*s.newest, container, c.in.now);
+            ++(out.aggregate.*n);
+            out.replicas += counts_as_replica(c, s, container) ? 1 : 0;
+            const bool runs = s.current != nullptr && is_up(*s.current, container);
+            up += runs || (s.completed && !is_final(c.status.phase)) ? 1 : 0;
+        }
+    }
+    out.ready = fmt::format("{}/{}", up, wanted);
+    out.selector = fmt::format(
+        "tensorstack.dev/owner-name={},batch.tensorstack.dev/job-uid={}",
+        c.in.plan.job_name,
+        c.in.plan.job_uid
+    );
+    out.tasks = show_tasks(c);
+    return out;
+}
+
+}  // namespace signalbox::core::engine

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is told of a job besides its record (BEHAVIOUR.md 11.1).
+#include "engine/facts/ledger.hpp"
+#include "engine/shown/shown.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace signalbox::core::engine {
+
+std::vector<event> tell_of_acceptance(const inputs& in) {
+    if (in.job.status.phase != job_phase::none) {
+        return {};
+    }
+    std::vector<event> out{{false, std::string(event_reason::created), "The job was accepted"}};
+    std::vector<event> warnings;  // one for each reason
+    for (const diagnostic& d : in.job.compiled->findings) {
+        if (d.level != severity::warning) {
+            continue;
+        }
+        auto it = std::ranges::find(warnings, d.reason, &event::reason);
+        if (it == warnings.end()) {
+            it = warnings.insert(warnings.end(), {true, d.reason, ""});
+        }
+        it->message +=
+            fmt::format("{}{}: {}", it->message.empty() ? "" : "; ", d.pointer, d.message);
+    }
+    for (event& e : warnings) {
+        e.message = cut_message(std::move(e.message));
+        out.push_back(std::move(e));
+    }
+    return out;
+}
+
+std::vector<event> tell_of_edits(const context& c) {
+    const job_status& before = c.in.job.status;
+    if (before.observed_generation == 0 || c.status.attempt == 0 || is_final(before.phase) ||
+        before.observed_generation == c.in.job.meta.generation ||
+        before.phase == job_phase::paused) {
+        return {};
+    }
+    // Sizes are on record; for the rest the specification before is needed, which a fresh process
+    // does not have.
+    const job_plan& plan = c.in.plan;
+    const bool resized =
+        !plan.elastic && wanted_in_force(before, plan) != wanted_in_force(job_status{}, plan);
+    if (!resized && !c.in.job.compiled->forbidden_edit) {
+        return {};
+    }
+    return {
+        {true,
+         std::string(event_reason::spec_changed),
+         "The specification was changed while the job was not paused: running pods stay as they "
+         "are, later pods follow the new specification"}};
+}
+
+std::vector<event> tell_of_phase(const context& c, const phase_shown& phase) {
+    std::vector<event> out;
+    for (const fact& f : phase.facts) {
+        if (!is_told(c.in.job.status, f.reason)) {
+            out.push_back({true, std::string(f.reason), cut_message(f.text)});
+        }
+    }
+    if (phase.phase == job_phase::running && c.in.job.status.phase != job_phase::running &&
+        !c.in.invalid) {
+        out.push_back(
+            {false,
+             std::string(event_reason::running),
+             c.in.plan.elastic ? "Enough replicas run" : "All replicas run"}
+        );
+    }
+    return out;
+}
+
+}  // namespace signalbox::core::engine

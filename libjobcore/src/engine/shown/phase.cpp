@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Phase of a job that has not ended (BEHAVIOUR.md 4.7-4.12), and what it waits for.
+#include "engine/facts/ledger.hpp"
+#include "engine/rules/verdict.hpp"
+#include "engine/shown/shown.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace signalbox::core::engine {
+namespace {
+
+std::int32_t replicas_up(const context& c) {
+    std::int32_t up = 0;
+    for (const role_view& role : c.view.roles) {
+        up += static_cast<std::int32_t>(std::ranges::count_if(role.slots, [&](const slot& s) {
+            return s.completed ||
+                   (s.current != nullptr && is_up(*s.current, role.plan->training_container));
+        }));
+    }
+    return up;
+}
+
+bool slot_is_up(const role_view& role, const slot& s) {
+    return s.done() || (s.current != nullptr && is_up(*s.current, role.plan->training_container));
+}
+
+bool below_minimum(const context& c) {
+    return c.in.plan.elastic && replicas_up(c) < c.in.plan.elastic->min_replicas;
+}
+
+bool is_complete(const context& c) {
+    if (c.in.plan.elastic) {
+        const slot* master = c.master();
+        return master != nullptr && slot_is_up(c.view.roles[c.in.plan.master_role], *master) &&
+               !below_minimum(c);
+    }
+    return std::ranges::all_of(c.view.roles, [](const role_view& role) {
+        return std::ranges::all_of(role.slots, [&](const slot& s) { return slot_is_up(role, s); });
+    });
+}
+
+/// The status that was read says for the attempt that still runs that it ran once.
+bool was_running(const context& c) {
+    const job_status& before = c.in.job.status;
+    return before.attempt == c.status.attempt &&
+           (before.phase == job_phase::running || before.reason == reason::below_min_replicas);
+}
+
+bool is_rebuilding(const context& c) {
+    const auto& last = c.status.restarts.last;
+    return last && last->scope == restart_scope::job && last->attempt == c.status.attempt;
+}
+
+bool master_is_unknown(const context& c) {
+    const slot* master = c.master();
+    return master != nullptr && master->current != nullptr &&
+           master->current->phase == pod_phase::unknown;
+}
+
+/// Something that keeps the operator from making what is missing.
+bool is_held_up(const work& planned) {
+    return planned.waits && planned.waits->rank < wait_rank::unschedulable;
+}
+
+/// What the job waits for: what the work has found, else what its pods do.
+wait find_wait(const context& c, const work& planned) {
+    if (is_held_up(planned)) {
+        return *planned.waits;
+    }
+    for (const role_view& role : c.view.roles) {
+        for (const slot& s : role.slots) {
+            if (s.current != nullptr && s.current->unschedulable) {
+                return {
+                    wait_rank::unschedulable,
+                    reason::unschedulable,
+                    fmt::format("pod {} cannot be scheduled", s.current->name)};
+            }
+        }
+    }
+    if (planned.waits) {
+        return *planned.waits;
+    }
+    const bool too_few = c.in.plan.elastic && c.status.attempt > 0 &&
+                         replicas_remaining(c, {}) < c.in.plan.elastic->min_replicas;
+    return {
+        wait_rank::creation,
+        reason::creating_pods,
+        too_few ? "fewer replicas than minReplicas are left: the others were given up"
+                : "the pods are being created and started"};
+}
+
+/// What is worth an event of its own when it begins (1.8, 2.8).
+bool is_told_at_once(const wait& w) {
+    return w.reason == reason::quota_exceeded || w.reason == reason::name_conflict;
+}
+
+std::vector<fact> find_facts(const context& c, const done& d) {
+    std::vector<fact> out;
+    const bool same_attempt = c.status.attempt == c.in.job.status.attempt;
+    if (d.found.keys.is == ssh_keys::state::spent && same_attempt) {
+        out.push_back(
+            {reason::secret_lost,
+             fmt::format(
+                 "Secret {} was deleted; the running pods keep their keys, and it is made again "
+                 "with the next attempt",
+                 d.found.keys.name
+             )}
+        );
+    }
+    if (d.planned.waits && is_told_at_once(*d.planned.waits)) {
+        out.push_back({d.planned.waits->reason, d.planned.waits->message});
+    }
+    return out;
+}
+
+phase_shown waiting(const context& c, const done& d, job_phase phase) {
+    wait w = find_wait(c, d.planned);
+    return {phase, w.reason, std::move(w.message), {}};
+}
+
+phase_shown choose_phase(const context& c, const done& d, const std::vector<fact>& facts) {
+    const bool complete = is_complete(c);
+    if (is_rebuilding(c) && !complete && !was_running(c)) {
+        phase_shown out = waiting(c, d, job_phase::pending);
+        out.reason = reason::restarting;
+        return out;
+    }
+    if (master_is_unknown(c)) {
+        return {
+            job_phase::unknown,
+            reason::master_unknown,
+            is_held_up(d.planned) ? d.planned.waits->message : "",
+            {}};
+    }
+    if (was_running(c) && below_minimum(c)) {
+        phase_shown out = waiting(c, d, job_phase::pending);
+        out.reason = reason::below_min_replicas;
+        return out;
+    }
+    if (complete || was_running(c)) {
+        return {
+            job_phase::running, facts.empty() ? std::string_view{} : facts.front().reason, "", {}};
+    }
+    const job_phase before = c.in.job.status.phase;
+    const bool resumes = before == job_phase::paused || before == job_phase::resuming;
+    return waiting(c, d, resumes ? job_phase::resuming : job_phase::pending);
+}
+
+}  // namespace
+
+phase_shown show_phase(const context& c, const done& d) {
+    if (c.status.phase == job_phase::paused) {
+        return {job_phase::paused, reason::paused, "", {}};
+    }
+    std::vector<fact> facts = find_facts(c, d);
+    phase_shown out =
+        c.in.invalid
+            ? phase_shown{c.status.phase,
+                          reason::invalid_spec,
+                          "the specification is invalid; see the event InvalidSpec",
+                          {}}
+            : choose_phase(c, d, facts);
+    out.facts = std::move(facts);
+    return out;
+}
+
+}  // namespace signalbox::core::engine

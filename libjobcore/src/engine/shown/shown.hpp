@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a status shows to people and tools, by facts alone: phase, conditions, counts (BEHAVIOUR.md
+// 4). Nothing is decided here, and nothing follows from what is shown.
+#pragma once
+
+#include "engine/rules/record.hpp"
+#include "engine/work/work.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace signalbox::core::engine {
+
+/// What the engine did in this decision, for those who show it.
+struct done {
+    const std::optional<record>& recorded;
+    const health& found;
+    const work& planned;
+};
+
+/// A fact that is told by one event when it begins and shown as long as it lasts (BEHAVIOUR.md
+/// 11.2).
+struct fact {
+    std::string_view reason;
+    std::string text;
+};
+
+/// Phase and reason, and what they rest on.
+struct phase_shown {
+    job_phase phase = job_phase::none;
+    std::string_view reason;
+    /// What the job waits for, where it does.
+    std::string waits_for;
+    std::vector<fact> facts;
+};
+
+struct counts_shown {
+    aggregate_counts aggregate;
+    std::int32_t replicas = 0;
+    std::string ready;
+    std::string selector;
+    /// Absent if the tasks of the status in hand say it already.
+    std::optional<std::vector<task_status>> tasks;
+};
+
+/// What of a status is shown.
+struct shown {
+    std::optional<phase_shown> phase;  ///< absent of a job that has ended: its end is on record
+    std::vector<condition> conditions;
+    counts_shown counts;
+    std::optional<instant> start_time;
+    std::optional<tensorboard_status> tensorboard;
+    std::vector<event> events;
+    /// All that is awaited by the clock.
+    std::vector<wake_up> wake_ups;
+};
+
+shown show(const context& c, const done& d);
+
+/// `status` with all of that, but for tasks that stay as they were.
+job_status fill(const inputs& in, job_status status, shown display);
+
+// The parts of show(), each in a file of its own.
+
+/// Phase of a job that has not ended (BEHAVIOUR.md 4.7-4.12).
+phase_shown show_phase(const context& c, const done& d);
+
+/// The conditions of a job that has not ended (BEHAVIOUR.md 4.13).
+std::vector<condition> show_conditions(
+    const context& c, const phase_shown& phase, std::string_view failure
+);
+/// Those of a job that ends with this record.
+std::vector<condition> show_end(const context& c, const job_end& end);
+
+/// tasks, aggregate, ready, replicas, selector (BEHAVIOUR.md 4.15, api 5.3).
+counts_shown show_counts(const context& c);
+
+// events.cpp: what is told of a job besides its record (BEHAVIOUR.md 11.1).
+
+/// The first write: the job is accepted, and what the user should know of its specification.
+std::vector<event> tell_of_acceptance(const inputs& in);
+/// An edit that got past the rules starts nothing, but is told (BEHAVIOUR.md 10.2).
+std::vector<event> tell_of_edits(const context& c);
+/// Facts that begin, and the job's first running.
+std::vector<event> tell_of_phase(const context& c, const phase_shown& phase);
+
+}  // namespace signalbox::core::engine

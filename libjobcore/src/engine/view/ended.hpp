@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which pods have ended, whatever they stand for.
+#pragma once
+
+#include "engine/view/view.hpp"
+
+namespace signalbox::core::engine {
+
+/// By its training container. Any pod of the job, of older attempts too.
+bool has_ended(const inputs& in, const pod_record& pod);
+
+/// The pods that run sshd stay after the end of the job, as its policy says (BEHAVIOUR.md 5.13).
+/// `c.status` has the end.
+bool leaves_workers_running(const context& c);
+
+}  // namespace signalbox::core::engine

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/view/view.hpp"
+
+#include "engine/facts/ledger.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <tuple>
+
+namespace signalbox::core::engine {
+namespace {
+
+std::optional<std::int32_t> read_number(std::string_view text) {
+    std::int32_t n = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+    const bool whole = error == std::errc{} && end == text.data() + text.size() && n >= 0;
+    return whole ? std::optional(n) : std::nullopt;
+}
+
+/// `-r<k>` at the end of a name is cut off and gives k.
+std::int32_t cut_rename(std::string_view& name) {
+    const std::size_t dash = name.rfind("-r");
+    if (dash == name.npos) {
+        return 0;
+    }
+    const auto k = read_number(name.substr(dash + 2));
+    if (!k) {
+        return 0;
+    }
+    name = name.substr(0, dash);
+    return *k;
+}
+
+std::size_t role_of_type(const job_plan& plan, std::string_view type) {
+    const auto it = std::ranges::find(plan.roles, type, &role_plan::type);
+    return it == plan.roles.end() ? no_role : static_cast<std::size_t>(it - plan.roles.begin());
+}
+
+/// Of two pods on one index the greater stays: higher round, then the renamed one, then the older
+/// (1.4); names and UIDs only make the order total.
+auto rank(const pod_record& pod) {
+    std::string_view name = pod.name;
+    const bool renamed = cut_rename(name) > 0;
+    const auto age = -pod.creation.value_or(instant::max()).time_since_epoch();
+    return std::tuple(
+        pod.attempt, pod.round, renamed, age, std::string_view(pod.name), std::string_view(pod.uid)
+    );
+}
+
+class view_maker {
+public:
+    view_maker(
+        const job_plan& plan, const job_status& status, milliseconds stuck_after, instant now
+    )
+        : plan_(plan), status_(status), stuck_after_(stuck_after), now_(now) {}
+
+    pod_view make(const observed& seen) {
+        make_slots();
+        for (const pod_record* pod : seen.pods) {
+            place(*pod);
+        }
+        std::ranges::sort(view_.left_overs, {}, [](const left_over& l) {
+            return std::tuple(std::string_view(l.pod->name), std::string_view(l.pod->uid));
+        });
+        for (const left_over& l : view_.left_overs) {
+            block(l);
+        }
+        return std::move(view_);
+    }
+
+private:
+    void make_slots() {
+        view_.roles.resize(plan_.roles.size());
+        for (std::size_t r = 0; r < plan_.roles.size(); ++r) {
+            role_view& role = view_.roles[r];
+            role.plan = &plan_.roles[r];
+            role.slots.resize(
+                static_cast<std::size_t>(std::max(wanted_in_force(status_, *role.plan), 0))
+            );
+            mark(role, status_.restarts.seen, &slot::seen);
+            mark(role, status_.restarts.completed, &slot::completed);
+            mark(role, status_.restarts.given_up, &slot::given_up);
+        }
+        for (const replaced_index& i : status_.restarts.replaced) {
+            if (slot* s = find_slot(role_of_type(plan_, i.type), i.index)) {
+                s->round = i.round;
+            }
+        }
+        for (const renamed_index& i : status_.restarts.renamed) {
+            if (slot* s = find_slot(role_of_type(plan_, i.type), i.index)) {
+                s->rename = i.k;
+            }
+        }
+    }
+
+    static void mark(role_view& role, const std::vector<typed_indexes>& list, bool slot::*field) {
+        const index_set* set = find_indexes(list, role.plan->type);
+        if (set == nullptr) {
+            return;
+        }
+        for (std::int32_t i = 0; i < role.wanted(); ++i) {
+            role.slots[static_cast<std::size_t>(i)].*field = set->contains(i);
+        }
+    }
+
+    slot* find_slot(std::size_t role, std::int32_t index) {
+        if (role == no_role || index < 0 || index >= view_.roles[role].wanted()) {
+            return nullptr;
+        }
+        return &view_.roles[role].slots[static_cast<std::size_t>(index)];
+    }
+
+    void place(const pod_record& pod) {
+        if (pod.owner_uid != plan_.job_uid) {
+            return;  // a child of an earlier job of the same name (1.7)
+        }
+        if (pod.attempt == gone_attempt) {
+            view_.gone.push_back(&pod);
+            return;
+        }
+        if (!pod.labels_complete) {
+            place_damaged(pod);
+            return;
+        }
+        const std::size_t role = role_of_type(plan_, pod.type);
+        slot* s = find_slot(role, pod.index);
+        const bool this_attempt = pod.attempt == status_.attempt && status_.attempt > 0;
+        if (s != nullptr && this_attempt) {
+            if (s->newest == nullptr || rank(*s->newest) < rank(pod)) {
+                s->newest = &pod;
+            }
+        }
+        if (s == nullptr || !this_attempt || pod.round != s->round) {
+            leave(pod, s == nullptr ? no_role : role, pod.index, !this_attempt);
+        } else if (s->current == nullptr) {
+            s->current = &pod;
+        } else if (rank(*s->current) < rank(pod)) {
+            leave(*s->current, no_role, pod.index, false);
+            s->current = &pod;
+        } else {
+            leave(pod, no_role, pod.index, false);
+        }
+    }
+
+    void place_damaged(const pod_record& pod) {
+        const pod_identity id = identity_from_name(plan_, pod.name);
+        slot* s = find_slot(id.role, id.index);
+        if (s != nullptr) {
+            s->damaged = true;
+        }
+        leave(pod, s == nullptr ? no_role : id.role, id.index, true);
+    }
+
+    void leave(const pod_record& pod, std::size_t role, std::int32_t index, bool older_attempt) {
+        const bool stuck = stuck_after_.count() > 0 && pod.deletion.has_value() &&
+                           now_ > *pod.deletion + stuck_after_;
+        view_.left_overs.push_back({&pod, role, index, older_attempt, stuck});
+    }
+
+    void block(const left_over& l) {
+        if (l.older_attempt && !l.stuck) {
+            view_.older_attempt_left = true;
+        }
+        if (slot* s = find_slot(l.role, l.index)) {
+            s->blocked = true;
+        }
+    }
+
+    const job_plan& plan_;
+    const job_status& status_;
+    milliseconds stuck_after_;
+    instant now_;
+    pod_view view_;
+};
+
+}  // namespace
+
+pod_identity identity_from_name(const job_plan& plan, std::string_view name) {
+    pod_identity id;
+    id.role = no_role;
+    const std::string prefix = plan.base_name + "-";
+    if (!name.starts_with(prefix)) {
+        return id;
+    }
+    name.remove_prefix(prefix.size());
+    id.rename = cut_rename(name);
+    const std::size_t dash = name.rfind('-');
+    const auto index = dash == name.npos ? std::nullopt : read_number(name.substr(dash + 1));
+    if (index) {
+        id.role = role_of_type(plan, name.substr(0, dash));
+        id.index = *index;
+    }
+    return id;
+}
+
+const slot* context::find_slot(std::size_t role, std::int32_t index) const {
+    if (role == no_role || index < 0 || index >= view.roles[role].wanted()) {
+        return nullptr;
+    }
+    return &view.roles[role].slots[static_cast<std::size_t>(index)];
+}
+
+const slot* context::master() const {
+    return find_slot(in.plan.master_role, 0);
+}
+
+std::string context::name_of(std::size_t role, std::int32_t index) const {
+    const slot& s = *find_slot(role, index);
+    return pod_name(in.plan, {role, index, status.attempt, s.round, s.rename});
+}
+
+pod_view make_view(const inputs& in, const job_status& status) {
+    return make_view(in.plan, status, in.seen, stuck_after(in.job.meta, in.policy), in.now);
+}
+
+pod_view make_view(
+    const job_plan& plan,
+    const job_status& status,
+    const observed& seen,
+    milliseconds stuck_after,
+    instant now
+) {
+    return view_maker(plan, status, stuck_after, now).make(seen);
+}
+
+}  // namespace signalbox::core::engine

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Observed pods matched to the wanted replicas: which pod is the recorded one of each index, which
+// are left over, which block a name. Linear in pods and replicas.
+#pragma once
+
+#include "engine/facts/inputs.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace signalbox::core::engine {
+
+/// One wanted replica.
+struct slot {
+    /// The pod of the recorded attempt and round. Never one whose labels are incomplete.
+    const pod_record* current = nullptr;
+    /// The newest pod of the recorded attempt, of whatever round: what counts show (4.15).
+    const pod_record* newest = nullptr;
+    /// An older pod still stands in the way of this index (5.7).
+    bool blocked = false;
+    /// The labels of the index's own pod were damaged (1.9): it is to be replaced.
+    bool damaged = false;
+    std::int32_t round = 0;
+    std::int32_t rename = 0;
+    bool seen = false;
+    bool completed = false;
+    bool given_up = false;
+
+    /// Nothing is expected of this index any more in this attempt.
+    bool done() const { return completed || given_up; }
+};
+
+struct role_view {
+    const role_plan* plan = nullptr;
+    std::vector<slot> slots;
+
+    std::int32_t wanted() const { return static_cast<std::int32_t>(slots.size()); }
+};
+
+/// A pod that is not wanted as it is: of an older attempt or round, surplus, a duplicate, damaged.
+struct left_over {
+    const pod_record* pod = nullptr;
+    /// Its index, if that is wanted; else role is `no_role`.
+    std::size_t role = 0;
+    std::int32_t index = 0;
+    /// Stands for an older attempt: no pod of the present one is made while it is there (5.7, I8).
+    bool older_attempt = false;
+    bool stuck = false;  ///< 1.3
+};
+inline constexpr std::size_t no_role = static_cast<std::size_t>(-1);
+
+struct pod_view {
+    std::vector<role_view> roles;  ///< as in the plan
+    std::vector<left_over> left_overs;
+    /// Pods already labelled `gone`; they only hold names.
+    std::vector<const pod_record*> gone;
+    /// Some pod of an older attempt is there and not stuck.
+    bool older_attempt_left = false;
+};
+
+/// `stuck_after` zero: never stuck. `status` gives attempt, rounds, sizes.
+pod_view make_view(
+    const job_plan& plan,
+    const job_status& status,
+    const observed& seen,
+    milliseconds stuck_after,
+    instant now
+);
+
+/// What every step reads: the inputs, a status, and the view that belongs to that status.
+struct context {
+    const inputs& in;
+    /// That of the job, or with what this decision records.
+    const job_status& status;
+    const pod_view& view;
+
+    bool is_master(std::size_t role, std::int32_t index) const {
+        return role == in.plan.master_role && index == 0;
+    }
+    /// The replica that decides; null if the job has none at its present size.
+    const slot* master() const;
+    /// Null if no such replica is wanted; `role` may be no_role.
+    const slot* find_slot(std::size_t role, std::int32_t index) const;
+    /// Of the wanted replica's pod, whether it is there or not.
+    std::string name_of(std::size_t role, std::int32_t index) const;
+};
+
+/// Calls `visit(role number, index, slot)` for every wanted replica, spec order.
+template <class Visit>
+void for_each_slot(const pod_view& view, Visit visit) {
+    for (std::size_t r = 0; r < view.roles.size(); ++r) {
+        const auto& slots = view.roles[r].slots;
+        for (std::size_t i = 0; i < slots.size(); ++i) {
+            visit(r, static_cast<std::int32_t>(i), slots[i]);
+        }
+    }
+}
+
+/// Of the inputs' pods, for a status.
+pod_view make_view(const inputs& in, const job_status& status);
+
+/// Identity from a pod's name, where labels do not tell (1.9): role and index. role is no_role if
+/// the name is none of this job's.
+pod_identity identity_from_name(const job_plan& plan, std::string_view name);
+
+}  // namespace signalbox::core::engine

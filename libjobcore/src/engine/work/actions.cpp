@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/work/parts.hpp"
+
+#include <algorithm>
+
+namespace signalbox::core::engine {
+namespace {
+
+action remove(object_kind kind, const std::string& name, const std::string& uid) {
+    action a;
+    a.what = verb::remove;
+    a.kind = kind;
+    a.name = name;
+    a.uid = uid;
+    return a;
+}
+
+action explained(action a, std::string why, std::string_view rule) {
+    a.why = std::move(why);
+    a.rule = rule;
+    return a;
+}
+
+}  // namespace
+
+action remove_pod(const pod_record& pod, std::string why, std::string_view rule) {
+    return explained(remove(object_kind::pod, pod.name, pod.uid), std::move(why), rule);
+}
+
+action remove_child(const child_record& child, std::string why, std::string_view rule) {
+    return explained(remove(child.kind, child.name, child.uid), std::move(why), rule);
+}
+
+action confirm(object_kind kind, std::string name, pod_identity pod, std::string why) {
+    action a;
+    a.what = verb::confirm;
+    a.kind = kind;
+    a.name = std::move(name);
+    a.pod = pod;
+    return explained(std::move(a), std::move(why), "behaviour 5.3");
+}
+
+void hold(action& a, instant t, instant now) {
+    if (t > now) {
+        a.not_before = std::max(a.not_before.value_or(t), t);
+    }
+}
+
+void work::add(stage actions) {
+    if (!actions.empty()) {
+        stages.push_back(std::move(actions));
+    }
+}
+
+void work::wait_for(wait_rank rank, std::string_view reason, std::string message) {
+    if (!waits || rank < waits->rank) {
+        waits = wait{rank, reason, std::move(message)};
+    }
+}
+
+}  // namespace signalbox::core::engine

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What goes after the end of a job, and when the job itself goes (BEHAVIOUR.md 5.13, 5.14).
+#include "engine/view/children.hpp"
+#include "engine/view/ended.hpp"
+#include "engine/work/parts.hpp"
+
+#include <algorithm>
+
+namespace signalbox::core::engine {
+namespace {
+
+/// After a torchrun success peers get the time of the exit barrier (5.1): until when, while one of
+/// them still uses it.
+std::optional<instant> barrier_end(const context& c) {
+    if (!c.in.plan.torchrun || c.status.phase != job_phase::succeeded ||
+        !c.status.completion_time) {
+        return std::nullopt;
+    }
+    const bool all_ended = std::ranges::all_of(c.in.seen.pods, [&](const pod_record* pod) {
+        return !c.in.owns(*pod) || pod->attempt != c.status.attempt || pod->deletion ||
+               has_ended(c.in, *pod);
+    });
+    const instant until = *c.status.completion_time + c.in.policy.exit_barrier;
+    return all_ended || c.in.now >= until ? std::nullopt : std::optional(until);
+}
+
+/// Kinds that restart nothing have `cleanUpWorkers`: the launcher stays for its log, unless it may
+/// wait for ever for workers that are lost (5.11, 5.13).
+std::string_view why_removed_by_role(const context& c, const pod_record& pod) {
+    if (pod.type == c.in.plan.roles[c.in.plan.master_role].type) {
+        return c.status.reason == reason::replica_lost
+                   ? "the launcher may wait for ever for a lost replica"
+                   : "";
+    }
+    return c.in.plan.run.clean_up_workers ? "the job has ended, cleanUpWorkers true" : "";
+}
+
+/// Why a pod of a finished job goes, or an empty text if it stays.
+std::string_view why_removed(const context& c, const pod_record& pod, bool barrier) {
+    const bool ended = has_ended(c.in, pod);
+    if (pod.attempt != c.status.attempt && !ended) {
+        return "the pod is of an older attempt";
+    }
+    if (barrier) {
+        return {};
+    }
+    if (c.status.reason == reason::deadline_exceeded && !ended) {
+        return "the deadline has passed";
+    }
+    if (c.in.plan.scope == scope_rule::no_restart) {
+        return why_removed_by_role(c, pod);
+    }
+    const bool unfinished = pod.phase != pod_phase::succeeded && pod.phase != pod_phase::failed;
+    switch (c.in.plan.run.clean_up) {
+        case clean_up_policy::all:
+            return "the job has ended, cleanUpPolicy All";
+        case clean_up_policy::unfinished:
+            return unfinished ? "the job has ended, cleanUpPolicy Unfinished" : "";
+        case clean_up_policy::none:
+            return {};
+    }
+    return {};
+}
+
+void remove_pods(const context& c, bool barrier, work& out) {
+    stage pods;
+    for (const pod_record* pod : c.in.seen.pods) {
+        if (!c.in.owns(*pod) || pod->deletion) {
+            continue;
+        }
+        const std::string_view why = why_removed(c, *pod, barrier);
+        if (!why.empty()) {
+            pods.push_back(remove_pod(*pod, std::string(why), "behaviour 5.13"));
+        }
+    }
+    std::ranges::sort(pods, {}, &action::name);
+    out.add(std::move(pods));
+}
+
+/// PodGroup, Services, ConfigMaps; the Secret when no pod is left (5.13).
+void remove_objects(const context& c, work& out) {
+    stage objects;
+    for (const child_record* child : c.in.seen.children) {
+        const bool kept = is_of_tensorboard(c.in.plan, *child) ||
+                          (child->kind == object_kind::secret && !c.in.seen.pods.empty());
+        if (!kept && !child->deleting && c.in.owns(*child)) {
+            objects.push_back(remove_child(*child, "the job has ended", "behaviour 5.13"));
+        }
+    }
+    if (objects.empty()) {
+        return;
+    }
+    std::ranges::sort(objects, {}, [](const action& a) { return std::pair(a.kind, a.name); });
+    out.events.push_back(
+        {false,
+         std::string(event_reason::cleaned_up),
+         "The job's objects are removed as its policy says"}
+    );
+    out.add(std::move(objects));
+}
+
+/// When the job itself is to be deleted (5.14).
+std::optional<instant> expiry(const context& c) {
+    const auto ttl = c.in.plan.run.ttl_seconds_after_finished;
+    if (!ttl || !c.status.completion_time || c.in.invalid) {
+        return std::nullopt;
+    }
+    return *c.status.completion_time + seconds(*ttl);
+}
+
+void tell_of_future_end(const context& c, work& out) {
+    const auto& told = c.in.job.status.next_transition;
+    if (*c.status.completion_time > c.in.now && (!told || told->reason != awaited::ttl)) {
+        out.events.push_back(
+            {true,
+             std::string(event_reason::cleaned_up),
+             "The completion time lies in the future; the time to live counts from it"}
+        );
+    }
+}
+
+action remove_job(const job_plan& plan) {
+    action a;
+    a.what = verb::remove;
+    a.kind = object_kind::job;
+    a.name = plan.job_name;
+    a.uid = plan.job_uid;
+    a.foreground = true;
+    a.why = "the job's time to live after its end has passed";
+    a.rule = "behaviour 5.14";
+    return a;
+}
+
+}  // namespace
+
+void clean_up(const context& c, work& out) {
+    const auto due = expiry(c);
+    if (due && *due <= c.in.now) {
+        out.add({remove_job(c.in.plan)});  // the deletion takes the children along
+        return;
+    }
+    const auto barrier = barrier_end(c);
+    remove_pods(c, barrier.has_value(), out);
+    if (barrier) {
+        out.wake_ups.push_back({*barrier, awaited::clean_up});
+    } else {
+        remove_objects(c, out);
+    }
+    if (due) {
+        tell_of_future_end(c, out);
+        out.wake_ups.push_back({*due, awaited::ttl});
+    }
+}
+
+}  // namespace signalbox::core::engine

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is missing of a running job is made: other objects first, then pods (BEHAVIOUR.md 2).
+#include "engine/facts/backoff.hpp"
+#include "engine/view/children.hpp"
+#include "engine/work/parts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace signalbox::core::engine {
+namespace {
+
+/// A kind that the server does not serve (yet): no pod without its PodGroup (8.4). The time of the
+/// next try is no recorded fact, and shows nowhere.
+bool waits_for_pod_group(const context& c, work& out) {
+    if (!c.in.plan.gang || c.in.seen.served_kinds.pod_group == served::yes) {
+        return false;
+    }
+    out.wake_ups.push_back({c.in.now + c.in.policy.capability_retry});
+    out.wait_for(
+        wait_rank::pod_group_not_served,
+        reason::waiting_for_pod_group,
+        "the API server does not serve PodGroup objects"
+    );
+    return true;
+}
+
+/// Which stage of pods may be created now: a later one only when all of the one before are Ready.
+bool stage_is_open(const context& c, std::size_t number) {
+    for (std::size_t s = 0; s < number; ++s) {
+        for (const std::size_t role : c.in.plan.pod_stages[s]) {
+            const auto& slots = c.view.roles[role].slots;
+            const bool all_ready = !slots.empty() && std::ranges::all_of(slots, [](const slot& x) {
+                return x.current != nullptr && x.current->ready && !x.current->deletion;
+            });
+            if (!all_ready) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/// By role.
+std::vector<bool> open_roles(const context& c) {
+    const auto& stages = c.in.plan.pod_stages;
+    std::vector<bool> open(c.in.plan.roles.size(), stages.empty());
+    for (std::size_t s = 0; s < stages.size(); ++s) {
+        for (const std::size_t role : stages[s]) {
+            open[role] = stage_is_open(c, s);
+        }
+    }
+    return open;
+}
+
+/// One quota refusal holds all pods of the job (2.8).
+std::optional<instant> quota_hold(const context& c, work& out) {
+    std::optional<instant> until;
+    for (const refusal& r : c.in.seen.refusals) {
+        if (r.kind == object_kind::pod && is_quota(r)) {
+            const instant t =
+                r.last + doubled(c.in.policy.quota_retry, r.count - 1, c.in.policy.quota_retry_max);
+            until = std::max(until.value_or(t), t);
+            out.wait_for(wait_rank::quota, reason::quota_exceeded, cut_message(r.message));
+        }
+    }
+    return until;
+}
+
+/// Until when the restart delay holds this replica (5.8).
+std::optional<instant> delay_of(const context& c, const slot& s) {
+    const auto& last = c.status.restarts.last;
+    if (!last || !last->not_before || *last->not_before <= c.in.now) {
+        return std::nullopt;
+    }
+    // A resize may have begun another attempt since: the delay stands (7.4, 5.8).
+    const bool others = last->scope == restart_scope::replica && s.round == 0;
+    return others ? std::nullopt : last->not_before;
+}
+
+/// Names of pods labelled `gone`, sorted: they may still be held.
+std::vector<std::string_view> held_names(const context& c) {
+    std::vector<std::string_view> names;
+    for (const pod_record* pod : c.view.gone) {
+        names.push_back(pod->name);
+    }
+    std::ranges::sort(names);
+    return names;
+}
+
+/// Refusals of pods whose name another owner's object has, sorted by name.
+std::vector<const refusal*> name_conflicts(const context& c) {
+    std::vector<const refusal*> out;
+    for (const refusal& r : c.in.seen.refusals) {
+        if (r.kind == object_kind::pod && r.foreign_owner) {
+            out.push_back(&r);
+        }
+    }
+    std::ranges::sort(out, {}, &refusal::name);
+    return out;
+}
+
+class pod_maker {
+public:
+    pod_maker(const context& c, work& out)
+        : c_(c),
+          out_(out),
+          open_(open_roles(c)),
+          quota_until_(quota_hold(c, out)),
+          creations_held_(creations_held(c.in)),
+          held_names_(held_names(c)),
+          conflicts_(name_conflicts(c)) {}
+
+    stage make() {
+        if (const slot* master = c_.master()) {
+            consider(c_.in.plan.master_role, 0, *master);
+        }
+        for_each_slot(c_.view, [&](std::size_t role, std::int32_t index, const slot& s) {
+            if (!c_.is_master(role, index)) {
+                consider(role, index, s);
+            }
+        });
+        if (std::ranges::find(open_, false) != open_.end()) {
+            out_.wait_for(
+                wait_rank::workers, reason::waiting_for_workers, "not every worker is Ready"
+            );
+        }
+        return std::move(actions_);
+    }
+
+private:
+    void consider(std::size_t role, std::int32_t index, const slot& s) {
+        // A seen pod that is missing is a loss to be confirmed first (5.3).
+        if (s.current != nullptr || s.seen || s.done() || !open_[role]) {
+            return;
+        }
+        if (s.blocked) {
+            wait_for_name("an older pod is being deleted");
+            return;
+        }
+        if (const auto until = delay_of(c_, s)) {
+            out_.wake_ups.push_back({*until, awaited::restart_delay});
+            out_.wait_for(
+                wait_rank::restart_delay,
+                reason::restart_delay,
+                "the restart waits for its delay to pass"
+            );
+            return;
+        }
+        std::string name = c_.name_of(role, index);
+        if (std::ranges::binary_search(held_names_, std::string_view(name))) {
+            wait_for_name("a stuck pod still holds the name");
+            return;
+        }
+        create({role, index, c_.status.attempt, s.round, s.rename}, std::move(name));
+    }
+
+    void create(pod_identity id, std::string name) {
+        action a;
+        a.what = verb::create;
+        a.kind = object_kind::pod;
+        a.name = std::move(name);
+        a.pod = id;
+        a.why = fmt::format("replica {} {} has no pod", c_.in.plan.roles[id.role].type, id.index);
+        a.rule = "behaviour 2.1";
+        const auto r = std::ranges::lower_bound(conflicts_, a.name, {}, &refusal::name);
+        if (r != conflicts_.end() && (*r)->name == a.name) {
+            hold(a, next_try(c_.in.policy, **r), c_.in.now);
+            wait_for_refused(**r, out_);
+        }
+        for (const auto& held : {quota_until_, creations_held_}) {
+            if (held) {
+                hold(a, *held, c_.in.now);
+            }
+        }
+        actions_.push_back(std::move(a));
+    }
+
+    void wait_for_name(const char* message) {
+        out_.wait_for(wait_rank::name_held, reason::waiting_for_names, message);
+    }
+
+    const context& c_;
+    work& out_;
+    std::vector<bool> open_;
+    std::optional<instant> quota_until_;
+    std::optional<instant> creations_held_;
+    std::vector<std::string_view> held_names_;
+    std::vector<const refusal*> conflicts_;
+    stage actions_;
+};
+
+void tell_of_new_pods(const inputs& in, const stage& pods, work& out) {
+    std::vector<const action*> now;
+    for (const action& a : pods) {
+        if (!a.not_before || *a.not_before <= in.now) {
+            now.push_back(&a);
+        }
+    }
+    const auto tell = [&](std::string message) {
+        out.events.push_back({false, std::string(event_reason::new_replica), std::move(message)});
+    };
+    if (now.size() > static_cast<std::size_t>(in.policy.replica_events)) {
+        tell(fmt::format("Creating pods {} to {}", now.front()->name, now.back()->name));
+        return;
+    }
+    for (const action* a : now) {
+        tell(fmt::format("Creating pod {}", a->name));
+    }
+}
+
+}  // namespace
+
+void create_missing(const context& c, const health& h, work& out) {
+    if (creations_held(c.in)) {
+        out.wait_for(
+            wait_rank::namespace_deleted, reason::object_refused, "the namespace is being deleted"
+        );
+    }
+    if (waits_for_pod_group(c, out) || !ensure_objects(c, h, out)) {
+        return;
+    }
+    if (c.view.older_attempt_left) {
+        out.wait_for(
+            wait_rank::older_attempt,
+            reason::waiting_for_names,
+            "pods of the attempt before are being deleted"
+        );
+        return;
+    }
+    stage pods = pod_maker(c, out).make();
+    if (pods.empty()) {
+        return;
+    }
+    out.creates_pods = true;
+    if (!c.status.start_time) {
+        out.events.push_back(
+            {false, std::string(event_reason::start), "Creating the pods of the job"}
+        );
+    }
+    tell_of_new_pods(c.in, pods, out);
+    out.add(std::move(pods));
+}
+
+}  // namespace signalbox::core::engine

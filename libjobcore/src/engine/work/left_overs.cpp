@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pods that are not wanted as they are: deleted, and where one is stuck, taken out of every Service
+// (BEHAVIOUR.md 1.3, 1.4, 5.7).
+#include "engine/facts/ledger.hpp"
+#include "engine/work/parts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace signalbox::core::engine {
+namespace {
+
+/// The replica that waits for this pod to go, or null.
+const slot* waiting_slot(const context& c, const left_over& l) {
+    const slot* s = c.find_slot(l.role, l.index);
+    return s == nullptr || s->done() || s->current != nullptr ? nullptr : s;
+}
+
+/// A pod that a smaller size left out and that has ended: it stays until clean-up (7.2).
+bool is_ended_surplus(const context& c, const left_over& l) {
+    if (l.older_attempt || l.role != no_role || !l.pod->labels_complete) {
+        return false;
+    }
+    const auto& roles = c.in.plan.roles;
+    const auto role = std::ranges::find(roles, l.pod->type, &role_plan::type);
+    return role != roles.end() && l.pod->index >= wanted_in_force(c.status, *role) &&
+           end_of(*l.pod, role->training_container, c.in.now).has_value();
+}
+
+action label_gone(const pod_record& pod) {
+    action a;
+    a.what = verb::patch;
+    a.kind = object_kind::pod;
+    a.name = pod.name;
+    a.uid = pod.uid;
+    a.body = fmt::format(
+        R"({{"metadata":{{"uid":"{}","labels":{{"batch.tensorstack.dev/attempt":"gone"}}}}}})",
+        pod.uid
+    );
+    a.why = "the pod is stuck in deletion: no Service may select it";
+    a.rule = "behaviour 1.3";
+    return a;
+}
+
+/// Stuck means strictly later than the bound, so a millisecond after it.
+std::optional<instant> stuck_time(const context& c, const pod_record& pod) {
+    const milliseconds bound = stuck_after(c.in.job.meta, c.in.policy);
+    if (bound.count() == 0 || *pod.deletion + bound < c.in.now) {
+        return std::nullopt;
+    }
+    return *pod.deletion + bound + milliseconds(1);
+}
+
+}  // namespace
+
+void remove_left_overs(const context& c, work& out) {
+    stage actions;
+    for (const left_over& l : c.view.left_overs) {
+        if (is_ended_surplus(c, l)) {
+            continue;
+        }
+        const slot* waiting = waiting_slot(c, l);
+        if (!l.pod->deletion) {
+            actions.push_back(remove_pod(
+                *l.pod,
+                l.older_attempt ? "the pod is of another attempt"
+                                : "the pod is replaced or not wanted",
+                "behaviour 5.7"
+            ));
+        } else if (l.stuck && waiting != nullptr && l.pod->name != c.name_of(l.role, l.index)) {
+            actions.push_back(label_gone(*l.pod));
+        } else if (!l.stuck && (waiting != nullptr || l.older_attempt)) {
+            if (const auto t = stuck_time(c, *l.pod)) {
+                out.wake_ups.push_back({*t, awaited::stuck_pod});
+            }
+        }
+    }
+    out.add(std::move(actions));
+}
+
+}  // namespace signalbox::core::engine

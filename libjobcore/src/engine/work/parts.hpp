@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The parts of plan_work(), each in a file of its own. Each adds to `out` and reads nothing of it.
+#pragma once
+
+#include "engine/work/work.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace signalbox::core::engine {
+
+// actions.cpp
+
+action remove_pod(const pod_record& pod, std::string why, std::string_view rule);
+action remove_child(const child_record& child, std::string why, std::string_view rule);
+/// One live read of an object that should be there.
+action confirm(object_kind kind, std::string name, pod_identity pod, std::string why);
+/// Holds an action until `t`, if that is still to come. The action is returned all the same
+/// (BEHAVIOUR.md 12.5).
+void hold(action& a, instant t, instant now);
+
+// objects.cpp
+
+/// What holds the creation of everything: the namespace is being deleted (BEHAVIOUR.md 2.5).
+std::optional<instant> creations_held(const inputs& in);
+
+/// What one planned object needs.
+struct object_need {
+    std::optional<action> act;         ///< nothing: it is there as wanted, or cannot be helped now
+    const refusal* refused = nullptr;  ///< the action was refused before and is held
+    bool being_deleted = false;        ///< its name becomes free later
+};
+/// `number` as in find_object.
+object_need need_of(const context& c, const health& h, std::size_t number);
+
+/// Makes the planned objects and mends them, in their order (2.1, 2.6, 2.7). True if all are there
+/// as wanted, so that pods may follow.
+bool ensure_objects(const context& c, const health& h, work& out);
+/// ConfigMaps of older attempts of which no pod is left (5.7).
+void remove_old_config_maps(const context& c, work& out);
+
+// Says for what the job waits because of that refusal.
+void wait_for_refused(const refusal& r, work& out);
+
+// left_overs.cpp: deletes pods that are not wanted as they are (1.3, 5.7).
+void remove_left_overs(const context& c, work& out);
+
+// creation.cpp: makes what is missing of the wanted objects and pods (2.1-2.8).
+void create_missing(const context& c, const health& h, work& out);
+
+// tensorboard.cpp: makes and mends the TensorBoard that the job asks for (9.1).
+void keep_tensorboard(const context& c, const health& h, work& out);
+
+// pause.cpp: deletes what is left of a paused job (6.1).
+void remove_for_pause(const context& c, work& out);
+
+// clean_up.cpp: what goes after the end of a job, and when the job itself goes (5.13, 5.14).
+void clean_up(const context& c, work& out);
+
+}  // namespace signalbox::core::engine

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A paused job keeps nothing that runs (BEHAVIOUR.md 6.1).
+#include "engine/work/parts.hpp"
+
+#include <algorithm>
+
+namespace signalbox::core::engine {
+
+void remove_for_pause(const context& c, work& out) {
+    stage pods;
+    for (const pod_record* pod : c.in.seen.pods) {
+        if (c.in.owns(*pod) && !pod->deletion) {
+            pods.push_back(remove_pod(*pod, "the job is paused", "behaviour 6.1"));
+        }
+    }
+    std::ranges::sort(pods, {}, &action::name);
+    out.add(std::move(pods));
+
+    // What lives only as long as pods do.
+    stage objects;
+    for (const child_record* child : c.in.seen.children) {
+        const bool goes = child->kind == object_kind::pod_group ||
+                          (child->kind == object_kind::config_map && c.in.seen.pods.empty());
+        if (goes && c.in.owns(*child) && !child->deleting) {
+            objects.push_back(remove_child(*child, "the job is paused", "behaviour 6.1"));
+        }
+    }
+    std::ranges::sort(objects, {}, &action::name);
+    out.add(std::move(objects));
+}
+
+}  // namespace signalbox::core::engine

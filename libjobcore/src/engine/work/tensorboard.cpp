@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The TensorBoard beside a job (BEHAVIOUR.md 9). Nothing here holds or fails the job.
+#include "engine/view/children.hpp"
+#include "engine/work/parts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace signalbox::core::engine {
+namespace {
+
+/// How a TensorBoard is run.
+enum class method {
+    undecided,  ///< it is not known yet whether the server serves the kind
+    object,     ///< the cluster's own TensorBoard object
+    own,        ///< a Deployment and a Service of ours
+};
+
+/// One that is there stays as it is: a kind that appears later moves nothing.
+method choose(const inputs& in) {
+    for (const planned_object& object : in.plan.tensorboard_objects) {
+        const bool there = object.kind != object_kind::service &&
+                           find_child(in, object.kind, object.name) != nullptr;
+        if (there) {
+            return object.kind == object_kind::tensorboard ? method::object : method::own;
+        }
+    }
+    switch (in.seen.served_kinds.tensorboard) {
+        case served::yes:
+            return method::object;
+        case served::no:
+            return method::own;
+        case served::unknown:
+            break;
+    }
+    return method::undecided;
+}
+
+bool belongs(const planned_object& object, method chosen) {
+    return chosen != method::undecided &&
+           (object.kind == object_kind::tensorboard) == (chosen == method::object);
+}
+
+/// The object whose state is shown.
+const planned_object* shown_object(const inputs& in, method chosen) {
+    const auto it = std::ranges::find_if(in.plan.tensorboard_objects, [&](const planned_object& o) {
+        return belongs(o, chosen) && o.kind != object_kind::service;
+    });
+    return it == in.plan.tensorboard_objects.end() ? nullptr : &*it;
+}
+
+/// `tensorboardSpec` was taken out of the specification.
+void remove_unasked(const inputs& in, work& out) {
+    stage actions;
+    for (const child_record* child : in.seen.children) {
+        const bool asked =
+            std::ranges::any_of(in.plan.tensorboard_objects, [&](const planned_object& o) {
+                return o.kind == child->kind && o.name == child->name;
+            });
+        if (is_of_tensorboard(in.plan, *child) && !asked && !child->deleting && in.owns(*child)) {
+            actions.push_back(
+                remove_child(*child, "the job asks for no TensorBoard any more", "behaviour 9.1")
+            );
+        }
+    }
+    std::ranges::sort(actions, {}, &action::name);
+    out.add(std::move(actions));
+}
+
+/// Its state, as the observed object has it.
+void show_observed(const inputs& in, const child_record& seen, tensorboard_status& shown) {
+    shown.dependent = dependent_reference{
+        std::string(api_version_of(seen.kind)), shown.type, seen.name, in.plan.ns, seen.uid};
+    shown.ready = seen.ready;
+    if (!seen.ready) {
+        shown.reason = seen.reason.empty() ? std::string(reason::not_ready) : seen.reason;
+    }
+}
+
+}  // namespace
+
+void keep_tensorboard(const context& c, const health& h, work& out) {
+    remove_unasked(c.in, out);
+    const method chosen = choose(c.in);
+    stage actions;
+    const auto& objects = c.in.plan.tensorboard_objects;
+    for (std::size_t i = 0; i < objects.size(); ++i) {
+        object_need need = belongs(objects[i], chosen) ? need_of(c, h, c.in.plan.objects.size() + i)
+                                                       : object_need{};
+        if (!need.act) {
+            continue;
+        }
+        if (objects[i].kind != object_kind::service) {
+            out.tensorboard_action = need.act->what == verb::create ? "Create" : "Update";
+        }
+        need.act->rule = "behaviour 9.1";
+        actions.push_back(std::move(*need.act));
+    }
+    out.add(std::move(actions));
+}
+
+std::optional<tensorboard_status> mirror_tensorboard(const inputs& in, std::string done) {
+    if (in.plan.tensorboard_objects.empty()) {
+        return std::nullopt;
+    }
+    tensorboard_status shown;
+    shown.action = std::move(done);
+    const planned_object* object = shown_object(in, choose(in));
+    if (object == nullptr) {
+        shown.reason = reason::waiting_for_discovery;
+        shown.note = "whether the API server serves TensorBoard objects is not known yet";
+        return shown;
+    }
+    shown.name = object->name;
+    shown.type = to_string(object->kind);
+    if (const child_record* seen = find_child(in, object->kind, object->name)) {
+        show_observed(in, *seen, shown);
+        return shown;
+    }
+    const refusal* r = find_refusal(in, object->kind, object->name);
+    shown.reason = r == nullptr ? reason::not_created : reason::object_refused;
+    shown.note = r == nullptr ? "" : cut_message(r->message, 512);
+    return shown;
+}
+
+}  // namespace signalbox::core::engine

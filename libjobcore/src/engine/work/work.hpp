@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is to be done about the children of a job, by what is recorded: staged actions, what the job
+// waits for, and when to look again. Nothing here changes the status.
+#pragma once
+
+#include "engine/health/health.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace signalbox::core::engine {
+
+/// What a job may wait for, the most telling first: of several, status shows the first.
+enum class wait_rank {
+    namespace_deleted,
+    pod_group_not_served,
+    object,         ///< one of the objects that pods need
+    older_attempt,  ///< its pods are still being deleted
+    quota,
+    name_taken,  ///< by an object of another owner
+    name_held,   ///< by an older pod of the job
+    restart_delay,
+    unschedulable,
+    workers,   ///< a later stage waits for the one before
+    creation,  ///< the pods are being created and started
+};
+
+/// Why the job does not go on at once.
+struct wait {
+    wait_rank rank = wait_rank::creation;
+    std::string_view reason;
+    std::string message;
+};
+
+/// When to decide again.
+struct wake_up {
+    instant at;
+    /// Shown as the reason of `nextTransition` where the time is anchored in a recorded fact
+    /// (BEHAVIOUR.md api 5.5); else empty.
+    std::string_view shown_as{};
+};
+
+struct work {
+    std::vector<stage> stages;
+    std::optional<wait> waits;  ///< the first by rank, then by order of finding
+    std::vector<wake_up> wake_ups;
+    std::vector<event> events;
+    /// The creation of pods is decided: the job starts, if it has not (BEHAVIOUR.md 5.12).
+    bool creates_pods = false;
+    /// What is done to the TensorBoard; empty if nothing is.
+    std::string_view tensorboard_action;
+
+    /// An empty stage is left out.
+    void add(stage actions);
+    void wait_for(wait_rank rank, std::string_view reason, std::string message);
+};
+
+/// The work of a job in its present phase; none beside a record.
+work plan_work(const context& c, const health& h);
+
+/// The size that is written into the specification of an elastic job once, as the last stage
+/// (BEHAVIOUR.md 7.1). Not beside a write of the status, which would make the patch stale.
+std::optional<action> write_default_size(const inputs& in);
+
+/// How the TensorBoard of the job stands (BEHAVIOUR.md 9.2); nothing if none is asked for.
+/// `done` is what was last done to it.
+std::optional<tensorboard_status> mirror_tensorboard(const inputs& in, std::string done);
+
+}  // namespace signalbox::core::engine
