@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mutations.hpp"
 
-#include "api/kinds.hpp"
+#include "api/job/kinds.hpp"
 #include "json_cases.hpp"
 
 #include <limits>
