@@ -2,7 +2,6 @@
 #include "api/cel/cel.hpp"
 
 #include "api/cel/expressions.hpp"
-#include "api/job/kinds.hpp"
 
 #include <fmt/format.h>
 
@@ -10,9 +9,7 @@
 #include <utility>
 
 namespace signalbox::core::schema {
-namespace {
-
-/// One rule per field below `spec` and kind of restriction: few rules, still with clear messages.
+// One rule per field below `spec` and kind of restriction: few rules, still with clear messages.
 std::vector<cel_rule> transition_rules(const field& spec) {
     const std::string was_paused = value_of(spec, "oldSelf", {"runMode", "pause", "enabled"});
     std::vector<cel_rule> rules;
@@ -30,14 +27,6 @@ std::vector<cel_rule> transition_rules(const field& spec) {
     }
     return rules;
 }
-
-void append(std::vector<cel_rule>& rules, std::vector<cel_rule> more) {
-    for (cel_rule& rule : more) {
-        rules.push_back(std::move(rule));
-    }
-}
-
-}  // namespace
 
 std::vector<cel_rule> elastic_rules(const field& spec) {
     const std::string enabled = value_of(spec, "self", {"elastic", "enabled"});
@@ -104,20 +93,11 @@ cel_rule name_rule(std::string expression) {
         ""};
 }
 
-std::vector<cel_rule> object_rules(job_kind kind) {
-    std::vector<cel_rule> rules{
-        {"self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
-         "`metadata.name` must be a lower-case DNS label that starts with a letter",
-         ""},
-    };
-    append(rules, schema_of(kind).name_rules());
-    return rules;
-}
-
-std::vector<cel_rule> spec_rules(job_kind kind) {
-    std::vector<cel_rule> rules = schema_of(kind).spec_rules();
-    append(rules, transition_rules(*schema_of(kind).spec));
-    return rules;
+cel_rule job_name_rule() {
+    return {
+        "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
+        "`metadata.name` must be a lower-case DNS label that starts with a letter",
+        ""};
 }
 
 }  // namespace signalbox::core::schema

@@ -5,7 +5,6 @@
 #pragma once
 
 #include "api/tables/schema_types.hpp"
-#include "jobcore/spec.hpp"
 
 #include <string>
 #include <string_view>
@@ -19,10 +18,10 @@ struct cel_rule {
     std::string field_path;  ///< below the place of the rule; empty: that place
 };
 
-/// Rules at the object itself: its name.
-std::vector<cel_rule> object_rules(job_kind kind);
-/// Rules at `spec`: over several fields, then transitions (BEHAVIOUR.md api 7).
-std::vector<cel_rule> spec_rules(job_kind kind);
+/// The form of the name of a job, at the object.
+cel_rule job_name_rule();
+/// What may change when (BEHAVIOUR.md api 7), at `spec`.
+std::vector<cel_rule> transition_rules(const field& spec);
 
 /// Rules of `elastic`, for the kinds that have it.
 std::vector<cel_rule> elastic_rules(const field& spec);

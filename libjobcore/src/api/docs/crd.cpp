@@ -2,6 +2,7 @@
 //
 // The CustomResourceDefinition of a kind, from its tables. It carries no defaults: the server would
 // fill `enabled: false` beside a user's `enable: true` (BEHAVIOUR.md api 1.3).
+#include "api/cel/cel.hpp"
 #include "api/job/kinds.hpp"
 #include "api/tables/tables.hpp"
 #include "jobcore/schema.hpp"
@@ -64,6 +65,11 @@ std::string description(const field& row, std::string_view name) {
     }
     return row.values.empty() ? std::string(row.doc)
                               : fmt::format("{} One of: {}.", row.doc, names_of_values(row, ", "));
+}
+
+std::vector<cel_rule> joined(std::vector<cel_rule> first, const std::vector<cel_rule>& second) {
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
 }
 
 /// A thin layer over RapidJSON's writer.
@@ -222,11 +228,11 @@ void crd_writer::schema() {
         json_.object("metadata", [&] { json_.member("type", "object"); });
         json_.object("spec", [&] {
             type_of(*schema_of(kind_).spec);
-            rules(spec_rules(kind_));
+            rules(joined(schema_of(kind_).spec_rules(), transition_rules(*schema_of(kind_).spec)));
         });
         property(status_field(kind_), "status");
     });
-    rules(object_rules(kind_));
+    rules(joined({job_name_rule()}, schema_of(kind_).name_rules()));
 }
 
 void crd_writer::rules(const std::vector<cel_rule>& list) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/rules/colossalai_parts.hpp"
 
+#include "api/tables/specs.hpp"
+
 #include <fmt/format.h>
 
 namespace signalbox::core::schema {

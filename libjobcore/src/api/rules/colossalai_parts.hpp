@@ -15,9 +15,6 @@ inline constexpr std::string_view launcher_type = "launcher";
 inline constexpr std::string_view worker_type = "worker";
 inline constexpr std::array<std::string_view, 1> worker_container{"worker"};
 
-/// What is used of the launcher's template in the second shape.
-extern const field launcher_template_field;
-
 /// Where the parts of a job are, whichever way it was written. What a shape lacks is nullptr.
 struct colossalai_parts {
     bool second = false;

@@ -3,7 +3,7 @@
 // Rules over several fields of a DeepSpeedJob: BEHAVIOUR.md api 2.
 #include "api/rules/rules.hpp"
 #include "api/walk/text.hpp"
-#include "launch/resources.hpp"
+#include "json/resources.hpp"
 
 #include <fmt/format.h>
 
@@ -103,7 +103,7 @@ void warn_slots(const node& slots, const node& pod_template, findings_collector&
         return;
     }
     // Without accelerators the processes train on CPUs, as many as the user says.
-    const std::int64_t accelerators = launch::accelerators(*container);
+    const std::int64_t accelerators = json::accelerators(*container);
     if (accelerators > 0 && *slots.integer() > accelerators) {
         findings.warning(
             slots.order,

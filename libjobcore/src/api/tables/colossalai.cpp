@@ -2,7 +2,6 @@
 //
 // ColossalAIJob: BEHAVIOUR.md api 4, both published shapes. `launcher` and `worker` are the first;
 // `torchConfig` and `replicaSpecs` are the second.
-#include "api/rules/colossalai_parts.hpp"
 #include "api/tables/shared.hpp"
 #include "api/tables/specs.hpp"
 

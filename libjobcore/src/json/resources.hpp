@@ -8,17 +8,17 @@
 #include <cstdint>
 #include <optional>
 
-namespace signalbox::core::launch {
+namespace signalbox::core::json {
 
 /// A Kubernetes quantity (`4`, `"500m"`, `"1.5"`, `"2e3"`, `"1Ki"`) in thousandths, rounded down.
 /// Nothing for other values, negative ones, and what does not fit.
-std::optional<std::int64_t> quantity_milli(const json::value& quantity);
+std::optional<std::int64_t> quantity_milli(const value& quantity);
 
 /// The container's CPU limit or request in thousandths of a CPU.
-std::optional<std::int64_t> cpu_limit_milli(const json::value& container);
-std::optional<std::int64_t> cpu_request_milli(const json::value& container);
+std::optional<std::int64_t> cpu_limit_milli(const value& container);
+std::optional<std::int64_t> cpu_request_milli(const value& container);
 
 /// Accelerators of the container by its limits, else requests; 0 if there are none.
-std::int64_t accelerators(const json::value& container);
+std::int64_t accelerators(const value& container);
 
-}  // namespace signalbox::core::launch
+}  // namespace signalbox::core::json

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/resources.hpp"
+#include "json/resources.hpp"
 
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <string_view>
 
-namespace signalbox::core::launch {
+namespace signalbox::core::json {
 namespace {
 
 struct suffix {
@@ -65,21 +65,21 @@ bool is_accelerator(std::string_view name) {
     return false;
 }
 
-std::optional<std::int64_t> cpu_of(const json::value& container, std::string_view list) {
-    const json::value* cpu = json::find(container, "resources", list, "cpu");
+std::optional<std::int64_t> cpu_of(const value& container, std::string_view list) {
+    const value* cpu = find(container, "resources", list, "cpu");
     return cpu == nullptr ? std::nullopt : quantity_milli(*cpu);
 }
 
 }  // namespace
 
-std::optional<std::int64_t> quantity_milli(const json::value& quantity) {
+std::optional<std::int64_t> quantity_milli(const value& quantity) {
     if (quantity.IsNumber()) {
         return in_thousandths(quantity.GetDouble());
     }
     if (!quantity.IsString()) {
         return std::nullopt;
     }
-    std::string_view text = json::view(quantity);
+    std::string_view text = view(quantity);
     if (text.starts_with('+')) {
         text.remove_prefix(1);
     }
@@ -100,23 +100,23 @@ std::optional<std::int64_t> quantity_milli(const json::value& quantity) {
     return std::nullopt;
 }
 
-std::optional<std::int64_t> cpu_limit_milli(const json::value& container) {
+std::optional<std::int64_t> cpu_limit_milli(const value& container) {
     return cpu_of(container, "limits");
 }
 
-std::optional<std::int64_t> cpu_request_milli(const json::value& container) {
+std::optional<std::int64_t> cpu_request_milli(const value& container) {
     return cpu_of(container, "requests");
 }
 
-std::int64_t accelerators(const json::value& container) {
+std::int64_t accelerators(const value& container) {
     for (const std::string_view list : {"limits", "requests"}) {
-        const json::value* resources = json::find(container, "resources", list);
+        const value* resources = find(container, "resources", list);
         if (resources == nullptr || !resources->IsObject()) {
             continue;
         }
         std::int64_t sum = 0;
         for (const auto& member : resources->GetObject()) {
-            if (is_accelerator(json::view(member.name))) {
+            if (is_accelerator(view(member.name))) {
                 sum += quantity_milli(member.value).value_or(0) / 1000;
             }
         }
@@ -127,4 +127,4 @@ std::int64_t accelerators(const json::value& container) {
     return 0;
 }
 
-}  // namespace signalbox::core::launch
+}  // namespace signalbox::core::json
