@@ -2,10 +2,10 @@
 //
 // Reading effective values from a walked tree.
 #include "api/walk/walk.hpp"
+#include "jobcore/strings.hpp"
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 
@@ -49,10 +49,7 @@ std::optional<std::int64_t> node::integer() const {
     if (present()) {
         return integral(*value);
     }
-    std::int64_t number = 0;
-    const auto [end, error] =
-        std::from_chars(row->fallback.data(), row->fallback.data() + row->fallback.size(), number);
-    return error == std::errc{} ? std::optional(number) : std::nullopt;
+    return read_whole_number<std::int64_t>(row->fallback);
 }
 
 std::int32_t node::int32() const {

@@ -11,10 +11,6 @@ namespace {
 
 constexpr std::size_t quoted_limit = 60;
 
-bool is_continuation(char c) {
-    return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U;
-}
-
 char folded(char c) {
     if (c >= 'A' && c <= 'Z') {
         return static_cast<char>(c - 'A' + 'a');
@@ -41,34 +37,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string child_pointer(std::string_view parent, std::string_view token) {
-    std::string pointer(parent);
-    pointer += '/';
-    for (const char c : token) {
-        if (c == '~') {
-            pointer += "~0";
-        } else if (c == '/') {
-            pointer += "~1";
-        } else {
-            pointer += c;
-        }
-    }
-    return pointer;
-}
-
-std::string child_pointer(std::string_view parent, std::size_t index) {
-    return fmt::format("{}/{}", parent, index);
-}
-
 std::string quoted(std::string_view text) {
     const bool cut = text.size() > quoted_limit;
-    if (cut) {
-        std::size_t end = quoted_limit;
-        while (end > 0 && is_continuation(text[end])) {
-            --end;
-        }
-        text = text.substr(0, end);
-    }
+    text = first_bytes(text, quoted_limit);
     std::string out = "\"";
     for (const char c : text) {
         const auto byte = static_cast<unsigned char>(c);
@@ -107,12 +78,6 @@ std::string describe(const json::value& v) {
     }
     return v.IsUint64() ? fmt::format("the number {}", v.GetUint64())
                         : fmt::format("the number {}", v.GetDouble());
-}
-
-std::size_t characters(std::string_view text) {
-    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-        return !is_continuation(c);
-    }));
 }
 
 std::string enumerate(std::span<const std::string_view> names, std::string_view last_joint) {

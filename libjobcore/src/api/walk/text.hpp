@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Small text functions of diagnostics: pointers, quoting of what a user wrote, nearest names.
+// Small text functions of diagnostics: quoting of what a user wrote, nearest names.
 #pragma once
 
+#include "jobcore/strings.hpp"
 #include "json/json.hpp"
 
 #include <cstddef>
@@ -12,18 +13,11 @@
 
 namespace signalbox::core::schema {
 
-/// `parent` with one more RFC 6901 reference token.
-std::string child_pointer(std::string_view parent, std::string_view token);
-std::string child_pointer(std::string_view parent, std::size_t index);
-
 /// The text in double quotes, printable and at most about 60 bytes: it may be hostile.
 std::string quoted(std::string_view text);
 
 /// A JSON value in words: `the string "two"`, `the number 7`, `a list`.
 std::string describe(const json::value& v);
-
-/// Number of code points of valid UTF-8.
-std::size_t characters(std::string_view text);
 
 /// `a`, `a and b`, `a, b and c`, each in backquotes.
 std::string enumerate(std::span<const std::string_view> names, std::string_view last_joint);

@@ -229,7 +229,7 @@ bool walker::check_string(const node& n, const json::value& value) {
         }
         return accept_or_refuse(false, n, value);
     }
-    if (const std::size_t length = characters(text); length > row.max_length) {
+    if (const std::size_t length = count_characters(text); length > row.max_length) {
         refuse(n, fmt::format("must have at most {} characters, not {}", row.max_length, length));
         return false;
     }
@@ -270,7 +270,7 @@ bool walker::check_strings(const node& n, const json::value& value) {
             refuse_text(i, "must be a string, not " + describe(item));
             continue;
         }
-        const std::size_t length = characters(json::view(item));
+        const std::size_t length = count_characters(json::view(item));
         if (length > row.max_length) {
             refuse_text(
                 i, fmt::format("must have at most {} characters, not {}", row.max_length, length)
