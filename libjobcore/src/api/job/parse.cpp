@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // From the text of a job object to its typed specification and all findings.
+#include "api/job/edits.hpp"
 #include "api/job/kinds.hpp"
 #include "api/job/object.hpp"
 #include "api/rules/annotations.hpp"
@@ -66,6 +67,7 @@ parsed_job parse_job(std::string_view object_json) {
     parsed.findings = findings.take();
     if (!has_errors(parsed.findings)) {
         parsed.spec = kind.bind(spec);
+        parsed.marks = edit_marks_of(spec);
     }
     return parsed;
 }
