@@ -15,17 +15,19 @@ function(signalbox_glob variable)
     set(${variable} "${files}" PARENT_SCOPE)
 endfunction()
 
-# signalbox_group_units(<target>): where CMAKE_UNITY_BUILD is on, the units of a folder are compiled as one. So no two of a
-# folder may define the same name, not even in anonymous namespaces. Call it where the target is made.
+# signalbox_group_units(<target>): where CMAKE_UNITY_BUILD is on, the units of a folder of src/, with the folders below it,
+# are compiled as one. So no two of them may define the same name, not even in anonymous namespaces. Call it where the
+# target is made.
 function(signalbox_group_units target)
     if(NOT CMAKE_UNITY_BUILD)
         return()
     endif()
     get_target_property(sources ${target} SOURCES)
     foreach(source IN LISTS sources)
-        cmake_path(GET source PARENT_PATH folder)
-        cmake_path(GET folder FILENAME group)
-        set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${group}")
+        # A file in src/ itself is compiled alone.
+        if(source MATCHES "^(.*/)?src/([^/]+)/")
+            set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${CMAKE_MATCH_2}")
+        endif()
     endforeach()
     set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
 endfunction()

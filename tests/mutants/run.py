@@ -5,8 +5,8 @@ usage: run.py [--list NAME] <build folder> [<word in a rule or file>]
 
 Lists are `tests` (list.json, against jobcore_tests and jobcore_stories; the default) and `search` (search.json, against
 the search alone). The build folder must hold their programs as they are now. Nothing in it or in the sources is changed:
-the mutated unit is compiled in a scratch folder, takes the place of its object in a copy of the library, and the
-programs are linked to that.
+the mutated unit is compiled in a scratch folder, and the programs are linked to it before the library: what it defines is
+not taken from there any more.
 """
 
 import argparse
@@ -15,7 +15,6 @@ import json
 import os
 import pathlib
 import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -65,8 +64,8 @@ def replace_argument(command, old, new):
     return [new if word == old else word for word in command]
 
 
-def build_library(build, mutant, scratch):
-    """A copy of the library with the mutant in it, or None if the mutant does not compile."""
+def compile_mutant(build, mutant, scratch):
+    """The object of the changed unit, or None if it does not compile."""
     source, changed = mutate(mutant, scratch)
     entry = compile_command(build, source)
     words = shlex.split(entry["command"])
@@ -76,15 +75,13 @@ def build_library(build, mutant, scratch):
     done = subprocess.run(words + ["-Wno-error"], cwd=entry["directory"], capture_output=True, text=True)
     if done.returncode != 0:
         return None
-    copy = scratch / LIBRARY
-    shutil.copy(build / "libjobcore" / LIBRARY, copy)
-    subprocess.run(["ar", "r", copy, made], check=True, capture_output=True)
-    return copy
+    return made
 
 
-def link(build, name, library, scratch):
+def link(build, name, unit, scratch):
     program = scratch / name
-    words = [str(library) if word.endswith(LIBRARY) else word for word in link_command(build, name)]
+    words = list(link_command(build, name))
+    words.insert(next(i for i, word in enumerate(words) if word.endswith(LIBRARY)), str(unit))
     subprocess.run(replace_argument(words, f"bin/{name}", str(program)), cwd=build, check=True, capture_output=True)
     return program
 
@@ -95,9 +92,9 @@ def first_failure(output):
     return lines[0] if lines else None
 
 
-def noticed(build, runs, library, scratch):
+def noticed(build, runs, unit, scratch):
     """What fails first, or None."""
-    programs = {name: link(build, name, library, scratch) for name in {run[0] for run in runs}}
+    programs = {name: link(build, name, unit, scratch) for name in {run[0] for run in runs}}
     for name, *arguments in runs:
         environment = dict(os.environ, SIGNALBOX_STORIES="1,600")
         try:
@@ -122,9 +119,9 @@ def main():
     for mutant in mutants:
         with tempfile.TemporaryDirectory() as folder:
             scratch = pathlib.Path(folder)
-            library = build_library(build, mutant, scratch)
-            killer = "(does not compile)" if library is None else noticed(build, runs, library, scratch)
-        if killer is None or library is None:
+            unit = compile_mutant(build, mutant, scratch)
+            killer = "(does not compile)" if unit is None else noticed(build, runs, unit, scratch)
+        if killer is None or unit is None:
             survivors.append(mutant)
         verdict = "SURVIVED" if killer is None else "killed by " + killer
         print(f"{mutant['rule']}\n    {mutant['file']}: {verdict}", flush=True)

@@ -12,6 +12,7 @@
 #include "jobcore/observed.hpp"
 #include "jobcore/plan.hpp"
 #include "jobcore/policy.hpp"
+#include "jobcore/schema.hpp"
 #include "jobcore/spec.hpp"
 #include "jobcore/status.hpp"
 
@@ -123,6 +124,8 @@ struct compiled_job {
     /// Both or neither; absent if the specification has errors.
     std::optional<job_spec> spec;
     std::optional<job_plan> plan;
+    /// Of `spec`.
+    edit_marks marks;
     /// All errors and warnings.
     std::vector<diagnostic> findings;
     /// Compared with the specification before it, something was changed that may not be

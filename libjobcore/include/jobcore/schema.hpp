@@ -10,6 +10,7 @@
 #include "jobcore/diagnostic.hpp"
 #include "jobcore/spec.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,12 +18,27 @@
 
 namespace signalbox::core {
 
+/// What is to be remembered of a specification to tell later whether an edit was allowed: hashes of
+/// the effective values of fields (BEHAVIOUR.md api 7). They are comparable for specifications of
+/// one kind, within one version of this library.
+struct edit_marks {
+    std::uint64_t never = 0;         ///< of the fields that may never change
+    std::uint64_t while_paused = 0;  ///< of those that may change while the job is paused
+    bool paused = false;             ///< whether it is
+};
+
+/// Whether a field was changed that may not be (BEHAVIOUR.md 10.2): what validate_update refuses,
+/// with less to remember.
+bool is_forbidden_edit(const edit_marks& before, const edit_marks& after);
+
 /// Result of parsing one job object.
 struct parsed_job {
     /// What could be read of it; the default value if the text is no object of our kinds.
     job_meta meta;
     /// Absent if there is any error among the findings.
     std::optional<job_spec> spec;
+    /// Of `spec`; without it the default value.
+    edit_marks marks;
     /// All errors and warnings at once, in document order.
     std::vector<diagnostic> findings;
 };

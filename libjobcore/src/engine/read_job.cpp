@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A job object of the API server read into what decide() takes, compiled once per generation.
-#include "engine/facts/spec_edits.hpp"
 #include "jobcore/decide.hpp"
 #include "jobcore/schema.hpp"
 #include "json/job_meta.hpp"
@@ -69,6 +68,7 @@ std::shared_ptr<compiled_job> compile_job(
     }
     compiled->findings.insert(compiled->findings.end(), plan.warnings.begin(), plan.warnings.end());
     compiled->spec = std::move(parsed.spec);
+    compiled->marks = parsed.marks;
     compiled->plan = std::move(plan);
     return compiled;
 }
@@ -106,7 +106,7 @@ std::optional<job_object> read_job(
         const auto compiled = compile_job(*meta, document, object_json);
         compiled->forbidden_edit = previous && previous->uid == meta->uid && previous->spec &&
                                    compiled->spec &&
-                                   engine::is_forbidden_edit(*previous->spec, *compiled->spec);
+                                   is_forbidden_edit(previous->marks, compiled->marks);
         job.compiled = compiled;
     }
     job.meta = std::move(*meta);

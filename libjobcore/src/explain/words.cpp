@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explain/words.hpp"
 
+#include "jobcore/strings.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,15 +19,6 @@ constexpr std::array<unit, 4> units{{{86400, "d"}, {3600, "h"}, {60, "min"}, {1,
 
 /// Quoted texts are as long as in conditions (BEHAVIOUR.md 3.9).
 constexpr std::size_t most_quoted = 512;
-
-std::string cut_at_character(std::string_view text, std::size_t most) {
-    std::size_t end = std::min(most, text.size());
-    while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U
-    ) {
-        --end;
-    }
-    return std::string(text.substr(0, end));
-}
 
 }  // namespace
 
@@ -77,10 +70,7 @@ std::string list_of(std::span<const std::string> names, std::size_t most) {
 }
 
 std::string quoted_text(std::string_view text) {
-    std::string out = cut_at_character(text, most_quoted);
-    std::ranges::replace_if(
-        out, [](char c) { return static_cast<unsigned char>(c) < 0x20U || c == 0x7F; }, ' '
-    );
+    std::string out = in_one_line(first_bytes(text, most_quoted));
     while (!out.empty() && (out.back() == ' ' || out.back() == '.')) {
         out.pop_back();
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "json/resources.hpp"
 #include "launch/colossalai.hpp"
 #include "launch/quoting.hpp"
-#include "launch/resources.hpp"
 
 #include <algorithm>
 #include <array>
@@ -217,7 +217,7 @@ std::optional<role_template> make_launcher(
         launcher.AddMember("workingDir", json::copy_string(launch.launcher_working_dir, a), a);
     }
     launcher.AddMember("resources", std::move(resources), a);
-    const bool has_accelerators = accelerators(launcher) > 0;
+    const bool has_accelerators = json::accelerators(launcher) > 0;
     launcher.AddMember(
         "env", merged_env(container, std::move(env), options, has_accelerators, a), a
     );

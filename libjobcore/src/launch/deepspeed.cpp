@@ -5,9 +5,9 @@
 #include "launch/deepspeed.hpp"
 
 #include "gang/gang.hpp"
+#include "json/resources.hpp"
 #include "launch/compiler.hpp"
 #include "launch/quoting.hpp"
-#include "launch/resources.hpp"
 #include "launch/ssh_pods.hpp"
 
 #include <algorithm>
@@ -71,7 +71,8 @@ void deepspeed_compiler::plan_job(const role_template& source) {
     plan.retryable_codes.insert(plan.retryable_codes.end(), {254, 247, 246, 241});
     warn_replica_scope(ctx_);
     plan_subdomain(ctx_);
-    const auto accelerator_count = std::max<std::int64_t>(1, accelerators(source.container()));
+    const auto accelerator_count =
+        std::max<std::int64_t>(1, json::accelerators(source.container()));
     ctx_.render.slots =
         launch_.slots_per_worker.value_or(static_cast<std::int32_t>(accelerator_count));
     if (ssh_) {

@@ -2,8 +2,8 @@
 //
 // PyTorchTrainingJob: plain processes with env:// rendezvous, or torchrun (LAUNCH.md 9.2).
 #include "gang/gang.hpp"
+#include "json/resources.hpp"
 #include "launch/compiler.hpp"
-#include "launch/resources.hpp"
 #include "launch/role_pods.hpp"
 #include "launch/tensorboard.hpp"
 #include "launch/torchrun.hpp"
@@ -181,7 +181,7 @@ void pytorch_compiler::set_environment(pod_editor& pod) const {
         ours.push_back({"WORLD_SIZE", {}, slot::world_size});
         ours.push_back({"PYTHONUNBUFFERED", "1"});
         // torchrun sets it by itself.
-        if (auto threads = thread_limit(container, accelerators(container))) {
+        if (auto threads = thread_limit(container, json::accelerators(container))) {
             ours.push_back(std::move(*threads));
         }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/role_pods.hpp"
 
-#include "launch/resources.hpp"
+#include "json/resources.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -82,7 +82,7 @@ void add_common_defaults(pod_editor& pod, const compile_context& ctx) {
 }
 
 std::optional<env_entry> thread_limit(const json::value& container, std::int64_t ranks) {
-    const auto limit = cpu_limit_milli(container);
+    const auto limit = json::cpu_limit_milli(container);
     if (!limit) {
         return std::nullopt;
     }

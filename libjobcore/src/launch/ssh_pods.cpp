@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/ssh_pods.hpp"
 
+#include "jobcore/strings.hpp"
 #include "launch/bootstrap.hpp"
 #include "launch/quoting.hpp"
 
@@ -73,11 +74,7 @@ std::string client_config(const ssh_layout& layout) {
 /// The annotation, as far as the bootstrap can use it (BEHAVIOUR.md api 1.11).
 std::string wait_timeout(const compile_context& ctx) {
     const auto text = ctx.annotation("wait-timeout");
-    std::int32_t seconds = 0;
-    const auto end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, seconds);
-    const bool number = error == std::errc{} && rest == end && seconds >= 0;
-    return number || text == "off" ? std::string(text) : "600";
+    return read_whole_number(text) || text == "off" ? std::string(text) : "600";
 }
 
 std::string settings(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/torchrun.hpp"
 
-#include "launch/resources.hpp"
+#include "json/resources.hpp"
 
 #include <algorithm>
 #include <array>
@@ -151,12 +151,12 @@ std::vector<argument> torchrun_options(const torchrun_config& config, const torc
 }
 
 std::string resolve_processes(const std::string& proc_per_node, const json::value& container) {
-    if (proc_per_node != "auto" || accelerators(container) > 0) {
+    if (proc_per_node != "auto" || json::accelerators(container) > 0) {
         return proc_per_node;
     }
-    auto cpus = cpu_request_milli(container);
+    auto cpus = json::cpu_request_milli(container);
     if (!cpus) {
-        cpus = cpu_limit_milli(container);
+        cpus = json::cpu_limit_milli(container);
     }
     return cpus ? std::to_string(std::max<std::int64_t>(1, *cpus / 1000)) : proc_per_node;
 }

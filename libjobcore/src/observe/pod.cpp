@@ -304,7 +304,7 @@ void pod_sink::text(node n, std::string_view key, std::string_view value) {
             pod_.reason = value;
             break;
         case message:
-            pod_.message = head(value, pod_message_limit);
+            pod_.message = first_bytes(value, pod_message_limit);
             break;
         case condition_type:
             condition_.type = value;
@@ -333,7 +333,7 @@ void pod_sink::read_container_text(node n, std::string_view value) {
         // The end of a message says what went wrong (BEHAVIOUR.md 3.9).
         case waiting_message:
         case end_message:
-            status_.message = tail(value, container_message_limit);
+            status_.message = last_bytes(value, container_message_limit);
             break;
         case running_started:
         case end_started:

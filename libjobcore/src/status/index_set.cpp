@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobcore/status.hpp"
+#include "jobcore/strings.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 namespace signalbox::core {
@@ -12,13 +12,7 @@ namespace {
 
 /// A whole, non-negative number below the largest index; nothing for any other text.
 std::optional<std::int32_t> read_index(std::string_view text) {
-    std::int32_t n = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-    if (error != std::errc{} || end != text.data() + text.size() || n < 0 ||
-        n == std::numeric_limits<std::int32_t>::max()) {
-        return std::nullopt;
-    }
-    return n;
+    return read_whole_number(text, std::numeric_limits<std::int32_t>::max() - 1);
 }
 
 }  // namespace

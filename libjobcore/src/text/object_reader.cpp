@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "text/object_reader.hpp"
 
+#include "jobcore/strings.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,30 +21,13 @@ std::string shown(std::string_view text) {
     if (text.size() <= most) {
         return std::string(text);
     }
-    std::size_t end = most;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
-        --end;
-    }
-    return std::string(text.substr(0, end)) + "...";
+    return std::string(first_bytes(text, most)) + "...";
 }
 
 }  // namespace
 
 std::string child_pointer(std::string_view pointer, std::string_view key) {
-    std::string out = fmt::format("{}/", pointer);
-    for (const char c : shown(key)) {
-        switch (c) {
-            case '~':
-                out += "~0";
-                break;
-            case '/':
-                out += "~1";
-                break;
-            default:
-                out += c;
-        }
-    }
-    return out;
+    return core::child_pointer(pointer, shown(key));
 }
 
 object_reader::object_reader(

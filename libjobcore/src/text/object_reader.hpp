@@ -24,7 +24,7 @@ struct request_error {
 /// A request with more mistakes has the rest of them left out.
 inline constexpr std::size_t most_errors = 100;
 
-/// `pointer/key`, the key escaped.
+/// The pointer of a member; of a long key it has the beginning.
 std::string child_pointer(std::string_view pointer, std::string_view key);
 
 /// Each member is asked for once, by its type; finish() reports those that nobody asked for. Values

@@ -16,6 +16,7 @@
 #include "pods/simulated.hpp"
 
 #include <jobcore/schema.hpp>
+#include <jobcore/strings.hpp>
 #include <k8sio/reflector.hpp>
 #include <k8sio/server/api_server.hpp>
 
@@ -27,7 +28,6 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
-#include <charconv>
 #include <csignal>
 #include <filesystem>
 #include <iostream>
@@ -103,12 +103,10 @@ std::optional<listen_address> parse_listen(const std::string& text) {
     if (out.address.front() == '[' && out.address.back() == ']') {
         out.address = out.address.substr(1, out.address.size() - 2);
     }
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, out.port);
-    if (error != std::errc{} || stop != end) {
-        return std::nullopt;
-    }
-    return out;
+    const auto port =
+        core::read_whole_number<std::uint16_t>(std::string_view(text).substr(colon + 1));
+    out.port = port.value_or(0);
+    return port ? std::optional(out) : std::nullopt;
 }
 
 /// What was prepared before anything was started.

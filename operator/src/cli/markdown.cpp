@@ -3,6 +3,8 @@
 // The Markdown of the rule books on a terminal. Only what these documents use is known.
 #include "cli/text_layout.hpp"
 
+#include <jobcore/strings.hpp>
+
 #include <algorithm>
 #include <cctype>
 #include <numeric>
@@ -96,7 +98,7 @@ std::vector<std::size_t> fit_columns(const std::vector<table_row>& rows, std::si
     for (const table_row& row : rows) {
         widths.resize(std::max(widths.size(), row.size()));
         for (std::size_t i = 0; i < row.size(); ++i) {
-            widths[i] = std::max(widths[i], characters(row[i]));
+            widths[i] = std::max(widths[i], core::count_characters(row[i]));
         }
     }
     const auto total = [&] {
@@ -137,7 +139,8 @@ std::string laid_out(const std::vector<table_row>& rows, std::size_t width) {
             for (std::size_t i = 0; i < cells.size(); ++i) {
                 const std::string part = line < cells[i].size() ? cells[i][line] : "";
                 text += (i == 0 ? "" : "  ") + part;
-                text += std::string(widths[i] - std::min(widths[i], characters(part)), ' ');
+                text +=
+                    std::string(widths[i] - std::min(widths[i], core::count_characters(part)), ' ');
             }
             out += text.substr(0, text.find_last_not_of(' ') + 1) + '\n';
         }

@@ -4,6 +4,7 @@
 #include "manifests/tree.hpp"
 
 #include <jobcore/policy_fields.hpp>
+#include <jobcore/strings.hpp>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -11,7 +12,6 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 
 namespace signalbox::op::cli {
@@ -83,14 +83,13 @@ std::optional<std::string> set_policy(core::policy& of, const std::vector<std::s
         if (!core::set_policy_field(known, key, 0)) {
             return fmt::format("`{}`: there is no `{}`; there are: {}", text, key, policy_keys());
         }
-        std::int32_t value = 0;
-        const char* begin = text.data() + std::min(equals + 1, text.size());
-        const char* end = text.data() + text.size();
-        const auto [stop, error] = std::from_chars(begin, end, value);
-        if (error != std::errc{} || stop != end || value < 0) {
+        const auto value =
+            core::read_whole_number(std::string_view(text).substr(std::min(equals + 1, text.size()))
+            );
+        if (!value) {
             return fmt::format("`{}`: a whole number of milliseconds is expected", text);
         }
-        core::set_policy_field(of, key, value);
+        core::set_policy_field(of, key, *value);
     }
     return std::nullopt;
 }

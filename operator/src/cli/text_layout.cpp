@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/text_layout.hpp"
 
+#include <jobcore/strings.hpp>
+
 #include <sys/ioctl.h>
 
 #include <algorithm>
@@ -27,24 +29,19 @@ std::size_t output_width() {
     return known ? std::clamp<std::size_t>(size.ws_col, narrowest, widest) : widest;
 }
 
-std::size_t characters(std::string_view text) {
-    const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; };
-    return static_cast<std::size_t>(std::ranges::count_if(text, begins));
-}
-
 std::string wrapped(
     std::string_view text, std::string_view first, std::string_view rest, std::size_t width
 ) {
     std::string out(first);
-    std::size_t column = characters(first);
+    std::size_t column = core::count_characters(first);
     bool at_start = true;
     while (!text.empty()) {
         const std::size_t space = text.find(' ');
         const std::string_view word = text.substr(0, space);
-        if (!at_start && column + 1 + characters(word) > width) {
+        if (!at_start && column + 1 + core::count_characters(word) > width) {
             out += '\n';
             out += rest;
-            column = characters(rest);
+            column = core::count_characters(rest);
             at_start = true;
         }
         if (!at_start) {
@@ -52,7 +49,7 @@ std::string wrapped(
             ++column;
         }
         out += word;
-        column += characters(word);
+        column += core::count_characters(word);
         at_start = false;
         text.remove_prefix(space == std::string_view::npos ? text.size() : space + 1);
     }

@@ -15,9 +15,6 @@ std::string lower(std::string_view text);
 /// Characters of a line: those of the terminal if standard output is one, at most 100; else 100.
 std::size_t output_width();
 
-/// Characters of UTF-8 text.
-std::size_t characters(std::string_view text);
-
 /// `text` behind `first`, broken at spaces into lines of at most `width` characters, each further
 /// one behind `rest`; a word that is too long has a line of its own. Ends with a newline.
 std::string wrapped(

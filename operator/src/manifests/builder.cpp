@@ -1,30 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "manifests/reader.hpp"
 
+#include <jobcore/strings.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
 
 namespace signalbox::op::manifests {
-
-namespace {
-
-std::string escape(std::string_view key) {
-    std::string out;
-    for (const char c : key) {
-        if (c == '~') {
-            out += "~0";
-        } else if (c == '/') {
-            out += "~1";
-        } else {
-            out += c;
-        }
-    }
-    return out;
-}
-
-}  // namespace
 
 void tree_builder::begin_document() {
     document_ = tree();
@@ -50,9 +34,9 @@ std::string tree_builder::pointer() const {
     std::string out;
     for (const frame& f : open_) {
         if (!f.mapping) {
-            out += fmt::format("/{}", document_.at(f.id).children.size());
+            out = core::child_pointer(out, document_.at(f.id).children.size());
         } else if (f.has_key) {
-            out += '/' + escape(f.pending.key);
+            out = core::child_pointer(out, f.pending.key);
         }
     }
     return out;

@@ -4,6 +4,8 @@
 // as they were written.
 #include "manifests/reader.hpp"
 
+#include <jobcore/strings.hpp>
+
 #include <fmt/format.h>
 #include <rapidjson/error/en.h>
 #include <rapidjson/memorystream.h>
@@ -22,7 +24,7 @@ public:
         for (; offset_ < offset && offset_ < text_.size(); ++offset_) {
             if (text_[offset_] == '\n') {
                 here_ = {here_.line + 1, 1};
-            } else if ((static_cast<unsigned char>(text_[offset_]) & 0xC0) != 0x80) {
+            } else if (!core::continues_character(text_[offset_])) {
                 ++here_.column;
             }
         }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "manifests/tree.hpp"
 
+#include <jobcore/strings.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 namespace signalbox::op::manifests {
 
@@ -29,11 +30,9 @@ const child* step(const node& from, const std::string& token) {
         const auto it = std::ranges::find(from.children, token, &child::key);
         return it == from.children.end() ? nullptr : &*it;
     }
-    std::size_t index = 0;
-    const char* end = token.data() + token.size();
-    const auto [stop, error] = std::from_chars(token.data(), end, index);
-    const bool item = from.kind == node_kind::sequence && error == std::errc{} && stop == end;
-    return item && index < from.children.size() ? &from.children[index] : nullptr;
+    const auto index = core::read_whole_number<std::size_t>(token);
+    const bool item = from.kind == node_kind::sequence && index && *index < from.children.size();
+    return item ? &from.children[*index] : nullptr;
 }
 
 }  // namespace

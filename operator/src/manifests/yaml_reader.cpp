@@ -4,6 +4,8 @@
 #include "manifests/reader.hpp"
 #include "manifests/scalar.hpp"
 
+#include <jobcore/strings.hpp>
+
 #include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
@@ -44,8 +46,7 @@ public:
             restart();
         }
         for (; bytes_ < column && begin_ + bytes_ < text_.size(); ++bytes_) {
-            const auto byte = static_cast<unsigned char>(text_[begin_ + bytes_]);
-            characters_ += (byte & 0xC0) != 0x80 ? 1U : 0U;
+            characters_ += core::continues_character(text_[begin_ + bytes_]) ? 0U : 1U;
         }
         return {line, characters_ + 1};
     }
@@ -80,7 +81,7 @@ std::size_t offset_of(std::string_view text, position where) {
     }
     for (std::uint32_t column = 1; column < where.column && at < text.size(); ++column) {
         ++at;
-        while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) {
+        while (at < text.size() && core::continues_character(text[at])) {
             ++at;
         }
     }

@@ -2,6 +2,7 @@
 #include "pods/behaviour.hpp"
 
 #include <jobcore/status.hpp>
+#include <jobcore/strings.hpp>
 
 #include <fmt/format.h>
 
@@ -47,13 +48,11 @@ setter time_or_true(std::optional<duration> behaviour::*field) {
 
 setter number(std::int32_t behaviour::*field, std::int32_t most) {
     return [field, most](behaviour& b, std::string_view value) -> problem {
-        std::int32_t parsed = 0;
-        const char* end = value.data() + value.size();
-        const auto [stop, error] = std::from_chars(value.data(), end, parsed);
-        if (error != std::errc{} || stop != end || parsed < 0 || parsed > most) {
+        const auto parsed = core::read_whole_number(value, most);
+        if (!parsed) {
             return wrong(value, fmt::format("a number from 0 to {}", most));
         }
-        b.*field = parsed;
+        b.*field = *parsed;
         return std::nullopt;
     };
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pods/pod_facts.hpp"
 
+#include <jobcore/strings.hpp>
 #include <jobcore/time.hpp>
 
 #include <rapidjson/document.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 namespace signalbox::op::pods {
 
@@ -30,9 +30,7 @@ std::string_view text(const Value& object, const char* key) {
 }
 
 std::int32_t number(std::string_view digits) {
-    std::int32_t value = 0;
-    std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    return value;
+    return core::read_whole_number(digits).value_or(0);
 }
 
 template <class Each>

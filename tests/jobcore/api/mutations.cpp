@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mutations.hpp"
 
-#include "api/kinds.hpp"
+#include "api/job/kinds.hpp"
 #include "json_cases.hpp"
 
 #include <limits>
@@ -12,12 +12,7 @@ namespace {
 using core::schema::field;
 using core::schema::value_type;
 
-/// Jobs in which every list of objects has an item, so that its fields can be changed.
-struct full_job {
-    core::job_kind kind;
-    const char* text;
-};
-constexpr full_job full_jobs[] = {
+constexpr full_job jobs[] = {
     {core::job_kind::pytorch,
      R"({"apiVersion":"batch.tensorstack.dev/v1beta1","kind":"PyTorchTrainingJob",
 "metadata":{"name":"full"},"spec":{
@@ -176,9 +171,13 @@ private:
 
 }  // namespace
 
+std::span<const full_job> full_jobs() {
+    return jobs;
+}
+
 std::vector<mutation> mutations() {
     std::vector<mutation> all;
-    for (const full_job& job : full_jobs) {
+    for (const full_job& job : jobs) {
         mutator(job, all).mutate_all(*core::schema::schema_of(job.kind).spec, "/spec");
     }
     return all;

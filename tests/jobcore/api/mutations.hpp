@@ -6,6 +6,7 @@
 
 #include <jobcore/spec.hpp>
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,5 +22,13 @@ struct mutation {
 };
 
 std::vector<mutation> mutations();
+
+/// Jobs in which every list of objects has an item, so that its fields can be changed: at least one
+/// of each kind.
+struct full_job {
+    core::job_kind kind;
+    const char* text;
+};
+std::span<const full_job> full_jobs();
 
 }  // namespace signalbox::test

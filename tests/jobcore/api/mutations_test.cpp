@@ -4,7 +4,7 @@
 // compared with, if SIGNALBOX_CORPUS names a file: tests/envtest/test_crd_rules.py.
 #include "mutations.hpp"
 
-#include "api/kinds.hpp"
+#include "api/job/kinds.hpp"
 #include "jobcore/plan.hpp"
 #include "jobcore/schema.hpp"
 #include "json_cases.hpp"

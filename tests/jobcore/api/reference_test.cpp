@@ -3,8 +3,8 @@
 // What the tables say to people: libjobcore/API.md, and the text of single fields. After a change
 // of them:
 //     SIGNALBOX_REWRITE=1 jobcore_tests "*API.md*"
-#include "api/kinds.hpp"
-#include "api/tables.hpp"
+#include "api/job/kinds.hpp"
+#include "api/tables/tables.hpp"
 #include "json_cases.hpp"
 
 #include <jobcore/schema.hpp>

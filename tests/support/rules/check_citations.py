@@ -13,6 +13,7 @@ ALLOWED = {
     ("tests/support/rules/check_citations.py", "*"): "this list",
     ("tests/support/rules/citations.py", "*"): "the patterns themselves",
     ("tests/support/rules/test_check_citations.py", "*"): SAMPLES,
+    ("tests/support/rules/test_check_includes.py", "*"): SAMPLES,
     ("tests/rules/test_check_rules.py", "*"): SAMPLES,
     ("tests/operator/cli/docs_test.py", "BEHAVIOUR.md api 99"): "a rule that `docs rule` must not find",
     ("libk8sio/REQUIREMENTS.md", "leader_election_master_status"): "a metric of other controllers, not built here",

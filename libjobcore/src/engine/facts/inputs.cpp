@@ -2,8 +2,7 @@
 #include "engine/facts/inputs.hpp"
 
 #include "engine/facts/reasons.hpp"
-
-#include <charconv>
+#include "jobcore/strings.hpp"
 
 namespace signalbox::core::engine {
 
@@ -12,11 +11,8 @@ milliseconds stuck_after(const job_meta& meta, const policy& policy) {
     if (it == meta.annotations.end()) {
         return policy.stuck_after;
     }
-    const std::string& text = it->second;
-    std::int32_t n = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-    const bool whole = error == std::errc{} && end == text.data() + text.size() && n >= 0;
-    return whole ? milliseconds(seconds(n)) : policy.stuck_after;
+    const auto n = read_whole_number(it->second);
+    return n ? milliseconds(seconds(*n)) : policy.stuck_after;
 }
 
 bool is_resumed(const job_status& status) {
@@ -24,13 +20,7 @@ bool is_resumed(const job_status& status) {
 }
 
 std::string cut_message(std::string message, std::size_t limit) {
-    if (message.size() > limit) {
-        std::size_t end = limit;
-        while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xC0U) == 0x80U) {
-            --end;
-        }
-        message.resize(end);
-    }
+    message.resize(first_bytes(message, limit).size());
     return message;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/facts/termination.hpp"
 
+#include "jobcore/strings.hpp"
 #include "json/json.hpp"
 
 #include <fmt/format.h>
@@ -106,22 +107,8 @@ std::optional<termination_note> read_failure_report(std::string_view message) {
 }  // namespace
 
 std::string printable_tail(std::string_view text) {
-    while (!text.empty() && (text.back() == '\n' || text.back() == ' ' || text.back() == '\r')) {
-        text.remove_suffix(1);
-    }
-    if (text.size() > note_limit) {
-        text.remove_prefix(text.size() - note_limit);
-        while (!text.empty() && (static_cast<unsigned char>(text.front()) & 0xC0U) == 0x80U) {
-            text.remove_prefix(1);
-        }
-    }
-    std::string out(text);
-    for (char& c : out) {
-        if (static_cast<unsigned char>(c) < 0x20U || c == 0x7F) {
-            c = ' ';
-        }
-    }
-    return out;
+    const std::size_t end = text.find_last_not_of("\n\r ");
+    return in_one_line(last_bytes(text.substr(0, end == text.npos ? 0 : end + 1), note_limit));
 }
 
 termination_note read_termination_message(std::string_view message) {

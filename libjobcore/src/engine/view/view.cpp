@@ -2,20 +2,13 @@
 #include "engine/view/view.hpp"
 
 #include "engine/facts/ledger.hpp"
+#include "jobcore/strings.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <tuple>
 
 namespace signalbox::core::engine {
 namespace {
-
-std::optional<std::int32_t> read_number(std::string_view text) {
-    std::int32_t n = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-    const bool whole = error == std::errc{} && end == text.data() + text.size() && n >= 0;
-    return whole ? std::optional(n) : std::nullopt;
-}
 
 /// `-r<k>` at the end of a name is cut off and gives k.
 std::int32_t cut_rename(std::string_view& name) {
@@ -23,7 +16,7 @@ std::int32_t cut_rename(std::string_view& name) {
     if (dash == name.npos) {
         return 0;
     }
-    const auto k = read_number(name.substr(dash + 2));
+    const auto k = read_whole_number(name.substr(dash + 2));
     if (!k) {
         return 0;
     }
@@ -185,7 +178,8 @@ pod_identity identity_from_name(const job_plan& plan, std::string_view name) {
     name.remove_prefix(prefix.size());
     id.rename = cut_rename(name);
     const std::size_t dash = name.rfind('-');
-    const auto index = dash == name.npos ? std::nullopt : read_number(name.substr(dash + 1));
+    const auto index = dash == name.npos ? std::optional<std::int32_t>()
+                                         : read_whole_number(name.substr(dash + 1));
     if (index) {
         id.role = role_of_type(plan, name.substr(0, dash));
         id.index = *index;

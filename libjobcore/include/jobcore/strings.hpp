@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Small readings of texts that come from outside and may be hostile. The functions depend on their
+// arguments alone, may be called from any thread, and throw nothing but for lack of memory. Views
+// refer to the given text.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace signalbox::core {
+
+/// Whether a byte of UTF-8 text is one of a character before it, and not its first one.
+constexpr bool continues_character(char c) {
+    return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
+}
+
+/// The beginning of UTF-8 text, at most `limit` bytes of whole characters. Of bytes that are no
+/// UTF-8 it loses at most three more than the limit asks for.
+std::string_view first_bytes(std::string_view text, std::size_t limit);
+
+/// The end of UTF-8 text, in the same way.
+std::string_view last_bytes(std::string_view text, std::size_t limit);
+
+/// Number of characters (code points) of UTF-8 text.
+std::size_t count_characters(std::string_view text);
+
+/// The text with a space for each control character of ASCII: it stays in its line.
+std::string in_one_line(std::string_view text);
+
+/// The JSON pointer (RFC 6901) `parent` with one more token, which gets escaped.
+std::string child_pointer(std::string_view parent, std::string_view token);
+std::string child_pointer(std::string_view parent, std::size_t index);
+
+/// The number that decimal digits alone stand for: no sign, no space, nothing before or behind
+/// them. Leading zeros count for nothing. Nothing for any other text and for what does not fit.
+std::optional<std::uint64_t> read_digits(std::string_view text);
+
+/// The same from 0 to `most`.
+template <std::integral Integer = std::int32_t>
+std::optional<Integer> read_whole_number(
+    std::string_view text, Integer most = std::numeric_limits<Integer>::max()
+) {
+    const std::optional<std::uint64_t> n = read_digits(text);
+    return n && *n <= static_cast<std::uint64_t>(most) ? std::optional(static_cast<Integer>(*n))
+                                                       : std::nullopt;
+}
+
+}  // namespace signalbox::core

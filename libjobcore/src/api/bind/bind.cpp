@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/bind/bind.hpp"
+
+#include <algorithm>
+
+namespace signalbox::core::schema {
+namespace {
+
+/// One entry per type: the first counts (rules/shared.cpp warns of others).
+template <class Entry, class Bind>
+std::vector<Entry> bind_entries(const node& list, Bind bind) {
+    std::vector<Entry> entries;
+    for (const node& item : list.items) {
+        Entry entry = bind(item);
+        const bool known = std::any_of(entries.begin(), entries.end(), [&](const Entry& e) {
+            return e.type == entry.type;
+        });
+        if (!known) {
+            entries.push_back(std::move(entry));
+        }
+    }
+    return entries;
+}
+
+std::optional<t9k_scheduler> bind_scheduler(const node& scheduler) {
+    const node& t9k = scheduler["t9kScheduler"];
+    if (!t9k.present()) {
+        return std::nullopt;
+    }
+    return t9k_scheduler{.queue = t9k["queue"].text(), .priority = t9k["priority"].int32()};
+}
+
+run_mode bind_run_mode(const node& mode) {
+    run_mode bound;
+    const node& debug = mode["debug"];
+    const node& pause = mode["pause"];
+    bound.debug = debug["enabled"].flag();
+    bound.debug_replicas = bind_entries<debug_replica>(debug["replicaSpecs"], [](const node& n) {
+        return debug_replica{
+            .type = n["type"].text(),
+            .skip_init_container = n["skipInitContainer"].flag(),
+            .command = n["command"].texts(),
+        };
+    });
+    bound.pause = pause["enabled"].flag();
+    bound.resume_replicas = bind_entries<resume_replica>(pause["resumeSpecs"], [](const node& n) {
+        return resume_replica{
+            .type = n["type"].text(),
+            .skip_init_container = n["skipInitContainer"].flag(),
+            .command = n["command"].texts(),
+            .args = n["args"].texts(),
+        };
+    });
+    return bound;
+}
+
+elastic_config bind_elastic(const node& elastic) {
+    elastic_config bound;
+    bound.min_replicas = elastic["minReplicas"].int32();
+    bound.max_replicas = elastic["maxReplicas"].int32();
+    if (elastic["expectedReplicas"].present()) {
+        bound.expected_replicas = elastic["expectedReplicas"].int32();
+    }
+    return bound;
+}
+
+}  // namespace
+
+job_spec bind_shared(const node& spec) {
+    job_spec bound;
+    bound.scheduler = bind_scheduler(spec["scheduler"]);
+    bound.mode = bind_run_mode(spec["runMode"]);
+    bound.managed_by = spec["managedBy"].text();
+    return bound;
+}
+
+run_policy bind_run_policy(const node& policy) {
+    run_policy bound;
+    bound.active_deadline_seconds = policy["activeDeadlineSeconds"].integer();
+    if (policy["ttlSecondsAfterFinished"].present()) {
+        bound.ttl_seconds_after_finished = policy["ttlSecondsAfterFinished"].int32();
+    }
+    return bound;
+}
+
+void bind_restarts(const node& spec, job_spec& bound) {
+    const node& policy = spec["runPolicy"];
+    bound.policy = bind_run_policy(policy);
+    bound.policy.backoff_limit = policy["backoffLimit"].int32();
+    bound.policy.clean_up = *bind_choice<clean_up_policy>(policy["cleanUpPolicy"]);
+    bound.policy.scope = bind_choice<restart_scope>(policy["restartScope"]);
+    bound.policy.failure = *bind_choice<failure_policy>(policy["failurePolicy"]);
+    if (spec["elastic"]["enabled"].flag()) {
+        bound.elastic = bind_elastic(spec["elastic"]);
+    }
+}
+
+std::string bind_json(const node& opaque) {
+    return opaque.present() ? json::to_text(*opaque.value) : std::string();
+}
+
+}  // namespace signalbox::core::schema

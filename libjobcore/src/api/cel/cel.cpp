@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/cel/cel.hpp"
+
+#include "api/cel/expressions.hpp"
+
+#include <fmt/format.h>
+
+#include <initializer_list>
+#include <utility>
+
+namespace signalbox::core::schema {
+// One rule per field below `spec` and kind of restriction: few rules, still with clear messages.
+std::vector<cel_rule> transition_rules(const field& spec) {
+    const std::string was_paused = value_of(spec, "oldSelf", {"runMode", "pause", "enabled"});
+    std::vector<cel_rule> rules;
+    for (const change_unit& unit : change_units(spec)) {
+        const bool never = unit.when == change::never;
+        rules.push_back({
+            never ? unchanged(unit) : fmt::format("{} || ({})", was_paused, unchanged(unit)),
+            fmt::format(
+                "`{}` {}",
+                dotted(unit.path),
+                never ? "cannot be changed" : "can be changed only while the job is paused"
+            ),
+            fmt::format(".{}", unit.path.front()->name),
+        });
+    }
+    return rules;
+}
+
+std::vector<cel_rule> elastic_rules(const field& spec) {
+    const std::string enabled = value_of(spec, "self", {"elastic", "enabled"});
+    const std::string maximum = value_of(spec, "self", {"elastic", "maxReplicas"});
+    const std::string expected = value_of(spec, "self", {"elastic", "expectedReplicas"});
+    std::string minimum;
+    for (const change_unit& unit : change_units(spec)) {
+        if (dotted(unit.path) == "elastic.minReplicas") {
+            minimum = value_of(unit, "self");
+        }
+    }
+    return {
+        {fmt::format("!{} || {} != -1", enabled, maximum),
+         "`maxReplicas` is missing; elastic training needs the largest number of replicas",
+         ".elastic"},
+        {fmt::format("{0} == -1 || {0} >= {1}", maximum, minimum),
+         "`maxReplicas` must be at least `minReplicas`",
+         ".elastic"},
+        {fmt::format(
+             "{0} == -1 || ({0} >= {1} && ({2} == -1 || {0} <= {2}))", expected, minimum, maximum
+         ),
+         "`expectedReplicas` must be from `minReplicas` to `maxReplicas`",
+         ".elastic"},
+    };
+}
+
+std::vector<cel_rule> mode_rules(const field& spec, std::string_view is_type) {
+    std::vector<cel_rule> rules;
+    for (const std::string& list :
+         {value_of(spec, "self", {"runMode", "debug", "replicaSpecs"}),
+          value_of(spec, "self", {"runMode", "pause", "resumeSpecs"})}) {
+        rules.push_back(
+            {fmt::format("{}.all(d, d.type == 'master' || {})", list, is_type),
+             "`type` must be a replica type of the job, or `master`",
+             ".runMode"}
+        );
+    }
+    return rules;
+}
+
+std::string name_room(std::string_view type_size, std::string_view count) {
+    // Replicas are at most 10,000, so that the last index has at most four digits.
+    return fmt::format(
+        "size(self.metadata.name) + 8 + {0} + "
+        "({1} <= 10 ? 1 : {1} <= 100 ? 2 : {1} <= 1000 ? 3 : 4) <= 63",
+        type_size,
+        count
+    );
+}
+
+std::string elastic_most(const field& spec) {
+    return fmt::format(
+        "({} ? {} : 0)",
+        value_of(spec, "self.spec", {"elastic", "enabled"}),
+        value_of(spec, "self.spec", {"elastic", "maxReplicas"})
+    );
+}
+
+cel_rule name_rule(std::string expression) {
+    return {
+        std::move(expression),
+        "`metadata.name` is too long: names of pods, <name>-<hash>-<type>-<index>, must fit into "
+        "63 characters",
+        ""};
+}
+
+cel_rule job_name_rule() {
+    return {
+        "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
+        "`metadata.name` must be a lower-case DNS label that starts with a letter",
+        ""};
+}
+
+}  // namespace signalbox::core::schema

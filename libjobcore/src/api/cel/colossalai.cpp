@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rules of the CRD of ColossalAIJob over several fields (BEHAVIOUR.md api 4).
+#include "api/cel/cel.hpp"
+#include "api/cel/expressions.hpp"
+#include "api/tables/specs.hpp"
+
+#include <fmt/format.h>
+
+namespace signalbox::core::schema {
+namespace {
+
+/// That every entry of the second shape fulfils the condition on `r`.
+std::string every_entry(std::string_view condition) {
+    return fmt::format("!has(self.replicaSpecs) || self.replicaSpecs.all(r, {})", condition);
+}
+
+}  // namespace
+
+std::vector<cel_rule> colossalai_rules() {
+    const field& spec = colossalai_spec_field;
+    const std::string debug = value_of(spec, "self", {"runMode", "debug", "enabled"});
+    std::vector<cel_rule> rules = mode_rules(spec, "d.type in ['launcher', 'worker']");
+    rules.insert(
+        rules.end(),
+        {
+            {"!(has(self.launcher) || has(self.worker)) || "
+             "!(has(self.torchConfig) || has(self.replicaSpecs))",
+             "`launcher` and `worker` must not be mixed with `torchConfig` and `replicaSpecs`",
+             ""},
+            {"has(self.worker) || has(self.replicaSpecs)", "`worker` is missing", ""},
+            {fmt::format(
+                 "!has(self.worker) || {} || size({}) > 0",
+                 debug,
+                 value_of(spec, "self", {"worker", "command"})
+             ),
+             "`command` is missing; it must be the training script and its arguments",
+             ".worker"},
+            {fmt::format(
+                 "!has(self.replicaSpecs) || {} || size({}) > 0",
+                 debug,
+                 value_of(spec, "self", {"torchConfig", "script"})
+             ),
+             "`script` is missing; it must be the training script and its arguments",
+             ".torchConfig"},
+            {"!has(self.replicaSpecs) || (self.replicaSpecs.exists_one(r, r.type == 'worker') && "
+             "self.replicaSpecs.all(r, self.replicaSpecs.exists_one(o, o.type == r.type)))",
+             "`replicaSpecs` must have one entry of type `worker` and at most one of type "
+             "`launcher`",
+             ".replicaSpecs"},
+            {every_entry("r.type != 'launcher' || !has(r.replicas) || r.replicas == 1"),
+             "`replicas` of the launcher must be 1",
+             ".replicaSpecs"},
+            {every_entry("!has(r.restartPolicy) || !has(r.restartPolicy.limit) || "
+                         "r.restartPolicy.limit <= 0"),
+             "`limit` must be 0: a ColossalAIJob does not restart",
+             ".replicaSpecs"},
+        }
+    );
+    return rules;
+}
+
+std::vector<cel_rule> colossalai_name_rules() {
+    const std::string workers =
+        value_of(colossalai_spec_field, "self.spec", {"worker", "replicas"});
+    return {
+        name_rule(name_room("8", "1")),  // launcher
+        name_rule(fmt::format("[{}].all(n, {})", workers, name_room("6", "n"))),
+        name_rule(fmt::format(
+            "!has(self.spec.replicaSpecs) || "
+            "self.spec.replicaSpecs.all(r, [has(r.replicas) ? r.replicas : 1].all(n, {}))",
+            name_room("size(r.type)", "n")
+        )),
+    };
+}
+
+}  // namespace signalbox::core::schema

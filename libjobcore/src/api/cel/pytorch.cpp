@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rules of the CRD of PyTorchTrainingJob over several fields (BEHAVIOUR.md api 3).
+#include "api/cel/cel.hpp"
+#include "api/cel/expressions.hpp"
+#include "api/tables/specs.hpp"
+#include "api/tables/tables.hpp"
+
+#include <fmt/format.h>
+
+namespace signalbox::core::schema {
+
+std::vector<cel_rule> pytorch_rules() {
+    const field& spec = pytorch_spec_field;
+    const std::string elastic = value_of(spec, "self", {"elastic", "enabled"});
+    const auto some_positive = [](std::string_view name) {
+        return fmt::format("self.replicaSpecs.exists(r, !has(r.{0}) || r.{0} > 0)", name);
+    };
+    std::vector<cel_rule> rules = elastic_rules(spec);
+    for (cel_rule& rule : mode_rules(spec, "self.replicaSpecs.exists(r, r.type == d.type)")) {
+        rules.push_back(std::move(rule));
+    }
+    rules.insert(
+        rules.end(),
+        {
+            {fmt::format(
+                 "!{} || {}", elastic, value_of(spec, "self", {"torchrunConfig", "enabled"})
+             ),
+             "elastic training needs torchrun: set `torchrunConfig.enabled`",
+             ".elastic"},
+            {fmt::format(
+                 "!{} || {} != 'static'",
+                 elastic,
+                 value_of(spec, "self", {"torchrunConfig", "rdzvBackend"})
+             ),
+             "`rdzvBackend` must not be `static` with elastic training",
+             ".torchrunConfig"},
+            {"self.replicaSpecs.all(r, self.replicaSpecs.exists_one(o, o.type == r.type))",
+             "`type` must be unique",
+             ".replicaSpecs"},
+            {some_positive("replicas"), "the job needs at least one replica", ".replicaSpecs"},
+            {fmt::format(
+                 "self.replicaSpecs.map(r, has(r.replicas) ? r.replicas : 1).sum() <= {}",
+                 max_replicas
+             ),
+             fmt::format(
+                 "the job may have at most {} replicas in all types together", max_replicas
+             ),
+             ".replicaSpecs"},
+            {some_positive("scalingWeight"),
+             "`scalingWeight` must not be 0 for all replica types",
+             ".replicaSpecs"},
+            {"!has(self.tensorboardSpec) || has(self.tensorboardSpec.logDir) || "
+             "(has(self.tensorboardSpec.trainingLogFilesets) && "
+             "size(self.tensorboardSpec.trainingLogFilesets) > 0)",
+             "`tensorboardSpec` needs one of `trainingLogFilesets` and `logDir`",
+             ".tensorboardSpec"},
+        }
+    );
+    return rules;
+}
+
+std::vector<cel_rule> pytorch_name_rules() {
+    return {name_rule(fmt::format(
+        "self.spec.replicaSpecs.all(r, [[has(r.replicas) ? r.replicas : 1, {}].max()].all(n, {}))",
+        elastic_most(pytorch_spec_field),
+        name_room("size(r.type)", "n")
+    ))};
+}
+
+}  // namespace signalbox::core::schema

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From the text of a job object to its typed specification and all findings.
+#include "api/job/edits.hpp"
+#include "api/job/kinds.hpp"
+#include "api/job/object.hpp"
+#include "api/rules/annotations.hpp"
+#include "api/walk/text.hpp"
+#include "jobcore/schema.hpp"
+#include "json/job_meta.hpp"
+
+#include <fmt/format.h>
+
+namespace signalbox::core {
+namespace {
+
+using namespace schema;
+
+void check_meta(
+    const node& metadata, std::span<const name_need> needs, findings_collector& findings
+) {
+    if (!metadata.present()) {
+        return;
+    }
+    for (const std::string_view key : {"name", "generateName", "namespace"}) {
+        const json::value* value = json::find(*metadata.value, key);
+        if (value != nullptr && !value->IsString()) {
+            findings.error(
+                metadata.order,
+                child_pointer(metadata.pointer, key),
+                fmt::format("`metadata.{}` must be a string, not {}", key, describe(*value))
+            );
+            return;
+        }
+    }
+    const std::string_view name = json::string_or_empty(*metadata.value, "name");
+    if (!name.empty()) {
+        check_name(metadata, name, needs, findings);
+    } else if (json::string_or_empty(*metadata.value, "generateName").empty()) {
+        // generateName is checked once the server has completed the name (BEHAVIOUR.md api 6.3).
+        findings.error(
+            metadata.order,
+            child_pointer(metadata.pointer, "name"),
+            "`metadata.name` is missing, and so is `metadata.generateName`"
+        );
+    }
+}
+
+}  // namespace
+
+parsed_job parse_job(std::string_view object_json) {
+    parsed_job parsed;
+    findings_collector findings;
+    const job_document object(object_json, findings);
+    if (!object.kind()) {
+        parsed.findings = findings.take();
+        return parsed;
+    }
+    const kind_schema& kind = schema_of(*object.kind());
+    parsed.meta = json::read_job_meta(kind.kind, object["metadata"].value);
+    const node& spec = object["spec"];
+    if (spec.present()) {
+        kind.check(spec, findings);
+    }
+    check_meta(object["metadata"], kind.name_needs(spec), findings);
+    check_annotations(object["metadata"], findings);
+    parsed.findings = findings.take();
+    if (!has_errors(parsed.findings)) {
+        parsed.spec = kind.bind(spec);
+        parsed.marks = edit_marks_of(spec);
+    }
+    return parsed;
+}
+
+}  // namespace signalbox::core

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rules over several fields of a DeepSpeedJob: BEHAVIOUR.md api 2.
+#include "api/rules/rules.hpp"
+#include "api/walk/text.hpp"
+#include "json/resources.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace signalbox::core::schema {
+namespace {
+
+constexpr std::array<std::string_view, 1> deepspeed_containers{"worker"};
+constexpr std::array<std::string_view, 4> reserved_paths{
+    "/root/.ssh", "/t9k/hostfile", "/job/hostfile", "/root/.deepspeed_env"};
+
+/// Fields that `customCommand` makes idle.
+constexpr std::array<std::string_view, 4> idle_fields{"localRank", "autotune", "run", "otherArgs"};
+
+void warn_idle_fields(const node& config, findings_collector& findings) {
+    for (const std::string_view name : idle_fields) {
+        const node& idle = config[name];
+        if (idle.present()) {
+            findings.warning(
+                idle.order,
+                idle.pointer,
+                fmt::format("`{}` has no effect: `customCommand` is set", name),
+                field_overridden
+            );
+        }
+    }
+}
+
+/// Exactly one way to run the program.
+void check_program(const node& config, findings_collector& findings) {
+    const node& run = config["run"];
+    const node* first = nullptr;
+    for (const node& way : run.members) {
+        if (way.broken() || run.broken() || config.broken()) {
+            return;
+        }
+        if (!way.present() || way.value->Empty()) {
+            continue;
+        }
+        if (first != nullptr) {
+            findings.error(
+                way.order,
+                way.pointer,
+                fmt::format(
+                    "`{}` must not be set beside `{}`: there is one training program",
+                    way.written_as,
+                    first->written_as
+                )
+            );
+        }
+        first = first == nullptr ? &way : first;
+    }
+    if (first == nullptr) {
+        findings.error(
+            run.order,
+            run.pointer,
+            "the training program is missing: one of `run.python`, `run.module`, `run.exec` and "
+            "`customCommand` must be set"
+        );
+    }
+}
+
+void check_autotune(const node& config, findings_collector& findings) {
+    const node& autotune = config["autotune"];
+    const node& script = config["run"]["python"];
+    const bool has_script = script.broken() || (script.present() && !script.value->Empty());
+    if (autotune.present() && autotune.text() != "none" && !has_script) {
+        findings.error(
+            autotune.order,
+            autotune.pointer,
+            fmt::format("`autotune` {} needs a script: set `run.python`", autotune.text())
+        );
+    }
+}
+
+void check_config(const node& config, bool debug, findings_collector& findings) {
+    if (!config["customCommand"].text().empty()) {
+        warn_idle_fields(config, findings);
+        return;
+    }
+    check_deepspeed_args(config, findings);
+    if (!debug && !config["customCommand"].broken()) {
+        check_program(config, findings);
+        check_autotune(config, findings);
+    }
+}
+
+void warn_slots(const node& slots, const node& pod_template, findings_collector& findings) {
+    std::size_t index = 0;
+    const json::value* container =
+        pod_template.present()
+            ? training_container(*pod_template.value, deepspeed_containers, index)
+            : nullptr;
+    if (!slots.present() || container == nullptr) {
+        return;
+    }
+    // Without accelerators the processes train on CPUs, as many as the user says.
+    const std::int64_t accelerators = json::accelerators(*container);
+    if (accelerators > 0 && *slots.integer() > accelerators) {
+        findings.warning(
+            slots.order,
+            slots.pointer,
+            fmt::format(
+                "`slotsPerWorker` should be at most the number of accelerators of the training "
+                "container, {}, not {}",
+                accelerators,
+                *slots.integer()
+            ),
+            field_overridden
+        );
+    }
+}
+
+void warn_replicas(const node& spec, findings_collector& findings) {
+    const node& replicas = spec["worker"]["replicas"];
+    const node& expected = spec["elastic"]["expectedReplicas"];
+    if (spec["elastic"]["enabled"].flag() && expected.present() && replicas.present() &&
+        replicas.integer() != expected.integer()) {
+        findings.warning(
+            replicas.order,
+            replicas.pointer,
+            fmt::format(
+                "`replicas` has no effect: elastic training has `expectedReplicas`, {}",
+                *expected.integer()
+            ),
+            field_overridden
+        );
+    }
+}
+
+}  // namespace
+
+void check_deepspeed(const node& spec, findings_collector& findings) {
+    const std::array<std::string, 1> types{"worker"};
+    const node& elastic = spec["elastic"];
+    const node& worker = spec["worker"];
+    check_run_mode(spec["runMode"], types, findings);
+    check_elastic(elastic, elastic["minReplicas"].int32(), findings);
+    check_config(spec["config"], spec["runMode"]["debug"]["enabled"].flag(), findings);
+    check_template(
+        worker["template"],
+        {.training_names = deepspeed_containers, .reserved_paths = reserved_paths},
+        findings
+    );
+    warn_slots(spec["config"]["slotsPerWorker"], worker["template"], findings);
+    warn_replicas(spec, findings);
+}
+
+std::vector<name_need> deepspeed_name_needs(const node& spec) {
+    return {
+        {"worker", std::max<std::int64_t>(spec["worker"]["replicas"].int32(), elastic_most(spec))}};
+}
+
+}  // namespace signalbox::core::schema

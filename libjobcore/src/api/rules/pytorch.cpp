@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rules over several fields of a PyTorchTrainingJob: BEHAVIOUR.md api 3.
+#include "api/rules/rules.hpp"
+#include "api/tables/tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace signalbox::core::schema {
+namespace {
+
+/// Names of the training container (BEHAVIOUR.md api 3.1).
+constexpr std::array<std::string_view, 2> pytorch_containers{"pytorch", "python"};
+
+void check_unique_types(const node& replicas, findings_collector& findings) {
+    for (std::size_t i = 0; i < replicas.items.size(); ++i) {
+        const node& type = replicas.items[i]["type"];
+        const auto here = replicas.items.begin() + static_cast<std::ptrdiff_t>(i);
+        const auto first = std::find_if(replicas.items.begin(), here, [&](const node& other) {
+            return type.present() && other["type"].present() && other["type"].text() == type.text();
+        });
+        if (first != here) {
+            findings.error(
+                type.order,
+                type.pointer,
+                fmt::format(
+                    "`type` must be unique, \"{}\" is that of {} too", type.text(), first->pointer
+                )
+            );
+        }
+    }
+}
+
+/// Some item must have a positive value in that field; quiet if one is broken.
+void check_any_positive(
+    const node& replicas,
+    std::string_view name,
+    std::string_view message,
+    findings_collector& findings
+) {
+    const bool fine = replicas.items.empty() ||
+                      std::any_of(replicas.items.begin(), replicas.items.end(), [&](const node& r) {
+                          return r.broken() || r[name].broken() || *r[name].integer() > 0;
+                      });
+    if (!fine) {
+        const node& first = replicas.items.front()[name];
+        findings.error(first.order, first.pointer, std::string(message));
+    }
+}
+
+/// 32 types of as many as each may have would break the bound of the status (BEHAVIOUR.md 4.16).
+void check_sum(const node& replicas, findings_collector& findings) {
+    std::int64_t sum = 0;
+    for (const node& r : replicas.items) {
+        sum += r.broken() || r["replicas"].broken() ? 0 : *r["replicas"].integer();
+    }
+    if (sum > max_replicas) {
+        findings.error(
+            replicas.order,
+            replicas.pointer,
+            fmt::format(
+                "the job may have at most {} replicas in all types together, not {}",
+                max_replicas,
+                sum
+            )
+        );
+    }
+}
+
+void check_elastic_launch(const node& spec, findings_collector& findings) {
+    const node& enabled = spec["elastic"]["enabled"];
+    const node& torchrun = spec["torchrunConfig"];
+    if (!enabled.flag()) {
+        return;
+    }
+    if (!torchrun["enabled"].flag() && !torchrun["enabled"].broken()) {
+        findings.error(
+            enabled.order,
+            enabled.pointer,
+            "elastic training needs torchrun: set `torchrunConfig.enabled`"
+        );
+    }
+    if (torchrun["rdzvBackend"].text() == "static") {
+        const node& backend = torchrun["rdzvBackend"];
+        findings.error(
+            backend.order,
+            backend.pointer,
+            "`rdzvBackend` must not be `static` with elastic training: it knows no changing set of "
+            "pods"
+        );
+    }
+}
+
+void check_tensorboard(const node& board, findings_collector& findings) {
+    const node& filesets = board["trainingLogFilesets"];
+    const node& log_dir = board["logDir"];
+    const bool has_filesets = filesets.broken() || (filesets.present() && !filesets.value->Empty());
+    if (board.present() && !has_filesets && !log_dir.present() && !log_dir.broken()) {
+        findings.error(
+            board.order,
+            board.pointer,
+            "`tensorboardSpec` needs one of `trainingLogFilesets` and `logDir`"
+        );
+    }
+}
+
+std::int64_t minimum_replicas(const node& spec) {
+    const node& minimum = spec["elastic"]["minReplicas"];
+    const node& old_minimum = spec["torchrunConfig"]["minNodes"];
+    return *(minimum.present() || !old_minimum.present() ? minimum : old_minimum).integer();
+}
+
+}  // namespace
+
+void check_pytorch(const node& spec, findings_collector& findings) {
+    const node& replicas = spec["replicaSpecs"];
+    std::vector<std::string> types;
+    for (const node& replica : replicas.items) {
+        if (replica["type"].present()) {
+            types.push_back(replica["type"].text());
+        }
+    }
+    check_run_mode(spec["runMode"], types, findings);
+    check_elastic(spec["elastic"], minimum_replicas(spec), findings);
+    check_elastic_launch(spec, findings);
+    check_torchrun(spec, findings);
+    check_unique_types(replicas, findings);
+    check_any_positive(
+        replicas, "replicas", "the job needs at least one replica; all `replicas` are 0", findings
+    );
+    check_sum(replicas, findings);
+    check_any_positive(
+        replicas, "scalingWeight", "`scalingWeight` must not be 0 for all replica types", findings
+    );
+    check_tensorboard(spec["tensorboardSpec"], findings);
+    const template_rules rules{
+        .training_names = pytorch_containers,
+        .needs_args =
+            spec["torchrunConfig"]["enabled"].flag() && !spec["runMode"]["debug"]["enabled"].flag(),
+    };
+    for (const node& replica : replicas.items) {
+        check_template(replica["template"], rules, findings);
+    }
+}
+
+std::vector<name_need> pytorch_name_needs(const node& spec) {
+    const std::int64_t most = elastic_most(spec);
+    std::vector<name_need> needs;
+    for (const node& replica : spec["replicaSpecs"].items) {
+        if (replica["type"].present()) {
+            needs.push_back(
+                {json::view(*replica["type"].value),
+                 std::max<std::int64_t>(replica["replicas"].int32(), most)}
+            );
+        }
+    }
+    return needs;
+}
+
+}  // namespace signalbox::core::schema

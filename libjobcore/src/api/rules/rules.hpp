@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rules over several fields, and what looks into templates and launcher arguments
+// (BEHAVIOUR.md api 6.1, mark L). They run over trees with errors too, so that all errors are found
+// at once: a rule skips what is broken already.
+#pragma once
+
+#include "api/walk/walk.hpp"
+#include "jobcore/spec.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace signalbox::core::schema {
+
+/// A replica type and the number of indexes it may come to have.
+struct name_need {
+    std::string_view type;
+    std::int64_t replicas = 0;
+};
+
+/// What is too much of a job's name, in characters, for pods `<job>-H-<type>-<index>`
+/// (BEHAVIOUR.md api 6.3); 0 or less: it fits.
+std::int64_t name_excess(std::string_view job, const name_need& need);
+
+/// The form and the room of `metadata.name`.
+void check_name(
+    const node& metadata,
+    std::string_view name,
+    std::span<const name_need> needs,
+    findings_collector& findings
+);
+
+void check_elastic(const node& elastic, std::int64_t minimum, findings_collector& findings);
+/// `types` are those that the debug and resume lists may name, besides `master`.
+void check_run_mode(
+    const node& mode, std::span<const std::string> types, findings_collector& findings
+);
+
+/// The container of `pod_template` with the first of these names that any has, else the first
+/// container; nothing if there is none. `index` gets its place.
+const json::value* training_container(
+    const json::value& pod_template, std::span<const std::string_view> names, std::size_t& index
+);
+/// What a kind wants of a template.
+struct template_rules {
+    /// Names of the training container, in order of preference.
+    std::span<const std::string_view> training_names;
+    bool needs_args = false;  ///< the training container has to have `args`
+    bool wants_name = false;  ///< a warning if no container has one of the names
+    /// Nothing may be mounted into the training container there or below.
+    std::span<const std::string_view> reserved_paths = {};
+};
+void check_template(
+    const node& pod_template, const template_rules& rules, findings_collector& findings
+);
+
+/// The most replicas that elastic training may come to; 0 without it.
+std::int64_t elastic_most(const node& spec);
+
+void check_torchrun(const node& spec, findings_collector& findings);
+void check_pytorch(const node& spec, findings_collector& findings);
+std::vector<name_need> pytorch_name_needs(const node& spec);
+
+void check_deepspeed_args(const node& config, findings_collector& findings);
+void check_deepspeed(const node& spec, findings_collector& findings);
+std::vector<name_need> deepspeed_name_needs(const node& spec);
+
+void check_torch_args(const node& options, findings_collector& findings);
+void check_colossalai(const node& spec, findings_collector& findings);
+std::vector<name_need> colossalai_name_needs(const node& spec);
+
+}  // namespace signalbox::core::schema

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rules over the fields that several kinds have: BEHAVIOUR.md api 1.
+#include "api/rules/rules.hpp"
+#include "api/walk/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace signalbox::core::schema {
+namespace {
+
+/// The deciding pod, whatever its type (BEHAVIOUR.md api 1.5).
+constexpr std::string_view master_entry = "master";
+
+void check_entries(
+    const node& list, std::span<const std::string> types, findings_collector& findings
+) {
+    for (std::size_t i = 0; i < list.items.size(); ++i) {
+        const node& type = list.items[i]["type"];
+        if (!type.present()) {
+            continue;
+        }
+        const std::string name = type.text();
+        if (name != master_entry && std::find(types.begin(), types.end(), name) == types.end()) {
+            std::vector<std::string_view> known(types.begin(), types.end());
+            known.push_back(master_entry);
+            findings.error(
+                type.order,
+                type.pointer,
+                fmt::format(
+                    "`type` must be a replica type of the job ({}), not \"{}\"",
+                    enumerate(known, "or"),
+                    name
+                )
+            );
+        }
+        const auto same = [&](const node& other) {
+            return other["type"].present() && other["type"].text() == name;
+        };
+        const auto here = list.items.begin() + static_cast<std::ptrdiff_t>(i);
+        if (std::any_of(list.items.begin(), here, same)) {
+            findings.warning(
+                type.order,
+                type.pointer,
+                fmt::format(
+                    "there is an entry of type \"{}\" before; this one has no effect", name
+                ),
+                field_overridden
+            );
+        }
+    }
+}
+
+}  // namespace
+
+void check_elastic(const node& elastic, std::int64_t minimum, findings_collector& findings) {
+    const node& maximum = elastic["maxReplicas"];
+    const node& expected = elastic["expectedReplicas"];
+    if (elastic["enabled"].flag() && !maximum.present() && !maximum.broken()) {
+        findings.error(
+            elastic.order,
+            maximum.pointer,
+            "`maxReplicas` is missing; elastic training needs the largest number of replicas"
+        );
+    }
+    if (maximum.present() && *maximum.integer() < minimum) {
+        findings.error(
+            maximum.order,
+            maximum.pointer,
+            fmt::format(
+                "`maxReplicas` must be at least `minReplicas`, {}, not {}",
+                minimum,
+                *maximum.integer()
+            )
+        );
+    }
+    if (expected.present() && (*expected.integer() < minimum ||
+                               (maximum.present() && *expected.integer() > *maximum.integer()))) {
+        findings.error(
+            expected.order,
+            expected.pointer,
+            fmt::format(
+                "`expectedReplicas` must be from `minReplicas` to `maxReplicas`, not {}",
+                *expected.integer()
+            )
+        );
+    }
+}
+
+std::int64_t elastic_most(const node& spec) {
+    const node& elastic = spec["elastic"];
+    return elastic["enabled"].flag() ? elastic["maxReplicas"].int32() : 0;
+}
+
+void check_run_mode(
+    const node& mode, std::span<const std::string> types, findings_collector& findings
+) {
+    check_entries(mode["debug"]["replicaSpecs"], types, findings);
+    check_entries(mode["pause"]["resumeSpecs"], types, findings);
+}
+
+}  // namespace signalbox::core::schema

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tables of what several kinds have: BEHAVIOUR.md api 1. Constant data in a header, so that the
+// tables of a kind can contain them without any order of initialization.
+#pragma once
+
+#include "api/tables/tables.hpp"
+
+#include <array>
+#include <limits>
+#include <string_view>
+
+namespace signalbox::core::schema {
+
+inline constexpr std::array<std::string_view, 1> enable_alias{"enable"};
+inline constexpr std::array<std::string_view, 1> queue_alias{"Queue"};
+
+inline constexpr std::array t9k_scheduler_fields{
+    field{
+        .name = "queue",
+        .type = value_type::string,
+        .doc = "Queue of the scheduler; empty means `default`.",
+        .aliases = queue_alias,
+        .fallback = "\"default\"",
+        .max_length = 253,
+    },
+    field{
+        .name = "priority",
+        .type = value_type::integer,
+        .doc = "Priority in the queue.",
+        .fallback = "10",
+        .minimum = 0,
+        .maximum = 100,
+    },
+};
+
+inline constexpr std::array scheduler_fields{
+    field{
+        .name = "t9kScheduler",
+        .type = value_type::object,
+        .doc = "Gang scheduling by the T9k scheduler.",
+        .fields = t9k_scheduler_fields,
+        .presence_counts = true,
+    },
+};
+
+inline constexpr field list_type_field{
+    .name = "type",
+    .type = value_type::string,
+    .doc = "A replica type of the job, or `master`: the deciding pod alone.",
+    .required = true,
+    .form = &replica_type_form,
+};
+inline constexpr field skip_init_field{
+    .name = "skipInitContainer",
+    .type = value_type::boolean,
+    .doc = "Leaves out the template's init containers.",
+    .fallback = "false",
+};
+
+inline constexpr std::array debug_replica_fields{
+    list_type_field,
+    skip_init_field,
+    field{
+        .name = "command",
+        .type = value_type::string_list,
+        .doc = "Replaces the command of the training container; default: the kind's idle command.",
+    },
+};
+
+inline constexpr std::array resume_replica_fields{
+    list_type_field,
+    skip_init_field,
+    field{
+        .name = "command",
+        .type = value_type::string_list,
+        .doc = "Replaces the command of the training container after a pause.",
+    },
+    field{
+        .name = "args",
+        .type = value_type::string_list,
+        .doc = "Replaces the arguments of the training container after a pause.",
+    },
+};
+
+inline constexpr std::array debug_fields{
+    field{
+        .name = "enabled",
+        .type = value_type::boolean,
+        .doc = "Prepares everything as for a real run, but starts an idle command.",
+        .aliases = enable_alias,
+        .fallback = "false",
+    },
+    field{
+        .name = "replicaSpecs",
+        .type = value_type::object_list,
+        .doc = "What each replica type does in debug mode.",
+        .fields = debug_replica_fields,
+        .max_items = max_types,
+    },
+};
+
+inline constexpr std::array pause_fields{
+    field{
+        .name = "enabled",
+        .type = value_type::boolean,
+        .doc = "Deletes the pods and keeps the job. May be set and unset at any time.",
+        .aliases = enable_alias,
+        .fallback = "false",
+        .when = change::any_time,
+    },
+    field{
+        .name = "resumeSpecs",
+        .type = value_type::object_list,
+        .doc = "What is different when the job resumes.",
+        .fields = resume_replica_fields,
+        .max_items = max_types,
+        .when = change::never,
+        .rule = "behaviour 3.11",
+    },
+};
+
+inline constexpr std::array run_mode_fields{
+    field{
+        .name = "debug",
+        .type = value_type::object,
+        .doc = "Debug mode. Cannot be changed.",
+        .fields = debug_fields,
+        .when = change::never,
+        .rule = "behaviour 3.10",
+    },
+    field{
+        .name = "pause",
+        .type = value_type::object,
+        .doc = "Pause mode; wins over debug mode.",
+        .fields = pause_fields,
+        .rule = "behaviour 6.1",
+    },
+};
+
+inline constexpr std::array clean_up_values{
+    enum_value{"All", "all"}, enum_value{"Unfinished", "unfinished"}, enum_value{"None", "none"}};
+inline constexpr std::array scope_values{enum_value{"Job"}, enum_value{"Replica"}};
+inline constexpr std::array failure_values{enum_value{"AnyReplica"}, enum_value{"Master"}};
+
+inline constexpr field deadline_field{
+    .name = "activeDeadlineSeconds",
+    .type = value_type::integer,
+    .doc = "Seconds from `status.startTime` after which the job fails.",
+    .minimum = 1,
+    .maximum = std::numeric_limits<std::int64_t>::max(),
+    .when = change::any_time,
+    .rule = "behaviour 5.12",
+};
+inline constexpr field ttl_field{
+    .name = "ttlSecondsAfterFinished",
+    .type = value_type::integer,
+    .doc = "Seconds after its end after which the job is deleted.",
+    .minimum = 0,
+    .when = change::any_time,
+    .rule = "behaviour 5.14",
+};
+
+inline constexpr std::array run_policy_fields{
+    deadline_field,
+    field{
+        .name = "backoffLimit",
+        .type = value_type::integer,
+        .doc = "Counted restarts before the job fails; one budget for all replicas.",
+        .fallback = "3",
+        .minimum = 0,
+        .when = change::any_time,
+        .rule = "behaviour 5.5",
+    },
+    field{
+        .name = "cleanUpPolicy",
+        .type = value_type::string,
+        .doc = "Which pods are deleted when the job has ended.",
+        .fallback = "\"Unfinished\"",
+        .values = clean_up_values,
+        .when = change::any_time,
+        .rule = "behaviour 5.13",
+    },
+    ttl_field,
+    field{
+        .name = "restartScope",
+        .type = value_type::string,
+        .doc = "How far a restart reaches; default: by launch mode.",
+        .values = scope_values,
+        .rule = "behaviour 5.6",
+    },
+    field{
+        .name = "failurePolicy",
+        .type = value_type::string,
+        .doc = "Whose failure fails the job.",
+        .fallback = "\"AnyReplica\"",
+        .values = failure_values,
+    },
+};
+
+inline constexpr std::array elastic_fields{
+    field{
+        .name = "enabled",
+        .type = value_type::boolean,
+        .doc = "Elastic training. Cannot be changed.",
+        .aliases = enable_alias,
+        .fallback = "false",
+        .when = change::never,
+    },
+    field{
+        .name = "minReplicas",
+        .type = value_type::integer,
+        .doc = "Fewest replicas to train with. Cannot be changed.",
+        .fallback = "1",
+        .minimum = 1,
+        .maximum = max_replicas,
+        .when = change::never,
+    },
+    field{
+        .name = "maxReplicas",
+        .type = value_type::integer,
+        .doc = "Most replicas to train with; required for elastic training. Cannot be changed.",
+        .minimum = 1,
+        .maximum = max_replicas,
+        .when = change::never,
+    },
+    field{
+        .name = "expectedReplicas",
+        .type = value_type::integer,
+        .doc = "Replicas to train with now; the scale subresource writes it.",
+        .minimum = 1,
+        .maximum = max_replicas,
+        .when = change::any_time,
+    },
+};
+
+inline constexpr std::array restart_values{
+    enum_value{"Always"}, enum_value{"OnFailure"}, enum_value{"Never"}, enum_value{"ExitCode"}};
+
+inline constexpr field scheduler_field{
+    .name = "scheduler",
+    .type = value_type::object,
+    .doc = "Who schedules the pods; absent: the cluster's default scheduler.",
+    .fields = scheduler_fields,
+    .rule = "api 1.4",
+};
+
+inline constexpr field run_mode_field{
+    .name = "runMode",
+    .type = value_type::object,
+    .doc = "Debug and pause.",
+    .fields = run_mode_fields,
+    .rule = "api 1.5",
+};
+
+inline constexpr field run_policy_field{
+    .name = "runPolicy",
+    .type = value_type::object,
+    .doc = "Restart budget, deadline and clean-up.",
+    .fields = run_policy_fields,
+    .rule = "api 1.6",
+};
+
+inline constexpr field elastic_field{
+    .name = "elastic",
+    .type = value_type::object,
+    .doc = "Training with a varying number of replicas.",
+    .fields = elastic_fields,
+    .rule = "api 1.8",
+};
+
+inline constexpr field managed_by_field{
+    .name = "managedBy",
+    .type = value_type::string,
+    .doc = "The controller that runs this job; another one's name makes us ignore it.",
+    .fallback = "\"batch.tensorstack.dev/signalbox\"",
+    .max_length = 253,
+    .when = change::never,
+    .rule = "api 1.12",
+};
+
+inline constexpr field restart_policy_field{
+    .name = "restartPolicy",
+    .type = value_type::string,
+    .doc = "Which failures of this replica type may restart.",
+    .fallback = "\"OnFailure\"",
+    .values = restart_values,
+    .rule = "api 1.7",
+};
+
+inline constexpr field template_field{
+    .name = "template",
+    .type = value_type::opaque_object,
+    .doc = "PodTemplateSpec of this replica type; every field reaches the pod.",
+    .required = true,
+    .rule = "api 1.10",
+    .kubernetes = "pod",
+};
+
+/// Of kinds whose workers cannot be none.
+inline constexpr field worker_replicas_field{
+    .name = "replicas",
+    .type = value_type::integer,
+    .doc = "Number of pods.",
+    .fallback = "1",
+    .minimum = 1,
+    .maximum = max_replicas,
+};
+
+constexpr field spec_field_of(std::span<const field> fields, std::string_view rule) {
+    return {
+        .name = "spec",
+        .type = value_type::object,
+        .doc = "What the job is to run.",
+        .fields = fields,
+        .required = true,
+        .rule = rule,
+    };
+}
+
+}  // namespace signalbox::core::schema

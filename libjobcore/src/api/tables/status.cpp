@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The status of all kinds: BEHAVIOUR.md api 5. It is written by the operator alone; hence no
+// aliases, defaults or bounds, which would only make a good status be refused.
+#include "api/tables/tables.hpp"
+
+#include <array>
+#include <limits>
+
+namespace signalbox::core::schema {
+namespace {
+
+constexpr field text(std::string_view name, std::string_view doc) {
+    return {.name = name, .doc = doc, .max_length = 0};
+}
+
+constexpr field int32(std::string_view name, std::string_view doc) {
+    return {.name = name, .type = value_type::integer, .doc = doc};
+}
+
+constexpr field flag(std::string_view name, std::string_view doc) {
+    return {.name = name, .type = value_type::boolean, .doc = doc};
+}
+
+constexpr field time(std::string_view name, std::string_view doc) {
+    return {.name = name, .type = value_type::time, .doc = doc};
+}
+
+constexpr field object(std::string_view name, std::string_view doc, std::span<const field> fields) {
+    return {.name = name, .type = value_type::object, .doc = doc, .fields = fields};
+}
+
+constexpr field list(std::string_view name, std::string_view doc, std::span<const field> fields) {
+    return {
+        .name = name,
+        .type = value_type::object_list,
+        .doc = doc,
+        .fields = fields,
+        .max_items = 0};
+}
+
+constexpr field under(std::string_view rule, field row) {
+    row.rule = rule;
+    return row;
+}
+
+constexpr std::array condition_fields{
+    text("type", "Initialized, Running, ReplicaFailure, Completed, Failed or Paused."),
+    text("status", "True or False."),
+    text("reason", "Why, in one word."),
+    text("message", "Why, for people."),
+    time("lastTransitionTime", "When `status` changed last."),
+};
+
+constexpr std::array container_status_fields{
+    text("name", "Name of the container."),
+    text("state", "Waiting, Running, Terminated or Unknown."),
+    int32("exitCode", "Only with Terminated."),
+};
+
+constexpr std::array replica_status_fields{
+    text("name", "Name of the pod."),
+    text("uid", "UID of the pod."),
+    text("phase", "Phase of the pod, or Creating, Deleted."),
+    list("containers", "Regular containers in the order of the template.", container_status_fields),
+};
+
+constexpr std::array task_fields{
+    text("type", "The replica type."),
+    int32("restartCount", "Counted incidents in which a pod of this type failed."),
+    int32("wanted", "Replicas in force."),
+    list("replicas", "The pods; at most 256 in all.", replica_status_fields),
+};
+
+constexpr std::array aggregate_fields{
+    int32("creating", "Not yet on a node."),
+    int32("pending", "On a node, not running yet."),
+    int32("running", "Running."),
+    int32("succeeded", "Ended with exit code 0."),
+    int32("failed", "Ended otherwise."),
+    int32("unknown", "Of unknown phase."),
+    int32("deleted", "Deleted or being deleted."),
+};
+
+constexpr std::array transition_fields{
+    time("time", "When."),
+    text("reason", "What is waited for."),
+};
+
+constexpr std::array indexes_fields{
+    text("type", "The replica type."),
+    text("indexes", "Indexes as ranges: 0-3,7."),
+};
+
+constexpr std::array incident_pod_fields{
+    text("name", "Name of the pod."),
+    text("uid", "UID of the pod."),
+    int32("exitCode", "Exit code of the training container."),
+    text("reason", "Why the pod ended."),
+};
+
+constexpr std::array incident_fields{
+    time("time", "Latest end among its pods."),
+    text("cause", "What happened."),
+    text("reason", "What it means for the job."),
+    text("scope", "Job or Replica."),
+    flag("counted", "Whether it counts towards `backoffLimit`."),
+    int32("attempt", "The attempt after the incident."),
+    time("notBefore", "No new pod earlier than this."),
+    flag("pending", "Other exits are waited for before it is decided."),
+    list("pods", "The pods that were lost; at most 16.", incident_pod_fields),
+    int32("more", "How many more were lost."),
+};
+
+constexpr std::array replaced_fields{
+    text("type", "The replica type."),
+    int32("index", "The index."),
+    int32("round", "How often it was replaced in this attempt."),
+};
+
+constexpr std::array renamed_fields{
+    text("type", "The replica type."),
+    int32("index", "The index."),
+    int32("k", "Number in the suffix of the pod's name."),
+};
+
+constexpr std::array restarts_fields{
+    int32("disruptions", "Incidents that were not counted."),
+    list("seen", "Indexes whose pod of this attempt and round was seen.", indexes_fields),
+    int32("freeStreak", "Uncounted incidents in a row with a short-lived pod."),
+    list("givenUp", "Indexes that failed for good in this attempt.", indexes_fields),
+    int32("streak", "Counted incidents since the job was last healthy."),
+    object("last", "The last incident.", incident_fields),
+    list("replaced", "Indexes replaced alone in this attempt.", replaced_fields),
+    list("renamed", "Pod names with a suffix that are in use.", renamed_fields),
+    int32("renames", "How many such names there were."),
+    list("completed", "Indexes that ended with exit code 0 in this attempt.", indexes_fields),
+};
+
+constexpr std::array dependent_fields{
+    text("apiVersion", "Its API version."),
+    text("kind", "Its kind."),
+    text("name", "Its name."),
+    text("namespace", "Its namespace."),
+    text("uid", "Its UID."),
+};
+
+constexpr std::array board_fields{
+    text("name", "Name of the TensorBoard."),
+    object("dependent", "The object that runs it.", dependent_fields),
+    flag("ready", "Whether it can be opened."),
+    text("reason", "Why it is not ready."),
+    text("action", "What the operator last did to it."),
+    text("note", "For people."),
+    text("type", "What kind of dependent it is."),
+};
+
+constexpr std::array phases{
+    enum_value{"Pending"},
+    enum_value{"Running"},
+    enum_value{"Paused"},
+    enum_value{"Resuming"},
+    enum_value{"Succeeded"},
+    enum_value{"Failed"},
+    enum_value{"Unknown"},
+};
+
+constexpr field phase_field{
+    .name = "phase",
+    .doc = "Where the job is in its life.",
+    .values = phases,
+    .rule = "behaviour 4",
+};
+constexpr field generation_field{
+    .name = "observedGeneration",
+    .type = value_type::integer,
+    .doc = "Generation of the specification that this status is about.",
+    .maximum = std::numeric_limits<std::int64_t>::max(),
+};
+constexpr field reason_field =
+    under("behaviour 4.14", text("reason", "Why the job is in its phase, in one word."));
+constexpr field conditions_field = under(
+    "behaviour 4.13", list("conditions", "What holds of the job and since when.", condition_fields)
+);
+constexpr field tasks_field =
+    under("api 5.2", list("tasks", "The pods by replica type.", task_fields));
+constexpr field aggregate_field = under(
+    "behaviour 4.15",
+    object("aggregate", "Pods by state; the sum is the wanted number.", aggregate_fields)
+);
+constexpr field start_field =
+    time("startTime", "When the job started; the deadline counts from here.");
+constexpr field completion_field = time("completionTime", "When the job ended.");
+constexpr field duration_field = text("duration", "How long the job took.");
+constexpr field ready_field = text("ready", "Replicas that run, of those wanted: 3/4.");
+constexpr field replicas_field =
+    under("behaviour 7.5", int32("replicas", "Pods that run or will; for the scale subresource."));
+constexpr field selector_field =
+    under("behaviour 7.5", text("selector", "Selects the pods; for the scale subresource."));
+constexpr field transition_field = under(
+    "api 5.5",
+    object("nextTransition", "What the operator waits for on a clock.", transition_fields)
+);
+constexpr field attempt_field =
+    under("api 5.4", int32("attempt", "How often the whole set of pods was made."));
+constexpr field restarts_field =
+    under("api 5.4", object("restarts", "The memory of incidents.", restarts_fields));
+constexpr field told_field = under(
+    "behaviour 11.2",
+    {.name = "told",
+     .type = value_type::string_list,
+     .doc = "Reasons of lasting facts that an event has told.",
+     .max_length = 0,
+     .max_items = 0}
+);
+constexpr field backoff_field = under("api 5.4", int32("backoffCount", "Counted incidents."));
+
+constexpr std::array colossalai_status{
+    phase_field,
+    reason_field,
+    conditions_field,
+    tasks_field,
+    aggregate_field,
+    generation_field,
+    start_field,
+    completion_field,
+    duration_field,
+    ready_field,
+    replicas_field,
+    selector_field,
+    transition_field,
+    attempt_field,
+    restarts_field,
+    told_field,
+};
+
+constexpr std::array deepspeed_status{
+    phase_field,
+    reason_field,
+    conditions_field,
+    tasks_field,
+    aggregate_field,
+    generation_field,
+    start_field,
+    completion_field,
+    duration_field,
+    ready_field,
+    replicas_field,
+    selector_field,
+    transition_field,
+    attempt_field,
+    restarts_field,
+    told_field,
+    backoff_field,
+};
+
+constexpr std::array pytorch_status{
+    phase_field,
+    reason_field,
+    conditions_field,
+    tasks_field,
+    aggregate_field,
+    generation_field,
+    start_field,
+    completion_field,
+    duration_field,
+    ready_field,
+    replicas_field,
+    selector_field,
+    transition_field,
+    attempt_field,
+    restarts_field,
+    told_field,
+    backoff_field,
+    under("behaviour 9.2", object("tensorboard", "The TensorBoard of the job.", board_fields)),
+};
+
+constexpr field status_of(std::span<const field> fields) {
+    return under(
+        "api 5",
+        object("status", "What the operator observed and did. Written by it alone.", fields)
+    );
+}
+
+constexpr field pytorch_status_field = status_of(pytorch_status);
+constexpr field deepspeed_status_field = status_of(deepspeed_status);
+constexpr field colossalai_status_field = status_of(colossalai_status);
+
+}  // namespace
+
+const field& status_field(job_kind kind) {
+    switch (kind) {
+        case job_kind::pytorch:
+            return pytorch_status_field;
+        case job_kind::deepspeed:
+            return deepspeed_status_field;
+        case job_kind::colossalai:
+            break;
+    }
+    return colossalai_status_field;
+}
+
+}  // namespace signalbox::core::schema

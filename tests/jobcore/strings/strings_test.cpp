@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Readings of texts that may be anything.
+#include "jobcore/strings.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace signalbox::core;
+
+namespace {
+
+// One, two, three and four bytes.
+const std::string letters = "a\u00e9\u20ac\U0001f600";
+
+/// Where a character begins, or the end.
+bool is_boundary(std::string_view text, std::size_t at) {
+    return at == text.size() || !continues_character(text[at]);
+}
+
+/// Texts that are not UTF-8, and some that are.
+std::vector<std::string> hostile_texts() {
+    std::vector<std::string> texts{
+        "",
+        std::string(40, '\x80'),
+        std::string(40, '\xbf') + "a",
+        "a" + std::string(40, '\x80'),
+        std::string(40, '\xf0'),
+        "\xe2\x82",
+        std::string("a\0b", 3),
+        "\xff\xfe\xfd",
+    };
+    std::uint32_t state = 7;
+    for (int i = 0; i < 200; ++i) {
+        std::string text;
+        for (int length = i % 23; length > 0; --length) {
+            state = state * 1664525U + 1013904223U;
+            text += static_cast<char>(state >> 24U);
+        }
+        texts.push_back(text);
+    }
+    return texts;
+}
+
+}  // namespace
+
+TEST_CASE("a cut of UTF-8 keeps as many whole characters as the limit has room for") {
+    REQUIRE(letters.size() == 10);
+    const std::array<std::size_t, 12> first{0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 10};
+    const std::array<std::size_t, 12> last{0, 0, 0, 0, 4, 4, 4, 7, 7, 9, 10, 10};
+    for (std::size_t limit = 0; limit < first.size(); ++limit) {
+        CAPTURE(limit);
+        CHECK(first_bytes(letters, limit) == letters.substr(0, first[limit]));
+        CHECK(last_bytes(letters, limit) == letters.substr(letters.size() - last[limit]));
+    }
+    CHECK(first_bytes(letters, std::string::npos) == letters);
+    CHECK(last_bytes(letters, std::string::npos) == letters);
+}
+
+TEST_CASE("a cut looks at nothing behind the text") {
+    const std::string_view one_character = std::string_view("\xe2\x82\x80\x80\x80").substr(0, 3);
+    CHECK(last_bytes(one_character, 1).empty());
+    CHECK(last_bytes(one_character, 2).empty());
+    CHECK(first_bytes(one_character, 3) == one_character);
+}
+
+TEST_CASE("a cut of any bytes is within the limit and loses at most three more") {
+    for (const std::string& text : hostile_texts()) {
+        for (std::size_t limit = 0; limit <= text.size() + 1; ++limit) {
+            const std::string_view first = first_bytes(text, limit);
+            const std::string_view last = last_bytes(text, limit);
+            const std::size_t room = std::min(limit, text.size());
+            CAPTURE(text, limit);
+            REQUIRE(text.starts_with(first));
+            REQUIRE(text.ends_with(last));
+            REQUIRE(first.size() <= room);
+            REQUIRE(last.size() <= room);
+            REQUIRE(first.size() + 3 >= room);
+            REQUIRE(last.size() + 3 >= room);
+        }
+    }
+}
+
+TEST_CASE("a cut of long UTF-8 is at a character everywhere") {
+    std::string text;
+    for (int i = 0; i < 20; ++i) {
+        text += letters;
+    }
+    for (std::size_t limit = 0; limit < text.size(); ++limit) {
+        CAPTURE(limit);
+        REQUIRE(is_boundary(text, first_bytes(text, limit).size()));
+        REQUIRE(is_boundary(text, text.size() - last_bytes(text, limit).size()));
+    }
+}
+
+TEST_CASE("characters are counted, not bytes") {
+    CHECK(count_characters("") == 0);
+    CHECK(count_characters(letters) == 4);
+    CHECK(count_characters(std::string(40, '\x80')) == 0);
+}
+
+TEST_CASE("a text in one line has a space for each control character") {
+    const std::string text = std::string("a\0b\r\n\tc\x1f\x7f", 9) + letters;
+    CHECK(in_one_line(text) == "a b   c  " + letters);
+    for (const std::string& hostile : hostile_texts()) {
+        const std::string line = in_one_line(hostile);
+        REQUIRE(line.size() == hostile.size());
+        REQUIRE(line.find_first_of(std::string("\0\n\r\t\x1b\x7f", 6)) == std::string::npos);
+    }
+}
+
+TEST_CASE("a token of a JSON pointer is escaped") {
+    CHECK(child_pointer("", "a") == "/a");
+    CHECK(child_pointer("/a", "") == "/a/");
+    CHECK(child_pointer("/a", "b/c~d~1") == "/a/b~1c~0d~01");
+    CHECK(child_pointer("/a", 17) == "/a/17");
+}
+
+TEST_CASE("a whole number is digits alone") {
+    CHECK(read_whole_number("0") == 0);
+    CHECK(read_whole_number("007") == 7);
+    CHECK(read_whole_number("2147483647") == 2147483647);
+    CHECK(read_whole_number(std::string(1000, '0') + "1") == 1);
+    for (const std::string_view text : {"",
+                                        " ",
+                                        "-",
+                                        "+",
+                                        "-0",
+                                        "-1",
+                                        "+1",
+                                        " 1",
+                                        "1 ",
+                                        "1.0",
+                                        "1e3",
+                                        "0x10",
+                                        "1,0",
+                                        "1'0",
+                                        "one",
+                                        "1a",
+                                        "\n1",
+                                        "2147483648",
+                                        "nan",
+                                        "inf",
+                                        "4294967296",
+                                        "--1",
+                                        "1-",
+                                        "\xd9\xa1",
+                                        "99999999999999999999999999999999999999999999"}) {
+        CAPTURE(text);
+        CHECK_FALSE(read_whole_number(text));
+    }
+    CHECK_FALSE(read_whole_number(std::string_view()));
+    CHECK_FALSE(read_whole_number(std::string_view("1\0", 2)));
+    for (const std::string& text : hostile_texts()) {
+        const bool digits =
+            !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+        REQUIRE((digits || !read_digits(text)));
+    }
+}
+
+TEST_CASE("a whole number fits into its type and below its bound") {
+    CHECK(read_whole_number("12", 12) == 12);
+    CHECK_FALSE(read_whole_number("13", 12));
+    CHECK(read_whole_number<std::uint16_t>("65535") == 65535);
+    CHECK_FALSE(read_whole_number<std::uint16_t>("65536"));
+    CHECK(read_whole_number<std::int64_t>("9223372036854775807") == 9223372036854775807);
+    CHECK_FALSE(read_whole_number<std::int64_t>("9223372036854775808"));
+    CHECK(read_digits("18446744073709551615") == 18446744073709551615U);
+    CHECK_FALSE(read_digits("18446744073709551616"));
+}
