@@ -166,7 +166,7 @@ private:
     std::unique_ptr<event_watch> event_watch_;
     std::vector<std::unique_ptr<k8sio::reflector>> reflectors_;
     asio::signal_set signals_{loop_, SIGINT, SIGTERM};
-    std::string kubeconfig_;
+    kubeconfig_file kubeconfig_;
     std::uint16_t port_ = 0;
     std::vector<std::string> applied_;  ///< UIDs of jobs
     std::size_t running_ = 0;
@@ -242,11 +242,11 @@ bool dev_session::begin() {
         return failed(fmt::format("--listen {}: {}", setup_.options.listen, port.error().text()));
     }
     port_ = *port;
-    kubeconfig_ =
-        setup_.options.kubeconfig.empty() ? default_kubeconfig_path() : setup_.options.kubeconfig;
-    const std::string text = k8sio::server::kubeconfig_for(setup_.listen.address, port_, token_);
-    if (const auto wrong = write_private_file(kubeconfig_, text)) {
-        kubeconfig_.clear();
+    std::string path = setup_.options.kubeconfig.empty()
+                           ? default_kubeconfig_path(setup_.listen.address, port_)
+                           : setup_.options.kubeconfig;
+    std::string text = k8sio::server::kubeconfig_for(setup_.listen.address, port_, token_);
+    if (const auto wrong = kubeconfig_.write(std::move(path), std::move(text))) {
         return failed(*wrong);
     }
     return true;
@@ -261,7 +261,7 @@ void dev_session::announce() {
         milliseconds,
         setup_.listen.address,
         port_,
-        kubeconfig_
+        kubeconfig_.path()
     ));
     if (setup_.objects.objects.empty()) {
         progress_.note("Apply a job: kubectl apply -f examples/manifests/ddp.yaml. Ctrl-C ends.");
@@ -323,7 +323,7 @@ void dev_session::wait_for_signal() {
             return;
         }
         if (interrupted_) {
-            ::unlink(kubeconfig_.c_str());
+            kubeconfig_.remove();
             std::_Exit(130);
         }
         interrupted_ = true;
@@ -407,7 +407,7 @@ int dev_session::run() {
     announce();
     start();
     loop_.run();
-    ::unlink(kubeconfig_.c_str());
+    kubeconfig_.remove();
     return report();
 }
 

@@ -18,9 +18,9 @@ import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../../support"))
-import skips  # noqa: E402 (found by the line above)
+import kubectl_program  # noqa: E402 (found by the line above)
+import skips  # noqa: E402
 
-MINIMUM_MINOR = 30
 DEADLINE = 200  # seconds for any one command: no more than a bound for what never comes
 
 NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {{name: {}}}\n"
@@ -48,24 +48,6 @@ spec:
   args: [one, two]
   template: {anything: {goes: [1, 2]}}
 """
-
-
-def find_kubectl():
-    """Path of a kubectl that is new enough, or a sentence that says why there is none."""
-    candidates = [os.environ.get("KUBECTL")]
-    if os.environ.get("KUBEBUILDER_ASSETS"):
-        candidates.append(os.path.join(os.environ["KUBEBUILDER_ASSETS"], "kubectl"))
-    candidates += [os.path.join(folder, "kubectl") for folder in os.environ.get("PATH", "").split(os.pathsep)]
-    seen = []
-    for path in candidates:
-        if not path or not os.access(path, os.X_OK):
-            continue
-        out = subprocess.run([path, "version", "--client"], capture_output=True, text=True, check=False).stdout
-        found = re.search(r"v1\.(\d+)", out)
-        if found and int(found.group(1)) >= MINIMUM_MINOR:
-            return path, None
-        seen.append(f"{path} is {'v1.' + found.group(1) if found else 'unknown'}")
-    return None, "; ".join(seen) or "none found"
 
 
 class Failure(Exception):
@@ -459,12 +441,18 @@ def namespaces(k, root):
 
 @scenario
 def a_token_in_the_url(k, root):
+    """[requirement A1]"""
     server = Server(root.program, root.server.folder, "--token", "secret-of-the-tests")
+
+    def with_login(token):
+        return server.url.replace("://", f"://signalbox:{token}@")
+
     try:
-        for url, words in ((server.url, None), (server.url + "/token/wrong", None), (server.url + "/token/secret-of-the-tests", "default")):
+        for url, words in ((server.url, None), (with_login("wrong"), None), (with_login("secret-of-the-tests"), "default")):
             client = Kubectl(root.path, server, url)
             if words:
                 has(client.run("get", "ns"), words)
+                has(client.run("get", "--raw", "/api/v1/namespaces/default"), '"kind":"Namespace"')
             else:
                 has(client.run("get", "ns", fails=True), r"[Uu]nauthorized|provide credentials|logged in")
     finally:
@@ -515,9 +503,9 @@ def main():
     parser.add_argument("--server", required=True, help="the program k8sio_serve")
     parser.add_argument("only", nargs="*", help="names of scenarios; all if none")
     arguments = parser.parse_args()
-    path, why = find_kubectl()
+    path, why = kubectl_program.find()
     if path is None:
-        skips.skip_suite("k8sio_kubectl", f"no kubectl >= 1.{MINIMUM_MINOR} ({why})")
+        skips.skip_suite("k8sio_kubectl", why)
     if shutil.which(arguments.server) is None:
         print(f"{arguments.server} is no program")
         return 1
