@@ -29,7 +29,8 @@ model::model(clock& time, const server_options& options)
 
 served_kind model::kind_of(const resource_table& table) const {
     for (const served_kind& k : registry_.all()) {
-        if (k.table.get() == &table && k.info->version == table.kind->version) {
+        if (k.table.get() == &table && k.info->version == table.kind->version &&
+            k.info->group == table.kind->group) {
             return k;
         }
     }

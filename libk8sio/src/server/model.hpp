@@ -101,9 +101,10 @@ public:
         const served_kind& k, const record_ptr& current, json::value& next, json::arena& a
     );
     served_kind kind_of(const resource_table& table) const;
+    /// Whether the body of a request is an object of that kind at all.
+    outcome<void> check_body(const kind_info& kind, const json::value& object) const;
 
 private:
-    outcome<void> check_body(const kind_info& kind, const json::value& object) const;
     outcome<void> check_namespace(const kind_info& kind, std::string_view ns, std::string_view name)
         const;
     outcome<void> check_quota(std::string_view ns, std::string_view name) const;

@@ -43,6 +43,12 @@ refusal plain(int code, std::string reason, std::string message) {
     return r;
 }
 
+refusal unrouted(int code, std::string reason, std::string message) {
+    refusal r = plain(code, std::move(reason), std::move(message));
+    r.routed = false;
+    return r;
+}
+
 std::string shown(const json::value& bad) {
     return bad.IsString() ? quoted(json::view(bad)) : json::to_text(bad);
 }
@@ -132,7 +138,7 @@ refusal not_found(const kind_info& kind, std::string_view name) {
 }
 
 refusal no_such_resource() {
-    return plain(404, "NotFound", "the server could not find the requested resource");
+    return unrouted(404, "NotFound", "the server could not find the requested resource");
 }
 
 refusal already_exists(const kind_info& kind, std::string_view name) {
@@ -202,9 +208,8 @@ refusal expired(std::string message) {
     return plain(410, "Expired", std::move(message));
 }
 
-refusal method_not_allowed(std::string_view resource) {
-    (void)resource;
-    return plain(
+refusal method_not_allowed() {
+    return unrouted(
         405, "MethodNotAllowed", "the server does not allow this method on the requested resource"
     );
 }
@@ -217,6 +222,19 @@ refusal unsupported_media_type(std::string_view supported) {
             "the body of the request was in an unknown format - accepted media types include: {}",
             supported
         )
+    );
+}
+
+refusal unsupported_patch_type() {
+    return unrouted(415, "UnsupportedMediaType", "415: Unsupported Media Type");
+}
+
+refusal no_representation() {
+    return unrouted(
+        406,
+        "NotAcceptable",
+        "406: Not Acceptable\n\nAvailable representations: application/json, "
+        "application/json;stream=watch"
     );
 }
 
@@ -250,7 +268,7 @@ std::string status_text(const refusal& r) {
     put(w, "status", "Failure");
     put(w, "message", r.message);
     put(w, "reason", r.reason);
-    if (!r.name.empty() || !r.kind.empty() || !r.causes.empty() || r.retry_after > 0) {
+    if (!r.name.empty() || !r.kind.empty() || !r.causes.empty() || r.retry_after > 0 || !r.routed) {
         w.Key("details");
         w.StartObject();
         put(w, "name", r.name);
