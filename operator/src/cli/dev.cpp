@@ -201,7 +201,11 @@ dev_session::dev_session(dev_setup setup, std::ostream& out, std::ostream& err)
           controller_options(),
           make_logger(setup_.options.log)
       )),
-      progress_(out, &out == &std::cout && ::isatty(STDOUT_FILENO) == 1) {}
+      progress_(
+          out,
+          &out == &std::cout && ::isatty(STDOUT_FILENO) == 1,
+          &out == &std::cout && output_has_colours()
+      ) {}
 
 pods::simulated_options dev_session::runtime_options() {
     pods::simulated_options out;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`signalbox dev` as a process: jobs to their end, exit codes, clean stop."""
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -93,6 +94,34 @@ class Dev(unittest.TestCase):
         rest = child.communicate(timeout=program.PATIENCE)[0].decode()
         self.assertEqual(child.returncode, 0, rest)
         self.assertEqual(os.listdir(self.folder.name), [])
+
+    def on_a_terminal(self, *arguments, **variables):
+        """What `signalbox dev` prints there."""
+        ours, its = pty.openpty()
+        environment = {**self.env, "TERM": "xterm", "NO_COLOR": "", **variables}
+        child = subprocess.Popen([program.binary(), "dev", *arguments], stdin=its, stdout=its, stderr=its,
+                                 env=environment, cwd=self.folder.name, start_new_session=True)
+        os.close(its)
+        out = b""
+        try:
+            while chunk := os.read(ours, 65536):
+                out += chunk
+        except OSError:
+            pass  # what a closed terminal gives
+        os.close(ours)
+        self.assertEqual(child.wait(timeout=program.PATIENCE), 0, out)
+        return out.decode()
+
+    def test_colours_are_for_terminals(self):
+        arguments = ("--until-finished", "--speed", "10", "--apply", EXAMPLES + "/ddp.yaml")
+        shown = self.on_a_terminal(*arguments)
+        self.assertRegex(shown, r"ddp +PyTorchTrainingJob +\x1b\[32mSucceeded\x1b\[0m +\d")
+        self.assertRegex(shown, r"\x1b\[33mPending\x1b\[0m")
+        for variables in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+            plain = self.on_a_terminal(*arguments, **variables)
+            self.assertRegex(plain, r"ddp +PyTorchTrainingJob +Succeeded +\d")
+            self.assertNotRegex(plain, r"\x1b\[[0-9]*m")
+        self.assertNotIn("\x1b", self.dev(*arguments).out)
 
     def test_each_instance_has_its_own_kubeconfig(self):
         """[requirement A1] One that ends leaves the others alone, and no file of somebody else is overwritten."""
