@@ -108,9 +108,11 @@ private:
     outcome<void> check_namespace(const kind_info& kind, std::string_view ns, std::string_view name)
         const;
     outcome<void> check_quota(std::string_view ns, std::string_view name) const;
+    /// `before`: what an update changes, else nullptr.
     outcome<void> check_schema(
         const kind_info& kind,
         std::string_view name,
+        const json::value* before,
         json::value& object,
         json::arena& a,
         const write_options& options

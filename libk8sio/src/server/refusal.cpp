@@ -7,6 +7,8 @@
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
+#include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <utility>
 
@@ -129,6 +131,18 @@ void problems::too_many(std::string field, std::size_t count, std::size_t most) 
 
 void problems::duplicate(std::string field, const json::value& bad) {
     add("FieldValueDuplicate", std::move(field), "Duplicate value: " + shown(bad));
+}
+
+bool problems::forbids_rules() const {
+    static constexpr std::array<std::string_view, 5> reasons{
+        "FieldValueNotSupported",
+        "FieldValueRequired",
+        "FieldValueTooLong",
+        "FieldValueTooMany",
+        "FieldValueTypeInvalid"};
+    return std::any_of(list_.begin(), list_.end(), [](const status_cause& cause) {
+        return std::find(reasons.begin(), reasons.end(), cause.reason) != reasons.end();
+    });
 }
 
 refusal not_found(const kind_info& kind, std::string_view name) {

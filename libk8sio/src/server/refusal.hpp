@@ -55,6 +55,8 @@ public:
     void add(std::string reason, std::string field, std::string body);
 
     bool empty() const { return list_.empty(); }
+    /// Whether the object is so wrong that rules over it would not be understood.
+    bool forbids_rules() const;
     std::vector<status_cause> take() { return std::move(list_); }
 
 private:

@@ -28,8 +28,8 @@ struct field_error {
 };
 
 /// Validator of a custom kind, called on the loop with objects as JSON; `before` is empty on
-/// create. No error: accepted. It stands in for CEL, which this server does not evaluate, and must
-/// not call the server.
+/// create. No error: accepted. It is what an admission webhook is elsewhere, and must not call the
+/// server.
 using validator =
     std::function<std::vector<field_error>(std::string_view before, std::string_view after)>;
 
