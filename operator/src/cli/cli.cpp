@@ -6,12 +6,17 @@
 #include "cli/commands.hpp"
 #include "cli/settings.hpp"
 
+#include <jobcore/schema.hpp>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <functional>
 #include <ostream>
+#include <string_view>
 
 namespace signalbox::op::cli {
 
@@ -191,6 +196,18 @@ void add_files(CLI::App& to, std::vector<std::string>& files) {
     });
 }
 
+/// Says that there is no such command or option, and which is near, else which there are.
+std::string unknown_word(
+    std::string_view what, const std::string& word, const std::vector<std::string>& known
+) {
+    const std::vector<std::string_view> candidates(known.begin(), known.end());
+    const std::string_view near = core::nearest_name(word, candidates);
+    return near.empty() ? fmt::format(
+                              "there is no {} `{}`; there are: {}", what, word, fmt::join(known, ", ")
+                          )
+                        : fmt::format("there is no {} `{}`; did you mean `{}`?", what, word, near);
+}
+
 /// The program: every command with its options, and what to call for each.
 class program {
 public:
@@ -220,12 +237,13 @@ public:
 
     int run(int argc, const char* const* argv) {
         dev_.program = argc > 0 ? argv[0] : "signalbox";
+        const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
         try {
             app_.parse(argc, argv);
         } catch (const CLI::Success& asked) {
             return app_.exit(asked, out_, err_);
         } catch (const CLI::ParseError& error) {
-            complain(error);
+            complain(error, words);
             return exit_refused;
         }
         return chosen_();
@@ -252,9 +270,41 @@ private:
         return command;
     }
 
-    void complain(const CLI::ParseError& error) {
+    /// What is wrong in words of ours where CLI11 names no command and no option.
+    std::string problem(
+        CLI::App& about, const CLI::ParseError& error, const std::vector<std::string>& words
+    ) {
+        const std::vector<std::string> unknown = app_.remaining(true);
+        const auto first = std::ranges::find_first_of(words, unknown);
+        std::vector<std::string> commands;
+        for (const CLI::App* c : about.get_subcommands([](const CLI::App*) { return true; })) {
+            commands.push_back(c->get_name());
+        }
+        if (first == words.end()) {
+            return about.get_parent() == nullptr && words.empty()
+                       ? fmt::format("a command is missing: {}", fmt::join(commands, ", "))
+                       : error.what();
+        }
+        if (!first->starts_with('-')) {
+            return commands.empty() ? fmt::format("`{}` is not expected", *first)
+                                    : unknown_word("command", *first, commands);
+        }
+        std::vector<std::string> options;
+        for (const CLI::Option* o : about.get_options()) {
+            for (const std::string& name : o->get_lnames()) {
+                options.push_back("--" + name);
+            }
+        }
+        const std::string option = first->substr(0, first->find('='));
+        if (about.get_option_no_throw(option) != nullptr) {
+            return fmt::format("`{}` belongs after the command", option);
+        }
+        return unknown_word("option", option, options);
+    }
+
+    void complain(const CLI::ParseError& error, const std::vector<std::string>& words) {
         std::string command = "signalbox";
-        std::string parent = command;
+        std::string parent;
         CLI::App* about = &app_;
         for (auto chosen = app_.get_subcommands(); !chosen.empty();) {
             about = chosen.front();
@@ -262,7 +312,7 @@ private:
             command += " " + about->get_name();
             chosen = about->get_subcommands();
         }
-        fmt::print(err_, "{}: {}\n\n", command, error.what());
+        fmt::print(err_, "{}: {}\n\n", command, problem(*about, error, words));
         const std::string help = about->help(parent);
         const std::size_t usage = help.find("Usage:");
         const std::string from_usage = usage == std::string::npos ? help : help.substr(usage);
