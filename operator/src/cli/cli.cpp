@@ -26,7 +26,7 @@ constexpr const char* overview =
     R"(Runs distributed training jobs on Kubernetes: DeepSpeed, PyTorch (plain and torchrun), ColossalAI.
 
 Without a cluster:  validate, plan, explain, docs, dev
-With a cluster:     crds, run, explain)";
+With a cluster:     crds, run, explain, wait)";
 
 constexpr const char* overview_footer = R"(
 Try it, with no cluster and in a few seconds:
@@ -76,6 +76,17 @@ Examples:
 
 Exit codes: 0 explained, 2 the file or the cluster has no job, or cannot be read.)";
 
+constexpr const char* wait_footer = R"(
+Waits until a job of a cluster has come as far as is asked, and says how it stands. NAME may be
+KIND/NAME, with pj, dj, caij or the kind. Completed means ended, well or not.
+
+Examples:
+  signalbox wait mnist && scp ...
+  signalbox wait pj/mnist -n team-a --for Running --timeout 10m
+
+Exit codes: 0 it has come there; 1 it cannot come there any more: it ended otherwise, or was deleted;
+2 there is no such job, or the cluster cannot be asked; 3 the time is up.)";
+
 constexpr const char* crds_footer = R"(
 Examples:
   signalbox crds | kubectl apply --server-side -f -)";
@@ -113,7 +124,7 @@ Exit codes: 0 shown, 2 there is no such field.)";
 
 constexpr const char* run_footer = R"(
 Finds the API server like kubectl: --kubeconfig, else the service account of the pod it runs in, else
-$KUBECONFIG, else ~/.kube/config. The CRDs must be there (`signalbox crds`). SIGTERM ends it cleanly.
+$KUBECONFIG, else ~/.kube/config. It waits for the CRDs (`signalbox crds`). SIGTERM ends it cleanly.
 
 Examples:
   signalbox run --kubeconfig ~/.kube/config --log-level debug
@@ -202,10 +213,11 @@ std::string unknown_word(
 ) {
     const std::vector<std::string_view> candidates(known.begin(), known.end());
     const std::string_view near = core::nearest_name(word, candidates);
-    return near.empty() ? fmt::format(
-                              "there is no {} `{}`; there are: {}", what, word, fmt::join(known, ", ")
-                          )
-                        : fmt::format("there is no {} `{}`; did you mean `{}`?", what, word, near);
+    return near.empty()
+               ? fmt::format(
+                     "there is no {} `{}`; there are: {}", what, word, fmt::join(known, ", ")
+                 )
+               : fmt::format("there is no {} `{}`; did you mean `{}`?", what, word, near);
 }
 
 /// The program: every command with its options, and what to call for each.
@@ -227,6 +239,7 @@ public:
         add_validate();
         add_plan();
         add_explain();
+        add_wait();
         add_crds();
         add_docs();
         add_dev();
@@ -385,6 +398,25 @@ private:
         add_cluster(c, explain_.cluster);
     }
 
+    void add_wait() {
+        CLI::App& c = add("wait", "Wait for a job in a cluster", [this] {
+            return wait_for_job(wait_, out_, err_);
+        });
+        c.footer(wait_footer);
+        c.add_option("NAME", wait_.target, "The job, NAME or KIND/NAME")->type_name("")->required();
+        c.add_option(
+             "--for", wait_.condition, fmt::format("{}", fmt::join(wait_conditions(), ", "))
+        )
+            ->check(CLI::IsMember(wait_conditions(), CLI::ignore_case))
+            ->option_text("CONDITION [Succeeded]");
+        c.add_option("--timeout", wait_.timeout, "At most this long: 30s, 10m, 2h; 0 looks once")
+            ->type_name("TIME")
+            ->capture_default_str();
+        c.add_option("-n,--namespace", wait_.ns, "Namespace; that of the context if not given")
+            ->type_name("NAME");
+        add_cluster(c, wait_.cluster);
+    }
+
     void add_crds() {
         add("crds", "Print the CustomResourceDefinitions", [this] { return crds(out_); }
         ).footer(crds_footer);
@@ -480,6 +512,7 @@ private:
     validate_options validate_;
     plan_options plan_;
     explain_options explain_;
+    wait_options wait_;
     docs_rule_options docs_rule_;
     docs_fields_options docs_fields_;
     run_options run_;

@@ -46,16 +46,12 @@ class Dev(unittest.TestCase):
         job = rule_cases.made_from_base(rule_cases.RULES["PyTorchTrainingJob"]["base"], {}, (
             "/spec/replicaSpecs/0/template/spec/containers/0/image",))
         with program.Dev() as dev:
-            with open(dev.kubeconfig, encoding="utf-8") as file:
-                url = next(line.split()[1] for line in file if "server:" in line)
-            scheme, _, rest = url.partition("://")
-            login, _, address = rest.rpartition("@")
-            base = f"{scheme}://{address}"
+            base, token = dev.address()
 
             def call(path, body=None):
                 request = urllib.request.Request(
                     base + path, None if body is None else json.dumps(body).encode(),
-                    {"Content-Type": "application/json", "Authorization": "Bearer " + login.partition(":")[2]})
+                    {"Content-Type": "application/json", "Authorization": f"Bearer {token}"})
                 return urllib.request.urlopen(request, timeout=program.PATIENCE)
 
             path = rule_cases.path_of(job["kind"])

@@ -7,7 +7,7 @@ import unittest
 
 import program
 
-COMMANDS = ["validate", "plan", "explain", "crds", "docs", "dev", "run", "pods", "version"]
+COMMANDS = ["validate", "plan", "explain", "wait", "crds", "docs", "dev", "run", "pods", "version"]
 
 
 class CommandLine(unittest.TestCase):

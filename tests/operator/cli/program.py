@@ -73,6 +73,14 @@ class Dev:
         self.drain = threading.Thread(target=self.child.stdout.read, daemon=True)
         self.drain.start()
 
+    def address(self):
+        """(URL, token) of its API server."""
+        with open(self.kubeconfig, encoding="utf-8") as file:
+            url = next(line.split()[1] for line in file if "server:" in line)
+        scheme, _, rest = url.partition("://")
+        login, _, address = rest.rpartition("@")
+        return f"{scheme}://{address}", login.partition(":")[2]
+
     def errors(self):
         with open(self.log) as log:
             return log.read()
