@@ -81,6 +81,18 @@ class FirstContact(unittest.TestCase):
         self.assertEqual((spec["replicas"], spec["selector"]), (2, {"matchLabels": {"app": "web"}}))
         self.assertEqual(spec["template"]["spec"]["containers"][0]["image"], "example.org/web:1")
 
+    def test_plans_pass_a_dry_run(self):
+        """What `plan` prints of each example is what the server takes, of every kind of job and of child."""
+        crds = os.path.join(program.source_dir(), "tests/support/crds")
+        self.kubectl("apply", "-f", crds)
+        self.addCleanup(self.kubectl, "delete", "-f", crds)
+        for name in sorted(os.listdir(EXAMPLES)):
+            with self.subTest(name):
+                planned = program.run("plan", "--tensorboard-kind", os.path.join(EXAMPLES, name))
+                self.assertEqual(planned.code, 0, planned.err)
+                out = self.kubectl("apply", "--dry-run=server", "--validate=strict", "-f", "-", stdin=planned.out)
+                self.assertEqual(out.count("(server dry run)"), planned.out.count("\nkind: "))
+
     def test_events_in_both_forms(self):
         """[requirement A4]"""
         self.assertIn("The job was accepted", self.kubectl("get", "events"))
