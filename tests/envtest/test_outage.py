@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The API server goes away in the middle of a job and comes back: no exit, no list more than needed (REQUIREMENTS.md W6)."""
+"""The API server goes away in the middle of a job and comes back: no exit, no list more than needed (REQUIREMENTS.md W6).
+It has no kinds of ours at first: the operator waits for them."""
 
 import json
 import pathlib
@@ -58,6 +59,21 @@ class Outage(unittest.TestCase):
             after = self.lists_of_operator(c)
             for kind, count in after.items():
                 self.assertLessEqual(count - before.get(kind, 0), 1, after)
+
+
+class WithoutKinds(unittest.TestCase):
+    def test_the_operator_waits_for_its_kinds_and_says_how_to_install_them(self):
+        with cluster.Cluster() as c:
+            c.plane.kubectl("delete", "crd", "--all")
+            c.start_operator()
+            said = lambda what: lambda: what in c.operator.log.read_text()
+            hint = "signalbox crds | kubectl apply --server-side -f -"
+            eventually("the operator says what to do", said(hint))
+            self.assertEqual(c.operator.log.read_text().count(hint), 1)
+            c.plane.kubectl("apply", "--server-side", "-f", "-", stdin=cluster.signalbox("crds").stdout)
+            eventually("the operator goes on", said("the server serves batch.tensorstack.dev/v1beta1"))
+            c.apply(job("first", {"master": pods(1, duration="1s")}))
+            c.wait_phase("first", "Succeeded")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `signalbox plan` prints is what a real API server accepts without a warning."""
 
-import base64
 import unittest
 
 import cluster
@@ -24,9 +23,6 @@ class Plan(unittest.TestCase):
             return
         self.assertIn("kind: Pod\n", printed)
         self.assertIn("kind: Service\n", printed)
-        # Keys are made when a Secret is created: nobody can create what is printed by mistake.
-        self.assertEqual("<generated>" in printed, "kind: Secret\n" in printed)
-        printed = printed.replace("<generated>", base64.b64encode(b"key").decode())
         result = self.plane.kubectl("apply", "--dry-run=server", "--validate=strict", "-f", "-", stdin=printed)
         self.assertNotIn("Warning", result.stderr)
         self.assertIn("pod/", result.stdout)

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,5 +75,9 @@ struct field_text {
 /// With `recursive`, the tree of all fields below follows in place of their descriptions. Lines are
 /// not wrapped: each is a sentence or more behind its own indentation.
 field_text field_reference(std::string_view path, bool recursive);
+
+/// The candidate that `text` is most likely a misspelling of, as findings name it; empty if none is
+/// near. Lives as long as the candidates.
+std::string_view nearest_name(std::string_view text, std::span<const std::string_view> candidates);
 
 }  // namespace signalbox::core

@@ -3,7 +3,9 @@
 // The built-in kinds as data: adding one is adding a row (README.md).
 #include "server/built_in_rules.hpp"
 #include "server/custom_kinds.hpp"
+#include "server/event_form.hpp"
 #include "server/kinds.hpp"
+#include "server/reviews.hpp"
 
 #include <utility>
 
@@ -184,6 +186,43 @@ kind_info events() {
     return k;
 }
 
+kind_info newer_events() {
+    kind_info k = events();
+    k.group = "events.k8s.io";
+    auto kept = std::make_shared<kind_info>(events());
+    kept->validate = event_form::validate;
+    kept->validate_update = event_form::validate_update;
+    k.form = std::make_shared<const other_form>(other_form{
+        std::move(kept), event_form::to_stored, event_form::from_stored});
+    // In the order of events(), whose values are indexed.
+    k.selectable = {
+        "regarding.kind",
+        "regarding.namespace",
+        "regarding.name",
+        "regarding.uid",
+        "regarding.apiVersion",
+        "regarding.resourceVersion",
+        "regarding.fieldPath",
+        "reason",
+        "reportingController",
+        "deprecatedSource",
+        "type"};
+    return k;
+}
+
+kind_info review(
+    std::string group,
+    std::string kind,
+    std::string plural,
+    outcome<void> (*answer)(json::value&, json::arena&),
+    unsigned traits = trait::cluster
+) {
+    kind_info k =
+        row(std::move(group), "v1", std::move(kind), std::move(plural), {}, trait::review | traits);
+    k.answer = answer;
+    return k;
+}
+
 kind_info service_accounts() {
     kind_info k =
         row("", "v1", "ServiceAccount", "serviceaccounts", {"sa"}, trait::returns_deleted);
@@ -312,6 +351,35 @@ std::vector<kind_info> built_in_kinds() {
         cluster_role,
         role,
         row("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", {"pc"}, node_scoped),
+        newer_events(),
+        review(
+            "authentication.k8s.io", "SelfSubjectReview", "selfsubjectreviews", reviews::answer_who
+        ),
+        review(
+            "authorization.k8s.io",
+            "LocalSubjectAccessReview",
+            "localsubjectaccessreviews",
+            reviews::answer_access,
+            0
+        ),
+        review(
+            "authorization.k8s.io",
+            "SelfSubjectAccessReview",
+            "selfsubjectaccessreviews",
+            reviews::answer_access
+        ),
+        review(
+            "authorization.k8s.io",
+            "SelfSubjectRulesReview",
+            "selfsubjectrulesreviews",
+            reviews::answer_rules
+        ),
+        review(
+            "authorization.k8s.io",
+            "SubjectAccessReview",
+            "subjectaccessreviews",
+            reviews::answer_access
+        ),
     };
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace signalbox::k8sio::server {
@@ -106,6 +107,23 @@ value condition(
 
 }  // namespace
 
+namespace {
+
+/// `x is of the type string`; of objects and lists only empty ones as Go prints them.
+std::string as_go_shows_it(const value& v) {
+    const std::string shown = v.IsNull() ? "<nil>" : v.IsObject() ? "map[]" : json::scalar_text(v);
+    const std::string_view type = v.IsNull()     ? "<nil>"
+                                  : v.IsObject() ? "map[string]interface {}"
+                                  : v.IsArray()  ? "[]interface {}"
+                                  : v.IsString() ? "string"
+                                  : v.IsBool()   ? "bool"
+                                  : v.IsInt64()  ? "int64"
+                                                 : "float64";
+    return fmt::format("{} is of the type {}", shown, type);
+}
+
+}  // namespace
+
 void validate_definition(const value& crd, problems& list) {
     const std::string_view group = json::string_at(crd, {"spec", "group"});
     const std::string_view plural = json::string_at(crd, {"spec", "names", "plural"});
@@ -149,6 +167,42 @@ void validate_definition(const value& crd, problems& list) {
         list.invalid(
             "spec.versions", *versions, "must have exactly one version marked as storage version"
         );
+    }
+}
+
+void validate_scale(const scale_paths& paths, const value& object, problems& list) {
+    for (const std::string& path : {paths.spec_replicas, paths.status_replicas}) {
+        const value* at = &object;
+        std::string_view rest = path;
+        while (at != nullptr && !rest.empty()) {
+            rest.remove_prefix(1);
+            if (!at->IsObject()) {
+                break;
+            }
+            const std::string_view name = rest.substr(0, rest.find('.'));
+            at = json::member(*at, name);
+            rest.remove_prefix(name.size());
+        }
+        const bool whole = rest.empty();
+        if (at != nullptr && !whole && at->IsNull()) {
+            continue;  // an object that is not there has no fields
+        }
+        if (at != nullptr && (!whole || !at->IsInt64())) {
+            list.invalid(
+                path,
+                value(0),
+                fmt::format(
+                    "{} accessor error: {}, expected {}",
+                    path,
+                    as_go_shows_it(*at),
+                    whole ? "int64" : "map[string]interface{}"
+                )
+            );
+        } else if (at != nullptr && at->GetInt64() < 0) {
+            list.invalid(path, *at, "should be a non-negative integer");
+        } else if (at != nullptr && at->GetInt64() > std::numeric_limits<std::int32_t>::max()) {
+            list.invalid(path, *at, "should be less than or equal to 2147483647");
+        }
     }
 }
 

@@ -13,6 +13,9 @@
 
 namespace signalbox::k8sio::server {
 
+/// That the fields behind the scale subresource are whole numbers, whatever the schema says.
+void validate_scale(const scale_paths& paths, const json::value& object, problems& list);
+
 class custom_kinds {
 public:
     /// `world` must outlive it.

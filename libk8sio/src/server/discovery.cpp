@@ -40,10 +40,11 @@ std::vector<subresource> subresources_of(const kind_info& k) {
     return out;
 }
 
-const std::vector<std::string>& all_verbs() {
-    static const std::vector<std::string> verbs = {
+const std::vector<std::string>& verbs_of(const kind_info& k) {
+    static const std::vector<std::string> all = {
         "create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
-    return verbs;
+    static const std::vector<std::string> create_only = {"create"};
+    return k.has(trait::review) ? create_only : all;
 }
 
 value string_list(const std::vector<std::string>& list, arena& a) {
@@ -60,7 +61,7 @@ value resource_entry(const kind_info& k, arena& a) {
     json::set(r, "singularName", k.singular, a);
     json::set(r, "namespaced", value(k.namespaced()), a);
     json::set(r, "kind", k.kind, a);
-    json::set(r, "verbs", string_list(all_verbs(), a), a);
+    json::set(r, "verbs", string_list(verbs_of(k), a), a);
     if (!k.short_names.empty()) {
         json::set(r, "shortNames", string_list(k.short_names, a), a);
     }
@@ -100,7 +101,7 @@ value aggregated_resource(const kind_info& k, arena& a) {
     json::set(r, "responseKind", response_kind(k.group, k.version, k.kind, a), a);
     json::set(r, "scope", k.namespaced() ? "Namespaced" : "Cluster", a);
     json::set(r, "singularResource", k.singular, a);
-    json::set(r, "verbs", string_list(all_verbs(), a), a);
+    json::set(r, "verbs", string_list(verbs_of(k), a), a);
     json::set(r, "shortNames", string_list(k.short_names, a), a);
     json::set(r, "categories", string_list(k.categories, a), a);
     value list = json::array();

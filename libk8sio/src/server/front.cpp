@@ -36,6 +36,28 @@ std::string version_document(const std::string& version) {
     );
 }
 
+/// As of a path that no handler of the server knows.
+api_answer no_such_page() {
+    api_answer a = plain_text("404 page not found\n");
+    a.status = 404;
+    return a;
+}
+
+api_answer openapi_v2_answer(const api_request& request, const registry& kinds) {
+    if (request.accept.empty() || request.accept.find("json") != std::string::npos ||
+        request.accept.find("*/*") != std::string::npos) {
+        return {200, openapi_v2(kinds)};
+    }
+    // Asked for with an @, which no Content-Type may have.
+    if (request.accept.find("application/com.github.proto-openapi.spec.v2@v1.0+protobuf") ==
+        std::string::npos) {
+        return not_acceptable();
+    }
+    api_answer a(200, openapi_v2_protobuf());
+    a.content_type = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+    return a;
+}
+
 /// Splits what follows the version: `[namespaces/<ns>/]<plural>[/<name>[/<subresource>]]`.
 struct resource_path {
     std::string ns, plural, name, subresource;
@@ -82,91 +104,112 @@ api_answer front::handle(const api_request& request) {
     return answer;
 }
 
-api_answer front::route(const api_request& request, std::vector<std::string>& warnings) {
+std::optional<api_answer> front::find_document(const api_request& request) const {
     const segments& s = request.segments;
     const registry& kinds = world_->kinds();
-    const bool reading = request.method == "GET";
     const std::string_view root = s.empty() ? std::string_view{} : std::string_view(s[0]);
     if (root == "healthz" || root == "readyz" || root == "livez") {
         return plain_text("ok");
     }
-    if (reading && s.empty()) {
-        return {
+    if (s.empty()) {
+        return api_answer(
             200,
             "{\"paths\":[\"/api\",\"/api/v1\",\"/apis\",\"/healthz\",\"/livez\",\"/openapi/v2\","
-            "\"/openapi/v3\",\"/readyz\",\"/version\"]}"};
+            "\"/openapi/v3\",\"/readyz\",\"/version\"]}"
+        );
     }
-    if (reading && s.size() == 1 && root == "version") {
-        return {200, version_document(options_.version)};
+    if (s.size() == 1 && root == "version") {
+        return api_answer(200, version_document(options_.version));
     }
-    if (reading && root == "openapi" && s.size() >= 2 && s[1] == "v2") {
-        // kubectl asks for protobuf alone here; refused, it works without (README.md).
-        if (request.accept.find("json") == std::string::npos &&
-            request.accept.find("*/*") == std::string::npos && !request.accept.empty()) {
-            return not_acceptable();
-        }
-        return {200, openapi_v2(kinds)};
+    if (root != "openapi" || s.size() < 2) {
+        return std::nullopt;
     }
-    if (reading && root == "openapi" && s.size() == 2 && s[1] == "v3") {
-        return {200, openapi_v3_index(kinds)};
+    if (s.size() == 2 && s[1] == "v2") {
+        return openapi_v2_answer(request, kinds);
     }
-    if (reading && root == "openapi" && s.size() > 2 && s[1] == "v3") {
+    if (s.size() == 2 && s[1] == "v3") {
+        return api_answer(200, openapi_v3_index(kinds));
+    }
+    if (s[1] == "v3") {
         std::string path = s[2];
         for (std::size_t i = 3; i < s.size(); ++i) {
             path += "/" + s[i];
         }
         std::string document = openapi_v3_document(kinds, path);
-        if (document.empty()) {
-            return no_such_resource();
-        }
-        return {200, std::move(document)};
+        return document.empty() ? no_such_page() : api_answer(200, std::move(document));
     }
-    if (root != "api" && root != "apis") {
-        return no_such_resource();
+    return std::nullopt;
+}
+
+std::optional<api_answer> front::find_discovery(const api_request& request) const {
+    const segments& s = request.segments;
+    const registry& kinds = world_->kinds();
+    const bool core = s[0] == "api";
+    if (s.size() == 1 && wants_aggregated_discovery(request.accept)) {
+        api_answer a(200, aggregated_discovery(kinds, core ? api_root::core : api_root::groups));
+        a.content_type = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+        return a;
     }
-    if (reading && s.size() == 1) {
-        if (wants_aggregated_discovery(request.accept)) {
-            api_answer a(
-                200, aggregated_discovery(kinds, root == "api" ? api_root::core : api_root::groups)
-            );
-            a.content_type = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-            return a;
-        }
-        return {200, root == "api" ? discovery_versions() : discovery_groups(kinds)};
+    if (s.size() == 1) {
+        return api_answer(200, core ? discovery_versions() : discovery_groups(kinds));
     }
-    if (reading && root == "apis" && s.size() == 2) {
+    if (s.size() == 2 && !core) {
         std::string document = discovery_group(kinds, s[1]);
-        return document.empty() ? api_answer(no_such_resource())
-                                : api_answer(200, std::move(document));
+        return document.empty() ? std::nullopt
+                                : std::optional(api_answer(200, std::move(document)));
+    }
+    const std::string group = core ? "" : s[1];
+    const std::string& version = s.back();
+    return kinds.serves_group(group, version)
+               ? std::optional(api_answer(200, discovery_resources(kinds, group, version)))
+               : std::nullopt;
+}
+
+api_answer front::nothing_there(const api_request& request) const {
+    const segments& s = request.segments;
+    const auto& all = world_->kinds().all();
+    const bool of_the_server =
+        s[0] == "api" || (s.size() > 1 && std::any_of(all.begin(), all.end(), [&](const auto& k) {
+                              return k.info->group == s[1] && !k.info->has(trait::custom);
+                          }));
+    // Groups of custom resources, and those that nobody serves, have no routes of their own.
+    return of_the_server ? api_answer(no_such_resource()) : no_such_page();
+}
+
+api_answer front::route(const api_request& request, std::vector<std::string>& warnings) {
+    const segments& s = request.segments;
+    const bool reading = request.method == "GET" || request.method == "HEAD";
+    const std::string_view root = s.empty() ? std::string_view{} : std::string_view(s[0]);
+    if (root != "api" && root != "apis") {
+        std::optional<api_answer> document = find_document(request);
+        return !document ? no_such_page()
+               : reading ? std::move(*document)
+                         : api_answer(method_not_allowed());
     }
     const std::size_t at = root == "api" ? 2 : 3;
-    if (s.size() < at) {
-        return no_such_resource();
-    }
-    const std::string group = root == "api" ? "" : s[1];
-    const std::string& version = s[at - 1];
-    if (s.size() == at) {
-        return reading && kinds.serves_group(group, version)
-                   ? api_answer(200, discovery_resources(kinds, group, version))
-                   : api_answer(no_such_resource());
+    if (s.size() <= at) {
+        std::optional<api_answer> document = find_discovery(request);
+        return !document ? nothing_there(request)
+               : reading ? std::move(*document)
+                         : api_answer(method_not_allowed());
     }
     const resource_path p = split_resource(s, at);
+    const registry& kinds = world_->kinds();
+    const served_kind* found =
+        p.valid ? kinds.find(root == "api" ? "" : s[1], s[at - 1], p.plural) : nullptr;
+    if (found == nullptr || (!p.ns.empty() && !found->info->namespaced())) {
+        return nothing_there(request);
+    }
+    // The kind may be redefined by what the request does.
+    const served_kind pinned = *found;
+    const served_kind keeper =
+        pinned.info->form == nullptr ? pinned : served_kind{pinned.info->form->kept, pinned.table};
     target_object t;
-    t.kind = p.valid ? kinds.find(group, version, p.plural) : nullptr;
-    if (t.kind == nullptr && !group.empty()) {
-        api_answer missing = plain_text("404 page not found\n");
-        missing.status = 404;
-        return missing;
-    }
-    if (t.kind == nullptr || (!p.ns.empty() && !t.kind->info->namespaced())) {
-        return no_such_resource();
-    }
+    t.kind = &pinned;
+    t.keeper = &keeper;
     t.ns = p.ns;
     t.name = p.name;
     t.subresource = p.subresource;
-    // The kind may be redefined by what the request does.
-    const served_kind pinned = *t.kind;
-    t.kind = &pinned;
     return route_resource(request, t, warnings);
 }
 
@@ -174,7 +217,16 @@ api_answer front::route_resource(
     const api_request& request, const target_object& t, std::vector<std::string>& warnings
 ) {
     if (wanted_representation(request.accept) == representation::unacceptable) {
-        return not_acceptable();
+        const bool no_json = request.accept.find("application/json") == std::string::npos;
+        return no_json && !t.kind->info->has(trait::custom) ? no_representation()
+                                                            : not_acceptable();
+    }
+    for (const char* name : {"limit", "timeoutSeconds"}) {
+        if (!request.param(name).empty() && !request.number(name)) {
+            return bad_request(fmt::format(
+                "strconv.ParseInt: parsing {}: invalid syntax", quoted(request.param(name))
+            ));
+        }
     }
     write_options options;
     options.unknown = wanted_field_validation(request.param("fieldValidation"));
@@ -202,6 +254,11 @@ api_answer front::route_resource(
     options.dry_run = dry_run == "All";
     const std::string& method = request.method;
     const bool all_namespaces = t.kind->info->namespaced() && t.ns.empty();
+    if (t.kind->info->has(trait::review)) {
+        return !t.name.empty()                       ? api_answer(no_such_resource())
+               : method == "POST" && !all_namespaces ? review(request, t)
+                                                     : api_answer(method_not_allowed());
+    }
     if (t.name.empty()) {
         if (method == "GET") {
             return request.flag("watch") ? watch(request, t) : list(request, t);
@@ -212,7 +269,7 @@ api_answer front::route_resource(
         if (method == "DELETE" && !all_namespaces) {
             return remove_collection(request, t);
         }
-        return method_not_allowed(t.kind->info->plural);
+        return method_not_allowed();
     }
     if (all_namespaces) {
         return no_such_resource();
@@ -232,7 +289,7 @@ api_answer front::route_resource(
     if (method == "DELETE") {
         return remove(request, t);
     }
-    return method_not_allowed(t.kind->info->plural);
+    return method_not_allowed();
 }
 
 api_answer front::route_subresource(
@@ -251,16 +308,16 @@ api_answer front::route_subresource(
         if (method == "PATCH") {
             return patch(request, t, update_part::status, options);
         }
-        return method_not_allowed(kind.plural);
+        return method_not_allowed();
     }
     if (t.subresource == "scale" && kind.scale != nullptr) {
         return scale(request, t, options);
     }
-    if (core_pod && t.subresource == "binding" && method == "POST") {
-        return bind(request, t);
+    if (core_pod && t.subresource == "binding") {
+        return method == "POST" ? bind(request, t) : api_answer(method_not_allowed());
     }
-    if (core_pod && t.subresource == "eviction" && method == "POST") {
-        return evict(request, t);
+    if (core_pod && t.subresource == "eviction") {
+        return method == "POST" ? evict(request, t) : api_answer(method_not_allowed());
     }
     if (kind.plural == "namespaces" && t.subresource == "finalize" && method == "PUT") {
         return finalize(request, t);
@@ -268,6 +325,9 @@ api_answer front::route_subresource(
     static constexpr std::array node_doors = {"log", "exec", "attach", "portforward", "proxy"};
     if (core_pod &&
         std::find(node_doors.begin(), node_doors.end(), t.subresource) != node_doors.end()) {
+        if (t.kind->table->find(t.ns, t.name) == nullptr) {
+            return not_found(kind, t.name);
+        }
         refusal r;
         r.code = 501;
         r.reason = "NotImplemented";

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,7 @@ namespace signalbox::k8sio::server {
 /// A request as the router understood it.
 struct target_object {
     const served_kind* kind = nullptr;
+    const served_kind* keeper = nullptr;  ///< whose rules writes follow; mostly the same
     std::string ns, name, subresource;
 };
 
@@ -32,6 +34,11 @@ public:
 
 private:
     api_answer route(const api_request& request, std::vector<std::string>& warnings);
+    /// A document about the server or its kinds; nothing if the path is none of them.
+    std::optional<api_answer> find_document(const api_request& request) const;
+    std::optional<api_answer> find_discovery(const api_request& request) const;
+    /// What is answered for a path under /api or /apis that nothing serves.
+    api_answer nothing_there(const api_request& request) const;
     api_answer route_resource(
         const api_request& request, const target_object& target, std::vector<std::string>& warnings
     );
@@ -39,6 +46,7 @@ private:
         const api_request& request, const target_object& target, const write_options& options
     );
 
+    api_answer review(const api_request& request, const target_object& t);
     api_answer get(const api_request& request, const target_object& t);
     api_answer list(const api_request& request, const target_object& t);
     api_answer watch(const api_request& request, const target_object& t);
@@ -88,6 +96,8 @@ private:
 
 /// Stands for e.g. CreateOptions in a refusal of query parameters.
 kind_info options_kind(std::string name);
+/// Brings an object of the request's kind into the form of its keeper.
+void to_kept_form(const target_object& t, json::value& object, json::arena& a);
 /// Parses a request's body; refuses what is no JSON object.
 outcome<void> read_body(const api_request& request, json::value& into, json::arena& a);
 
@@ -101,6 +111,8 @@ std::string discovery_resources(
 enum class api_root { core, groups };
 std::string aggregated_discovery(const registry& kinds, api_root root);
 std::string openapi_v2(const registry& kinds);
+/// The same document, without definitions, as clients read it that know no JSON here.
+std::string openapi_v2_protobuf();
 std::string openapi_v3_index(const registry& kinds);
 /// `path` is `api/v1` or `apis/<group>/<version>`; empty if there is none.
 std::string openapi_v3_document(const registry& kinds, std::string_view path);

@@ -4,6 +4,7 @@
 // a watch writes and waits for the peer to leave at the same time.
 #include "server/http_face.hpp"
 
+#include "protocol/base64.hpp"
 #include "server/watch_stream.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
@@ -30,7 +31,8 @@ using boost::system::error_code;
 
 constexpr std::uint64_t body_limit = 3 * 1024 * 1024;  // as the real server's
 constexpr std::uint32_t header_limit = 64 * 1024;
-constexpr std::string_view token_prefix = "/token/";
+/// Who presents the token by Basic authentication; any other name does as well.
+constexpr std::string_view user_name = "signalbox";
 
 std::string_view to_view(beast::string_view text) {
     return {text.data(), text.size()};
@@ -45,6 +47,19 @@ bool same_secret(std::string_view x, std::string_view y) {
         );
     }
     return difference == 0;
+}
+
+/// The token of `Authorization: Bearer`, or the password of `Authorization: Basic`.
+std::string sent_secret(std::string_view header) {
+    const std::size_t space = std::min(header.find(' '), header.size());
+    const std::string_view scheme = header.substr(0, space);
+    const std::string_view value = header.substr(std::min(space + 1, header.size()));
+    if (scheme == "Bearer") {
+        return std::string(value);
+    }
+    const auto pair = scheme == "Basic" ? protocol::base64_decode(value) : std::nullopt;
+    const std::size_t colon = pair ? pair->find(':') : std::string::npos;
+    return colon == std::string::npos ? std::string() : pair->substr(colon + 1);
 }
 
 /// An address or localhost: a page of a foreign host whose name was made to resolve to this machine
@@ -106,7 +121,7 @@ private:
 
     void read_request();
     void on_request(error_code error);
-    std::optional<refusal> check_access(std::string& target) const;
+    std::optional<refusal> check_access(std::string_view target) const;
     void answer(api_answer a, bool keep_alive);
     void start_watch(api_answer a);
     void wait_for_peer();
@@ -227,7 +242,7 @@ void session::read_request() {
     );
 }
 
-std::optional<refusal> session::check_access(std::string& target) const {
+std::optional<refusal> session::check_access(std::string_view target) const {
     const auto& request = parser_->get();
     const std::string& token = door_->options().token;
     if (token.empty()) {
@@ -237,23 +252,11 @@ std::optional<refusal> session::check_access(std::string& target) const {
         }
         return std::nullopt;
     }
-    if (target.compare(0, token_prefix.size(), token_prefix) == 0) {
-        // kubectl sends no bearer token over plain HTTP, but it keeps the path of the server's URL.
-        const std::size_t end = std::min(target.find('/', token_prefix.size()), target.size());
-        const bool ok = same_secret(
-            std::string_view(target).substr(token_prefix.size(), end - token_prefix.size()), token
-        );
-        target.erase(0, end);
-        return ok ? std::nullopt : std::optional(unauthorized());
-    }
     if (target == "/healthz" || target == "/livez" || target == "/readyz") {
         return std::nullopt;
     }
-    const std::string_view sent = to_view(request[http::field::authorization]);
-    constexpr std::string_view scheme = "Bearer ";
-    const bool ok =
-        sent.substr(0, scheme.size()) == scheme && same_secret(sent.substr(scheme.size()), token);
-    return ok ? std::nullopt : std::optional(unauthorized());
+    const std::string sent = sent_secret(to_view(request[http::field::authorization]));
+    return same_secret(sent, token) ? std::nullopt : std::optional(unauthorized());
 }
 
 void session::on_request(error_code error) {
@@ -270,7 +273,7 @@ void session::on_request(error_code error) {
     }
     auto& request = parser_->get();
     const bool keep_alive = request.keep_alive();
-    std::string target(to_view(request.target()));
+    const std::string_view target = to_view(request.target());
     if (const auto refused = check_access(target)) {
         answer(api_answer(*refused), keep_alive);
         return;
@@ -431,14 +434,17 @@ std::string kubeconfig_for(
     const std::string& address, std::uint16_t port, const std::string& token
 ) {
     const std::string host = address.find(':') == std::string::npos ? address : "[" + address + "]";
-    const std::string path = token.empty() ? "" : std::string(token_prefix) + token;
+    // kubectl sends no bearer token over plain HTTP, but the name and password of the server's URL.
+    const std::string login = token.empty() ? "" : fmt::format("{}:{}@", user_name, token);
+    const std::string user =
+        token.empty() ? "{}" : fmt::format("{{username: {}, password: \"{}\"}}", user_name, token);
     return fmt::format(
         "apiVersion: v1\n"
         "kind: Config\n"
         "clusters:\n"
         "- name: signalbox\n"
         "  cluster:\n"
-        "    server: http://{}:{}{}\n"
+        "    server: http://{}{}:{}\n"
         "contexts:\n"
         "- name: signalbox\n"
         "  context:\n"
@@ -448,10 +454,11 @@ std::string kubeconfig_for(
         "current-context: signalbox\n"
         "users:\n"
         "- name: signalbox\n"
-        "  user: {{}}\n",
+        "  user: {}\n",
+        login,
         host,
         port,
-        path
+        user
     );
 }
 

@@ -57,7 +57,17 @@ inline constexpr unsigned graceful = 1u << 4;          ///< deletion has a grace
 inline constexpr unsigned cluster = 1u << 5;           ///< not namespaced
 inline constexpr unsigned custom = 1u << 6;            ///< defined by a CustomResourceDefinition
 inline constexpr unsigned keeps_status = 1u << 7;      ///< create keeps the status sent (nodes)
+inline constexpr unsigned review = 1u << 8;            ///< answered by create, never kept
 }  // namespace trait
+
+struct kind_info;
+
+/// Objects that another kind keeps in another form.
+struct other_form {
+    std::shared_ptr<const kind_info> kept;  ///< that kind, with the validation of this one
+    void (*to_kept)(json::value& object, json::arena& a);
+    void (*from_kept)(json::value& object, json::arena& a);
+};
 
 struct kind_info {
     std::string group, version, plural, singular, kind;
@@ -75,6 +85,10 @@ struct kind_info {
     void (*validate_update
     )(const json::value& before, const json::value& after, problems& list) = nullptr;
 
+    std::shared_ptr<const other_form> form;  ///< empty: the kind keeps its objects itself
+    /// Completes an object of a kind with trait::review.
+    outcome<void> (*answer)(json::value& object, json::arena& a) = nullptr;
+
     // Custom kinds only.
     std::shared_ptr<const schema_node> schema;
     std::string openapi;  ///< the schema's JSON text, for OpenAPI documents
@@ -86,6 +100,8 @@ struct kind_info {
     bool namespaced() const { return !has(trait::cluster); }
     std::string api_version() const { return group.empty() ? version : group + "/" + version; }
     std::string list_kind() const { return kind + "List"; }
+    /// Whose table holds the objects.
+    const kind_info& keeper() const { return form == nullptr ? *this : *form->kept; }
     /// `pods`, `deepspeedjobs.batch.tensorstack.dev`: how messages name the resource.
     std::string qualified() const { return group.empty() ? plural : plural + "." + group; }
     /// The first members of an object's text: `{"apiVersion":"v1","kind":"Pod",`.

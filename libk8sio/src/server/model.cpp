@@ -4,6 +4,7 @@
 // model_delete.cpp.
 #include "server/model.hpp"
 
+#include "server/custom_kinds.hpp"
 #include "server/schema.hpp"
 
 #include <fmt/format.h>
@@ -29,7 +30,8 @@ model::model(clock& time, const server_options& options)
 
 served_kind model::kind_of(const resource_table& table) const {
     for (const served_kind& k : registry_.all()) {
-        if (k.table.get() == &table && k.info->version == table.kind->version) {
+        if (k.table.get() == &table && k.info->version == table.kind->version &&
+            k.info->group == table.kind->group) {
             return k;
         }
     }
@@ -164,6 +166,7 @@ outcome<void> model::check_quota(std::string_view ns, std::string_view name) con
 outcome<void> model::check_schema(
     const kind_info& kind,
     std::string_view name,
+    const json::value* before,
     json::value& object,
     json::arena& a,
     const write_options& options
@@ -211,6 +214,22 @@ outcome<void> model::check_schema(
         kind.validate(object, list);
     }
     validate_metadata(kind, *json::find(object, "metadata"), list);
+    if (kind.scale != nullptr && kind.has(trait::custom)) {
+        validate_scale(*kind.scale, object, list);
+    }
+    if (kind.schema != nullptr && kind.schema->has_rules()) {
+        if (!list.forbids_rules()) {
+            kind.schema->check_rules(object, before, "", list);
+        } else {
+            list.add(
+                "FieldValueInvalid",
+                "<nil>",
+                "Invalid value: null: some validation rules were not checked because the object "
+                "was "
+                "invalid; correct the existing errors to complete validation"
+            );
+        }
+    }
     if (!list.empty()) {
         return invalid(kind, name, list);
     }
@@ -315,7 +334,7 @@ outcome<record_ptr> model::create(
         return ok.error();
     }
     prepare_create(kind, object, a);
-    if (const auto ok = check_schema(kind, name, object, a, options); !ok) {
+    if (const auto ok = check_schema(kind, name, nullptr, object, a, options); !ok) {
         return ok.error();
     }
     problems list;

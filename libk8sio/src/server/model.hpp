@@ -101,15 +101,18 @@ public:
         const served_kind& k, const record_ptr& current, json::value& next, json::arena& a
     );
     served_kind kind_of(const resource_table& table) const;
+    /// Whether the body of a request is an object of that kind at all.
+    outcome<void> check_body(const kind_info& kind, const json::value& object) const;
 
 private:
-    outcome<void> check_body(const kind_info& kind, const json::value& object) const;
     outcome<void> check_namespace(const kind_info& kind, std::string_view ns, std::string_view name)
         const;
     outcome<void> check_quota(std::string_view ns, std::string_view name) const;
+    /// `before`: what an update changes, else nullptr.
     outcome<void> check_schema(
         const kind_info& kind,
         std::string_view name,
+        const json::value* before,
         json::value& object,
         json::arena& a,
         const write_options& options

@@ -207,7 +207,7 @@ outcome<record_ptr> model::update(
     if (kind.defaults != nullptr) {
         kind.defaults(object, a);
     }
-    if (const auto ok = check_schema(kind, name, object, a, options); !ok) {
+    if (const auto ok = check_schema(kind, name, &old, object, a, options); !ok) {
         return ok.error();
     }
     problems list;

@@ -137,9 +137,11 @@ std::string root_of(const kind_info& k) {
     return k.group.empty() ? "api/" + k.version : "apis/" + k.group + "/" + k.version;
 }
 
+constexpr std::string_view server_title = "Signalbox embedded API server";
+
 value info(arena& a) {
     value v = json::object();
-    json::set(v, "title", "Signalbox embedded API server", a);
+    json::set(v, "title", server_title, a);
     json::set(v, "version", "v1", a);
     return v;
 }
@@ -202,6 +204,16 @@ std::string openapi_v2(const registry& kinds) {
     json::set(out, "paths", json::object(), a);
     json::set(out, "definitions", std::move(definitions), a);
     return json::to_text(out);
+}
+
+std::string openapi_v2_protobuf() {
+    // Document of gnostic's OpenAPIv2.proto: swagger (1), info (2), with title (1) and version (2).
+    // What a client knows no definition of, it leaves to the server to validate.
+    const auto text = [](char number, std::string_view value) {
+        return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(value.size())} +
+               std::string(value);
+    };
+    return text(1, "2.0") + text(2, text(1, server_title) + text(2, "v1"));
 }
 
 }  // namespace signalbox::k8sio::server

@@ -13,9 +13,11 @@ namespace signalbox::k8sio::server {
 
 inline constexpr std::string_view protobuf_type = "application/vnd.kubernetes.protobuf";
 
-enum class protobuf_result { ok, unknown_kind, malformed };
+/// `not_read`: a kind or a field that the tables do not have.
+enum class protobuf_result { ok, not_read, malformed };
 
-/// Decodes `body` into the JSON form of the object. `kind` gets the kind that it names.
+/// Decodes `body` into the JSON form of the object. `kind` gets the kind that it names, and where
+/// a field is not read, which one.
 protobuf_result decode_protobuf(
     std::string_view body, json::value& into, std::string& kind, json::arena& a
 );

@@ -7,6 +7,8 @@
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
+#include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <utility>
 
@@ -40,6 +42,12 @@ refusal plain(int code, std::string reason, std::string message) {
     r.code = code;
     r.reason = std::move(reason);
     r.message = std::move(message);
+    return r;
+}
+
+refusal unrouted(int code, std::string reason, std::string message) {
+    refusal r = plain(code, std::move(reason), std::move(message));
+    r.routed = false;
     return r;
 }
 
@@ -125,6 +133,18 @@ void problems::duplicate(std::string field, const json::value& bad) {
     add("FieldValueDuplicate", std::move(field), "Duplicate value: " + shown(bad));
 }
 
+bool problems::forbids_rules() const {
+    static constexpr std::array<std::string_view, 5> reasons{
+        "FieldValueNotSupported",
+        "FieldValueRequired",
+        "FieldValueTooLong",
+        "FieldValueTooMany",
+        "FieldValueTypeInvalid"};
+    return std::any_of(list_.begin(), list_.end(), [](const status_cause& cause) {
+        return std::find(reasons.begin(), reasons.end(), cause.reason) != reasons.end();
+    });
+}
+
 refusal not_found(const kind_info& kind, std::string_view name) {
     return about(
         kind, name, 404, "NotFound", fmt::format("{} \"{}\" not found", kind.qualified(), name)
@@ -132,7 +152,7 @@ refusal not_found(const kind_info& kind, std::string_view name) {
 }
 
 refusal no_such_resource() {
-    return plain(404, "NotFound", "the server could not find the requested resource");
+    return unrouted(404, "NotFound", "the server could not find the requested resource");
 }
 
 refusal already_exists(const kind_info& kind, std::string_view name) {
@@ -202,9 +222,8 @@ refusal expired(std::string message) {
     return plain(410, "Expired", std::move(message));
 }
 
-refusal method_not_allowed(std::string_view resource) {
-    (void)resource;
-    return plain(
+refusal method_not_allowed() {
+    return unrouted(
         405, "MethodNotAllowed", "the server does not allow this method on the requested resource"
     );
 }
@@ -217,6 +236,19 @@ refusal unsupported_media_type(std::string_view supported) {
             "the body of the request was in an unknown format - accepted media types include: {}",
             supported
         )
+    );
+}
+
+refusal unsupported_patch_type() {
+    return unrouted(415, "UnsupportedMediaType", "415: Unsupported Media Type");
+}
+
+refusal no_representation() {
+    return unrouted(
+        406,
+        "NotAcceptable",
+        "406: Not Acceptable\n\nAvailable representations: application/json, "
+        "application/json;stream=watch"
     );
 }
 
@@ -250,7 +282,7 @@ std::string status_text(const refusal& r) {
     put(w, "status", "Failure");
     put(w, "message", r.message);
     put(w, "reason", r.reason);
-    if (!r.name.empty() || !r.kind.empty() || !r.causes.empty() || r.retry_after > 0) {
+    if (!r.name.empty() || !r.kind.empty() || !r.causes.empty() || r.retry_after > 0 || !r.routed) {
         w.Key("details");
         w.StartObject();
         put(w, "name", r.name);

@@ -24,6 +24,7 @@ struct refusal {
     std::string reason;
     std::string message;
     std::string name, group, kind, uid;  ///< Status.details
+    bool routed = true;  ///< false: before any kind was found; the details are there and empty
     std::vector<status_cause> causes;
     int retry_after = 0;         ///< seconds; 0: none
     std::string continue_token;  ///< of an expired list (REQUIREMENTS.md L2)
@@ -54,6 +55,8 @@ public:
     void add(std::string reason, std::string field, std::string body);
 
     bool empty() const { return list_.empty(); }
+    /// Whether the object is so wrong that rules over it would not be understood.
+    bool forbids_rules() const;
     std::vector<status_cause> take() { return std::move(list_); }
 
 private:
@@ -70,9 +73,13 @@ refusal invalid(const kind_info& kind, std::string_view name, problems& list);
 refusal forbidden(const kind_info& kind, std::string_view name, std::string_view detail);
 refusal bad_request(std::string message);
 refusal expired(std::string message);
-refusal method_not_allowed(std::string_view resource);
+refusal method_not_allowed();
 refusal unsupported_media_type(std::string_view supported);
+/// As the verbs of built-in kinds refuse a patch's type.
+refusal unsupported_patch_type();
 refusal not_acceptable();
+/// As the paths of built-in kinds do where not even the type is JSON.
+refusal no_representation();
 refusal too_large_version(std::uint64_t asked, std::uint64_t current);
 
 /// The Status object's JSON text.

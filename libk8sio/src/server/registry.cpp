@@ -8,7 +8,8 @@ namespace signalbox::k8sio::server {
 
 void registry::serve(kind_info kind) {
     auto info = std::make_shared<const kind_info>(std::move(kind));
-    resource_table* existing = objects_->find_table(info->group, info->plural);
+    const kind_info& keeper = info->keeper();
+    resource_table* existing = objects_->find_table(keeper.group, keeper.plural);
     std::shared_ptr<resource_table> table;
     if (existing == nullptr) {
         table = objects_->add_table(info);
@@ -18,12 +19,12 @@ void registry::serve(kind_info kind) {
                 table = t;
             }
         }
-        if (info->storage_version) {
+        if (info->storage_version && info->form == nullptr) {
             table->kind = info;
         }
     }
     for (served_kind& k : kinds_) {
-        if (k.table == table && k.info->version == info->version) {
+        if (k.table == table && k.info->version == info->version && k.info->group == info->group) {
             k.info = info;
             return;
         }

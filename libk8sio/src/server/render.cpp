@@ -79,7 +79,7 @@ std::string render_list(
             out += r->text(kind);
         } else {
             out += '{';  // items of built-in lists carry no kind (REQUIREMENTS.md L6)
-            out += r->tail;
+            out += r->tail_of(kind);
         }
     }
     return out + "]}";

@@ -101,7 +101,35 @@ std::shared_ptr<const schema_node> schema_node::compile(const value& schema) {
     if (const value* v = json::find(schema, "not")) {
         n->not_ = compile(*v);
     }
+    n->read_rules(schema);
     return n;
+}
+
+void schema_node::read_rules(const value& schema) {
+    if (const value* list = json::find(schema, "x-kubernetes-validations");
+        list && list->IsArray()) {
+        for (const value& e : list->GetArray()) {
+            const std::string_view text = json::string_at(e, {"rule"});
+            auto condition = cel::parse(text);
+            if (!condition) {
+                continue;  // README.md: not evaluated
+            }
+            rule r;
+            r.compares = cel::names(**condition, "oldSelf");
+            r.condition = std::move(*condition);
+            r.message = json::string_at(e, {"message"});
+            if (r.message.empty()) {
+                r.message = fmt::format("failed rule: {}", text);
+            }
+            r.field_path = json::string_at(e, {"fieldPath"});
+            rules_.push_back(std::move(r));
+        }
+    }
+    const auto below = [](const node_ptr& n) { return n != nullptr && n->has_rules_; };
+    has_rules_ = !rules_.empty() || below(items_) || below(additional_) ||
+                 std::any_of(properties_.begin(), properties_.end(), [&](const auto& p) {
+                     return below(p.second);
+                 });
 }
 
 void schema_node::read_limits(const value& schema) {
@@ -178,8 +206,7 @@ void schema_node::prune_object(
             continue;
         }
         // Nulls where null is not allowed are dropped before defaulting (API conventions of CRDs).
-        if (child != nullptr && it->value.IsNull() && !child->nullable_ &&
-            !child->preserve_unknown_) {
+        if (child != nullptr && it->value.IsNull() && !child->nullable_) {
             it = v.EraseMember(it);
             continue;
         }

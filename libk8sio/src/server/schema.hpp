@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Structural schemas of custom resources (apiextensions.k8s.io/v1): pruning, defaulting,
-// validation. x-kubernetes-validations (CEL) is not evaluated; a kind's validator callback stands
-// in.
+// validation, and the rules of x-kubernetes-validations.
 #pragma once
 
+#include "server/cel.hpp"
 #include "server/json.hpp"
 #include "server/refusal.hpp"
 
@@ -33,12 +33,26 @@ public:
     void prune(json::value& v, const std::string& path, std::vector<std::string>& unknown) const;
     void apply_defaults(json::value& v, json::arena& a) const;
     void validate(const json::value& v, const std::string& path, problems& list) const;
+    bool has_rules() const { return has_rules_; }
+    /// The rules of this node and below. `before`: what was there, nullptr if nothing was; where
+    /// nothing changed only the rules that compare with it are asked.
+    void check_rules(
+        const json::value& v, const json::value* before, const std::string& path, problems& list
+    ) const;
 
 private:
+    struct rule {
+        cel::expression_ptr condition;
+        bool compares = false;  ///< names oldSelf
+        std::string message;
+        std::string field_path;
+    };
+
     enum class type { any, object, array, string, integer, number, boolean };
     enum class is_root { no, yes };
 
     void read_limits(const json::value& schema);
+    void read_rules(const json::value& schema);
     void prune_object(
         json::value& v, const std::string& path, is_root root, std::vector<std::string>& unknown
     ) const;
@@ -78,6 +92,8 @@ private:
     bool is_set_ = false;
     std::vector<node_ptr> all_of_, any_of_, one_of_;
     node_ptr not_;
+    std::vector<rule> rules_;
+    bool has_rules_ = false;  ///< here or below
 };
 
 }  // namespace signalbox::k8sio::server

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Validation against a structural schema; texts as k8s.io/kube-openapi/pkg/validation gives them.
+// Validation against a structural schema; texts as k8s.io/kube-openapi/pkg/validation gives them,
+// those of rules as k8s.io/apiextensions-apiserver does.
 #include "server/meta.hpp"
 #include "server/schema.hpp"
 
@@ -48,8 +49,9 @@ bool schema_node::type_matches(const value& v) const {
         case type::string:
             return v.IsString();
         case type::integer:
-            return v.IsInt64() || v.IsUint64() ||
-                   (v.IsDouble() && v.GetDouble() == std::floor(v.GetDouble()));
+            // Go reads what is beyond as a float, and takes only exact ones for whole numbers.
+            return v.IsInt64() || (v.IsDouble() && v.GetDouble() == std::floor(v.GetDouble()) &&
+                                   std::abs(v.GetDouble()) <= 9007199254740991.0);
         case type::number:
             return v.IsNumber();
         case type::boolean:
@@ -110,6 +112,7 @@ void schema_node::validate_string(const value& v, const std::string& path, probl
     const std::int64_t length = code_points(text);
     if (max_length_ && length > *max_length_) {
         list.too_long(path, static_cast<std::size_t>(*max_length_));
+        return;
     }
     if (min_length_ && length < *min_length_) {
         list.invalid(
@@ -134,7 +137,9 @@ void schema_node::validate_array(const value& v, const std::string& path, proble
     }
     if (min_items_ && size < *min_items_) {
         list.invalid(
-            path, v, fmt::format("{} in body should have at least {} items", path, *min_items_)
+            path,
+            value(size),
+            fmt::format("{} in body should have at least {} items", path, *min_items_)
         );
     }
     std::set<std::string> seen;
@@ -185,6 +190,54 @@ void schema_node::validate_object(const value& v, const std::string& path, probl
         }
         if (child != nullptr) {
             child->validate(m.value, member_path(path, name), list);
+        }
+    }
+}
+
+void schema_node::check_rules(
+    const value& v, const value* before, const std::string& path, problems& list
+) const {
+    if (!has_rules_) {
+        return;
+    }
+    const bool changed = before == nullptr || *before != v;
+    for (const rule& r : rules_) {
+        if (r.compares ? before == nullptr : !changed) {
+            continue;
+        }
+        const cel::verdict said = cel::evaluate(*r.condition, v, before);
+        if (!said.holds) {
+            // The real server shows the type in place of the value.
+            std::string field = path + r.field_path;
+            field = path.empty() && !field.empty() ? field.substr(1) : shown(field);
+            const std::string why = said.error.empty()
+                                        ? r.message
+                                        : fmt::format("rule evaluation error: {}", said.error);
+            list.add(
+                "FieldValueInvalid",
+                std::move(field),
+                fmt::format("Invalid value: {}: {}", quoted(type_name_), why)
+            );
+        }
+    }
+    if (v.IsObject()) {
+        for (const auto& m : v.GetObject()) {
+            const std::string_view name = json::view(m.name);
+            const schema_node* child = property(name);
+            child = child == nullptr ? additional_.get() : child;
+            if (child != nullptr && !m.value.IsNull()) {
+                child->check_rules(
+                    m.value,
+                    before == nullptr ? nullptr : json::find(*before, name),
+                    member_path(path, name),
+                    list
+                );
+            }
+        }
+    } else if (v.IsArray() && items_ != nullptr) {
+        // Items of a list have no former ones (of lists with keys they would).
+        for (rapidjson::SizeType i = 0; changed && i < v.Size(); ++i) {
+            items_->check_rules(v[i], nullptr, fmt::format("{}[{}]", path, i), list);
         }
     }
 }

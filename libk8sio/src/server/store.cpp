@@ -21,6 +21,18 @@ bool record::has_finalizer(std::string_view which) const {
     return std::find(finalizers.begin(), finalizers.end(), which) != finalizers.end();
 }
 
+std::string record::tail_of(const kind_info& kind) const {
+    if (kind.form == nullptr) {
+        return tail;
+    }
+    json::arena a;
+    json::value object;
+    json::parse(object, "{" + tail, a);
+    kind.form->from_kept(object, a);
+    json::remove(object, "apiVersion");
+    return json::to_text(object).substr(1);
+}
+
 std::string_view record::text_after_version() const {
     const std::string_view all = tail;
     return all.substr(all.find('"', version_prefix.size()));

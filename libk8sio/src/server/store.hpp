@@ -44,7 +44,9 @@ struct record {
     std::string key() const { return ns + '/' + name; }
     bool has_finalizer(std::string_view which) const;
     /// The whole object as `kind` serves it.
-    std::string text(const kind_info& kind) const { return kind.header() + tail; }
+    std::string text(const kind_info& kind) const { return kind.header() + tail_of(kind); }
+    /// `tail` in the form of `kind`.
+    std::string tail_of(const kind_info& kind) const;
     /// The text after the version: equal for two records that differ in nothing else.
     std::string_view text_after_version() const;
 };

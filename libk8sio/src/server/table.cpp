@@ -91,7 +91,7 @@ std::string render_table(
     bool first = true;
     for (const record* r : items) {
         json::arena a;
-        const value object = parse_record(kind, *r, a);
+        const value object = parse_record(kind.keeper(), *r, a);
         value cells = json::array();
         for (const column& c : kind.columns) {
             cells.PushBack(cell(kind, c, object, now, a).Move(), a);

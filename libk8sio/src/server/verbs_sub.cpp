@@ -130,7 +130,7 @@ api_answer front::scale(
     if (request.method == "PUT") {
         wanted.CopyFrom(body, a);
     } else if (request.method != "PATCH") {
-        return method_not_allowed(kind.plural);
+        return method_not_allowed();
     } else if (request.content_type == "application/json-patch+json") {
         if (const auto ok = json_patch(wanted, body, a); !ok) {
             return ok.error();

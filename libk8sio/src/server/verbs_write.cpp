@@ -35,6 +35,12 @@ kind_info options_kind(std::string name) {
     return k;
 }
 
+void to_kept_form(const target_object& t, value& object, json::arena& a) {
+    if (t.kind->info->form != nullptr) {
+        t.kind->info->form->to_kept(object, a);
+    }
+}
+
 outcome<void> read_body(const api_request& request, value& into, json::arena& a) {
     if (request.content_type == protobuf_type) {
         std::string kind;
@@ -43,7 +49,7 @@ outcome<void> read_body(const api_request& request, value& into, json::arena& a)
                 return {};
             case protobuf_result::malformed:
                 return bad_request("the body of the request is no valid protobuf envelope");
-            case protobuf_result::unknown_kind:
+            case protobuf_result::not_read:
                 return unsupported_media_type(
                     fmt::format("{} (protobuf is not read for {})", json_type, kind)
                 );
@@ -61,6 +67,24 @@ outcome<void> read_body(const api_request& request, value& into, json::arena& a)
     return {};
 }
 
+api_answer front::review(const api_request& request, const target_object& t) {
+    json::arena a;
+    value object;
+    if (const auto ok = read_body(request, object, a); !ok) {
+        return ok.error();
+    }
+    const kind_info& kind = *t.kind->info;
+    if (const auto ok = world_->check_body(kind, object); !ok) {
+        return ok.error();
+    }
+    json::set(object, "apiVersion", kind.api_version(), a);
+    json::set(object, "kind", kind.kind, a);
+    if (const auto ok = kind.answer(object, a); !ok) {
+        return ok.error();
+    }
+    return {201, json::to_text(object)};
+}
+
 api_answer front::create(
     const api_request& request, const target_object& t, const write_options& options
 ) {
@@ -69,7 +93,8 @@ api_answer front::create(
     if (const auto ok = read_body(request, object, a); !ok) {
         return ok.error();
     }
-    const outcome<record_ptr> r = world_->create(*t.kind, t.ns, object, a, options);
+    to_kept_form(t, object, a);
+    const outcome<record_ptr> r = world_->create(*t.keeper, t.ns, object, a, options);
     if (!r) {
         return r.error();
     }
@@ -88,7 +113,8 @@ api_answer front::update(
         return ok.error();
     }
     const bool existed = t.kind->table->find(t.ns, t.name) != nullptr;
-    const outcome<record_ptr> r = world_->update(*t.kind, t.ns, t.name, object, a, part, options);
+    to_kept_form(t, object, a);
+    const outcome<record_ptr> r = world_->update(*t.keeper, t.ns, t.name, object, a, part, options);
     if (!r) {
         return r.error();
     }
@@ -109,7 +135,8 @@ api_answer front::patch(
     }
     if (type != "application/merge-patch+json" && type != "application/json-patch+json" &&
         !(strategic && !custom)) {
-        return unsupported_media_type(patch_types);  // REQUIREMENTS.md X5
+        // REQUIREMENTS.md X5
+        return custom ? unsupported_media_type(patch_types) : unsupported_patch_type();
     }
     const record_ptr current = t.kind->table->find(t.ns, t.name);
     if (current == nullptr) {
@@ -134,7 +161,9 @@ api_answer front::patch(
     }
     write_options by_patch = options;
     by_patch.by = update_by::patch;
-    const outcome<record_ptr> r = world_->update(*t.kind, t.ns, t.name, object, a, part, by_patch);
+    to_kept_form(t, object, a);
+    const outcome<record_ptr> r =
+        world_->update(*t.keeper, t.ns, t.name, object, a, part, by_patch);
     if (!r) {
         return r.error();
     }
@@ -166,7 +195,8 @@ api_answer front::apply(
             return not_found(*t.kind->info, t.name);
         }
         json::set(json::object_at(wanted, "metadata", a), "name", t.name, a);
-        const outcome<record_ptr> r = world_->create(*t.kind, t.ns, wanted, a, options);
+        to_kept_form(t, wanted, a);
+        const outcome<record_ptr> r = world_->create(*t.keeper, t.ns, wanted, a, options);
         if (!r) {
             return r.error();
         }
@@ -181,7 +211,9 @@ api_answer front::apply(
     }
     write_options by_patch = options;
     by_patch.by = update_by::patch;
-    const outcome<record_ptr> r = world_->update(*t.kind, t.ns, t.name, object, a, part, by_patch);
+    to_kept_form(t, object, a);
+    const outcome<record_ptr> r =
+        world_->update(*t.keeper, t.ns, t.name, object, a, part, by_patch);
     if (!r) {
         return r.error();
     }

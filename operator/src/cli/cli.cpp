@@ -6,12 +6,17 @@
 #include "cli/commands.hpp"
 #include "cli/settings.hpp"
 
+#include <jobcore/schema.hpp>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <functional>
 #include <ostream>
+#include <string_view>
 
 namespace signalbox::op::cli {
 
@@ -21,7 +26,7 @@ constexpr const char* overview =
     R"(Runs distributed training jobs on Kubernetes: DeepSpeed, PyTorch (plain and torchrun), ColossalAI.
 
 Without a cluster:  validate, plan, explain, docs, dev
-With a cluster:     crds, run, explain)";
+With a cluster:     crds, run, explain, wait)";
 
 constexpr const char* overview_footer = R"(
 Try it, with no cluster and in a few seconds:
@@ -71,6 +76,17 @@ Examples:
 
 Exit codes: 0 explained, 2 the file or the cluster has no job, or cannot be read.)";
 
+constexpr const char* wait_footer = R"(
+Waits until a job of a cluster has come as far as is asked, and says how it stands. NAME may be
+KIND/NAME, with pj, dj, caij or the kind. Completed means ended, well or not.
+
+Examples:
+  signalbox wait mnist && scp ...
+  signalbox wait pj/mnist -n team-a --for Running --timeout 10m
+
+Exit codes: 0 it has come there; 1 it cannot come there any more: it ended otherwise, or was deleted;
+2 there is no such job, or the cluster cannot be asked; 3 the time is up.)";
+
 constexpr const char* crds_footer = R"(
 Examples:
   signalbox crds | kubectl apply --server-side -f -)";
@@ -108,7 +124,7 @@ Exit codes: 0 shown, 2 there is no such field.)";
 
 constexpr const char* run_footer = R"(
 Finds the API server like kubectl: --kubeconfig, else the service account of the pod it runs in, else
-$KUBECONFIG, else ~/.kube/config. The CRDs must be there (`signalbox crds`). SIGTERM ends it cleanly.
+$KUBECONFIG, else ~/.kube/config. It waits for the CRDs (`signalbox crds`). SIGTERM ends it cleanly.
 
 Examples:
   signalbox run --kubeconfig ~/.kube/config --log-level debug
@@ -191,6 +207,19 @@ void add_files(CLI::App& to, std::vector<std::string>& files) {
     });
 }
 
+/// Says that there is no such command or option, and which is near, else which there are.
+std::string unknown_word(
+    std::string_view what, const std::string& word, const std::vector<std::string>& known
+) {
+    const std::vector<std::string_view> candidates(known.begin(), known.end());
+    const std::string_view near = core::nearest_name(word, candidates);
+    return near.empty()
+               ? fmt::format(
+                     "there is no {} `{}`; there are: {}", what, word, fmt::join(known, ", ")
+                 )
+               : fmt::format("there is no {} `{}`; did you mean `{}`?", what, word, near);
+}
+
 /// The program: every command with its options, and what to call for each.
 class program {
 public:
@@ -210,6 +239,7 @@ public:
         add_validate();
         add_plan();
         add_explain();
+        add_wait();
         add_crds();
         add_docs();
         add_dev();
@@ -220,12 +250,13 @@ public:
 
     int run(int argc, const char* const* argv) {
         dev_.program = argc > 0 ? argv[0] : "signalbox";
+        const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
         try {
             app_.parse(argc, argv);
         } catch (const CLI::Success& asked) {
             return app_.exit(asked, out_, err_);
         } catch (const CLI::ParseError& error) {
-            complain(error);
+            complain(error, words);
             return exit_refused;
         }
         return chosen_();
@@ -252,9 +283,41 @@ private:
         return command;
     }
 
-    void complain(const CLI::ParseError& error) {
+    /// What is wrong in words of ours where CLI11 names no command and no option.
+    std::string problem(
+        CLI::App& about, const CLI::ParseError& error, const std::vector<std::string>& words
+    ) {
+        const std::vector<std::string> unknown = app_.remaining(true);
+        const auto first = std::ranges::find_first_of(words, unknown);
+        std::vector<std::string> commands;
+        for (const CLI::App* c : about.get_subcommands([](const CLI::App*) { return true; })) {
+            commands.push_back(c->get_name());
+        }
+        if (first == words.end()) {
+            return about.get_parent() == nullptr && words.empty()
+                       ? fmt::format("a command is missing: {}", fmt::join(commands, ", "))
+                       : error.what();
+        }
+        if (!first->starts_with('-')) {
+            return commands.empty() ? fmt::format("`{}` is not expected", *first)
+                                    : unknown_word("command", *first, commands);
+        }
+        std::vector<std::string> options;
+        for (const CLI::Option* o : about.get_options()) {
+            for (const std::string& name : o->get_lnames()) {
+                options.push_back("--" + name);
+            }
+        }
+        const std::string option = first->substr(0, first->find('='));
+        if (about.get_option_no_throw(option) != nullptr) {
+            return fmt::format("`{}` belongs after the command", option);
+        }
+        return unknown_word("option", option, options);
+    }
+
+    void complain(const CLI::ParseError& error, const std::vector<std::string>& words) {
         std::string command = "signalbox";
-        std::string parent = command;
+        std::string parent;
         CLI::App* about = &app_;
         for (auto chosen = app_.get_subcommands(); !chosen.empty();) {
             about = chosen.front();
@@ -262,7 +325,7 @@ private:
             command += " " + about->get_name();
             chosen = about->get_subcommands();
         }
-        fmt::print(err_, "{}: {}\n\n", command, error.what());
+        fmt::print(err_, "{}: {}\n\n", command, problem(*about, error, words));
         const std::string help = about->help(parent);
         const std::size_t usage = help.find("Usage:");
         const std::string from_usage = usage == std::string::npos ? help : help.substr(usage);
@@ -333,6 +396,25 @@ private:
         c.add_option("-n,--namespace", explain_.ns, "Namespace; that of the context if not given")
             ->type_name("NAME");
         add_cluster(c, explain_.cluster);
+    }
+
+    void add_wait() {
+        CLI::App& c = add("wait", "Wait for a job in a cluster", [this] {
+            return wait_for_job(wait_, out_, err_);
+        });
+        c.footer(wait_footer);
+        c.add_option("NAME", wait_.target, "The job, NAME or KIND/NAME")->type_name("")->required();
+        c.add_option(
+             "--for", wait_.condition, fmt::format("{}", fmt::join(wait_conditions(), ", "))
+        )
+            ->check(CLI::IsMember(wait_conditions(), CLI::ignore_case))
+            ->option_text("CONDITION [Succeeded]");
+        c.add_option("--timeout", wait_.timeout, "At most this long: 30s, 10m, 2h; 0 looks once")
+            ->type_name("TIME")
+            ->capture_default_str();
+        c.add_option("-n,--namespace", wait_.ns, "Namespace; that of the context if not given")
+            ->type_name("NAME");
+        add_cluster(c, wait_.cluster);
     }
 
     void add_crds() {
@@ -430,6 +512,7 @@ private:
     validate_options validate_;
     plan_options plan_;
     explain_options explain_;
+    wait_options wait_;
     docs_rule_options docs_rule_;
     docs_fields_options docs_fields_;
     run_options run_;

@@ -44,6 +44,17 @@ struct explain_options {
 };
 int explain(const explain_options& options, std::ostream& out, std::ostream& err);
 
+struct wait_options {
+    std::string target;                   ///< `NAME` or `KIND/NAME`
+    std::string condition = "Succeeded";  ///< one of wait_conditions(), in any letter case
+    std::string timeout = "never";
+    cluster_options cluster;
+    std::string ns;  ///< empty: that of the context
+};
+int wait_for_job(const wait_options& options, std::ostream& out, std::ostream& err);
+/// What can be waited for.
+std::vector<std::string> wait_conditions();
+
 int crds(std::ostream& out);
 
 int docs(std::ostream& out);

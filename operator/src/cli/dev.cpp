@@ -58,28 +58,6 @@ constexpr std::string_view pod_group_crd = R"({
       "schema": {"openAPIV3Schema": {"type": "object",
                                      "x-kubernetes-preserve-unknown-fields": true}}}]}})";
 
-std::vector<k8sio::server::field_error> refuse(const std::vector<core::diagnostic>& findings) {
-    std::vector<k8sio::server::field_error> out;
-    for (const core::diagnostic& d : findings) {
-        if (d.level == core::severity::error) {
-            out.push_back({d.pointer, d.message});
-        }
-    }
-    return out;
-}
-
-/// Stands in for the CEL rules of the CRD.
-std::vector<k8sio::server::field_error> check_object(
-    std::string_view before, std::string_view after
-) {
-    std::vector<core::diagnostic> findings = core::parse_job(after).findings;
-    if (!before.empty()) {
-        std::vector<core::diagnostic> more = core::validate_update(before, after);
-        findings.insert(findings.end(), more.begin(), more.end());
-    }
-    return refuse(findings);
-}
-
 /// Whether a job of these files wants a PodGroup (BEHAVIOUR.md 8.1).
 bool wants_gang(const check_result& objects) {
     return std::ranges::any_of(objects.objects, [](const checked_object& o) {
@@ -164,7 +142,7 @@ private:
     std::unique_ptr<event_watch> event_watch_;
     std::vector<std::unique_ptr<k8sio::reflector>> reflectors_;
     asio::signal_set signals_{loop_, SIGINT, SIGTERM};
-    std::string kubeconfig_;
+    kubeconfig_file kubeconfig_;
     std::uint16_t port_ = 0;
     std::vector<std::string> applied_;  ///< UIDs of jobs
     std::size_t running_ = 0;
@@ -199,7 +177,11 @@ dev_session::dev_session(dev_setup setup, std::ostream& out, std::ostream& err)
           controller_options(),
           make_logger(setup_.options.log)
       )),
-      progress_(out, &out == &std::cout && ::isatty(STDOUT_FILENO) == 1) {}
+      progress_(
+          out,
+          &out == &std::cout && ::isatty(STDOUT_FILENO) == 1,
+          &out == &std::cout && output_has_colours()
+      ) {}
 
 pods::simulated_options dev_session::runtime_options() {
     pods::simulated_options out;
@@ -222,7 +204,7 @@ bool dev_session::begin() {
         return false;
     };
     for (const core::job_kind kind : core::all_job_kinds) {
-        const result<void> added = server_.add_custom_resource(core::crd_json(kind), check_object);
+        const result<void> added = server_.add_custom_resource(core::crd_json(kind), nullptr);
         if (added.has_error()) {
             return failed(added.error().text());
         }
@@ -240,11 +222,11 @@ bool dev_session::begin() {
         return failed(fmt::format("--listen {}: {}", setup_.options.listen, port.error().text()));
     }
     port_ = *port;
-    kubeconfig_ =
-        setup_.options.kubeconfig.empty() ? default_kubeconfig_path() : setup_.options.kubeconfig;
-    const std::string text = k8sio::server::kubeconfig_for(setup_.listen.address, port_, token_);
-    if (const auto wrong = write_private_file(kubeconfig_, text)) {
-        kubeconfig_.clear();
+    std::string path = setup_.options.kubeconfig.empty()
+                           ? default_kubeconfig_path(setup_.listen.address, port_)
+                           : setup_.options.kubeconfig;
+    std::string text = k8sio::server::kubeconfig_for(setup_.listen.address, port_, token_);
+    if (const auto wrong = kubeconfig_.write(std::move(path), std::move(text))) {
         return failed(*wrong);
     }
     return true;
@@ -259,7 +241,7 @@ void dev_session::announce() {
         milliseconds,
         setup_.listen.address,
         port_,
-        kubeconfig_
+        kubeconfig_.path()
     ));
     if (setup_.objects.objects.empty()) {
         progress_.note("Apply a job: kubectl apply -f examples/manifests/ddp.yaml. Ctrl-C ends.");
@@ -321,7 +303,7 @@ void dev_session::wait_for_signal() {
             return;
         }
         if (interrupted_) {
-            ::unlink(kubeconfig_.c_str());
+            kubeconfig_.remove();
             std::_Exit(130);
         }
         interrupted_ = true;
@@ -405,7 +387,7 @@ int dev_session::run() {
     announce();
     start();
     loop_.run();
-    ::unlink(kubeconfig_.c_str());
+    kubeconfig_.remove();
     return report();
 }
 

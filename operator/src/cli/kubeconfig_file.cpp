@@ -10,21 +10,51 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <stdexcept>
+#include <string_view>
+#include <utility>
 
 #include <unistd.h>
 
 namespace signalbox::op::cli {
 
-std::string default_kubeconfig_path() {
-    const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-    if (runtime != nullptr && *runtime != '\0' && ::access(runtime, W_OK) == 0) {
-        return std::string(runtime) + "/signalbox-dev.kubeconfig";
-    }
-    return std::filesystem::absolute("signalbox-dev.kubeconfig").string();
+namespace {
+
+/// First line of the file: what begins with it may be overwritten.
+constexpr std::string_view mark = "# Of `signalbox dev`, which deletes it when it ends.\n";
+
+/// The file's text; nothing if it cannot be read.
+std::optional<std::string> read_file(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    std::ostringstream text;
+    text << in.rdbuf();
+    return in ? std::optional(text.str()) : std::nullopt;
 }
 
-std::optional<std::string> write_private_file(const std::string& path, const std::string& text) {
+}  // namespace
+
+std::string default_kubeconfig_path(const std::string& address, std::uint16_t port) {
+    const std::string host = address == "127.0.0.1" ? "" : address + "-";
+    const std::string name = fmt::format("signalbox-dev-{}{}.kubeconfig", host, port);
+    const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+    if (runtime != nullptr && *runtime != '\0' && ::access(runtime, W_OK) == 0) {
+        return fmt::format("{}/{}", runtime, name);
+    }
+    return std::filesystem::absolute(name).string();
+}
+
+std::optional<std::string> kubeconfig_file::write(std::string path, std::string text) {
+    text.insert(0, mark);
+    if (::access(path.c_str(), F_OK) == 0) {
+        const std::optional<std::string> there = read_file(path);
+        if (!there || !there->starts_with(mark)) {
+            return fmt::format(
+                "{}: is there already and not of `signalbox dev`; it is not overwritten", path
+            );
+        }
+    }
     // A new file moved into place: never half written, never through somebody's link, mode 0600.
     std::string temporary = path + ".XXXXXX";
     const auto failed = [&] {
@@ -42,7 +72,16 @@ std::optional<std::string> write_private_file(const std::string& path, const std
         ::unlink(temporary.c_str());
         return why;
     }
+    path_ = std::move(path);
+    text_ = std::move(text);
     return std::nullopt;
+}
+
+void kubeconfig_file::remove() {
+    if (!path_.empty() && read_file(path_) == text_) {
+        ::unlink(path_.c_str());
+    }
+    path_.clear();
 }
 
 std::string random_token() {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/live_job.hpp"
 
+#include "cli/job_target.hpp"
 #include "cli/settings.hpp"
-#include "cli/text_layout.hpp"
 #include "controller/resource_table.hpp"
 #include "controller/served_kinds.hpp"
 #include "manifests/json_edit.hpp"
 
-#include <jobcore/schema.hpp>
 #include <k8sio/client.hpp>
 
 #include <boost/asio/co_spawn.hpp>
@@ -27,30 +26,6 @@ namespace {
 
 using core::object_kind;
 using k8sio::resource_type;
-
-/// Whether `word` is one of the names by which the CRD lets kubectl call the kind.
-bool is_called(core::job_kind kind, const std::string& word) {
-    rapidjson::Document crd;
-    crd.Parse(core::crd_json(kind));
-    const auto& names = crd["spec"]["names"];
-    std::vector<std::string> known{lower(core::to_string(kind)), std::string(core::plural(kind))};
-    known.push_back(fmt::format("{}.{}", core::plural(kind), core::api_group));
-    for (const auto& name : names["shortNames"].GetArray()) {
-        known.emplace_back(name.GetString());
-    }
-    return std::ranges::find(known, lower(word)) != known.end();
-}
-
-/// The kinds that `KIND/NAME` may mean; none if there is no such kind.
-std::vector<core::job_kind> kinds_of(const std::string& word) {
-    std::vector<core::job_kind> out;
-    for (const core::job_kind kind : core::all_job_kinds) {
-        if (word.empty() || is_called(kind, word)) {
-            out.push_back(kind);
-        }
-    }
-    return out;
-}
 
 class reader {
 public:
@@ -188,18 +163,9 @@ live_read refuse(std::string why) {
 }  // namespace
 
 live_read read_live(const cluster_options& cluster, const std::string& target, std::string ns) {
-    const std::size_t slash = target.find('/');
-    const bool named = slash != std::string::npos;
-    const std::string word = named ? target.substr(0, slash) : std::string();
-    const std::string name = named ? target.substr(slash + 1) : target;
-    std::vector<core::job_kind> kinds = kinds_of(word);
-    if ((named && word.empty()) || kinds.empty() || name.empty() ||
-        name.find('/') != std::string::npos) {
-        return refuse(fmt::format(
-            "`{}`: NAME or KIND/NAME is expected, with the KIND of a training job: pj, dj, caij or "
-            "its full name",
-            target
-        ));
+    std::optional<job_target> wanted = parse_job_target(target);
+    if (!wanted) {
+        return refuse(no_job_target(target));
     }
     k8sio::result<k8sio::cluster_config> config = find_cluster(cluster);
     if (config.has_error()) {
@@ -215,7 +181,7 @@ live_read read_live(const cluster_options& cluster, const std::string& target, s
         return refuse(way.error().text());
     }
     k8sio::client api(**way, *time);
-    reader reads(api, std::move(ns), name, std::move(kinds));
+    reader reads(api, std::move(ns), std::move(wanted->name), std::move(wanted->kinds));
     std::exception_ptr failed;
     asio::co_spawn(loop, reads.run(), [&](std::exception_ptr e) { failed = e; });
     loop.run();

@@ -12,6 +12,7 @@
 #include <fmt/ostream.h>
 
 #include <ostream>
+#include <string_view>
 
 namespace signalbox::op::cli {
 
@@ -46,6 +47,29 @@ std::string job_document(const std::string& job) {
     );
 }
 
+/// Base64 as a Secret needs it; no key.
+constexpr std::string_view no_key = "PGdlbmVyYXRlZD4=";
+
+/// What is generated when a Secret is created stands in it as a marker, which no server takes.
+std::string with_values(std::string json) {
+    const std::string marker = fmt::format("\"{}\"", core::generated_marker);
+    const std::string value = fmt::format("\"{}\"", no_key);
+    for (std::size_t at = json.find(marker); at != std::string::npos;
+         at = json.find(marker, at + value.size())) {
+        json.replace(at, marker.size(), value);
+    }
+    return json;
+}
+
+void print_object(const planned_object& o, std::ostream& out) {
+    const std::string json = with_values(o.json);
+    fmt::print(out, "---\n# {}{}\n", o.why, o.rule.empty() ? "" : fmt::format(" ({})", o.rule));
+    if (json != o.json) {
+        fmt::print(out, "# Where it says {} a key is made when it is created.\n", no_key);
+    }
+    out << manifests::to_yaml(json);
+}
+
 void print_job(
     const checked_object& object,
     const plan_options& options,
@@ -63,8 +87,7 @@ void print_job(
         code = exit_failed;
     }
     for (const planned_object& o : planned.objects) {
-        const std::string rule = o.rule.empty() ? "" : fmt::format(" ({})", o.rule);
-        fmt::print(out, "---\n# {}{}\n{}", o.why, rule, manifests::to_yaml(o.json));
+        print_object(o, out);
     }
     fmt::print(
         out,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/progress.hpp"
 
+#include "cli/text_layout.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <sys/ioctl.h>
@@ -17,20 +19,30 @@ namespace {
 
 using cells = std::vector<std::string>;
 
+/// Characters on a terminal: without the sequences of colours.
+std::size_t visible(const std::string& cell) {
+    std::size_t out = characters(cell);
+    for (std::size_t at = cell.find('\x1b'); at != std::string::npos;
+         at = cell.find('\x1b', at + 1)) {
+        out -= cell.find('m', at) - at + 1;
+    }
+    return out;
+}
+
 /// Columns as wide as their widest cell, three spaces apart, as kubectl prints them.
 std::string columns(const std::vector<cells>& rows) {
     std::vector<std::size_t> widths;
     for (const cells& row : rows) {
         widths.resize(std::max(widths.size(), row.size()));
         for (std::size_t i = 0; i < row.size(); ++i) {
-            widths[i] = std::max(widths[i], row[i].size());
+            widths[i] = std::max(widths[i], visible(row[i]));
         }
     }
     std::string out;
     for (const cells& row : rows) {
         std::string text;
         for (std::size_t i = 0; i < row.size(); ++i) {
-            text += fmt::format("{:<{}}   ", row[i], widths[i]);
+            text += row[i] + std::string(widths[i] - visible(row[i]) + 3, ' ');
         }
         text.erase(text.find_last_not_of(' ') + 1);
         out += text + '\n';
@@ -51,6 +63,24 @@ std::string phase_text(const job_row& row) {
     return row.phase == core::job_phase::none ? "-" : std::string(core::to_string(row.phase));
 }
 
+colour colour_of(core::job_phase phase) {
+    switch (phase) {
+        case core::job_phase::succeeded:
+            return colour::green;
+        case core::job_phase::failed:
+            return colour::red;
+        case core::job_phase::paused:
+        case core::job_phase::resuming:
+        case core::job_phase::pending:
+        case core::job_phase::unknown:
+            return colour::yellow;
+        case core::job_phase::none:
+        case core::job_phase::running:
+            break;
+    }
+    return colour::none;
+}
+
 /// Texts of users and servers must not move the cursor.
 std::string printable(std::string text) {
     std::ranges::replace_if(
@@ -69,7 +99,7 @@ std::string fit_terminal(const std::string& text) {
     std::size_t line = 0;
     for (std::size_t begin = 0; begin < text.size() && line < rows; ++line) {
         const std::size_t end = text.find('\n', begin);
-        out += text.substr(begin, std::min(end - begin, columns - 1)) + '\n';
+        out += cut_to(std::string_view(text).substr(begin, end - begin), columns - 1) + '\n';
         begin = end + 1;
     }
     return out;
@@ -77,9 +107,21 @@ std::string fit_terminal(const std::string& text) {
 
 }  // namespace
 
-progress::progress(std::ostream& out, bool terminal) : out_(out), terminal_(terminal) {}
+progress::progress(std::ostream& out, bool terminal, bool colours)
+    : out_(out), terminal_(terminal), colours_(colours) {}
+
+std::string progress::paint(const std::string& text, colour c) const {
+    return colours_ ? painted(text, c) : text;
+}
+
+std::string progress::phase_cell(const job_row& row) const {
+    return paint(phase_text(row), colour_of(row.phase));
+}
 
 void progress::job(const std::string& uid, job_row row, std::chrono::nanoseconds at) {
+    for (std::string* text : {&row.ready, &row.reason, &row.duration}) {
+        *text = printable(std::move(*text));
+    }
     const auto [it, fresh] = rows_.try_emplace(uid, row);
     if (fresh) {
         order_.push_back(uid);
@@ -90,8 +132,8 @@ void progress::job(const std::string& uid, job_row row, std::chrono::nanoseconds
     if (!moved) {
         return;
     }
-    std::string text = phase_text(row);
-    if (!row.reason.empty() && row.reason != text) {
+    std::string text = phase_cell(row);
+    if (!row.reason.empty() && row.reason != phase_text(row)) {
         text += " (" + row.reason + ")";
     }
     if (!row.ready.empty()) {
@@ -119,8 +161,10 @@ void progress::event(const std::string& job, job_event seen) {
     const auto same = std::ranges::find_if(known, [&](const job_event& e) {
         return e.reason == seen.reason && e.message == seen.message;
     });
-    const char* mark = seen.type == "Normal" ? "" : "! ";
-    line(seen.at, job, fmt::format("  {}{}: {}", mark, seen.reason, printable(seen.message)));
+    const bool normal = seen.type == "Normal";
+    const std::string text =
+        printable(fmt::format("{}{}: {}", normal ? "" : "! ", seen.reason, seen.message));
+    line(seen.at, job, "  " + paint(text, normal ? colour::faint : colour::yellow));
     if (same != known.end()) {
         same->count = std::max(same->count, seen.count);
         return;
@@ -139,7 +183,7 @@ std::string progress::table() const {
         rows.push_back(
             {r.name,
              r.kind,
-             phase_text(r),
+             phase_cell(r),
              dash_if_empty(r.ready),
              std::to_string(r.restarts),
              dash_if_empty(r.reason),
@@ -163,7 +207,9 @@ std::string progress::events(std::chrono::nanoseconds now) const {
         for (const job_event& e : it->second) {
             const std::string when =
                 e.count > 1 ? fmt::format("{} (x{})", age(now - e.at), e.count) : age(now - e.at);
-            rows.push_back({"  " + e.type, e.reason, when, e.from, printable(e.message)});
+            const std::string type =
+                e.type == "Normal" ? e.type : paint(printable(e.type), colour::yellow);
+            rows.push_back({"  " + type, e.reason, when, e.from, printable(e.message)});
         }
         out += columns(rows);
     }
@@ -192,7 +238,7 @@ void progress::close() {
 
 void progress::line(std::chrono::nanoseconds at, const std::string& job, const std::string& text) {
     const double seconds = std::chrono::duration<double>(at).count();
-    print(fmt::format("{:>6.1f}s  {:<16} {}\n", seconds, job, printable(text)));
+    print(fmt::format("{:>6.1f}s  {:<16} {}\n", seconds, job, text));
 }
 
 void progress::print(const std::string& text) {

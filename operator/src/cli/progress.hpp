@@ -4,6 +4,8 @@
 // the table stays at the bottom and is drawn anew, elsewhere it is printed once at the end.
 #pragma once
 
+#include "cli/colour.hpp"
+
 #include <jobcore/status.hpp>
 
 #include <chrono>
@@ -35,8 +37,8 @@ struct job_event {
 
 class progress {
 public:
-    /// `terminal`: redraw. `out` must outlive it.
-    progress(std::ostream& out, bool terminal);
+    /// `terminal`: redraw. `colours`: phases and warnings have theirs. `out` must outlive it.
+    progress(std::ostream& out, bool terminal, bool colours);
 
     /// A job's state, as often as it is seen. A line is printed for each change of phase, reason or
     /// readiness.
@@ -60,11 +62,14 @@ public:
 private:
     void line(std::chrono::nanoseconds at, const std::string& job, const std::string& text);
     void print(const std::string& text);
+    std::string paint(const std::string& text, colour c) const;
+    std::string phase_cell(const job_row& row) const;
     void erase_table();
     void draw_table();
 
     std::ostream& out_;
     bool terminal_;
+    bool colours_;
     std::size_t drawn_ = 0;                ///< lines of the table on the terminal
     std::map<std::string, job_row> rows_;  // by UID
     std::vector<std::string> order_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/run.hpp"
 
+#include "controller/definitions_wait.hpp"
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -75,8 +77,10 @@ private:
 /// The first signal stops, the second ends: whoever sends it twice does not want to wait.
 class signal_watch {
 public:
-    signal_watch(asio::io_context& loop, controller& work, spdlog::logger& log)
-        : signals_(loop, SIGINT, SIGTERM), work_(&work), log_(&log) {}
+    signal_watch(
+        asio::io_context& loop, definitions_wait& kinds, controller& work, spdlog::logger& log
+    )
+        : signals_(loop, SIGINT, SIGTERM), kinds_(&kinds), work_(&work), log_(&log) {}
 
     void start() {
         signals_.async_wait([this](boost::system::error_code failed, int number) {
@@ -88,6 +92,7 @@ public:
             }
             stopping_ = true;
             log_->info("stopping: signal={}", number);
+            kinds_->stop();
             work_->stop();
             start();
         });
@@ -96,10 +101,20 @@ public:
 
 private:
     asio::signal_set signals_;
+    definitions_wait* kinds_;
     controller* work_;
     spdlog::logger* log_;
     bool stopping_ = false;
 };
+
+asio::awaitable<void> run_both(definitions_wait& kinds, controller& work, reporter& report) {
+    definitions_wait& first = kinds;
+    co_await first.run();
+    if (!first.stopped()) {
+        report.start();
+        co_await work.run();
+    }
+}
 
 }  // namespace
 
@@ -126,7 +141,8 @@ int run_operator(run_options options) {
         loop.get_executor(), api, *time, options.rules, std::move(options.controller), log
     );
     reporter report(*time, work, *log, options.report_interval);
-    signal_watch signals(loop, work, *log);
+    definitions_wait kinds(loop.get_executor(), api, *log);
+    signal_watch signals(loop, kinds, work, *log);
     int code = exit_ok;
     auto ended = [&](std::exception_ptr broken) {
         if (broken) {
@@ -138,8 +154,7 @@ int run_operator(run_options options) {
     };
     log->info("starting: server={}", server);
     signals.start();
-    report.start();
-    asio::co_spawn(loop, work.run(), ended);
+    asio::co_spawn(loop, run_both(kinds, work, report), ended);
     loop.run();
     log->info("stopped");
     return code;

@@ -99,6 +99,8 @@ TEST_CASE("[api kinds] names, scope, versions and subresources of the CRDs", "[a
         CHECK(json::view(spec["names"]["listKind"]) == name + "List");
         CHECK(json::view(spec["names"]["shortNames"][0]) == short_name);
         CHECK(spec["names"]["categories"][0] == "training");
+        CHECK(spec["names"]["categories"][1] == "all");
+        CHECK(version(document)["selectableFields"][0]["jsonPath"] == ".status.phase");
         REQUIRE(spec["versions"].Size() == 1);
         CHECK(version(document)["name"] == "v1beta1");
         CHECK(is_true(version(document), "served"));

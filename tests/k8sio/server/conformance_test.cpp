@@ -83,7 +83,11 @@ void run_table(
 
 }  // namespace
 
-TEST_CASE("the embedded server keeps the API's rules, in process and in virtual time") {
+TEST_CASE(
+    "[requirement A2] [requirement A3] [requirement A4] the embedded server keeps the API's rules, "
+    "in "
+    "process and in virtual time"
+) {
     asio::io_context io;
     const auto start = std::chrono::sys_days{std::chrono::year{2026} / 1 / 31};
     virtual_clock time(io.get_executor(), start);

@@ -18,9 +18,9 @@ import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../../support"))
-import skips  # noqa: E402 (found by the line above)
+import kubectl_program  # noqa: E402 (found by the line above)
+import skips  # noqa: E402
 
-MINIMUM_MINOR = 30
 DEADLINE = 200  # seconds for any one command: no more than a bound for what never comes
 
 NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {{name: {}}}\n"
@@ -48,24 +48,6 @@ spec:
   args: [one, two]
   template: {anything: {goes: [1, 2]}}
 """
-
-
-def find_kubectl():
-    """Path of a kubectl that is new enough, or a sentence that says why there is none."""
-    candidates = [os.environ.get("KUBECTL")]
-    if os.environ.get("KUBEBUILDER_ASSETS"):
-        candidates.append(os.path.join(os.environ["KUBEBUILDER_ASSETS"], "kubectl"))
-    candidates += [os.path.join(folder, "kubectl") for folder in os.environ.get("PATH", "").split(os.pathsep)]
-    seen = []
-    for path in candidates:
-        if not path or not os.access(path, os.X_OK):
-            continue
-        out = subprocess.run([path, "version", "--client"], capture_output=True, text=True, check=False).stdout
-        found = re.search(r"v1\.(\d+)", out)
-        if found and int(found.group(1)) >= MINIMUM_MINOR:
-            return path, None
-        seen.append(f"{path} is {'v1.' + found.group(1) if found else 'unknown'}")
-    return None, "; ".join(seen) or "none found"
 
 
 class Failure(Exception):
@@ -460,15 +442,105 @@ def namespaces(k, root):
 @scenario
 def a_token_in_the_url(k, root):
     server = Server(root.program, root.server.folder, "--token", "secret-of-the-tests")
+
+    def with_login(token):
+        return server.url.replace("://", f"://signalbox:{token}@")
+
     try:
-        for url, words in ((server.url, None), (server.url + "/token/wrong", None), (server.url + "/token/secret-of-the-tests", "default")):
+        for url, words in ((server.url, None), (with_login("wrong"), None), (with_login("secret-of-the-tests"), "default")):
             client = Kubectl(root.path, server, url)
             if words:
                 has(client.run("get", "ns"), words)
+                has(client.run("get", "--raw", "/api/v1/namespaces/default"), '"kind":"Namespace"')
             else:
                 has(client.run("get", "ns", fails=True), r"[Uu]nauthorized|provide credentials|logged in")
     finally:
         server.stop()
+
+
+@scenario
+def a_list_of_objects(k, root):
+    items = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}} for name in ("a", "b")]
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+    has(k.run("apply", "-f", "-", stdin=text), "configmap/a created", "configmap/b created")
+    has(k.run("apply", "--validate=strict", "-f", "-", stdin=text), "configmap/a unchanged")
+    has(k.run("delete", "-f", "-", stdin=text), 'configmap "a" deleted')
+
+
+@scenario
+def creating_by_command(k, root):
+    """Each kind that kubectl sends in protobuf arrives whole."""
+    k.run("create", "deployment", "web", "--image=example.org/web:1", "--replicas=2", "--port=80", "--", "serve", "-v")
+    spec = k.get("deployment", "web")["spec"]
+    container = spec["template"]["spec"]["containers"][0]
+    equal((spec["replicas"], spec["selector"], container["image"], container["command"], container["ports"][0]["containerPort"]),
+          (2, {"matchLabels": {"app": "web"}}, "example.org/web:1", ["serve", "-v"], 80), "the Deployment")
+    expect("stdin" not in container and "hostNetwork" not in spec["template"]["spec"], "zeros were kept", spec)
+    k.run("create", "pdb", "p", "--selector=a=b", "--min-available=30%")
+    equal(k.get("pdb", "p")["spec"], {"minAvailable": "30%", "selector": {"matchLabels": {"a": "b"}}}, "the budget")
+    root.run("create", "priorityclass", f"{k.namespace}-pc", "--value=7", "--description=d")
+    equal(root.get("priorityclass", f"{k.namespace}-pc")["value"], 7, "the priority")
+    k.run("create", "service", "clusterip", "s", "--tcp=80:8080")
+    equal(k.get("service", "s")["spec"]["ports"][0]["targetPort"], 8080, "the port")
+    k.run("create", "serviceaccount", "robot")
+    k.run("create", "role", "r", "--verb=get", "--resource=pods")
+    k.run("create", "rolebinding", "rb", "--role=r", "--serviceaccount=x:robot")
+    equal(k.get("rolebinding", "rb")["subjects"][0]["name"], "robot", "the subject")
+    k.run("create", "quota", "q", "--hard=pods=9")
+    k.run("create", "secret", "generic", "g", "--from-literal=a=b")
+    k.run("create", "configmap", "c", "--from-literal=a=b")
+
+
+def protobuf(*fields):
+    """A message of texts and messages: (number, bytes)."""
+    def varint(n):
+        return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
+
+    return b"".join(varint(number << 3 | 2) + varint(len(data)) + data for number, data in fields)
+
+
+@scenario
+def a_field_that_is_not_read_is_refused(k, root):
+    kind = protobuf((1, protobuf((1, b"apps/v1"), (2, b"Deployment"))))
+    pod_spec = protobuf((2, protobuf((1, b"main"), (2, b"image"))), (18, protobuf((1, b"x"))))  # affinity
+    body = protobuf((1, protobuf((1, b"d"))), (2, protobuf((3, protobuf((2, pod_spec))))))
+    request = urllib.request.Request(
+        f"{root.url}/apis/apps/v1/namespaces/{k.namespace}/deployments", b"k8s\0" + kind + protobuf((2, body)),
+        {"Content-Type": "application/vnd.kubernetes.protobuf"})
+    try:
+        urllib.request.urlopen(request, timeout=DEADLINE)
+        raise Failure("a Deployment with an affinity was taken without it")
+    except urllib.error.HTTPError as error:
+        equal(error.code, 415, "status")
+        has(error.read().decode(), r"Deployment spec\.template\.spec, field 18")
+
+
+@scenario
+def permissions(k, root):
+    equal(k.run("auth", "can-i", "create", "widgets"), "yes\n", "can-i")
+    has(k.run("auth", "can-i", "--list"), r"\*\.\*.*\[\*\]")
+    has(k.run("auth", "whoami"), r"Username\s+signalbox")
+
+
+@scenario
+def events_of_the_newer_group(k, root):
+    event = {
+        "apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": {"name": "e"}, "type": "Normal", "reason": "Began",
+        "note": "about a", "action": "Begin", "eventTime": "2026-01-01T00:00:00.000000Z", "reportingController": "x.dev/y",
+        "reportingInstance": "y-0", "regarding": {"kind": "Pod", "name": "a", "namespace": k.namespace},
+    }
+    k.run("create", "-f", "-", stdin=json.dumps(event))
+    for kind in ("events", "events.events.k8s.io"):
+        has(k.run("get", kind), r"OBJECT\s+MESSAGE", r"Normal\s+Began\s+pod/a\s+about a")
+    equal(k.get("events.events.k8s.io", "e")["note"], "about a", "note")
+    equal(k.get("events", "e")["message"], "about a", "message")
+
+
+@scenario
+def raw_paths(k, root):
+    has(root.run("get", "--raw", "/apis/test.signalbox.dev/v1beta1"), '"name":"widgets"')
+    has(root.run("get", "--raw", "/metrics", fails=True), r"\(NotFound\): the server could not find the requested resource")
+    has(root.run("create", "token", "default", fails=True), "could not find the requested resource")
 
 
 @scenario
@@ -515,9 +587,9 @@ def main():
     parser.add_argument("--server", required=True, help="the program k8sio_serve")
     parser.add_argument("only", nargs="*", help="names of scenarios; all if none")
     arguments = parser.parse_args()
-    path, why = find_kubectl()
+    path, why = kubectl_program.find()
     if path is None:
-        skips.skip_suite("k8sio_kubectl", f"no kubectl >= 1.{MINIMUM_MINOR} ({why})")
+        skips.skip_suite("k8sio_kubectl", why)
     if shutil.which(arguments.server) is None:
         print(f"{arguments.server} is no program")
         return 1

@@ -7,7 +7,7 @@ import unittest
 
 import program
 
-COMMANDS = ["validate", "plan", "explain", "crds", "docs", "dev", "run", "pods", "version"]
+COMMANDS = ["validate", "plan", "explain", "wait", "crds", "docs", "dev", "run", "pods", "version"]
 
 
 class CommandLine(unittest.TestCase):
@@ -29,6 +29,25 @@ class CommandLine(unittest.TestCase):
                 self.assertEqual(result.code, 2, result.out + result.err)
                 self.assertEqual(result.out, "")
                 self.assertIn("Usage: ", result.err)
+
+    def test_unknown_words_are_named_with_the_nearest(self):
+        for arguments, why in (
+                ([], "signalbox: a command is missing: validate, plan, "),
+                (["fly"], "signalbox: there is no command `fly`; there are: validate, plan, "),
+                (["valdate", "f"], "signalbox: there is no command `valdate`; did you mean `validate`?"),
+                (["docs", "rul", "5.8"], "signalbox docs: there is no command `rul`; did you mean `rule`?"),
+                (["validate", "--outptu", "json", "f"], "signalbox validate: there is no option `--outptu`; did you mean `--output`?"),
+                (["dev", "--sped=3"], "signalbox dev: there is no option `--sped`; did you mean `--speed`?"),
+                (["plan", "-z", "f"], "signalbox plan: there is no option `-z`; there are: --help, --filename, "),
+                (["--versoin"], "signalbox: there is no option `--versoin`; did you mean `--version`?"),
+                (["-n", "x", "explain", "a"], "signalbox explain: `-n` belongs after the command"),
+                (["crds", "more"], "signalbox crds: `more` is not expected"),
+                (["docs", "fields", "pj", "x"], "signalbox docs fields: `x` is not expected")):
+            with self.subTest(arguments):
+                result = program.run(*arguments)
+                self.assertEqual(result.code, 2, result.out + result.err)
+                self.assertEqual(result.err.splitlines()[0][:len(why)], why)
+                self.assertIn("Usage: signalbox ", result.err)
 
     def test_wrong_settings_are_refused(self):
         for arguments, why in (

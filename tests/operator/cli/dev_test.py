@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`signalbox dev` as a process: jobs to their end, exit codes, clean stop."""
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -17,7 +18,6 @@ class Dev(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.env = dict(os.environ, XDG_RUNTIME_DIR=self.folder.name)
-        self.kubeconfig = os.path.join(self.folder.name, "signalbox-dev.kubeconfig")
 
     def tearDown(self):
         self.folder.cleanup()
@@ -41,7 +41,7 @@ class Dev(unittest.TestCase):
             self.assertIn("Events of %s:" % job, result.out)
         self.assertRegex(result.out, r"(?m)^  Normal +Succeeded ")
         self.assertIn("Next:", result.out)
-        self.assertFalse(os.path.exists(self.kubeconfig))
+        self.assertEqual(os.listdir(self.folder.name), [])
 
     def test_every_example_succeeds(self):
         """Debug mode idles, and one is created paused; all else runs to its end, gangs and TensorBoards included."""
@@ -87,12 +87,83 @@ class Dev(unittest.TestCase):
                                  env=self.env, cwd=self.folder.name)
         line = child.stdout.readline().decode()
         self.assertRegex(line, r"ready after \d+ ms at http://127\.0\.0\.1:\d+")
-        self.assertIn(self.kubeconfig, child.stdout.readline().decode())
-        self.assertEqual(os.stat(self.kubeconfig).st_mode & 0o777, 0o600)
+        kubeconfig = os.path.join(self.folder.name, f"signalbox-dev-{line.strip().rpartition(':')[2]}.kubeconfig")
+        self.assertIn(kubeconfig, child.stdout.readline().decode())
+        self.assertEqual(os.stat(kubeconfig).st_mode & 0o777, 0o600)
         child.send_signal(signal.SIGINT)
         rest = child.communicate(timeout=program.PATIENCE)[0].decode()
         self.assertEqual(child.returncode, 0, rest)
-        self.assertFalse(os.path.exists(self.kubeconfig))
+        self.assertEqual(os.listdir(self.folder.name), [])
+
+    def on_a_terminal(self, *arguments, **variables):
+        """What `signalbox dev` prints there."""
+        ours, its = pty.openpty()
+        environment = {**self.env, "TERM": "xterm", "NO_COLOR": "", **variables}
+        child = subprocess.Popen([program.binary(), "dev", *arguments], stdin=its, stdout=its, stderr=its,
+                                 env=environment, cwd=self.folder.name, start_new_session=True)
+        os.close(its)
+        out = b""
+        try:
+            while chunk := os.read(ours, 65536):
+                out += chunk
+        except OSError:
+            pass  # what a closed terminal gives
+        os.close(ours)
+        self.assertEqual(child.wait(timeout=program.PATIENCE), 0, out)
+        return out.decode()
+
+    def test_colours_are_for_terminals(self):
+        arguments = ("--until-finished", "--speed", "10", "--apply", EXAMPLES + "/ddp.yaml")
+        shown = self.on_a_terminal(*arguments)
+        self.assertRegex(shown, r"ddp +PyTorchTrainingJob +\x1b\[32mSucceeded\x1b\[0m +\d")
+        self.assertRegex(shown, r"\x1b\[33mPending\x1b\[0m")
+        for variables in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+            plain = self.on_a_terminal(*arguments, **variables)
+            self.assertRegex(plain, r"ddp +PyTorchTrainingJob +Succeeded +\d")
+            self.assertNotRegex(plain, r"\x1b\[[0-9]*m")
+        self.assertNotIn("\x1b", self.dev(*arguments).out)
+
+    def test_each_instance_has_its_own_kubeconfig(self):
+        """[requirement A1] One that ends leaves the others alone, and no file of somebody else is overwritten."""
+        named = os.path.join(self.folder.name, "named")
+        with program.Dev("--kubeconfig", named) as first:
+            with open(named, encoding="utf-8") as f:
+                written = f.read()
+            with program.Dev("--kubeconfig", named):
+                with open(named, encoding="utf-8") as f:
+                    self.assertNotEqual(f.read(), written)  # the user named it twice
+            self.assertFalse(os.path.exists(named))
+            with open(named, "w", encoding="utf-8") as f:
+                f.write("mine\n")
+            self.assertEqual(first.kubeconfig, named)
+        refused = self.dev("--kubeconfig", named)
+        self.assertEqual(refused.code, 2)
+        self.assertIn("is not overwritten", refused.err)
+        with open(named, encoding="utf-8") as f:
+            self.assertEqual(f.read(), "mine\n")
+
+    def test_two_instances_side_by_side(self):
+        """[requirement A1]"""
+        def start():
+            child = subprocess.Popen([program.binary(), "dev"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                     env=self.env, cwd=self.folder.name)
+            child.stdout.readline()
+            return child, child.stdout.readline().decode().strip().removeprefix("export KUBECONFIG=")
+
+        def end(child):
+            child.send_signal(signal.SIGINT)
+            child.communicate(timeout=program.PATIENCE)
+
+        (one, mine), (two, other) = start(), start()
+        try:
+            self.assertNotEqual(mine, other)
+            end(two)
+            self.assertFalse(os.path.exists(other))
+            answer = program.run("explain", "nothing", "--kubeconfig", mine)
+            self.assertIn("has no training job nothing", answer.err)
+        finally:
+            end(one)
+            end(two)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 
 
 PATIENCE = 300  # seconds until something that never comes is a failure; usual are less than ten
@@ -51,6 +52,52 @@ sys.stderr.write("\\nusage %f %d" % (used.ru_utime + used.ru_stime, used.ru_maxr
 sys.stderr.flush()
 sys.exit(code if code >= 0 else 128 - code)
 """
+
+
+class Dev:
+    """A running `signalbox dev` with a folder of its own for its kubeconfig; `with` ends it."""
+
+    def __init__(self, *arguments):
+        self.folder = tempfile.TemporaryDirectory()
+        self.log = os.path.join(self.folder.name, "log")
+        with open(self.log, "w") as log:
+            self.child = subprocess.Popen(
+                [binary(), "dev", *map(str, arguments)], stdout=subprocess.PIPE, stderr=log,
+                env=dict(os.environ, XDG_RUNTIME_DIR=self.folder.name), cwd=self.folder.name)
+        first = self.child.stdout.readline().decode()
+        self.kubeconfig = self.child.stdout.readline().decode().strip().removeprefix("export KUBECONFIG=")
+        if "are ready" not in first:
+            self.stop()
+            raise RuntimeError(f"signalbox dev did not start: {first!r} {self.errors()}")
+        # What it prints is not read any more, and must not fill a pipe.
+        self.drain = threading.Thread(target=self.child.stdout.read, daemon=True)
+        self.drain.start()
+
+    def address(self):
+        """(URL, token) of its API server."""
+        with open(self.kubeconfig, encoding="utf-8") as file:
+            url = next(line.split()[1] for line in file if "server:" in line)
+        scheme, _, rest = url.partition("://")
+        login, _, address = rest.rpartition("@")
+        return f"{scheme}://{address}", login.partition(":")[2]
+
+    def errors(self):
+        with open(self.log) as log:
+            return log.read()
+
+    def stop(self):
+        self.child.send_signal(signal.SIGINT)
+        self.child.wait(timeout=PATIENCE)
+        if hasattr(self, "drain"):
+            self.drain.join(PATIENCE)
+        self.child.stdout.close()
+        self.folder.cleanup()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
 
 
 def source_dir():

@@ -107,9 +107,7 @@ TEST_CASE("[behaviour 1.8] a Service of another owner is left alone, and the job
 }
 
 TEST_CASE("[behaviour 4.2] [api 6.4] an invalid job fails with one event, and others go on") {
-    world_options options;
-    options.validated = false;
-    world w(options);
+    world w;
     replica without_image;
     without_image.pod_template = R"({"spec":{"containers":[{"name":"pytorch"}]}})";
     w.create_job(job_builder("broken").replicas(without_image));

@@ -34,21 +34,6 @@ std::shared_ptr<spdlog::logger> make_log() {
     return log;
 }
 
-std::vector<k8sio::server::field_error> check_job(std::string_view before, std::string_view after) {
-    std::vector<k8sio::server::field_error> errors;
-    auto findings = core::parse_job(after).findings;
-    if (!before.empty()) {
-        const auto changes = core::validate_update(before, after);
-        findings.insert(findings.end(), changes.begin(), changes.end());
-    }
-    for (const core::diagnostic& finding : findings) {
-        if (finding.level == core::severity::error) {
-            errors.push_back({finding.pointer, finding.message});
-        }
-    }
-    return errors;
-}
-
 std::string text(const rapidjson::Value& object, const char* key) {
     const auto member = object.FindMember(key);
     return member != object.MemberEnd() && member->value.IsString() ? member->value.GetString()
@@ -68,9 +53,7 @@ world::world(world_options options)
       audit_(user_),
       deployments_(loop_.get_executor(), kubelet_, op::pods::deployment_options()) {
     for (const core::job_kind kind : core::all_job_kinds) {
-        const auto added = server_.add_custom_resource(
-            core::crd_json(kind), options_.validated ? check_job : nullptr
-        );
+        const auto added = server_.add_custom_resource(core::crd_json(kind), nullptr);
         if (added.has_error()) {
             throw std::runtime_error(added.error().text());
         }

@@ -40,8 +40,6 @@ public:
     core::policy rules;
     op::controller_options controller;
     k8sio::server::server_options server;
-    /// The server checks jobs as the CRD's rules would.
-    bool validated = true;
     /// Of operators; null: none, or standard output if SIGNALBOX_TEST_LOG is set.
     std::shared_ptr<spdlog::logger> log;
 };

@@ -174,7 +174,10 @@ void crd_writer::names() {
         json_.member("plural", plural(kind_));
         json_.member("singular", singular);
         json_.array("shortNames", [&] { json_.text(schema_of(kind_).short_name); });
-        json_.array("categories", [&] { json_.text("training"); });
+        json_.array("categories", [&] {
+            json_.text("training");
+            json_.text("all");  // so that `kubectl get all` shows jobs beside their pods
+        });
     });
 }
 
@@ -183,6 +186,9 @@ void crd_writer::version() {
     json_.flag("served", true);
     json_.flag("storage", true);
     subresources();
+    json_.array("selectableFields", [&] {
+        json_.object([&] { json_.member("jsonPath", ".status.phase"); });
+    });
     printer_columns();
     json_.object("schema", [&] { json_.object("openAPIV3Schema", [&] { schema(); }); });
 }

@@ -401,4 +401,8 @@ field_text field_reference(std::string_view path, bool recursive) {
     return {.text = field_writer(*kind, at, recursive).write(), .error = {}};
 }
 
+std::string_view nearest_name(std::string_view text, std::span<const std::string_view> candidates) {
+    return nearest(text, candidates);
+}
+
 }  // namespace signalbox::core

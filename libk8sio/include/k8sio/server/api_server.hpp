@@ -28,8 +28,8 @@ struct field_error {
 };
 
 /// Validator of a custom kind, called on the loop with objects as JSON; `before` is empty on
-/// create. No error: accepted. It stands in for CEL, which this server does not evaluate, and must
-/// not call the server.
+/// create. No error: accepted. It is what an admission webhook is elsewhere, and must not call the
+/// server.
 using validator =
     std::function<std::vector<field_error>(std::string_view before, std::string_view after)>;
 
@@ -43,7 +43,8 @@ struct server_options {
     std::chrono::nanoseconds bookmark_interval = std::chrono::seconds{60};
     /// From a deletion to the garbage collector's and the namespace controller's work.
     std::chrono::nanoseconds gc_delay{0};
-    /// Bearer token that HTTP requests must carry; empty: none needed.
+    /// Token that HTTP requests must carry, as a bearer token or as the password of Basic
+    /// authentication; empty: none needed.
     std::string token;
 };
 
@@ -104,7 +105,7 @@ private:
 };
 
 /// A kubeconfig (YAML) for kubectl that points at http://address:port. `token`: that of the
-/// options, or empty. It lands in the URL's path: kubectl sends no token over plain HTTP.
+/// options, or empty. It becomes the password in the URL: kubectl sends no token over plain HTTP.
 std::string kubeconfig_for(
     const std::string& address, std::uint16_t port, const std::string& token
 );

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `signalbox wait`: until a job has come as far as is asked, or cannot come there any more.
+#include "cli/cli.hpp"
+#include "cli/commands.hpp"
+#include "cli/job_target.hpp"
+#include "cli/settings.hpp"
+#include "cli/text_layout.hpp"
+#include "controller/resource_table.hpp"
+#include "controller/signal.hpp"
+#include "manifests/json_edit.hpp"
+#include "pods/behaviour.hpp"
+
+#include <jobcore/status.hpp>
+#include <k8sio/client.hpp>
+#include <k8sio/reflector.hpp>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <array>
+#include <exception>
+#include <memory>
+#include <ostream>
+#include <utility>
+
+namespace signalbox::op::cli {
+
+namespace asio = boost::asio;
+
+namespace {
+
+using core::job_phase;
+
+/// What can be waited for.
+struct goal {
+    std::string_view name;
+    bool (*is_reached)(job_phase phase);
+};
+constexpr std::array goals{
+    goal{"Succeeded", [](job_phase p) { return p == job_phase::succeeded; }},
+    goal{"Failed", [](job_phase p) { return p == job_phase::failed; }},
+    goal{"Completed", [](job_phase p) { return core::is_final(p); }},
+    goal{"Running", [](job_phase p) { return p == job_phase::running; }},
+    goal{"Paused", [](job_phase p) { return p == job_phase::paused; }}};
+
+enum class standing { on_the_way, reached, unreachable };
+
+class job_wait final : public k8sio::reflector_sink {
+public:
+    job_wait(
+        asio::io_context& loop, k8sio::client& api, std::string ns, job_target target, goal wanted
+    )
+        : api_(&api),
+          ns_(std::move(ns)),
+          target_(std::move(target)),
+          goal_(wanted),
+          changed_(loop.get_executor()),
+          ended_(loop.get_executor()),
+          executor_(loop.get_executor()) {}
+
+    asio::awaitable<void> run(std::chrono::nanoseconds patience) {
+        const auto start = api_->time().steady_now();
+        co_await find();
+        if (!error_.empty() || state_ != standing::on_the_way) {
+            co_return;
+        }
+        const bool bounded = patience != pods::never;
+        k8sio::clock::timer_id timer = 0;
+        if (bounded) {
+            timer = api_->time().schedule(start + patience, [this] {
+                timed_out_ = true;
+                changed_.notify();
+            });
+        }
+        follow();
+        while (state_ == standing::on_the_way && !timed_out_) {
+            co_await changed_.wait();
+        }
+        api_->time().cancel(timer);
+        watch_->stop();
+        co_await ended_.wait();
+    }
+
+    /// Empty: the job was found.
+    const std::string& error() const { return error_; }
+    standing state() const { return state_; }
+    bool deleted() const { return deleted_; }
+    const core::job_status& status() const { return status_; }
+    std::string_view wanted() const { return goal_.name; }
+    /// `pytorchtrainingjob/mnist`
+    std::string name() const {
+        return fmt::format("{}/{}", lower(core::to_string(kind_)), target_.name);
+    }
+
+    void replace_begin() override { listed_ = false; }
+    void replace_item(std::string_view json) override { upsert(json); }
+    void replace_end(std::string_view) override {
+        if (!listed_) {
+            gone();
+        }
+    }
+    void replace_abort() override {}
+    void upsert(std::string_view json) override {
+        listed_ = true;
+        if (manifests::string_at(std::string(json), "/metadata/uid") == uid_) {
+            judge(json);
+        } else {
+            gone();  // another job of this name
+        }
+        changed_.notify();
+    }
+    void remove(std::string_view) override { gone(); }
+    void advance(std::string_view) override {}
+
+private:
+    k8sio::list_options only_this() const {
+        k8sio::list_options out;
+        out.field_selector = "metadata.name=" + target_.name;
+        return out;
+    }
+
+    asio::awaitable<void> find() {
+        std::string refused;
+        std::size_t next = 0;
+        while (next < target_.kinds.size()) {
+            const core::job_kind kind = target_.kinds[next++];
+            const k8sio::resource_type& type = type_of(kind);
+            const k8sio::list_options options = only_this();
+            const auto page = co_await api_->list(type, ns_, options);
+            // A kind that is not served or may not be read has no job for us; another may.
+            if (page.has_error() && page.error().http_status != 404 &&
+                page.error().http_status != 403) {
+                error_ = page.error().text();
+                co_return;
+            }
+            if (page.has_error()) {
+                refused = page.error().http_status == 403 ? page.error().text() : refused;
+            } else if (!page->items.empty()) {
+                found(kind, page->items.front());
+            }
+        }
+        if (names_.empty()) {
+            error_ = refused.empty()
+                         ? fmt::format("namespace {} has no training job {}", ns_, target_.name)
+                         : refused;
+        } else if (names_.find(' ') != std::string::npos) {
+            error_ = fmt::format("`{}` names several jobs: {}", target_.name, names_);
+        }
+    }
+
+    void found(core::job_kind kind, const std::string& json) {
+        kind_ = kind;
+        uid_ = manifests::string_at(json, "/metadata/uid");
+        names_ += (names_.empty() ? "" : " and ") + name();
+        judge(json);
+    }
+
+    void judge(std::string_view json) {
+        status_ = core::parse_status(json);
+        state_ = goal_.is_reached(status_.phase) ? standing::reached
+                 : core::is_final(status_.phase) ? standing::unreachable
+                                                 : standing::on_the_way;
+    }
+
+    void gone() {
+        // What was reached stays reached.
+        if (state_ == standing::on_the_way) {
+            deleted_ = true;
+            state_ = standing::unreachable;
+        }
+        changed_.notify();
+    }
+
+    void follow() {
+        k8sio::reflector_options options;
+        options.ns = ns_;
+        options.field_selector = only_this().field_selector;
+        watch_ = std::make_unique<k8sio::reflector>(*api_, type_of(kind_), *this, options);
+        asio::co_spawn(executor_, watch_->run(), [this](std::exception_ptr) { ended_.notify(); });
+    }
+
+    k8sio::client* api_;
+    std::string ns_;
+    job_target target_;
+    goal goal_;
+    notification changed_;
+    notification ended_;
+    asio::any_io_executor executor_;
+    std::unique_ptr<k8sio::reflector> watch_;
+    core::job_kind kind_ = core::job_kind::pytorch;
+    std::string uid_;
+    std::string names_;  ///< of all jobs found
+    std::string error_;
+    core::job_status status_;
+    standing state_ = standing::on_the_way;
+    bool listed_ = false;
+    bool deleted_ = false;
+    bool timed_out_ = false;
+};
+
+/// `Failed (BackoffLimitExceeded): what the condition says`
+std::string described(const core::job_status& status) {
+    std::string out(core::to_string(status.phase));
+    if (out.empty()) {
+        return "not looked at by the operator yet";
+    }
+    if (!status.reason.empty() && status.reason != out) {
+        out += fmt::format(" ({})", status.reason);
+    }
+    const core::condition* why = core::find_condition(status, core::to_string(status.phase));
+    if (status.phase == job_phase::failed && why != nullptr && !why->message.empty()) {
+        out += ": " + why->message;
+    }
+    return out;
+}
+
+int report(const job_wait& wait, const std::string& timeout, std::ostream& out, std::ostream& err) {
+    const std::string now = wait.deleted() ? "deleted" : described(wait.status());
+    switch (wait.state()) {
+        case standing::reached:
+            fmt::print(out, "{}: {}\n", wait.name(), now);
+            return exit_ok;
+        case standing::unreachable:
+            fmt::print(err, "{}: {}; waited for {}\n", wait.name(), now, wait.wanted());
+            return exit_failed;
+        case standing::on_the_way:
+            break;
+    }
+    fmt::print(err, "{}: {}; waited {} for {}\n", wait.name(), now, timeout, wait.wanted());
+    return exit_time_is_up;
+}
+
+}  // namespace
+
+std::vector<std::string> wait_conditions() {
+    std::vector<std::string> out;
+    for (const goal& g : goals) {
+        out.emplace_back(g.name);
+    }
+    return out;
+}
+
+int wait_for_job(const wait_options& options, std::ostream& out, std::ostream& err) {
+    const auto refuse = [&](const std::string& why) {
+        fmt::print(err, "signalbox wait: {}\n", why);
+        return exit_refused;
+    };
+    const std::optional<pods::duration> patience = pods::parse_duration(options.timeout);
+    if (!patience) {
+        return refuse(fmt::format(
+            "--timeout: `{}` is no duration such as 30s, 10m, 2h or never", options.timeout
+        ));
+    }
+    std::optional<job_target> target = parse_job_target(options.target);
+    if (!target) {
+        return refuse(no_job_target(options.target));
+    }
+    k8sio::result<k8sio::cluster_config> config = find_cluster(options.cluster);
+    if (config.has_error()) {
+        return refuse(config.error().text());
+    }
+    const std::string ns = options.ns.empty() ? config->ns : options.ns;
+    const auto* wanted = std::ranges::find_if(goals, [&](const goal& g) {
+        return lower(g.name) == lower(options.condition);
+    });
+    asio::io_context loop(1);
+    const auto time = k8sio::make_machine_clock(loop.get_executor());
+    auto way = k8sio::make_http_transport(loop.get_executor(), *time, std::move(*config));
+    if (way.has_error()) {
+        return refuse(way.error().text());
+    }
+    k8sio::client api(**way, *time);
+    job_wait wait(loop, api, ns, std::move(*target), *wanted);
+    std::exception_ptr failed;
+    asio::co_spawn(loop, wait.run(*patience), [&](std::exception_ptr e) { failed = e; });
+    loop.run();
+    if (failed) {
+        std::rethrow_exception(failed);
+    }
+    return wait.error().empty() ? report(wait, options.timeout, out, err) : refuse(wait.error());
+}
+
+}  // namespace signalbox::op::cli

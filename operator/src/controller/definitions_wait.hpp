@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An operator whose kinds are not installed says so, and how to install them, and waits.
+#pragma once
+
+#include "controller/signal.hpp"
+#include "k8sio/client.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <spdlog/logger.h>
+
+namespace signalbox::op {
+
+class definitions_wait {
+public:
+    /// Both must outlive run().
+    definitions_wait(
+        boost::asio::any_io_executor executor, k8sio::client& api, spdlog::logger& log
+    );
+
+    /// Returns as soon as the server serves a kind of job, at once if it cannot be asked (the
+    /// controller waits for a server that is away), or after stop(). Call once.
+    boost::asio::awaitable<void> run();
+    void stop();
+    bool stopped() const { return stopping_; }
+
+private:
+    k8sio::client* api_;
+    spdlog::logger* log_;
+    notification wake_;
+    k8sio::clock::timer_id timer_ = 0;
+    bool stopping_ = false;
+};
+
+}  // namespace signalbox::op

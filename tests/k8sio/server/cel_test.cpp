@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The part of CEL that rules of CRDs need. That whole rules decide as on a real server is held by
+// tests/envtest/test_crd_rules.py, on more than 2,000 objects.
+#include "server/cel.hpp"
+
+#include <catch2/catch.hpp>
+#include <rapidjson/document.h>
+
+#include <string>
+
+namespace signalbox::k8sio::server::cel {
+namespace {
+
+constexpr const char* object = R"({
+  "n": 3, "r": 1.5, "t": "höhe", "b": true, "z": null, "list": [3, 1, 2], "empty": [], "maps": [{"k": "a"}, {"k": "b", "n": 2}],
+  "o": {"x": 1, "deep": {"y": "z"}}, "labels": {"a": "1"}})";
+
+/// `true`, `false`, `error: ...`, or `no: ...` if it cannot be parsed.
+std::string judged(const std::string& text, const char* old = nullptr) {
+    auto parsed = parse(text);
+    if (!parsed) {
+        return "no: " + parsed.error().text;
+    }
+    rapidjson::Document self;
+    self.Parse(object);
+    rapidjson::Document before;
+    if (old != nullptr) {
+        before.Parse(old);
+    }
+    const verdict v = evaluate(**parsed, self, old == nullptr ? nullptr : &before);
+    return v.error.empty() ? (v.holds ? "true" : "false") : "error: " + v.error;
+}
+
+}  // namespace
+
+TEST_CASE("[requirement A7] expressions of rules") {
+    struct row {
+        const char* text;
+        const char* expected;
+    };
+    const row rows[] = {
+        {"self.n == 3 && self.b", "true"},
+        {"self.n == 3.0", "true"},
+        {"self.n + 1 * 2 == 5", "true"},
+        {"(self.n + 1) * 2 == 8", "true"},
+        {"-self.n < -2 && 7 / 2 == 3 && 7 % 2 == 1 && self.r * 2.0 == 3.0", "true"},
+        {"self.n > 2 ? self.t == 'höhe' : false", "true"},
+        {"true ? false : true ? true : true", "false"},
+        {"false && true || true", "true"},
+        {"true || false && false", "true"},
+        {"!(self.n == 3) || !false", "true"},
+        {"size(self.t) == 4 && self.t.size() == 4 && size(self.list) == 3 && size(self.labels) == "
+         "1",
+         "true"},
+        {"has(self.o.x) && !has(self.o.w) && !has(self.z)", "true"},
+        {"has(self.o.w) && self.o.w == 1", "false"},
+        {"self.list == [3, 1, 2] && self.list != [1, 2, 3] && self.empty == []", "true"},
+        {"2 in self.list && !(4 in self.list) && 'a' in self.labels", "true"},
+        {"self.list[0] == 3 && self.labels['a'] == '1' && self.maps[1].n == 2", "true"},
+        {"self.list.all(i, i > 0) && self.list.exists(i, i == 2) && !self.empty.exists(i, true)",
+         "true"},
+        {"self.empty.all(i, false)", "true"},
+        {"self.list.exists_one(i, i > 2) && !self.list.exists_one(i, i > 1)", "true"},
+        {"self.maps.map(m, m.k) == ['a', 'b'] && self.list.map(i, i > 1, i * 2) == [6, 4]", "true"},
+        {"self.list.filter(i, i > 1) == [3, 2] && self.list.max() == 3 && self.list.min() == 1",
+         "true"},
+        {"self.list.sum() == 6 && self.empty.sum() == 0", "true"},
+        {"self.maps.all(a, self.maps.exists_one(b, a.k == b.k))", "true"},
+        {"self.labels.all(k, k == 'a')", "true"},
+        {"self.t.matches('^h.he$') && self.t.startsWith('h') && self.t.endsWith('e') && "
+         "self.t.contains('ö')",
+         "true"},
+        {"string(self.n) + self.t == '3höhe' && int('7') == 7 && dyn(self.n) == 3", "true"},
+        {"'a\\'b' == \"a'b\" && 'a\\n'.size() == 2", "true"},
+        {"self.o.deep == self.o.deep && self.o != self.labels", "true"},
+        {"self.z == null", "error: no such key: z"},
+
+        // An error decides nothing that is decided otherwise.
+        {"self.w == 1", "error: no such key: w"},
+        {"self.w == 1 || true", "true"},
+        {"true || self.w == 1", "true"},
+        {"self.w == 1 && false", "false"},
+        {"self.w == 1 && true", "error: no such key: w"},
+        {"self.list.exists(i, i == 2 || self.w)", "true"},
+        {"self.list.all(i, i != 2 && self.w)", "false"},
+        {"self.list.all(i, self.w)", "error: no such key: w"},
+        {"self.n < 'a'", "error: no such overload"},
+        {"self.n && true", "error: no such overload"},
+        {"self.list[3] == 1", "error: index out of bounds: 3"},
+        {"1 / 0 == 1", "error: division by zero"},
+        {"9223372036854775807 + 1 > 0", "error: integer overflow"},
+        {"self.empty.max() == 1", "error: max of an empty list"},
+        {"other == 1", "error: undeclared reference to other"},
+        {"self.n", "error: the rule gives no boolean"},
+
+        {"", "no: the expression ends too early"},
+        {"self.n ==", "no: the expression ends too early"},
+        {"self.n == 3)", "no: `)` is not expected"},
+        {"(self.n == 3", "no: `)` is missing before ``"},
+        {"self.list.all(i)", "no: `all` has another number of arguments"},
+        {"has(self)", "no: `has` needs a field"},
+        {"isQuantity(self.t)", "no: there is no `isQuantity` with 1 arguments here"},
+        {"size()", "no: there is no `size` with 0 arguments here"},
+        {"'abc", "no: a text does not end"},
+        {"'\\x41' == 'A'", "no: the escape \\x is not read here"},
+        {"99999999999999999999 > 1", "no: `99999999999999999999` is no number"},
+        {"1.2.3 > 1", "no: `1.2.3` is no number"},
+    };
+    for (const row& r : rows) {
+        INFO(r.text);
+        CHECK(judged(r.text) == r.expected);
+    }
+}
+
+TEST_CASE("[requirement A7] rules that compare with what was there") {
+    CHECK(judged("self.n >= oldSelf.n", R"({"n": 3})") == "true");
+    CHECK(judged("self.n > oldSelf.n", R"({"n": 3})") == "false");
+    CHECK(names(**parse("self.list.all(i, i == oldSelf.n)"), "oldSelf"));
+    CHECK_FALSE(names(**parse("self.oldSelf == 'oldSelf'"), "oldSelf"));
+}
+
+TEST_CASE("[requirement A7] no expression makes the server recurse without end") {
+    CHECK(judged(std::string(5000, '(') + "true" + std::string(5000, ')')).substr(0, 3) == "no:");
+    CHECK(judged(std::string(5000, '!') + "true").substr(0, 3) == "no:");
+    std::string row = "true";
+    for (int i = 0; i < 5000; ++i) {
+        row += " || true";
+    }
+    CHECK(judged(row).substr(0, 3) == "no:");
+    CHECK(judged("true" + std::string(5000, '[')).substr(0, 3) == "no:");
+}
+
+}  // namespace signalbox::k8sio::server::cel

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`signalbox wait` on a running `signalbox dev`: what it waits for, what it says, and its exit codes."""
+import json
+import subprocess
+import sys
+import unittest
+import urllib.request
+
+import program
+
+API = "/apis/batch.tensorstack.dev/v1beta1/namespaces/default/pytorchtrainingjobs"
+
+
+def job(name, duration, **spec):
+    """A PyTorchTrainingJob of one pod. It lives until `duration` is over, then ends with 0 or as `sim` says."""
+    sim = {f"sim.signalbox.dev/{key.replace('_', '-')}": value for key, value in spec.pop("sim", {}).items()}
+    template = {
+        "metadata": {"annotations": {"sim.signalbox.dev/duration": duration, **sim}},
+        "spec": {"containers": [{"name": "pytorch", "image": "example.org/torch:2", "args": ["train.py"]}]},
+    }
+    return {
+        "apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "PyTorchTrainingJob", "metadata": {"name": name},
+        "spec": {"replicaSpecs": [{"type": "master", "replicas": 1, "template": template}], **spec},
+    }
+
+
+class Wait(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.dev = program.Dev("--speed", "10")
+        cls.addClassCleanup(cls.dev.stop)
+
+    def call(self, method, path, body=None):
+        base, token = self.dev.address()
+        request = urllib.request.Request(
+            base + path, None if body is None else json.dumps(body).encode(), method=method,
+            headers={"Content-Type": "application/json", "Authorization": f"Bearer {token}"})
+        with urllib.request.urlopen(request, timeout=program.PATIENCE) as answer:
+            return json.loads(answer.read())
+
+    def create(self, body):
+        self.call("POST", API, body)
+
+    def wait(self, *arguments):
+        return program.run("wait", "--kubeconfig", self.dev.kubeconfig, *arguments)
+
+    def check(self, result, code, text):
+        self.assertEqual(result.code, code, result.out + result.err)
+        self.assertRegex(result.out if code == 0 else result.err, text)
+
+    def test_a_job_that_succeeds(self):
+        self.create(job("good", "1s"))
+        self.check(self.wait("good"), 0, r"^pytorchtrainingjob/good: Succeeded\n$")
+        self.check(self.wait("pj/good", "--for=completed"), 0, r": Succeeded\n$")
+        self.check(self.wait("good", "--for", "Failed"), 1, r"/good: Succeeded; waited for Failed\n")
+        self.check(self.wait("good", "--for", "running"), 1, r"/good: Succeeded; waited for Running\n")
+
+    def test_a_job_that_fails(self):
+        self.create(job("bad", "1s", sim={"exit_code": "3"}, runPolicy={"backoffLimit": 0}))
+        self.check(self.wait("bad"), 1, r"^pytorchtrainingjob/bad: Failed \(\w+\): .+; waited for Succeeded\n")
+        self.check(self.wait("bad", "--for=Failed"), 0, r"/bad: Failed \(")
+        self.check(self.wait("bad", "--for=Completed"), 0, r"/bad: Failed \(")
+
+    def test_a_job_that_goes_on(self):
+        self.create(job("long", "never"))
+        self.check(self.wait("long", "--for=Running"), 0, r"/long: Running")
+        self.check(self.wait("long", "--timeout", "100ms"), 3, r"/long: Running.*; waited 100ms for Succeeded\n")
+        self.check(self.wait("long", "--timeout", "0"), 3, r"; waited 0 for Succeeded\n")
+        child = subprocess.Popen([program.binary(), "wait", "long", "--kubeconfig", self.dev.kubeconfig],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.call("DELETE", f"{API}/long")
+        err = child.communicate(timeout=program.PATIENCE)[1].decode()
+        # It had seen the job before, or never did.
+        self.assertIn((child.returncode, "deleted; waited for Succeeded" in err), ((1, True), (2, False)), err)
+
+    def test_a_job_that_is_paused(self):
+        self.create(job("later", "1s", runMode={"pause": {"enabled": True}}))
+        self.check(self.wait("later", "--for=Paused"), 0, r"/later: Paused")
+
+    def test_what_is_refused(self):
+        self.check(self.wait("nobody"), 2, "namespace default has no training job nobody")
+        self.check(self.wait("nobody", "-n", "team"), 2, "namespace team has no training job nobody")
+        self.check(self.wait("pods/x"), 2, "NAME or KIND/NAME is expected")
+        self.check(self.wait("good", "--for=Done"), 2, "Done not in {Succeeded,Failed,Completed,Running,Paused}")
+        self.check(self.wait("good", "--timeout=soon"), 2, "`soon` is no duration")
+        self.check(self.wait(), 2, "NAME is required")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=1)
