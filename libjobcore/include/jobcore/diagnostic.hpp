@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 namespace signalbox::core {
 
@@ -23,11 +24,14 @@ struct diagnostic {
     /// What is wrong and what would be right, one sentence, no trailing newline.
     std::string message;
     /// The event reason it is reported under: `InvalidSpec`, `DeprecatedField`,
-    /// `FieldOverridden` or `UnknownField`.
+    /// `FieldOverridden`, `InvalidTemplate` or `UnknownField`.
     std::string reason;
 
     friend bool operator==(const diagnostic&, const diagnostic&) = default;
 };
+
+/// Appends the findings of `more`; of errors at one place the first one counts.
+void add_findings(std::vector<diagnostic>& to, std::vector<diagnostic> more);
 
 /// True if any finding is an error.
 bool has_errors(std::span<const diagnostic> findings);

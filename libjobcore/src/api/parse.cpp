@@ -67,6 +67,9 @@ parsed_job parse_job(std::string_view object_json) {
     if (!has_errors(parsed.findings)) {
         parsed.spec = kind.bind(spec);
     }
+    findings_collector of_templates;
+    check_kubernetes(spec, of_templates);
+    parsed.template_findings = of_templates.take();
     return parsed;
 }
 

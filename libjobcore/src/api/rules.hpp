@@ -58,6 +58,10 @@ void check_template(
     const node& pod_template, const template_rules& rules, findings_collector& findings
 );
 
+/// What an API server would refuse of the pods that the specification describes
+/// (BEHAVIOUR.md api 6.6).
+void check_kubernetes(const node& spec, findings_collector& findings);
+
 /// The most replicas that elastic training may come to; 0 without it.
 std::int64_t elastic_most(const node& spec);
 
