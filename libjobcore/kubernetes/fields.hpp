@@ -88,7 +88,9 @@ inline std::string go_type(std::string_view holds) {
             return inner == "Quantity" ? "v1.ResourceList" : std::string(prefix) + go_type(inner);
         }
     }
-    return is_scalar(holds) ? std::string(holds) : "v1." + std::string(holds);
+    // `events.Event` is the table's name of a type that Go has as v1.Event.
+    return is_scalar(holds) ? std::string(holds)
+                            : "v1." + std::string(holds.substr(holds.rfind('.') + 1));
 }
 
 /// Which numbers count as integers.

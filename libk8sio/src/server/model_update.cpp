@@ -160,6 +160,9 @@ outcome<record_ptr> model::update(
     if (const auto ok = check_body(kind, object); !ok) {
         return ok.error();
     }
+    if (const auto ok = decode(kind, object, options); !ok) {
+        return ok.error();
+    }
     json::set(object, "apiVersion", kind.api_version(), a);
     json::set(object, "kind", kind.kind, a);
     if (!kind.has(trait::custom)) {
