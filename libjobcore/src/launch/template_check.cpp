@@ -55,7 +55,9 @@ bool has_shape(const json::value& v, shape wanted) {
         return false;
     }
     for (const auto& item : v.GetArray()) {
-        if (wanted == shape::list_of_objects ? !item.IsObject() : !item.IsString()) {
+        // Null in a list of strings is an empty one, for the server too.
+        if (wanted == shape::list_of_objects ? !item.IsObject()
+                                             : !item.IsString() && !item.IsNull()) {
             return false;
         }
     }

@@ -321,9 +321,6 @@ outcome<record_ptr> model::create(
     }
     json::set(object, "apiVersion", kind.api_version(), a);
     json::set(object, "kind", kind.kind, a);
-    if (!kind.has(trait::custom)) {
-        json::drop_nulls(object);  // typed decoding takes null as absent
-    }
     json::value& metadata = json::object_at(object, "metadata", a);
     tidy_metadata(metadata, a);
     if (!json::string_at(metadata, {"resourceVersion"}).empty()) {

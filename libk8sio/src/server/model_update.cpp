@@ -165,9 +165,6 @@ outcome<record_ptr> model::update(
     }
     json::set(object, "apiVersion", kind.api_version(), a);
     json::set(object, "kind", kind.kind, a);
-    if (!kind.has(trait::custom)) {
-        json::drop_nulls(object);
-    }
     value& metadata = json::object_at(object, "metadata", a);
     tidy_metadata(metadata, a);
     const std::string_view own_name = json::string_at(metadata, {"name"});

@@ -27,28 +27,43 @@ bool has_fields(std::string_view holds) {
     return !kubernetes::is_scalar(holds) && !holds.starts_with(kubernetes::map_of);
 }
 
-void prune(json::value& v, std::string_view holds) {
+/// Null in a list or map is the zero value of what it holds; as a member it is absent.
+void fill_null(json::value& v, std::string_view holds) {
+    if (!v.IsNull()) {
+        return;
+    }
+    if (holds == "string") {
+        v.SetString("", 0);
+    } else if (holds == "Quantity") {
+        v.SetString("0", 1);
+    } else if (has_fields(holds)) {
+        v.SetObject();
+    }
+}
+
+/// Brings a decoded value into the form in which it is stored: without unknown fields.
+void normalize(json::value& v, std::string_view holds) {
     if (holds.starts_with(kubernetes::list_of)) {
         const std::string_view inner = holds.substr(kubernetes::list_of.size());
-        for (rapidjson::SizeType i = 0; has_fields(inner) && v.IsArray() && i < v.Size(); ++i) {
-            prune(v[i], inner);
+        for (rapidjson::SizeType i = 0; v.IsArray() && i < v.Size(); ++i) {
+            fill_null(v[i], inner);
+            normalize(v[i], inner);
         }
     } else if (holds.starts_with(kubernetes::map_of)) {
         const std::string_view inner = holds.substr(kubernetes::map_of.size());
-        for (auto it = v.MemberBegin(); has_fields(inner) && it != v.MemberEnd(); ++it) {
-            prune(it->value, inner);
+        for (auto it = v.MemberBegin(); v.IsObject() && it != v.MemberEnd(); ++it) {
+            fill_null(it->value, inner);
+            normalize(it->value, inner);
         }
     } else if (has_fields(holds) && v.IsObject()) {
         const kubernetes::field_table fields = types().fields(holds);
         for (auto it = v.MemberBegin(); it != v.MemberEnd();) {
             const field_row* row = kubernetes::schema::field(fields, json::view(it->name));
-            if (row == nullptr) {
+            if (row == nullptr || it->value.IsNull()) {
                 it = v.EraseMember(it);
                 continue;
             }
-            if (!it->value.IsNull()) {
-                prune(it->value, row->holds);
-            }
+            normalize(it->value, row->holds);
             ++it;
         }
     }
@@ -138,9 +153,7 @@ decoded decode_typed(const kind_info& kind, json::value& object) {
     for (const kubernetes::problem& p : found.entries()) {
         out.unknown.push_back(p.field);
     }
-    if (!out.unknown.empty()) {
-        prune(object, type);
-    }
+    normalize(object, type);
     return out;
 }
 

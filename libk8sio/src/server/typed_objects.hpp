@@ -25,7 +25,7 @@ struct decoded {
     std::vector<std::string> unknown;  ///< paths of the fields that were removed
 };
 
-/// Decodes an object of a built-in kind: removes fields that its type does not have.
+/// Decodes an object of a built-in kind: removes fields that its type does not have, and nulls.
 decoded decode_typed(const kind_info& kind, json::value& object);
 
 namespace rules {
