@@ -24,7 +24,8 @@ struct diagnostic {
     /// What is wrong and what would be right, one sentence, no trailing newline.
     std::string message;
     /// The event reason it is reported under: `InvalidSpec`, `DeprecatedField`,
-    /// `FieldOverridden`, `InvalidTemplate` or `UnknownField`.
+    /// `FieldIgnored` (it has no effect), `FieldOverridden` (another value counts),
+    /// `InvalidTemplate`, `SpecWarning` or `UnknownField`.
     std::string reason;
 
     friend bool operator==(const diagnostic&, const diagnostic&) = default;

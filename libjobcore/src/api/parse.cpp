@@ -67,9 +67,12 @@ parsed_job parse_job(std::string_view object_json) {
     if (!has_errors(parsed.findings)) {
         parsed.spec = kind.bind(spec);
     }
-    findings_collector of_templates;
-    check_kubernetes(spec, of_templates);
-    parsed.template_findings = of_templates.take();
+    findings_collector of_pods;
+    if (spec.present()) {
+        check_kubernetes(spec, of_pods);
+        kind.check_pods(spec, of_pods);
+    }
+    parsed.template_findings = of_pods.take();
     return parsed;
 }
 

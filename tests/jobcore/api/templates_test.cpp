@@ -255,3 +255,59 @@ TEST_CASE("[api 6.6] one place is told once") {
     );
     CHECK(brief(findings) == "/a: first\n/b: other\n/a: more");
 }
+
+TEST_CASE("[api 6.8] a rank of one's own is an error for several replicas in plain mode only") {
+    const std::string name = GENERATE("RANK", "WORLD_SIZE", "LOCAL_RANK");
+    const std::string container =
+        R"("template": {"spec": {"containers": [{"name": "a", "image": "i"}, {"name": "pytorch", "image": "i",
+            "args": ["x"], "env": [{"name": "A", "value": "1"}, {"name": ")" +
+        name + R"(", "value": "0"}]}]}})";
+    const auto findings_of = [](const std::string& spec) {
+        const auto parsed = core::parse_job(
+            R"({"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "PyTorchTrainingJob",
+                "metadata": {"name": "a"}, "spec": )" +
+            spec + "}"
+        );
+        CHECK(parsed.spec);
+        REQUIRE(parsed.template_findings.size() == 1);
+        const core::diagnostic& d = parsed.template_findings.front();
+        CHECK(d.pointer == "/spec/replicaSpecs/0/template/spec/containers/1/env/1/name");
+        return std::string(d.level == severity::error ? "error " : "warning ") + d.reason;
+    };
+    const std::string two =
+        R"("replicaSpecs": [{"type": "worker", "replicas": 2, )" + container + "}]}";
+    const std::string one =
+        R"("replicaSpecs": [{"type": "worker", "replicas": 1, )" + container + "}]}";
+    CHECK(findings_of("{" + two) == "error InvalidTemplate");
+    CHECK(findings_of("{" + one) == "warning SpecWarning");
+    CHECK(findings_of(R"({"torchrunConfig": {"enabled": true}, )" + two) == "warning FieldIgnored");
+}
+
+TEST_CASE("[api 6.8] an address of one's own wins, with a warning, in every kind") {
+    const std::string name = GENERATE("MASTER_ADDR", "MASTER_PORT");
+    const std::string container =
+        R"({"name": "worker", "image": "i", "env": [{"name": ")" + name + R"(", "value": "1"}]})";
+    const std::string pods = R"("template": {"spec": {"containers": [)" + container + "]}}";
+    const std::vector<std::pair<std::string, std::string>> jobs{
+        {"PyTorchTrainingJob",
+         R"({"replicaSpecs": [{"type": "worker", "replicas": 2, )" + pods + "}]}"},
+        {"DeepSpeedJob",
+         R"({"config": {"run": {"python": ["a.py"]}}, "worker": {"replicas": 2, )" + pods + "}}"},
+        {"ColossalAIJob",
+         R"({"worker": {"replicas": 2, "procPerWorker": 1, "command": ["a.py"], )" + pods + "}}"},
+    };
+    for (const auto& [kind, spec] : jobs) {
+        INFO(kind);
+        const auto parsed = core::parse_job(
+            R"({"apiVersion": "batch.tensorstack.dev/v1beta1", "metadata": {"name": "a"}, "kind": ")" +
+            kind + R"(", "spec": )" + spec + "}"
+        );
+        CHECK(parsed.spec);
+        REQUIRE(parsed.template_findings.size() == 1);
+        const core::diagnostic& d = parsed.template_findings.front();
+        CHECK(d.level == severity::warning);
+        CHECK(d.reason == "SpecWarning");
+        CHECK_THAT(d.pointer, Catch::Matchers::EndsWith("/containers/0/env/0/name"));
+        CHECK_THAT(d.message, Contains("this " + name + " is used in place of the operator's"));
+    }
+}
