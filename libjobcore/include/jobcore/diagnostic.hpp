@@ -31,7 +31,7 @@ struct diagnostic {
     friend bool operator==(const diagnostic&, const diagnostic&) = default;
 };
 
-/// Appends the findings of `more`; of errors at one place the first one counts.
+/// Appends the findings of `more`, but no errors at or below a place that has one already.
 void add_findings(std::vector<diagnostic>& to, std::vector<diagnostic> more);
 
 /// True if any finding is an error.

@@ -107,9 +107,14 @@ public:
         for (const node& member : n.members) {
             check(member);
         }
-        const bool colossalai = n.row != nullptr && n.row->name == "replicaSpecs";
+        // Of the launcher's template only a part is used (BEHAVIOUR.md api 4.4).
+        const bool entries = n.row != nullptr && n.row->name == "replicaSpecs";
         for (const node& item : n.items) {
-            if (colossalai && is_launcher(item)) {
+            const node* type = entries ? item.find("type") : nullptr;
+            if (type != nullptr && type->broken()) {
+                continue;  // nobody knows what is used of it
+            }
+            if (type != nullptr && !type->row->values.empty() && type->text() == launcher_type) {
                 findings_collector told_already;
                 check(walk_launcher_template(item, told_already));
             } else {
@@ -119,12 +124,6 @@ public:
     }
 
 private:
-    /// Of this one's template only a part is used (BEHAVIOUR.md api 4.4).
-    static bool is_launcher(const node& entry) {
-        const node* type = entry.find("type");
-        return type != nullptr && !type->row->values.empty() && type->text() == launcher_type;
-    }
-
     void check_part(const node& n) {
         const std::string_view holds = type_of(*n.row);
         const kubernetes::place at("", n.pointer);

@@ -250,10 +250,11 @@ TEST_CASE("[api 6.6] one place is told once") {
     core::add_findings(
         findings,
         {{severity::error, "/a", "again", "InvalidTemplate"},
-         {severity::error, "/b", "other", "InvalidTemplate"},
+         {severity::error, "/a/b", "below", "InvalidTemplate"},
+         {severity::error, "/ab", "other", "InvalidTemplate"},
          {severity::warning, "/a", "more", "FieldOverridden"}}
     );
-    CHECK(brief(findings) == "/a: first\n/b: other\n/a: more");
+    CHECK(brief(findings) == "/a: first\n/ab: other\n/a: more");
 }
 
 TEST_CASE("[api 6.8] a rank of one's own is an error for several replicas in plain mode only") {
