@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 namespace signalbox::core {
 
@@ -23,11 +24,15 @@ struct diagnostic {
     /// What is wrong and what would be right, one sentence, no trailing newline.
     std::string message;
     /// The event reason it is reported under: `InvalidSpec`, `DeprecatedField`,
-    /// `FieldOverridden` or `UnknownField`.
+    /// `FieldIgnored` (it has no effect), `FieldOverridden` (another value counts),
+    /// `InvalidTemplate`, `SpecWarning` or `UnknownField`.
     std::string reason;
 
     friend bool operator==(const diagnostic&, const diagnostic&) = default;
 };
+
+/// Appends the findings of `more`, but no errors at or below a place that has one already.
+void add_findings(std::vector<diagnostic>& to, std::vector<diagnostic> more);
 
 /// True if any finding is an error.
 bool has_errors(std::span<const diagnostic> findings);

@@ -42,6 +42,10 @@ struct parsed_job {
     edit_marks marks;
     /// All errors and warnings at once, in document order.
     std::vector<diagnostic> findings;
+    /// What an API server would refuse of the job's pods (BEHAVIOUR.md api 6.6), as errors. A spec
+    /// is there all the same: for who checks a manifest they are errors (add_findings), for who
+    /// runs a job warnings, since the server decides.
+    std::vector<diagnostic> template_findings;
 };
 
 /// Parses, defaults and validates a complete object (JSON text). Hostile input (deep nesting, huge

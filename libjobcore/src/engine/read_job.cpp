@@ -59,6 +59,10 @@ std::shared_ptr<compiled_job> compile_job(
     compiled->fragments = read_fragments(object);
     parsed_job parsed = parse_job(text);
     compiled->findings = std::move(parsed.findings);
+    for (diagnostic& d : parsed.template_findings) {
+        d.level = severity::warning;  // the server decides (BEHAVIOUR.md api 6.6)
+    }
+    add_findings(compiled->findings, std::move(parsed.template_findings));
     if (!parsed.spec) {
         return compiled;
     }

@@ -16,9 +16,9 @@ void compile_context::error(std::string pointer, std::string message, std::strin
     );
 }
 
-void compile_context::warn(std::string pointer, std::string message) {
+void compile_context::warn(std::string pointer, std::string message, std::string reason) {
     plan.warnings.push_back(
-        {severity::warning, std::move(pointer), std::move(message), "FieldOverridden"}
+        {severity::warning, std::move(pointer), std::move(message), std::move(reason)}
     );
 }
 

@@ -21,7 +21,7 @@ struct compile_context {
     std::vector<diagnostic>& findings;
 
     void error(std::string pointer, std::string message, std::string reason = "InvalidSpec");
-    void warn(std::string pointer, std::string message);
+    void warn(std::string pointer, std::string message, std::string reason = "FieldOverridden");
     /// Value of one of our annotations on the job, `batch.tensorstack.dev/<name>`.
     std::string_view annotation(std::string_view name) const;
 };

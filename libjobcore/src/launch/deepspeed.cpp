@@ -82,7 +82,11 @@ void deepspeed_compiler::plan_job(const role_template& source) {
         warn_ignored_resume();
     } else {
         for (const auto& option : options_without_effect(launch_.other_args)) {
-            ctx_.warn("/spec/config/otherArgs", option + " has no effect together with --no_ssh.");
+            ctx_.warn(
+                "/spec/config/otherArgs",
+                option + " has no effect together with --no_ssh.",
+                "FieldIgnored"
+            );
         }
     }
 }

@@ -75,7 +75,7 @@ std::vector<std::string> string_list(const json::value& container, std::string_v
     std::vector<std::string> out;
     if (const json::value* list = json::find(container, key)) {
         for (const auto& item : list->GetArray()) {
-            out.emplace_back(json::view(item));
+            out.emplace_back(item.IsNull() ? std::string_view{} : json::view(item));
         }
     }
     return out;

@@ -32,7 +32,7 @@ std::size_t training_container(
 /// Reports what of the template we override, whatever the kind (BEHAVIOUR.md 3.2).
 void warn_overrides(compile_context& ctx, std::size_t role, const json::value& pod_template);
 
-/// The strings of an array member of a container; empty if it is absent.
+/// The strings of an array member of a container, null as an empty one; empty if it is absent.
 std::vector<std::string> string_list(const json::value& container, std::string_view key);
 
 /// A variable of ours. A gap as value is told by `what`, then `text` is its prefix.

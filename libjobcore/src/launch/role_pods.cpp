@@ -97,7 +97,8 @@ void warn_replica_scope(compile_context& ctx) {
         ctx.warn(
             "/spec/runPolicy/restartScope",
             "A pod replaced alone cannot rejoin in this launch mode: the others fail and restart "
-            "too."
+            "too.",
+            "SpecWarning"
         );
     }
 }

@@ -150,7 +150,8 @@ void warn_lost_variables(compile_context& ctx, const role_template& source) {
         if (json::string_or_empty((*env)[i], "value").find('\n') != std::string_view::npos) {
             ctx.warn(
                 fmt::format("{}/env/{}/value", source.container_pointer(), i),
-                "A value of several lines does not reach ranks that are started over ssh."
+                "A value of several lines does not reach ranks that are started over ssh.",
+                "FieldIgnored"
             );
         }
     }

@@ -55,7 +55,9 @@ bool has_shape(const json::value& v, shape wanted) {
         return false;
     }
     for (const auto& item : v.GetArray()) {
-        if (wanted == shape::list_of_objects ? !item.IsObject() : !item.IsString()) {
+        // Null in a list of strings is an empty one, for the server too.
+        if (wanted == shape::list_of_objects ? !item.IsObject()
+                                             : !item.IsString() && !item.IsNull()) {
             return false;
         }
     }
@@ -200,7 +202,8 @@ void warn_overrides(compile_context& ctx, std::size_t role, const json::value& p
             if (key != "labels" && key != "annotations" && !member.value.IsNull()) {
                 ctx.warn(
                     pointer + "/metadata/" + token(key),
-                    "Of a template's metadata only labels and annotations are used."
+                    "Of a template's metadata only labels and annotations are used.",
+                    "FieldIgnored"
                 );
             }
         }
@@ -214,7 +217,8 @@ void warn_overrides(compile_context& ctx, std::size_t role, const json::value& p
         ctx.warn(
             pointer + "/spec/schedulerName",
             "This scheduler is kept, though the job asks for " +
-                std::string(marks->scheduler_name) + ": it may not know the PodGroup."
+                std::string(marks->scheduler_name) + ": it may not know the PodGroup.",
+            "SpecWarning"
         );
     }
 

@@ -220,13 +220,15 @@ void warn_limits(compile_context& ctx, const json::value& spec) {
     if (json::string_or_empty(spec, "image").empty()) {
         ctx.warn(
             "/spec/tensorboardSpec/image",
-            "Without an image there is a TensorBoard only where the cluster serves that kind."
+            "Without an image there is a TensorBoard only where the cluster serves that kind.",
+            "SpecWarning"
         );
     }
     if (json::find(spec, "logDir", "http") != nullptr) {
         ctx.warn(
             "/spec/tensorboardSpec/logDir/http",
-            "Logs behind HTTP are shown only where the cluster serves the kind TensorBoard."
+            "Logs behind HTTP are shown only where the cluster serves the kind TensorBoard.",
+            "SpecWarning"
         );
     }
 }

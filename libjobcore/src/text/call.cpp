@@ -16,6 +16,7 @@ std::vector<diagnostic> check(const request& r) {
     }
     parsed_job parsed = parse_job(r.job_text);
     if (!parsed.spec) {
+        add_findings(parsed.findings, std::move(parsed.template_findings));
         return std::move(parsed.findings);
     }
     // A name or UID that a server still has to give changes nothing about what is right.
@@ -23,7 +24,8 @@ std::vector<diagnostic> check(const request& r) {
         parsed.meta.name = "x";
     }
     const job_plan plan = compile_plan(parsed.meta, *parsed.spec, parsed.findings);
-    parsed.findings.insert(parsed.findings.end(), plan.warnings.begin(), plan.warnings.end());
+    add_findings(parsed.findings, std::move(parsed.template_findings));
+    add_findings(parsed.findings, plan.warnings);
     return std::move(parsed.findings);
 }
 

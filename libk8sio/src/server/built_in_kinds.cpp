@@ -124,6 +124,7 @@ kind_info secrets() {
 kind_info config_maps() {
     kind_info k = row("", "v1", "ConfigMap", "configmaps", {"cm"}, 0);
     k.columns = {name_column(), cell("Data", cells::data_count), age_column()};
+    k.validate = rules::validate_config_map;
     k.validate_update = rules::validate_data_update;
     return k;
 }
@@ -247,6 +248,7 @@ kind_info claims() {
         path("StorageClass", ".spec.storageClassName"),
         age_column()};
     k.defaults = rules::default_claim;
+    k.validate = rules::validate_claim;
     return k;
 }
 
@@ -262,6 +264,7 @@ kind_info deployments() {
         path("Available", ".status.availableReplicas", "integer"),
         age_column()};
     k.defaults = rules::default_deployment;
+    k.validate = rules::validate_deployment;
     k.scale = std::make_shared<const scale_paths>(scale_paths{
         ".spec.replicas", ".status.replicas", ".spec.selector"});
     return k;
@@ -278,6 +281,7 @@ kind_info replica_sets() {
         path("Ready", ".status.readyReplicas", "integer"),
         age_column()};
     k.scale = deployments().scale;
+    k.validate = rules::validate_replica_set;
     return k;
 }
 

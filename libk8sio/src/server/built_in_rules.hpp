@@ -29,6 +29,10 @@ void default_claim(value& claim, arena& a);
 void default_deployment(value& deployment, arena& a);
 /// ConfigMap and Secret: `immutable: true` forbids changes of data.
 void validate_data_update(const value& before, const value& after, problems& list);
+void validate_claim(const value& claim, problems& list);
+void validate_config_map(const value& map, problems& list);
+void validate_deployment(const value& deployment, problems& list);
+void validate_replica_set(const value& set, problems& list);
 void validate_secret(const value& secret, problems& list);
 
 namespace cells {

@@ -6,6 +6,7 @@
 
 #include "server/custom_kinds.hpp"
 #include "server/schema.hpp"
+#include "server/typed_objects.hpp"
 
 #include <fmt/format.h>
 
@@ -52,6 +53,60 @@ outcome<record_ptr> model::get(const served_kind& k, std::string_view ns, std::s
     return r;
 }
 
+namespace {
+
+/// The answer to what cannot be decoded; a patch fails in words of its own.
+refusal undecodable(
+    const kind_info& kind,
+    const json::value& object,
+    const std::string& why,
+    const write_options& options
+) {
+    if (options.by != update_by::patch) {
+        return bad_request(fmt::format(
+            "{} in version {} cannot be handled as a {}: {}",
+            kind.kind,
+            quoted(kind.version),
+            kind.kind,
+            why
+        ));
+    }
+    problems list;
+    list.add(
+        "FieldValueInvalid",
+        "patch",
+        fmt::format("Invalid value: {}: {}", quoted(json::to_text(object)), why)
+    );
+    const kind_info nothing;
+    return invalid(nothing, "", list);
+}
+
+/// Refuses, warns of, or passes over fields that were pruned, as the writer wishes.
+outcome<void> tell_unknown(
+    const kind_info& kind,
+    const json::value& object,
+    const std::vector<std::string>& unknown,
+    const write_options& options
+) {
+    if (!unknown.empty() && options.unknown == unknown_fields::strict) {
+        std::string text = "strict decoding error: ";
+        for (const std::string& path : unknown) {
+            text += fmt::format(
+                "{}unknown field {}", &path == unknown.data() ? "" : ", ", quoted(path)
+            );
+        }
+        return undecodable(kind, object, text, options);
+    }
+    if (options.unknown == unknown_fields::warn && options.warnings != nullptr) {
+        for (const std::string& path : unknown) {
+            options.warnings->push_back("unknown field " + quoted(path));
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
 outcome<void> model::check_body(const kind_info& kind, const json::value& object) const {
     if (!object.IsObject()) {
         return bad_request("the body of the request must be an object");
@@ -84,10 +139,23 @@ outcome<void> model::check_body(const kind_info& kind, const json::value& object
         ));
     }
     const json::value* metadata = json::find(object, "metadata");
-    if (metadata != nullptr && !metadata->IsObject()) {
+    if (kind.has(trait::custom) && metadata != nullptr && !metadata->IsObject()) {
         return bad_request("metadata must be an object");
     }
     return {};
+}
+
+outcome<void> model::decode(
+    const kind_info& kind, json::value& object, const write_options& options
+) const {
+    if (kind.has(trait::custom)) {
+        return {};  // check_schema() does it
+    }
+    const decoded result = decode_typed(kind, object);
+    if (!result.error.empty()) {
+        return undecodable(kind, object, result.error, options);
+    }
+    return tell_unknown(kind, object, result.unknown, options);
 }
 
 outcome<void> model::check_namespace(
@@ -176,36 +244,8 @@ outcome<void> model::check_schema(
         std::vector<std::string> unknown;
         kind.schema->prune(object, "", unknown);
         std::sort(unknown.begin(), unknown.end());
-        if (!unknown.empty() && options.unknown == unknown_fields::strict) {
-            std::string text;
-            for (const std::string& path : unknown) {
-                text += fmt::format("{}unknown field {}", text.empty() ? "" : ", ", quoted(path));
-            }
-            if (options.by == update_by::patch) {
-                kind_info nothing;
-                list.add(
-                    "FieldValueInvalid",
-                    "patch",
-                    fmt::format(
-                        "Invalid value: {}: strict decoding error: {}",
-                        quoted(json::to_text(object)),
-                        text
-                    )
-                );
-                return invalid(nothing, "", list);
-            }
-            return bad_request(fmt::format(
-                "{} in version {} cannot be handled as a {}: strict decoding error: {}",
-                kind.kind,
-                quoted(kind.version),
-                kind.kind,
-                text
-            ));
-        }
-        if (options.unknown == unknown_fields::warn && options.warnings != nullptr) {
-            for (const std::string& path : unknown) {
-                options.warnings->push_back("unknown field " + quoted(path));
-            }
+        if (const auto ok = tell_unknown(kind, object, unknown, options); !ok) {
+            return ok.error();
         }
         kind.schema->apply_defaults(object, a);
         kind.schema->validate(object, "", list);
@@ -295,11 +335,11 @@ outcome<record_ptr> model::create(
     if (const auto ok = check_body(kind, object); !ok) {
         return ok.error();
     }
+    if (const auto ok = decode(kind, object, options); !ok) {
+        return ok.error();
+    }
     json::set(object, "apiVersion", kind.api_version(), a);
     json::set(object, "kind", kind.kind, a);
-    if (!kind.has(trait::custom)) {
-        json::drop_nulls(object);  // typed decoding takes null as absent
-    }
     json::value& metadata = json::object_at(object, "metadata", a);
     tidy_metadata(metadata, a);
     if (!json::string_at(metadata, {"resourceVersion"}).empty()) {

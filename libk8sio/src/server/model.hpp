@@ -105,6 +105,9 @@ public:
     outcome<void> check_body(const kind_info& kind, const json::value& object) const;
 
 private:
+    /// Built-in kinds: types and names of fields, as the real server's decoder sees them.
+    outcome<void> decode(const kind_info& kind, json::value& object, const write_options& options)
+        const;
     outcome<void> check_namespace(const kind_info& kind, std::string_view ns, std::string_view name)
         const;
     outcome<void> check_quota(std::string_view ns, std::string_view name) const;

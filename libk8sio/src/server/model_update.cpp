@@ -160,11 +160,11 @@ outcome<record_ptr> model::update(
     if (const auto ok = check_body(kind, object); !ok) {
         return ok.error();
     }
+    if (const auto ok = decode(kind, object, options); !ok) {
+        return ok.error();
+    }
     json::set(object, "apiVersion", kind.api_version(), a);
     json::set(object, "kind", kind.kind, a);
-    if (!kind.has(trait::custom)) {
-        json::drop_nulls(object);
-    }
     value& metadata = json::object_at(object, "metadata", a);
     tidy_metadata(metadata, a);
     const std::string_view own_name = json::string_at(metadata, {"name"});

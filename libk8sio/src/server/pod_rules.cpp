@@ -3,6 +3,7 @@
 // Pods: the defaults that the real server adds, and the validation that clients run into.
 #include "server/built_in_rules.hpp"
 #include "server/meta.hpp"
+#include "server/typed_objects.hpp"
 
 #include <fmt/format.h>
 
@@ -200,78 +201,9 @@ void default_pod(value& pod, arena& a) {
 }
 
 void validate_pod(const value& pod, problems& list) {
+    const value nothing = json::object();
     const value* spec = json::find(pod, "spec");
-    if (spec == nullptr || !spec->IsObject()) {
-        list.required("spec.containers");
-        return;
-    }
-    const value* containers = json::find(*spec, "containers");
-    if (containers == nullptr || !containers->IsArray() || containers->Empty()) {
-        list.required("spec.containers");
-    }
-    std::vector<std::string_view> seen;
-    each_container(*spec, [&](const std::string& field, const value& container) {
-        const std::string_view name = json::string_at(container, {"name"});
-        if (name.empty()) {
-            list.required(field + ".name");
-        } else if (name.size() > 63) {
-            list.invalid(field + ".name", name, "must be no more than 63 characters");
-        } else if (!is_dns_label(name)) {
-            list.invalid(field + ".name", name, dns_label_text);
-        } else if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
-            list.duplicate(field + ".name", *json::find(container, "name"));
-        }
-        seen.push_back(name);
-        if (json::string_at(container, {"image"}).empty()) {
-            list.required(field + ".image");
-        }
-        const value* env = json::find(container, "env");
-        if (env != nullptr && env->IsArray()) {
-            for (rapidjson::SizeType i = 0; i < env->Size(); ++i) {
-                if (json::string_at((*env)[i], {"name"}).empty()) {
-                    list.required(fmt::format("{}.env[{}].name", field, i));
-                }
-            }
-        }
-        const value* mounts = json::find(container, "volumeMounts");
-        const value* volumes = json::find(*spec, "volumes");
-        if (mounts == nullptr || !mounts->IsArray()) {
-            return;
-        }
-        for (rapidjson::SizeType i = 0; i < mounts->Size(); ++i) {
-            const std::string at = fmt::format("{}.volumeMounts[{}]", field, i);
-            const std::string_view volume = json::string_at((*mounts)[i], {"name"});
-            const bool known = volumes != nullptr && volumes->IsArray() &&
-                               std::any_of(volumes->Begin(), volumes->End(), [&](const value& v) {
-                                   return json::string_at(v, {"name"}) == volume;
-                               });
-            if (volume.empty()) {
-                list.required(at + ".name");
-            } else if (!known) {
-                list.add("FieldValueNotFound", at + ".name", "Not found: " + quoted(volume));
-            }
-            if (json::string_at((*mounts)[i], {"mountPath"}).empty()) {
-                list.required(at + ".mountPath");
-            }
-        }
-    });
-    for (const char* key : {"hostname", "subdomain"}) {
-        const std::string_view name = json::string_at(*spec, {key});
-        if (name.size() > 63) {
-            list.invalid(std::string("spec.") + key, name, "must be no more than 63 characters");
-        } else if (!name.empty() && !is_dns_label(name)) {
-            list.invalid(std::string("spec.") + key, name, dns_label_text);
-        }
-    }
-    static constexpr std::array policies = {"Always", "OnFailure", "Never"};
-    const value* policy = json::find(*spec, "restartPolicy");
-    if (policy != nullptr &&
-        std::find(policies.begin(), policies.end(), json::scalar_text(*policy)) == policies.end()) {
-        list.unsupported("spec.restartPolicy", *policy, {"Always", "OnFailure", "Never"});
-    }
-    if (const value* labels = json::find(*spec, "nodeSelector")) {
-        validate_labels(*labels, "spec.nodeSelector", list);
-    }
+    validate_pod_spec(spec == nullptr ? nothing : *spec, "spec", list);
 }
 
 void validate_pod_update(const value& before, const value& after, problems& list) {

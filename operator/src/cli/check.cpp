@@ -36,6 +36,7 @@ role role_of(const manifests::manifest& object) {
 std::vector<core::diagnostic> check_job(const manifests::manifest& object) {
     core::parsed_job parsed = core::parse_job(object.json());
     if (!parsed.spec) {
+        core::add_findings(parsed.findings, std::move(parsed.template_findings));
         return std::move(parsed.findings);
     }
     if (parsed.meta.name.empty()) {
@@ -45,7 +46,8 @@ std::vector<core::diagnostic> check_job(const manifests::manifest& object) {
         parsed.meta.uid = "00000000-0000-0000-0000-000000000000";
     }
     const core::job_plan plan = core::compile_plan(parsed.meta, *parsed.spec, parsed.findings);
-    parsed.findings.insert(parsed.findings.end(), plan.warnings.begin(), plan.warnings.end());
+    core::add_findings(parsed.findings, std::move(parsed.template_findings));
+    core::add_findings(parsed.findings, plan.warnings);
     return std::move(parsed.findings);
 }
 

@@ -25,6 +25,8 @@ struct kind_schema {
     bool has_restarts;
     /// Rules over several fields, and L rules (BEHAVIOUR.md api 6.1).
     void (*check)(const node& spec, findings_collector& findings);
+    /// What is wrong with the pods, though the job is valid (BEHAVIOUR.md api 6.6, api 6.8).
+    void (*check_pods)(const node& spec, findings_collector& findings);
     /// What the job's name has to leave room for (BEHAVIOUR.md api 6.3).
     std::vector<name_need> (*name_needs)(const node& spec);
     /// From a specification without errors.

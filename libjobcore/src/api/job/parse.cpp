@@ -69,6 +69,12 @@ parsed_job parse_job(std::string_view object_json) {
         parsed.spec = kind.bind(spec);
         parsed.marks = edit_marks_of(spec);
     }
+    findings_collector of_pods;
+    if (spec.present()) {
+        check_kubernetes(spec, of_pods);
+        kind.check_pods(spec, of_pods);
+    }
+    parsed.template_findings = of_pods.take();
     return parsed;
 }
 

@@ -89,7 +89,7 @@ void check_annotation(
                     values_of(*row),
                     describe(value)
                 ),
-                field_overridden
+                field_ignored
             );
         }
     } else if (const std::string_view guess = meant(name); !guess.empty()) {

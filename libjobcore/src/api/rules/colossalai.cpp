@@ -74,7 +74,7 @@ void check_restart(const node& restart, findings_collector& findings) {
             policy.order,
             policy.pointer,
             "`policy` has no effect: a ColossalAIJob does not restart",
-            field_overridden
+            field_ignored
         );
     }
 }
@@ -99,7 +99,7 @@ void check_launcher_entry(const node& entry, findings_collector& findings) {
                 entry["template"].order,
                 container.pointer,
                 "the launcher's pod has one container; this one has no effect",
-                field_overridden
+                field_ignored
             );
         }
     }
@@ -191,6 +191,8 @@ void check_colossalai(const node& spec, findings_collector& findings) {
         check_command(*parts.command, debug || unknown, findings);
     }
     check_torch_args(*parts.options, findings);
+    warn_references_in(*parts.command, findings);
+    warn_references_in(*parts.options, findings);
     if (!parts.second) {
         check_template(
             spec["worker"]["template"],
@@ -199,6 +201,14 @@ void check_colossalai(const node& spec, findings_collector& findings) {
         );
     }
     check_entries(spec["replicaSpecs"], findings);
+}
+
+void check_colossalai_pods(const node& spec, findings_collector& findings) {
+    if (const node* worker = parts_of(spec).worker; worker != nullptr) {
+        check_rank_variables(
+            (*worker)["template"], {.training_names = worker_container, .launcher = true}, findings
+        );
+    }
 }
 
 std::vector<name_need> colossalai_name_needs(const node& spec) {

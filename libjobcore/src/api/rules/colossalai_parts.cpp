@@ -63,7 +63,7 @@ node walk_launcher_template(const node& entry, findings_collector& findings) {
                 std::move(d.pointer),
                 "of the launcher's template only `image`, `workingDir`, `env` and `resources` of "
                 "its container are used; this has no effect",
-                field_overridden
+                field_ignored
             );
         } else {
             findings.warning(whole.order, std::move(d.pointer), std::move(d.message), d.reason);

@@ -21,17 +21,7 @@ constexpr std::array<std::string_view, 4> reserved_paths{
 constexpr std::array<std::string_view, 4> idle_fields{"localRank", "autotune", "run", "otherArgs"};
 
 void warn_idle_fields(const node& config, findings_collector& findings) {
-    for (const std::string_view name : idle_fields) {
-        const node& idle = config[name];
-        if (idle.present()) {
-            findings.warning(
-                idle.order,
-                idle.pointer,
-                fmt::format("`{}` has no effect: `customCommand` is set", name),
-                field_overridden
-            );
-        }
-    }
+    warn_idle(config, idle_fields, "`customCommand` is set", findings);
 }
 
 /// Exactly one way to run the program.
@@ -114,7 +104,7 @@ void warn_slots(const node& slots, const node& pod_template, findings_collector&
                 accelerators,
                 *slots.integer()
             ),
-            field_overridden
+            spec_warning
         );
     }
 }
@@ -152,6 +142,19 @@ void check_deepspeed(const node& spec, findings_collector& findings) {
     );
     warn_slots(spec["config"]["slotsPerWorker"], worker["template"], findings);
     warn_replicas(spec, findings);
+    const node& run = spec["config"]["run"];
+    for (const node* list :
+         {&run["python"], &run["module"], &run["exec"], &spec["config"]["otherArgs"]}) {
+        warn_references_in(*list, findings);
+    }
+}
+
+void check_deepspeed_pods(const node& spec, findings_collector& findings) {
+    check_rank_variables(
+        spec["worker"]["template"],
+        {.training_names = deepspeed_containers, .launcher = true},
+        findings
+    );
 }
 
 std::vector<name_need> deepspeed_name_needs(const node& spec) {

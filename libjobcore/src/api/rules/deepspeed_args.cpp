@@ -3,6 +3,7 @@
 // `config.otherArgs` (BEHAVIOUR.md api 2.4): options of the launcher `deepspeed` that are ours.
 #include "api/rules/launcher_options.hpp"
 #include "api/rules/rules.hpp"
+#include "api/walk/text.hpp"
 
 #include <fmt/format.h>
 
@@ -55,6 +56,10 @@ constexpr std::array deepspeed_reserved{
     reserved_option{"--node-rank", "the replica's index"},
 };
 
+/// Options that choose among the hosts and slots that the operator lists.
+constexpr std::array<std::string_view, 5> slot_options{
+    "--exclude", "--include", "--num-accelerators", "--num-gpus", "--num-nodes"};
+
 /// The elastic agent of DeepSpeed: broken since 0.14.4, removed in 0.19.8.
 constexpr std::array<std::string_view, 3> elastic_options{
     "--elastic-training", "--max-elastic-nodes", "--min-elastic-nodes"};
@@ -92,6 +97,19 @@ void check_deepspeed_args(const node& config, findings_collector& findings) {
         const std::string_view option = deepspeed_option(arguments[i]);
         without_ssh = without_ssh || option == "--no-ssh";
         refuse_reserved(list, i, option, deepspeed_reserved, findings);
+        if (std::find(slot_options.begin(), slot_options.end(), option) != slot_options.end()) {
+            findings.warning(
+                list.order,
+                child_pointer(list.pointer, i),
+                fmt::format(
+                    "`{}` chooses among the workers and slots of this job: what it leaves out is "
+                    "held and stays idle; `worker.replicas` and `slotsPerWorker` say how many "
+                    "there are",
+                    arguments[i].substr(0, arguments[i].find('='))
+                ),
+                spec_warning
+            );
+        }
         if (option == "--launcher" && !is_pdsh(value_of(arguments, i))) {
             refuse_option(list, i, "the launcher must be pdsh", findings);
         }

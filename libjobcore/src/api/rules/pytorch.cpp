@@ -95,6 +95,10 @@ void check_elastic_launch(const node& spec, findings_collector& findings) {
 }
 
 void check_tensorboard(const node& board, findings_collector& findings) {
+    static constexpr std::array<std::string_view, 1> idle{"scheduler"};
+    warn_idle(
+        board, idle, "the operator makes a Deployment, which the default scheduler places", findings
+    );
     const node& filesets = board["trainingLogFilesets"];
     const node& log_dir = board["logDir"];
     const bool has_filesets = filesets.broken() || (filesets.present() && !filesets.value->Empty());
@@ -104,6 +108,39 @@ void check_tensorboard(const node& board, findings_collector& findings) {
             board.pointer,
             "`tensorboardSpec` needs one of `trainingLogFilesets` and `logDir`"
         );
+    }
+}
+
+/// The deciding pod is index 0 of the first type, whatever the types are called.
+void warn_master(const node& replicas, findings_collector& findings) {
+    for (std::size_t i = 0; i < replicas.items.size(); ++i) {
+        const node& type = replicas.items[i]["type"];
+        const node& count = replicas.items[i]["replicas"];
+        if (!type.present() || type.text() != "master") {
+            continue;
+        }
+        if (i > 0) {
+            findings.warning(
+                type.order,
+                type.pointer,
+                fmt::format(
+                    "the first type decides about the job, \"{}\", not the one that is called "
+                    "\"master\": put it first",
+                    replicas.items.front()["type"].text()
+                ),
+                spec_warning
+            );
+        } else if (count.int32() != 1) {
+            findings.warning(
+                count.order,
+                count.present() ? count.pointer : type.pointer,
+                fmt::format(
+                    "of {} replicas of type \"master\" the first one alone decides about the job",
+                    count.int32()
+                ),
+                spec_warning
+            );
+        }
     }
 }
 
@@ -128,6 +165,7 @@ void check_pytorch(const node& spec, findings_collector& findings) {
     check_elastic_launch(spec, findings);
     check_torchrun(spec, findings);
     check_unique_types(replicas, findings);
+    warn_master(replicas, findings);
     check_any_positive(
         replicas, "replicas", "the job needs at least one replica; all `replicas` are 0", findings
     );
@@ -143,6 +181,20 @@ void check_pytorch(const node& spec, findings_collector& findings) {
     };
     for (const node& replica : replicas.items) {
         check_template(replica["template"], rules, findings);
+    }
+}
+
+void check_pytorch_pods(const node& spec, findings_collector& findings) {
+    for (const node& replica : spec["replicaSpecs"].items) {
+        const bool several =
+            std::max<std::int64_t>(replica["replicas"].int32(), elastic_most(spec)) > 1;
+        check_rank_variables(
+            replica["template"],
+            {.training_names = pytorch_containers,
+             .launcher = spec["torchrunConfig"]["enabled"].flag(),
+             .several = several},
+            findings
+        );
     }
 }
 

@@ -58,19 +58,49 @@ void check_template(
     const node& pod_template, const template_rules& rules, findings_collector& findings
 );
 
+/// Warns of `$(VAR)` where the kubelet expands nothing, and where a launcher does not.
+void warn_references(const node& pod_template, findings_collector& findings);
+void warn_references_in(const node& list, findings_collector& findings);
+
+/// Warns of each member of these names that is written.
+void warn_idle(
+    const node& parent,
+    std::span<const std::string_view> names,
+    std::string_view why,
+    findings_collector& findings
+);
+
+/// Who gives a pod's processes their ranks.
+struct rank_rules {
+    std::span<const std::string_view> training_names;
+    bool launcher = false;  ///< a launcher does; else the operator, by pod
+    bool several = false;   ///< the type may have more than one replica
+};
+/// Ranks and addresses that the user sets in place of ours (BEHAVIOUR.md api 6.8).
+void check_rank_variables(
+    const node& pod_template, const rank_rules& rules, findings_collector& findings
+);
+
+/// What an API server would refuse of the pods that the specification describes
+/// (BEHAVIOUR.md api 6.6).
+void check_kubernetes(const node& spec, findings_collector& findings);
+
 /// The most replicas that elastic training may come to; 0 without it.
 std::int64_t elastic_most(const node& spec);
 
 void check_torchrun(const node& spec, findings_collector& findings);
 void check_pytorch(const node& spec, findings_collector& findings);
+void check_pytorch_pods(const node& spec, findings_collector& findings);
 std::vector<name_need> pytorch_name_needs(const node& spec);
 
 void check_deepspeed_args(const node& config, findings_collector& findings);
 void check_deepspeed(const node& spec, findings_collector& findings);
+void check_deepspeed_pods(const node& spec, findings_collector& findings);
 std::vector<name_need> deepspeed_name_needs(const node& spec);
 
 void check_torch_args(const node& options, findings_collector& findings);
 void check_colossalai(const node& spec, findings_collector& findings);
+void check_colossalai_pods(const node& spec, findings_collector& findings);
 std::vector<name_need> colossalai_name_needs(const node& spec);
 
 }  // namespace signalbox::core::schema

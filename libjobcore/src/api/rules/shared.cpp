@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace signalbox::core::schema {
 namespace {
@@ -47,7 +48,7 @@ void check_entries(
                 fmt::format(
                     "there is an entry of type \"{}\" before; this one has no effect", name
                 ),
-                field_overridden
+                field_ignored
             );
         }
     }
@@ -56,6 +57,10 @@ void check_entries(
 }  // namespace
 
 void check_elastic(const node& elastic, std::int64_t minimum, findings_collector& findings) {
+    static constexpr std::array<std::string_view, 1> size{"expectedReplicas"};
+    if (!elastic["enabled"].flag() && !elastic["enabled"].broken()) {
+        warn_idle(elastic, size, "`elastic.enabled` is not true, and `replicas` counts", findings);
+    }
     const node& maximum = elastic["maxReplicas"];
     const node& expected = elastic["expectedReplicas"];
     if (elastic["enabled"].flag() && !maximum.present() && !maximum.broken()) {

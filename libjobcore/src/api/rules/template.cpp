@@ -33,12 +33,12 @@ public:
     }
 
 private:
-    void warn(std::string_view path, std::string message) {
+    void warn(std::string_view path, std::string message, std::string_view reason) {
         findings_.warning(
             template_.order,
             fmt::format("{}/{}", template_.pointer, path),
             std::move(message),
-            field_overridden
+            reason
         );
     }
 
@@ -63,7 +63,18 @@ void template_checker::check_pod(const json::value& spec) {
                 "the pods' `restartPolicy` is always Never, not {}; the operator makes new pods "
                 "where the job may restart",
                 describe(*restart)
-            )
+            ),
+            field_overridden
+        );
+    }
+    const json::value* host_network = json::find(spec, "hostNetwork");
+    if (host_network != nullptr && host_network->IsTrue() &&
+        json::string_or_empty(spec, "dnsPolicy") == "ClusterFirst") {
+        warn(
+            "spec/dnsPolicy",
+            "with `hostNetwork` this policy is that of the node, which does not know the names of "
+            "pods and Services: leave it out, or write ClusterFirstWithHostNet",
+            spec_warning
         );
     }
 }
@@ -107,7 +118,8 @@ void template_checker::check_name(std::string_view name, std::size_t index) {
                 "no container is named {}; the first one, {}, is taken for it",
                 enumerate(names, "or"),
                 quoted(name)
-            )
+            ),
+            spec_warning
         );
     }
 }
@@ -218,6 +230,7 @@ void check_template(
         return;
     }
     checker.check_pod(*spec);
+    warn_references(pod_template, findings);
     if (checker.check_containers(json::find(*spec, "containers"))) {
         std::size_t index = 0;
         const json::value* container =

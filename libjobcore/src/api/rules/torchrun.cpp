@@ -92,6 +92,12 @@ private:
 }  // namespace
 
 void check_torchrun(const node& spec, findings_collector& findings) {
+    static constexpr std::array<std::string_view, 4> idle{
+        "maxRestarts", "procPerNode", "rdzvBackend", "extraOptions"};
+    const node& config = spec["torchrunConfig"];
+    if (!config["enabled"].flag() && !config["enabled"].broken()) {
+        warn_idle(config, idle, "`torchrunConfig.enabled` is not true", findings);
+    }
     option_checker(spec, findings).check();
 }
 

@@ -14,6 +14,19 @@ bool has_errors(std::span<const diagnostic> findings) {
     });
 }
 
+void add_findings(std::vector<diagnostic>& to, std::vector<diagnostic> more) {
+    const auto last = static_cast<std::ptrdiff_t>(to.size());
+    for (diagnostic& d : more) {
+        const auto is_told = [&d](const diagnostic& other) {
+            return other.level == severity::error && !other.pointer.empty() &&
+                   (d.pointer == other.pointer || d.pointer.starts_with(other.pointer + '/'));
+        };
+        if (d.level != severity::error || std::none_of(to.begin(), to.begin() + last, is_told)) {
+            to.push_back(std::move(d));
+        }
+    }
+}
+
 namespace schema {
 
 void findings_collector::error(

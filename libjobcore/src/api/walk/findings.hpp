@@ -14,7 +14,10 @@ namespace signalbox::core::schema {
 
 inline constexpr std::string_view invalid_spec = "InvalidSpec";
 inline constexpr std::string_view deprecated_field = "DeprecatedField";
+inline constexpr std::string_view field_ignored = "FieldIgnored";
 inline constexpr std::string_view field_overridden = "FieldOverridden";
+inline constexpr std::string_view invalid_template = "InvalidTemplate";
+inline constexpr std::string_view spec_warning = "SpecWarning";
 inline constexpr std::string_view unknown_field = "UnknownField";
 
 /// At most `limit` errors and as many warnings are kept, the first ones reported; one more finding
