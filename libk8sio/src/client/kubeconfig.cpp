@@ -222,10 +222,8 @@ void read_user(const entry& user, cluster_config& config) {
     if (!config.token_file.empty() && !read_whole_file(config.token_file)) {
         user.fail("tokenFile", "cannot read " + config.token_file);
     }
-    if (user.has("username")) {  // else those of the server's URL, if any
-        config.username = user.text("username");
-        config.password = secret_text(user.text("password"));
-    }
+    config.username = user.text("username");
+    config.password = secret_text(user.text("password"));
 }
 
 cluster_config build(const merged_files& files, const std::string& wanted) {

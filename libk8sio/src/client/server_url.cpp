@@ -24,18 +24,6 @@ std::string read_server_url(std::string_view url, cluster_config& out) {
         return "has a scheme other than https and http";
     }
     url.remove_prefix(scheme_end + 3);
-    // `name:password@`, which the embedded server gives to kubectl (server/README.md).
-    if (const std::size_t at = url.substr(0, url.find('/')).find('@');
-        at != std::string_view::npos) {
-        const std::string_view login = url.substr(0, at);
-        const std::size_t colon = login.find(':');
-        if (colon == std::string_view::npos || login.find('%') != std::string_view::npos) {
-            return "has a user that is not name:password without percent-encoding";
-        }
-        out.username = login.substr(0, colon);
-        out.password = secret_text(std::string(login.substr(colon + 1)));
-        url.remove_prefix(at + 1);
-    }
     if (url.find_first_of("?#@ ") != std::string_view::npos) {
         return "has more than host, port and path";
     }

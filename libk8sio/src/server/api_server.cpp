@@ -53,6 +53,14 @@ result<std::uint16_t> api_server::listen(const std::string& address, std::uint16
     return got;
 }
 
+std::string api_server::kubeconfig(const std::string& address, std::uint16_t port) const {
+    const std::string& token = impl_->door->options().token;
+    const std::string none;
+    return kubeconfig_for(
+        address, port, token, impl_->faces.empty() ? none : impl_->faces.back()->certificate()
+    );
+}
+
 void api_server::stop() {
     for (const auto& face : impl_->faces) {
         face->stop();

@@ -108,9 +108,6 @@ std::optional<api_answer> front::find_document(const api_request& request) const
     const segments& s = request.segments;
     const registry& kinds = world_->kinds();
     const std::string_view root = s.empty() ? std::string_view{} : std::string_view(s[0]);
-    if (root == "healthz" || root == "readyz" || root == "livez") {
-        return plain_text("ok");
-    }
     if (s.empty()) {
         return api_answer(
             200,
@@ -178,8 +175,11 @@ api_answer front::nothing_there(const api_request& request) const {
 
 api_answer front::route(const api_request& request, std::vector<std::string>& warnings) {
     const segments& s = request.segments;
-    const bool reading = request.method == "GET" || request.method == "HEAD";
+    const bool reading = request.method == "GET";
     const std::string_view root = s.empty() ? std::string_view{} : std::string_view(s[0]);
+    if (root == "healthz" || root == "readyz" || root == "livez") {
+        return plain_text("ok");
+    }
     if (root != "api" && root != "apis") {
         std::optional<api_answer> document = find_document(request);
         return !document ? no_such_page()

@@ -5,10 +5,12 @@
 #include "server/http_face.hpp"
 
 #include "protocol/base64.hpp"
+#include "server/tls_identity.hpp"
 #include "server/watch_stream.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
@@ -19,6 +21,7 @@
 #include <optional>
 #include <set>
 #include <utility>
+#include <variant>
 
 namespace signalbox::k8sio::server {
 namespace {
@@ -31,8 +34,7 @@ using boost::system::error_code;
 
 constexpr std::uint64_t body_limit = 3 * 1024 * 1024;  // as the real server's
 constexpr std::uint32_t header_limit = 64 * 1024;
-/// Who presents the token by Basic authentication; any other name does as well.
-constexpr std::string_view user_name = "signalbox";
+using tls_stream = asio::ssl::stream<tcp::socket>;
 
 std::string_view to_view(beast::string_view text) {
     return {text.data(), text.size()};
@@ -47,19 +49,6 @@ bool same_secret(std::string_view x, std::string_view y) {
         );
     }
     return difference == 0;
-}
-
-/// The token of `Authorization: Bearer`, or the password of `Authorization: Basic`.
-std::string sent_secret(std::string_view header) {
-    const std::size_t space = std::min(header.find(' '), header.size());
-    const std::string_view scheme = header.substr(0, space);
-    const std::string_view value = header.substr(std::min(space + 1, header.size()));
-    if (scheme == "Bearer") {
-        return std::string(value);
-    }
-    const auto pair = scheme == "Basic" ? protocol::base64_decode(value) : std::nullopt;
-    const std::size_t colon = pair ? pair->find(':') : std::string::npos;
-    return colon == std::string::npos ? std::string() : pair->substr(colon + 1);
 }
 
 /// An address or localhost: a page of a foreign host whose name was made to resolve to this machine
@@ -100,9 +89,17 @@ class listener;
 
 class session final : public std::enable_shared_from_this<session>, public open_watch {
 public:
-    /// `door` is valid until close(), which the listener calls before the server goes.
-    session(reception& door, tcp::socket socket, std::weak_ptr<listener> home)
-        : door_(&door), socket_(std::move(socket)), home_(std::move(home)) {}
+    /// `door` is valid until close(), which the listener calls before the server goes. `tls` may be
+    /// null, and must outlive it else.
+    session(
+        reception& door, tcp::socket socket, asio::ssl::context* tls, std::weak_ptr<listener> home
+    )
+        : door_(&door), stream_(std::move(socket)), home_(std::move(home)) {
+        if (tls != nullptr) {
+            tcp::socket plain = std::get<tcp::socket>(std::move(stream_));
+            stream_.emplace<tls_stream>(std::move(plain), *tls);
+        }
+    }
     ~session() override { close(); }
 
     void start();
@@ -119,6 +116,10 @@ private:
     using request_parser = http::request_parser<http::string_body>;
     using response = http::response<http::string_body>;
 
+    tcp::socket& socket() {
+        auto* tls = std::get_if<tls_stream>(&stream_);
+        return tls != nullptr ? tls->next_layer() : std::get<tcp::socket>(stream_);
+    }
     void read_request();
     void on_request(error_code error);
     std::optional<refusal> check_access(std::string_view target) const;
@@ -131,7 +132,7 @@ private:
     void fill_headers(http::fields& into, const api_answer& a) const;
 
     reception* door_;
-    tcp::socket socket_;
+    std::variant<tcp::socket, tls_stream> stream_;
     std::weak_ptr<listener> home_;
     beast::flat_buffer buffer_;
     std::optional<request_parser> parser_;
@@ -173,10 +174,16 @@ public:
             e.message = fmt::format("cannot listen on {}:{}: {}", address, port, error.message());
             return e;
         }
+        if (!door_->options().token.empty()) {
+            tls_.emplace(make_tls_identity(address));
+            certificate_ = tls_->certificate_pem;
+        }
         const std::uint16_t got = acceptor_.local_endpoint(error).port();
         accept();
         return got;
     }
+
+    const std::string& certificate() const override { return certificate_; }
 
     void stop() override {
         error_code ignored;
@@ -198,7 +205,8 @@ private:
             }
             if (!error) {
                 socket.set_option(tcp::no_delay(true), error);
-                std::make_shared<session>(*self->door_, std::move(socket), self)->start();
+                asio::ssl::context* tls = self->tls_ ? &self->tls_->context : nullptr;
+                std::make_shared<session>(*self->door_, std::move(socket), tls, self)->start();
             }
             self->accept();
         });
@@ -207,13 +215,26 @@ private:
     reception* door_;
     tcp::acceptor acceptor_;
     std::set<session*> sessions_;
+    std::optional<tls_identity> tls_;
+    std::string certificate_;
 };
 
 void session::start() {
     if (const auto home = home_.lock()) {
         home->add(*this);
     }
-    read_request();
+    auto* tls = std::get_if<tls_stream>(&stream_);
+    if (tls == nullptr) {
+        read_request();
+        return;
+    }
+    tls->async_handshake(tls_stream::server, [self = shared_from_this()](error_code error) {
+        if (error) {
+            self->close();
+        } else if (!self->closed_) {
+            self->read_request();
+        }
+    });
 }
 
 void session::close() {
@@ -226,20 +247,18 @@ void session::close() {
     door_->remove(*this);
     watch_.reset();
     error_code ignored;
-    socket_.shutdown(tcp::socket::shutdown_both, ignored);
-    socket_.close(ignored);
+    socket().shutdown(tcp::socket::shutdown_both, ignored);
+    socket().close(ignored);
 }
 
 void session::read_request() {
     parser_.emplace();
     parser_->body_limit(body_limit);
     parser_->header_limit(header_limit);
-    http::async_read(
-        socket_,
-        buffer_,
-        *parser_,
-        [self = shared_from_this()](error_code error, std::size_t) { self->on_request(error); }
-    );
+    const auto done = [self = shared_from_this()](error_code error, std::size_t) {
+        self->on_request(error);
+    };
+    std::visit([&](auto& to) { http::async_read(to, buffer_, *parser_, done); }, stream_);
 }
 
 std::optional<refusal> session::check_access(std::string_view target) const {
@@ -255,8 +274,11 @@ std::optional<refusal> session::check_access(std::string_view target) const {
     if (target == "/healthz" || target == "/livez" || target == "/readyz") {
         return std::nullopt;
     }
-    const std::string sent = sent_secret(to_view(request[http::field::authorization]));
-    return same_secret(sent, token) ? std::nullopt : std::optional(unauthorized());
+    const std::string_view sent = to_view(request[http::field::authorization]);
+    constexpr std::string_view scheme = "Bearer ";
+    const bool ok =
+        sent.substr(0, scheme.size()) == scheme && same_secret(sent.substr(scheme.size()), token);
+    return ok ? std::nullopt : std::optional(unauthorized());
 }
 
 void session::on_request(error_code error) {
@@ -313,21 +335,18 @@ void session::answer(api_answer a, bool keep_alive) {
     fill_headers(*response_, a);
     response_->body() = std::move(a.body);
     response_->prepare_payload();
-    http::async_write(
-        socket_,
-        *response_,
-        [self = shared_from_this(), keep_alive](error_code error, std::size_t) {
-            if (self->closed_) {
-                return;
-            }
-            if (error || !keep_alive) {
-                self->close();
-                return;
-            }
-            self->response_.reset();
-            self->read_request();
+    const auto done = [self = shared_from_this(), keep_alive](error_code error, std::size_t) {
+        if (self->closed_) {
+            return;
         }
-    );
+        if (error || !keep_alive) {
+            self->close();
+            return;
+        }
+        self->response_.reset();
+        self->read_request();
+    };
+    std::visit([&](auto& to) { http::async_write(to, *response_, done); }, stream_);
 }
 
 void session::start_watch(api_answer a) {
@@ -338,7 +357,7 @@ void session::start_watch(api_answer a) {
         // From within a write: only posted, and once for many events.
         const auto self = weak.lock();
         if (self && !std::exchange(self->pump_posted_, true)) {
-            asio::post(self->socket_.get_executor(), [self] {
+            asio::post(self->socket().get_executor(), [self] {
                 self->pump_posted_ = false;
                 self->pump();
             });
@@ -352,34 +371,31 @@ void session::start_watch(api_answer a) {
     watch_header_->chunked(true);
     watch_serializer_.emplace(*watch_header_);
     writing_ = true;
-    http::async_write_header(
-        socket_,
-        *watch_serializer_,
-        [self = shared_from_this()](error_code error, std::size_t) {
-            self->writing_ = false;
-            if (error) {
-                self->close();
-                return;
-            }
-            self->pump();
+    const auto done = [self = shared_from_this()](error_code error, std::size_t) {
+        self->writing_ = false;
+        if (error) {
+            self->close();
+            return;
         }
-    );
+        self->pump();
+    };
+    std::visit([&](auto& to) { http::async_write_header(to, *watch_serializer_, done); }, stream_);
     wait_for_peer();
 }
 
 void session::wait_for_peer() {
-    socket_.async_read_some(
-        asio::buffer(&ignored_, 1),
-        [self = shared_from_this()](error_code error, std::size_t) {
-            if (self->closed_) {
-                return;
-            }
-            if (error) {
-                self->close();
-            } else {
-                self->wait_for_peer();
-            }
+    const auto done = [self = shared_from_this()](error_code error, std::size_t) {
+        if (self->closed_) {
+            return;
         }
+        if (error) {
+            self->close();
+        } else {
+            self->wait_for_peer();
+        }
+    };
+    std::visit(
+        [&](auto& from) { from.async_read_some(asio::buffer(&ignored_, 1), done); }, stream_
     );
 }
 
@@ -400,28 +416,22 @@ void session::write_chunk(std::string text) {
     chunk_ = fmt::format("{:x}\r\n", text.size());
     chunk_ += text;
     chunk_ += "\r\n";
-    asio::async_write(
-        socket_,
-        asio::buffer(chunk_),
-        [self = shared_from_this()](error_code error, std::size_t) {
-            self->writing_ = false;
-            if (error) {
-                self->close();
-                return;
-            }
-            self->pump();
+    const auto done = [self = shared_from_this()](error_code error, std::size_t) {
+        self->writing_ = false;
+        if (error) {
+            self->close();
+            return;
         }
-    );
+        self->pump();
+    };
+    std::visit([&](auto& to) { asio::async_write(to, asio::buffer(chunk_), done); }, stream_);
 }
 
 void session::end_chunks() {
     writing_ = true;
     chunk_ = "0\r\n\r\n";
-    asio::async_write(
-        socket_,
-        asio::buffer(chunk_),
-        [self = shared_from_this()](error_code, std::size_t) { self->close(); }
-    );
+    const auto done = [self = shared_from_this()](error_code, std::size_t) { self->close(); };
+    std::visit([&](auto& to) { asio::async_write(to, asio::buffer(chunk_), done); }, stream_);
 }
 
 }  // namespace
@@ -431,20 +441,20 @@ std::shared_ptr<http_face> make_http_face(reception& door) {
 }
 
 std::string kubeconfig_for(
-    const std::string& address, std::uint16_t port, const std::string& token
+    const std::string& address,
+    std::uint16_t port,
+    const std::string& token,
+    const std::string& certificate
 ) {
-    const std::string host = address.find(':') == std::string::npos ? address : "[" + address + "]";
-    // kubectl sends no bearer token over plain HTTP, but the name and password of the server's URL.
-    const std::string login = token.empty() ? "" : fmt::format("{}:{}@", user_name, token);
-    const std::string user =
-        token.empty() ? "{}" : fmt::format("{{username: {}, password: \"{}\"}}", user_name, token);
+    const bool tls = !certificate.empty();
     return fmt::format(
         "apiVersion: v1\n"
         "kind: Config\n"
         "clusters:\n"
         "- name: signalbox\n"
         "  cluster:\n"
-        "    server: http://{}{}:{}\n"
+        "    server: {}://{}:{}\n"
+        "{}"
         "contexts:\n"
         "- name: signalbox\n"
         "  context:\n"
@@ -455,10 +465,14 @@ std::string kubeconfig_for(
         "users:\n"
         "- name: signalbox\n"
         "  user: {}\n",
-        login,
-        host,
+        tls ? "https" : "http",
+        address.find(':') == std::string::npos ? address : "[" + address + "]",
         port,
-        user
+        tls ? fmt::format(
+                  "    certificate-authority-data: {}\n", protocol::base64_encode(certificate)
+              )
+            : "",
+        token.empty() ? "{}" : fmt::format("{{token: \"{}\"}}", token)
     );
 }
 

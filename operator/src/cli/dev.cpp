@@ -225,7 +225,7 @@ bool dev_session::begin() {
     std::string path = setup_.options.kubeconfig.empty()
                            ? default_kubeconfig_path(setup_.listen.address, port_)
                            : setup_.options.kubeconfig;
-    std::string text = k8sio::server::kubeconfig_for(setup_.listen.address, port_, token_);
+    std::string text = server_.kubeconfig(setup_.listen.address, port_);
     if (const auto wrong = kubeconfig_.write(std::move(path), std::move(text))) {
         return failed(*wrong);
     }
@@ -236,7 +236,7 @@ void dev_session::announce() {
     const auto milliseconds =
         std::chrono::duration_cast<std::chrono::milliseconds>(elapsed()).count();
     progress_.note(fmt::format(
-        "API server, operator and simulated pods are ready after {} ms at http://{}:{}\n"
+        "API server, operator and simulated pods are ready after {} ms at https://{}:{}\n"
         "  export KUBECONFIG={}\n",
         milliseconds,
         setup_.listen.address,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/progress.hpp"
 
-#include "cli/text_layout.hpp"
+#include <jobcore/strings.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
@@ -21,7 +21,7 @@ using cells = std::vector<std::string>;
 
 /// Characters on a terminal: without the sequences of colours.
 std::size_t visible(const std::string& cell) {
-    std::size_t out = characters(cell);
+    std::size_t out = core::count_characters(cell);
     for (std::size_t at = cell.find('\x1b'); at != std::string::npos;
          at = cell.find('\x1b', at + 1)) {
         out -= cell.find('m', at) - at + 1;

@@ -115,34 +115,10 @@ TEST_CASE("[requirement C6] a server address in all its forms") {
           "https://fd00::1:6443",
           "https://[::1",
           "https://u@h",
-          "https://u:p%20@h",
-          "https://h/u:p@h",
           "https://h?x"}) {
         cluster_config config;
         INFO(bad);
         CHECK_FALSE(read_server_url(bad, config).empty());
-    }
-}
-
-TEST_CASE("[requirement C6] a server address with a login, unless the user entry has one") {
-    const folder dir;
-    struct row {
-        const char* user;
-        const char* expected;
-    };
-    const row rows[] = {
-        {"{}", "me secret"},
-        {"{username: other, password: word}", "other word"},
-    };
-    for (const row& r : rows) {
-        INFO(r.user);
-        const std::string file = dir.write(
-            "config", kubeconfig("{server: 'http://me:secret@127.0.0.1:8001/x'}", r.user)
-        );
-        const auto loaded = load_kubeconfig(file, "c");
-        REQUIRE(loaded.has_value());
-        CHECK(loaded->host + " " + loaded->port + loaded->path_prefix == "127.0.0.1 8001/x");
-        CHECK(loaded->username + " " + std::string(loaded->password.reveal()) == r.expected);
     }
 }
 

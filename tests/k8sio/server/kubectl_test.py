@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -440,20 +441,22 @@ def namespaces(k, root):
 
 
 @scenario
-def a_token_in_the_url(k, root):
+def a_token_needs_tls(k, root):
     server = Server(root.program, root.server.folder, "--token", "secret-of-the-tests")
-
-    def with_login(token):
-        return server.url.replace("://", f"://signalbox:{token}@")
-
     try:
-        for url, words in ((server.url, None), (with_login("wrong"), None), (with_login("secret-of-the-tests"), "default")):
-            client = Kubectl(root.path, server, url)
-            if words:
-                has(client.run("get", "ns"), words)
-                has(client.run("get", "--raw", "/api/v1/namespaces/default"), '"kind":"Namespace"')
-            else:
-                has(client.run("get", "ns", fails=True), r"[Uu]nauthorized|provide credentials|logged in")
+        client = Kubectl(root.path, server, server.url.replace("http:", "https:"))
+        unknown = "--insecure-skip-tls-verify"
+        has(client.run(unknown, "--token", "secret-of-the-tests", "get", "ns"), "default")
+        for token in ("wrong", "secret-of-the-test", "secret-of-the-tests1"):
+            has(client.run(unknown, "--token", token, "get", "ns", fails=True), r"[Uu]nauthorized|provide credentials|logged in")
+        has(client.run("--token", "secret-of-the-tests", "get", "ns", fails=True), "certificate")
+        with urllib.request.urlopen(client.url + "/healthz", timeout=DEADLINE, context=ssl._create_unverified_context()) as health:
+            equal(health.read(), b"ok", "a health check without a token")
+        try:
+            urllib.request.urlopen(server.url + "/healthz", timeout=DEADLINE)
+            raise Failure("a request without TLS was answered")
+        except OSError:
+            pass  # the connection is closed
     finally:
         server.stop()
 

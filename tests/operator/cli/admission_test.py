@@ -6,7 +6,6 @@ import json
 import os
 import sys
 import unittest
-import urllib.request
 
 import program
 
@@ -46,18 +45,10 @@ class Dev(unittest.TestCase):
         job = rule_cases.made_from_base(rule_cases.RULES["PyTorchTrainingJob"]["base"], {}, (
             "/spec/replicaSpecs/0/template/spec/containers/0/image",))
         with program.Dev() as dev:
-            base, token = dev.address()
-
-            def call(path, body=None):
-                request = urllib.request.Request(
-                    base + path, None if body is None else json.dumps(body).encode(),
-                    {"Content-Type": "application/json", "Authorization": f"Bearer {token}"})
-                return urllib.request.urlopen(request, timeout=program.PATIENCE)
-
             path = rule_cases.path_of(job["kind"])
-            with call(path, job) as created:
+            with dev.open("POST", path, job) as created:
                 self.assertEqual(created.status, 201)
-            with call(path + "?watch=true") as changes:
+            with dev.open("GET", path + "?watch=true") as changes:
                 for line in changes:
                     status = json.loads(line)["object"].get("status", {})
                     if status.get("phase"):

@@ -69,10 +69,14 @@ class FirstContact(unittest.TestCase):
         self.assertIn("signalbox", self.kubectl("auth", "whoami"))
 
     def test_raw_paths(self):
-        """[requirement A1] [requirement A2] The token goes along, whatever the path."""
+        """[requirement A1] [requirement A2] The token goes along, whatever the path; what needs a kubelet says so."""
         group = json.loads(self.kubectl("get", "--raw", "/apis/batch.tensorstack.dev"))
         self.assertEqual(group["kind"], "APIGroup")
         self.assertIn("could not find the requested resource", self.kubectl("get", "--raw", "/nothing", code=1))
+        self.kubectl("run", "idle", "--image=example.org/idle:1")
+        self.kubectl("wait", "--for=condition=Ready", "pod/idle", f"--timeout={program.PATIENCE}s")
+        self.assertIn("has no kubelet", self.kubectl("logs", "idle", code=1))
+        self.assertIn("has no kubelet", self.kubectl("exec", "idle", "--", "true", code=1))
 
     def test_creating_by_command(self):
         """[requirement A6]"""

@@ -86,7 +86,7 @@ class Dev(unittest.TestCase):
         child = subprocess.Popen([program.binary(), "dev"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                  env=self.env, cwd=self.folder.name)
         line = child.stdout.readline().decode()
-        self.assertRegex(line, r"ready after \d+ ms at http://127\.0\.0\.1:\d+")
+        self.assertRegex(line, r"ready after \d+ ms at https://127\.0\.0\.1:\d+")
         kubeconfig = os.path.join(self.folder.name, f"signalbox-dev-{line.strip().rpartition(':')[2]}.kubeconfig")
         self.assertIn(kubeconfig, child.stdout.readline().decode())
         self.assertEqual(os.stat(kubeconfig).st_mode & 0o777, 0o600)

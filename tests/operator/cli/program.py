@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the program under test, and says what it cost."""
+import base64
+import json
 import os
+import re
 import signal
+import ssl
 import subprocess
 import sys
 import tempfile
 import threading
+import urllib.request
 
 
 PATIENCE = 300  # seconds until something that never comes is a failure; usual are less than ten
@@ -73,13 +78,17 @@ class Dev:
         self.drain = threading.Thread(target=self.child.stdout.read, daemon=True)
         self.drain.start()
 
-    def address(self):
-        """(URL, token) of its API server."""
+    def open(self, method, path, body=None):
+        """The answer of its API server to one request, with a JSON body."""
         with open(self.kubeconfig, encoding="utf-8") as file:
-            url = next(line.split()[1] for line in file if "server:" in line)
-        scheme, _, rest = url.partition("://")
-        login, _, address = rest.rpartition("@")
-        return f"{scheme}://{address}", login.partition(":")[2]
+            text = file.read()
+        url, authority, token = (
+            re.search(pattern, text)[1] for pattern in (r"server: (\S+)", r"authority-data: (\S+)", r'token: "(\w+)"'))
+        request = urllib.request.Request(
+            url + path, None if body is None else json.dumps(body).encode(), method=method,
+            headers={"Content-Type": "application/json", "Authorization": f"Bearer {token}"})
+        trust = ssl.create_default_context(cadata=base64.b64decode(authority).decode())
+        return urllib.request.urlopen(request, timeout=PATIENCE, context=trust)
 
     def errors(self):
         with open(self.log) as log:

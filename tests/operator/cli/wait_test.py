@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`signalbox wait` on a running `signalbox dev`: what it waits for, what it says, and its exit codes."""
-import json
 import subprocess
 import sys
 import unittest
-import urllib.request
 
 import program
 
@@ -30,16 +28,8 @@ class Wait(unittest.TestCase):
         cls.dev = program.Dev("--speed", "10")
         cls.addClassCleanup(cls.dev.stop)
 
-    def call(self, method, path, body=None):
-        base, token = self.dev.address()
-        request = urllib.request.Request(
-            base + path, None if body is None else json.dumps(body).encode(), method=method,
-            headers={"Content-Type": "application/json", "Authorization": f"Bearer {token}"})
-        with urllib.request.urlopen(request, timeout=program.PATIENCE) as answer:
-            return json.loads(answer.read())
-
     def create(self, body):
-        self.call("POST", API, body)
+        self.dev.open("POST", API, body).close()
 
     def wait(self, *arguments):
         return program.run("wait", "--kubeconfig", self.dev.kubeconfig, *arguments)
@@ -68,7 +58,7 @@ class Wait(unittest.TestCase):
         self.check(self.wait("long", "--timeout", "0"), 3, r"; waited 0 for Succeeded\n")
         child = subprocess.Popen([program.binary(), "wait", "long", "--kubeconfig", self.dev.kubeconfig],
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.call("DELETE", f"{API}/long")
+        self.dev.open("DELETE", f"{API}/long").close()
         err = child.communicate(timeout=program.PATIENCE)[1].decode()
         # It had seen the job before, or never did.
         self.assertIn((child.returncode, "deleted; waited for Succeeded" in err), ((1, True), (2, False)), err)

@@ -43,8 +43,8 @@ struct server_options {
     std::chrono::nanoseconds bookmark_interval = std::chrono::seconds{60};
     /// From a deletion to the garbage collector's and the namespace controller's work.
     std::chrono::nanoseconds gc_delay{0};
-    /// Token that HTTP requests must carry, as a bearer token or as the password of Basic
-    /// authentication; empty: none needed.
+    /// Bearer token that HTTP requests must carry, which the server then speaks by TLS alone, with
+    /// a certificate of its own; empty: none needed, and plain HTTP.
     std::string token;
 };
 
@@ -84,6 +84,9 @@ public:
     /// called again for another address. Error: connect, if `address` is no IP address
     /// or cannot be used.
     result<std::uint16_t> listen(const std::string& address, std::uint16_t port);
+    /// A kubeconfig (YAML) for kubectl: what listen() was given last, its port, token and
+    /// certificate.
+    std::string kubeconfig(const std::string& address, std::uint16_t port) const;
     /// Closes listeners, connections and watches; the objects stay, also for transports in process.
     void stop();
 
@@ -103,11 +106,5 @@ private:
     struct impl;
     std::unique_ptr<impl> impl_;
 };
-
-/// A kubeconfig (YAML) for kubectl that points at http://address:port. `token`: that of the
-/// options, or empty. It becomes the password in the URL: kubectl sends no token over plain HTTP.
-std::string kubeconfig_for(
-    const std::string& address, std::uint16_t port, const std::string& token
-);
 
 }  // namespace signalbox::k8sio::server
