@@ -104,6 +104,8 @@ function(signalbox_embed_texts target)
     target_compile_features(${target}_texts PRIVATE cxx_std_20)
     target_include_directories(${target}_texts PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}/src")
     target_link_libraries(${target}_texts PRIVATE signalbox_warnings)
+    # Longer than every compiler of C++ must take; those that there are take it.
+    set_source_files_properties("${output}" PROPERTIES COMPILE_OPTIONS -Wno-overlength-strings)
     target_link_libraries(${target} PRIVATE ${target}_texts)
 endfunction()
 
