@@ -53,6 +53,13 @@ public:
     }
 
 private:
+    /// The end of a pod that settles is known: whether it is still there says nothing more.
+    bool has_exit_on_record(const std::string& name) const {
+        const auto& last = before_.restarts.last;
+        return last && last->pending &&
+               std::ranges::find(last->pods, name, &incident_pod::name) != last->pods.end();
+    }
+
     void find_missing() {
         for (std::size_t r = 0; r < view_.roles.size(); ++r) {
             for (std::size_t i = 0; i < view_.roles[r].slots.size(); ++i) {
@@ -63,6 +70,9 @@ private:
                 const pod_identity id{
                     r, static_cast<std::int32_t>(i), before_.attempt, s.round, s.rename};
                 std::string name = pod_name(plan_, id);
+                if (has_exit_on_record(name)) {
+                    continue;
+                }
                 const bool confirmed = std::ranges::any_of(absences_, [&](const auto& a) {
                     return a.kind == object_kind::pod && a.name == name;
                 });

@@ -97,7 +97,8 @@ decision decide_plan(const inputs& in) {
     const job_status noted = note_seen(in, found);
     const context before{in, noted, found};
     const health h = examine(before);
-    const std::optional<record> recorded = first_record(before, h);
+    const open_questions open = find_open_questions(before, h);
+    const std::optional<record> recorded = first_record(before, h, open);
 
     job_status status = note_completed(before, h);
     if (recorded) {
@@ -107,8 +108,8 @@ decision decide_plan(const inputs& in) {
     const pod_view wanted = changed ? make_view(in, status) : pod_view{};
     const context after{in, status, changed ? wanted : found};
 
-    work planned = recorded ? work{} : plan_work(after, h);
-    shown display = show(after, {recorded, h, planned});
+    work planned = recorded ? work{} : plan_work(after, h, open);
+    shown display = show(after, {recorded, h, open, planned});
 
     decision out;
     append(out.events, tell_of_acceptance(in));

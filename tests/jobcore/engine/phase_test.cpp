@@ -202,7 +202,14 @@ TEST_CASE(
     w.settle();
     CHECK(
         condition_types(w.status()) ==
-        types{"Initialized", "Running", "ReplicaFailure", "Completed", "Failed", "Paused"}
+        types{
+            "Initialized",
+            "Running",
+            "ReplicaFailure",
+            "Completed",
+            "Failed",
+            "Succeeded",
+            "Paused"}
     );
     CHECK(w.condition("Running") == "False/Succeeded");
     CHECK(w.condition("Completed") == "True/Succeeded");

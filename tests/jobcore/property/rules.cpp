@@ -148,7 +148,7 @@ void check_sums(const situation& c, const job_status& next, violations& out) {
 
 void check_conditions(const job_status& before, const job_status& next, violations& out) {
     static constexpr std::string_view order[] = {
-        "Initialized", "Running", "ReplicaFailure", "Completed", "Failed", "Paused"};
+        "Initialized", "Running", "ReplicaFailure", "Completed", "Failed", "Succeeded", "Paused"};
     std::ptrdiff_t last = -1;
     for (const condition& now : next.conditions) {
         const std::ptrdiff_t at = std::ranges::find(order, now.type) - std::begin(order);
@@ -214,9 +214,15 @@ void check_counts(
     }
     const bool same_attempt = next.attempt == before.attempt;
     for (const typed_indexes& t : a.completed) {
+        // Of a smaller size the indexes that leave are forgotten (7.2).
+        const task_status* task = engine::find_task(next, t.type);
+        const std::int32_t wanted = task == nullptr ? 0 : task->wanted;
         const index_set* now = engine::find_indexes(b.completed, t.type);
-        const bool kept = now != nullptr && now->size() >= t.indexes.size();
-        if (same_attempt && !kept && !t.indexes.empty()) {
+        bool kept = true;
+        for (std::int32_t i = 0; i < wanted; ++i) {
+            kept = kept && (!t.indexes.contains(i) || (now != nullptr && now->contains(i)));
+        }
+        if (same_attempt && !kept) {
             out.push_back("5.2 a completed replica was forgotten");
         }
     }

@@ -14,6 +14,7 @@ inline constexpr std::string_view running = "Running";
 inline constexpr std::string_view replica_failure = "ReplicaFailure";
 inline constexpr std::string_view completed = "Completed";
 inline constexpr std::string_view failed = "Failed";
+inline constexpr std::string_view succeeded = "Succeeded";
 inline constexpr std::string_view paused = "Paused";
 }  // namespace condition_type
 

@@ -30,6 +30,8 @@ struct loss {
     const pod_record* pod = nullptr;  ///< absent: vanished, or refused for good
     std::string name;
     bool disrupted = false;
+    /// Its training container never ran: it was refused, or an init container failed.
+    bool never_ran = false;
     /// The code that the restart policy goes by; absent: a failure without a code.
     std::optional<std::int32_t> exit_code;
     bool out_of_memory = false;
@@ -47,7 +49,7 @@ struct loss {
     }
     bool killed() const { return out_of_memory || exit_code == 137 || exit_code == 143; }
     /// Ended by itself, by a code that no kill gives: its peers get the settle time (5.6).
-    bool exited() const { return !disrupted && !killed(); }
+    bool exited() const { return !disrupted && !killed() && !never_ran; }
 };
 
 /// A replica under `Always` that exited 0 and is run again (BEHAVIOUR.md 5.9).
@@ -78,8 +80,6 @@ struct health {
     std::vector<replica> unconfirmed;  ///< their absence is not confirmed by a live read (5.3)
     /// How the deciding pod ended before its deletion was asked for, if it did.
     std::optional<pod_end> master_end;
-    /// An exit is given this time for its peers to follow (5.6).
-    std::optional<instant> settles_until;
     ssh_keys keys;
 };
 
@@ -87,7 +87,7 @@ struct health {
 health examine(const context& c);
 
 /// One of these pods can be replaced while the others go on: torchrun with a rendezvous that
-/// outlives it (BEHAVIOUR.md 5.6).
+/// outlives it, and that is not closed by a deciding pod that has exited 0 (BEHAVIOUR.md 5.6).
 bool can_replace_one(const context& c, const health& h);
 
 /// The last incident is so near that what vanished now counts as short-lived (5.4).

@@ -174,6 +174,7 @@ private:
         l.reason = pod.reason;
         l.end = end.time;
         l.cause = cause::pod_failed;
+        l.never_ran = init_failed(pod);
         l.message = describe_failure(pod, plan.training_container);
         out_.losses.push_back(std::move(l));
     }
@@ -215,6 +216,7 @@ private:
             loss l = make(id.role, id.index, nullptr);
             l.name = r.name;
             l.cause = cause::pod_rejected;
+            l.never_ran = true;
             l.reason = r.reason;
             l.end = r.first;
             l.message = fmt::format("pod {} was refused: {}", r.name, r.message);

@@ -11,7 +11,7 @@
 
 namespace signalbox::core::engine {
 
-std::optional<record> end_by_success(const context& c, const health& h) {
+std::optional<record> end_by_success(const context& c, const health& h, const open_questions&) {
     if (!h.master_end || !h.master_end->success()) {
         return std::nullopt;
     }
@@ -23,15 +23,17 @@ std::optional<record> end_by_success(const context& c, const health& h) {
     return job_end{job_phase::succeeded, reason::succeeded, "The deciding replica exited with 0"};
 }
 
-std::optional<record> end_by_deciding_pod(const context& c, const health& h) {
-    if (!h.master_end || h.master_end->success()) {
+std::optional<record> end_by_deciding_pod(
+    const context& c, const health& h, const open_questions& open
+) {
+    if (!h.master_end || h.master_end->success() || open.absences) {
         return std::nullopt;
     }
     const verdict v = judge(c, h);
     return v.restartable ? std::nullopt : std::optional<record>(end_without_restart(h, v));
 }
 
-std::optional<record> end_by_deadline(const context& c, const health&) {
+std::optional<record> end_by_deadline(const context& c, const health&, const open_questions&) {
     if (!deadline_passed(c.in)) {
         return std::nullopt;
     }

@@ -64,6 +64,35 @@ void list_pods(const context& c, const Losses& losses, incident_record& entry) {
     }
 }
 
+/// The incident on record takes these losses in: its time, pods and streaks stand.
+milliseconds join(const context& c, incident& out) {
+    const incident_record& last = *c.status.restarts.last;
+    out.joins_last = true;
+    out.streak = c.status.restarts.streak;
+    out.free_streak = c.status.restarts.free_streak;
+    const auto limit = static_cast<std::size_t>(c.in.policy.pods_in_incident);
+    std::vector<incident_pod> pods = last.pods;
+    for (incident_pod& pod : out.entry.pods) {
+        if (pods.size() < limit) {
+            pods.push_back(std::move(pod));
+        } else {
+            ++out.entry.more;
+        }
+    }
+    out.entry.pods = std::move(pods);
+    out.entry.more += last.more;
+    out.entry.time = std::min(*last.time, *out.entry.time);
+    return milliseconds(0);
+}
+
+/// A pod of that type is in the incident on record.
+bool has_failed(const context& c, std::size_t role) {
+    const auto& pods = c.status.restarts.last->pods;
+    return std::ranges::any_of(pods, [&](const incident_pod& pod) {
+        return identity_from_name(c.in.plan, pod.name).role == role;
+    });
+}
+
 /// A delay that still runs holds what is made next too (5.8).
 std::optional<instant> delay_in_force(const context& c) {
     const auto& last = c.status.restarts.last;
@@ -84,13 +113,17 @@ incident make_incident(const context& c, const health& h, const verdict& v) {
     const instant end = latest_end(h.losses);
     incident out;
     incident_record& entry = out.entry;
-    entry.time = round_down_to_second(end);
+    entry.time = round_down_to_second(
+        c.in.plan.run.scope == restart_scope::replica
+            ? std::ranges::min(h.losses, {}, &loss::end).end
+            : end
+    );
     entry.cause = lead.cause;
     entry.reason = lead.reason;
     entry.scope = bounded_scope(c, h, v.scope);
     entry.counted = v.counted;
     list_pods(c, h.losses, entry);
-    const milliseconds delay = count_streaks(c, h, v.counted, out);
+    const milliseconds delay = v.joins_last ? join(c, out) : count_streaks(c, h, v.counted, out);
     if (delay.count() > 0) {
         entry.not_before = round_up_to_second(end + delay);
     }
@@ -100,24 +133,12 @@ incident make_incident(const context& c, const health& h, const verdict& v) {
     }
     for (const loss& l : h.losses) {
         out.lost.push_back({l.role, l.index});
-        if (v.counted && !l.disrupted) {
+        if (v.counted && !l.disrupted && !(v.joins_last && has_failed(c, l.role))) {
             out.failed_roles.push_back(l.role);
         }
     }
     out.failure = lead.message;
     return out;
-}
-
-/// Whether the job may go on without these replicas (5.10).
-bool can_do_without(const context& c, const health& h, const verdict& v) {
-    const bool master_lost =
-        std::ranges::any_of(h.losses, [&](const loss& l) { return c.is_master(l.role, l.index); });
-    if (master_lost || v.reason == reason::pod_rejected) {
-        return false;
-    }
-    const auto& elastic = c.in.plan.elastic;
-    return c.in.plan.run.failure == failure_policy::master ||
-           (elastic && replicas_remaining(c, h) >= elastic->min_replicas);
 }
 
 replicas_given_up give_up(const context& c, const health& h) {
@@ -132,13 +153,15 @@ replicas_given_up give_up(const context& c, const health& h) {
 
 }  // namespace
 
-std::optional<record> begin_first_attempt(const context& c, const health&) {
+std::optional<record> begin_first_attempt(const context& c, const health&, const open_questions&) {
     return c.status.attempt == 0 ? std::optional<record>(first_attempt{}) : std::nullopt;
 }
 
-std::optional<record> let_exit_settle(const context& c, const health& h) {
+std::optional<record> let_exit_settle(
+    const context& c, const health& h, const open_questions& open
+) {
     const auto& last = c.status.restarts.last;
-    if (!h.settles_until || (last && last->pending)) {
+    if (!open.settles_until || (last && last->pending)) {
         return std::nullopt;
     }
     std::vector<loss> ended;
@@ -156,21 +179,22 @@ std::optional<record> let_exit_settle(const context& c, const health& h) {
     return out;
 }
 
-std::optional<record> answer_losses(const context& c, const health& h) {
+std::optional<record> answer_losses(const context& c, const health& h, const open_questions&) {
     if (h.losses.empty()) {
         return std::nullopt;
     }
-    const verdict v = judge(c, h);
+    const health now = first_incident(c, h);
+    const verdict v = judge(c, now);
     if (v.restartable) {
-        return make_incident(c, h, v);
+        return make_incident(c, now, v);
     }
-    if (can_do_without(c, h, v)) {
-        return give_up(c, h);
+    if (ends_job(c, now, v)) {
+        return end_without_restart(now, v);
     }
-    return end_without_restart(h, v);
+    return give_up(c, now);
 }
 
-std::optional<record> answer_lost_keys(const context& c, const health& h) {
+std::optional<record> answer_lost_keys(const context& c, const health& h, const open_questions&) {
     if (h.keys.is != ssh_keys::state::lost) {
         return std::nullopt;
     }

@@ -5,12 +5,16 @@
 
 namespace signalbox::core::engine {
 
-std::optional<record> begin_pause(const context& c, const health&) {
-    return c.in.plan.paused && !c.in.was_paused() ? std::optional<record>(pause_begin{})
-                                                  : std::nullopt;
+std::optional<record> begin_pause(const context& c, const health& h, const open_questions& open) {
+    // A failure of the deciding pod may end the job: whether it does has to be known first.
+    const bool may_end = open.absences && h.master_end;
+    if (!c.in.plan.paused || c.in.was_paused() || may_end) {
+        return std::nullopt;
+    }
+    return pause_begin{};
 }
 
-std::optional<record> end_pause(const context&, const health&) {
+std::optional<record> end_pause(const context&, const health&, const open_questions&) {
     return pause_end{};
 }
 

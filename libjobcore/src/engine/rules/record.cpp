@@ -61,7 +61,9 @@ struct applier {
     void operator()(const job_end& r) const {
         status.phase = r.phase;
         status.reason = r.reason;
-        status.completion_time = round_down_to_second(in.now);
+        // The start is rounded up: a job of less than a second must not end before it.
+        status.completion_time =
+            std::max(round_down_to_second(in.now), status.start_time.value_or(instant::min()));
         if (status.start_time) {
             status.duration = format_duration(
                 std::chrono::floor<seconds>(*status.completion_time - *status.start_time)
@@ -88,8 +90,9 @@ struct applier {
     void operator()(const incident& r) const {
         status.restarts.streak = r.streak;
         status.restarts.free_streak = r.free_streak;
-        status.backoff_count += r.entry.counted ? 1 : 0;
-        status.restarts.disruptions += r.entry.counted ? 0 : 1;
+        const std::int32_t cost = r.joins_last ? 0 : 1;
+        status.backoff_count += r.entry.counted ? cost : 0;
+        status.restarts.disruptions += r.entry.counted ? 0 : cost;
         count_failed_types(in, r, status);
         if (r.entry.scope == restart_scope::job) {
             raise_attempt(status, in.plan);
@@ -116,6 +119,11 @@ struct applier {
         }
         // What leaves is old by record: a later size waits until it is gone (7.2).
         raise_rounds(r.leaving);
+        for (const replica& left : r.leaving) {
+            const std::string& type = in.plan.roles[left.role].type;
+            erase_index(status.restarts.completed, type, left.index);
+            erase_index(status.restarts.given_up, type, left.index);
+        }
         for (const role_plan& role : in.plan.roles) {
             const auto task = std::ranges::find(status.tasks, role.type, &task_status::type);
             if (task != status.tasks.end()) {

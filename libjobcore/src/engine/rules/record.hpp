@@ -46,6 +46,8 @@ struct incident {
     std::vector<std::size_t> failed_roles;
     std::int32_t streak = 0;
     std::int32_t free_streak = 0;
+    /// Part of the incident that is on record: it costs nothing more (BEHAVIOUR.md 5.5).
+    bool joins_last = false;
     std::string failure;
 };
 

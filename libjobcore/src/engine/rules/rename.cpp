@@ -22,20 +22,36 @@ bool holds_wanted_name(const context& c, const left_over& l) {
            l.pod->name == c.name_of(l.role, l.index);
 }
 
+/// A pod labelled `gone` has no place any more, but its name is still taken.
+std::vector<replica> held_by_gone_pods(const context& c) {
+    std::vector<replica> out;
+    for (const pod_record* pod : c.view.gone) {
+        const pod_identity id = identity_from_name(c.in.plan, pod->name);
+        const slot* s = c.find_slot(id.role, id.index);
+        if (s != nullptr && !s->done() && s->current == nullptr &&
+            pod->name == c.name_of(id.role, id.index)) {
+            out.push_back({id.role, id.index});
+        }
+    }
+    return out;
+}
+
 }  // namespace
 
-std::optional<record> rename_stuck(const context& c, const health&) {
+std::optional<record> rename_stuck(const context& c, const health&, const open_questions&) {
     names_changed out;
     const restart_ledger& ledger = c.status.restarts;
     auto room = static_cast<std::ptrdiff_t>(c.in.policy.renamed_in_status) -
                 static_cast<std::ptrdiff_t>(ledger.renamed.size());
+    std::vector<replica> held = held_by_gone_pods(c);
     for (const left_over& l : c.view.left_overs) {
-        if (!holds_wanted_name(c, l)) {
-            continue;
+        if (holds_wanted_name(c, l)) {
+            held.push_back({l.role, l.index});
         }
-        const bool listed = is_renamed(ledger, c.in.plan.roles[l.role].type, l.index);
-        if (listed || room-- > 0) {
-            out.which.push_back({l.role, l.index});
+    }
+    for (const replica& r : held) {
+        if (is_renamed(ledger, c.in.plan.roles[r.role].type, r.index) || room-- > 0) {
+            out.which.push_back(r);
         }
     }
     return out.which.empty() ? std::nullopt : std::optional<record>(std::move(out));

@@ -6,7 +6,7 @@
 
 namespace signalbox::core::engine {
 
-std::optional<record> repeat_replicas(const context& c, const health& h) {
+std::optional<record> repeat_replicas(const context& c, const health& h, const open_questions&) {
     replicas_repeated out;
     round_room room(c);
     for (const repeated_run& run : h.repeated) {

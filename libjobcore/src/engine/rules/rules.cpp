@@ -7,14 +7,14 @@
 namespace signalbox::core::engine {
 namespace {
 
-using rule = std::optional<record> (*)(const context&, const health&);
+using rule = std::optional<record> (*)(const context&, const health&, const open_questions&);
 
 /// When a rule is asked.
 enum class when {
     not_ended,  ///< also while the job is paused
     paused,     ///< the job was paused, and nobody asks for that any more
     active,     ///< neither ended nor paused nor to be paused
-    certain,    ///< active, and nothing is open: no exit settles, no absence has to be confirmed
+    certain,    ///< active, and no question is open: what is lost is known, and has settled
 };
 
 struct row {
@@ -36,14 +36,11 @@ constexpr row rules[]{
     {"2.6", when::certain, false, answer_lost_keys},
     {"5.9", when::certain, false, repeat_replicas},
     {"7.2", when::certain, false, follow_size},
-    {"1.3", when::certain, false, rename_stuck},
+    {"1.3", when::active, false, rename_stuck},
 };
 
-bool is_asked(when w, const context& c, const health& h) {
+bool is_asked(when w, const context& c, const open_questions& open) {
     const bool active = !c.in.was_paused() && !c.in.plan.paused;
-    // Whether the launcher is gone decides what a lost worker means.
-    const bool open =
-        h.settles_until || (c.in.plan.scope == scope_rule::no_restart && !h.unconfirmed.empty());
     switch (w) {
         case when::not_ended:
             return true;
@@ -52,20 +49,20 @@ bool is_asked(when w, const context& c, const health& h) {
         case when::active:
             return active;
         case when::certain:
-            return active && !open;
+            return active && !open.any();
     }
     return false;
 }
 
 }  // namespace
 
-std::optional<record> first_record(const context& c, const health& h) {
+std::optional<record> first_record(const context& c, const health& h, const open_questions& open) {
     if (is_final(c.status.phase)) {
         return std::nullopt;
     }
     for (const row& r : rules) {
-        if (is_asked(r.asked, c, h) && (r.with_invalid_spec || !c.in.invalid)) {
-            if (auto found = r.apply(c, h)) {
+        if (is_asked(r.asked, c, open) && (r.with_invalid_spec || !c.in.invalid)) {
+            if (auto found = r.apply(c, h, open)) {
                 return found;
             }
         }

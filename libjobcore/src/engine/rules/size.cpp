@@ -31,7 +31,7 @@ bool needs_new_attempt(const context& c, const std::vector<replica>& gone) {
 
 }  // namespace
 
-std::optional<record> follow_size(const context& c, const health&) {
+std::optional<record> follow_size(const context& c, const health&, const open_questions&) {
     const job_plan& plan = c.in.plan;
     if (!plan.elastic) {
         return std::nullopt;

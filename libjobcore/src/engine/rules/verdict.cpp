@@ -27,6 +27,10 @@ bool never_had_a_pod(const job_status& status) {
 }
 
 restart_scope scope_of(const context& c, const health& h) {
+    // A deciding pod that has exited 0 has closed the rendezvous: nobody can join it alone.
+    if (c.in.plan.torchrun && h.master_end && h.master_end->success()) {
+        return restart_scope::job;
+    }
     if (c.in.plan.run.scope) {
         return *c.in.plan.run.scope;
     }
@@ -89,7 +93,42 @@ first_failures find_first_failures(const context& c, const health& h) {
     return out;
 }
 
+bool replaces_alone(const context& c) {
+    return c.in.plan.run.scope == restart_scope::replica &&
+           c.in.plan.scope != scope_rule::no_restart;
+}
+
+/// Every pod of these losses ran when the first of the last incident ended, and ended within the
+/// settle time of it.
+bool joins_last(const context& c, const health& h, const verdict& v) {
+    const auto& last = c.status.restarts.last;
+    if (!replaces_alone(c) || v.scope != restart_scope::replica || !last || !last->time ||
+        !last->counted || last->scope != restart_scope::replica ||
+        last->attempt != c.status.attempt) {
+        return false;
+    }
+    return std::ranges::all_of(h.losses, [&](const loss& l) {
+        return l.pod != nullptr && l.pod->creation && *l.pod->creation <= *last->time &&
+               l.end - *last->time < c.in.policy.settle;
+    });
+}
+
 }  // namespace
+
+health first_incident(const context& c, const health& h) {
+    const bool disrupted = std::ranges::find(h.losses, true, &loss::disrupted) != h.losses.end();
+    if (!replaces_alone(c) || disrupted || h.losses.empty()) {
+        return h;
+    }
+    const auto& last = c.status.restarts.last;
+    instant first = round_down_to_second(std::ranges::min(h.losses, {}, &loss::end).end);
+    if (last && last->time && first > *last->time && first - *last->time < c.in.policy.settle) {
+        first = *last->time;
+    }
+    health out = h;
+    std::erase_if(out.losses, [&](const loss& l) { return l.end - first >= c.in.policy.settle; });
+    return out;
+}
 
 verdict judge(const context& c, const health& h) {
     if (c.in.plan.scope == scope_rule::no_restart) {
@@ -105,6 +144,11 @@ verdict judge(const context& c, const health& h) {
     }
     const first_failures first = find_first_failures(c, h);
     v.decisive = first.decisive;
+    v.joins_last = joins_last(c, h, v);
+    if (v.joins_last) {
+        v.restartable = true;
+        return v;
+    }
     const bool rejected = v.decisive->cause == cause::pod_rejected && never_had_a_pod(c.status);
     v.restartable =
         !rejected && first.restart_allowed && c.status.backoff_count < c.in.plan.run.backoff_limit;
@@ -126,14 +170,25 @@ job_end end_without_restart(const health& h, const verdict& v) {
 }
 
 std::int32_t replicas_remaining(const context& c, const health& h) {
-    std::int32_t remain = -static_cast<std::int32_t>(h.losses.size());
-    for (const role_plan& role : c.in.plan.roles) {
-        remain += wanted_in_force(c.status, role);
-    }
-    for (const typed_indexes& set : c.status.restarts.given_up) {
-        remain -= static_cast<std::int32_t>(set.indexes.size());
+    auto remain = -static_cast<std::int32_t>(h.losses.size());
+    for (const role_view& role : c.view.roles) {
+        remain += static_cast<std::int32_t>(std::ranges::count(role.slots, false, &slot::given_up));
     }
     return remain;
+}
+
+bool ends_job(const context& c, const health& h, const verdict& v) {
+    if (v.restartable) {
+        return false;
+    }
+    const bool master_lost =
+        std::ranges::any_of(h.losses, [&](const loss& l) { return c.is_master(l.role, l.index); });
+    if (master_lost || v.reason == reason::pod_rejected) {
+        return true;
+    }
+    const auto& elastic = c.in.plan.elastic;
+    const bool enough = elastic && replicas_remaining(c, h) >= elastic->min_replicas;
+    return c.in.plan.run.failure != failure_policy::master && !enough;
 }
 
 }  // namespace signalbox::core::engine

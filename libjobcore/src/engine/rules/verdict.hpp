@@ -12,12 +12,18 @@ namespace signalbox::core::engine {
 struct verdict {
     bool restartable = false;
     bool counted = false;
+    /// They ended so near to the last counted incident that they are part of it (5.5).
+    bool joins_last = false;
     restart_scope scope = restart_scope::job;
     /// Why it may not be restarted: BackoffLimitExceeded, ErrorInPod, PodRejected or ReplicaLost.
     std::string_view reason{};
     /// The failure that decides: of the pods that ended first, the lowest index (5.5).
     const loss* decisive = nullptr;
 };
+
+/// With `restartScope: Replica` what failed at another time is another incident, whichever of them
+/// are seen together (5.5): only the losses of the first. Else all of them.
+health first_incident(const context& c, const health& h);
 
 /// `h.losses` must not be empty.
 verdict judge(const context& c, const health& h);
@@ -28,7 +34,11 @@ const loss& leading_loss(const health& h, const verdict& v);
 /// The end of a job whose losses may not be restarted.
 job_end end_without_restart(const health& h, const verdict& v);
 
-/// Replicas that could still run if those that failed are not made again (BEHAVIOUR.md 5.10).
+/// Wanted replicas that could still run if those that failed are not made again (BEHAVIOUR.md
+/// 5.10).
 std::int32_t replicas_remaining(const context& c, const health& h);
+
+/// These losses may not be restarted, and the job cannot do without them (BEHAVIOUR.md 5.10).
+bool ends_job(const context& c, const health& h, const verdict& v);
 
 }  // namespace signalbox::core::engine

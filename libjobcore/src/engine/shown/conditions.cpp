@@ -11,12 +11,13 @@
 namespace signalbox::core::engine {
 namespace {
 
-constexpr std::array<std::string_view, 6> condition_order{
+constexpr std::array<std::string_view, 7> condition_order{
     condition_type::initialized,
     condition_type::running,
     condition_type::replica_failure,
     condition_type::completed,
     condition_type::failed,
+    condition_type::succeeded,
     condition_type::paused,
 };
 
@@ -151,6 +152,23 @@ void set_replica_failure(const context& c, std::string_view failure, condition_l
     );
 }
 
+/// A replica that failed for good stays told, also where the job succeeded without it.
+void set_final_failure(const context& c, std::string_view failure, condition_list& out) {
+    const condition* old = out.find(condition_type::replica_failure);
+    const bool gave_up = !c.status.restarts.given_up.empty();
+    std::string message(failure);
+    if (message.empty() && gave_up && old != nullptr) {
+        message = old->message;
+    }
+    const bool failed = !failure.empty() || gave_up;
+    out.set(
+        condition_type::replica_failure,
+        failed,
+        failed ? reason::replica_failed : reason::no_failure,
+        std::move(message)
+    );
+}
+
 /// What is awaited, and the facts that were told (11.2).
 std::string running_message(const phase_shown& phase) {
     std::string text;
@@ -187,20 +205,15 @@ std::vector<condition> show_end(const context& c, const job_end& end) {
     condition_list out(c);
     const bool success = end.phase == job_phase::succeeded;
     const std::string_view word = success ? reason::succeeded : reason::failed;
-    const condition* initialized = out.find(condition_type::initialized);
-    if (initialized == nullptr || !initialized->status) {
-        out.set(condition_type::initialized, false, reason::not_finished, "");
-    }
+    set_initialized(c, out);
     out.set(condition_type::running, false, word, end.message);
-    out.set(
-        condition_type::replica_failure,
-        !end.failure.empty(),
-        end.failure.empty() ? reason::no_failure : reason::replica_failed,
-        end.failure
-    );
+    set_final_failure(c, end.failure, out);
     out.set(condition_type::completed, true, word, end.message);
     out.set(
         condition_type::failed, !success, success ? reason::succeeded : end.reason, end.message
+    );
+    out.set(
+        condition_type::succeeded, success, success ? reason::succeeded : end.reason, end.message
     );
     if (c.in.resumed()) {
         out.set(condition_type::paused, false, word, "");

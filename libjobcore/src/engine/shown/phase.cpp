@@ -60,6 +60,9 @@ bool master_is_unknown(const context& c) {
            master->current->phase == pod_phase::unknown;
 }
 
+constexpr std::string_view see_invalid_spec =
+    "the specification is invalid; see the event InvalidSpec";
+
 /// Something that keeps the operator from making what is missing.
 bool is_held_up(const work& planned) {
     return planned.waits && planned.waits->rank < wait_rank::unschedulable;
@@ -92,9 +95,11 @@ wait find_wait(const context& c, const work& planned) {
                 : "the pods are being created and started"};
 }
 
-/// What is worth an event of its own when it begins (1.8, 2.8).
-bool is_told_at_once(const wait& w) {
-    return w.reason == reason::quota_exceeded || w.reason == reason::name_conflict;
+/// What is worth an event of its own when it begins (1.8, 2.8), and what a job lacks that runs
+/// without some of its pods (8.4).
+bool is_told_at_once(const context& c, const wait& w) {
+    return w.reason == reason::quota_exceeded || w.reason == reason::name_conflict ||
+           (w.reason == reason::waiting_for_pod_group && was_running(c));
 }
 
 std::vector<fact> find_facts(const context& c, const done& d) {
@@ -110,7 +115,7 @@ std::vector<fact> find_facts(const context& c, const done& d) {
              )}
         );
     }
-    if (d.planned.waits && is_told_at_once(*d.planned.waits)) {
+    if (d.planned.waits && is_told_at_once(c, *d.planned.waits)) {
         out.push_back({d.planned.waits->reason, d.planned.waits->message});
     }
     return out;
@@ -153,15 +158,18 @@ phase_shown choose_phase(const context& c, const done& d, const std::vector<fact
 
 phase_shown show_phase(const context& c, const done& d) {
     if (c.status.phase == job_phase::paused) {
-        return {job_phase::paused, reason::paused, "", {}};
+        // Somebody took the pause back: what keeps the job is the invalid specification.
+        const bool kept = c.in.invalid && !c.in.plan.paused;
+        return {
+            job_phase::paused,
+            kept ? reason::invalid_spec : reason::paused,
+            kept ? std::string(see_invalid_spec) : std::string(),
+            {}};
     }
     std::vector<fact> facts = find_facts(c, d);
     phase_shown out =
         c.in.invalid
-            ? phase_shown{c.status.phase,
-                          reason::invalid_spec,
-                          "the specification is invalid; see the event InvalidSpec",
-                          {}}
+            ? phase_shown{c.status.phase, reason::invalid_spec, std::string(see_invalid_spec), {}}
             : choose_phase(c, d, facts);
     out.facts = std::move(facts);
     return out;

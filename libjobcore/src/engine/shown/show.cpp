@@ -16,8 +16,8 @@ std::vector<wake_up> find_wake_ups(const context& c, const done& d, std::optiona
     if (active && deadline) {
         out.push_back({*deadline, awaited::deadline});
     }
-    if (active && d.found.settles_until) {
-        out.push_back({*d.found.settles_until, awaited::settle});
+    if (active && d.open.settles_until) {
+        out.push_back({*d.open.settles_until, awaited::settle});
     }
     const auto& found = d.planned.wake_ups;
     out.insert(out.end(), found.begin(), found.end());

@@ -4,6 +4,7 @@
 // 4). Nothing is decided here, and nothing follows from what is shown.
 #pragma once
 
+#include "engine/rules/open.hpp"
 #include "engine/rules/record.hpp"
 #include "engine/work/work.hpp"
 
@@ -19,6 +20,7 @@ namespace signalbox::core::engine {
 struct done {
     const std::optional<record>& recorded;
     const health& found;
+    const open_questions& open;
     const work& planned;
 };
 

@@ -4,16 +4,27 @@
 #include "engine/facts/pod_facts.hpp"
 #include "engine/facts/reasons.hpp"
 
+#include <algorithm>
+
 namespace signalbox::core::engine {
+namespace {
+
+/// Empty for a type that the plan does not know.
+std::string_view training_container_of(const job_plan& plan, const pod_record& pod) {
+    const auto role = std::ranges::find(plan.roles, pod.type, &role_plan::type);
+    return role == plan.roles.end() ? std::string_view()
+                                    : std::string_view(role->training_container);
+}
+
+}  // namespace
 
 bool has_ended(const inputs& in, const pod_record& pod) {
-    std::string_view container;
-    for (const role_plan& role : in.plan.roles) {
-        if (role.type == pod.type) {
-            container = role.training_container;
-        }
-    }
-    return end_of(pod, container, in.now).has_value();
+    return end_of(pod, training_container_of(in.plan, pod), in.now).has_value();
+}
+
+bool has_started(const inputs& in, const pod_record& pod) {
+    const container_record* c = training_container(pod, training_container_of(in.plan, pod));
+    return c != nullptr && has_started(*c);
 }
 
 // Pods that run sshd end by nothing but a deletion.

@@ -10,6 +10,9 @@ namespace signalbox::core::engine {
 /// By its training container. Any pod of the job, of older attempts too.
 bool has_ended(const inputs& in, const pod_record& pod);
 
+/// Its training container runs or has run.
+bool has_started(const inputs& in, const pod_record& pod);
+
 /// The pods that run sshd stay after the end of the job, as its policy says (BEHAVIOUR.md 5.13).
 /// `c.status` has the end.
 bool leaves_workers_running(const context& c);

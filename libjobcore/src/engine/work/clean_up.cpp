@@ -39,6 +39,9 @@ std::string_view why_removed_by_role(const context& c, const pod_record& pod) {
 /// Why a pod of a finished job goes, or an empty text if it stays.
 std::string_view why_removed(const context& c, const pod_record& pod, bool barrier) {
     const bool ended = has_ended(c.in, pod);
+    if (!ended && !has_started(c.in, pod)) {
+        return "its training never started";
+    }
     if (pod.attempt != c.status.attempt && !ended) {
         return "the pod is of an older attempt";
     }

@@ -18,15 +18,33 @@ void confirm_missing_keys(const context& c, const health& h, work& out) {
     }
 }
 
+action confirm_pod(const context& c, std::size_t role, std::int32_t index) {
+    return confirm(
+        object_kind::pod,
+        c.name_of(role, index),
+        {role, index, c.status.attempt, 0, 0},
+        "a pod that was seen is missing"
+    );
+}
+
 void confirm_missing_pods(const context& c, const health& h, work& out) {
     stage reads;
     for (const replica& r : h.unconfirmed) {
-        reads.push_back(confirm(
-            object_kind::pod,
-            c.name_of(r.role, r.index),
-            {r.role, r.index, c.status.attempt, 0, 0},
-            "a pod that was seen is missing"
-        ));
+        reads.push_back(confirm_pod(c, r.role, r.index));
+    }
+    out.add(std::move(reads));
+}
+
+/// A confirmed absence is known only as long as decisions ask for it (12.6). While an exit settles
+/// it has no consequence yet, so it stays asked for, to be read again when the time is up.
+void keep_confirmed(const context& c, const health& h, instant until, work& out) {
+    stage reads;
+    for (const loss& l : h.losses) {
+        const slot* s = c.find_slot(l.role, l.index);
+        if (l.cause == cause::pod_vanished && s != nullptr && !s->damaged) {
+            reads.push_back(confirm_pod(c, l.role, l.index));
+            hold(reads.back(), until, c.in.now);
+        }
     }
     out.add(std::move(reads));
 }
@@ -39,9 +57,9 @@ void await_repeats(const context& c, const health& h, work& out) {
     }
 }
 
-void go_on(const context& c, const health& h, work& out) {
-    if (c.in.plan.scope == scope_rule::no_restart && !h.unconfirmed.empty()) {
-        confirm_missing_pods(c, h, out);
+void go_on(const context& c, const health& h, const open_questions& open, work& out) {
+    if (c.in.plan.paused) {
+        confirm_missing_pods(c, h, out);  // the pause waits for that
         return;
     }
     confirm_missing_keys(c, h, out);
@@ -51,18 +69,23 @@ void go_on(const context& c, const health& h, work& out) {
     create_missing(c, h, out);
     keep_tensorboard(c, h, out);
     remove_old_config_maps(c, out);
+    if (open.settles_until) {
+        keep_confirmed(c, h, *open.settles_until, out);
+    }
 }
 
 }  // namespace
 
-work plan_work(const context& c, const health& h) {
+work plan_work(const context& c, const health& h, const open_questions& open) {
     work out;
     if (is_final(c.status.phase)) {
         clean_up(c, out);
+    } else if (c.status.phase != job_phase::paused) {
+        if (!c.in.invalid) {
+            go_on(c, h, open, out);
+        }
     } else if (c.in.plan.paused) {
         remove_for_pause(c, out);
-    } else if (!c.in.was_paused() && !c.in.invalid && !h.settles_until) {
-        go_on(c, h, out);
     }
     return out;
 }

@@ -4,7 +4,7 @@
 // waits for, and when to look again. Nothing here changes the status.
 #pragma once
 
-#include "engine/health/health.hpp"
+#include "engine/rules/open.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -60,7 +60,7 @@ struct work {
 };
 
 /// The work of a job in its present phase; none beside a record.
-work plan_work(const context& c, const health& h);
+work plan_work(const context& c, const health& h, const open_questions& open);
 
 /// The size that is written into the specification of an elastic job once, as the last stage
 /// (BEHAVIOUR.md 7.1). Not beside a write of the status, which would make the patch stale.
