@@ -1,52 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/tables/changes.hpp"
 
+#include <utility>
+
 namespace signalbox::core::schema {
 namespace {
 
-void collect(std::vector<const field*>& path, change inherited, std::vector<change_unit>& units) {
-    const field& row = *path.back();
-    const change when = row.when == change::inherit ? inherited : row.when;
-    const bool compared = row.type != value_type::object || row.presence_counts;
-    if (compared && when != change::any_time && when != change::by_own_rule) {
-        units.push_back({path, {}, when});
-    }
-    if (row.type == value_type::object) {
-        for (const field& member : row.fields) {
-            path.push_back(&member);
-            collect(path, when, units);
-            path.pop_back();
+class collector {
+public:
+    std::vector<change_unit> collect(const field& spec) {
+        collect_members(spec, change::inherit);
+        for (change_unit& unit : units_) {
+            for (const std::vector<const field*>& path : moved_) {
+                if (path.back()->moved_to == dotted(unit.path)) {
+                    unit.fed_by = path;
+                }
+            }
         }
+        return std::move(units_);
     }
-}
 
-/// The field below `rows` that moved to `target`.
-bool find_moved(
-    std::span<const field> rows, std::string_view target, std::vector<const field*>& path
-) {
-    for (const field& row : rows) {
-        path.push_back(&row);
-        if (row.moved_to == target ||
-            (row.type == value_type::object && find_moved(row.fields, target, path))) {
-            return true;
+private:
+    void collect_members(const field& parent, change inherited) {
+        for (const field& row : parent.fields) {
+            path_.push_back(&row);
+            collect_row(row, row.when == change::inherit ? inherited : row.when);
+            path_.pop_back();
         }
-        path.pop_back();
     }
-    return false;
-}
+
+    void collect_row(const field& row, change when) {
+        if (!row.moved_to.empty()) {
+            moved_.push_back(path_);
+        }
+        const bool compared = row.type != value_type::object || row.presence_counts;
+        if (compared && when != change::any_time && when != change::by_own_rule) {
+            units_.push_back({path_, {}, when});
+        }
+        if (row.type == value_type::object) {
+            collect_members(row, when);
+        }
+    }
+
+    std::vector<const field*> path_;
+    std::vector<change_unit> units_;
+    std::vector<std::vector<const field*>> moved_;  ///< fields of an older API
+};
 
 }  // namespace
 
 std::vector<change_unit> change_units(const field& spec) {
-    std::vector<change_unit> units;
-    for (const field& row : spec.fields) {
-        std::vector<const field*> path{&row};
-        collect(path, change::inherit, units);
-    }
-    for (change_unit& unit : units) {
-        find_moved(spec.fields, dotted(unit.path), unit.fed_by);
-    }
-    return units;
+    return collector().collect(spec);
 }
 
 std::string dotted(const std::vector<const field*>& path) {
