@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// OpenAPI documents: the schemas of custom kinds in full; built-in kinds as open objects (kubectl
-// has their Go types). The paths tell kubectl that the server validates fields and knows dryRun.
+// OpenAPI documents: the schemas of custom kinds in full, those of built-in kinds as
+// typed_objects.hpp knows them, without descriptions. The paths tell kubectl that the server
+// validates fields and knows dryRun.
 #include "server/front.hpp"
+#include "server/typed_objects.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -40,10 +45,126 @@ value gvk_of(const kind_info& k, arena& a) {
     return g;
 }
 
-value schema_of(const kind_info& k, arena& a) {
+/// The schemas of one document, and where it refers to them.
+class schema_writer {
+public:
+    schema_writer(value& schemas, std::string_view root, arena& a)
+        : schemas_(schemas), root_(root), a_(a) {}
+
+    void add(const kind_info& k);
+
+private:
+    value content(std::string_view holds);
+    value fields(std::string_view type);
+    value either(std::string_view number);
+    value reference(std::string_view type);
+
+    value& schemas_;
+    std::string root_;  ///< `#/definitions/` or another
+    arena& a_;
+};
+
+/// What a field of a built-in type holds (kubernetes/fields.hpp).
+value schema_writer::content(std::string_view holds) {
+    static constexpr std::string_view list = "[]";
+    static constexpr std::string_view map = "map[string]";
+    struct scalar {
+        std::string_view holds, type, format;
+    };
+    static constexpr std::array scalars{
+        scalar{"string", "string", ""},
+        scalar{"bool", "boolean", ""},
+        scalar{"int32", "integer", "int32"},
+        scalar{"int64", "integer", "int64"},
+        scalar{"float64", "number", "double"},
+        scalar{"bytes", "string", "byte"},
+        scalar{"Time", "string", "date-time"},
+        scalar{"MicroTime", "string", "date-time"},
+        scalar{"any", "object", ""}};
+    const auto known = std::find_if(scalars.begin(), scalars.end(), [&](const scalar& s) {
+        return s.holds == holds;
+    });
+    value out = json::object();
+    if (holds.starts_with(list)) {
+        json::set(out, "type", "array", a_);
+        json::set(out, "items", content(holds.substr(list.size())), a_);
+    } else if (holds.starts_with(map)) {
+        json::set(out, "type", "object", a_);
+        json::set(out, "additionalProperties", content(holds.substr(map.size())), a_);
+    } else if (known == scalars.end()) {
+        return reference(holds);
+    } else {
+        json::set(out, "type", known->type, a_);
+        if (!known->format.empty()) {
+            json::set(out, "format", known->format, a_);
+        }
+    }
+    return out;
+}
+
+value schema_writer::fields(std::string_view type) {
+    value properties = json::object();
+    value required = json::array();
+    for (const typed_field& f : fields_of(type)) {
+        value field = content(f.holds);
+        if (!f.values.empty()) {
+            value values = json::array();
+            for (std::size_t at = 0; at <= f.values.size();) {
+                const std::size_t end = std::min(f.values.find('|', at), f.values.size());
+                values.PushBack(json::make_string(f.values.substr(at, end - at), a_).Move(), a_);
+                at = end + 1;
+            }
+            json::set(field, "enum", std::move(values), a_);
+        }
+        json::set(properties, f.name, std::move(field), a_);
+        if (f.required) {
+            required.PushBack(json::make_string(f.name, a_).Move(), a_);
+        }
+    }
+    value out = json::object();
+    json::set(out, "type", "object", a_);
+    json::set(out, "properties", std::move(properties), a_);
+    if (!required.Empty()) {
+        json::set(out, "required", std::move(required), a_);
+    }
+    return out;
+}
+
+/// A type whose values are texts or numbers: without a type of its own it is shown by its name.
+value schema_writer::either(std::string_view number) {
+    value choices = json::array();
+    for (const std::string_view type : {std::string_view("string"), number}) {
+        value choice = json::object();
+        json::set(choice, "type", type, a_);
+        choices.PushBack(choice, a_);
+    }
+    value out = json::object();
+    json::set(out, "oneOf", std::move(choices), a_);
+    return out;
+}
+
+value schema_writer::reference(std::string_view type) {
+    const std::string name = "io.k8s.api." + std::string(type);
+    if (json::find(schemas_, name) == nullptr) {
+        json::set(schemas_, name, json::object(), a_);  // types may hold themselves
+        value made = type == "Quantity"      ? either("number")
+                     : type == "IntOrString" ? either("integer")
+                                             : fields(type);
+        *json::find(schemas_, name) = std::move(made);
+    }
+    value out = json::object();
+    json::set(out, "$ref", root_ + name, a_);
+    return out;
+}
+
+void schema_writer::add(const kind_info& k) {
+    arena& a = a_;
     value schema = json::object();
+    const std::string type = type_name(k);
     if (!k.openapi.empty()) {
         json::parse(schema, k.openapi, a);
+    } else if (is_known_type(type)) {
+        schema = fields(type);
     } else {
         json::set(schema, "x-kubernetes-preserve-unknown-fields", value(true), a);
     }
@@ -55,13 +176,15 @@ value schema_of(const kind_info& k, arena& a) {
         }
     }
     value& metadata = json::object_at(properties, "metadata", a);
-    json::set_default(metadata, "type", "object", a);
-    json::set_default(metadata, "description", "Standard object's metadata.", a);
-    json::set(metadata, "x-kubernetes-preserve-unknown-fields", value(true), a);
+    if (json::find(metadata, "$ref") == nullptr) {
+        json::set_default(metadata, "type", "object", a);
+        json::set_default(metadata, "description", "Standard object's metadata.", a);
+        json::set(metadata, "x-kubernetes-preserve-unknown-fields", value(true), a);
+    }
     value list = json::array();
     list.PushBack(gvk_of(k, a), a);
     json::set(schema, "x-kubernetes-group-version-kind", std::move(list), a);
-    return schema;
+    json::set(schemas_, definition_name(k), std::move(schema), a);
 }
 
 value query_parameter(std::string_view name, arena& a) {
@@ -109,8 +232,12 @@ value operation(
 void add_paths(value& paths, const kind_info& k, const std::string& root, arena& a) {
     const std::string base = "/" + root + (k.namespaced() ? "/namespaces/{namespace}/" : "/");
     value collection = json::object();
-    json::set(collection, "get", operation(k, "list", {}, a), a);
     json::set(collection, "post", operation(k, "post", {"application/json"}, a), a);
+    if (k.has(trait::review)) {
+        json::set(paths, base + k.plural, std::move(collection), a);
+        return;
+    }
+    json::set(collection, "get", operation(k, "list", {}, a), a);
     value one = json::object();
     json::set(one, "get", operation(k, "get", {}, a), a);
     json::set(one, "put", operation(k, "put", {"application/json"}, a), a);
@@ -175,10 +302,11 @@ std::string openapi_v3_document(const registry& kinds, std::string_view path) {
     arena a;
     value paths = json::object();
     value schemas = json::object();
+    schema_writer writer(schemas, "#/components/schemas/", a);
     for (const served_kind& k : kinds.all()) {
         if (root_of(*k.info) == path) {
             add_paths(paths, *k.info, std::string(path), a);
-            json::set(schemas, definition_name(*k.info), schema_of(*k.info, a), a);
+            writer.add(*k.info);
         }
     }
     if (schemas.ObjectEmpty()) {
@@ -195,8 +323,9 @@ std::string openapi_v3_document(const registry& kinds, std::string_view path) {
 std::string openapi_v2(const registry& kinds) {
     arena a;
     value definitions = json::object();
+    schema_writer writer(definitions, "#/definitions/", a);
     for (const served_kind& k : kinds.all()) {
-        json::set(definitions, definition_name(*k.info), schema_of(*k.info, a), a);
+        writer.add(*k.info);
     }
     value out = json::object();
     json::set(out, "swagger", "2.0", a);

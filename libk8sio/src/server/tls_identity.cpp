@@ -55,7 +55,7 @@ certificate_ptr make_certificate(EVP_PKEY& key, const std::string& address) {
     check(X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, text, -1, -1, 0) == 1);
     check(X509_set_issuer_name(&c, name) == 1);
     add_extension(c, NID_basic_constraints, "critical,CA:TRUE");
-    add_extension(c, NID_subject_alt_name, "IP:" + address + ",DNS:localhost");
+    add_extension(c, NID_subject_alt_name, "IP:" + address + ",IP:127.0.0.1,DNS:localhost");
     check(X509_sign(&c, &key, EVP_sha256()) > 0);
     return out;
 }

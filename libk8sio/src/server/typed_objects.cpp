@@ -136,6 +136,14 @@ std::string type_name(const kind_info& kind) {
     return kind.group == "events.k8s.io" ? "events." + kind.kind : kind.kind;
 }
 
+std::vector<typed_field> fields_of(std::string_view type) {
+    std::vector<typed_field> out;
+    for (const field_row& row : types().fields(type)) {
+        out.push_back({row.name, row.holds, row.is == presence::required, row.values});
+    }
+    return out;
+}
+
 bool is_known_type(std::string_view type) {
     return !types().fields(type).empty();
 }

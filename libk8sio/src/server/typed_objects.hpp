@@ -17,6 +17,14 @@ namespace signalbox::k8sio::server {
 
 /// The type of a built-in kind in the tables; `Pod` of pods.
 std::string type_name(const kind_info& kind);
+/// What the tables say of a field, for documents.
+struct typed_field {
+    std::string_view name, holds;  ///< kubernetes/fields.hpp says what `holds` is
+    bool required = false;
+    std::string_view values;  ///< of an enumeration, with `|` between them
+};
+/// The fields of a type of the tables, in order; none if they do not have it. Live for ever.
+std::vector<typed_field> fields_of(std::string_view type);
 /// True if the tables have that type.
 bool is_known_type(std::string_view type);
 

@@ -136,7 +136,7 @@ Keys of --policy, all in milliseconds but the counts:
 constexpr const char* dev_footer = R"(
 One process on this machine: an API server that keeps everything in memory, the operator, and pods
 that are simulated. No cluster, no containers, no root, nothing leaves the loopback interface.
-kubectl works against it: the kubeconfig is written to --kubeconfig and removed at the end.
+kubectl works against it: each instance writes a kubeconfig of its own, and removes it at the end.
 
 Examples:
   signalbox dev                                        # then, elsewhere: kubectl apply -f train.yaml

@@ -3,6 +3,7 @@
 
 #include "cli/job_target.hpp"
 #include "cli/settings.hpp"
+#include "controller/definitions_wait.hpp"
 #include "controller/resource_table.hpp"
 #include "controller/served_kinds.hpp"
 #include "manifests/json_edit.hpp"
@@ -39,9 +40,13 @@ public:
             co_await read_job(kind);
         }
         if (found_.empty() && out_.error.empty()) {
-            out_.error = unreadable_.empty()
-                             ? fmt::format("namespace {} has no training job {}", ns_, name_)
-                             : std::move(unreadable_);
+            out_.error =
+                !unreadable_.empty() ? std::move(unreadable_)
+                : served_
+                    ? fmt::format("namespace {} has no training job {}", ns_, name_)
+                    : fmt::format(
+                          "the server does not serve {}; {}", core::api_version, how_to_install
+                      );
         }
         if (!out_.error.empty()) {
             co_return;
@@ -65,6 +70,8 @@ private:
     asio::awaitable<void> read_job(core::job_kind kind) {
         const resource_type& type = type_of(kind);
         k8sio::result<std::string> answer = co_await api_->get(type, ns_, name_);
+        // A kind that nothing serves is answered without a Status that names an object.
+        served_ = served_ || answer.has_value() || !answer.error().reason.empty();
         if (answer.has_value()) {
             found_.emplace_back(kind, manifests::string_at(*answer, "/metadata/uid"));
             add(type, std::move(*answer));
@@ -149,7 +156,8 @@ private:
     std::string name_;
     std::vector<core::job_kind> kinds_;
     std::vector<std::pair<core::job_kind, std::string>> found_;  ///< with their UIDs
-    std::string unreadable_;                                     ///< why a kind may not be read
+    bool served_ = false;
+    std::string unreadable_;  ///< why a kind may not be read
     std::vector<object_kind> listed_;
     live_read out_;
 };

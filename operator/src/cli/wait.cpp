@@ -6,6 +6,7 @@
 #include "cli/job_target.hpp"
 #include "cli/settings.hpp"
 #include "cli/text_layout.hpp"
+#include "controller/definitions_wait.hpp"
 #include "controller/resource_table.hpp"
 #include "controller/signal.hpp"
 #include "manifests/json_edit.hpp"
@@ -125,6 +126,7 @@ private:
 
     asio::awaitable<void> find() {
         std::string refused;
+        bool served = false;
         std::size_t next = 0;
         while (next < target_.kinds.size()) {
             const core::job_kind kind = target_.kinds[next++];
@@ -137,13 +139,17 @@ private:
                 error_ = page.error().text();
                 co_return;
             }
+            served = served || page.has_value() || page.error().http_status != 404;
             if (page.has_error()) {
                 refused = page.error().http_status == 403 ? page.error().text() : refused;
             } else if (!page->items.empty()) {
                 found(kind, page->items.front());
             }
         }
-        if (names_.empty()) {
+        if (!served) {
+            error_ =
+                fmt::format("the server does not serve {}; {}", core::api_version, how_to_install);
+        } else if (names_.empty()) {
             error_ = refused.empty()
                          ? fmt::format("namespace {} has no training job {}", ns_, target_.name)
                          : refused;

@@ -20,9 +20,6 @@ namespace {
 
 /// Somebody who has just installed the definitions looks on.
 constexpr std::chrono::milliseconds look_again{1000};
-constexpr std::string_view how =
-    "install the CustomResourceDefinitions: "
-    "signalbox crds | kubectl apply --server-side -f -";
 
 /// Kinds of jobs that the answer to discovery does not have; nothing if it says nothing of them.
 std::optional<std::vector<std::string_view>> missing_kinds(const k8sio::result<std::string>& answer
@@ -61,7 +58,9 @@ asio::awaitable<void> definitions_wait::run() {
         const auto missing = missing_kinds(answer);
         if (!missing || missing->size() < core::all_job_kinds.size()) {
             if (missing && !missing->empty()) {
-                log_->warn("the server does not serve {}; {}", fmt::join(*missing, ", "), how);
+                log_->warn(
+                    "the server does not serve {}; {}", fmt::join(*missing, ", "), how_to_install
+                );
             }
             if (told) {
                 log_->info("the server serves {}", core::api_version);
@@ -71,7 +70,9 @@ asio::awaitable<void> definitions_wait::run() {
         if (!told) {
             told = true;
             log_->warn(
-                "the server does not serve {}, which is waited for; {}", core::api_version, how
+                "the server does not serve {}, which is waited for; {}",
+                core::api_version,
+                how_to_install
             );
         }
         const auto at = api_->time().steady_now() + look_again;

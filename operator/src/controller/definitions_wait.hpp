@@ -11,7 +11,13 @@
 
 #include <spdlog/logger.h>
 
+#include <string_view>
+
 namespace signalbox::op {
+
+/// What to do on a server that does not serve our kinds.
+inline constexpr std::string_view how_to_install =
+    "install the CustomResourceDefinitions: signalbox crds | kubectl apply --server-side -f -";
 
 class definitions_wait {
 public:

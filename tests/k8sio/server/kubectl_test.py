@@ -462,15 +462,6 @@ def a_token_needs_tls(k, root):
 
 
 @scenario
-def a_list_of_objects(k, root):
-    items = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}} for name in ("a", "b")]
-    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
-    has(k.run("apply", "-f", "-", stdin=text), "configmap/a created", "configmap/b created")
-    has(k.run("apply", "--validate=strict", "-f", "-", stdin=text), "configmap/a unchanged")
-    has(k.run("delete", "-f", "-", stdin=text), 'configmap "a" deleted')
-
-
-@scenario
 def creating_by_command(k, root):
     """Each kind that kubectl sends in protobuf arrives whole."""
     k.run("create", "deployment", "web", "--image=example.org/web:1", "--replicas=2", "--port=80", "--", "serve", "-v")
@@ -516,13 +507,6 @@ def a_field_that_is_not_read_is_refused(k, root):
     except urllib.error.HTTPError as error:
         equal(error.code, 415, "status")
         has(error.read().decode(), r"Deployment spec\.template\.spec, field 18")
-
-
-@scenario
-def permissions(k, root):
-    equal(k.run("auth", "can-i", "create", "widgets"), "yes\n", "can-i")
-    has(k.run("auth", "can-i", "--list"), r"\*\.\*.*\[\*\]")
-    has(k.run("auth", "whoami"), r"Username\s+signalbox")
 
 
 @scenario

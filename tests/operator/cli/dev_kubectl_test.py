@@ -62,6 +62,17 @@ class FirstContact(unittest.TestCase):
         self.assertIn("configmap/listed created", out)
         self.assertIn("configmap/listed unchanged", self.kubectl("apply", "-f", "-", stdin=listed + config_map))
 
+    def test_explaining_fields(self):
+        """[requirement A5] of built-in kinds and of ours."""
+        out = self.kubectl("explain", "pod.spec")
+        for line in ("FIELD: spec <PodSpec>", "  containers\t<[]Container> -required-", "  nodeSelector\t<map[string]string>",
+                     "  enum: Always, Never, OnFailure"):
+            self.assertIn(line + "\n", out)
+        out = self.kubectl("explain", "deployment.spec.template.spec.containers.resources")
+        self.assertIn("  limits\t<map[string]Quantity>\n", out)
+        self.assertIn("does not exist", self.kubectl("explain", "pod.spec.nothing", code=1))
+        self.assertIn("Restart budget", self.kubectl("explain", "pj.spec.runPolicy"))
+
     def test_permissions(self):
         """[requirement A3]"""
         self.assertEqual(self.kubectl("auth", "can-i", "create", "pj"), "yes\n")

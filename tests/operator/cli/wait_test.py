@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """`signalbox wait` on a running `signalbox dev`: what it waits for, what it says, and its exit codes."""
+import os
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import program
+
+sys.path.insert(0, os.path.join(program.source_dir(), "tests/envtest"))
+import rule_cases  # noqa: E402 (from the folder above)
 
 API = "/apis/batch.tensorstack.dev/v1beta1/namespaces/default/pytorchtrainingjobs"
 
@@ -66,6 +71,18 @@ class Wait(unittest.TestCase):
     def test_a_job_that_is_paused(self):
         self.create(job("later", "1s", runMode={"pause": {"enabled": True}}))
         self.check(self.wait("later", "--for=Paused"), 0, r"/later: Paused")
+
+    def test_a_server_without_our_kinds(self):
+        """`wait` and `explain` say what to install there."""
+        server = rule_cases.EmbeddedServer(program.binary(), [])
+        self.addCleanup(server.stop)
+        with tempfile.NamedTemporaryFile("w", suffix=".kubeconfig") as file:
+            file.write("apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{name: a, context: {cluster: a}}]\n"
+                       f"clusters: [{{name: a, cluster: {{server: 'http://127.0.0.1:{server.connection.port}'}}}}]\n")
+            file.flush()
+            for command in ("wait", "explain"):
+                result = program.run(command, "mnist", "--kubeconfig", file.name)
+                self.check(result, 2, r"does not serve batch\.tensorstack\.dev/v1beta1; install .*: signalbox crds \| kubectl apply")
 
     def test_what_is_refused(self):
         self.check(self.wait("nobody"), 2, "namespace default has no training job nobody")
