@@ -20,8 +20,8 @@ namespace signalbox::kubernetes {
 enum class presence { optional, required };
 
 /// One field. `holds` in Go's words: `string`, `bool`, `int32`, `int64`, `float64`, `bytes`,
-/// `Quantity`, `IntOrString`, `Time`, `any`, the name of a type, or `[]` or `map[string]` before
-/// one of these.
+/// `Quantity`, `IntOrString`, `Time`, `MicroTime`, `any`, the name of a type, or `[]` or
+/// `map[string]` before one of these.
 struct field_row {
     std::string_view type, name, holds;
     presence is = presence::optional;
@@ -66,7 +66,7 @@ inline constexpr std::string_view list_of = "[]";
 inline constexpr std::string_view map_of = "map[string]";
 
 inline bool is_scalar(std::string_view holds) {
-    constexpr std::array<std::string_view, 10> scalars{
+    constexpr std::array<std::string_view, 11> scalars{
         "string",
         "bool",
         "int32",
@@ -76,6 +76,7 @@ inline bool is_scalar(std::string_view holds) {
         "Quantity",
         "IntOrString",
         "Time",
+        "MicroTime",
         "any"};
     return std::ranges::find(scalars, holds) != scalars.end();
 }
@@ -159,13 +160,16 @@ private:
     void scalar(const value& v, std::string_view holds, std::string_view owner, const place& at) {
         if (holds == "Quantity") {
             quantity_text(v, at);
-        } else if (holds == "Time") {
-            time_text(v, owner, at);
+        } else if (holds == "Time" || holds == "MicroTime") {
+            time_text(v, holds, owner, at);
         } else if (holds == "IntOrString") {
             if (!v.IsString() && !is_integer(v, 32)) {
                 wrong_type(v, holds, "int32", owner, at);
             }
         } else if (holds == "bytes") {
+            if (v.IsArray() && std::ranges::all_of(v.GetArray(), is_byte)) {
+                return;  // Go takes a list of numbers too
+            }
             if (!v.IsString()) {
                 wrong_type(v, holds, "[]uint8", owner, at);
             } else if (const auto bad = base64_error(view(v))) {
@@ -192,23 +196,29 @@ private:
         }
     }
 
-    void time_text(const value& v, std::string_view owner, const place& at) {
+    void time_text(
+        const value& v, std::string_view holds, std::string_view owner, const place& at
+    ) {
+        const bool micro = holds == "MicroTime";
         if (!v.IsString()) {
-            wrong_type(v, "Time", "string", owner, at);
-        } else if (!is_time(view(v))) {
+            wrong_type(v, holds, "string", owner, at);
+        } else if (!is_time(view(v)) || (micro && !has_microseconds(view(v)))) {
             problems_.add(
                 fault::type,
                 at,
                 &v,
                 fmt::format(
-                    "parsing time {0} as \"2006-01-02T15:04:05Z07:00\": cannot parse {0} as "
+                    "parsing time {0} as \"2006-01-02T15:04:05{1}Z07:00\": cannot parse {0} as "
                     "\"2006\"",
-                    json_text(v)
+                    json_text(v),
+                    micro ? ".000000" : ""
                 ),
-                "Time"
+                holds
             );
         }
     }
+
+    static bool is_byte(const value& v) { return v.IsInt() && v.GetInt() >= 0 && v.GetInt() < 256; }
 
     bool is_integer(const value& v, int bits) const {
         if (v.IsInt64()) {

@@ -329,6 +329,13 @@ inline bool is_time(std::string_view text) {
     return rest == "Z" || offset;
 }
 
+/// Of a time: with exactly six digits of a second's fraction.
+inline bool has_microseconds(std::string_view time) {
+    constexpr std::size_t seconds = std::string_view("2006-01-02T15:04:05").size();
+    const std::string_view rest = time.substr(std::min(seconds, time.size()));
+    return rest.starts_with('.') && rest.find_first_not_of("0123456789", 1) == 7;
+}
+
 /// Where a text stops to be base64 (RFC 4648 with padding; line breaks do not count), if it does.
 inline std::optional<std::size_t> base64_error(std::string_view text) {
     std::size_t digits = 0;

@@ -73,7 +73,7 @@ public:
         object(v, "PodSpec", at, rule_context{problems_});
     }
 
-    /// What a field of a container or a claim holds, without what is around it.
+    /// What a field of a container, a claim or a selector holds, without what is around it.
     void container_field(const value& v, std::string_view holds, const place& at) {
         rule_context context{problems_};
         context.spec = &empty_;

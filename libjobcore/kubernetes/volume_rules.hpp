@@ -88,6 +88,20 @@ inline void check_claim(const value& v, const place& at, const rule_context& con
             );
         }
     }
+    // A bad `dataSource` is dropped by the server.
+    const value* source = find(v, "dataSourceRef");
+    const std::string_view group = source == nullptr ? "" : text_at(*source, "apiGroup");
+    const place source_place = at.member("dataSourceRef");
+    if (source != nullptr && group.empty() && text_at(*source, "kind") != "PersistentVolumeClaim") {
+        context.invalid(
+            source_place,
+            text_at(*source, "kind"),
+            "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
+        );
+    }
+    for (std::string& bad : group.empty() ? complaints{} : dns_subdomain(group)) {
+        context.invalid(source_place.member("apiGroup"), group, std::move(bad));
+    }
     const value* resources = find(v, "resources");
     const value* requests = resources == nullptr ? nullptr : find(*resources, "requests");
     const value* storage = requests == nullptr ? nullptr : find(*requests, "storage");

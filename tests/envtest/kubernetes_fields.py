@@ -37,7 +37,7 @@ SCALARS = {
     "io.k8s.apimachinery.pkg.api.resource.Quantity": "Quantity",
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": "IntOrString",
     "io.k8s.apimachinery.pkg.apis.meta.v1.Time": "Time",
-    "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime": "Time",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime": "MicroTime",
     "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1": "any",
     "io.k8s.apimachinery.pkg.runtime.RawExtension": "any",
     # A schema or a boolean or a list, by the rules of JSON Schema.

@@ -9,23 +9,20 @@ import collections
 import copy
 import json
 import os
+import pathlib
 import random
 import re
-import ssl
 import subprocess
 import tempfile
-import pathlib
 import unittest
-import urllib.error
-import urllib.request
 
 import cluster
 import kubernetes_fields
-import template_mutations
+import mutations
+import verdicts
 
 SEED = int(os.environ.get("SIGNALBOX_TEMPLATE_SEED", "1"))
-CASES = int(os.environ.get("SIGNALBOX_TEMPLATE_CASES", "480"))
-PODS = "/api/v1/namespaces/default/pods?dryRun=All&fieldValidation=Strict"
+CASES = int(os.environ.get("SIGNALBOX_TEMPLATE_CASES", "1200"))
 
 # Where the verdicts differ on purpose: what the real server says, or the place that we name, and why.
 KNOWN = {
@@ -38,48 +35,6 @@ KNOWN = {
         "in a cluster the admission of service accounts, which is off in this test, sets the name",
     ),
 }
-
-# Places of problems that a real server gives in a shorter form.
-SHORT_PLACES = [
-    (re.compile(r"(volumeMounts|envFrom)\[\d+\]"), r"\1"),
-    (re.compile(r"(downwardAPI)\.items\[\d+\]"), r"\1"),
-    (re.compile(r"(httpHeaders)\[\d+\]\.(name|value)"), r"\1"),
-    (re.compile(r"(schedulingGates\[\d+\])\.name"), r"\1"),
-    (re.compile(r"(resizePolicy)\[\d+\]\.\w+"), r"\1"),
-    (re.compile(r"spec\.os\.name"), "spec.os"),
-]
-
-
-def short_place(field):
-    for pattern, replacement in SHORT_PLACES:
-        field = pattern.sub(replacement, field)
-    return field
-
-
-class Server:
-    """Where pods are tried, without being made."""
-
-    def __init__(self, url, token=None, ca_file=None):
-        self.url, self.headers = url, {"Content-Type": "application/json"}
-        if token:
-            self.headers["Authorization"] = f"Bearer {token}"
-        self.context = ssl.create_default_context(cafile=str(ca_file)) if ca_file else None
-
-    def refuses(self, pod):
-        """The status of creating it: 201, or why not."""
-        request = urllib.request.Request(self.url + PODS, json.dumps(pod).encode(), self.headers, method="POST")
-        try:
-            with urllib.request.urlopen(request, timeout=60, context=self.context) as answer:
-                answer.read()
-                return {"code": 201, "message": "", "places": set()}
-        except urllib.error.HTTPError as refusal:
-            status = json.load(refusal)
-            causes = status.get("details", {}).get("causes", [])
-            return {
-                "code": status["code"],
-                "message": status["message"],
-                "places": {(cause["reason"], short_place(cause["field"])) for cause in causes},
-            }
 
 
 def templates_in(value):
@@ -139,30 +94,9 @@ class Verdicts(unittest.TestCase):
         cls.addClassCleanup(cls.plane.stop)
         cls.plane.start()
         cls.plane.serve_kinds("-", stdin=cluster.signalbox("crds").stdout)
-        cls.real = Server(cls.plane.url, cls.plane.admin_token, cls.plane.ca_file)
-        cls.embedded = cls.start_embedded()
+        cls.real = verdicts.real_server(cls.plane)
+        cls.embedded = verdicts.embedded_server(cls.plane, cls.addClassCleanup)
         cls.cases = cls.make_cases()
-
-    @classmethod
-    def start_embedded(cls):
-        config = cls.plane.folder / "dev.kubeconfig"
-        dev = cluster.servers.Process(
-            "signalbox dev", [cluster.BINARY, "dev", "--kubeconfig", config], cls.plane.folder / "dev.log"
-        )
-        cls.addClassCleanup(dev.kill)
-        cluster.eventually(lambda: f"the embedded server is ready: {dev.tail()}", config.exists)
-        view = ["config", "view", "--raw", "--minify", "-o", "jsonpath={.clusters[0].cluster.server}"]
-        url = cls.plane.kubectl(*view, kubeconfig=config).stdout
-        server = Server(url)
-        cluster.eventually("a pod can be tried", lambda: cls.answers(server))
-        return server
-
-    @staticmethod
-    def answers(server):
-        try:
-            return server.refuses(pod_of({"spec": {"containers": [{"name": "a", "image": "b"}]}}))["code"] == 201
-        except OSError:
-            return False
 
     @classmethod
     def make_cases(cls):
@@ -174,7 +108,7 @@ class Verdicts(unittest.TestCase):
             if template not in templates:
                 templates.append(template)
         assert len(templates) >= 15, len(templates)
-        mutator, dice = template_mutations.Mutator(SEED), random.Random(SEED)
+        mutator, dice = mutations.Mutator(SEED, "PodTemplateSpec"), random.Random(SEED)
         cases, counts = [], collections.Counter()
         while len(cases) < CASES:
             what, template = mutator.mutate(dice.choice(templates))
@@ -185,10 +119,10 @@ class Verdicts(unittest.TestCase):
                 cases.append((what, template, verdict))
         return cases
 
-    def differences(self, verdicts):
-        """Those that no row of KNOWN explains, as text. `verdicts`: for each case a code and a text."""
+    def differences(self, answers):
+        """Those that no row of KNOWN explains, as text. `answers`: for each case a code and a text."""
         told = []
-        for (what, _, real), (code, text) in zip(self.cases, verdicts):
+        for (what, _, real), (code, text) in zip(self.cases, answers):
             if code != real["code"] and not any(p.search(text + real["message"]) for p, _ in KNOWN.values()):
                 told.append(f"{what}\n  real server {real['code']}: {real['message'][:300]}\n  here {code}: {text[:300]}")
         print(f"{len(self.cases)} templates, {len(told)} verdicts differ")

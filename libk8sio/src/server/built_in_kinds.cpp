@@ -288,6 +288,7 @@ kind_info replica_sets() {
 kind_info leases() {
     kind_info k = row("coordination.k8s.io", "v1", "Lease", "leases", {}, trait::create_on_update);
     k.columns = {name_column(), cell("Holder", cells::lease_holder), age_column()};
+    k.validate = rules::validate_lease;
     return k;
 }
 
@@ -317,14 +318,18 @@ std::vector<kind_info> built_in_kinds() {
             "poddisruptionbudgets",
             {"pdb"},
             trait::status | trait::generation);
+    budget.validate = rules::validate_budget;
     kind_info role = row("rbac.authorization.k8s.io", "v1", "Role", "roles", {}, 0);
     role.names = name_rule::path_segment;
+    role.validate = rules::validate_role;
     kind_info binding =
         row("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings", {}, 0);
     binding.names = name_rule::path_segment;
+    binding.validate = rules::validate_role_binding;
     kind_info cluster_role =
         row("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", {}, node_scoped);
     cluster_role.names = name_rule::path_segment;
+    cluster_role.validate = rules::validate_role;
     kind_info cluster_binding =
         row("rbac.authorization.k8s.io",
             "v1",
@@ -333,6 +338,7 @@ std::vector<kind_info> built_in_kinds() {
             {},
             node_scoped);
     cluster_binding.names = name_rule::path_segment;
+    cluster_binding.validate = rules::validate_role_binding;
     return {
         config_maps(),
         row("", "v1", "Endpoints", "endpoints", {"ep"}, trait::create_on_update),

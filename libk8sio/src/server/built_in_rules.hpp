@@ -32,6 +32,14 @@ void validate_data_update(const value& before, const value& after, problems& lis
 void validate_claim(const value& claim, problems& list);
 void validate_config_map(const value& map, problems& list);
 void validate_deployment(const value& deployment, problems& list);
+/// A count, or a share such as `50%`; `share` may be null.
+void check_share(const value* share, const std::string& field, problems& list);
+void validate_budget(const value& budget, problems& list);
+void validate_lease(const value& lease, problems& list);
+/// Role and ClusterRole.
+void validate_role(const value& role, problems& list);
+/// RoleBinding and ClusterRoleBinding.
+void validate_role_binding(const value& binding, problems& list);
 void validate_replica_set(const value& set, problems& list);
 void validate_secret(const value& secret, problems& list);
 

@@ -67,7 +67,8 @@ void check_choices(
 ) {
     for (const choice& c : choices) {
         const value* v = json::find(spec, c.field);
-        if (v != nullptr &&
+        // Nothing is the default, which the real server fills in.
+        if (v != nullptr && !json::view(*v).empty() &&
             std::find(c.values.begin(), c.values.end(), json::string_at(spec, {c.field})) ==
                 c.values.end()) {
             list.unsupported(at + '.' + c.field, *v, c.values);
@@ -141,6 +142,12 @@ void check_service_ports(const value& spec, problems& list) {
         }
         check_choices(port, at, {{"protocol", {"SCTP", "TCP", "UDP"}}}, list);
         check_target_port(port, at, list);
+        const std::string_view application = json::string_at(port, {"appProtocol"});
+        if (!application.empty()) {
+            complain(
+                kubernetes::qualified_name(application), at + ".appProtocol", application, list
+            );
+        }
         if (json::find(port, "nodePort") != nullptr &&
             json::string_at(spec, {"type"}) == "ClusterIP") {
             list.forbidden(at + ".nodePort", "may not be used when `type` is 'ClusterIP'");
@@ -155,7 +162,46 @@ void check_service_ports(const value& spec, problems& list) {
     }
 }
 
+/// What only a Service of type LoadBalancer has.
+void check_balancer_fields(const value& spec, problems& list) {
+    if (json::string_at(spec, {"type"}) == "LoadBalancer") {
+        return;
+    }
+    constexpr std::string_view why = "may only be used when `type` is 'LoadBalancer'";
+    for (const auto& [key, field] : std::initializer_list<std::pair<const char*, const char*>>{
+             {"loadBalancerClass", "spec.loadBalancerClass"},
+             {"allocateLoadBalancerNodePorts", "spec.allocateLoadBalancerNodePorts"},
+             {"loadBalancerSourceRanges", "spec.LoadBalancerSourceRanges"},
+         }) {
+        const value* v = json::find(spec, key);
+        if (v != nullptr && !(v->IsArray() && v->Empty())) {
+            list.forbidden(field, why);
+        }
+    }
+    const value* port = json::find(spec, "healthCheckNodePort");
+    if (port != nullptr && port->GetInt64() != 0) {
+        list.invalid(
+            "spec.healthCheckNodePort",
+            *port,
+            "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
+        );
+    }
+}
+
 void check_addresses(const value& spec, problems& list) {
+    const value* all = json::find(spec, "clusterIPs");
+    const std::string_view first =
+        all == nullptr || all->Empty() ? std::string_view{} : json::view((*all)[0]);
+    if (!first.empty() && first != json::string_at(spec, {"clusterIP"})) {
+        list.invalid("spec.clusterIPs", *all, "first value must match `clusterIP`");
+    }
+    if (json::string_at(spec, {"ipFamilyPolicy"}) == "RequireDualStack") {
+        list.invalid(
+            "spec.ipFamilyPolicy",
+            *json::find(spec, "ipFamilyPolicy"),
+            "this cluster is not configured for dual-stack services"
+        );
+    }
     const std::string_view own = json::string_at(spec, {"clusterIP"});
     if (!own.empty() && own != "None") {
         complain(kubernetes::ip_address(own), "spec.clusterIPs[0]", own, list);
@@ -189,9 +235,28 @@ void validate_service(const value& service, problems& list) {
         {{"type", {"ClusterIP", "ExternalName", "LoadBalancer", "NodePort"}},
          {"sessionAffinity", {"ClientIP", "None"}},
          {"internalTrafficPolicy", {"Cluster", "Local"}},
-         {"ipFamilyPolicy", {"PreferDualStack", "RequireDualStack", "SingleStack"}}},
+         {"ipFamilyPolicy", {"PreferDualStack", "RequireDualStack", "SingleStack"}},
+         {"trafficDistribution", {"PreferClose", "PreferSameZone", "PreferSameNode"}}},
         list
     );
+    check_balancer_fields(*spec, list);
+    const value* families = json::find(*spec, "ipFamilies");
+    for (rapidjson::SizeType i = 0; families != nullptr && i < families->Size(); ++i) {
+        const std::string_view family = json::view((*families)[i]);
+        if (family != "IPv4" && family != "IPv6") {
+            list.unsupported(
+                fmt::format("spec.ipFamilies[{}]", i), (*families)[i], {"IPv4", "IPv6"}
+            );
+        }
+    }
+    const value* traffic = json::find(*spec, "externalTrafficPolicy");
+    if (traffic != nullptr && type != "NodePort" && type != "LoadBalancer") {
+        list.invalid(
+            "spec.externalTrafficPolicy",
+            *traffic,
+            "may only be set for externally-accessible services"
+        );
+    }
     if (headless && (type == "NodePort" || type == "LoadBalancer")) {
         list.invalid(
             "spec.clusterIPs[0]",
@@ -334,7 +399,7 @@ void default_deployment(value& deployment, arena& a) {
 void validate_claim(const value& claim, problems& list) {
     const value nothing = json::object();
     const value* spec = json::find(claim, "spec");
-    validate_claim_spec(spec == nullptr ? nothing : *spec, "spec", list);
+    validate_part(spec == nullptr ? nothing : *spec, "PersistentVolumeClaimSpec", "spec", list);
     const std::string_view storage = json::string_at(claim, {"spec", "storageClassName"});
     if (!storage.empty()) {
         complain(kubernetes::dns_subdomain(storage), "spec.storageClassName", storage, list);
@@ -352,6 +417,13 @@ bool selects_by(const value& requirement, const value* label) {
            : action == "NotIn"  ? !listed
            : action == "Exists" ? label != nullptr
                                 : label == nullptr;
+}
+
+bool is_empty_selector(const value& selector) {
+    const value* labels = json::find(selector, "matchLabels");
+    const value* requirements = json::find(selector, "matchExpressions");
+    return (labels == nullptr || labels->ObjectEmpty()) &&
+           (requirements == nullptr || requirements->Empty());
 }
 
 /// Whether a LabelSelector selects an object with these labels.
@@ -381,14 +453,20 @@ void check_selected_template(const value& spec, problems& list) {
     const value* selector = json::find(spec, "selector");
     const value* labels =
         pods == nullptr ? nullptr : json::find_path(*pods, {"metadata", "labels"});
-    const bool empty = selector != nullptr && selector->ObjectEmpty();
+    const bool empty = selector != nullptr && is_empty_selector(*selector);
+    const std::size_t before = list.size();
     if (selector == nullptr) {
         list.required("spec.selector");
     } else if (empty) {
         list.invalid("spec.selector", *selector, "empty selector is invalid for deployment");
     }
     const value& own = labels == nullptr ? nothing : *labels;
-    if (!empty && (selector == nullptr || !selects(*selector, own))) {
+    if (selector != nullptr) {
+        validate_part(*selector, "LabelSelector", "spec.selector", list);
+    }
+    if (selector != nullptr && list.size() > before && !empty) {
+        list.invalid("spec.selector", *selector, "invalid label selector");
+    } else if (!empty && (selector == nullptr || !selects(*selector, own))) {
         list.invalid(
             "spec.template.metadata.labels", own, "`selector` does not match template `labels`"
         );
@@ -419,6 +497,13 @@ void validate_deployment(const value& deployment, problems& list) {
     if (deadline && *deadline <= json::int_at(spec, {"minReadySeconds"}).value_or(0)) {
         list.invalid(
             "spec.progressDeadlineSeconds", value(*deadline), "must be greater than minReadySeconds"
+        );
+    }
+    for (const char* key : {"maxUnavailable", "maxSurge"}) {
+        check_share(
+            json::find_path(spec, {"strategy", "rollingUpdate", key}),
+            std::string("spec.strategy.rollingUpdate.") + key,
+            list
         );
     }
     const value* type = json::find_path(spec, {"strategy", "type"});

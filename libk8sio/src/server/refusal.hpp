@@ -57,6 +57,7 @@ public:
     bool empty() const { return list_.empty(); }
     /// Whether the object is so wrong that rules over it would not be understood.
     bool forbids_rules() const;
+    std::size_t size() const { return list_.size(); }
     std::vector<status_cause> take() { return std::move(list_); }
 
 private:

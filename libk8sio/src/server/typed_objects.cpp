@@ -181,10 +181,11 @@ void validate_pod_template(
     report(found, list);
 }
 
-void validate_claim_spec(const json::value& spec, std::string_view field, problems& list) {
+void validate_part(
+    const json::value& part, std::string_view type, std::string_view field, problems& list
+) {
     kubernetes::problem_list found;
-    kubernetes::validator(types(), found)
-        .container_field(spec, "PersistentVolumeClaimSpec", kubernetes::place(field, ""));
+    kubernetes::validator(types(), found).container_field(part, type, kubernetes::place(field, ""));
     report(found, list);
 }
 

@@ -42,8 +42,10 @@ namespace rules {
 void validate_pod_spec(const json::value& spec, std::string_view field, problems& list);
 /// The same of a pod template, metadata included.
 void validate_pod_template(const json::value& pod_template, std::string_view field, problems& list);
-/// The same of what a claim asks for.
-void validate_claim_spec(const json::value& spec, std::string_view field, problems& list);
+/// The same of what a claim asks for, or of a label selector.
+void validate_part(
+    const json::value& part, std::string_view type, std::string_view field, problems& list
+);
 
 }  // namespace rules
 }  // namespace signalbox::k8sio::server

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mutations of pod templates: of any template, by seed, along the table of Kubernetes' fields.
+"""Mutations of pod templates and other objects, by seed, along the tables of Kubernetes' fields.
 
 A mutation changes one place: a value of another type, a misspelled name, something left out, taken twice, out of range or
 in a bad form, or something new that is mostly good. What the server says of the result is not known here.
@@ -9,7 +9,7 @@ import copy
 import random
 import re
 
-from kubernetes_fields import POD_TABLE
+from kubernetes_fields import KIND_TABLE, POD_TABLE
 
 ROW = re.compile(r'^\{"([^"]+)", "([^"]+)", "([^"]+)", presence::(\w+), "(.*)"\},$', re.MULTILINE)
 
@@ -66,7 +66,7 @@ VOLUMES = {
 def read_table():
     """The fields of each type: name to (content, is required, values)."""
     types = {}
-    for owner, name, holds, presence, values in ROW.findall(POD_TABLE.read_text()):
+    for owner, name, holds, presence, values in ROW.findall(POD_TABLE.read_text() + KIND_TABLE.read_text()):
         if name in NEVER or (owner == "ObjectMeta" and name == "name") or (owner == "Volume" and name not in VOLUMES):
             continue
         types.setdefault(owner, {})[name] = (holds, presence == "required", values.split("|") if values else [])
@@ -76,21 +76,23 @@ def read_table():
 class Mutator:
     """An endless supply of mutations; the same seed gives the same ones."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, root):
+        """`root` is the type of what is mutated."""
+        self.root = root
         self.dice = random.Random(seed)
         self.types = read_table()
 
-    def mutate(self, template):
+    def mutate(self, original):
         """What was done, in words, and the changed copy."""
-        changed = copy.deepcopy(template)
+        changed = copy.deepcopy(original)
         for _ in range(100):
-            places = self.places(changed, "PodTemplateSpec", "")
+            places = self.places(changed, self.root, "")
             path, value, holds = self.dice.choice(places)
             actions = [self.add, self.add, self.add, self.retype, self.misspell, self.leave_out, self.revalue, self.twice]
             what = self.dice.choice(actions)(value, holds)
             if what:
                 return f"{path or '/'}: {what}", changed
-        raise AssertionError("a template that cannot be changed")
+        raise AssertionError("an object that cannot be changed")
 
     def places(self, value, holds, path):
         """Objects and lists below, with their types."""
