@@ -180,7 +180,7 @@ private:
         }
         const auto limit = w_.known_job->compiled->spec
                                ? w_.known_job->compiled->spec->policy.active_deadline_seconds
-                               : w_.known_job->compiled->fragments.active_deadline_seconds;
+                               : w_.known_job->compiled->fragments.run.active_deadline_seconds;
         if (!limit || !next_.start_time || w_.now < *next_.start_time + seconds(*limit)) {
             out_.push_back("I15 DeadlineExceeded before the deadline");
         }

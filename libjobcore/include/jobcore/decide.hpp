@@ -106,12 +106,6 @@ struct decision {
     friend bool operator==(const decision&, const decision&) = default;
 };
 
-/// What still acts when the specification as a whole is invalid (BEHAVIOUR.md 4.2).
-struct spec_fragments {
-    bool pause = false;
-    std::optional<std::int64_t> active_deadline_seconds;
-};
-
 /// A job's specification, parsed and compiled once per (UID, generation); shared and immutable.
 struct compiled_job {
     std::string uid;

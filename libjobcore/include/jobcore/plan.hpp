@@ -148,6 +148,9 @@ struct job_plan {
     /// torchrun: success waits for peers, clean-up for the exit barrier (BEHAVIOUR.md 5.1), and a
     /// failed peer of the same attempt outranks success of the master.
     bool torchrun = false;
+    /// Peers of a deciding pod that succeeds end by themselves, and get time for that (BEHAVIOUR.md
+    /// 5.1). Not in debug mode.
+    bool peers_end = true;
     /// What the user says of restarts, clean-up and times.
     run_policy run;
     /// The user wants the job paused (BEHAVIOUR.md 6.1).

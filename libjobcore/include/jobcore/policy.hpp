@@ -32,6 +32,9 @@ struct policy {
     milliseconds always_delay = seconds{10};
     /// Clean-up after a torchrun success waits this long for peers in the exit barrier (5.1).
     milliseconds exit_barrier = seconds{300};
+    /// Clean-up after the success of a plain job waits this long for peers that end by themselves
+    /// (5.1).
+    milliseconds finish_barrier = seconds{30};
     /// Quota refusals are tried again after this time; doubles (2.8).
     milliseconds quota_retry = seconds{5};
     milliseconds quota_retry_max = seconds{300};

@@ -38,6 +38,8 @@ struct parsed_job {
     job_meta meta;
     /// Absent if there is any error among the findings.
     std::optional<job_spec> spec;
+    /// What counts of it even without `spec`.
+    spec_fragments fragments;
     /// Of `spec`; without it the default value.
     edit_marks marks;
     /// All errors and warnings at once, in document order.

@@ -151,6 +151,14 @@ struct colossalai_spec {
     friend bool operator==(const colossalai_spec&, const colossalai_spec&) = default;
 };
 
+/// What counts of a specification even if the whole has errors: each field that is valid by itself
+/// (BEHAVIOUR.md 4.2).
+struct spec_fragments {
+    bool pause = false;
+    /// Deadline, time to live and clean-up only; `clean_up` is `none` where it is written wrongly.
+    run_policy run;
+};
+
 /// A valid specification. `launch` holds the alternative of the job's kind.
 struct job_spec {
     std::optional<t9k_scheduler> scheduler;

@@ -32,7 +32,10 @@ job_plan plan_from_record(const job_object& job) {
     plan.job_uid = job.meta.uid;
     plan.base_name = fmt::format("{}-{}", job.meta.name, name_hash(job.meta.name, job.meta.uid));
     plan.paused = job.compiled->fragments.pause;
-    plan.run.active_deadline_seconds = job.compiled->fragments.active_deadline_seconds;
+    plan.run = job.compiled->fragments.run;
+    if (plan.kind == job_kind::colossalai) {
+        plan.scope = scope_rule::no_restart;  // its clean-up goes by role
+    }
     for (const task_status& task : job.status.tasks) {
         role_plan role;
         role.type = task.type;

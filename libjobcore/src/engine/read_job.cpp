@@ -31,21 +31,6 @@ std::optional<job_meta> read_meta(const json::value& object, std::string& error)
     return meta;
 }
 
-/// Readable even where the whole specification is not (BEHAVIOUR.md 4.2).
-spec_fragments read_fragments(const json::value& object) {
-    spec_fragments out;
-    const json::value* pause = json::find(object, "spec", "runMode", "pause", "enabled");
-    if (pause == nullptr) {
-        pause = json::find(object, "spec", "runMode", "pause", "enable");
-    }
-    out.pause = pause != nullptr && pause->IsTrue();
-    const json::value* deadline = json::find(object, "spec", "runPolicy", "activeDeadlineSeconds");
-    if (deadline != nullptr && deadline->IsInt64() && deadline->GetInt64() >= 1) {
-        out.active_deadline_seconds = deadline->GetInt64();
-    }
-    return out;
-}
-
 std::shared_ptr<compiled_job> compile_job(
     const job_meta& meta, const json::value& object, std::string_view text
 ) {
@@ -56,8 +41,8 @@ std::shared_ptr<compiled_job> compile_job(
     if (const json::value* spec = json::find(object, "spec"); spec != nullptr) {
         compiled->managed_by = json::string_or_empty(*spec, "managedBy");
     }
-    compiled->fragments = read_fragments(object);
     parsed_job parsed = parse_job(text);
+    compiled->fragments = parsed.fragments;
     compiled->findings = std::move(parsed.findings);
     for (diagnostic& d : parsed.template_findings) {
         d.level = severity::warning;  // the server decides (BEHAVIOUR.md api 6.6)

@@ -34,7 +34,7 @@ void say_transition(story& s) {
 void say_deadline(story& s) {
     const job_spec* spec = s.spec();
     const auto limit = spec != nullptr  ? spec->policy.active_deadline_seconds
-                       : s.job.compiled ? s.job.compiled->fragments.active_deadline_seconds
+                       : s.job.compiled ? s.job.compiled->fragments.run.active_deadline_seconds
                                         : std::nullopt;
     if (!limit || is_final(s.after.phase)) {
         return;

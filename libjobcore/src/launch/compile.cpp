@@ -32,18 +32,24 @@ namespace {
 /// Spreads `total` by weight: largest remainder, ties by spec order; the first type gets at least
 /// one, taken from the type with the most (BEHAVIOUR.md 7.1).
 std::vector<std::int32_t> spread(const std::vector<replica_spec>& types, std::int32_t total) {
+    std::vector<std::int32_t> shares(types.size(), 0);
+    if (types.empty()) {
+        return shares;
+    }
     std::int64_t weights = 0;
     for (const auto& t : types) {
         weights += std::max(t.scaling_weight, 0);
     }
-    std::vector<std::int32_t> shares(types.size(), 0);
-    if (weights == 0 || types.empty()) {
-        return shares;
-    }
+    // Weights are those of `replicas` where none is written, and these may be 0 for all.
+    const bool equal = weights == 0;
+    const auto weight_of = [&](const replica_spec& t) {
+        return std::int64_t{equal ? 1 : std::max(t.scaling_weight, 0)};
+    };
+    weights = equal ? static_cast<std::int64_t>(types.size()) : weights;
     std::vector<std::int64_t> remainders(types.size());
     std::int64_t left = total;
     for (std::size_t i = 0; i < types.size(); ++i) {
-        const std::int64_t part = std::int64_t{std::max(types[i].scaling_weight, 0)} * total;
+        const std::int64_t part = weight_of(types[i]) * total;
         shares[i] = static_cast<std::int32_t>(part / weights);
         remainders[i] = part % weights;
         left -= shares[i];
@@ -159,6 +165,7 @@ job_plan compile_plan(
     plan.base_name = meta.name + '-' + name_hash(meta.name, meta.uid);
     plan.run = spec.policy;
     plan.paused = spec.mode.pause;
+    plan.peers_end = !spec.mode.debug;
     plan.retryable_codes = {130, 137, 138, 143};
     if (spec.elastic) {
         plan.elastic = launch::plan_elastic(meta.kind, spec);

@@ -11,6 +11,7 @@ std::span<const policy_field> policy_fields() {
         policy_field{"always_delay", &policy::always_delay},
         policy_field{"capability_retry", &policy::capability_retry},
         policy_field{"exit_barrier", &policy::exit_barrier},
+        policy_field{"finish_barrier", &policy::finish_barrier},
         policy_field{"first_failure_window", &policy::first_failure_window},
         policy_field{"free_delay", &policy::free_delay},
         policy_field{"free_delay_max", &policy::free_delay_max},

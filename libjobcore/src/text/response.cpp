@@ -3,6 +3,7 @@
 
 #include "jobcore/text.hpp"
 
+#include <fmt/format.h>
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
@@ -13,6 +14,14 @@ namespace {
 
 std::string_view to_text(key_form form) {
     return form == key_form::private_pem ? "privatePem" : "publicLine";
+}
+
+/// With milliseconds: a scheduler that waits for it must not be early.
+std::string precise_time(instant t) {
+    const auto fraction = (t - round_down_to_second(t)).count();
+    std::string text = format_time(t);
+    text.pop_back();  // the Z
+    return fmt::format("{}.{:03}Z", text, fraction);
 }
 
 /// JSON text with the few forms that answers are made of.
@@ -124,7 +133,7 @@ public:
             text("propagationPolicy", "Foreground");
         }
         if (a.not_before) {
-            text("notBefore", format_time(round_up_to_second(*a.not_before)));
+            text("notBefore", precise_time(*a.not_before));
         }
         text("why", a.why);
         text("rule", a.rule);
@@ -220,7 +229,7 @@ std::string decision_response(job_object job, const decision& d) {
         }
     });
     if (d.wake_up) {
-        out.text("wakeUp", format_time(round_up_to_second(*d.wake_up)));
+        out.text("wakeUp", precise_time(*d.wake_up));
     } else {
         out.null("wakeUp");
     }

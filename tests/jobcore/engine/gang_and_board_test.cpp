@@ -97,6 +97,7 @@ TEST_CASE("[behaviour 8.3] [behaviour I9] the PodGroup precedes pods and is mend
     w.exit("master", 0, 0);
     w.settle();
     CHECK(w.status().phase == job_phase::succeeded);
+    w.wake();
     CHECK(w.count_children(object_kind::pod_group) == 0);
 }
 
@@ -199,6 +200,7 @@ TEST_CASE("[behaviour 9.2] it outlives pods, pause and end, and goes when unaske
         w.exit("master", 0, 0);
         w.settle();
         CHECK(w.status().phase == job_phase::succeeded);
+        w.wake();
         CHECK(w.count_children(object_kind::deployment) == 1);
         CHECK(w.count_children(object_kind::service) == 1);
         w.child_of(object_kind::deployment)->ready = true;

@@ -295,6 +295,7 @@ TEST_CASE(
     w.edit().run_policy("\"cleanUpPolicy\":\"All\"");
     w.reload();
     w.settle();
+    w.wake();
     CHECK(w.pods().empty());
     w.edit().run_policy("\"ttlSecondsAfterFinished\":5");
     w.reload();
@@ -338,6 +339,7 @@ TEST_CASE("[behaviour 11.1] the events of a life with one failure and one pause"
     w.start();
     w.exit("master", 0, 0);
     w.settle();
+    w.wake();
     std::map<std::string, std::pair<std::size_t, bool>> seen;
     for (const auto& e : w.events) {
         ++seen[e.reason].first;

@@ -10,7 +10,8 @@ replica_spec bind_replica(const node& n) {
     return replica_spec{
         .type = n["type"].text(),
         .replicas = n["replicas"].int32(),
-        .scaling_weight = n["scalingWeight"].int32(),
+        .scaling_weight =
+            static_cast<std::int32_t>(n["scalingWeight"].integer().value_or(n["replicas"].int32())),
         .restart = *bind_choice<restart_policy>(n["restartPolicy"]),
         .pod_template = bind_json(n["template"]),
         .pointer = n.pointer,

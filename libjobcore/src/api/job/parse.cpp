@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // From the text of a job object to its typed specification and all findings.
+#include "api/bind/bind.hpp"
 #include "api/job/edits.hpp"
 #include "api/job/kinds.hpp"
 #include "api/job/object.hpp"
@@ -46,6 +47,37 @@ void check_meta(
     }
 }
 
+/// Of a policy that is broken as a whole nothing is known, and nothing is deleted by it.
+spec_fragments fragments_of(const node& spec) {
+    spec_fragments out;
+    out.run.clean_up = clean_up_policy::none;
+    if (!spec.present()) {
+        return out;
+    }
+    const node& mode = spec["runMode"];
+    out.pause = mode.present() && mode["pause"].present() && mode["pause"]["enabled"].flag();
+    const node& policy = spec["runPolicy"];
+    if (policy.broken()) {
+        return out;
+    }
+    out.run = {};
+    if (!policy.present()) {
+        return out;
+    }
+    out.run.active_deadline_seconds = policy["activeDeadlineSeconds"].integer();
+    if (const auto ttl = policy["ttlSecondsAfterFinished"].integer()) {
+        out.run.ttl_seconds_after_finished = static_cast<std::int32_t>(*ttl);
+    }
+    if (const node* workers = policy.find("cleanUpWorkers")) {
+        out.run.clean_up_workers = workers->flag();
+    }
+    if (const node* clean_up = policy.find("cleanUpPolicy")) {
+        out.run.clean_up =
+            clean_up->broken() ? clean_up_policy::none : *bind_choice<clean_up_policy>(*clean_up);
+    }
+    return out;
+}
+
 }  // namespace
 
 parsed_job parse_job(std::string_view object_json) {
@@ -59,6 +91,7 @@ parsed_job parse_job(std::string_view object_json) {
     const kind_schema& kind = schema_of(*object.kind());
     parsed.meta = json::read_job_meta(kind.kind, object["metadata"].value);
     const node& spec = object["spec"];
+    parsed.fragments = fragments_of(spec);
     if (spec.present()) {
         kind.check(spec, findings);
     }

@@ -41,10 +41,11 @@ void check_any_positive(
     std::string_view message,
     findings_collector& findings
 ) {
-    const bool fine = replicas.items.empty() ||
-                      std::any_of(replicas.items.begin(), replicas.items.end(), [&](const node& r) {
-                          return r.broken() || r[name].broken() || *r[name].integer() > 0;
-                      });
+    const bool fine =
+        replicas.items.empty() ||
+        std::any_of(replicas.items.begin(), replicas.items.end(), [&](const node& r) {
+            return r.broken() || r[name].broken() || r[name].integer().value_or(1) > 0;
+        });
     if (!fine) {
         const node& first = replicas.items.front()[name];
         findings.error(first.order, first.pointer, std::string(message));

@@ -119,8 +119,8 @@ constexpr std::array replica_fields{
     field{
         .name = "scalingWeight",
         .type = value_type::integer,
-        .doc = "Share of `elastic.expectedReplicas` that this type gets.",
-        .fallback = "1",
+        .doc =
+            "Share of `elastic.expectedReplicas` that this type gets; by default its `replicas`.",
         .minimum = 0,
     },
     restart_policy_field,

@@ -94,7 +94,9 @@ std::string describe_failure(const pod_record& pod, std::string_view container) 
     if (c == nullptr) {
         c = training_container(pod, container);
     }
-    if (c == nullptr || c->state != container_state::terminated) {
+    // What took the pod says more than the exit code that followed from it, e.g. `Evicted`.
+    const bool taken = pod.phase == pod_phase::failed && !pod.reason.empty();
+    if (taken || c == nullptr || c->state != container_state::terminated) {
         const bool deleted = pod.deletion.has_value() && pod.phase != pod_phase::failed;
         std::string text = fmt::format("pod {} {}", pod.name, deleted ? "was deleted" : "failed");
         if (!pod.reason.empty()) {

@@ -203,9 +203,8 @@ private:
     /// A pod that the server refuses for good is a failure of its replica (2.8).
     void add_rejected() {
         for (const refusal& r : c_.in.seen.refusals) {
-            const bool for_good = (r.http_code == 403 || r.http_code == 422) && !is_quota(r);
-            if (r.kind != object_kind::pod || !for_good || r.foreign_owner ||
-                r.namespace_terminating || r.attempt != c_.status.attempt) {
+            if (r.kind != object_kind::pod || classify(r) != refusal_class::final ||
+                r.attempt != c_.status.attempt) {
                 continue;
             }
             const pod_identity id = identity_from_name(c_.in.plan, r.name);

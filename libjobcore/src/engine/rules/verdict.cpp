@@ -98,8 +98,8 @@ bool replaces_alone(const context& c) {
            c.in.plan.scope != scope_rule::no_restart;
 }
 
-/// Every pod of these losses ran when the first of the last incident ended, and ended within the
-/// settle time of it.
+/// Every pod of these losses ran when the first of the last incident ended, is none of those that
+/// replaced its pods, and ended within the settle time of it.
 bool joins_last(const context& c, const health& h, const verdict& v) {
     const auto& last = c.status.restarts.last;
     if (!replaces_alone(c) || v.scope != restart_scope::replica || !last || !last->time ||
@@ -108,8 +108,10 @@ bool joins_last(const context& c, const health& h, const verdict& v) {
         return false;
     }
     return std::ranges::all_of(h.losses, [&](const loss& l) {
+        const bool replaced =
+            std::ranges::find(last->pods, l.name, &incident_pod::name) != last->pods.end();
         return l.pod != nullptr && l.pod->creation && *l.pod->creation <= *last->time &&
-               l.end - *last->time < c.in.policy.settle;
+               !replaced && l.end - *last->time < c.in.policy.settle;
     });
 }
 

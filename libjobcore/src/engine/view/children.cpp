@@ -4,8 +4,29 @@
 #include "engine/facts/backoff.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace signalbox::core::engine {
+namespace {
+
+/// Answers to what is wrong with the object itself: it does not decode, is too large, is invalid.
+constexpr std::array final_codes{400, 405, 413, 422};
+
+/// What a server says in a 403 that may be another answer later. All others are policies that the
+/// pod itself breaks: Pod Security, limit ranges, webhooks.
+struct forbidden {
+    std::string_view text;
+    refusal_class means;
+};
+constexpr std::array forbidden_for_now{
+    forbidden{"exceeded quota", refusal_class::quota},
+    forbidden{"cannot create resource", refusal_class::passing},
+    forbidden{"error looking up service account", refusal_class::passing},
+    forbidden{"no PriorityClass with name", refusal_class::passing},
+    forbidden{"pod rejected: RuntimeClass", refusal_class::passing},
+};
+
+}  // namespace
 
 const child_record* find_child(const inputs& in, object_kind kind, std::string_view name) {
     const child_record* found = nullptr;
@@ -35,8 +56,20 @@ bool is_of_tensorboard(const job_plan& plan, const child_record& child) {
            child.name == plan.base_name + "-tensorboard";
 }
 
-bool is_quota(const refusal& r) {
-    return r.http_code == 403 && r.message.find("exceeded quota") != r.message.npos;
+refusal_class classify(const refusal& r) {
+    if (r.foreign_owner || r.namespace_terminating) {
+        return refusal_class::passing;
+    }
+    if (std::ranges::find(final_codes, r.http_code) != final_codes.end()) {
+        return refusal_class::final;
+    }
+    if (r.http_code != 403) {
+        return refusal_class::passing;
+    }
+    const auto said = std::ranges::find_if(forbidden_for_now, [&](const forbidden& f) {
+        return r.message.find(f.text) != r.message.npos;
+    });
+    return said == forbidden_for_now.end() ? refusal_class::final : said->means;
 }
 
 instant next_try(const policy& policy, const refusal& r) {

@@ -18,8 +18,13 @@ bool is_confirmed_absent(const inputs& in, object_kind kind, std::string_view na
 /// The child belongs to the TensorBoard, which outlives the pods.
 bool is_of_tensorboard(const job_plan& plan, const child_record& child);
 
-/// The server refused for want of quota, not for good (BEHAVIOUR.md 2.8).
-bool is_quota(const refusal& r);
+/// What a refusal of a pod means (BEHAVIOUR.md 2.8).
+enum class refusal_class {
+    final,    ///< the same pod will never be accepted
+    quota,    ///< there is no room in the quota now
+    passing,  ///< something else has to change first: a right, an object that the pod names
+};
+refusal_class classify(const refusal& r);
 /// When what was refused is asked for again (BEHAVIOUR.md 1.8).
 instant next_try(const policy& policy, const refusal& r);
 

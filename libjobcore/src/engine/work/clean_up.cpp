@@ -10,19 +10,27 @@
 namespace signalbox::core::engine {
 namespace {
 
-/// After a torchrun success peers get the time of the exit barrier (5.1): until when, while one of
-/// them still uses it.
+/// Pods that run sshd end by nothing but a deletion.
+bool runs_sshd(const job_plan& plan, const pod_record& pod) {
+    const auto role = std::ranges::find(plan.roles, pod.type, &role_plan::type);
+    return role != plan.roles.end() && pod.index >= role->sshd_from_index;
+}
+
+/// After a success peers get time to end by themselves (5.1): until when, while one of them still
+/// uses it.
 std::optional<instant> barrier_end(const context& c) {
-    if (!c.in.plan.torchrun || c.status.phase != job_phase::succeeded ||
-        !c.status.completion_time) {
+    const bool peers_end = c.in.plan.peers_end && c.status.phase == job_phase::succeeded;
+    if (!peers_end || !c.status.completion_time) {
         return std::nullopt;
     }
-    const bool all_ended = std::ranges::all_of(c.in.seen.pods, [&](const pod_record* pod) {
-        return !c.in.owns(*pod) || pod->attempt != c.status.attempt || pod->deletion ||
-               has_ended(c.in, *pod);
+    const bool any_runs = std::ranges::any_of(c.in.seen.pods, [&](const pod_record* pod) {
+        return c.in.owns(*pod) && pod->attempt == c.status.attempt && !pod->deletion &&
+               !runs_sshd(c.in.plan, *pod) && has_started(c.in, *pod) && !has_ended(c.in, *pod);
     });
-    const instant until = *c.status.completion_time + c.in.policy.exit_barrier;
-    return all_ended || c.in.now >= until ? std::nullopt : std::optional(until);
+    const policy& policy = c.in.policy;
+    const instant until = *c.status.completion_time +
+                          (c.in.plan.torchrun ? policy.exit_barrier : policy.finish_barrier);
+    return any_runs && c.in.now < until ? std::optional(until) : std::nullopt;
 }
 
 /// Kinds that restart nothing have `cleanUpWorkers`: the launcher stays for its log, unless it may
@@ -106,7 +114,7 @@ void remove_objects(const context& c, work& out) {
 /// When the job itself is to be deleted (5.14).
 std::optional<instant> expiry(const context& c) {
     const auto ttl = c.in.plan.run.ttl_seconds_after_finished;
-    if (!ttl || !c.status.completion_time || c.in.invalid) {
+    if (!ttl || !c.status.completion_time) {
         return std::nullopt;
     }
     return *c.status.completion_time + seconds(*ttl);

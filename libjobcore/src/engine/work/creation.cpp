@@ -59,7 +59,7 @@ std::vector<bool> open_roles(const context& c) {
 std::optional<instant> quota_hold(const context& c, work& out) {
     std::optional<instant> until;
     for (const refusal& r : c.in.seen.refusals) {
-        if (r.kind == object_kind::pod && is_quota(r)) {
+        if (r.kind == object_kind::pod && classify(r) == refusal_class::quota) {
             const instant t =
                 r.last + doubled(c.in.policy.quota_retry, r.count - 1, c.in.policy.quota_retry_max);
             until = std::max(until.value_or(t), t);
@@ -90,11 +90,13 @@ std::vector<std::string_view> held_names(const context& c) {
     return names;
 }
 
-/// Refusals of pods whose name another owner's object has, sorted by name.
-std::vector<const refusal*> name_conflicts(const context& c) {
+/// Refusals of pods that something else has to end: a name that is taken, a right that is missing
+/// and the like. Sorted by name.
+std::vector<const refusal*> passing_refusals(const context& c) {
     std::vector<const refusal*> out;
     for (const refusal& r : c.in.seen.refusals) {
-        if (r.kind == object_kind::pod && r.foreign_owner) {
+        const bool passing = classify(r) == refusal_class::passing && !r.namespace_terminating;
+        if (r.kind == object_kind::pod && passing) {
             out.push_back(&r);
         }
     }
@@ -111,7 +113,7 @@ public:
           quota_until_(quota_hold(c, out)),
           creations_held_(creations_held(c.in)),
           held_names_(held_names(c)),
-          conflicts_(name_conflicts(c)) {}
+          refused_(passing_refusals(c)) {}
 
     stage make() {
         if (const slot* master = c_.master()) {
@@ -165,8 +167,8 @@ private:
         a.pod = id;
         a.why = fmt::format("replica {} {} has no pod", c_.in.plan.roles[id.role].type, id.index);
         a.rule = "behaviour 2.1";
-        const auto r = std::ranges::lower_bound(conflicts_, a.name, {}, &refusal::name);
-        if (r != conflicts_.end() && (*r)->name == a.name) {
+        const auto r = std::ranges::lower_bound(refused_, a.name, {}, &refusal::name);
+        if (r != refused_.end() && (*r)->name == a.name) {
             hold(a, next_try(c_.in.policy, **r), c_.in.now);
             wait_for_refused(**r, out_);
         }
@@ -188,7 +190,7 @@ private:
     std::optional<instant> quota_until_;
     std::optional<instant> creations_held_;
     std::vector<std::string_view> held_names_;
-    std::vector<const refusal*> conflicts_;
+    std::vector<const refusal*> refused_;
     stage actions_;
 };
 

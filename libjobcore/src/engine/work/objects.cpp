@@ -86,19 +86,13 @@ std::optional<instant> creations_held(const inputs& in) {
 }
 
 void wait_for_refused(const refusal& r, work& out) {
-    if (r.foreign_owner) {
-        out.wait_for(
-            r.kind == object_kind::pod ? wait_rank::name_taken : wait_rank::object,
-            reason::name_conflict,
-            fmt::format("{} {} belongs to another owner", to_string(r.kind), r.name)
-        );
-    } else {
-        out.wait_for(
-            wait_rank::object,
-            reason::object_refused,
-            fmt::format("{} {} was refused: {}", to_string(r.kind), r.name, r.message)
-        );
-    }
+    const bool taken = r.foreign_owner;
+    out.wait_for(
+        r.kind == object_kind::pod ? wait_rank::pod_refused : wait_rank::object,
+        taken ? reason::name_conflict : reason::object_refused,
+        taken ? fmt::format("{} {} belongs to another owner", to_string(r.kind), r.name)
+              : fmt::format("{} {} was refused: {}", to_string(r.kind), r.name, r.message)
+    );
 }
 
 object_need need_of(const context& c, const health& h, std::size_t number) {

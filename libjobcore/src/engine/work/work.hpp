@@ -21,8 +21,8 @@ enum class wait_rank {
     object,         ///< one of the objects that pods need
     older_attempt,  ///< its pods are still being deleted
     quota,
-    name_taken,  ///< by an object of another owner
-    name_held,   ///< by an older pod of the job
+    pod_refused,  ///< its name is taken, or something that it needs is missing
+    name_held,    ///< by an older pod of the job
     restart_delay,
     unschedulable,
     workers,   ///< a later stage waits for the one before
