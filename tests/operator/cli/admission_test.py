@@ -41,7 +41,7 @@ class Embedded(rule_cases.ServerRules, unittest.TestCase):
 
 class Dev(unittest.TestCase):
     def test_what_only_the_operator_finds_wrong_is_accepted_and_fails(self):
-        """[requirement A7] as on a real server: without an image a job is stored, and becomes InvalidSpec."""
+        """[requirement A7] [api 6.1] as on a real server: without an image a job is stored, and becomes InvalidSpec."""
         job = rule_cases.made_from_base(rule_cases.RULES["PyTorchTrainingJob"]["base"], {}, (
             "/spec/replicaSpecs/0/template/spec/containers/0/image",))
         with program.Dev() as dev:
