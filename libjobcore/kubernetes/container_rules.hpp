@@ -71,18 +71,16 @@ inline void check_container(const value& v, const place& at, const rule_context&
     }
 }
 
-inline const value* volume_named(const value& spec, std::string_view name) {
-    for (rapidjson::SizeType i = 0; i < count_at(spec, "volumes"); ++i) {
-        const value& volume = (*find(spec, "volumes"))[i];
-        if (!name.empty() && text_at(volume, "name") == name) {
-            return &volume;
-        }
+inline const value* volume_named(const rule_context& context, std::string_view name) {
+    if (context.volumes == nullptr) {
+        return nullptr;
     }
-    return nullptr;
+    const auto it = context.volumes->find(name);
+    return it == context.volumes->end() ? nullptr : it->second;
 }
 
 inline void check_mount(const value& v, const place& at, const rule_context& context) {
-    if (volume_named(*context.spec, text_at(v, "name")) == nullptr) {
+    if (volume_named(context, text_at(v, "name")) == nullptr) {
         context.not_found(at.member("name"), text_at(v, "name"));
     }
     const std::string_view expression = text_at(v, "subPathExpr");
@@ -115,7 +113,7 @@ inline void check_mount(const value& v, const place& at, const rule_context& con
 }
 
 inline void check_device(const value& v, const place& at, const rule_context& context) {
-    const value* volume = volume_named(*context.spec, text_at(v, "name"));
+    const value* volume = volume_named(context, text_at(v, "name"));
     if (volume == nullptr) {
         context.not_found(at.member("name"), text_at(v, "name"));
     } else if (find(*volume, "persistentVolumeClaim") == nullptr && find(*volume, "ephemeral") == nullptr) {

@@ -5,9 +5,13 @@
 
 #include "kubernetes/problem.hpp"
 
+#include <algorithm>
 #include <initializer_list>
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace signalbox::kubernetes {
 
@@ -27,7 +31,9 @@ struct rule_context {
     explicit rule_context(problem_list& into) : problems(into) {}
 
     problem_list& problems;
-    const value* spec = nullptr;       ///< the pod's specification
+    const value* spec = nullptr;  ///< the pod's specification
+    /// Its volumes by name; nothing outside of a pod.
+    std::shared_ptr<const std::map<std::string_view, const value*>> volumes = {};
     const value* container = nullptr;  ///< the container that the object is in
     bool ends = false;                 ///< that is an init container which runs to its end
     bool volume = false;               ///< the object is in a volume

@@ -113,12 +113,27 @@ private:
     ) {
         if (type == "PodSpec") {
             context.spec = &v;
+            context.volumes = volumes_of(v);
         } else if (type == "Container") {
             context.container = &v;
             context.ends = at.name() == "initContainers" && text_at(v, "restartPolicy") != "Always";
         } else if (type == "Volume") {
             context.volume = true;
         }
+    }
+
+    static std::shared_ptr<const std::map<std::string_view, const value*>> volumes_of(
+        const value& spec
+    ) {
+        auto out = std::make_shared<std::map<std::string_view, const value*>>();
+        for (rapidjson::SizeType i = 0; i < count_at(spec, "volumes"); ++i) {
+            const value& volume = (*find(spec, "volumes"))[i];
+            const std::string_view name = text_at(volume, "name");
+            if (!name.empty()) {
+                out->emplace(name, &volume);
+            }
+        }
+        return out;
     }
 
     void content(

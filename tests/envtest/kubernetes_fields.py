@@ -25,6 +25,10 @@ KINDS = {
     ],
     "apis/apiextensions.k8s.io/v1": ["CustomResourceDefinition"],
     "apis/apps/v1": ["Deployment", "ReplicaSet"],
+    "apis/authentication.k8s.io/v1": ["SelfSubjectReview"],
+    "apis/authorization.k8s.io/v1": [
+        "LocalSubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectRulesReview", "SubjectAccessReview",
+    ],
     "apis/coordination.k8s.io/v1": ["Lease"],
     "apis/events.k8s.io/v1": ["Event"],
     "apis/policy/v1": ["PodDisruptionBudget"],

@@ -158,6 +158,10 @@ class Mutator:
 
     def revalue(self, value, holds):
         """Another value of the same type, mostly a bad one."""
+        if holds.startswith("map[string]") and value:
+            name = self.dice.choice(sorted(value))
+            value[name] = self.sample("", holds[len("map[string]") :], [], good=self.dice.random() < 0.3)
+            return f"{name} is {value[name]!r:.120}"
         if not isinstance(value, dict) or holds not in self.types:
             return None
         names = [name for name in value if name in self.types[holds]]

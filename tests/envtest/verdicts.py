@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a server says of an object that is tried, not made; and the embedded server to try it on."""
 
+import base64
 import json
 import re
 import ssl
@@ -31,11 +32,15 @@ def short_place(field):
 class Server:
     """Where objects are tried, without being made."""
 
-    def __init__(self, url, token=None, ca_file=None):
-        self.url, self.headers = url, {"Content-Type": "application/json"}
-        if token:
-            self.headers["Authorization"] = f"Bearer {token}"
-        self.context = ssl.create_default_context(cafile=str(ca_file)) if ca_file else None
+    def __init__(self, plane, config):
+        """`config` is a kubeconfig, which kubectl reads."""
+        read = plane.kubectl_json("config", "view", "--raw", "--minify", kubeconfig=config)
+        server = read["clusters"][0]["cluster"]
+        self.url = server["server"]
+        token = read["users"][0]["user"]["token"]
+        self.headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
+        authority = base64.b64decode(server["certificate-authority-data"]).decode()
+        self.context = ssl.create_default_context(cadata=authority)
 
     def refuses(self, thing, path=PODS):
         """The status of creating it: 201, or why not."""
@@ -56,7 +61,7 @@ class Server:
 
 
 def real_server(plane):
-    return Server(plane.url, plane.admin_token, plane.ca_file)
+    return Server(plane, plane.admin_kubeconfig)
 
 
 def embedded_server(plane, add_cleanup):
@@ -67,8 +72,7 @@ def embedded_server(plane, add_cleanup):
     )
     add_cleanup(dev.kill)
     cluster.eventually(lambda: f"the embedded server is ready: {dev.tail()}", config.exists)
-    view = ["config", "view", "--raw", "--minify", "-o", "jsonpath={.clusters[0].cluster.server}"]
-    server = Server(plane.kubectl(*view, kubeconfig=config).stdout)
+    server = Server(plane, config)
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "first"}}
     pod["spec"] = {"containers": [{"name": "a", "image": "b"}]}
 
