@@ -116,7 +116,7 @@ TEST_CASE("nothing happens to a job that runs") {
     const YAML::Node d = recording("running.yaml").decide("2026-01-31T12:10:00Z");
     CHECK(d["status"].IsNull());
     CHECK(d["stages"].size() == 0);
-    CHECK(text(d["wakeUp"]) == "2026-01-31T14:00:00Z");  // our deadline of two hours
+    CHECK(text(d["wakeUp"]) == "2026-01-31T14:00:00.000Z");  // our deadline of two hours
 }
 
 TEST_CASE("a worker that fails costs one of our three restarts") {

@@ -319,7 +319,9 @@ TEST_CASE("[behaviour 2.5] a dying namespace stops creations, not the wish for t
     CHECK(w.events.empty());
 }
 
-TEST_CASE("[behaviour 11.2] a fact is told once, whatever the phase says", "[engine]") {
+TEST_CASE(
+    "[behaviour 11.2] [api status.told] a fact is told once, whatever the phase says", "[engine]"
+) {
     world w(c10d(3));
     w.start();
     w.wait(seconds{100});
@@ -339,12 +341,20 @@ TEST_CASE("[behaviour 11.2] a fact is told once, whatever the phase says", "[eng
     CHECK(w.status().phase == job_phase::running);
     CHECK(w.status().reason == "QuotaExceeded");
     CHECK(w.count_events("QuotaExceeded") == 1);
+    CHECK(w.status().told == std::vector<std::string>{"QuotaExceeded"});
     CHECK(
         find_condition(w.status(), "Running")->message.find("exceeded quota") != std::string::npos
     );
     // The next refusal of the same kind, with other numbers in it, is no other fact.
     w.refusals.front().message = "exceeded quota: pods, used 4";
     w.refusals.front().count = 2;
+    w.pass();
+    CHECK(w.count_events("QuotaExceeded") == 1);
+    // Neither is it after a message that somebody edited: what was told is a field of its own.
+    for (condition& c : w.status().conditions) {
+        c.message.clear();
+    }
+    w.status().reason.clear();
     w.pass();
     CHECK(w.count_events("QuotaExceeded") == 1);
     w.refusals.clear();

@@ -58,6 +58,7 @@ job_status full_status() {
     r.replaced = {{"worker", 1, 2}};
     r.renamed = {{"worker", 1, 3}};
     r.renames = 3;
+    s.told = {"SecretLost", "QuotaExceeded"};
     r.completed = {{"ps", index_set::parse("0")}};
     return s;
 }
