@@ -115,7 +115,7 @@ class CrdRules(rule_cases.ServerRules, unittest.TestCase):
         self.assertEqual(row.split()[0].split("/")[-1], "mnist")
         self.assertEqual(row.split()[1:5], ["Running", "3/4", "2", "R"])
         header, row = self.kubectl("get", "pj", "-o", "wide").stdout.splitlines()
-        self.assertEqual(header.split()[6:], ["QUEUE", "STARTED", "DURATION"])
+        self.assertEqual(header.split()[6:], ["QUEUE", "STARTED", "DURATION", "DISRUPTIONS"])
         self.assertIn("q1", row)
         self.delete("mnist")
 

@@ -129,7 +129,7 @@ TEST_CASE("[api columns] names and priorities of the columns", "[api]") {
             narrow == (kind == job_kind::colossalai ? "PHASE READY REASON AGE "
                                                     : "PHASE READY RESTARTS REASON AGE ")
         );
-        CHECK(wide == "QUEUE STARTED DURATION ");
+        CHECK(wide == "QUEUE STARTED DURATION DISRUPTIONS ");
     }
 }
 

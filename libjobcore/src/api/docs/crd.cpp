@@ -36,6 +36,7 @@ constexpr std::array columns{
     column{"QUEUE", "string", ".spec.scheduler.t9kScheduler.queue", true},
     column{"STARTED", "date", ".status.startTime", true},
     column{"DURATION", "string", ".status.duration", true},
+    column{"DISRUPTIONS", "integer", ".status.restarts.disruptions", true},
 };
 
 /// All values of an enumeration, aliases included.
