@@ -147,11 +147,11 @@ class Dev(unittest.TestCase):
         """[requirement A1] The certificate is for the address, and the file's name has no colon, which ends a path in $KUBECONFIG."""
         for address in ("127.0.0.2", "[::1]"):
             with self.subTest(address):
-                try:
-                    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-                    socket.socket(family).bind((address.strip("[]"), 0))
-                except OSError:
-                    continue  # this machine has no such address
+                with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
+                    try:
+                        probe.bind((address.strip("[]"), 0))
+                    except OSError:
+                        continue  # this machine has no such address
                 with program.Dev("--listen", address + ":0") as dev:
                     self.assertNotIn(":", dev.kubeconfig)
                     answer = program.run("explain", "nothing", env=dict(self.env, KUBECONFIG=dev.kubeconfig))
