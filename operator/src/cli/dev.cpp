@@ -239,7 +239,9 @@ void dev_session::announce() {
         "API server, operator and simulated pods are ready after {} ms at https://{}:{}\n"
         "  export KUBECONFIG={}\n",
         milliseconds,
-        setup_.listen.address,
+        setup_.listen.address.find(':') == std::string::npos
+            ? setup_.listen.address
+            : fmt::format("[{}]", setup_.listen.address),
         port_,
         kubeconfig_.path()
     ));

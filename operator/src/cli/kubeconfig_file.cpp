@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <openssl/rand.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -36,7 +37,8 @@ std::optional<std::string> read_file(const std::string& path) {
 }  // namespace
 
 std::string default_kubeconfig_path(const std::string& address, std::uint16_t port) {
-    const std::string host = address == "127.0.0.1" ? "" : address + "-";
+    std::string host = address == "127.0.0.1" ? "" : address + "-";
+    std::ranges::replace(host, ':', '.');  // $KUBECONFIG takes a colon for the end of a path
     const std::string name = fmt::format("signalbox-dev-{}{}.kubeconfig", host, port);
     const char* runtime = std::getenv("XDG_RUNTIME_DIR");
     if (runtime != nullptr && *runtime != '\0' && ::access(runtime, W_OK) == 0) {

@@ -4,6 +4,7 @@ import os
 import pty
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -141,6 +142,20 @@ class Dev(unittest.TestCase):
         self.assertIn("is not overwritten", refused.err)
         with open(named, encoding="utf-8") as f:
             self.assertEqual(f.read(), "mine\n")
+
+    def test_other_addresses(self):
+        """[requirement A1] The certificate is for the address, and the file's name has no colon, which ends a path in $KUBECONFIG."""
+        for address in ("127.0.0.2", "[::1]"):
+            with self.subTest(address):
+                with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
+                    try:
+                        probe.bind((address.strip("[]"), 0))
+                    except OSError:
+                        continue  # this machine has no such address
+                with program.Dev("--listen", address + ":0") as dev:
+                    self.assertNotIn(":", dev.kubeconfig)
+                    answer = program.run("explain", "nothing", env=dict(self.env, KUBECONFIG=dev.kubeconfig))
+                    self.assertIn("has no training job nothing", answer.err)
 
     def test_two_instances_side_by_side(self):
         """[requirement A1]"""
