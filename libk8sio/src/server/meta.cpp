@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/meta.hpp"
 
+#include "kubernetes/forms.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,18 +14,6 @@ namespace {
 
 using std::chrono::floor;
 using std::chrono::seconds;
-
-bool alnum_lower(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
-bool alnum(char c) {
-    return alnum_lower(c) || (c >= 'A' && c <= 'Z');
-}
-
-constexpr std::string_view qualified_name_text =
-    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end "
-    "with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for "
-    "validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 
 struct civil {
     int year;
@@ -62,23 +52,10 @@ bool digits(std::string_view text, std::size_t at, std::size_t count, int& out) 
 
 }  // namespace
 
-const std::string_view dns_label_text =
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
-    "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used "
-    "for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 const std::string_view dns_1035_label_text =
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
     "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', "
     "regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
-const std::string_view dns_subdomain_text =
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
-    "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used "
-    "for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-const std::string_view label_value_text =
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "
-    "'.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  "
-    "or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
-
 std::uint64_t uid_sequence::next() {
     state_ += 0x9e3779b97f4a7c15ULL;
     std::uint64_t z = state_;
@@ -237,52 +214,16 @@ std::string_view without_blanks(std::string_view text) {
     return text;
 }
 
-bool is_dns_label(std::string_view name) {
-    return !name.empty() && name.size() <= 63 && alnum_lower(name.front()) &&
-           alnum_lower(name.back()) &&
-           std::all_of(name.begin(), name.end(), [](char c) { return alnum_lower(c) || c == '-'; });
-}
-
 bool is_dns_1035_label(std::string_view name) {
-    return is_dns_label(name) && !(name.front() >= '0' && name.front() <= '9');
-}
-
-bool is_dns_subdomain(std::string_view name) {
-    if (name.empty() || name.size() > 253) {
-        return false;
-    }
-    while (true) {
-        const std::size_t dot = name.find('.');
-        const std::string_view part = name.substr(0, dot);
-        if (part.empty() || !alnum_lower(part.front()) || !alnum_lower(part.back()) ||
-            !std::all_of(part.begin(), part.end(), [](char c) {
-                return alnum_lower(c) || c == '-';
-            })) {
-            return false;
-        }
-        if (dot == std::string_view::npos) {
-            return true;
-        }
-        name.remove_prefix(dot + 1);
-    }
+    return kubernetes::dns_label(name).empty() && !kubernetes::is_digit(name.front());
 }
 
 bool is_label_value(std::string_view text) {
-    return text.empty() || (text.size() <= 63 && alnum(text.front()) && alnum(text.back()) &&
-                            std::all_of(text.begin(), text.end(), [](char c) {
-                                return alnum(c) || c == '-' || c == '_' || c == '.';
-                            }));
+    return kubernetes::label_value(text).empty();
 }
 
 bool is_qualified_name(std::string_view name) {
-    const std::size_t slash = name.find('/');
-    if (slash != std::string_view::npos) {
-        if (!is_dns_subdomain(name.substr(0, slash))) {
-            return false;
-        }
-        name.remove_prefix(slash + 1);
-    }
-    return !name.empty() && is_label_value(name);
+    return kubernetes::qualified_name(name).empty();
 }
 
 void tidy_metadata(json::value& metadata, json::arena& a) {
@@ -314,15 +255,13 @@ void validate_labels(const json::value& labels, const std::string& field, proble
         return;
     }
     for (const auto& m : labels.GetObject()) {
-        if (!is_qualified_name(json::view(m.name))) {
-            list.invalid(field, json::view(m.name), qualified_name_text);
-        }
+        complain(kubernetes::qualified_name(json::view(m.name)), field, json::view(m.name), list);
         if (!m.value.IsString()) {
             list.wrong_type(field + "." + json::text_of(m.name), m.value, "string");
-        } else if (m.value.GetStringLength() > 63) {
-            list.invalid(field, m.value, "must be no more than 63 characters");
-        } else if (!is_label_value(json::view(m.value))) {
-            list.invalid(field, m.value, label_value_text);
+        } else {
+            complain(
+                kubernetes::label_value(json::view(m.value)), field, json::view(m.value), list
+            );
         }
     }
 }
@@ -338,12 +277,10 @@ void validate_name(const kind_info& kind, const json::value& metadata, problems&
     };
     switch (kind.names) {
         case name_rule::dns_subdomain:
-            check(name.size() <= 253, "must be no more than 253 characters");
-            check(name.size() > 253 || is_dns_subdomain(name), dns_subdomain_text);
+            complain(kubernetes::dns_subdomain(name), "metadata.name", name, list);
             break;
         case name_rule::dns_label:
-            check(name.size() <= 63, "must be no more than 63 characters");
-            check(name.size() > 63 || is_dns_label(name), dns_label_text);
+            complain(kubernetes::dns_label(name), "metadata.name", name, list);
             break;
         case name_rule::dns_1035_label:
             check(name.size() <= 63, "must be no more than 63 characters");
@@ -373,13 +310,8 @@ void validate_metadata(const kind_info& kind, const json::value& metadata, probl
     std::size_t annotation_bytes = 0;
     if (const json::value* m = json::find(metadata, "annotations"); m && m->IsObject()) {
         for (const auto& entry : m->GetObject()) {
-            std::string key = json::text_of(entry.name);
-            std::transform(key.begin(), key.end(), key.begin(), [](char c) {
-                return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-            });
-            if (!is_qualified_name(key)) {
-                list.invalid("metadata.annotations", json::view(entry.name), qualified_name_text);
-            }
+            const std::string_view key = json::view(entry.name);
+            complain(kubernetes::annotation_key(key), "metadata.annotations", key, list);
             annotation_bytes += entry.name.GetStringLength();
             annotation_bytes += entry.value.IsString() ? entry.value.GetStringLength() : 0;
         }

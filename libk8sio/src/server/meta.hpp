@@ -42,16 +42,11 @@ std::string short_duration(std::chrono::seconds d);
 /// `text` without the spaces at its ends.
 std::string_view without_blanks(std::string_view text);
 
-bool is_dns_label(std::string_view name);
 bool is_dns_1035_label(std::string_view name);
-bool is_dns_subdomain(std::string_view name);
 bool is_qualified_name(std::string_view name);
 bool is_label_value(std::string_view text);
 
-extern const std::string_view dns_label_text;
 extern const std::string_view dns_1035_label_text;
-extern const std::string_view dns_subdomain_text;
-extern const std::string_view label_value_text;
 
 /// Drops what is not of the right type from metadata, managedFields and selfLink (not modelled).
 void tidy_metadata(json::value& metadata, json::arena& a);

@@ -90,17 +90,6 @@ void check_not_negative(
     }
 }
 
-void complain(
-    const std::vector<std::string>& bad,
-    const std::string& field,
-    std::string_view shown,
-    problems& list
-) {
-    for (const std::string& text : bad) {
-        list.invalid(field, shown, text);
-    }
-}
-
 void check_target_port(const value& port, const std::string& at, problems& list) {
     const value* target = json::find(port, "targetPort");
     if (target == nullptr) {

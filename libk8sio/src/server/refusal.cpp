@@ -145,6 +145,17 @@ bool problems::forbids_rules() const {
     });
 }
 
+void complain(
+    const std::vector<std::string>& bad,
+    const std::string& field,
+    std::string_view shown,
+    problems& list
+) {
+    for (const std::string& text : bad) {
+        list.invalid(field, shown, text);
+    }
+}
+
 refusal not_found(const kind_info& kind, std::string_view name) {
     return about(
         kind, name, 404, "NotFound", fmt::format("{} \"{}\" not found", kind.qualified(), name)

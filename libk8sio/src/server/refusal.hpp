@@ -64,6 +64,14 @@ private:
     std::vector<status_cause> list_;
 };
 
+/// Each of `bad`, sentences on the text `shown`, as an invalid value of that field.
+void complain(
+    const std::vector<std::string>& bad,
+    const std::string& field,
+    std::string_view shown,
+    problems& list
+);
+
 refusal not_found(const kind_info& kind, std::string_view name);
 refusal no_such_resource();
 refusal already_exists(const kind_info& kind, std::string_view name);

@@ -111,6 +111,17 @@ std::vector<core::diagnostic> check_misnamed(const manifests::manifest& object) 
          "InvalidSpec"}};
 }
 
+/// What is wrong with the pods of the live job too stops nobody from changing it
+/// (BEHAVIOUR.md api 6.6).
+void excuse_old_mistakes(const std::string& live, std::vector<core::diagnostic>& findings) {
+    const std::vector<core::diagnostic> old = core::parse_job(live).template_findings;
+    for (core::diagnostic& d : findings) {
+        if (std::ranges::find(old, d) != old.end()) {
+            d.level = core::severity::warning;
+        }
+    }
+}
+
 /// Appends what changing a live job adds. False: there is none, it is a creation.
 bool check_update(
     const live_jobs& known,
@@ -121,6 +132,7 @@ bool check_update(
     if (live.size() > 1) {
         findings.push_back(ambiguous(live));
     } else if (live.size() == 1) {
+        excuse_old_mistakes(live.front()->json(), findings);
         std::ranges::move(
             core::validate_update(live.front()->json(), object.json()), std::back_inserter(findings)
         );

@@ -155,6 +155,17 @@ class Validate(unittest.TestCase):
         self.assertEqual(result.code, 2)
         self.assertIn("/metadata/namespace: missing, and there are jobs of this name in several: a, b", result.out)
 
+    def test_an_old_mistake_in_a_template_is_a_warning(self):
+        """[api 6.6] the job has begun with it."""
+        bad = GOOD.replace(b"image: i", b"image: i, imagePullPolcy: Always")
+        self.assertEqual(program.run("validate", "-", text=bad).code, 2)
+        longer = bad.replace(b"spec:\n", b"spec:\n  runPolicy: {activeDeadlineSeconds: 60}\n", 1)
+        result = self.validate_update(bad, longer)
+        self.assertEqual(result.code, 0, result.out)
+        self.assertIn("warning: /spec/replicaSpecs/0/template/spec/containers/0/imagePullPolcy:", result.out)
+        result = self.validate_update(GOOD, bad)
+        self.assertEqual(result.code, 2, result.out)
+
     def test_a_job_that_is_not_live_is_new(self):
         """[api 7.2] holds for jobs that are there; a generateName always makes another."""
         for after in (GOOD.replace(b"mnist", b"other"), GOOD.replace(b"name: mnist", b"generateName: mnist"),
