@@ -38,7 +38,6 @@ FINAL = {
 
 # What somebody else can mend.
 PASSING = {
-    "no-account": (in_pod(serviceAccountName="trainer"), "service account"),
     "no-priority": (in_pod(priorityClassName="urgent"), "PriorityClass"),
     "no-runtime": (in_pod(runtimeClassName="gvisor"), "RuntimeClass"),
 }
@@ -72,8 +71,11 @@ class Refusals(unittest.TestCase):
                 eventually(f"{name} says why", lambda: words in self.running_message(name))
                 status = self.cluster.status(name)
                 self.assertEqual((status["phase"], status["reason"]), ("Pending", "ObjectRefused"))
-        self.cluster.plane.kubectl("create", "serviceaccount", "trainer", "-n", "default")
-        self.cluster.wait_phase("no-account", "Succeeded")
+        urgent = {
+            "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "urgent"}, "value": 5,
+        }
+        self.cluster.apply(urgent)
+        self.cluster.wait_phase("no-priority", "Succeeded")
 
     def test_a_quota_only_waits(self):
         self.cluster.create_namespace("tight")
@@ -96,7 +98,7 @@ class Refusals(unittest.TestCase):
         )
 
         def names():
-            return sorted(pod["metadata"]["labels"]["batch.tensorstack.dev/replica-type"]
+            return sorted(pod["metadata"]["labels"]["replica-type"]
                           for pod in self.cluster.pods_of("ends"))
 
         eventually("only the pods that ran are left", lambda: names() == ["master", "worker", "worker"])

@@ -54,10 +54,12 @@ public:
 
 private:
     /// The end of a pod that settles is known: whether it is still there says nothing more.
-    bool has_exit_on_record(const std::string& name) const {
+    bool has_exit_on_record(const pod_identity& id) const {
         const auto& last = before_.restarts.last;
-        return last && last->pending &&
-               std::ranges::find(last->pods, name, &incident_pod::name) != last->pods.end();
+        return last && last->pending && std::ranges::any_of(last->pods, [&](const auto& pod) {
+                   const pod_identity known = engine::identity_from_name(plan_, pod.name);
+                   return known.role == id.role && known.index == id.index;
+               });
     }
 
     void find_missing() {
@@ -70,7 +72,7 @@ private:
                 const pod_identity id{
                     r, static_cast<std::int32_t>(i), before_.attempt, s.round, s.rename};
                 std::string name = pod_name(plan_, id);
-                if (has_exit_on_record(name)) {
+                if (has_exit_on_record(id)) {
                     continue;
                 }
                 const bool confirmed = std::ranges::any_of(absences_, [&](const auto& a) {
