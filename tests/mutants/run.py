@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes one line of libjobcore at a time and sees whether its tests notice.
 
-usage: run.py [--list NAME] <build folder> [<word in a rule or file>]
+usage: run.py [--list NAME] [--jobs N] [--seed N] [--count N] [--at-least PERCENT]
+              <build folder> [<word in a rule or file>]
 
-Lists are `tests` (list.json, against jobcore_tests and jobcore_stories; the default) and `search` (search.json, against
-the search alone). The build folder must hold their programs as they are now. Nothing in it or in the sources is changed:
+Lists are `tests` (list.json, against jobcore_tests and jobcore_stories; the default), `search` (search.json, against the
+search alone) and `generated` (made by generate.py of --seed and --count, against jobcore_tests and jobcore_stories).
+The exit code is 1 if fewer are noticed than --at-least says; that is all, unless it is given. The build folder must hold their programs as they are now. Nothing in it or in the sources is changed:
 the mutated unit is compiled in a scratch folder, and the programs are linked to it before the library: what it defines is
 not taken from there any more.
 """
 
 import argparse
+import concurrent.futures
 import functools
 import json
 import os
@@ -19,15 +22,21 @@ import subprocess
 import sys
 import tempfile
 
+import generate
+
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCES = HERE.parent.parent / "libjobcore" / "src"
 LIBRARY = "libsignalbox_jobcore.a"
 
+TESTS = (("jobcore_tests", "--abort"), ("jobcore_stories", "--abort"))
 # Of each list: its file, and the runs in which a mutant may be noticed, the quick ones first.
 LISTS = {
-    "tests": ("list.json", (("jobcore_tests", "--abort"), ("jobcore_stories", "--abort"))),
+    "tests": ("list.json", TESTS),
     "search": ("search.json", (("search", "--steps", "12000", "--walks", "10", "--new-only"), ("search", "--new-only"))),
+    "generated": (None, TESTS),
 }
+# A change may make a loop without end that takes all memory.
+LIMITED = ("prlimit", "--as=4294967296")
 
 
 def fail(message):
@@ -94,11 +103,13 @@ def first_failure(output):
 
 def noticed(build, runs, unit, scratch):
     """What fails first, or None."""
-    programs = {name: link(build, name, unit, scratch) for name in {run[0] for run in runs}}
+    programs = {}
     for name, *arguments in runs:
+        if name not in programs:
+            programs[name] = link(build, name, unit, scratch)
         environment = dict(os.environ, SIGNALBOX_STORIES="1,600")
         try:
-            done = subprocess.run([programs[name], *arguments], cwd=scratch, env=environment,
+            done = subprocess.run([*LIMITED, programs[name], *arguments], cwd=scratch, env=environment,
                                   capture_output=True, text=True, errors="replace", timeout=600)
         except subprocess.TimeoutExpired:
             return "(no end)"
@@ -107,26 +118,49 @@ def noticed(build, runs, unit, scratch):
     return None
 
 
+def judge(build, runs, mutant):
+    """What notices it; "" if nothing does, None if it does not compile."""
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = pathlib.Path(folder)
+        unit = compile_mutant(build, mutant, scratch)
+        return None if unit is None else noticed(build, runs, unit, scratch) or ""
+
+
+def mutants_of(options):
+    file = LISTS[options.list][0]
+    every = json.loads((HERE / file).read_text()) if file else generate.generate(options.seed, options.count)
+    return [m for m in every if options.word in m["rule"] + m["file"]]
+
+
+def describe(killer):
+    if killer is None:
+        return "DOES NOT COMPILE"
+    return f"killed by {killer}" if killer else "SURVIVED"
+
+
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--list", choices=LISTS, default="tests")
+    parser.add_argument("--jobs", type=int, default=1, help="mutants at a time")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=60)
+    parser.add_argument("--at-least", type=int, default=100, metavar="PERCENT")
     parser.add_argument("build", type=lambda text: pathlib.Path(text).resolve())
     parser.add_argument("word", nargs="?", default="")
     options = parser.parse_args()
-    build, (file, runs) = options.build, LISTS[options.list]
-    mutants = [m for m in json.loads((HERE / file).read_text()) if options.word in m["rule"] + m["file"]]
-    survivors = []
-    for mutant in mutants:
-        with tempfile.TemporaryDirectory() as folder:
-            scratch = pathlib.Path(folder)
-            unit = compile_mutant(build, mutant, scratch)
-            killer = "(does not compile)" if unit is None else noticed(build, runs, unit, scratch)
-        if killer is None or unit is None:
-            survivors.append(mutant)
-        verdict = "SURVIVED" if killer is None else "killed by " + killer
-        print(f"{mutant['rule']}\n    {mutant['file']}: {verdict}", flush=True)
-    print(f"{len(mutants) - len(survivors)} of {len(mutants)} killed")
-    return 1 if survivors else 0
+    runs = LISTS[options.list][1]
+    mutants = mutants_of(options)
+    killed, judged = 0, 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for mutant, killer in zip(mutants, pool.map(lambda m: judge(options.build, runs, m), mutants)):
+            killed += bool(killer)
+            # A chosen mutant has to compile, to be one.
+            judged += killer is not None or options.list != "generated"
+            print(f"{mutant['rule']}\n    {mutant['file']}: {describe(killer)}", flush=True)
+            if options.list == "generated" and killer == "":
+                print(f"    for: {mutant['from'].strip()}\n    now: {mutant['to'].strip()}", flush=True)
+    print(f"{killed} of {judged} killed")
+    return 0 if killed * 100 >= judged * options.at_least else 1
 
 
 if __name__ == "__main__":
