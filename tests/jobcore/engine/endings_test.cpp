@@ -51,6 +51,39 @@ TEST_CASE("[behaviour 5.1] peers of a plain job get 30 s to end by themselves", 
     }
 }
 
+TEST_CASE("[behaviour 4.15] ready of an ended job says how many ended well", "[engine]") {
+    SECTION("peers that end after the deciding pod, and pods that are gone") {
+        world w(ddp().run_policy("\"cleanUpPolicy\":\"All\""));
+        w.start();
+        w.exit("master", 0, 0);
+        w.settle();
+        CHECK(w.status().ready == "1/3");
+        w.exit("worker", 0, 0);
+        w.settle();
+        CHECK(w.status().ready == "2/3");
+        w.wake();
+        CHECK(w.pods().empty());
+        CHECK(w.status().ready == "2/3");
+    }
+    SECTION("workers that ran sshd for it") {
+        world w(signalbox::test::deepspeed(3));
+        w.start();
+        w.exit("worker", 0, 0);
+        w.settle();
+        CHECK(w.status().ready == "3/3");
+    }
+    SECTION("a failed job") {
+        world w(ddp().run_policy("\"backoffLimit\":0"));
+        w.start();
+        w.exit("worker", 0, 0);
+        w.settle();
+        w.exit("master", 0, 1);
+        w.settle();
+        CHECK(w.status().phase == job_phase::failed);
+        CHECK(w.status().ready == "1/3");
+    }
+}
+
 TEST_CASE("[behaviour 5.1] nobody waits for the peers of a debug job", "[engine]") {
     world w(ddp().debug());
     w.start();

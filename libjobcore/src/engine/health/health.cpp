@@ -2,6 +2,7 @@
 #include "engine/health/health.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace signalbox::core::engine {
 bool can_replace_one(const context& c, const health& h) {
@@ -26,10 +27,12 @@ bool is_soon_after_incident(const context& c) {
 
 health examine(const context& c) {
     health out;
-    if (is_final(c.status.phase)) {
-        return out;
-    }
     examine_replicas(c, out);
+    if (is_final(c.status.phase)) {
+        health ended;
+        ended.completed = std::move(out.completed);
+        return ended;
+    }
     const bool acts = !c.in.was_paused() && !c.in.plan.paused && !c.in.invalid;
     if (acts && c.status.attempt > 0) {
         out.keys = examine_keys(c);

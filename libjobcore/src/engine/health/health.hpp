@@ -83,7 +83,7 @@ struct health {
     ssh_keys keys;
 };
 
-/// Of a job that has ended: nothing.
+/// Of a job that has ended: completed replicas alone.
 health examine(const context& c);
 
 /// One of these pods can be replaced while the others go on: torchrun with a rendezvous that

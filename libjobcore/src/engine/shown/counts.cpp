@@ -254,6 +254,20 @@ bool counts_as_replica(const context& c, const slot& s, std::string_view contain
            !end_of(*s.current, container, c.in.now).has_value();
 }
 
+/// It runs or has completed. Of a job that has ended: it ended well, as the deciding pod of one
+/// that succeeded did, and the pods that served it by sshd.
+bool counts_as_ready(const context& c, const role_view& role, const slot& s) {
+    if (s.completed) {
+        return true;
+    }
+    if (!is_final(c.status.phase)) {
+        return s.current != nullptr && is_up(*s.current, role.plan->training_container);
+    }
+    const auto index = static_cast<std::int32_t>(&s - role.slots.data());
+    return c.status.phase == job_phase::succeeded &&
+           (&s == c.master() || index >= role.plan->sshd_from_index);
+}
+
 }  // namespace
 
 counts_shown show_counts(const context& c) {
@@ -268,8 +282,7 @@ counts_shown show_counts(const context& c) {
                                                   : pod_counter(*s.newest, container, c.in.now);
             ++(out.aggregate.*n);
             out.replicas += counts_as_replica(c, s, container) ? 1 : 0;
-            const bool runs = s.current != nullptr && is_up(*s.current, container);
-            up += runs || (s.completed && !is_final(c.status.phase)) ? 1 : 0;
+            up += counts_as_ready(c, role, s) ? 1 : 0;
         }
     }
     out.ready = fmt::format("{}/{}", up, wanted);
