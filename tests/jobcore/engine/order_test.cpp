@@ -363,3 +363,34 @@ TEST_CASE("[behaviour 1.8] a taken name is told although a held one is waited fo
     CHECK(w.status().phase == job_phase::running);
     CHECK(w.count_events("NameConflict") == 1);
 }
+
+TEST_CASE("[behaviour 3.9] a pod that somebody deleted did not exit", "[engine]") {
+    world w(c10d());
+    w.start();
+    w.ask_deletion(w.pod("node", 1));
+    w.pass();
+    CHECK(find_condition(w.status(), "ReplicaFailure")->message.ends_with("-node-1 was deleted"));
+}
+
+TEST_CASE("[behaviour 5.6] a settling pod that the job does not know is passed over", "[engine]") {
+    world w(c10d());
+    w.start();
+    w.exit("node", 1, 1);
+    w.settle();
+    w.status().restarts.last->pods.push_back({"stranger", "", 1, ""});
+    w.wake();
+    CHECK(w.status().restarts.replaced == std::vector<replaced_index>{{"node", 1, 1}});
+}
+
+TEST_CASE("[behaviour 5.13] a scheduled pod whose training never started goes too", "[engine]") {
+    world w(ddp().run_policy(R"("cleanUpPolicy":"None")"));
+    w.settle();
+    w.run(w.pod("master", 0));
+    w.run(w.pod("worker", 0));
+    w.pod("worker", 1).scheduled = true;
+    w.settle();
+    w.exit("master", 0, 0);
+    w.settle();
+    CHECK(w.pods().size() == 2);
+    CHECK(w.find("worker", 1) == nullptr);
+}
