@@ -275,3 +275,16 @@ TEST_CASE("[behaviour 2.7] keys that pods run with are not exchanged", "[engine]
     CHECK(w.child_of(object_kind::secret)->uid != old);
     CHECK(w.pods().size() == 2);
 }
+
+TEST_CASE("[behaviour 2.6] the absence of another object says nothing of the keys", "[engine]") {
+    world w(deepspeed(2));
+    w.settle();
+    w.run(w.pod("worker", 0));
+    w.settle();
+    w.absences.push_back({object_kind::secret, "another"});
+    w.delete_child(object_kind::secret);
+    const auto d = w.look();
+    REQUIRE(d.stages.size() == 1);
+    CHECK(d.stages[0][0].what == core::verb::confirm);
+    CHECK(w.status().attempt == 1);
+}

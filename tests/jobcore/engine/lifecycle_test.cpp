@@ -258,6 +258,7 @@ TEST_CASE("[behaviour 4.2] an invalid job that never started fails, with one eve
     CHECK(w.status().reason == "InvalidSpec");
     CHECK(w.condition("Failed") == "True/InvalidSpec");
     CHECK(w.count_events("InvalidSpec") == 1);
+    CHECK(std::ranges::find(w.events, "InvalidSpec", &event::reason)->message.starts_with("/spec"));
     CHECK(w.pods().empty());
 }
 

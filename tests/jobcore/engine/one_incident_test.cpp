@@ -55,29 +55,6 @@ TEST_CASE("[behaviour 5.5] what failed after the settle time is another incident
     CHECK(w.status().backoff_count == 2);
 }
 
-TEST_CASE("[behaviour 5.5] ends that are far apart are two, also in one look", "[engine]") {
-    world w(alone());
-    run_for_long(w);
-    w.exit("node", 1, 1);
-    w.wait(seconds{30});
-    w.exit("node", 2, 1);
-    w.settle();
-    CHECK(w.status().backoff_count == 2);
-}
-
-TEST_CASE("[behaviour 5.5] a replacement that fails is another incident", "[engine]") {
-    world w(alone());
-    run_for_long(w);
-    w.exit("node", 1, 1);
-    w.pass();
-    w.wait(seconds{2});
-    w.settle();
-    w.run_all();
-    w.wait(seconds{3});
-    exit_now(w, 1);
-    CHECK(w.status().backoff_count == 2);
-}
-
 TEST_CASE("[behaviour 5.5] a failure soon after a free incident counts", "[engine]") {
     world w(alone());
     run_for_long(w);
