@@ -77,20 +77,9 @@ class Refusals(unittest.TestCase):
         self.cluster.apply(urgent)
         self.cluster.wait_phase("no-priority", "Succeeded")
 
-    def test_a_quota_only_waits(self):
-        self.cluster.create_namespace("tight")
-        self.cluster.plane.kubectl("create", "quota", "none", "--hard=pods=0", "-n", "tight")
-        self.cluster.apply(job("queued", {"worker": pods(1, duration="1s")}, namespace="tight"))
-        eventually(
-            "it waits for the quota",
-            lambda: self.cluster.status("queued", "tight").get("reason") == "QuotaExceeded",
-        )
-
     def test_kubectl_waits_for_succeeded_and_what_never_started_goes(self):
         made = job("ends", {"master": pods(1, duration="1s"), "worker": pods(2, duration="600s")})
-        stuck = pods(1)
-        stuck["template"]["spec"]["nodeSelector"] = {"no": "such-node"}
-        made["spec"]["replicaSpecs"].append({"type": "late", **stuck})
+        made["spec"]["replicaSpecs"].append({"type": "late", **pods(1, unschedulable="true")})
         made["spec"]["runPolicy"] = {"cleanUpPolicy": "None"}
         self.cluster.apply(made)
         self.cluster.plane.kubectl(

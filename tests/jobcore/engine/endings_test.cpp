@@ -221,6 +221,7 @@ TEST_CASE("[behaviour 2.8] what is refused for good, and what only waits", "[eng
         row{403, "maximum cpu usage per Container is 2, but limit is 4", true},
         row{403, "admission webhook \"policy.example\" denied the request", true},
         row{403, "exceeded quota: gpus", false},
+        row{403, "status unknown for quota: gpus, resources: pods", false},
         row{403, "User \"x\" cannot create resource \"pods\" in API group \"\"", false},
         row{403, "error looking up service account a/b: serviceaccount \"b\" not found", false},
         row{403, "no PriorityClass with name high was found", false},

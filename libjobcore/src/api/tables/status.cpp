@@ -192,7 +192,8 @@ constexpr field start_field =
     time("startTime", "When the job started; the deadline counts from here.");
 constexpr field completion_field = time("completionTime", "When the job ended.");
 constexpr field duration_field = text("duration", "How long the job took.");
-constexpr field ready_field = text("ready", "Replicas that run, or at the end ended well, of those wanted: 3/4.");
+constexpr field ready_field =
+    text("ready", "Replicas that run, or at the end ended well, of those wanted: 3/4.");
 constexpr field replicas_field =
     under("behaviour 7.5", int32("replicas", "Pods that run or will; for the scale subresource."));
 constexpr field selector_field =

@@ -20,6 +20,8 @@ struct forbidden {
 };
 constexpr std::array forbidden_for_now{
     forbidden{"exceeded quota", refusal_class::quota},
+    // A quota that is new: its usage is not counted yet.
+    forbidden{"status unknown for quota", refusal_class::quota},
     forbidden{"cannot create resource", refusal_class::passing},
     forbidden{"error looking up service account", refusal_class::passing},
     forbidden{"no PriorityClass with name", refusal_class::passing},
