@@ -103,7 +103,7 @@ private:
     }
 
     void act(const core::action& a) {
-        switch (a.what) {
+        switch (a.what()) {
             case core::verb::create:
                 a.kind == core::object_kind::pod ? start(a) : note(a);
                 break;

@@ -49,15 +49,10 @@ std::string job_json(const measurement& m, const std::string& uid) {
 
 /// The very pods that the operator would make.
 std::vector<std::string> pod_bodies(const measurement& m) {
-    std::string error;
-    const auto job =
-        core::read_job(job_json(m, "00000000-0000-4000-8000-000000000000"), nullptr, error);
+    const auto job = core::read_job(job_json(m, "00000000-0000-4000-8000-000000000000"));
     std::vector<std::string> bodies;
     for (int i = 0; job && job->compiled->plan && i < m.pods; ++i) {
-        core::action a;
-        a.kind = core::object_kind::pod;
-        a.pod = {0, i, 1, 0, 0};
-        bodies.push_back(core::render_action(*job, a));
+        bodies.push_back(core::render_pod(*job->compiled->plan, {0, i, 1, 0, 0}, {}));
     }
     return bodies;
 }

@@ -108,10 +108,7 @@ std::string job_json(job_kind kind, int pods, std::string_view policy = "{}") {
 
 /// A pod as the API server shows it while it runs.
 pod_record running_pod(const job_object& job, const pod_identity& id) {
-    action a;
-    a.kind = object_kind::pod;
-    a.pod = id;
-    std::string json = render_action(job, a);
+    std::string json = render_pod(*job.compiled->plan, id, {});
     const std::string head = "\"metadata\":{";
     json.insert(
         json.find(head) + head.size(),
@@ -138,8 +135,7 @@ pod_record running_pod(const job_object& job, const pod_identity& id) {
 class running_job {
 public:
     running_job(job_kind kind, int pods) {
-        std::string error;
-        job = read_job(job_json(kind, pods), nullptr, error).value();
+        job = *read_job(job_json(kind, pods));
         const job_plan& plan = *job.compiled->plan;
         decide_once();
         job.status.attempt = 1;
@@ -243,13 +239,12 @@ double decide_rows(job_kind kind, int pods, double time_target, double allocatio
 
 void read_rows(job_kind kind) {
     const std::string text = job_json(kind, 1000);
-    std::string error;
-    const cost read = measure([&] { (void)read_job(text, nullptr, error); });
+    const cost read = measure([&] { (void)read_job(text); });
     row(fmt::format("read and plan a {} of 1000 pods", to_string(kind)),
         read.microseconds,
         5000,
         "us");
-    const job_object job = read_job(text, nullptr, error).value();
+    const job_object job = *read_job(text);
     const job_plan& plan = *job.compiled->plan;
     const cost render = measure([&] {
         for (std::size_t r = 0; r < plan.roles.size(); ++r) {

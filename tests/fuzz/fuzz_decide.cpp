@@ -99,10 +99,10 @@ struct scene {
 void check(const job_object& job, const decision& d) {
     for (const stage& s : d.stages) {
         for (const action& a : s) {
-            const bool by_uid = a.what == verb::patch || a.what == verb::remove;
-            require(by_uid != a.uid.empty(), "a patch or delete has a UID, nothing else has");
-            if (a.what == verb::create) {
-                require(!render_action(job, a).empty(), "what is created can be rendered");
+            const bool by_uid = a.what() == verb::patch || a.what() == verb::remove;
+            require(by_uid != a.uid().empty(), "a patch or delete has a UID, nothing else has");
+            if (a.what() == verb::create) {
+                require(!render_action(job, d, a).empty(), "what is created can be rendered");
             }
         }
     }
@@ -125,9 +125,8 @@ void check(const job_object& job, const decision& d) {
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     std::string_view text = signalbox::fuzz::text_of(data, size);
-    std::string error;
-    auto job = read_job(next_line(text), nullptr, error);
-    require(job.has_value() == error.empty(), "a job, or an error that says why not");
+    auto job = read_job(next_line(text));
+    require(job.has_value() == job.error().empty(), "a job, or an error that says why not");
     if (!job) {
         return 0;
     }

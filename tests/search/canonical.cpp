@@ -95,7 +95,8 @@ private:
     }
 
     void put(const child_record& c) {
-        put(static_cast<std::int64_t>(c.kind) | (c.deleting ? 64 : 0) | (c.ready ? 128 : 0));
+        put(to_string(c.kind));
+        put((c.deleting ? 1 : 0) | (c.ready ? 2 : 0));
         put(std::string_view(c.name));
         put(c.attempt);
         put(static_cast<std::int64_t>(c.fingerprint));
@@ -219,8 +220,9 @@ private:
         for (const std::string& key : w_.foreign) {
             put(std::string_view(key));
         }
-        put(static_cast<std::int64_t>(w_.served.pod_group));
-        put(static_cast<std::int64_t>(w_.served.tensorboard));
+        for (const served_kind& row : w_.served.all()) {
+            put(static_cast<std::int64_t>(row.is));
+        }
     }
 
     void put_process() {
@@ -239,8 +241,8 @@ private:
         }
         put(static_cast<std::int64_t>(w_.refusals.size()));
         for (const refusal& r : w_.refusals) {
-            put(static_cast<std::int64_t>(r.kind) | (r.foreign_owner ? 64 : 0) |
-                (r.namespace_terminating ? 128 : 0));
+            put(to_string(r.kind));
+            put((r.foreign_owner ? 1 : 0) | (r.namespace_terminating ? 2 : 0));
             put(std::string_view(r.name));
             put(r.attempt);
             put(r.round);
@@ -251,7 +253,7 @@ private:
             put_time(r.last);
         }
         for (const confirmed_absence& a : w_.absences) {
-            put(static_cast<std::int64_t>(a.kind));
+            put(to_string(a.kind));
             put(std::string_view(a.name));
         }
     }

@@ -98,7 +98,7 @@ private:
     bool confirms(const std::string& name) const {
         return std::ranges::any_of(d_.stages, [&](const stage& s) {
             return std::ranges::any_of(s, [&](const action& a) {
-                return a.what == verb::confirm && a.name == name;
+                return a.what() == verb::confirm && a.name == name;
             });
         });
     }
@@ -308,9 +308,9 @@ private:
         for (const stage& s : d_.stages) {
             for (const action& a : s) {
                 const auto pod = std::ranges::find_if(w_.pods, [&](const pod_ptr& p) {
-                    return p->uid == a.uid;
+                    return p->uid == a.uid();
                 });
-                if (a.what == verb::remove && pod != w_.pods.end() && !(*pod)->deletion &&
+                if (a.what() == verb::remove && pod != w_.pods.end() && !(*pod)->deletion &&
                     (*pod)->attempt == before_.attempt && (*pod)->phase == pod_phase::running) {
                     out_.push_back("5.1 a pod is deleted within the exit barrier");
                     return;

@@ -152,8 +152,8 @@ private:
         for (std::size_t i = 0; i < writes.size(); ++i) {
             const bool of_status = writes[i] == nullptr;
             const bool refusal = what >= op::refuse_forbidden && what != op::refuse_unavailable;
-            const bool makes =
-                !of_status && (writes[i]->what == verb::create || writes[i]->what == verb::patch);
+            const bool makes = !of_status && (writes[i]->what() == verb::create ||
+                                              writes[i]->what() == verb::patch);
             // A refused status write is a lost one; refusals of deletes and reads are not kept.
             if (!refusal || makes) {
                 add(what, i);
@@ -166,7 +166,7 @@ private:
             const auto writes = writes_of(w_);
             for (std::size_t i = 0; i < writes.size(); ++i) {
                 const action* a = writes[i];
-                if (a != nullptr && a->what == verb::create &&
+                if (a != nullptr && a->what() == verb::create &&
                     !w_.is_foreign(foreign_key(a->kind, a->name))) {
                     add(what, i);
                 }
@@ -237,10 +237,10 @@ private:
             case op::stop_serving:
             case op::serve: {
                 const served now = what == op::serve ? served::no : served::yes;
-                if (w_.served.pod_group == now) {
+                if (w_.served.of(object_kind::pod_group) == now) {
                     add(what, 0, 0);
                 }
-                if (w_.served.tensorboard == now) {
+                if (w_.served.of(object_kind::tensorboard) == now) {
                     add(what, 0, 1);
                 }
                 return;
@@ -294,7 +294,7 @@ std::string words_of_write(const world& w, std::size_t i) {
         return "status";
     }
     const action& a = *writes[i];
-    return fmt::format("{} {} {}", to_string(a.what), to_string(a.kind), short_name(w, a.name));
+    return fmt::format("{} {} {}", to_string(a.what()), to_string(a.kind), short_name(w, a.name));
 }
 
 }  // namespace

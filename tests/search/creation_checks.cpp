@@ -49,18 +49,19 @@ public:
 
 private:
     void check_beside() {
-        if (a_.pod.index >= engine::wanted_in_force(decided_.status, plan_.roles[a_.pod.role])) {
+        if (a_.pod()->index >=
+            engine::wanted_in_force(decided_.status, plan_.roles[a_.pod()->role])) {
             out_.push_back("I2 " + a_.name + " is made beyond the size of its type");
         }
         for (const pod_ptr& p : w_.pods) {
-            if (is_older(*p, a_.pod.attempt) && !is_stuck(w_, *p)) {
+            if (is_older(*p, a_.pod()->attempt) && !is_stuck(w_, *p)) {
                 out_.push_back(
                     fmt::format("I8 {} is made beside {} of an older attempt", a_.name, p->name)
                 );
             }
             const pod_identity id = test::identity_of(plan_, *p);
-            if (test::is_live(*p) && p->attempt == a_.pod.attempt && id.role == a_.pod.role &&
-                id.index == a_.pod.index) {
+            if (test::is_live(*p) && p->attempt == a_.pod()->attempt && id.role == a_.pod()->role &&
+                id.index == a_.pod()->index) {
                 out_.push_back(fmt::format("I1 {} is made beside {}", a_.name, p->name));
             }
         }
@@ -69,7 +70,7 @@ private:
     void check_delay() {
         const auto& last = decided_.status.restarts.last;
         const bool held = last && last->not_before && *last->not_before > w_.now &&
-                          (last->scope == restart_scope::job || a_.pod.round > 0);
+                          (last->scope == restart_scope::job || a_.pod()->round > 0);
         if (held) {
             out_.push_back("I15 " + a_.name + " is made before the restart delay has passed");
         }
@@ -100,7 +101,7 @@ private:
         const sight shown(w_);
         for (std::size_t s = 1; s < plan_.pod_stages.size(); ++s) {
             const auto& stage = plan_.pod_stages[s];
-            if (std::ranges::find(stage, a_.pod.role) == stage.end()) {
+            if (std::ranges::find(stage, a_.pod()->role) == stage.end()) {
                 continue;
             }
             for (const std::size_t before : plan_.pod_stages[s - 1]) {
@@ -118,9 +119,9 @@ private:
 
     /// The loss of a pod that was seen is recorded before another one is made (5.3).
     void check_record() {
-        const std::string& type = plan_.roles[a_.pod.role].type;
+        const std::string& type = plan_.roles[a_.pod()->role].type;
         const index_set* seen = engine::find_indexes(decided_.status.restarts.seen, type);
-        if (seen != nullptr && seen->contains(a_.pod.index)) {
+        if (seen != nullptr && seen->contains(a_.pod()->index)) {
             out_.push_back("5.3 " + a_.name + " is made again without a record of its loss");
         }
     }
@@ -168,8 +169,8 @@ void check_pod(const world& w, const search_context::rendered_pod& pod, violatio
 }
 
 void check_gone_label(const action& a, violations& out) {
-    if (a.body.find(R"("batch.tensorstack.dev/attempt":"gone")") == a.body.npos) {
-        out.push_back("2.7 a pod is patched otherwise than to gone: " + a.body);
+    if (a.body().find(R"("batch.tensorstack.dev/attempt":"gone")") == std::string_view::npos) {
+        out.push_back("2.7 a pod is patched otherwise than to gone: " + std::string(a.body()));
     }
 }
 

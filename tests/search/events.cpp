@@ -224,7 +224,7 @@ void apply_to_server(world& w, const choice& c) {
         case op::serve: {
             ++w.past.edits;
             const served state = c.what == op::serve ? served::yes : served::no;
-            (c.value == 0 ? w.served.pod_group : w.served.tensorboard) = state;
+            w.served.set(c.value == 0 ? object_kind::pod_group : object_kind::tensorboard, state);
             return;
         }
         case op::delete_job: {

@@ -18,11 +18,6 @@ bool is_held(const action& a, instant now) {
     return a.not_before && *a.not_before > now;
 }
 
-bool is_refusal_of(const refusal& r, const action& a) {
-    return r.kind == a.kind && r.name == a.name && r.attempt == a.pod.attempt &&
-           r.round == a.pod.round;
-}
-
 struct refusal_class {
     op what;
     int code;
@@ -120,7 +115,7 @@ private:
             return refuse(a);
         }
         const bool answered = !mine || c_.what != op::lose_answer;
-        switch (a.what) {
+        switch (a.what()) {
             case verb::create:
                 return create(a, answered);
             case verb::patch:
@@ -136,8 +131,8 @@ private:
     /// Refusals of deletes and reads are not kept: they speak of nothing that could not be made.
     bool refuse(const action& a) {
         const refusal_class* answer = class_of(c_.what);
-        const bool kept = a.what == verb::create || a.what == verb::patch;
-        if (a.what == verb::remove && c_.what == op::refuse_not_found) {
+        const bool kept = a.what() == verb::create || a.what() == verb::patch;
+        if (a.what() == verb::remove && c_.what == op::refuse_not_found) {
             return false;  // not true of this world: its object is there
         }
         if (answer != nullptr && kept) {
@@ -154,14 +149,9 @@ private:
             return is_refusal_of(r, a);
         });
         const bool fresh = same == w_.refusals.end();
-        refusal& r = fresh ? w_.refusals.emplace_back() : *same;
-        r.count = fresh ? 1 : r.count + 1;
-        r.first = fresh ? w_.now : r.first;
+        refusal& r = fresh ? w_.refusals.emplace_back(refusal_of(a, w_.now)) : *same;
+        r.count += fresh ? 0 : 1;
         r.last = w_.now;
-        r.kind = a.kind;
-        r.name = a.name;
-        r.attempt = a.pod.attempt;
-        r.round = a.pod.round;
         r.http_code = answer.code;
         r.reason = answer.reason;
         r.message = answer.message;
@@ -217,10 +207,10 @@ private:
     bool create_pod(const action& a) {
         for (const pod_ptr& p : w_.pods) {
             if (p->name == a.name) {
-                return !p->deletion && p->attempt == a.pod.attempt && p->round == a.pod.round;
+                return !p->deletion && p->attempt == a.pod()->attempt && p->round == a.pod()->round;
             }
         }
-        const search_context::rendered_pod& rendered = w_.context->pod_of(*decided_, a);
+        const search_context::rendered_pod& rendered = w_.context->pod_of(*decided_, *d_, a);
         check_creation(w_, *decided_, a, out_.violations);
         check_pod(w_, rendered, out_.violations);
         pod_record pod = rendered.record;
@@ -234,10 +224,10 @@ private:
     }
 
     bool create_child(const action& a) {
-        child_record child = w_.context->child_of(*decided_, a);
+        child_record child = w_.context->child_of(*decided_, *d_, a);
         for (const child_ptr& c : w_.children) {
             if (c->kind == a.kind && c->name == a.name) {
-                const bool same = c->attempt == 0 || c->attempt == a.pod.attempt;
+                const bool same = c->attempt == 0 || c->attempt == a.object()->attempt;
                 return !c->deleting && same && c->data_fingerprint == child.data_fingerprint;
             }
         }
@@ -269,13 +259,14 @@ private:
             return false;  // the precondition of the patch
         }
         const std::string key = "\"expectedReplicas\":";
-        const std::size_t at = a.body.find(key);
+        const std::string body(a.body());
+        const std::size_t at = body.find(key);
         const auto& sizes = w_.context->config().sizes;
-        const auto size = at == a.body.npos
+        const auto size = at == body.npos
                               ? sizes.end()
-                              : std::ranges::find(sizes, std::stoi(a.body.substr(at + key.size())));
+                              : std::ranges::find(sizes, std::stoi(body.substr(at + key.size())));
         if (size == sizes.end()) {
-            out_.violations.push_back("7.1 an unknown patch of the job: " + a.body);
+            out_.violations.push_back("7.1 an unknown patch of the job: " + body);
             return false;
         }
         edits e = w_.spec;
@@ -286,7 +277,7 @@ private:
 
     bool patch_pod(const action& a) {
         for (std::size_t i = 0; i < w_.pods.size(); ++i) {
-            if (w_.pods[i]->uid == a.uid) {
+            if (w_.pods[i]->uid == a.uid()) {
                 check_gone_label(a, out_.violations);
                 change_pod(w_, i, [](pod_record& p) { p.attempt = gone_attempt; });
                 return true;
@@ -297,8 +288,8 @@ private:
 
     bool patch_child(const action& a) {
         for (std::size_t i = 0; i < w_.children.size(); ++i) {
-            if (w_.children[i]->uid == a.uid) {
-                const child_record wanted = w_.context->child_of(*decided_, a);
+            if (w_.children[i]->uid == a.uid()) {
+                const child_record wanted = w_.context->child_of(*decided_, *d_, a);
                 change_child(w_, i, [&](child_record& c) {
                     c.fingerprint = wanted.fingerprint;
                     c.foreign_selector_keys.clear();
@@ -319,7 +310,7 @@ private:
             ++out_.writes;
             return true;
         }
-        const auto owned = [&](const auto& o) { return o->uid == a.uid; };
+        const auto owned = [&](const auto& o) { return o->uid == a.uid(); };
         if (a.kind == object_kind::pod) {
             const auto it = std::ranges::find_if(w_.pods, owned);
             if (it != w_.pods.end()) {
@@ -354,7 +345,7 @@ private:
         std::erase_if(w_.refusals, [&](const refusal& r) {
             return std::ranges::none_of(d_->stages, [&](const stage& s) {
                 return std::ranges::any_of(s, [&](const action& a) {
-                    return a.what != verb::remove && is_refusal_of(r, a);
+                    return a.what() != verb::remove && is_refusal_of(r, a);
                 });
             });
         });
@@ -362,7 +353,9 @@ private:
 
     void settle() {
         const bool asks = std::ranges::any_of(d_->stages, [](const stage& s) {
-            return std::ranges::any_of(s, [](const action& a) { return a.what == verb::confirm; });
+            return std::ranges::any_of(s, [](const action& a) {
+                return a.what() == verb::confirm;
+            });
         });
         if (!asks) {
             w_.absences.clear();

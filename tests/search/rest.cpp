@@ -52,7 +52,7 @@ constexpr hindrance hindrances[] = {
     {engine::reason::waiting_for_pod_group,
      "does not serve PodGroup",
      true,
-     [](const world& w) { return w.served.pod_group != served::yes; }},
+     [](const world& w) { return w.served.of(object_kind::pod_group) != served::yes; }},
     {engine::reason::invalid_spec,
      "specification is invalid",
      false,

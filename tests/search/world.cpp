@@ -20,8 +20,8 @@ using namespace core;
 namespace {
 
 /// UID and creation are those of the record that is made of it.
-std::string as_accepted(const job_object& decided, const action& a) {
-    return test::accepted(render_action(decided, a), "new", test::story_start, a.kind);
+std::string as_accepted(const job_object& job, const decision& made, const action& a) {
+    return test::accepted(render_action(job, made, a), "new", test::story_start, a.kind);
 }
 
 /// A digest of the values in the Pod's JSON that all pods of an attempt must agree on.
@@ -45,20 +45,14 @@ std::uint64_t rendezvous_of(std::string_view json) {
 }
 
 /// Everything that what is rendered depends on, within one configuration.
-std::string rendering_key(const job_object& decided, const action& a) {
-    std::string key = fmt::format(
-        "{} {} {} {} {} {}",
-        static_cast<int>(a.kind),
-        a.name,
-        a.object,
-        a.pod.attempt,
-        a.pod.round,
-        engine::is_resumed(decided.status)
-    );
-    for (const std::int32_t n : engine::wanted_in_force(decided.status, *decided.compiled->plan)) {
-        key += fmt::format(" {}", n);
+std::string rendering_key(const decision& made, const action& a) {
+    std::string key = fmt::format("{} {} {}", to_string(a.kind), a.name, made.rendering.resumed);
+    if (const object_identity* object = a.object()) {
+        key += fmt::format(" {} {}", object->object, object->attempt);
+    } else if (const pod_identity* pod = a.pod()) {
+        key += fmt::format(" {} {}", pod->attempt, pod->round);
     }
-    return key;
+    return fmt::format("{} {}", key, fmt::join(made.rendering.wanted, " "));
 }
 
 }  // namespace
@@ -90,10 +84,9 @@ int search_context::backoff_limit(const edits& e) const {
 const job_ptr& search_context::job_of(const edits& e) {
     job_ptr& job = jobs_[e];
     if (!job) {
-        std::string error;
-        auto read = read_job(draft_of(e).json(), nullptr, error);
+        auto read = read_job(draft_of(e).json());
         if (!read) {
-            throw std::runtime_error(config_->name + ": the job is not readable: " + error);
+            throw std::runtime_error(config_->name + ": the job is not readable: " + read.error());
         }
         if (!read->compiled->plan && !e.broken) {
             std::string text = config_->name + ": the job is invalid:";
@@ -108,20 +101,22 @@ const job_ptr& search_context::job_of(const edits& e) {
 }
 
 const search_context::rendered_pod& search_context::pod_of(
-    const job_object& decided, const action& a
+    const job_object& job, const decision& made, const action& a
 ) {
-    const auto [it, fresh] = pods_.try_emplace(rendering_key(decided, a));
+    const auto [it, fresh] = pods_.try_emplace(rendering_key(made, a));
     if (fresh) {
-        const std::string json = as_accepted(decided, a);
+        const std::string json = as_accepted(job, made, a);
         it->second = {decode_pod(json).value(), rendezvous_of(json)};
     }
     return it->second;
 }
 
-child_record search_context::child_of(const job_object& decided, const action& a) {
-    const auto [it, fresh] = children_.try_emplace(rendering_key(decided, a));
+child_record search_context::child_of(
+    const job_object& job, const decision& made, const action& a
+) {
+    const auto [it, fresh] = children_.try_emplace(rendering_key(made, a));
     if (fresh) {
-        it->second = decode_child(a.kind, as_accepted(decided, a)).value();
+        it->second = decode_child(a.kind, as_accepted(job, made, a)).value();
     }
     return it->second;
 }
@@ -147,13 +142,11 @@ world first_world(search_context& context) {
     w.context = &context;
     w.now = test::story_start;
     w.spec.pause = context.config().job.pause;
-    w.served = {served::yes, served::yes};
-    if (!context.config().serves_pod_group) {
-        w.served.pod_group = served::no;
-    }
-    if (!context.config().serves_tensorboard) {
-        w.served.tensorboard = served::no;
-    }
+    const auto say = [&](object_kind kind, bool serves) {
+        w.served.set(kind, serves ? served::yes : served::no);
+    };
+    say(object_kind::pod_group, context.config().serves_pod_group);
+    say(object_kind::tensorboard, context.config().serves_tensorboard);
     set_job(w, {});
     w.known_job = w.job;
     return w;

@@ -62,8 +62,12 @@ public:
         /// addresses and sizes in it.
         std::uint64_t rendezvous = 0;
     };
-    const rendered_pod& pod_of(const core::job_object& decided, const core::action& a);
-    core::child_record child_of(const core::job_object& decided, const core::action& a);
+    const rendered_pod& pod_of(
+        const core::job_object& job, const core::decision& made, const core::action& a
+    );
+    core::child_record child_of(
+        const core::job_object& job, const core::decision& made, const core::action& a
+    );
     const core::policy& rules() const { return rules_; }
     int backoff_limit(const edits& e) const;
 

@@ -10,11 +10,10 @@
 
 int main() {
     std::string line;
-    std::string error;
     while (std::getline(std::cin, line)) {
-        const auto job = signalbox::core::read_job(line, nullptr, error);
+        const auto job = signalbox::core::read_job(line);
         if (!job) {
-            std::cerr << error << '\n';
+            std::cerr << job.error() << '\n';
             return EXIT_FAILURE;
         }
         std::cout << signalbox::core::format_status(job->status, job->meta.kind) << '\n';

@@ -8,10 +8,12 @@
 // and objects given out are plain values. A compiled_job is immutable and may be shared by threads.
 #pragma once
 
+#include "jobcore/action.hpp"
 #include "jobcore/diagnostic.hpp"
 #include "jobcore/observed.hpp"
 #include "jobcore/plan.hpp"
 #include "jobcore/policy.hpp"
+#include "jobcore/result.hpp"
 #include "jobcore/schema.hpp"
 #include "jobcore/spec.hpp"
 #include "jobcore/status.hpp"
@@ -26,57 +28,6 @@
 #include <vector>
 
 namespace signalbox::core {
-
-/// What the caller is to do (BEHAVIOUR.md 12.4).
-enum class verb {
-    /// POST what render_action gives. After AlreadyExists the caller reads the object live: if the
-    /// job owns it, it comes into view; another owner's is a refusal with `foreign_owner`
-    /// (BEHAVIOUR.md 2.7, 1.8).
-    create,
-    /// Merge patch `body`, with the UID as precondition.
-    patch,
-    /// DELETE with the UID as precondition. 404, and another UID, are success.
-    remove,
-    /// One live GET past all caches. If the object is not there, or is another owner's, the next
-    /// decisions get its name in observed::absences; if it is, it comes into view
-    /// (BEHAVIOUR.md 12.6).
-    confirm,
-};
-/// `create`, `patch`, `delete`, `confirm`. Lives for ever.
-std::string_view to_string(verb v);
-
-/// One request to the API server.
-struct action {
-    verb what = verb::create;
-    object_kind kind = object_kind::pod;
-    std::string name;
-    /// Precondition of patch and remove; empty for create and confirm.
-    std::string uid;
-    /// Pods: which one (create). Other kinds: only `attempt` counts.
-    pod_identity pod;
-    /// Number for find_object, for create and patch of anything but a pod or the job.
-    std::size_t object = 0;
-    /// The merge patch of a patch action, JSON; empty for every other verb.
-    std::string body;
-    /// remove: delete dependents first (TTL deletion of the job).
-    bool foreground = false;
-    /// Held: not to be carried out before this time, nor the stages after it. It is returned all
-    /// the same: a refusal whose action is no longer returned is forgotten, and with it how long to
-    /// wait (BEHAVIOUR.md 12.5).
-    std::optional<instant> not_before;
-    /// One line: why, for people.
-    std::string why;
-    /// The rule it follows, e.g. `behaviour 5.7`. Lives for ever.
-    std::string_view rule;
-
-    friend bool operator==(const action&, const action&) = default;
-};
-
-/// Actions that are independent of each other: they may go at the same time, in any order. A stage
-/// starts when every action of the one before is acknowledged. A failed, refused or held action
-/// ends the pass after its stage; deciding anew after any part of it took effect converges
-/// (BEHAVIOUR.md 12.4).
-using stage = std::vector<action>;
 
 /// A Kubernetes event about the job (BEHAVIOUR.md 11.1).
 struct event {
@@ -97,6 +48,9 @@ struct decision {
     /// write of this job; stages may go before (BEHAVIOUR.md 4.16, 12.10).
     bool deferrable = false;
     std::vector<stage> stages;
+    /// What render_action needs of the status that the stages belong to; empty where none of the
+    /// actions creates or repairs anything.
+    render_options rendering;
     /// When to decide again though nothing is observed, at or before the earliest `not_before` of
     /// the stages; absent: only when something is observed (BEHAVIOUR.md 12.9). API-server time.
     std::optional<instant> wake_up;
@@ -138,13 +92,10 @@ struct job_object {
 /// Reads a job object (JSON). `previous`, which may be null, is what an earlier version of the same
 /// job was compiled to: it is reused when UID, generation and our annotations are the same, so that
 /// a status update costs no compilation; else the new specification is compared with it. An invalid
-/// specification is no error here: it gives findings (BEHAVIOUR.md 4.2). Nothing, with `error` set,
-/// if the text is no JSON object, of another kind or version, or without name or UID; `error` is
-/// left alone otherwise.
-std::optional<job_object> read_job(
-    std::string_view object_json,
-    const std::shared_ptr<const compiled_job>& previous,
-    std::string& error
+/// specification is no error here: it gives findings (BEHAVIOUR.md 4.2). An error if the text is no
+/// JSON object, of another kind or version, or without name or UID.
+result<job_object> read_job(
+    std::string_view object_json, const std::shared_ptr<const compiled_job>& previous = nullptr
 );
 
 /// Decides what is to be done about a job.
@@ -163,9 +114,31 @@ std::optional<job_object> read_job(
 /// memory (BEHAVIOUR.md 12.11).
 decision decide(const job_object& job, const observed& seen, const policy& rules, instant now);
 
-/// The JSON of the object that a create action asks for; of a Secret but for its key slots, see
-/// planned_object. `job` must be the one the decision was made on, with the decision's status
-/// applied. Empty if the job has no plan or the action no object.
-std::string render_action(const job_object& job, const action& a);
+/// The JSON of the object that an action of `made` creates, or that it repairs, as the job needs
+/// it; of a Secret but for its key slots, see planned_object. `job` is the one that the decision
+/// was made on, whatever became of its status since. Empty for any other action.
+std::string render_action(const job_object& job, const decision& made, const action& a);
+
+/// Carries a decision out in the order that it needs, after its status was stored: `perform` is
+/// called with each action that is due at `now` and tells whether it was acknowledged. After a
+/// stage of which an action was held or not acknowledged nothing more is done (BEHAVIOUR.md 12.4).
+/// True if anything was acknowledged: then decide again at once, else at `made.wake_up`.
+template <class Perform>
+bool carry_out(const decision& made, instant now, Perform&& perform) {
+    bool done = false;
+    for (const stage& actions : made.stages) {
+        bool all = true;
+        for (const action& a : actions) {
+            const bool held = a.not_before && *a.not_before > now;
+            const bool acknowledged = !held && perform(a);
+            done = done || acknowledged;
+            all = all && acknowledged;
+        }
+        if (!all) {
+            break;
+        }
+    }
+    return done;
+}
 
 }  // namespace signalbox::core

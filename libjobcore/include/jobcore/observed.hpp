@@ -9,6 +9,7 @@
 #pragma once
 
 #include "jobcore/compact.hpp"
+#include "jobcore/object_kind.hpp"
 #include "jobcore/plan.hpp"
 #include "jobcore/time.hpp"
 
@@ -101,11 +102,27 @@ std::optional<child_record> decode_child(object_kind kind, std::string_view json
 /// the view of that kind is complete (BEHAVIOUR.md 12.7).
 enum class served { unknown, no, yes };
 
-/// The kinds that not every cluster serves. After a change every job that has not ended has to be
-/// decided again.
-struct capabilities {
-    served pod_group = served::unknown;
-    served tensorboard = served::unknown;
+/// What is known of one kind.
+struct served_kind {
+    object_kind kind;
+    served is = served::unknown;
+    friend bool operator==(const served_kind&, const served_kind&) = default;
+};
+
+/// What is known of the kinds that not every cluster serves (object_kind_row::extension). After a
+/// change every job that has not ended has to be decided again.
+class capabilities {
+public:
+    void set(object_kind kind, served is);
+    /// `unknown` if nothing was said.
+    served of(object_kind kind) const;
+    std::span<const served_kind> all() const { return rows_; }
+    /// Valid until the next change.
+    operator std::span<const served_kind>() const { return rows_; }
+    friend bool operator==(const capabilities&, const capabilities&) = default;
+
+private:
+    std::vector<served_kind> rows_;  // sorted by kind
 };
 
 /// A creation or patch for this job that the server refused and that has not succeeded since. The
@@ -143,7 +160,8 @@ struct observed {
     std::span<const child_record* const> children;  ///< all but pods
     std::span<const refusal> refusals;
     std::span<const confirmed_absence> absences;
-    capabilities served_kinds;
+    /// Of kinds that are not listed it is not known whether the server serves them.
+    std::span<const served_kind> served_kinds;
 };
 
 }  // namespace signalbox::core

@@ -10,9 +10,9 @@
 #pragma once
 
 #include "jobcore/diagnostic.hpp"
+#include "jobcore/object_kind.hpp"
 #include "jobcore/spec.hpp"
 
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -23,33 +23,6 @@
 #include <vector>
 
 namespace signalbox::core {
-
-enum class object_kind {
-    pod,
-    service,
-    secret,
-    config_map,
-    pod_group,
-    tensorboard,
-    deployment,
-    job,  ///< the job itself (TTL deletion, elastic default)
-};
-/// `Pod`, `Service` ...; of `job` the word `Job`, whatever the job's kind. Lives for ever.
-std::string_view to_string(object_kind kind);
-/// `v1`, `apps/v1` ... Lives for ever.
-std::string_view api_version_of(object_kind kind);
-
-/// What a job may own.
-inline constexpr std::array all_child_kinds{
-    object_kind::pod,
-    object_kind::service,
-    object_kind::secret,
-    object_kind::config_map,
-    object_kind::pod_group,
-    object_kind::tensorboard,
-    object_kind::deployment};
-/// Nothing if a job owns no object of this `apiVersion` and `kind`.
-std::optional<object_kind> parse_child_kind(std::string_view version, std::string_view kind);
 
 /// How far a restart reaches when `runPolicy.restartScope` is absent (BEHAVIOUR.md 5.6).
 enum class scope_rule {
@@ -101,13 +74,22 @@ struct planned_object {
     bool name_has_attempt = false;
     /// Which of several objects of one kind this is; private to the launch compiler.
     std::int32_t variant = 0;
+    /// `spec` of an object that the server fills with fields of its own, JSON: known by the hash of
+    /// it. Empty for the others.
+    std::string spec;
     /// Secrets: what whoever creates the object has to put into `data`, in base64, in place of
     /// generated_marker. A repair must leave `data` out.
     std::vector<key_slot> key_slots;
 };
 
+namespace gang {
+struct scheduler;  // private to the launch compiler
+}
+
 /// What the pods need of a scheduler that places all of them or none (BEHAVIOUR.md 8).
 struct gang_plan {
+    /// Never null in a plan that compile_plan has made.
+    const gang::scheduler* by = nullptr;
     /// Pods that must fit at once, by the specification.
     std::int32_t min_member = 0;
     /// The roles of the first stage: pods of later ones do not count.
@@ -189,6 +171,13 @@ struct pod_identity {
     friend bool operator==(const pod_identity&, const pod_identity&) = default;
 };
 
+/// Which object other than a pod.
+struct object_identity {
+    std::size_t object = 0;    ///< number for find_object
+    std::int32_t attempt = 1;  ///< which its name or content may depend on
+    friend bool operator==(const object_identity&, const object_identity&) = default;
+};
+
 /// First 5 hex digits of FNV-1a 64 over name followed by UID (BEHAVIOUR.md 1.1).
 std::string name_hash(std::string_view job_name, std::string_view uid);
 
@@ -206,12 +195,13 @@ std::string pod_name(const job_plan& plan, const pod_identity& pod);
 /// Name of a planned object in an attempt.
 std::string object_name(const planned_object& object, std::int32_t attempt);
 
-/// Extra facts that change what a pod runs but are no part of its name.
+/// Facts of a job's status that change what its objects have, but for their names.
 struct render_options {
     /// True for attempts made by a resume: resume specs apply (BEHAVIOUR.md 3.11).
     bool resumed = false;
     /// Replicas in force per role (BEHAVIOUR.md 7.2); empty: the plan's own.
-    std::span<const std::int32_t> wanted;
+    std::vector<std::int32_t> wanted;
+    friend bool operator==(const render_options&, const render_options&) = default;
 };
 
 /// The complete JSON of a Pod, owner reference and labels included (BEHAVIOUR.md 1.6, 1.7, 3).

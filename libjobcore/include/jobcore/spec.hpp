@@ -35,11 +35,12 @@ std::optional<job_kind> parse_job_kind(std::string_view kind);
 /// `pytorchtrainingjobs` ... Lives for ever.
 std::string_view plural(job_kind kind);
 
-/// Gang scheduling by the T9k scheduler (BEHAVIOUR.md api 1.4).
-struct t9k_scheduler {
+/// Gang scheduling (BEHAVIOUR.md api 1.4).
+struct gang_request {
+    std::string name = "t9kScheduler";  ///< the member of `spec.scheduler` that is set
     std::string queue = "default";
     std::int32_t priority = 10;
-    friend bool operator==(const t9k_scheduler&, const t9k_scheduler&) = default;
+    friend bool operator==(const gang_request&, const gang_request&) = default;
 };
 
 /// What a replica type, or `master`, does in debug mode (BEHAVIOUR.md 3.10).
@@ -161,7 +162,7 @@ struct spec_fragments {
 
 /// A valid specification. `launch` holds the alternative of the job's kind.
 struct job_spec {
-    std::optional<t9k_scheduler> scheduler;
+    std::optional<gang_request> scheduler;
     run_mode mode;
     run_policy policy;
     std::optional<elastic_config> elastic;  ///< set only when enabled

@@ -1,10 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Actions in words and as objects.
-#include "engine/facts/inputs.hpp"
-#include "engine/facts/ledger.hpp"
+// What can be asked of an action, and the object that it creates.
+#include "jobcore/action.hpp"
+#include "jobcore/decide.hpp"
+
+#include <array>
+#include <tuple>
+#include <utility>
 
 namespace signalbox::core {
+namespace {
+
+/// Attempt and round that a refusal of the action carries.
+std::pair<std::int32_t, std::int32_t> place_of(const action& a) {
+    if (const pod_identity* pod = a.pod()) {
+        return {pod->attempt, pod->round};
+    }
+    const object_identity* object = a.object();
+    return {object == nullptr ? 0 : object->attempt, 0};
+}
+
+}  // namespace
 
 std::string_view to_string(verb v) {
     switch (v) {
@@ -20,18 +36,65 @@ std::string_view to_string(verb v) {
     return "";
 }
 
-std::string render_action(const job_object& job, const action& a) {
+verb action::what() const {
+    constexpr std::array by_request{
+        verb::create, verb::create, verb::patch, verb::remove, verb::confirm};
+    static_assert(by_request.size() == std::variant_size_v<decltype(request)>);
+    return by_request[request.index()];
+}
+
+const pod_identity* action::pod() const {
+    const auto* r = std::get_if<create_pod>(&request);
+    return r == nullptr ? nullptr : &r->pod;
+}
+
+const object_identity* action::object() const {
+    if (const auto* r = std::get_if<create_object>(&request)) {
+        return &r->object;
+    }
+    const auto* r = std::get_if<patch_object>(&request);
+    return r == nullptr || !r->becomes ? nullptr : &*r->becomes;
+}
+
+std::string_view action::uid() const {
+    if (const auto* r = std::get_if<patch_object>(&request)) {
+        return r->uid;
+    }
+    const auto* r = std::get_if<delete_object>(&request);
+    return r == nullptr ? std::string_view() : r->uid;
+}
+
+std::string_view action::body() const {
+    const auto* r = std::get_if<patch_object>(&request);
+    return r == nullptr ? std::string_view() : r->body;
+}
+
+refusal refusal_of(const action& a, instant now) {
+    refusal r;
+    r.kind = a.kind;
+    r.name = a.name;
+    std::tie(r.attempt, r.round) = place_of(a);
+    r.first = r.last = now;
+    return r;
+}
+
+bool is_refusal_of(const refusal& r, const action& a) {
+    return a.what() != verb::remove && r.kind == a.kind && r.name == a.name &&
+           std::pair(r.attempt, r.round) == place_of(a);
+}
+
+std::string render_action(const job_object& job, const decision& made, const action& a) {
     if (!job.compiled || !job.compiled->plan) {
         return {};
     }
     const job_plan& plan = *job.compiled->plan;
-    const auto wanted = engine::wanted_in_force(job.status, plan);
-    const render_options options{engine::is_resumed(job.status), wanted};
-    if (a.kind == object_kind::pod) {
-        return render_pod(plan, a.pod, options);
+    if (const pod_identity* pod = a.pod()) {
+        return render_pod(plan, *pod, made.rendering);
     }
-    const planned_object* object = find_object(plan, a.object);
-    return object == nullptr ? std::string{} : render_object(plan, *object, a.pod.attempt, options);
+    const object_identity* wanted = a.object();
+    const planned_object* object = wanted == nullptr ? nullptr : find_object(plan, wanted->object);
+    return object == nullptr ? std::string()
+                             : render_object(plan, *object, wanted->attempt, made.rendering);
 }
 
 }  // namespace signalbox::core

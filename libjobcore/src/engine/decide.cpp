@@ -90,6 +90,12 @@ void set_status(const inputs& in, job_status status, bool same_tasks, decision& 
     out.status = std::move(status);
 }
 
+bool needs_rendering(const std::vector<stage>& stages) {
+    return std::ranges::any_of(stages, [](const stage& s) {
+        return std::ranges::any_of(s, [](const action& a) { return a.pod() || a.object(); });
+    });
+}
+
 }  // namespace
 
 decision decide_plan(const inputs& in) {
@@ -123,6 +129,9 @@ decision decide_plan(const inputs& in) {
     out.stages = std::move(planned.stages);
     if (active && !in.invalid && (!out.status || out.deferrable)) {
         add_default_size(in, out);
+    }
+    if (needs_rendering(out.stages)) {
+        out.rendering = render_options_of(out.status ? *out.status : in.job.status, in.plan);
     }
     return out;
 }

@@ -11,22 +11,19 @@
 namespace signalbox::core {
 namespace {
 
-std::optional<job_meta> read_meta(const json::value& object, std::string& error) {
+result<job_meta> read_meta(const json::value& object) {
     const std::string_view kind_text = json::string_or_empty(object, "kind");
     const auto kind = parse_job_kind(kind_text);
     const json::value* metadata = json::find(object, "metadata");
     if (!kind || json::string_or_empty(object, "apiVersion") != api_version) {
-        error = fmt::format("`{}` is no kind of {}", kind_text, api_version);
-        return std::nullopt;
+        return failure{fmt::format("`{}` is no kind of {}", kind_text, api_version)};
     }
     if (metadata == nullptr || !metadata->IsObject()) {
-        error = "the object has no metadata";
-        return std::nullopt;
+        return failure{"the object has no metadata"};
     }
     job_meta meta = json::read_job_meta(*kind, metadata);
     if (meta.name.empty() || meta.uid.empty()) {
-        error = "the object has no metadata.name or metadata.uid";
-        return std::nullopt;
+        return failure{"the object has no metadata.name or metadata.uid"};
     }
     return meta;
 }
@@ -70,20 +67,17 @@ bool is_same_spec(const compiled_job& compiled, const job_meta& meta) {
 
 }  // namespace
 
-std::optional<job_object> read_job(
-    std::string_view object_json,
-    const std::shared_ptr<const compiled_job>& previous,
-    std::string& error
+result<job_object> read_job(
+    std::string_view object_json, const std::shared_ptr<const compiled_job>& previous
 ) {
     json::document document;
     json::parse(document, object_json);
     if (document.HasParseError() || !document.IsObject()) {
-        error = "the object is no JSON object";
-        return std::nullopt;
+        return failure{"the object is no JSON object"};
     }
-    auto meta = read_meta(document, error);
+    auto meta = read_meta(document);
     if (!meta) {
-        return std::nullopt;
+        return failure{meta.error()};
     }
     job_object job;
     if (const json::value* status = json::find(document, "status")) {

@@ -86,7 +86,7 @@ void say_status(story& s, const job_status& before, const decision& d) {
 std::string verb_text(const story& s, const action& a) {
     const bool is_job = a.kind == object_kind::job;
     const auto kind = is_job ? to_string(s.job.meta.kind) : to_string(a.kind);
-    switch (a.what) {
+    switch (a.what()) {
         case verb::create:
             return fmt::format("create {} {}", kind, a.name);
         case verb::patch:
@@ -102,7 +102,7 @@ std::string verb_text(const story& s, const action& a) {
 /// The recorded words of the server name what they are about, but for a quota, which holds all
 /// pods (BEHAVIOUR.md 2.8).
 bool was_refused(const story& s, const action& a) {
-    if (!s.refusals_unknown || a.what != verb::create) {
+    if (!s.refusals_unknown || a.what() != verb::create) {
         return false;
     }
     const condition* running = find_condition(s.after, "Running");

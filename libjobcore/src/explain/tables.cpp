@@ -90,6 +90,10 @@ constexpr std::array phases{
         "The scheduler finds no node for some of its pods",
         "behaviour 4.12"},
     meaning{
+        reason::waiting_for_gang,
+        "The pods are there, and their scheduler has not yet let all of them start together",
+        "behaviour 8.5"},
+    meaning{
         reason::waiting_for_names,
         "Older pods or objects are still being deleted, and new ones take their names",
         "behaviour 5.7"},

@@ -29,40 +29,35 @@ gang_plan plan_members(const job_plan& plan, const job_spec& spec) {
     return out;
 }
 
-namespace {
-
-/// The scheduler of T9k (`scheduler.t9kScheduler`): a PodGroup, which its pods name by a label.
-void add_t9k(job_plan& plan, const t9k_scheduler& scheduler) {
-    plan.gang->queue = scheduler.queue;
-    plan.gang->priority = scheduler.priority;
+void add_to(job_plan& plan, const job_spec& spec, std::span<const scheduler* const> schedulers) {
+    if (!spec.scheduler) {
+        return;
+    }
+    const auto named = std::ranges::find(schedulers, spec.scheduler->name, &scheduler::name);
+    if (named == schedulers.end()) {
+        return;
+    }
+    plan.gang = plan_members(plan, spec);
+    plan.gang->by = *named;
+    plan.gang->queue = spec.scheduler->queue;
+    plan.gang->priority = spec.scheduler->priority;
     planned_object group;
-    group.kind = object_kind::pod_group;
+    group.kind = plan.gang->by->object;
     group.name = plan.base_name;
     plan.objects.insert(plan.objects.begin(), std::move(group));
 }
 
-pod_marks t9k_marks(const job_plan& plan, std::size_t role) {
-    pod_marks marks;
-    marks.scheduler_name = "t9k-scheduler";
-    marks.labels = {
-        {"scheduler.tensorstack.dev/group-name", plan.base_name},
-        {"scheduler.tensorstack.dev/queue", plan.gang->queue},
-        {"scheduler.tensorstack.dev/role", plan.roles[role].type},
-    };
-    return marks;
-}
-
-}  // namespace
-
-void add_to(job_plan& plan, const job_spec& spec) {
-    if (spec.scheduler) {
-        plan.gang = plan_members(plan, spec);
-        add_t9k(plan, *spec.scheduler);
+std::vector<field_value> object_values(const job_plan& plan, std::span<const std::int32_t> wanted) {
+    const gang_plan& gang = *plan.gang;
+    std::int64_t created = 0;
+    for (const std::size_t role : gang.members) {
+        created += role < wanted.size() ? wanted[role] : plan.roles[role].wanted;
     }
+    return gang.by->values(gang, std::min<std::int64_t>(gang.min_member, created));
 }
 
 std::optional<pod_marks> marks_of(const job_plan& plan, std::size_t role) {
-    return plan.gang ? std::optional(t9k_marks(plan, role)) : std::nullopt;
+    return plan.gang ? std::optional(plan.gang->by->marks(plan, role)) : std::nullopt;
 }
 
 }  // namespace signalbox::core::gang

@@ -243,18 +243,17 @@ void plan_tensorboard(compile_context& ctx, const std::string& tensorboard_spec)
     }
     warn_limits(ctx, spec);
     const std::string ours = ctx.plan.base_name + "-tensorboard";
-    const auto add = [&](object_kind kind, const std::string& name, std::int32_t variant) {
+    const auto add = [&](object_kind kind, const std::string& name, std::string content) {
         planned_object object;
         object.kind = kind;
         object.name = name;
-        object.variant = variant;
+        object.variant = kind == object_kind::service ? tensorboard_service : 0;
+        object.spec = std::move(content);
         ctx.plan.tensorboard_objects.push_back(std::move(object));
     };
-    add(object_kind::tensorboard, ctx.plan.base_name, 0);
-    add(object_kind::deployment, ours, 0);
-    add(object_kind::service, ours, tensorboard_service);
-    ctx.render.tensorboard_spec = tensorboard_spec;
-    ctx.render.tensorboard_deployment = deployment_builder(spec, ours).build();
+    add(object_kind::tensorboard, ctx.plan.base_name, tensorboard_spec);
+    add(object_kind::deployment, ours, deployment_builder(spec, ours).build());
+    add(object_kind::service, ours, {});
 }
 
 }  // namespace signalbox::core::launch

@@ -7,6 +7,7 @@
 #include "render/fingerprint.hpp"
 #include "render/labels.hpp"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
@@ -49,13 +50,11 @@ enum at : node {
     data_value,
     in_annotations,
     annotation_value,
-    min_member,
-    queue,
-    priority,
+    spec_value,
     replicas,
     in_status,
     available_replicas,
-    board_phase,
+    status_phase,
     in_conditions,
     in_condition,
     condition_type,
@@ -93,13 +92,11 @@ constexpr std::array child_edges{
     edge{in_data, step::each_key, "", data_value},
     edge{in_metadata, step::key, "annotations", in_annotations},
     edge{in_annotations, step::key, label::spec_hash, annotation_value},
-    edge{in_spec, step::key, "minMember", min_member},
-    edge{in_spec, step::key, "queue", queue},
-    edge{in_spec, step::key, "priority", priority},
     edge{in_spec, step::key, "replicas", replicas},
+    edge{in_spec, step::each_key, "", spec_value},  // after those by name
     edge{in_object, step::key, "status", in_status},
     edge{in_status, step::key, "availableReplicas", available_replicas},
-    edge{in_status, step::key, "phase", board_phase},
+    edge{in_status, step::key, "phase", status_phase},
     edge{in_status, step::key, "conditions", in_conditions},
     edge{in_conditions, step::item, "", in_condition},
     edge{in_condition, step::key, "type", condition_type},
@@ -108,10 +105,9 @@ constexpr std::array child_edges{
 };
 // clang-format on
 
-/// Whether a TensorBoard serves: from the conditions and phase of the T9k object, or from the
-/// available replicas of a Deployment. The T9k schema is not public; these are the conventions of
-/// the Kubernetes API.
-struct board_reader {
+/// Whether an object does what it is for, as the row of its kind says. Where a schema is not public
+/// these are the conventions of the Kubernetes API.
+struct readiness_reader {
     struct {
         std::string type, status, reason;
     } current;
@@ -128,45 +124,48 @@ struct board_reader {
         reason = std::move(current.reason);
     }
 
-    bool is_ready(object_kind kind) const {
-        return kind == object_kind::deployment ? available > 0 : serves || phase == "Running";
+    bool is_ready(readiness by) const {
+        return by == readiness::replicas ? available > 0 : serves || phase == "Running";
     }
     /// Why it does not serve; empty if the server says nothing.
-    std::string why_not(object_kind kind) const {
-        const bool suspended = kind == object_kind::deployment && wanted == 0;
+    std::string why_not(readiness by) const {
+        const bool suspended = by == readiness::replicas && wanted == 0;
         return suspended ? "Suspended" : !reason.empty() ? reason : phase;
     }
 };
 
 class child_sink {
 public:
+    explicit child_sink(object_kind kind) : fields_(kind->fields.size()) { child_.kind = kind; }
+
     void open(node n) {
         if (n == in_owner) {
             owner_.open();
         } else if (n == in_port) {
             ++service_.ports;
         } else if (n == in_condition) {
-            board_.current = {};
+            says_.current = {};
         }
     }
     void close(node n) {
         if (n == in_owner) {
             owner_.close();
         } else if (n == in_condition) {
-            board_.take();
+            says_.take();
         }
     }
     void text(node n, std::string_view key, std::string_view value);
-    void number(node n, std::int64_t value);
+    void number(node n, std::string_view key, std::int64_t value);
     void boolean(node n, bool value);
-    child_record finish(object_kind kind);
+    child_record finish();
 
 private:
     void read_label(std::string_view key, std::string_view value);
     owned_facts owned() const;
     void finish_service(fnv1a& hash);
-    fnv1a hash_of(object_kind kind);
-    std::uint64_t data_hash_of(object_kind kind) const;
+    void read_field(std::string_view key, gang::field_value value);
+    fnv1a hash();
+    std::uint64_t data_hash() const;
 
     child_record child_;
     owner_reader owner_;
@@ -179,10 +178,10 @@ private:
         std::uint64_t ports = 0;
         std::map<std::string, std::string, std::less<>> selector;
     } service_;
-    std::string secret_type_, queue_, spec_hash_;
+    std::string secret_type_, spec_hash_;
     std::map<std::string, std::uint64_t, std::less<>> data_;  ///< hashes of the values
-    pod_group_facts pod_group_;
-    board_reader board_;
+    std::vector<gang::field_value> fields_;                   ///< of the kind's row, in its order
+    readiness_reader says_;
 };
 
 void child_sink::text(node n, std::string_view key, std::string_view value) {
@@ -232,35 +231,41 @@ void child_sink::text(node n, std::string_view key, std::string_view value) {
         case annotation_value:
             spec_hash_ = value;
             break;
-        case queue:
-            queue_ = value;
+        case spec_value:
+            read_field(key, std::string(value));
             break;
-        case board_phase:
-            board_.phase = value;
+        case status_phase:
+            says_.phase = value;
             break;
         case condition_type:
-            board_.current.type = value;
+            says_.current.type = value;
             break;
         case condition_status:
-            board_.current.status = value;
+            says_.current.status = value;
             break;
         case condition_reason:
-            board_.current.reason = value;
+            says_.current.reason = value;
             break;
         default:
             break;
     }
 }
 
-void child_sink::number(node n, std::int64_t value) {
-    if (n == min_member) {
-        pod_group_.min_member = value;
-    } else if (n == priority) {
-        pod_group_.priority = value;
+void child_sink::number(node n, std::string_view key, std::int64_t value) {
+    if (n == spec_value) {
+        read_field(key, value);
     } else if (n == available_replicas) {
-        board_.available = value;
+        says_.available = value;
     } else if (n == replicas) {
-        board_.wanted = value;
+        says_.wanted = value;
+    }
+}
+
+void child_sink::read_field(std::string_view key, gang::field_value value) {
+    const auto& names = child_.kind->fields;
+    const auto name = std::find(names.begin(), names.end(), key);
+    if (name != names.end()) {
+        fields_[static_cast<std::size_t>(name - names.begin())] = std::move(value);
     }
 }
 
@@ -342,20 +347,20 @@ void child_sink::finish_service(fnv1a& hash) {
     }
 }
 
-fnv1a child_sink::hash_of(object_kind kind) {
-    fnv1a hash = hash_owned(kind, owned());
-    if (kind == object_kind::service) {
+fnv1a child_sink::hash() {
+    fnv1a hash = hash_owned(child_.kind, owned());
+    if (child_.kind == object_kind::service) {
         finish_service(hash);
-    } else if (kind == object_kind::pod_group) {
-        pod_group_.queue = queue_;
-        hash = hash_pod_group(hash, pod_group_);
-    } else if (kind == object_kind::tensorboard || kind == object_kind::deployment) {
+    } else if (!fields_.empty()) {
+        hash = hash_fields(hash, fields_);
+    } else if (child_.kind->use != kind_use::object) {
         hash.field(spec_hash_);
     }
     return hash;
 }
 
-std::uint64_t child_sink::data_hash_of(object_kind kind) const {
+std::uint64_t child_sink::data_hash() const {
+    const object_kind kind = child_.kind;
     if (kind == object_kind::config_map) {
         return hash_config_data(std::vector<data_entry>(data_.begin(), data_.end())).value();
     }
@@ -369,14 +374,14 @@ std::uint64_t child_sink::data_hash_of(object_kind kind) const {
     return 0;
 }
 
-child_record child_sink::finish(object_kind kind) {
-    child_.kind = kind;
-    child_.data_fingerprint = data_hash_of(kind);
-    if (kind == object_kind::tensorboard || kind == object_kind::deployment) {
-        child_.ready = board_.is_ready(kind);
-        child_.reason = child_.ready ? std::string{} : board_.why_not(kind);
+child_record child_sink::finish() {
+    child_.data_fingerprint = data_hash();
+    const readiness by = child_.kind->ready_by;
+    if (by != readiness::unsaid) {
+        child_.ready = says_.is_ready(by);
+        child_.reason = child_.ready ? std::string{} : says_.why_not(by);
     }
-    child_.fingerprint = hash_of(kind).value();
+    child_.fingerprint = hash().value();
     child_.owner_uid = std::move(owner_.controller.uid);
     return std::move(child_);
 }
@@ -384,11 +389,11 @@ child_record child_sink::finish(object_kind kind) {
 }  // namespace
 
 std::optional<child_record> decode_child(object_kind kind, std::string_view json) {
-    child_sink sink;
+    child_sink sink(kind);
     if (!read_paths(json, child_edges, sink)) {
         return std::nullopt;
     }
-    child_record record = sink.finish(kind);
+    child_record record = sink.finish();
     if (record.name.empty() || record.uid.empty()) {
         return std::nullopt;
     }

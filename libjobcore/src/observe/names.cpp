@@ -38,33 +38,26 @@ std::string_view to_string(container_state state) {
     return {};
 }
 
-std::string_view to_string(object_kind kind) {
-    switch (kind) {
-        case object_kind::pod:
-            return "Pod";
-        case object_kind::service:
-            return "Service";
-        case object_kind::secret:
-            return "Secret";
-        case object_kind::config_map:
-            return "ConfigMap";
-        case object_kind::pod_group:
-            return "PodGroup";
-        case object_kind::tensorboard:
-            return "TensorBoard";
-        case object_kind::deployment:
-            return "Deployment";
-        case object_kind::job:
-            return "Job";
-    }
-    return {};
+std::optional<object_kind> parse_child_kind(std::string_view version, std::string_view kind) {
+    const auto all = all_child_kinds();
+    const auto found = std::ranges::find_if(all, [&](object_kind k) {
+        return k->name == kind && k->api_version == version;
+    });
+    return found == all.end() ? std::nullopt : std::optional(*found);
 }
 
-std::optional<object_kind> parse_child_kind(std::string_view version, std::string_view kind) {
-    const auto row = std::ranges::find_if(all_child_kinds, [&](object_kind k) {
-        return to_string(k) == kind && api_version_of(k) == version;
-    });
-    return row == all_child_kinds.end() ? std::nullopt : std::optional(*row);
+void capabilities::set(object_kind kind, served is) {
+    const auto at = std::ranges::lower_bound(rows_, kind, {}, &served_kind::kind);
+    if (at != rows_.end() && at->kind == kind) {
+        at->is = is;
+    } else {
+        rows_.insert(at, {kind, is});
+    }
+}
+
+served capabilities::of(object_kind kind) const {
+    const auto found = std::ranges::find(rows_, kind, &served_kind::kind);
+    return found == rows_.end() ? served::unknown : found->is;
 }
 
 }  // namespace signalbox::core

@@ -56,7 +56,7 @@ inline bool is_utf8(std::string_view text) {
 ///   void open(node)                       an object begins
 ///   void close(node)                      it ends
 ///   void text(node, key, std::string_view)     key: of an each_key edge, else empty
-///   void number(node, std::int64_t)       integers that fit
+///   void number(node, key, std::int64_t)  integers that fit
 ///   void boolean(node, bool)
 template <class Sink>
 class path_handler {
@@ -177,7 +177,7 @@ private:
 
     bool integer(std::int64_t i) {
         if (const node n = here(); n != no_node) {
-            sink_.number(n, i);
+            sink_.number(n, key(), i);
         }
         return done();
     }

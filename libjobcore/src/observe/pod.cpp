@@ -175,7 +175,7 @@ public:
     void open(node n);
     void close(node n);
     void text(node n, std::string_view key, std::string_view value);
-    void number(node n, std::int64_t value);
+    void number(node n, std::string_view key, std::int64_t value);
     void boolean(node n, bool value) {
         if (n == owner_controller) {
             owner_.current.controller = value;
@@ -347,7 +347,7 @@ void pod_sink::read_container_text(node n, std::string_view value) {
     }
 }
 
-void pod_sink::number(node n, std::int64_t value) {
+void pod_sink::number(node n, std::string_view /*key*/, std::int64_t value) {
     if (n == grace) {
         pod_.grace_seconds = std::max<std::int64_t>(value, 0);
     } else if (n == exit_code && value >= INT32_MIN && value <= INT32_MAX) {

@@ -8,7 +8,7 @@ namespace signalbox::core {
 
 fnv1a hash_owned(object_kind kind, const owned_facts& f) {
     fnv1a hash;
-    hash.number(static_cast<std::uint64_t>(kind));
+    hash.field(kind->name);
     for (const std::string_view text :
          {f.owner_name,
           f.owner_kind,
@@ -57,10 +57,15 @@ fnv1a hash_config_data(std::span<const data_entry> data) {
     return state;
 }
 
-fnv1a hash_pod_group(fnv1a state, const pod_group_facts& f) {
-    return state.number(static_cast<std::uint64_t>(f.min_member))
-        .field(f.queue)
-        .number(static_cast<std::uint64_t>(f.priority));
+fnv1a hash_fields(fnv1a state, std::span<const gang::field_value> values) {
+    for (const gang::field_value& value : values) {
+        if (const auto* number = std::get_if<std::int64_t>(&value)) {
+            state.number(static_cast<std::uint64_t>(*number));
+        } else {
+            state.field(std::get<std::string>(value));
+        }
+    }
+    return state;
 }
 
 owned_facts planned_facts(const job_plan& plan) {

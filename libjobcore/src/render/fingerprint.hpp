@@ -4,6 +4,7 @@
 // from a plan and from what the API server shows (BEHAVIOUR.md 2.6).
 #pragma once
 
+#include "gang/scheduler.hpp"
 #include "jobcore/plan.hpp"
 #include "strings/fnv1a.hpp"
 
@@ -30,13 +31,6 @@ struct service_facts {
     std::uint64_t ports = 0;  ///< how many: ours have none
 };
 
-/// The fields of a PodGroup that we set.
-struct pod_group_facts {
-    std::int64_t min_member = 0;
-    std::string_view queue;
-    std::int64_t priority = 0;
-};
-
 /// An entry of a ConfigMap: key, and hash of its value.
 using data_entry = std::pair<std::string_view, std::uint64_t>;
 
@@ -52,7 +46,8 @@ fnv1a hash_selector(fnv1a state, std::span<const selector_entry> selector);
 /// Immutable parts, both sorted by key. Of a Secret's values nothing is known here.
 fnv1a hash_secret_data(std::string_view type, std::span<const std::string_view> keys);
 fnv1a hash_config_data(std::span<const data_entry> data);
-fnv1a hash_pod_group(fnv1a state, const pod_group_facts& facts);
+/// Values of the fields of a kind's row, in their order.
+fnv1a hash_fields(fnv1a state, std::span<const gang::field_value> values);
 
 /// The facts of an object of this plan, as we set them. Views into the plan.
 owned_facts planned_facts(const job_plan& plan);

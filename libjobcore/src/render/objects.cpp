@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // From a plan to the JSON and the fingerprint of a child other than a Pod.
+#include "gang/gang.hpp"
 #include "jobcore/plan.hpp"
 #include "json/json.hpp"
 #include "render/base64.hpp"
@@ -78,13 +79,6 @@ void write_number(text_writer& w, std::string_view key, std::int64_t value) {
     w.Int64(value);
 }
 
-/// The specification of an object of which the server shows more than we set; nullptr for others.
-const std::string* opaque_spec(const job_plan& plan, object_kind kind) {
-    return kind == object_kind::tensorboard  ? &plan.render->tensorboard_spec
-           : kind == object_kind::deployment ? &plan.render->tensorboard_deployment
-                                             : nullptr;
-}
-
 std::string hash_text(std::string_view text) {
     return std::to_string(fnv1a().bytes(text).value());
 }
@@ -108,10 +102,10 @@ void write_metadata(
         write(w, label::attempt, std::to_string(attempt));
     }
     w.EndObject();
-    if (const std::string* spec = opaque_spec(plan, object.kind)) {
+    if (!object.spec.empty()) {
         w.Key("annotations");
         w.StartObject();
-        write(w, label::spec_hash, hash_text(*spec));
+        write(w, label::spec_hash, hash_text(object.spec));
         w.EndObject();
     }
     write_owner_reference(w, f);
@@ -197,47 +191,20 @@ void write_secret(text_writer& w, const job_plan& plan, const planned_object& ob
     w.EndObject();
 }
 
-/// Never more members than the first stage creates (BEHAVIOUR.md 8.2).
-pod_group_facts planned_pod_group(const job_plan& plan, const render_options& options) {
-    const gang_plan& gang = *plan.gang;
-    std::int64_t created = 0;
-    for (const std::size_t role : gang.members) {
-        created += replicas_in_force(plan, role, options.wanted);
-    }
-    return {
-        .min_member = std::min<std::int64_t>(gang.min_member, created),
-        .queue = gang.queue,
-        .priority = gang.priority,
-    };
-}
-
-void write_pod_group(text_writer& w, const pod_group_facts& f) {
+void write_fields(
+    text_writer& w, const object_kind_row& row, std::span<const gang::field_value> values
+) {
     w.Key("spec");
     w.StartObject();
-    write_number(w, "minMember", f.min_member);
-    write(w, "queue", f.queue);
-    write_number(w, "priority", f.priority);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (const auto* number = std::get_if<std::int64_t>(&values[i])) {
+            write_number(w, row.fields[i], *number);
+        } else {
+            write(w, row.fields[i], std::get<std::string>(values[i]));
+        }
+    }
     w.EndObject();
 }
-
-}  // namespace
-
-std::string_view api_version_of(object_kind kind) {
-    switch (kind) {
-        case object_kind::pod_group:
-            return "scheduler.tensorstack.dev/v1beta1";
-        case object_kind::tensorboard:
-            return "tensorstack.dev/v1beta1";
-        case object_kind::deployment:
-            return "apps/v1";
-        case object_kind::job:
-            return api_version;
-        default:
-            return "v1";
-    }
-}
-
-namespace {
 
 /// Our own TensorBoard has an address and one port; the others are names only.
 service_facts service_facts_of(const planned_object& object) {
@@ -292,28 +259,18 @@ std::string render_object(
     write(w, "apiVersion", api_version_of(object.kind));
     write(w, "kind", to_string(object.kind));
     write_metadata(w, plan, object, attempt);
-    switch (object.kind) {
-        case object_kind::service:
-            write_service_spec(
-                w, service_facts_of(object), service_selector(plan, object, attempt_text).view()
-            );
-            break;
-        case object_kind::secret:
-            write_secret(w, plan, object);
-            break;
-        case object_kind::config_map:
-            write_config_map(w, plan, options);
-            break;
-        case object_kind::pod_group:
-            write_pod_group(w, planned_pod_group(plan, options));
-            break;
-        case object_kind::tensorboard:
-        case object_kind::deployment:
-            write_opaque_spec(w, *opaque_spec(plan, object.kind));
-            break;
-        case object_kind::pod:
-        case object_kind::job:
-            return {};  // no plan has such an object
+    if (object.kind == object_kind::service) {
+        write_service_spec(
+            w, service_facts_of(object), service_selector(plan, object, attempt_text).view()
+        );
+    } else if (object.kind == object_kind::secret) {
+        write_secret(w, plan, object);
+    } else if (object.kind == object_kind::config_map) {
+        write_config_map(w, plan, options);
+    } else if (object.kind->use == kind_use::gang) {
+        write_fields(w, *object.kind.operator->(), gang::object_values(plan, options.wanted));
+    } else {
+        write_opaque_spec(w, object.spec);
     }
     w.EndObject();
     return {buffer.GetString(), buffer.GetSize()};
@@ -339,12 +296,10 @@ std::uint64_t expected_fingerprint(
         return hash_selector(state, selector.view()).value();
     }
     fnv1a owned = hash_owned(object.kind, planned_facts(plan));
-    if (const std::string* spec = opaque_spec(plan, object.kind)) {
-        return owned.field(hash_text(*spec)).value();
+    if (object.kind->use == kind_use::gang) {
+        return hash_fields(owned, gang::object_values(plan, options.wanted)).value();
     }
-    return object.kind == object_kind::pod_group
-               ? hash_pod_group(owned, planned_pod_group(plan, options)).value()
-               : owned.value();
+    return object.spec.empty() ? owned.value() : owned.field(hash_text(object.spec)).value();
 }
 
 std::uint64_t expected_data_fingerprint(

@@ -60,8 +60,6 @@ struct render_data {
     std::int32_t slots = 1;
     config_render config;
     secret_render secret;
-    std::string tensorboard_spec;        ///< of the TensorBoard object, JSON
-    std::string tensorboard_deployment;  ///< specification of our own Deployment, JSON
 };
 
 /// Replicas of a role by `wanted`, which may be empty: the plan's own then (BEHAVIOUR.md 7.2).

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <list>
 
 namespace signalbox::core::text {
 namespace {
@@ -56,6 +57,13 @@ served to_served(std::string_view answer) {
     return answer == "yes" ? served::yes : answer == "no" ? served::no : served::unknown;
 }
 
+/// `podGroup` for PodGroup.
+std::string member_name(object_kind kind) {
+    std::string name(to_string(kind));
+    name.front() = static_cast<char>(name.front() - 'A' + 'a');
+    return name;
+}
+
 class request_reader {
 public:
     explicit request_reader(std::vector<request_error>& errors) : errors_(&errors) {}
@@ -98,11 +106,12 @@ private:
         if (out_.what == operation::validate) {
             return;
         }
-        std::string error;
-        out_.job = read_job(out_.job_text, nullptr, error);
-        if (!out_.job) {
-            top.fail("job", std::move(error));
+        auto read = read_job(out_.job_text);
+        if (!read) {
+            top.fail("job", read.error());
+            return;
         }
+        out_.job = *std::move(read);
     }
 
     void read_observed(object_reader& top) {
@@ -119,8 +128,13 @@ private:
         });
         if (const json::value* v = top.object("capabilities")) {
             object_reader r(*v, "/capabilities", *errors_);
-            out_.served.pod_group = to_served(r.choice("podGroup", answers).value_or(""));
-            out_.served.tensorboard = to_served(r.choice("tensorBoard", answers).value_or(""));
+            std::list<std::string> names;  // the reader keeps views of them
+            for (const object_kind kind : all_child_kinds()) {
+                if (kind->extension) {
+                    const auto answer = r.choice(names.emplace_back(member_name(kind)), answers);
+                    out_.served.set(kind, to_served(answer.value_or("")));
+                }
+            }
             r.finish();
         }
         if (const json::value* v = top.object("policy")) {
@@ -156,7 +170,7 @@ private:
         const auto known_kind = parse_child_kind(version, kind);
         if (!known_kind) {
             std::string known;
-            for (const object_kind k : all_child_kinds) {
+            for (const object_kind k : all_child_kinds()) {
                 known += fmt::format(
                     "{}{} {}", known.empty() ? "" : ", ", core::api_version_of(k), to_string(k)
                 );
@@ -193,17 +207,14 @@ private:
 
     /// Nothing, with an error, if it is missing or no kind of a child.
     std::optional<object_kind> read_kind(object_reader& r) {
-        std::array<std::string_view, all_child_kinds.size()> names{};
-        std::ranges::transform(all_child_kinds, names.begin(), [](object_kind k) {
-            return to_string(k);
-        });
+        const auto kinds = all_child_kinds();
+        std::vector<std::string_view> names(kinds.size());
+        std::ranges::transform(kinds, names.begin(), [](object_kind k) { return to_string(k); });
         const auto written = r.choice("kind", names, need::required);
         if (!written) {
             return std::nullopt;
         }
-        return all_child_kinds.at(
-            static_cast<std::size_t>(std::ranges::find(names, *written) - names.begin())
-        );
+        return kinds[static_cast<std::size_t>(std::ranges::find(names, *written) - names.begin())];
     }
 
     void read_refusal(const json::value& v, std::string at) {

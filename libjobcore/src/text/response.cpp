@@ -115,21 +115,22 @@ public:
         });
     }
 
-    void write_action(const job_object& job, const action& a) {
-        text("verb", to_string(a.what));
+    void write_action(const job_object& job, const decision& made, const action& a) {
+        text("verb", to_string(a.what()));
         const bool is_job = a.kind == object_kind::job;
         text("kind", is_job ? to_string(job.meta.kind) : to_string(a.kind));
         text("objectApiVersion", is_job ? core::api_version : api_version_of(a.kind));
         text("name", a.name);
-        text_if("uid", a.uid);
-        if (a.what == verb::create) {
-            raw("object", render_action(job, a));
+        text_if("uid", a.uid());
+        if (a.what() == verb::create) {
+            raw("object", render_action(job, made, a));
             write_creation(*job.compiled->plan, a);
         }
-        if (!a.body.empty()) {
-            raw("patch", a.body);
+        if (!a.body().empty()) {
+            raw("patch", a.body());
         }
-        if (a.foreground) {
+        const auto* deletion = std::get_if<delete_object>(&a.request);
+        if (deletion != nullptr && deletion->foreground) {
             text("propagationPolicy", "Foreground");
         }
         if (a.not_before) {
@@ -141,14 +142,14 @@ public:
 
 private:
     void write_creation(const job_plan& plan, const action& a) {
-        if (a.kind == object_kind::pod) {
+        if (const pod_identity* pod = a.pod()) {
             object("replica", [&] {
-                text("type", plan.roles[a.pod.role].type);
-                number("index", a.pod.index);
-                number("attempt", a.pod.attempt);
-                number("round", a.pod.round);
+                text("type", plan.roles[pod->role].type);
+                number("index", pod->index);
+                number("attempt", pod->attempt);
+                number("round", pod->round);
             });
-        } else if (const planned_object* object = find_object(plan, a.object)) {
+        } else if (const planned_object* object = find_object(plan, a.object()->object)) {
             key_slots(object->key_slots);
         }
     }
@@ -208,11 +209,10 @@ std::string findings_response(std::span<const diagnostic> findings) {
     return out.end();
 }
 
-std::string decision_response(job_object job, const decision& d) {
+std::string decision_response(const job_object& job, const decision& d) {
     answer out(operation::decide);
     if (d.status) {
         out.raw("status", format_status(*d.status, job.meta.kind));
-        job.status = *d.status;
     } else {
         out.null("status");
     }
@@ -222,7 +222,7 @@ std::string decision_response(job_object job, const decision& d) {
             writer.StartArray();
             for (const action& a : actions) {
                 writer.StartObject();
-                out.write_action(job, a);
+                out.write_action(job, d, a);
                 writer.EndObject();
             }
             writer.EndArray();

@@ -89,11 +89,7 @@ private:
             core::served answer = core::served::yes;
             if (kind.when == watched::if_served) {
                 answer = co_await ask(*kind.type);
-            }
-            if (kind.kind == object_kind::pod_group) {
-                served.pod_group = answer;
-            } else if (kind.kind == object_kind::tensorboard) {
-                served.tensorboard = answer;
+                served.set(kind.kind, answer);
             }
             if (answer == core::served::yes) {
                 listed_.push_back(kind.kind);

@@ -56,8 +56,9 @@ private:
 
     /// True if anything was done.
     bool one_pass() {
-        std::optional<core::job_object> job = core::read_job(job_json_, compiled_, out_.error);
+        core::result<core::job_object> job = core::read_job(job_json_, compiled_);
         if (!job) {
+            out_.error = job.error();
             return false;
         }
         compiled_ = job->compiled;
@@ -72,7 +73,7 @@ private:
         bool acted = d.status.has_value();
         for (const core::stage& s : d.stages) {
             for (const core::action& a : s) {
-                carry_out(*job, a);
+                carry_out(*job, d, a);
                 acted = true;
             }
         }
@@ -103,11 +104,11 @@ private:
         return core::decide(job, seen, core::policy(), now_);
     }
 
-    void carry_out(const core::job_object& job, const core::action& a) {
+    void carry_out(const core::job_object& job, const core::decision& d, const core::action& a) {
         const auto same = [&](const child& c) { return c.kind == a.kind && c.name == a.name; };
-        switch (a.what) {
+        switch (a.what()) {
             case core::verb::create:
-                create(job, a);
+                create(job, d, a);
                 break;
             case core::verb::patch:
                 patch(a);
@@ -123,8 +124,8 @@ private:
         }
     }
 
-    void create(const core::job_object& job, const core::action& a) {
-        child made{a.kind, {}, a.name, {}, {core::render_action(job, a), a.why, a.rule}};
+    void create(const core::job_object& job, const core::decision& d, const core::action& a) {
+        child made{a.kind, {}, a.name, {}, {core::render_action(job, d, a), a.why, a.rule}};
         made.uid = fmt::format("00000000-0000-4000-8000-{:012}", ++uids_);
         made.seen = manifests::with_string(made.planned.json, "/metadata/uid", made.uid);
         made.seen = manifests::with_string(
@@ -140,13 +141,13 @@ private:
 
     void patch(const core::action& a) {
         if (a.kind == core::object_kind::job) {
-            job_json_ = manifests::merge_patch(job_json_, a.body);
+            job_json_ = manifests::merge_patch(job_json_, std::string(a.body()));
             compiled_.reset();
             return;
         }
         for (child& c : children_) {
             if (c.kind == a.kind && c.name == a.name) {
-                c.seen = manifests::merge_patch(c.seen, a.body);
+                c.seen = manifests::merge_patch(c.seen, std::string(a.body()));
             }
         }
     }

@@ -79,8 +79,11 @@ void print_job(
     int& code
 ) {
     core::capabilities served;
-    served.pod_group = core::served::yes;
-    served.tensorboard = options.tensorboard_kind ? core::served::yes : core::served::no;
+    for (const core::object_kind kind : core::all_child_kinds()) {
+        const bool board = kind->use == core::kind_use::tensorboard;
+        const bool yes = !board || options.tensorboard_kind;
+        served.set(kind, yes ? core::served::yes : core::served::no);
+    }
     const offline_plan planned = plan_offline(as_created(object.source, options), served, now);
     if (!planned.error.empty()) {
         fmt::print(err, "signalbox plan: {}: {}\n", title(object.source), planned.error);

@@ -42,12 +42,12 @@ std::string headline(const core::job_object& job, const core::action& a, std::si
     std::string text = fmt::format(
         "stage {}: {} {} {}",
         stage,
-        core::to_string(a.what),
+        core::to_string(a.what()),
         is_job ? core::to_string(job.meta.kind) : core::to_string(a.kind),
         a.name
     );
-    if (!a.uid.empty()) {
-        text += fmt::format(" (UID {})", a.uid);
+    if (!a.uid().empty()) {
+        text += fmt::format(" (UID {})", a.uid());
     }
     text += fmt::format(": {} ({})", a.why, a.rule);
     if (a.not_before) {
@@ -59,13 +59,17 @@ std::string headline(const core::job_object& job, const core::action& a, std::si
 }
 
 void print_action(
-    const core::job_object& job, const core::action& a, std::size_t stage, std::ostream& out
+    const core::job_object& job,
+    const core::decision& made,
+    const core::action& a,
+    std::size_t stage,
+    std::ostream& out
 ) {
     out << "---\n" << comment(headline(job, a, stage));
-    if (a.what == core::verb::create) {
-        out << manifests::to_yaml(core::render_action(job, a));
-    } else if (!a.body.empty()) {
-        out << manifests::to_yaml(a.body);
+    if (a.what() == core::verb::create) {
+        out << manifests::to_yaml(core::render_action(job, made, a));
+    } else if (!a.body().empty()) {
+        out << manifests::to_yaml(std::string(a.body()));
     }
 }
 
@@ -83,14 +87,12 @@ void print_job(const recorded_job& r, core::instant now, std::ostream& out) {
     for (const std::string& note : r.notes) {
         out << comment("note: " + note);
     }
-    core::job_object job = r.job;
     if (d.status) {
-        job.status = *d.status;
         out << comment(
                    d.deferrable ? "the status, to be written within a second"
                                 : "the status, to be written before anything else"
                )
-            << manifests::to_yaml(status_document(job, *d.status));
+            << manifests::to_yaml(status_document(r.job, *d.status));
     } else {
         out << comment("the status stays as it is");
     }
@@ -98,7 +100,7 @@ void print_job(const recorded_job& r, core::instant now, std::ostream& out) {
     for (const core::stage& actions : d.stages) {
         ++number;
         for (const core::action& a : actions) {
-            print_action(job, a, number, out);
+            print_action(r.job, d, a, number, out);
         }
     }
     if (d.stages.empty()) {

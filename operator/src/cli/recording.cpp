@@ -66,16 +66,22 @@ core::capabilities conclude_served(const recorded_job& r) {
         return std::ranges::find(r.children, kind, &core::child_record::kind) != r.children.end();
     };
     core::capabilities out;
-    if (r.job.status.reason == "WaitingForPodGroup") {
-        out.pod_group = core::served::no;
-    } else if (has(object_kind::pod_group) || !r.pods.empty()) {
-        out.pod_group = core::served::yes;  // no pod precedes it (BEHAVIOUR.md 8.4)
+    const bool waits = r.job.status.reason == "WaitingForPodGroup";
+    for (const object_kind kind : core::all_child_kinds()) {
+        if (kind->use != core::kind_use::gang || !kind->extension) {
+            continue;
+        }
+        if (waits) {
+            out.set(kind, core::served::no);
+        } else if (has(kind) || !r.pods.empty()) {
+            out.set(kind, core::served::yes);  // no pod precedes it (BEHAVIOUR.md 8.4)
+        }
     }
     const std::string board = r.job.status.tensorboard ? r.job.status.tensorboard->type : "";
     if (has(object_kind::tensorboard) || board == core::to_string(object_kind::tensorboard)) {
-        out.tensorboard = core::served::yes;
+        out.set(object_kind::tensorboard, core::served::yes);
     } else if (has(object_kind::deployment) || !board.empty()) {
-        out.tensorboard = core::served::no;
+        out.set(object_kind::tensorboard, core::served::no);
     }
     return out;
 }
@@ -98,7 +104,7 @@ public:
     void run() {
         core::job_object job = r_.job;
         // Each pass may get one kind further (BEHAVIOUR.md 2.1).
-        for (std::size_t pass = 0; pass < 2 * core::all_child_kinds.size(); ++pass) {
+        for (std::size_t pass = 0; pass < 2 * core::all_child_kinds().size(); ++pass) {
             look(r_);
             const core::decision d = core::decide(job, r_.seen(), core::policy(), now_);
             if (d.status) {
@@ -121,25 +127,29 @@ private:
         bool changed = false;
         for (const core::stage& actions : d.stages) {
             for (const core::action& a : actions) {
-                const bool missing = a.what == core::verb::create || a.what == core::verb::confirm;
+                const bool missing =
+                    a.what() == core::verb::create || a.what() == core::verb::confirm;
                 if (missing && a.kind != object_kind::pod && !known_.contains(a.kind)) {
-                    changed = take(job, a) || changed;
+                    changed = take(job, d, a) || changed;
                 }
             }
         }
         return changed;
     }
 
-    bool take(const core::job_object& job, core::action a) {
-        if (a.what == core::verb::confirm) {
+    bool take(const core::job_object& job, const core::decision& d, core::action a) {
+        if (a.what() == core::verb::confirm) {
             const auto& objects = job.compiled->plan->objects;
+            const std::int32_t attempt = job.status.attempt;
             const auto it = std::ranges::find_if(objects, [&](const core::planned_object& o) {
-                return o.kind == a.kind && core::object_name(o, a.pod.attempt) == a.name;
+                return o.kind == a.kind && core::object_name(o, attempt) == a.name;
             });
-            a.object = static_cast<std::size_t>(it - objects.begin());
+            const auto number = static_cast<std::size_t>(it - objects.begin());
+            a.request = core::create_object{{number, attempt}};
         }
-        const std::string made =
-            manifests::with_string(core::render_action(job, a), "/metadata/uid", "taken-" + a.name);
+        const std::string made = manifests::with_string(
+            core::render_action(job, d, a), "/metadata/uid", "taken-" + a.name
+        );
         auto child = core::decode_child(a.kind, made);
         if (!child) {
             return false;
@@ -241,10 +251,9 @@ recording read_recording(std::span<const recorded_object> objects, const recordi
         if (by_uid.at(uid) != &object) {
             continue;
         }
-        std::string error;
-        auto job = core::read_job(object.json, nullptr, error);
+        auto job = core::read_job(object.json);
         if (!job) {
-            out.errors.push_back(fmt::format("{}: {}", object.place, error));
+            out.errors.push_back(fmt::format("{}: {}", object.place, job.error()));
             continue;
         }
         out.jobs.push_back(assemble(by_uid, std::move(*job), object, facts));

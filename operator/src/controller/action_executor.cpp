@@ -28,14 +28,18 @@ claim claim_of(const core::action& a, std::string_view object_json) {
     if (a.kind == core::object_kind::pod) {
         const auto pod = core::decode_pod(object_json);
         if (pod) {
-            const bool same = pod->attempt == a.pod.attempt && pod->round == a.pod.round;
+            const core::pod_identity* wanted = a.pod();
+            const bool same =
+                wanted != nullptr && pod->attempt == wanted->attempt && pod->round == wanted->round;
             c = {pod->owner_uid, pod->uid, pod->deletion.has_value(), same};
         }
     } else {
         const auto child = core::decode_child(a.kind, object_json);
         if (child) {
             // Objects that are kept over attempts carry no attempt.
-            const bool same = child->attempt == 0 || child->attempt == a.pod.attempt;
+            const core::object_identity* wanted = a.object();
+            const bool same =
+                child->attempt == 0 || (wanted != nullptr && child->attempt == wanted->attempt);
             c = {child->owner_uid, child->uid, child->deleting, same};
         }
     }
@@ -55,7 +59,7 @@ action_result note_failure(context& shared, const core::action& a, const k8sio::
     ++shared.counters.errors;
     shared.log->warn(
         "request failed: verb={} kind={} name={} error=\"{}\"",
-        core::to_string(a.what),
+        core::to_string(a.what()),
         core::to_string(a.kind),
         a.name,
         error.text()
@@ -85,7 +89,7 @@ action_result judge(
     shared.log->log(
         level,
         "refused: verb={} kind={} name={} count={} error=\"{}\"",
-        core::to_string(a.what),
+        core::to_string(a.what()),
         core::to_string(a.kind),
         a.name,
         noted.count,
@@ -102,7 +106,8 @@ std::span<const core::key_slot> key_slots_of(
     if (a.kind != core::object_kind::secret || !planned) {
         return {};
     }
-    const core::planned_object* object = core::find_object(*decided.compiled->plan, a.object);
+    const core::planned_object* object =
+        core::find_object(*decided.compiled->plan, a.object()->object);
     return object == nullptr ? std::span<const core::key_slot>() : object->key_slots;
 }
 
@@ -146,7 +151,11 @@ asio::awaitable<action_result> restore_labels(
 /// The name is taken: by the object we want (an answer was lost, or the view is young), by an older
 /// one of ours, or by somebody else (REQUIREMENTS.md X1, BEHAVIOUR.md 1.8, 2.7).
 asio::awaitable<action_result> settle_existing(
-    context& shared, job_entry& entry, const core::job_object& decided, const core::action& a
+    context& shared,
+    job_entry& entry,
+    const core::job_object& decided,
+    const core::decision& made,
+    const core::action& a
 ) {
     const k8sio::resource_type& type = type_of(a.kind, decided.meta.kind);
     const auto live = co_await shared.api->get(type, decided.meta.ns, a.name);
@@ -169,7 +178,7 @@ asio::awaitable<action_result> settle_existing(
         co_return action_result::refused;
     }
     shared.note_object(entry, a.kind, *live);
-    const std::string wanted = shared.options.render(decided, a);
+    const std::string wanted = shared.options.render(decided, made, a);
     if (owner.deleting || !owner.same_place || !same_data(a, wanted, *live)) {
         co_return action_result::recompute;
     }
@@ -178,10 +187,14 @@ asio::awaitable<action_result> settle_existing(
 }
 
 asio::awaitable<action_result> create(
-    context& shared, job_entry& entry, const core::job_object& decided, const core::action& a
+    context& shared,
+    job_entry& entry,
+    const core::job_object& decided,
+    const core::decision& made,
+    const core::action& a
 ) {
     const k8sio::resource_type& type = type_of(a.kind, decided.meta.kind);
-    std::string body = shared.options.render(decided, a);
+    std::string body = shared.options.render(decided, made, a);
     const auto slots = key_slots_of(decided, a);
     if (!slots.empty()) {
         std::string error;
@@ -201,7 +214,7 @@ asio::awaitable<action_result> create(
     }
     const k8sio::api_error& error = answer.error();
     if (error.http_status == 409 && error.reason == "AlreadyExists") {
-        co_return co_await settle_existing(shared, entry, decided, a);
+        co_return co_await settle_existing(shared, entry, decided, made, a);
     }
     if (is_not_found(error)) {
         // The namespace or the kind is not there: no precondition that a newer view would mend.
@@ -216,7 +229,7 @@ asio::awaitable<action_result> patch(
     context& shared, job_entry& entry, const core::job_object& decided, const core::action& a
 ) {
     const k8sio::resource_type& type = type_of(a.kind, decided.meta.kind);
-    std::string body = with_uid_precondition(a.body, a.uid);
+    std::string body = with_uid_precondition(a.body(), a.uid());
     if (body.empty()) {
         shared.log->error("patch is no object: kind={} name={}", core::to_string(a.kind), a.name);
         co_return action_result::failed;
@@ -248,11 +261,11 @@ void note_deletion(
         return;
     }
     const auto identity = read_identity(answer);
-    const bool remains = identity && identity->uid == a.uid && claim_of(a, answer).deleting;
+    const bool remains = identity && identity->uid == a.uid() && claim_of(a, answer).deleting;
     if (remains) {
         shared.note_object(entry, a.kind, answer);
     } else {
-        shared.note_gone(a.kind, a.uid);
+        shared.note_gone(a.kind, std::string(a.uid()));
     }
 }
 
@@ -266,12 +279,12 @@ asio::awaitable<action_result> settle_removal(
     if (live.has_error() && !is_not_found(live.error())) {
         co_return note_failure(shared, a, live.error());
     }
-    const bool still_there = live.has_value() && claim_of(a, *live).uid == a.uid;
+    const bool still_there = live.has_value() && claim_of(a, *live).uid == a.uid();
     if (still_there) {
         shared.note_object(entry, a.kind, *live);
         co_return action_result::recompute;
     }
-    shared.note_gone(a.kind, a.uid);
+    shared.note_gone(a.kind, std::string(a.uid()));
     co_return action_result::done;
 }
 
@@ -279,8 +292,9 @@ asio::awaitable<action_result> remove(
     context& shared, job_entry& entry, const core::job_object& decided, const core::action& a
 ) {
     const k8sio::resource_type& type = type_of(a.kind, decided.meta.kind);
-    k8sio::delete_options options(a.uid);
-    if (a.foreground) {
+    const auto& request = std::get<core::delete_object>(a.request);
+    k8sio::delete_options options(request.uid);
+    if (request.foreground) {
         options.propagation = "Foreground";
     }
     ++shared.counters.removes;
@@ -291,7 +305,7 @@ asio::awaitable<action_result> remove(
     }
     const k8sio::api_error& error = answer.error();
     if (is_not_found(error)) {
-        shared.note_gone(a.kind, a.uid);
+        shared.note_gone(a.kind, std::string(a.uid()));
         co_return action_result::done;
     }
     if (error.http_status == 409) {
@@ -340,12 +354,16 @@ asio::awaitable<action_result> confirm(
 }  // namespace
 
 asio::awaitable<action_result> carry_out(
-    context& shared, job_entry& entry, const core::job_object& decided, const core::action& a
+    context& shared,
+    job_entry& entry,
+    const core::job_object& decided,
+    const core::decision& made,
+    const core::action& a
 ) {
     auto result = action_result::skipped;
-    switch (a.what) {
+    switch (a.what()) {
         case core::verb::create:
-            result = co_await create(shared, entry, decided, a);
+            result = co_await create(shared, entry, decided, made, a);
             break;
         case core::verb::patch:
             result = co_await patch(shared, entry, decided, a);

@@ -20,11 +20,14 @@ enum class action_result {
     skipped,      ///< not started, because the controller stops or the job changed
 };
 
-/// Carries out `a` for the job that `decided` is a snapshot of (with the decision's status
-/// applied). Answers go into the views at once. All references must live until completion. Never
-/// fails by exception.
+/// Carries out `a`, an action of `made`, for the job that `decided` is a snapshot of. Answers go
+/// into the views at once. All references must live until completion. Never fails by exception.
 boost::asio::awaitable<action_result> carry_out(
-    context& shared, job_entry& entry, const core::job_object& decided, const core::action& a
+    context& shared,
+    job_entry& entry,
+    const core::job_object& decided,
+    const core::decision& made,
+    const core::action& a
 );
 
 }  // namespace signalbox::op

@@ -67,8 +67,11 @@ bool context::views_synced() const {
 
 core::capabilities context::capabilities() const {
     core::capabilities out;
-    out.pod_group = view_of(core::object_kind::pod_group)->served();
-    out.tensorboard = view_of(core::object_kind::tensorboard)->served();
+    for (const auto& view : children) {
+        if (view->kind->extension) {
+            out.set(view->kind, view->served());
+        }
+    }
     return out;
 }
 

@@ -166,9 +166,9 @@ void controller::impl::release_blocked() {
 
 /// What the server serves decides about every job that has not ended (BEHAVIOUR.md 8.4).
 void controller::impl::look_at_capabilities() {
-    const core::capabilities now = shared.capabilities();
-    if (now.pod_group != capabilities.pod_group || now.tensorboard != capabilities.tensorboard) {
-        capabilities = now;
+    core::capabilities now = shared.capabilities();
+    if (now != capabilities) {
+        capabilities = std::move(now);
         for (const std::string& uid : shared.jobs.uids()) {
             if (!shared.jobs.find(uid)->parked) {
                 queue.add(uid);

@@ -48,10 +48,9 @@ job_entry_ptr job_table::upsert(std::string_view object_json, bool initial, bool
             return held;  // REQUIREMENTS.md W8; our own answer was first
         }
     }
-    std::string error;
-    auto job = core::read_job(object_json, held ? held->object->compiled : nullptr, error);
+    auto job = core::read_job(object_json, held ? held->object->compiled : nullptr);
     if (!job) {
-        listener_->job_unreadable(error);
+        listener_->job_unreadable(job.error());
         return nullptr;
     }
     auto object = std::make_shared<const core::job_object>(std::move(*job));

@@ -17,7 +17,8 @@ namespace signalbox::op {
 using decide_function = std::function<core::decision(
     const core::job_object&, const core::observed&, const core::policy&, core::instant
 )>;
-using render_function = std::function<std::string(const core::job_object&, const core::action&)>;
+using render_function =
+    std::function<std::string(const core::job_object&, const core::decision&, const core::action&)>;
 
 struct controller_options {
     /// Namespace to look after; empty: all.

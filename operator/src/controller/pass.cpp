@@ -81,7 +81,8 @@ core::decision decide(context& shared, job_entry& entry, core::instant now) {
     seen.children = children;
     seen.refusals = entry.refusals.all();
     seen.absences = entry.absences;
-    seen.served_kinds = shared.capabilities();
+    const core::capabilities served = shared.capabilities();
+    seen.served_kinds = served;
     ++shared.counters.reconciles;
     core::decision decision = shared.options.decide(*entry.object, seen, shared.rules, now);
     entry.hidden_pods.clear();
@@ -91,7 +92,7 @@ core::decision decide(context& shared, job_entry& entry, core::instant now) {
 bool asks(const core::decision& decision, core::verb what) {
     for (const core::stage& stage : decision.stages) {
         for (const core::action& a : stage) {
-            if (a.what == what) {
+            if (a.what() == what) {
                 return true;
             }
         }
@@ -296,7 +297,8 @@ asio::awaitable<void> pass::act() {
     entry.refusals.prune(decision_);
     for (const core::stage& actions : decision_.stages) {
         log_stage(actions);
-        const stage_report done = co_await run_stage(*shared_, entry, *decided_, actions);
+        const stage_report done =
+            co_await run_stage(*shared_, entry, *decided_, decision_, actions);
         report_.again = report_.again || done.acted;
         report_.troubled = report_.troubled || done.troubled;
         if (!done.complete) {
@@ -350,7 +352,7 @@ void pass::log_stage(const core::stage& actions) const {
             job,
             decided_->meta.uid,
             actions.size(),
-            core::to_string(first.what),
+            core::to_string(first.what()),
             core::to_string(first.kind),
             first.name,
             first.rule,
@@ -365,7 +367,7 @@ void pass::log_stage(const core::stage& actions) const {
             "acting: job={} uid={} verb={} kind={} name={} held={} rule=\"{}\" why=\"{}\"",
             job,
             decided_->meta.uid,
-            core::to_string(a.what),
+            core::to_string(a.what()),
             core::to_string(a.kind),
             a.name,
             held,

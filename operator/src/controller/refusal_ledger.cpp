@@ -7,15 +7,10 @@ namespace signalbox::op {
 
 namespace {
 
-bool is_of(const core::refusal& refusal, const core::action& a) {
-    return refusal.kind == a.kind && refusal.name == a.name && refusal.attempt == a.pod.attempt &&
-           refusal.round == a.pod.round;
-}
-
 bool is_returned(const core::refusal& refusal, const core::decision& decision) {
     for (const core::stage& stage : decision.stages) {
         const bool found = std::any_of(stage.begin(), stage.end(), [&](const core::action& a) {
-            return a.what != core::verb::remove && is_of(refusal, a);
+            return core::is_refusal_of(refusal, a);
         });
         if (found) {
             return true;
@@ -27,22 +22,16 @@ bool is_returned(const core::refusal& refusal, const core::decision& decision) {
 }  // namespace
 
 core::refusal& refusal_ledger::entry_of(const core::action& a, core::instant now) {
-    const auto found = std::find_if(
-        refusals_.begin(), refusals_.end(), [&](const core::refusal& r) { return is_of(r, a); }
-    );
+    const auto found =
+        std::find_if(refusals_.begin(), refusals_.end(), [&](const core::refusal& r) {
+            return core::is_refusal_of(r, a);
+        });
     if (found != refusals_.end()) {
         ++found->count;
         found->last = now;
         return *found;
     }
-    core::refusal& fresh = refusals_.emplace_back();
-    fresh.kind = a.kind;
-    fresh.name = a.name;
-    fresh.attempt = a.pod.attempt;
-    fresh.round = a.pod.round;
-    fresh.first = now;
-    fresh.last = now;
-    return fresh;
+    return refusals_.emplace_back(core::refusal_of(a, now));
 }
 
 const core::refusal& refusal_ledger::note(
@@ -68,7 +57,7 @@ const core::refusal& refusal_ledger::note_foreign(const core::action& a, core::i
 }
 
 void refusal_ledger::settle(const core::action& a) {
-    std::erase_if(refusals_, [&](const core::refusal& r) { return is_of(r, a); });
+    std::erase_if(refusals_, [&](const core::refusal& r) { return core::is_refusal_of(r, a); });
 }
 
 void refusal_ledger::prune(const core::decision& latest) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/resource_table.hpp"
 
-#include <array>
+#include <algorithm>
+#include <vector>
 
 namespace signalbox::op {
 
@@ -9,81 +10,69 @@ namespace {
 
 using k8sio::resource_type;
 
-const resource_type& pod_groups() {
-    static const resource_type type(
-        "scheduler.tensorstack.dev", "v1beta1", "podgroups", "PodGroup"
-    );
-    return type;
-}
-
-const resource_type& tensorboards() {
-    static const resource_type type("tensorstack.dev", "v1beta1", "tensorboards", "TensorBoard");
-    return type;
-}
-
-const resource_type& deployments() {
-    static const resource_type type("apps", "v1", "deployments", "Deployment");
-    return type;
-}
-
-resource_type job_type(core::job_kind kind) {
+resource_type make_type(
+    std::string_view api_version, std::string_view plural, std::string_view kind
+) {
+    const std::size_t slash = api_version.find('/');
+    const bool has_group = slash != api_version.npos;
     return resource_type(
-        std::string(core::api_group),
-        "v1beta1",
-        std::string(core::plural(kind)),
-        std::string(core::to_string(kind))
+        std::string(has_group ? api_version.substr(0, slash) : ""),
+        std::string(has_group ? api_version.substr(slash + 1) : api_version),
+        std::string(plural),
+        std::string(kind)
     );
+}
+
+/// Types by the places of their kinds in a list that never changes.
+template <class Kinds, class Make>
+std::vector<resource_type> make_types(const Kinds& kinds, Make make) {
+    std::vector<resource_type> types;
+    types.reserve(std::size(kinds));
+    for (const auto kind : kinds) {
+        types.push_back(make(kind));
+    }
+    return types;
+}
+
+template <class Kinds, class Kind>
+std::size_t place_of(const Kinds& kinds, Kind kind) {
+    return static_cast<std::size_t>(std::ranges::find(kinds, kind) - std::ranges::begin(kinds));
+}
+
+std::vector<watched_kind> list_watched() {
+    std::vector<watched_kind> rows;
+    for (const core::object_kind kind : core::all_child_kinds()) {
+        if (kind != core::object_kind::pod) {
+            rows.push_back(
+                {kind,
+                 &type_of(kind, core::job_kind{}),
+                 kind->extension ? watched::if_served : watched::always}
+            );
+        }
+    }
+    return rows;
 }
 
 }  // namespace
 
 std::span<const watched_kind> watched_children() {
-    static const std::array rows{
-        watched_kind{core::object_kind::service, &k8sio::resources::services()},
-        watched_kind{core::object_kind::secret, &k8sio::resources::secrets()},
-        watched_kind{core::object_kind::config_map, &k8sio::resources::config_maps()},
-        watched_kind{core::object_kind::deployment, &deployments()},
-        watched_kind{core::object_kind::pod_group, &pod_groups(), watched::if_served},
-        watched_kind{core::object_kind::tensorboard, &tensorboards(), watched::if_served},
-    };
+    static const std::vector<watched_kind> rows = list_watched();
     return rows;
 }
 
 const resource_type& type_of(core::job_kind job) {
-    static const resource_type pytorch = job_type(core::job_kind::pytorch);
-    static const resource_type deepspeed = job_type(core::job_kind::deepspeed);
-    static const resource_type colossalai = job_type(core::job_kind::colossalai);
-    switch (job) {
-        case core::job_kind::pytorch:
-            return pytorch;
-        case core::job_kind::deepspeed:
-            return deepspeed;
-        case core::job_kind::colossalai:
-            return colossalai;
-    }
-    return pytorch;
+    static const auto types = make_types(core::all_job_kinds, [](core::job_kind kind) {
+        return make_type(core::api_version, core::plural(kind), core::to_string(kind));
+    });
+    return types[place_of(core::all_job_kinds, job)];
 }
 
 const resource_type& type_of(core::object_kind kind, core::job_kind job) {
-    switch (kind) {
-        case core::object_kind::pod:
-            return k8sio::resources::pods();
-        case core::object_kind::service:
-            return k8sio::resources::services();
-        case core::object_kind::secret:
-            return k8sio::resources::secrets();
-        case core::object_kind::config_map:
-            return k8sio::resources::config_maps();
-        case core::object_kind::pod_group:
-            return pod_groups();
-        case core::object_kind::tensorboard:
-            return tensorboards();
-        case core::object_kind::deployment:
-            return deployments();
-        case core::object_kind::job:
-            break;
-    }
-    return type_of(job);
+    static const auto types = make_types(core::all_child_kinds(), [](core::object_kind child) {
+        return make_type(child->api_version, child->plural, child->name);
+    });
+    return kind == core::object_kind::job ? type_of(job)
+                                          : types[place_of(core::all_child_kinds(), kind)];
 }
 
 }  // namespace signalbox::op

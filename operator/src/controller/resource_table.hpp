@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which resource of the API server each kind of object is, and which kinds the controller watches:
-// the one place to add a kind of child.
+// Which resource of the API server each kind of object is, and which kinds the controller watches.
+// All follows from the library's list of kinds.
 #pragma once
 
 #include "jobcore/observed.hpp"

@@ -21,11 +21,13 @@ public:
         context& shared,
         job_entry& entry,
         const core::job_object& decided,
+        const core::decision& made,
         const core::stage& actions
     )
         : shared_(&shared),
           entry_(&entry),
           decided_(&decided),
+          made_(&made),
           actions_(&actions),
           pace_(shared.options.max_in_flight),
           changed_(shared.executor) {}
@@ -71,7 +73,7 @@ private:
         const slot_pool::holder held(shared.slots);
         auto result = action_result::skipped;
         if (!run->is_overtaken()) {
-            result = co_await carry_out(shared, *run->entry_, *run->decided_, *a);
+            result = co_await carry_out(shared, *run->entry_, *run->decided_, *run->made_, *a);
         }
         co_return result;
     }
@@ -110,6 +112,7 @@ private:
     context* shared_;
     job_entry* entry_;
     const core::job_object* decided_;
+    const core::decision* made_;
     const core::stage* actions_;
     slow_start pace_;
     notification changed_;
@@ -120,9 +123,13 @@ private:
 }  // namespace
 
 asio::awaitable<stage_report> run_stage(
-    context& shared, job_entry& entry, const core::job_object& decided, const core::stage& actions
+    context& shared,
+    job_entry& entry,
+    const core::job_object& decided,
+    const core::decision& made,
+    const core::stage& actions
 ) {
-    stage_run run(shared, entry, decided, actions);
+    stage_run run(shared, entry, decided, made, actions);
     while (run.advance()) {
         co_await run.changed().wait();
     }

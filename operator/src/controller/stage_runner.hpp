@@ -16,10 +16,15 @@ struct stage_report {
     bool acted = false;  ///< a request was acknowledged
 };
 
-/// `entry` is looked at between actions: when the job is deleted or its specification changes,
-/// nothing more of this decision is started. All references must live until completion.
+/// Carries out `actions`, a stage of `made`. `entry` is looked at between actions: when the job is
+/// deleted or its specification changes, nothing more of this decision is started. All references
+/// must live until completion.
 boost::asio::awaitable<stage_report> run_stage(
-    context& shared, job_entry& entry, const core::job_object& decided, const core::stage& actions
+    context& shared,
+    job_entry& entry,
+    const core::job_object& decided,
+    const core::decision& made,
+    const core::stage& actions
 );
 
 }  // namespace signalbox::op

@@ -194,8 +194,7 @@ TEST_CASE("[api 6.6] what a server would refuse of a template is found at its pl
 TEST_CASE("[api 6.6] whoever runs the job is warned, and whoever checks it is refused") {
     const std::string job =
         job_with({{"/spec/containers/0/env", R"([{"name": "A", "valeu": ""}])"}});
-    std::string error;
-    const auto read = core::read_job(job, nullptr, error);
+    const auto read = core::read_job(job);
     REQUIRE(read);
     CHECK(read->compiled->plan);
     REQUIRE(read->compiled->findings.size() == 1);

@@ -57,8 +57,7 @@ public:
     explicit large_job(
         core::job_kind kind, int replicas = most_replicas, const std::string& policy = {}
     ) {
-        std::string error;
-        auto read = core::read_job(large_job_json(kind, replicas, policy), nullptr, error);
+        auto read = core::read_job(large_job_json(kind, replicas, policy));
         REQUIRE(read);
         for (const auto& f : read->compiled->findings) {
             UNSCOPED_INFO(f.pointer << ": " << f.message);
@@ -96,8 +95,11 @@ public:
         for (const auto& c : children_) {
             children.push_back(&c);
         }
-        const core::observed seen{
-            pods, children, refusals, absences, {core::served::yes, core::served::yes}};
+        core::capabilities served;
+        for (const core::object_kind kind : core::all_child_kinds()) {
+            served.set(kind, core::served::yes);
+        }
+        const core::observed seen{pods, children, refusals, absences, served};
         return core::decide(job, seen, core::policy{}, now);
     }
 

@@ -113,13 +113,10 @@ TEST_CASE("[behaviour 4.16] status of 10,000 replicas in 32 types", "[bounds]") 
                 R"(","replicas":312,"template":{"spec":{"containers":)"
                 R"([{"name":"c","image":"i","command":["x"]}]}}})";
     }
-    std::string error;
     auto job = read_job(
         R"({"apiVersion":"batch.tensorstack.dev/v1beta1","kind":"PyTorchTrainingJob","metadata":)"
         R"({"name":"j","namespace":"d","uid":"u","generation":1},"spec":{"replicaSpecs":[)" +
-            list + "]}}",
-        nullptr,
-        error
+        list + "]}}"
     );
     REQUIRE(job);
     REQUIRE(job->compiled->plan);

@@ -18,7 +18,7 @@ std::size_t count_removed(const decision& d, object_kind kind) {
     std::size_t n = 0;
     for (const stage& s : d.stages) {
         for (const action& a : s) {
-            n += a.what == verb::remove && a.kind == kind ? 1 : 0;
+            n += a.what() == verb::remove && a.kind == kind ? std::size_t{1} : std::size_t{0};
         }
     }
     return n;

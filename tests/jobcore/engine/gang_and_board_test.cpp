@@ -28,7 +28,7 @@ job_builder with_board(const std::string& more = {}) {
 
 TEST_CASE("[behaviour 8.4] no pod while the server does not serve PodGroups", "[engine]") {
     world w(gang());
-    w.served.pod_group = GENERATE(served::no, served::unknown);
+    w.served.set(object_kind::pod_group, GENERATE(served::no, served::unknown));
     w.settle();
     CHECK(w.status().phase == job_phase::pending);
     CHECK(w.status().reason == "WaitingForPodGroup");
@@ -43,7 +43,7 @@ TEST_CASE("[behaviour 8.4] no pod while the server does not serve PodGroups", "[
     w.wake();
     CHECK(w.status_writes == writes);
 
-    w.served.pod_group = served::yes;
+    w.served.set(object_kind::pod_group, served::yes);
     w.settle();
     CHECK(w.count_children(object_kind::pod_group) == 1);
     CHECK(w.pods().size() == 3);
@@ -53,7 +53,7 @@ TEST_CASE("[behaviour 8.4] no pod while the server does not serve PodGroups", "[
 TEST_CASE("[behaviour 8.4] running pods are left alone when the kind goes", "[engine]") {
     world w(gang());
     w.start();
-    w.served.pod_group = served::no;
+    w.served.set(object_kind::pod_group, served::no);
     w.delete_child(object_kind::pod_group);
     w.settle();
     CHECK(w.status().phase == job_phase::running);
@@ -75,8 +75,8 @@ TEST_CASE("[behaviour 8.3] [behaviour I9] the PodGroup precedes pods and is mend
     w.child_of(object_kind::pod_group)->fingerprint ^= 1;
     const auto d = w.look();
     REQUIRE(d.stages.size() == 1);
-    CHECK(d.stages[0][0].what == core::verb::patch);
-    CHECK(d.stages[0][0].body.find(R"("minMember":3)") != std::string::npos);
+    CHECK(d.stages[0][0].what() == core::verb::patch);
+    CHECK(d.stages[0][0].body().find(R"("minMember":3)") != std::string_view::npos);
     w.settle();
 
     w.exit("worker", 0, 1);
@@ -140,7 +140,7 @@ TEST_CASE("[behaviour 9.1] the cluster's own TensorBoard where it is served", "[
 
 TEST_CASE("[behaviour 9.1] a Deployment and a Service of ours where it is not", "[engine]") {
     world w(with_board());
-    w.served.tensorboard = served::no;
+    w.served.set(object_kind::tensorboard, served::no);
     w.start();
     CHECK(w.count_children(object_kind::tensorboard) == 0);
     CHECK(w.count_children(object_kind::deployment) == 1);
@@ -149,7 +149,7 @@ TEST_CASE("[behaviour 9.1] a Deployment and a Service of ours where it is not", 
     CHECK(w.status().tensorboard->dependent->api_version == "apps/v1");
 
     // One that is there stays, though the kind appears.
-    w.served.tensorboard = served::yes;
+    w.served.set(object_kind::tensorboard, served::yes);
     w.settle();
     CHECK(w.count_children(object_kind::tensorboard) == 0);
     CHECK(w.count_children(object_kind::deployment) == 1);
@@ -157,13 +157,13 @@ TEST_CASE("[behaviour 9.1] a Deployment and a Service of ours where it is not", 
 
 TEST_CASE("[behaviour 9.1] nothing is made before discovery has answered", "[engine]") {
     world w(with_board());
-    w.served.tensorboard = served::unknown;
+    w.served.set(object_kind::tensorboard, served::unknown);
     w.start();
     CHECK(w.status().phase == job_phase::running);
     CHECK(w.count_children(object_kind::tensorboard) == 0);
     CHECK(w.count_children(object_kind::deployment) == 0);
     CHECK(w.status().tensorboard->reason == "WaitingForDiscovery");
-    w.served.tensorboard = served::yes;
+    w.served.set(object_kind::tensorboard, served::yes);
     w.settle();
     CHECK(w.count_children(object_kind::tensorboard) == 1);
 }
@@ -187,7 +187,7 @@ TEST_CASE("[behaviour 9.2] a refused TensorBoard neither fails nor delays the jo
 
 TEST_CASE("[behaviour 9.2] it outlives pods, pause and end, and goes when unasked", "[engine]") {
     world w(with_board());
-    w.served.tensorboard = served::no;
+    w.served.set(object_kind::tensorboard, served::no);
     w.start();
     SECTION("pause") {
         w.edit().pause();
@@ -214,8 +214,8 @@ TEST_CASE("[behaviour 9.2] it outlives pods, pause and end, and goes when unaske
         w.reload();
         const auto d = w.look();
         REQUIRE_FALSE(d.stages.empty());
-        CHECK(d.stages.back().back().what == core::verb::patch);
-        CHECK(d.stages.back().back().body.find("tb2") != std::string::npos);
+        CHECK(d.stages.back().back().what() == core::verb::patch);
+        CHECK(d.stages.back().back().body().find("tb2") != std::string_view::npos);
         w.settle();
         CHECK(w.status().tensorboard->action == "Update");
         CHECK(w.status().phase == job_phase::running);
@@ -232,7 +232,7 @@ TEST_CASE("[behaviour 9.2] it outlives pods, pause and end, and goes when unaske
 
 TEST_CASE("[behaviour 9.1] a suspended one is scaled to 0", "[engine]") {
     world w(with_board(R"(,"suspend":true)"));
-    w.served.tensorboard = served::no;
+    w.served.set(object_kind::tensorboard, served::no);
     w.settle();
     const auto& objects = w.plan().tensorboard_objects;
     const auto deployment =

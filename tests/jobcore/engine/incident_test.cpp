@@ -406,7 +406,7 @@ TEST_CASE(
     const auto d = w.look();
     CHECK_FALSE((d.status && d.status->restarts.last));
     REQUIRE(d.stages.size() == 1);
-    CHECK(d.stages[0].at(0).what == verb::confirm);
+    CHECK(d.stages[0].at(0).what() == verb::confirm);
     CHECK(d.stages[0].at(0).name == name);
     w.absences.push_back({object_kind::pod, name});
     const auto confirmed = w.look();

@@ -57,7 +57,7 @@ TEST_CASE("[behaviour 2.6] a Secret lost while pods start rebuilds the job, free
     // The absence is confirmed by a live read first (5.3).
     const auto first = w.look();
     REQUIRE(first.stages.size() == 1);
-    CHECK(first.stages[0][0].what == core::verb::confirm);
+    CHECK(first.stages[0][0].what() == core::verb::confirm);
     CHECK(first.stages[0][0].kind == object_kind::secret);
 
     w.settle();
@@ -84,11 +84,11 @@ TEST_CASE("[behaviour 2.6] an edited Secret gets our fields back, its data untou
     const auto d = w.look();
     REQUIRE(d.stages.size() == 1);
     const auto& a = d.stages[0][0];
-    CHECK(a.what == core::verb::patch);
-    CHECK(a.uid == w.child_of(object_kind::secret)->uid);
-    CHECK(a.body.find("\"labels\"") != a.body.npos);
+    CHECK(a.what() == core::verb::patch);
+    CHECK(a.uid() == w.child_of(object_kind::secret)->uid);
+    CHECK(a.body().find("\"labels\"") != std::string_view::npos);
     for (const char* immutable : {"\"data\"", "\"immutable\"", "\"type\"", "<generated>"}) {
-        CHECK(a.body.find(immutable) == a.body.npos);
+        CHECK(a.body().find(immutable) == std::string_view::npos);
     }
 }
 
@@ -104,8 +104,8 @@ TEST_CASE("[behaviour 2.7] an immutable object of other data is made anew", "[en
     const std::string old = seen->uid;
     seen->data_fingerprint ^= 1;
     const auto d = w.look();
-    REQUIRE(d.stages.front().front().what == core::verb::remove);
-    CHECK(d.stages.front().front().uid == old);
+    REQUIRE(d.stages.front().front().what() == core::verb::remove);
+    CHECK(d.stages.front().front().uid() == old);
     CHECK(d.stages.back().back().kind != object_kind::pod);
     w.gate = nullptr;
     w.settle();
@@ -285,6 +285,6 @@ TEST_CASE("[behaviour 2.6] the absence of another object says nothing of the key
     w.delete_child(object_kind::secret);
     const auto d = w.look();
     REQUIRE(d.stages.size() == 1);
-    CHECK(d.stages[0][0].what == core::verb::confirm);
+    CHECK(d.stages[0][0].what() == core::verb::confirm);
     CHECK(w.status().attempt == 1);
 }

@@ -166,7 +166,7 @@ TEST_CASE("[behaviour 5.14] the job is deleted after its time to live", "[engine
     w.wait(seconds{60});
     w.pass();
     CHECK(w.job_deleted);
-    CHECK(w.last().stages.front().front().foreground);
+    CHECK(std::get<delete_object>(w.last().stages.front().front().request).foreground);
 }
 
 TEST_CASE("[behaviour 4.15] aggregate counts every wanted replica once", "[engine]") {
@@ -233,9 +233,9 @@ TEST_CASE("[behaviour 2.6] a deleted service is made again, an edited one patche
     w.children().front().fingerprint ^= 1;
     const auto d = w.look();
     REQUIRE(d.stages.size() == 1);
-    CHECK(d.stages[0].at(0).what == verb::patch);
-    CHECK(d.stages[0].at(0).uid == w.children().front().uid);
-    CHECK(d.stages[0].at(0).body.find(w.children().front().uid) != std::string::npos);
+    CHECK(d.stages[0].at(0).what() == verb::patch);
+    CHECK(d.stages[0].at(0).uid() == w.children().front().uid);
+    CHECK(d.stages[0].at(0).body().find(w.children().front().uid) != std::string::npos);
     w.settle();
     CHECK(w.pods().size() == 3);
     CHECK(w.status().phase == job_phase::running);

@@ -192,19 +192,19 @@ TEST_CASE(
     "[behaviour 3.11] attempts after a pause are rendered with the resume specs", "[engine]"
 ) {
     world w(ddp().resume(R"({"type":"worker","args":["--resume"]})"));
-    w.settle();
-    w.pass();
-    const auto worker_json = [&] {
-        action a;
-        a.kind = object_kind::pod;
-        a.pod = {1, 0, w.status().attempt, 0, 0};
-        return render_action(w.job(), a);
+    std::string worker_json;
+    w.gate = [&](const action& a) {
+        if (a.pod() != nullptr && a.pod()->role == 1) {
+            worker_json = render_action(w.job(), w.last(), a);
+        }
+        return true;
     };
-    CHECK(worker_json().find("--resume") == std::string::npos);
+    w.settle();
+    CHECK(worker_json.find("--resume") == std::string::npos);
     set_pause(w, true);
     w.settle();
     set_pause(w, false);
     w.settle();
-    CHECK(worker_json().find("--resume") != std::string::npos);
-    CHECK(worker_json().find("\"batch.tensorstack.dev/attempt\":\"2\"") != std::string::npos);
+    CHECK(worker_json.find("--resume") != std::string::npos);
+    CHECK(worker_json.find("\"batch.tensorstack.dev/attempt\":\"2\"") != std::string::npos);
 }

@@ -24,7 +24,7 @@ void set_pause(world& w, bool pause) {
 }
 
 bool is_pod_of(const action& a, std::string_view part) {
-    return a.kind == object_kind::pod && a.what == verb::create &&
+    return a.kind == object_kind::pod && a.what() == verb::create &&
            a.name.find(part) != std::string::npos;
 }
 

@@ -153,26 +153,16 @@ TEST_CASE("[api annotation stuck-after] 0 never replaces a stuck pod", "[engine]
 TEST_CASE("[behaviour 2.8] quota holds all pods, 5 s doubling; one event", "[engine]") {
     world w(ddp());
     w.gate = [&](const action& a) {
-        if (a.kind != object_kind::pod || a.what != verb::create) {
+        if (a.kind != object_kind::pod || a.what() != verb::create) {
             return true;
         }
         auto it = std::ranges::find(w.refusals, a.name, &refusal::name);
         if (it == w.refusals.end()) {
-            w.refusals.push_back(
-                {object_kind::pod,
-                 a.name,
-                 a.pod.attempt,
-                 a.pod.round,
-                 403,
-                 "Forbidden",
-                 "pods is forbidden: exceeded quota: q",
-                 false,
-                 false,
-                 0,
-                 w.now(),
-                 w.now()}
-            );
-            it = std::prev(w.refusals.end());
+            refusal fresh = refusal_of(a, w.now());
+            fresh.http_code = 403;
+            fresh.message = "pods is forbidden: exceeded quota: q";
+            fresh.count = 0;
+            it = w.refusals.insert(w.refusals.end(), fresh);
         }
         ++it->count;
         it->last = w.now();

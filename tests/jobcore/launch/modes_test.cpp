@@ -25,7 +25,7 @@ bool has_init(const rendered& pod) {
     return find(pod.spec(), "initContainers") != nullptr;
 }
 
-constexpr core::render_options resumed{.resumed = true, .wanted = {}};
+const core::render_options resumed{.resumed = true, .wanted = {}};
 
 }  // namespace
 

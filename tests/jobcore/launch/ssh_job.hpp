@@ -14,7 +14,7 @@ namespace signalbox::test {
 
 using words = std::vector<std::string>;
 
-inline constexpr core::render_options resumed{.resumed = true, .wanted = {}};
+inline const core::render_options resumed{.resumed = true, .wanted = {}};
 
 /// The words of `run.sh`, as a shell sees them.
 inline words program_of(const std::string& script) {

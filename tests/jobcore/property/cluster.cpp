@@ -20,21 +20,22 @@ bool is_ours(const cluster& c, const std::string& owner_uid) {
 }
 
 std::string describe(const action& a) {
-    return std::string(to_string(a.what)) + " " + std::string(to_string(a.kind)) + " " + a.name;
+    return std::string(to_string(a.what())) + " " + std::string(to_string(a.kind)) + " " + a.name;
 }
 
 }  // namespace
 
 cluster::cluster(draft job_draft) : wish(std::move(job_draft)), now(story_start) {
-    served = {served::yes, served::yes};
+    for (const object_kind kind : all_child_kinds()) {
+        served.set(kind, served::yes);
+    }
     reload();
 }
 
 void cluster::reload() {
-    std::string error;
-    auto read = read_job(wish.json(), nullptr, error);
+    auto read = read_job(wish.json());
     if (!read) {
-        throw std::runtime_error("the drawn job is not readable: " + error);
+        throw std::runtime_error("the drawn job is not readable: " + read.error());
     }
     if (!read->compiled->plan && !wish.broken) {
         std::string text = "the drawn job is invalid:";
@@ -98,14 +99,14 @@ bool cluster::carry_out(const decision& d, const gate& takes_effect, bool defers
         // A later stage waits for every action of this one to be acknowledged.
         bool acknowledged = true;
         for (const action& a : actions) {
-            confirms = confirms || a.what == verb::confirm;
+            confirms = confirms || a.what() == verb::confirm;
             const bool held = a.not_before && *a.not_before > now;
             if (held || stopped) {
                 acknowledged = false;
                 continue;
             }
             busy = true;
-            acknowledged = takes_effect() && carry_out(a, decided) && acknowledged;
+            acknowledged = takes_effect() && carry_out(a, decided, d) && acknowledged;
         }
         stopped = stopped || !acknowledged;
     }
@@ -115,12 +116,12 @@ bool cluster::carry_out(const decision& d, const gate& takes_effect, bool defers
     return busy;
 }
 
-bool cluster::carry_out(const action& a, const job_object& decided) {
-    switch (a.what) {
+bool cluster::carry_out(const action& a, const job_object& decided, const decision& made) {
+    switch (a.what()) {
         case verb::create:
-            return create(a, decided);
+            return create(a, decided, made);
         case verb::patch:
-            return patch(a, decided);
+            return patch(a, decided, made);
         case verb::remove:
             return remove(a);
         case verb::confirm:
@@ -156,37 +157,32 @@ void cluster::check_creation(const action& a) {
         if (!is_ours(*this, p.owner_uid)) {
             continue;
         }
-        if (is_older(p, a.pod.attempt) && !is_stuck(p)) {
+        if (is_older(p, a.pod()->attempt) && !is_stuck(p)) {
             faults.push_back(
                 "I8 " + a.name + " is created beside " + p.name + " of an older attempt"
             );
         }
         const pod_identity id = identity_of(plan(), p);
-        if (is_live(p) && p.attempt == a.pod.attempt && id.role == a.pod.role &&
-            id.index == a.pod.index) {
+        if (is_live(p) && p.attempt == a.pod()->attempt && id.role == a.pod()->role &&
+            id.index == a.pod()->index) {
             faults.push_back("I1 " + a.name + " is created beside " + p.name);
         }
     }
 }
 
 std::string cluster::new_uid(const action& a) {
+    const refusal place = refusal_of(a, now);
     const std::string key =
-        fmt::format("uid-{}-{}-{}.{}", to_string(a.kind), a.name, a.pod.attempt, a.pod.round);
+        fmt::format("uid-{}-{}-{}.{}", to_string(a.kind), a.name, place.attempt, place.round);
     return fmt::format("{}-{}", key, ++made_[key]);
 }
 
 void cluster::note_refusal(const action& a, int code, const std::string& message, bool is_foreign) {
-    const auto same = std::ranges::find_if(refusals, [&](const refusal& r) {
-        return r.kind == a.kind && r.name == a.name && r.attempt == a.pod.attempt &&
-               r.round == a.pod.round;
-    });
-    refusal& r = same == refusals.end() ? refusals.emplace_back() : *same;
-    r.count = same == refusals.end() ? 1 : r.count + 1;
-    r.first = same == refusals.end() ? now : r.first;
-    r.kind = a.kind;
-    r.name = a.name;
-    r.attempt = a.pod.attempt;
-    r.round = a.pod.round;
+    const auto same =
+        std::ranges::find_if(refusals, [&](const refusal& r) { return is_refusal_of(r, a); });
+    const bool fresh = same == refusals.end();
+    refusal& r = fresh ? refusals.emplace_back(refusal_of(a, now)) : *same;
+    r.count += fresh ? 0 : 1;
     r.http_code = code;
     r.reason = code == 422 ? "Invalid" : code == 409 ? "AlreadyExists" : "Forbidden";
     r.message = message;
@@ -227,7 +223,7 @@ bool cluster::refused(const action& a) {
     return false;
 }
 
-bool cluster::create(const action& a, const job_object& decided) {
+bool cluster::create(const action& a, const job_object& decided, const decision& made) {
     check_creation(a);
     const bool taken = a.kind == object_kind::pod
                            ? holds(pods, a.name)
@@ -243,7 +239,7 @@ bool cluster::create(const action& a, const job_object& decided) {
     if (refused(a)) {
         return false;
     }
-    const std::string json = accepted(render_action(decided, a), new_uid(a), now, a.kind);
+    const std::string json = accepted(render_action(decided, made, a), new_uid(a), now, a.kind);
     std::erase_if(refusals, [&](const refusal& r) { return r.kind == a.kind && r.name == a.name; });
     if (a.kind == object_kind::pod) {
         pods.push_back(decode_pod(json).value());
@@ -256,30 +252,31 @@ bool cluster::create(const action& a, const job_object& decided) {
     return true;
 }
 
-bool cluster::patch(const action& a, const job_object& decided) {
+bool cluster::patch(const action& a, const job_object& decided, const decision& made) {
     if (a.kind == object_kind::job) {
         const std::string key = "\"expectedReplicas\":";
-        const std::size_t at = a.body.find(key);
-        if (at == a.body.npos || !wish.elastic) {
-            faults.push_back("7.1 an unknown patch of the job: " + a.body);
+        const std::string body(a.body());
+        const std::size_t at = body.find(key);
+        if (at == body.npos || !wish.elastic) {
+            faults.push_back("7.1 an unknown patch of the job: " + body);
             return false;
         }
-        wish.elastic->expected = std::stoi(a.body.substr(at + key.size()));
+        wish.elastic->expected = std::stoi(body.substr(at + key.size()));
         reload();
         return true;
     }
     if (a.kind == object_kind::pod) {
         for (pod_record& p : pods) {
-            if (p.uid == a.uid && a.body.find("\"gone\"") != a.body.npos) {
+            if (p.uid == a.uid() && a.body().find("\"gone\"") != std::string_view::npos) {
                 p.attempt = gone_attempt;
             }
         }
         return true;
     }
     for (child_record& c : children) {
-        if (c.uid == a.uid) {
+        if (c.uid == a.uid()) {
             auto repaired =
-                decode_child(a.kind, accepted(render_action(decided, a), c.uid, now, a.kind));
+                decode_child(a.kind, accepted(render_action(decided, made, a), c.uid, now, a.kind));
             repaired->ready = c.ready;
             repaired->data_fingerprint = c.data_fingerprint;  // nobody can change that part
             c = std::move(*repaired);
@@ -294,17 +291,17 @@ bool cluster::remove(const action& a) {
         return true;
     }
     if (a.kind != object_kind::pod) {
-        children.remove_if([&](const child_record& c) { return c.uid == a.uid; });
+        children.remove_if([&](const child_record& c) { return c.uid == a.uid(); });
         return true;
     }
     for (pod_record& p : pods) {
-        if (p.uid == a.uid && !p.deletion) {
+        if (p.uid == a.uid() && !p.deletion) {
             p.deletion = now + seconds(30);
             p.grace_seconds = 30;
         }
     }
     if (!slow_deletes) {
-        pods.remove_if([&](const pod_record& p) { return p.uid == a.uid; });
+        pods.remove_if([&](const pod_record& p) { return p.uid == a.uid(); });
     }
     return true;
 }
@@ -320,10 +317,7 @@ bool cluster::confirm(const action& a) {
 void cluster::prune_refusals(const decision& d) {
     std::erase_if(refusals, [&](const refusal& r) {
         return std::ranges::none_of(d.stages, [&](const stage& s) {
-            return std::ranges::any_of(s, [&](const action& a) {
-                return a.what != verb::remove && a.kind == r.kind && a.name == r.name &&
-                       a.pod.attempt == r.attempt && a.pod.round == r.round;
-            });
+            return std::ranges::any_of(s, [&](const action& a) { return is_refusal_of(r, a); });
         });
     });
 }

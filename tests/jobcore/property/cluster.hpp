@@ -79,9 +79,11 @@ public:
 
 private:
     core::decision decide_on(const sight& shown) const;
-    bool carry_out(const core::action& a, const core::job_object& decided);
-    bool create(const core::action& a, const core::job_object& decided);
-    bool patch(const core::action& a, const core::job_object& decided);
+    bool carry_out(
+        const core::action& a, const core::job_object& decided, const core::decision& made
+    );
+    bool create(const core::action& a, const core::job_object& decided, const core::decision& made);
+    bool patch(const core::action& a, const core::job_object& decided, const core::decision& made);
     bool remove(const core::action& a);
     bool confirm(const core::action& a);
     bool refused(const core::action& a);

@@ -28,20 +28,21 @@ const child_record* find_child(const situation& c, std::string_view uid) {
 }
 
 bool is_pod(const action& a, verb what) {
-    return a.kind == object_kind::pod && a.what == what;
+    return a.kind == object_kind::pod && a.what() == what;
 }
 
 bool is_tensorboard(const situation& c, const action& a) {
-    return c.compiled_well() && a.object >= c.plan().objects.size();
+    return c.compiled_well() && a.object() && a.object()->object >= c.plan().objects.size();
 }
 
 void check_target(const situation& c, const action& a, violations& out) {
-    const std::string text = fmt::format("{} {} {}", to_string(a.what), to_string(a.kind), a.name);
+    const std::string text =
+        fmt::format("{} {} {}", to_string(a.what()), to_string(a.kind), a.name);
     if (a.name.empty() || a.why.empty() || a.rule.empty()) {
         out.push_back("11 an action without name, reason or rule: " + text);
     }
-    const bool by_uid = a.what == verb::patch || a.what == verb::remove;
-    if (by_uid == a.uid.empty()) {
+    const bool by_uid = a.what() == verb::patch || a.what() == verb::remove;
+    if (by_uid == a.uid().empty()) {
         out.push_back("I5 precondition: " + text);
     }
     if (!by_uid || a.kind == object_kind::job) {
@@ -49,19 +50,19 @@ void check_target(const situation& c, const action& a, violations& out) {
     }
     std::string_view owner;
     if (a.kind == object_kind::pod) {
-        const pod_record* pod = find_pod(c, a.uid);
+        const pod_record* pod = find_pod(c, a.uid());
         owner = pod == nullptr ? "" : std::string_view(pod->owner_uid);
-        if (a.what == verb::remove && pod != nullptr && pod->deletion) {
+        if (a.what() == verb::remove && pod != nullptr && pod->deletion) {
             out.push_back("I21 a pod that is being deleted is deleted again: " + text);
         }
     } else {
-        const child_record* child = find_child(c, a.uid);
+        const child_record* child = find_child(c, a.uid());
         owner = child == nullptr ? "" : std::string_view(child->owner_uid);
     }
     if (owner != c.job.meta.uid) {
         out.push_back("I5 an object that is not ours: " + text);
     }
-    if (a.what == verb::patch && a.body.find(a.uid) == a.body.npos) {
+    if (a.what() == verb::patch && a.body().find(a.uid()) == std::string_view::npos) {
         out.push_back("I5 a patch without the UID in its body: " + text);
     }
 }
@@ -76,7 +77,7 @@ void check_events(const decision& d, violations& out) {
 
 /// Actions that belong to a job that goes on.
 bool makes_children(const situation& c, const action& a) {
-    return (a.what == verb::create || (a.what == verb::patch && a.kind != object_kind::pod)) &&
+    return (a.what() == verb::create || (a.what() == verb::patch && a.kind != object_kind::pod)) &&
            !is_tensorboard(c, a) && a.kind != object_kind::job;
 }
 
@@ -86,10 +87,10 @@ void check_allowed(const situation& c, const decision& d, const action& a, viola
     if (idle && makes_children(c, a)) {
         out.push_back(fmt::format("I4 {} while the job is {}", a.name, to_string(next.phase)));
     }
-    if (!c.compiled_well() && a.what != verb::remove) {
+    if (!c.compiled_well() && a.what() != verb::remove) {
         out.push_back("4.2 the specification is invalid, and yet: " + a.name);
     }
-    if (is_pod(a, verb::create) && a.pod.attempt != next.attempt) {
+    if (is_pod(a, verb::create) && a.pod()->attempt != next.attempt) {
         out.push_back("5.7 a pod of an attempt that is not on record: " + a.name);
     }
 }
@@ -254,7 +255,7 @@ void check_record_first(
         for (const action& a : s) {
             const bool depends = a.kind == object_kind::pod || a.kind == object_kind::config_map ||
                                  a.kind == object_kind::secret || a.kind == object_kind::job;
-            if (depends && a.what != verb::confirm) {
+            if (depends && a.what() != verb::confirm) {
                 out.push_back(fmt::format("12.3 {} is recorded with: {}", what, a.name));
                 return;
             }

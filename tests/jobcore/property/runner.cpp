@@ -117,7 +117,7 @@ private:
                 *trace_ += fmt::format(
                     " {}{} {} {},",
                     held ? "(held) " : "",
-                    to_string(a.what),
+                    to_string(a.what()),
                     to_string(a.kind),
                     a.name
                 );
@@ -231,7 +231,7 @@ private:
             return d.events.front().reason + ": " + d.events.front().message;
         }
         const action& a = d.stages.front().front();
-        return fmt::format("{} {}: {}", to_string(a.what), a.name, a.why);
+        return fmt::format("{} {}: {}", to_string(a.what()), a.name, a.why);
     }
 
     /// The faults stop: the job ends, or runs and stays so (I18, I19).

@@ -287,7 +287,8 @@ void change_mood(cluster& c, std::uint32_t value) {
 
 void change_capability(cluster& c, std::uint32_t value) {
     constexpr served states[] = {served::yes, served::no, served::unknown};
-    (value % 2 == 0 ? c.served.pod_group : c.served.tensorboard) = states[value / 2 % 3];
+    const object_kind kind = value % 2 == 0 ? object_kind::pod_group : object_kind::tensorboard;
+    c.served.set(kind, states[value / 2 % 3]);
 }
 
 void take_name(cluster& c, const step& s) {

@@ -77,8 +77,7 @@ struct begun {
 };
 
 begun begin(const job_builder& builder) {
-    std::string error;
-    auto job = read_job(builder.json(), nullptr, error);
+    auto job = read_job(builder.json());
     REQUIRE(job);
     const decision d = decide(*job, {}, policy(), at(0));
     REQUIRE(d.status);
@@ -149,8 +148,7 @@ TEST_CASE("decide: the answer is that of the C++ function, objects rendered", "[
     CHECK(a.string("/stages/0/1/object/metadata/name") == a.string("/stages/0/1/name"));
     CHECK(a.string("/stages/0/1/object/spec/restartPolicy") == "Never");
 
-    std::string error;
-    const auto job = read_job(b.job, nullptr, error);
+    const auto job = read_job(b.job);
     REQUIRE(job);
     const std::string expected =
         render_pod(*job->compiled->plan, {0, 1, 1, 0, 0}, render_options{});
@@ -272,8 +270,7 @@ TEST_CASE("plan: every object of the attempt", "[text]") {
 
 TEST_CASE("explain: the lines of the C++ function", "[text]") {
     const std::string text = job_builder("mnist").json();
-    std::string error;
-    const auto job = read_job(text, nullptr, error);
+    const auto job = read_job(text);
     REQUIRE(job);
     const auto lines = explain(*job, {}, policy(), at(0));
     const answer a(request("explain", "\"job\":" + text + ",\"now\":\"" + now + "\""));

@@ -25,9 +25,8 @@ namespace resources = k8sio::resources;
 
 core::job_object read(scripted& s) {
     const auto text = s.w->get(s.w->type_of_job("job"), "job");
-    std::string error;
-    auto job = core::read_job(*text, nullptr, error);
-    CAPTURE(error);
+    auto job = core::read_job(*text);
+    CAPTURE(job.error());
     REQUIRE(job);
     return std::move(*job);
 }
@@ -40,17 +39,17 @@ std::size_t number_of(const core::job_plan& plan, core::object_kind kind) {
 /// The action that creates the planned object of that kind.
 core::action create(const core::job_object& job, core::object_kind kind) {
     const core::job_plan& plan = *job.compiled->plan;
+    const std::size_t number = number_of(plan, kind);
     core::action a;
     a.kind = kind;
-    a.object = number_of(plan, kind);
-    a.pod.attempt = 1;
-    a.name = core::object_name(plan.objects[a.object], 1);
+    a.request = core::create_object{{number, 1}};
+    a.name = core::object_name(plan.objects[number], 1);
     return a;
 }
 
 core::action create_worker_0(const core::job_object& job) {
     core::action a;
-    a.name = core::pod_name(*job.compiled->plan, a.pod);
+    a.name = core::pod_name(*job.compiled->plan, *a.pod());
     return a;
 }
 
@@ -58,7 +57,7 @@ core::action create_worker_0(const core::job_object& job) {
 template <class Edit>
 std::string made_object(const core::job_object& job, core::object_kind kind, Edit edit) {
     rapidjson::Document object;
-    object.Parse(core::render_action(job, create(job, kind)).c_str());
+    object.Parse(core::render_action(job, {}, create(job, kind)).c_str());
     auto& memory = object.GetAllocator();
     for (auto& value : object["data"].GetObject()) {
         if (value.value == std::string(core::generated_marker).c_str()) {
@@ -160,7 +159,7 @@ TEST_CASE("[behaviour 5.3] a Secret that only lost the label of the watch is no 
         core::decision d;
         if (s.looks.back().children.empty() && s.looks.back().absences == 0) {
             core::action look_up = create(now, core::object_kind::secret);
-            look_up.what = core::verb::confirm;
+            look_up.request = core::confirm_absence{};
             d.stages = {{look_up}};
         }
         return d;
@@ -179,7 +178,7 @@ TEST_CASE("[behaviour 5.3] [requirement E5] the absence of a Secret is confirmed
     s.decide = [&](const core::job_object& now, core::instant) {
         core::decision d;
         core::action look_up = create(now, core::object_kind::secret);
-        look_up.what = core::verb::confirm;
+        look_up.request = core::confirm_absence{};
         if (s.looks.back().absences == 0) {
             d.stages = {{look_up}};
         }
@@ -201,13 +200,12 @@ TEST_CASE("[behaviour 7.1] a patch of the job itself: on an older version it is 
         core::decision d;
         if (++asked == 1) {
             core::action size;
-            size.what = core::verb::patch;
             size.kind = core::object_kind::job;
             size.name = now.meta.name;
-            size.uid = now.meta.uid;
             const std::string version = stale ? "1" : now.meta.resource_version;
-            size.body = R"({"metadata":{"resourceVersion":")" + version +
-                        R"("},"spec":{"elastic":{"expectedReplicas":3}}})";
+            const std::string body = R"({"metadata":{"resourceVersion":")" + version +
+                                     R"("},"spec":{"elastic":{"expectedReplicas":3}}})";
+            size.request = core::patch_object{now.meta.uid, body, std::nullopt};
             d.stages = {{size}};
         }
         return d;

@@ -22,18 +22,17 @@ using namespace signalbox::test;
 namespace resources = k8sio::resources;
 
 core::action create_pod(const core::job_object& job, int index, int attempt = 1) {
+    const core::pod_identity pod{.index = index, .attempt = attempt};
     core::action a;
-    a.pod.index = index;
-    a.pod.attempt = attempt;
-    a.name = core::pod_name(*job.compiled->plan, a.pod);
+    a.request = core::create_pod{pod};
+    a.name = core::pod_name(*job.compiled->plan, pod);
     return a;
 }
 
 core::action create_service(const core::job_object& job, std::size_t number) {
     core::action a;
     a.kind = core::object_kind::service;
-    a.object = number;
-    a.pod.attempt = 1;
+    a.request = core::create_object{{number, 1}};
     a.name = core::object_name(job.compiled->plan->objects[number], 1);
     return a;
 }
@@ -289,13 +288,13 @@ TEST_CASE(
     int asked = 0;
     s.decide = [&](const core::job_object&, core::instant) {
         core::action gone;
-        gone.what = core::verb::remove;
         gone.kind = core::object_kind::service;
         gone.name = "theirs";
-        gone.uid = "11111111-2222-4333-8444-555555555555";
+        const std::string uid = "11111111-2222-4333-8444-555555555555";
+        gone.request = core::delete_object{uid};
         core::action changed = gone;
-        changed.what = core::verb::patch;
-        changed.body = R"({"metadata":{"labels":{"a":"b"}}})";
+        changed.request =
+            core::patch_object{uid, R"({"metadata":{"labels":{"a":"b"}}})", std::nullopt};
         core::decision d;
         if (++asked == 1) {
             d.stages = {{gone}, {changed}};
@@ -323,7 +322,7 @@ TEST_CASE(
         core::stage stage;
         for (int i = 0; i < 2 && ask_more; ++i) {
             core::action a = create_pod(job, i);
-            a.what = core::verb::confirm;
+            a.request = core::confirm_absence{};
             if (s.looks.back().absences <= static_cast<std::size_t>(i)) {
                 stage.push_back(a);
             }
@@ -444,12 +443,12 @@ TEST_CASE("a repair that never takes hold is not repeated at full speed") {
     );
     s.decide = [&](const core::job_object&, core::instant) {
         core::action repair;
-        repair.what = core::verb::patch;
         repair.kind = core::object_kind::service;
         repair.name = "vain";
-        repair.uid = op::read_identity(made)->uid;
-        repair.body =
-            R"({"metadata":{"labels":{"n":")" + std::to_string(s.looks.size()) + R"("}}})";
+        repair.request = core::patch_object{
+            op::read_identity(made)->uid,
+            R"({"metadata":{"labels":{"n":")" + std::to_string(s.looks.size()) + R"("}}})",
+            std::nullopt};
         core::decision d;
         d.stages = {{repair}};
         return d;

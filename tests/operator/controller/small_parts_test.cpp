@@ -17,8 +17,7 @@ using test::at;
 core::action create(std::string name, int attempt = 1, int round = 0) {
     core::action a;
     a.name = std::move(name);
-    a.pod.attempt = attempt;
-    a.pod.round = round;
+    a.request = core::create_pod{{.attempt = attempt, .round = round}};
     return a;
 }
 

@@ -36,8 +36,7 @@ bool idles(const std::string& job_text, core::pod_identity pod) {
     rapidjson::StringBuffer buffer;
     rapidjson::Writer<rapidjson::StringBuffer> out(buffer);
     text.Accept(out);
-    std::string error;
-    const auto job = core::read_job(buffer.GetString(), nullptr, error);
+    const auto job = core::read_job(buffer.GetString());
     REQUIRE(job);
     REQUIRE(job->compiled->plan);
     rapidjson::Document rendered;

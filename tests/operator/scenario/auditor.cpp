@@ -146,10 +146,9 @@ void auditor::check_pods() {
 }
 
 void auditor::check_job(std::string_view json) {
-    std::string error;
-    const auto job = core::read_job(json, nullptr, error);
+    const auto job = core::read_job(json);
     if (!job) {
-        violations_.push_back("a job cannot be read: " + error);
+        violations_.push_back("a job cannot be read: " + job.error());
         return;
     }
     seen_job& seen = jobs_by_uid_[job->meta.uid];

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "signalbox_test/world.hpp"
 
+#include "jobcore/children.hpp"
+
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
@@ -8,16 +10,18 @@
 namespace signalbox::test {
 
 world::world(const job_builder& builder) : builder_(builder) {
+    for (const core::object_kind kind : core::all_child_kinds()) {
+        served.set(kind, core::served::yes);
+    }
     reload();
 }
 world::~world() = default;
 
 void world::reload() {
     builder_.generation(++generation_);
-    std::string error;
-    auto read = core::read_job(builder_.json(), job_.compiled, error);
+    auto read = core::read_job(builder_.json(), job_.compiled);
     if (!read) {
-        throw std::runtime_error("the test's job is not readable: " + error);
+        throw std::runtime_error("the test's job is not readable: " + read.error());
     }
     read->status = job_.status;
     job_ = std::move(*read);
@@ -215,7 +219,7 @@ bool world::carry_out(const core::action& a) {
     if (gate && !gate(a)) {
         return false;
     }
-    switch (a.what) {
+    switch (a.what()) {
         case core::verb::create:
             return create(a);
         case core::verb::patch:
@@ -237,12 +241,12 @@ bool world::create(const core::action& a) {
             throw std::runtime_error("pod " + a.name + " is created twice");
         }
         for (const auto& p : pods_) {
-            if (p.attempt != core::gone_attempt && p.attempt < a.pod.attempt &&
+            if (p.attempt != core::gone_attempt && p.attempt < a.pod()->attempt &&
                 !(p.deletion && now_ > *p.deletion + rules_.stuck_after)) {
                 throw std::runtime_error("pod " + a.name + " beside an older attempt");
             }
         }
-        auto record = pod_builder(plan(), a.pod).created(now_).record();
+        auto record = pod_builder(plan(), *a.pod()).created(now_).record();
         record.uid += "-" + std::to_string(++uids_);
         std::erase_if(absences, [&](const auto& x) { return x.name == a.name; });
         pods_.push_back(std::move(record));
@@ -261,32 +265,26 @@ bool world::create(const core::action& a) {
 }
 
 core::child_record world::as_made(const core::action& a) const {
-    std::vector<std::int32_t> sizes;
-    for (const auto& role : plan().roles) {
-        const auto task = std::ranges::find(job_.status.tasks, role.type, &core::task_status::type);
-        sizes.push_back(task == job_.status.tasks.end() ? role.wanted : task->wanted);
-    }
-    const bool resumed = core::find_condition(job_.status, "Paused") != nullptr;
-    return child(plan(), *core::find_object(plan(), a.object), a.pod.attempt, {resumed, sizes});
+    return std::get<core::child_record>(core::record_of(job_, last_, a, "uid-" + a.name, now_));
 }
 
 bool world::patch(const core::action& a) {
     if (a.kind == core::object_kind::job) {
-        job_patches.push_back(a.body);
+        const std::string& body = job_patches.emplace_back(a.body());
         constexpr std::string_view size = "\"expectedReplicas\":";
-        builder_.expected(std::stoi(a.body.substr(a.body.find(size) + size.size())));
+        builder_.expected(std::stoi(body.substr(body.find(size) + size.size())));
         reload();
         return true;
     }
     for (auto& c : children_) {
-        if (c.uid == a.uid) {
+        if (c.uid == a.uid()) {
             const auto made = as_made(a);
             c.fingerprint = made.fingerprint;
             c.foreign_selector_keys.clear();
         }
     }
     for (auto& p : pods_) {
-        if (p.uid == a.uid && a.body.find("\"gone\"") != std::string::npos) {
+        if (p.uid == a.uid() && a.body().find("\"gone\"") != std::string_view::npos) {
             p.attempt = core::gone_attempt;
         }
     }
@@ -298,14 +296,14 @@ bool world::remove(const core::action& a) {
         job_deleted = true;
         return true;
     }
-    children_.remove_if([&](const auto& c) { return c.uid == a.uid; });
+    children_.remove_if([&](const auto& c) { return c.uid == a.uid(); });
     for (auto& p : pods_) {
-        if (p.uid == a.uid) {
+        if (p.uid == a.uid()) {
             ask_deletion(p);
         }
     }
     if (!slow_deletes) {
-        pods_.remove_if([&](const auto& p) { return p.uid == a.uid; });
+        pods_.remove_if([&](const auto& p) { return p.uid == a.uid(); });
     }
     return true;
 }

@@ -22,12 +22,16 @@ std::vector<Entry> bind_entries(const node& list, Bind bind) {
     return entries;
 }
 
-std::optional<t9k_scheduler> bind_scheduler(const node& scheduler) {
-    const node& t9k = scheduler["t9kScheduler"];
-    if (!t9k.present()) {
+std::optional<gang_request> bind_scheduler(const node& scheduler) {
+    // Every scheduler has these two fields.
+    const auto asked = std::ranges::find_if(scheduler.members, &node::present);
+    if (asked == scheduler.members.end()) {
         return std::nullopt;
     }
-    return t9k_scheduler{.queue = t9k["queue"].text(), .priority = t9k["priority"].int32()};
+    return gang_request{
+        .name = std::string(asked->row->name),
+        .queue = (*asked)["queue"].text(),
+        .priority = (*asked)["priority"].int32()};
 }
 
 run_mode bind_run_mode(const node& mode) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/facts/inputs.hpp"
 
+#include "engine/facts/ledger.hpp"
 #include "engine/facts/reasons.hpp"
 #include "jobcore/strings.hpp"
 
@@ -17,6 +18,10 @@ milliseconds stuck_after(const job_meta& meta, const policy& policy) {
 
 bool is_resumed(const job_status& status) {
     return find_condition(status, condition_type::paused) != nullptr;
+}
+
+render_options render_options_of(const job_status& status, const job_plan& plan) {
+    return {is_resumed(status), wanted_in_force(status, plan)};
 }
 
 std::string cut_message(std::string message, std::size_t limit) {

@@ -15,6 +15,9 @@ namespace signalbox::core::engine {
 /// The record of it is the condition Paused, which stays once it was set (4.13).
 bool is_resumed(const job_status& status);
 
+/// What rendering needs of a status.
+render_options render_options_of(const job_status& status, const job_plan& plan);
+
 struct inputs {
     const job_object& job;
     const job_plan& plan;

@@ -6,38 +6,28 @@
 namespace signalbox::core::engine {
 namespace {
 
-action remove(object_kind kind, const std::string& name, const std::string& uid) {
-    action a;
-    a.what = verb::remove;
-    a.kind = kind;
-    a.name = name;
-    a.uid = uid;
-    return a;
-}
-
-action explained(action a, std::string why, std::string_view rule) {
-    a.why = std::move(why);
-    a.rule = rule;
-    return a;
+action remove(
+    object_kind kind,
+    const std::string& name,
+    const std::string& uid,
+    std::string why,
+    std::string_view rule
+) {
+    return {kind, name, delete_object{uid}, {}, std::move(why), rule};
 }
 
 }  // namespace
 
 action remove_pod(const pod_record& pod, std::string why, std::string_view rule) {
-    return explained(remove(object_kind::pod, pod.name, pod.uid), std::move(why), rule);
+    return remove(object_kind::pod, pod.name, pod.uid, std::move(why), rule);
 }
 
 action remove_child(const child_record& child, std::string why, std::string_view rule) {
-    return explained(remove(child.kind, child.name, child.uid), std::move(why), rule);
+    return remove(child.kind, child.name, child.uid, std::move(why), rule);
 }
 
-action confirm(object_kind kind, std::string name, pod_identity pod, std::string why) {
-    action a;
-    a.what = verb::confirm;
-    a.kind = kind;
-    a.name = std::move(name);
-    a.pod = pod;
-    return explained(std::move(a), std::move(why), "behaviour 5.3");
+action confirm(object_kind kind, std::string name, std::string why) {
+    return {kind, std::move(name), confirm_absence{}, {}, std::move(why), "behaviour 5.3"};
 }
 
 void hold(action& a, instant t, instant now) {

@@ -132,15 +132,13 @@ void tell_of_future_end(const context& c, work& out) {
 }
 
 action remove_job(const job_plan& plan) {
-    action a;
-    a.what = verb::remove;
-    a.kind = object_kind::job;
-    a.name = plan.job_name;
-    a.uid = plan.job_uid;
-    a.foreground = true;
-    a.why = "the job's time to live after its end has passed";
-    a.rule = "behaviour 5.14";
-    return a;
+    return {
+        object_kind::job,
+        plan.job_name,
+        delete_object{plan.job_uid, /*foreground=*/true},
+        {},
+        "the job's time to live after its end has passed",
+        "behaviour 5.14"};
 }
 
 }  // namespace

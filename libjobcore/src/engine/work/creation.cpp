@@ -12,19 +12,43 @@
 namespace signalbox::core::engine {
 namespace {
 
-/// A kind that the server does not serve (yet): no pod without its PodGroup (8.4). The time of the
-/// next try is no recorded fact, and shows nowhere.
-bool waits_for_pod_group(const context& c, work& out) {
-    if (!c.in.plan.gang || c.in.seen.served_kinds.pod_group == served::yes) {
+/// What the scheduler places the pods by, or null. Made before all others (2.1).
+const planned_object* gang_object(const job_plan& plan) {
+    const bool first = !plan.objects.empty() && plan.objects.front().kind->use == kind_use::gang;
+    return first ? &plan.objects.front() : nullptr;
+}
+
+/// A kind that the server does not serve (yet): no pod without its gang (8.4). The time of the next
+/// try is no recorded fact, and shows nowhere.
+bool waits_for_gang_kind(const context& c, work& out) {
+    const planned_object* gang = gang_object(c.in.plan);
+    if (gang == nullptr || is_served(c.in, gang->kind) == served::yes) {
         return false;
     }
     out.wake_ups.push_back({c.in.now + c.in.policy.capability_retry});
     out.wait_for(
-        wait_rank::pod_group_not_served,
+        wait_rank::gang_not_served,
         reason::waiting_for_pod_group,
-        "the API server does not serve PodGroup objects"
+        fmt::format("the API server does not serve {} objects", to_string(gang->kind))
     );
     return true;
+}
+
+/// What a scheduler says of its gang (8.5). The pods are there: they wait at their gates.
+void tell_of_gang(const context& c, work& out) {
+    const planned_object* gang = gang_object(c.in.plan);
+    if (gang == nullptr || gang->kind->ready_by == readiness::unsaid) {
+        return;
+    }
+    const child_record* seen = find_child(c.in, gang->kind, gang->name);
+    if (seen == nullptr || seen->ready) {
+        return;
+    }
+    std::string message = fmt::format("{} {} is not ready", to_string(gang->kind), gang->name);
+    if (!seen->reason.empty()) {
+        message += ": " + seen->reason;
+    }
+    out.wait_for(wait_rank::gang_not_ready, reason::waiting_for_gang, std::move(message));
 }
 
 /// Which stage of pods may be created now: a later one only when all of the one before are Ready.
@@ -160,13 +184,13 @@ private:
     }
 
     void create(pod_identity id, std::string name) {
-        action a;
-        a.what = verb::create;
-        a.kind = object_kind::pod;
-        a.name = std::move(name);
-        a.pod = id;
-        a.why = fmt::format("replica {} {} has no pod", c_.in.plan.roles[id.role].type, id.index);
-        a.rule = "behaviour 2.1";
+        action a{
+            object_kind::pod,
+            std::move(name),
+            create_pod{id},
+            {},
+            fmt::format("replica {} {} has no pod", c_.in.plan.roles[id.role].type, id.index),
+            "behaviour 2.1"};
         const auto r = std::ranges::lower_bound(refused_, a.name, {}, &refusal::name);
         if (r != refused_.end() && (*r)->name == a.name) {
             hold(a, next_try(c_.in.policy, **r), c_.in.now);
@@ -221,9 +245,10 @@ void create_missing(const context& c, const health& h, work& out) {
             wait_rank::namespace_deleted, reason::object_refused, "the namespace is being deleted"
         );
     }
-    if (waits_for_pod_group(c, out) || !ensure_objects(c, h, out)) {
+    if (waits_for_gang_kind(c, out) || !ensure_objects(c, h, out)) {
         return;
     }
+    tell_of_gang(c, out);
     if (c.view.older_attempt_left) {
         out.wait_for(
             wait_rank::older_attempt,

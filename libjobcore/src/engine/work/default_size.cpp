@@ -7,25 +7,27 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace signalbox::core::engine {
 
 std::optional<action> write_default_size(const inputs& in) {
     if (!in.plan.elastic || !in.plan.elastic->default_expected) {
         return std::nullopt;
     }
-    action a;
-    a.what = verb::patch;
-    a.kind = object_kind::job;
-    a.name = in.plan.job_name;
-    a.uid = in.plan.job_uid;
-    a.body = fmt::format(
+    std::string body = fmt::format(
         R"({{"metadata":{{"uid":"{}","resourceVersion":"{}"}},"spec":{{"elastic":{{"expectedReplicas":{}}}}}}})",
         in.plan.job_uid,
         in.job.meta.resource_version,
         *in.plan.elastic->default_expected
     );
-    a.why = "the size is written down, so that it can be scaled";
-    a.rule = "behaviour 7.1";
+    action a{
+        object_kind::job,
+        in.plan.job_name,
+        patch_object{in.plan.job_uid, std::move(body), std::nullopt},
+        {},
+        "the size is written down, so that it can be scaled",
+        "behaviour 7.1"};
     if (const refusal* r = find_refusal(in, a.kind, a.name)) {
         hold(a, next_try(in.policy, *r), in.now);
     }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace signalbox::core::engine {
 namespace {
@@ -30,18 +31,17 @@ bool is_ended_surplus(const context& c, const left_over& l) {
 }
 
 action label_gone(const pod_record& pod) {
-    action a;
-    a.what = verb::patch;
-    a.kind = object_kind::pod;
-    a.name = pod.name;
-    a.uid = pod.uid;
-    a.body = fmt::format(
+    std::string body = fmt::format(
         R"({{"metadata":{{"uid":"{}","labels":{{"batch.tensorstack.dev/attempt":"gone"}}}}}})",
         pod.uid
     );
-    a.why = "the pod is stuck in deletion: no Service may select it";
-    a.rule = "behaviour 1.3";
-    return a;
+    return {
+        object_kind::pod,
+        pod.name,
+        patch_object{pod.uid, std::move(body), std::nullopt},
+        {},
+        "the pod is stuck in deletion: no Service may select it",
+        "behaviour 1.3"};
 }
 
 /// Stuck means strictly later than the bound, so a millisecond after it.

@@ -15,11 +15,17 @@
 namespace signalbox::core::engine {
 namespace {
 
+/// An object that the job needs, in the attempt in force.
+struct wanted_object {
+    const job_plan& plan;
+    const planned_object& object;
+    object_identity identity;
+    const render_options& options;
+};
+
 /// The merge patch that sets every field of ours and removes selector keys that are not ours (2.6).
-std::string repair_body(const context& c, const planned_object& object, const child_record& seen) {
-    const auto wanted = wanted_in_force(c.status, c.in.plan);
-    const std::string text =
-        render_object(c.in.plan, object, c.status.attempt, {c.in.resumed(), wanted});
+std::string repair_body(const wanted_object& w, const child_record& seen) {
+    const std::string text = render_object(w.plan, w.object, w.identity.attempt, w.options);
     json::document document;
     json::parse(document, text);
     auto& a = document.GetAllocator();
@@ -37,39 +43,33 @@ std::string repair_body(const context& c, const planned_object& object, const ch
     return json::to_text(document);
 }
 
-action create_object(const context& c, const planned_object& object, std::string name) {
-    action a;
-    a.what = verb::create;
-    a.kind = object.kind;
-    a.why = fmt::format("the job needs {} {}", to_string(object.kind), name);
-    a.rule = "behaviour 2.1";
-    a.name = std::move(name);
-    a.pod.attempt = c.status.attempt;
-    return a;
+action make(const wanted_object& w, std::string name) {
+    std::string why = fmt::format("the job needs {} {}", to_string(w.object.kind), name);
+    return {
+        w.object.kind,
+        std::move(name),
+        create_object{w.identity},
+        {},
+        std::move(why),
+        "behaviour 2.1"};
 }
 
 /// The action that makes an object that is there what it should be, or nothing.
-std::optional<action> mend(
-    const context& c, const planned_object& object, const child_record& seen
-) {
-    const auto wanted = wanted_in_force(c.status, c.in.plan);
-    const render_options options{c.in.resumed(), wanted};
-    if (seen.data_fingerprint != expected_data_fingerprint(c.in.plan, object, options)) {
+std::optional<action> mend(const wanted_object& w, const child_record& seen) {
+    if (seen.data_fingerprint != expected_data_fingerprint(w.plan, w.object, w.options)) {
         return remove_child(seen, "its data differ and cannot be changed", "behaviour 2.7");
     }
-    if (seen.fingerprint == expected_fingerprint(c.in.plan, object, c.status.attempt, options)) {
+    const auto expected = expected_fingerprint(w.plan, w.object, w.identity.attempt, w.options);
+    if (seen.fingerprint == expected) {
         return std::nullopt;
     }
-    action a;
-    a.what = verb::patch;
-    a.kind = object.kind;
-    a.name = seen.name;
-    a.uid = seen.uid;
-    a.pod.attempt = c.status.attempt;
-    a.body = repair_body(c, object, seen);
-    a.why = fmt::format("{} {} differs from what the job needs", to_string(seen.kind), seen.name);
-    a.rule = "behaviour 2.6";
-    return a;
+    return action{
+        w.object.kind,
+        seen.name,
+        patch_object{seen.uid, repair_body(w, seen), w.identity},
+        {},
+        fmt::format("{} {} differs from what the job needs", to_string(seen.kind), seen.name),
+        "behaviour 2.6"};
 }
 
 }  // namespace
@@ -95,8 +95,11 @@ void wait_for_refused(const refusal& r, work& out) {
     );
 }
 
-object_need need_of(const context& c, const health& h, std::size_t number) {
+object_need need_of(
+    const context& c, const health& h, std::size_t number, const render_options& options
+) {
     const planned_object& object = *find_object(c.in.plan, number);
+    const wanted_object wanted{c.in.plan, object, {number, c.status.attempt}, options};
     std::string name = object_name(object, c.status.attempt);
     const child_record* seen = find_child(c.in, object.kind, name);
     // Pods that have started hold the keys of this attempt: other ones would keep later pods from
@@ -110,13 +113,12 @@ object_need need_of(const context& c, const health& h, std::size_t number) {
         need.being_deleted = true;
         return need;
     }
-    need.act = seen == nullptr ? create_object(c, object, std::move(name)) : mend(c, object, *seen);
-    if (!need.act || (fixed && need.act->what != verb::patch)) {
+    need.act = seen == nullptr ? make(wanted, std::move(name)) : mend(wanted, *seen);
+    if (!need.act || (fixed && need.act->what() != verb::patch)) {
         return {};
     }
-    need.act->object = number;
     const auto held = creations_held(c.in);
-    if (held && need.act->what == verb::create) {
+    if (held && need.act->what() == verb::create) {
         hold(*need.act, *held, c.in.now);
     }
     need.refused = find_refusal(c.in, object.kind, need.act->name);
@@ -130,11 +132,12 @@ bool ensure_objects(const context& c, const health& h, work& out) {
     bool ready = true;
     stage actions;
     const auto& objects = c.in.plan.objects;
+    const render_options options = render_options_of(c.status, c.in.plan);
     for (std::size_t i = 0; i < objects.size(); ++i) {
         if (i > 0 && objects[i].kind != objects[i - 1].kind) {
             out.add(std::exchange(actions, {}));
         }
-        object_need need = need_of(c, h, i);
+        object_need need = need_of(c, h, i, options);
         ready = ready && !need.act && !need.being_deleted;
         if (need.being_deleted) {
             out.wait_for(

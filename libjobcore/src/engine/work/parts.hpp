@@ -16,7 +16,7 @@ namespace signalbox::core::engine {
 action remove_pod(const pod_record& pod, std::string why, std::string_view rule);
 action remove_child(const child_record& child, std::string why, std::string_view rule);
 /// One live read of an object that should be there.
-action confirm(object_kind kind, std::string name, pod_identity pod, std::string why);
+action confirm(object_kind kind, std::string name, std::string why);
 /// Holds an action until `t`, if that is still to come. The action is returned all the same
 /// (BEHAVIOUR.md 12.5).
 void hold(action& a, instant t, instant now);
@@ -32,8 +32,10 @@ struct object_need {
     const refusal* refused = nullptr;  ///< the action was refused before and is held
     bool being_deleted = false;        ///< its name becomes free later
 };
-/// `number` as in find_object.
-object_need need_of(const context& c, const health& h, std::size_t number);
+/// `number` as in find_object; `options` those of the status.
+object_need need_of(
+    const context& c, const health& h, std::size_t number, const render_options& options
+);
 
 /// Makes the planned objects and mends them, in their order (2.1, 2.6, 2.7). True if all are there
 /// as wanted, so that pods may follow.

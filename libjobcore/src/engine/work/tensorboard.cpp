@@ -27,7 +27,7 @@ method choose(const inputs& in) {
             return object.kind == object_kind::tensorboard ? method::object : method::own;
         }
     }
-    switch (in.seen.served_kinds.tensorboard) {
+    switch (is_served(in, object_kind::tensorboard)) {
         case served::yes:
             return method::object;
         case served::no:
@@ -86,14 +86,19 @@ void keep_tensorboard(const context& c, const health& h, work& out) {
     const method chosen = choose(c.in);
     stage actions;
     const auto& objects = c.in.plan.tensorboard_objects;
+    if (objects.empty()) {
+        return;
+    }
+    const render_options options = render_options_of(c.status, c.in.plan);
     for (std::size_t i = 0; i < objects.size(); ++i) {
-        object_need need = belongs(objects[i], chosen) ? need_of(c, h, c.in.plan.objects.size() + i)
-                                                       : object_need{};
+        object_need need = belongs(objects[i], chosen)
+                               ? need_of(c, h, c.in.plan.objects.size() + i, options)
+                               : object_need{};
         if (!need.act) {
             continue;
         }
         if (objects[i].kind != object_kind::service) {
-            out.tensorboard_action = need.act->what == verb::create ? "Create" : "Update";
+            out.tensorboard_action = need.act->what() == verb::create ? "Create" : "Update";
         }
         need.act->rule = "behaviour 9.1";
         actions.push_back(std::move(*need.act));

@@ -8,23 +8,16 @@
 namespace signalbox::core::engine {
 namespace {
 
-void confirm_missing_keys(const context& c, const health& h, work& out) {
+void confirm_missing_keys(const health& h, work& out) {
     if (h.keys.is == ssh_keys::state::unconfirmed) {
-        pod_identity attempt;
-        attempt.attempt = c.status.attempt;
-        out.add({confirm(
-            object_kind::secret, h.keys.name, attempt, "the Secret with the ssh keys is missing"
-        )});
+        out.add(
+            {confirm(object_kind::secret, h.keys.name, "the Secret with the ssh keys is missing")}
+        );
     }
 }
 
 action confirm_pod(const context& c, std::size_t role, std::int32_t index) {
-    return confirm(
-        object_kind::pod,
-        c.name_of(role, index),
-        {role, index, c.status.attempt, 0, 0},
-        "a pod that was seen is missing"
-    );
+    return confirm(object_kind::pod, c.name_of(role, index), "a pod that was seen is missing");
 }
 
 void confirm_missing_pods(const context& c, const health& h, work& out) {
@@ -62,7 +55,7 @@ void go_on(const context& c, const health& h, const open_questions& open, work& 
         confirm_missing_pods(c, h, out);  // the pause waits for that
         return;
     }
-    confirm_missing_keys(c, h, out);
+    confirm_missing_keys(h, out);
     await_repeats(c, h, out);
     remove_left_overs(c, out);
     confirm_missing_pods(c, h, out);

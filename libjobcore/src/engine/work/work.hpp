@@ -17,7 +17,7 @@ namespace signalbox::core::engine {
 /// What a job may wait for, the most telling first: of several, status shows the first.
 enum class wait_rank {
     namespace_deleted,
-    pod_group_not_served,
+    gang_not_served,
     object,         ///< one of the objects that pods need
     older_attempt,  ///< its pods are still being deleted
     quota,
@@ -25,8 +25,9 @@ enum class wait_rank {
     name_held,    ///< by an older pod of the job
     restart_delay,
     unschedulable,
-    workers,   ///< a later stage waits for the one before
-    creation,  ///< the pods are being created and started
+    gang_not_ready,  ///< the pods wait for their scheduler to admit them all
+    workers,         ///< a later stage waits for the one before
+    creation,        ///< the pods are being created and started
 };
 
 /// Why the job does not go on at once.

@@ -8,12 +8,11 @@
 #include <string>
 
 int main() {
-    std::string error;
-    const auto job = signalbox::core::read_job("{}", nullptr, error);
+    const auto job = signalbox::core::read_job("{}");
     const auto time = signalbox::core::parse_time("2026-01-31T12:00:00Z");
-    if (job || error.empty() || !time) {
+    if (job || job.error().empty() || !time) {
         return 1;
     }
-    std::cout << signalbox::core::format_time(*time) << ": " << error << '\n';
+    std::cout << signalbox::core::format_time(*time) << ": " << job.error() << '\n';
     return signalbox::core::format_time(*time) == "2026-01-31T12:00:00Z" ? 0 : 1;
 }

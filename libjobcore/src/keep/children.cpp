@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobcore/children.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace signalbox::core {
+namespace {
+
+/// What decode_pod and decode_child read: they demand a UID, which nothing rendered has.
+std::string with_some_uid(std::string object_json) {
+    constexpr std::string_view metadata = "\"metadata\":{";
+    const std::size_t at = object_json.find(metadata);
+    if (at != object_json.npos) {
+        object_json.insert(at + metadata.size(), R"("uid":"none yet",)");
+    }
+    return object_json;
+}
+
+pod_record new_pod(std::string_view object_json, std::string uid, instant now) {
+    pod_record pod = decode_pod(object_json).value_or(pod_record());
+    pod.uid = std::move(uid);
+    pod.phase = pod_phase::pending;
+    pod.creation = round_down_to_second(now);
+    for (container_record& c : pod.containers) {
+        c.state = container_state::waiting;
+    }
+    return pod;
+}
+
+template <class Records>
+auto find_uid(Records& records, std::string_view uid) {
+    return std::ranges::find_if(records, [&](const auto& r) { return r.uid == uid; });
+}
+
+}  // namespace
+
+std::variant<pod_record, child_record> record_of(
+    const job_object& job, const decision& made, const action& a, std::string uid, instant now
+) {
+    const std::string text = with_some_uid(render_action(job, made, a));
+    if (a.object() == nullptr) {
+        return new_pod(text, std::move(uid), now);
+    }
+    child_record child = decode_child(a.kind, text).value_or(child_record());
+    child.uid = std::move(uid);
+    return child;
+}
+
+observed job_children::seen() {
+    pod_views_.clear();
+    other_views_.clear();
+    for (const pod_record& pod : pods) {
+        pod_views_.push_back(&pod);
+    }
+    for (const child_record& child : others) {
+        other_views_.push_back(&child);
+    }
+    return {pod_views_, other_views_, refusals, absences, served};
+}
+
+void job_children::follow(const decision& made) {
+    const auto is_asked = [&](const auto& matches) {
+        return std::ranges::any_of(made.stages, [&](const stage& actions) {
+            return std::ranges::any_of(actions, matches);
+        });
+    };
+    std::erase_if(refusals, [&](const refusal& r) {
+        return !is_asked([&](const action& a) { return is_refusal_of(r, a); });
+    });
+    if (!is_asked([](const action& a) { return a.what() == verb::confirm; })) {
+        absences.clear();
+    }
+}
+
+void job_children::carried_out(
+    const job_object& job, const decision& made, const action& a, std::string uid, instant now
+) {
+    std::erase_if(refusals, [&](const refusal& r) { return is_refusal_of(r, a); });
+    const auto is_it = [&](const auto& x) { return x.kind == a.kind && x.name == a.name; };
+    switch (a.what()) {
+        case verb::create: {
+            std::erase_if(absences, is_it);
+            auto record = record_of(job, made, a, std::move(uid), now);
+            if (auto* pod = std::get_if<pod_record>(&record)) {
+                pods.push_back(std::move(*pod));
+            } else {
+                others.push_back(std::get<child_record>(std::move(record)));
+            }
+            break;
+        }
+        case verb::patch:
+            if (const auto pod = find_uid(pods, a.uid()); pod != pods.end()) {
+                pod->attempt = gone_attempt;  // the only patch of pods that there is
+            } else if (const auto it = find_uid(others, a.uid()); it != others.end()) {
+                // Nobody can change data that are immutable, and nothing here made it serve.
+                auto repaired = std::get<child_record>(record_of(job, made, a, it->uid, now));
+                repaired.data_fingerprint = it->data_fingerprint;
+                repaired.ready = it->ready;
+                repaired.reason = it->reason;
+                *it = std::move(repaired);
+            }
+            break;
+        case verb::remove:
+            pods.remove_if([&](const pod_record& p) { return p.uid == a.uid(); });
+            others.remove_if([&](const child_record& c) { return c.uid == a.uid(); });
+            break;
+        case verb::confirm:
+            if (!has(a.kind, a.name)) {
+                absences.push_back({a.kind, a.name});
+            }
+            break;
+    }
+}
+
+bool job_children::has(object_kind kind, std::string_view name) const {
+    const auto named = [&](const auto& record) { return record.name == name; };
+    return kind == object_kind::pod ? std::ranges::any_of(pods, named)
+                                    : std::ranges::any_of(others, [&](const child_record& c) {
+                                          return c.kind == kind && named(c);
+                                      });
+}
+
+void job_children::refused(const action& a, int http_code, std::string_view message, instant now) {
+    const auto known =
+        std::ranges::find_if(refusals, [&](const refusal& r) { return is_refusal_of(r, a); });
+    const bool fresh = known == refusals.end();
+    refusal& r = fresh ? refusals.emplace_back(refusal_of(a, now)) : *known;
+    r.count += fresh ? 0 : 1;
+    r.last = now;
+    r.http_code = http_code;
+    r.message = message;
+}
+
+}  // namespace signalbox::core
