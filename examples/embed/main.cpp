@@ -1,227 +1,275 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libjobcore inside a scheduler that is not Kubernetes: this program keeps its own table of
-// processes, asks the library what to do, does it, and tells it what it sees. Time is virtual.
+// libjobcore inside a scheduler that is not Kubernetes: this program keeps its own processes, asks
+// the library what to do, does it, and tells it what it sees. Three jobs, one of each kind, go
+// through a broken process, a change of size and a pause. Time is virtual.
+#include <jobcore/children.hpp>
 #include <jobcore/decide.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <functional>
 #include <iostream>
-#include <list>
-#include <map>
-#include <memory>
+#include <optional>
+#include <stdexcept>
 #include <string>
-#include <vector>
+#include <utility>
 
 namespace core = signalbox::core;
 
 namespace {
 
-// The job as a user would write it, with the identity that a server gives. Any unique text is a
-// UID.
-constexpr const char* job_text = R"({
-  "apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "PyTorchTrainingJob",
-  "metadata": {"name": "mnist", "namespace": "farm", "uid": "job-1", "generation": 1},
-  "spec": {
-    "runPolicy": {"backoffLimit": 2, "cleanUpPolicy": "All"},
-    "replicaSpecs": [
-      {"type": "master", "template": {"spec": {"containers": [{"name": "pytorch", "image": "train:1"}]}}},
-      {"type": "worker", "replicas": 2,
-       "template": {"spec": {"containers": [{"name": "pytorch", "image": "train:1"}]}}}
-    ]}})";
-
-/// What this scheduler runs. The record is the library's view of it.
-struct process {
-    core::pod_record record;
-    core::instant starts;
-    core::instant ends;
-    int exit_code = 0;
+/// What a user may change while the job runs.
+struct wishes {
+    int workers = 2;
+    bool pause = false;
 };
 
+/// The specification of a job, by what its user wishes.
+using spec_text = std::function<std::string(const wishes&)>;
+
+/// The template of a pod with one container.
+std::string pod(const std::string& container) {
+    return R"("template": {"spec": {"containers": [{"image": "train:1", )" + container + "}]}}";
+}
+
+std::string pause_text(const wishes& w) {
+    return R"("runMode": {"pause": {"enabled": )" + std::string(w.pause ? "true" : "false") + "}}";
+}
+
+std::string elastic_text(const wishes& w) {
+    return R"("elastic": {"enabled": true, "minReplicas": 1, "maxReplicas": 4, "expectedReplicas": )" +
+           std::to_string(w.workers) + "}";
+}
+
+std::string torchrun_spec(const wishes& w) {
+    return "{" + pause_text(w) + ", " + elastic_text(w) +
+           R"(, "torchrunConfig": {"enabled": true, "maxRestarts": 3},
+             "runPolicy": {"backoffLimit": 2, "cleanUpPolicy": "All"},
+             "replicaSpecs": [{"type": "node", )" +
+           pod(R"("name": "pytorch", "args": ["train.py"])") + "}]}";
+}
+
+std::string deepspeed_spec(const wishes& w) {
+    return "{" + pause_text(w) + ", " + elastic_text(w) +
+           R"(, "config": {"run": {"python": ["train.py"]}},
+             "runPolicy": {"backoffLimit": 2, "cleanUpPolicy": "All"}, "worker": {)" +
+           pod(R"("name": "worker")") + "}}";
+}
+
+std::string colossalai_spec(const wishes& w) {
+    return "{" + pause_text(w) + R"(, "runPolicy": {"cleanUpWorkers": true},
+             "worker": {"replicas": 2, "command": ["train.py"], )" +
+           pod(R"("name": "worker")") + "}}";
+}
+
+/// One job and the processes that this scheduler runs for it. A process starts after a second and
+/// needs 100 s, unless somebody breaks it; one that runs sshd for others never ends by itself.
 class farm {
 public:
-    explicit farm(core::instant start) : now_(start), start_(start) {
-        std::string error;
-        auto job = core::read_job(job_text, nullptr, error);
-        if (!job || !job->compiled->plan) {
-            throw std::runtime_error("the job cannot be read: " + error);
-        }
-        job_ = std::move(*job);
+    farm(std::string kind, spec_text spec) : kind_(std::move(kind)), spec_(std::move(spec)) {
+        take(wishes());
     }
 
-    /// Until the job has ended and nothing is left to do.
-    core::job_phase run() {
-        while (true) {
-            const core::decision decided = decide();
-            const bool acted = carry_out(decided);
-            if (acted || decided.status) {
-                continue;  // what was done is seen at once
+    /// The user edits the specification.
+    void take(const wishes& wanted) {
+        std::string text = R"({"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": ")" + kind_ +
+                           R"(", "metadata": {"name": "job", "namespace": "farm", "uid": "job-1",
+                           "generation": )" +
+                           std::to_string(++generation_) + R"(}, "spec": )" + spec_(wanted) + "}";
+        auto read = core::read_job(text, job_.compiled);
+        if (!read) {
+            throw std::runtime_error("the job cannot be read: " + read.error());
+        }
+        read->status = std::move(job_.status);  // which lies apart from the text here
+        job_ = *std::move(read);
+        settle();
+    }
+
+    /// One of the processes exits with 1.
+    void break_process(const std::string& part_of_name) {
+        const auto broken = std::ranges::find_if(children_.pods, [&](const core::pod_record& p) {
+            return p.name.find(part_of_name) != p.name.npos;
+        });
+        if (broken == children_.pods.end()) {
+            throw std::runtime_error("no process " + part_of_name);
+        }
+        say(broken->name + " breaks");
+        core::note_end(*broken, 1, now_);
+        settle();
+    }
+
+    /// Lets time pass, from one thing that happens to the next.
+    void run(core::seconds duration) {
+        const core::instant until = now_ + duration;
+        while (now_ < until) {
+            now_ = next_moment(until);
+            for (core::pod_record& p : children_.pods) {
+                advance(p);
             }
-            if (core::is_final(job_.status.phase) || !wait(decided.wake_up)) {
-                return job_.status.phase;
-            }
+            settle();
         }
     }
+
+    /// Nothing is left to do, now or later.
+    bool is_at_rest() {
+        const core::decision d = decide();
+        return core::is_final(job_.status.phase) && !d.status && d.stages.empty() && !d.wake_up;
+    }
+    const core::job_status& status() const { return job_.status; }
 
 private:
-    core::decision decide() const {
-        std::vector<const core::pod_record*> pods;
-        for (const process& p : processes_) {
-            pods.push_back(&p.record);
-        }
-        std::vector<const core::child_record*> others;
-        for (const core::child_record& c : others_) {
-            others.push_back(&c);
-        }
-        core::observed seen;
-        seen.pods = pods;
-        seen.children = others;
-        return core::decide(job_, seen, core::policy(), now_);
-    }
+    core::decision decide() { return core::decide(job_, children_.seen(), core::policy(), now_); }
 
-    /// The status first, then the stages in their order. True if anything was done.
-    bool carry_out(const core::decision& decided) {
-        if (decided.status) {
-            if (decided.status->phase != job_.status.phase) {
-                say("the job is " + std::string(core::to_string(decided.status->phase)));
+    /// Decides until there is nothing to do but wait.
+    void settle() {
+        for (int passes = 0; passes < 50; ++passes) {
+            const core::decision d = decide();
+            if (d.status) {
+                store(*d.status);
             }
-            job_.status = *decided.status;  // a real scheduler stores it: it is the engine's memory
-        }
-        for (const core::event& e : decided.events) {
-            say(e.reason + ": " + e.message);
-        }
-        bool acted = false;
-        for (const core::stage& actions : decided.stages) {
-            for (const core::action& a : actions) {
-                if (a.not_before && *a.not_before > now_) {
-                    return acted;  // held: so are the stages after it
-                }
-                act(a);
-                acted = true;
+            for (const core::event& e : d.events) {
+                say(e.reason + ": " + e.message);
+            }
+            children_.follow(d);
+            const bool acted = core::carry_out(d, now_, [&](const core::action& a) {
+                act(d, a);
+                return true;
+            });
+            if (!acted && !d.status) {
+                wake_up_ = d.wake_up;
+                return;
             }
         }
-        return acted;
+        throw std::runtime_error("the decisions do not come to rest");
     }
 
-    void act(const core::action& a) {
-        switch (a.what()) {
-            case core::verb::create:
-                a.kind == core::object_kind::pod ? start(a) : note(a);
-                break;
-            case core::verb::remove:
-                say("stops " + a.name + ": " + a.why);
-                processes_.remove_if([&](const process& p) { return p.record.uid == a.uid; });
-                others_.remove_if([&](const core::child_record& c) { return c.uid == a.uid; });
-                break;
-            case core::verb::patch:  // a Service follows the attempt
-                others_.remove_if([&](const core::child_record& c) { return c.uid == a.uid; });
-                note(a);
-                break;
-            case core::verb::confirm:  // nothing vanishes here
-                break;
+    /// A real scheduler writes it to its database: it is the library's only memory.
+    void store(const core::job_status& status) {
+        if (status.phase != job_.status.phase) {
+            say("the job is " + std::string(core::to_string(status.phase)));
         }
+        job_.status = status;
     }
 
-    /// The command, environment and so on of the process are in core::render_action(job_, a).
-    void start(const core::action& a) {
-        const core::role_plan& role = job_.compiled->plan->roles[a.pod.role];
-        process p;
-        p.record.name = a.name;
-        p.record.uid = "process-" + std::to_string(++made_);
-        p.record.owner_uid = job_.meta.uid;
-        p.record.type = role.type;
-        p.record.index = a.pod.index;
-        p.record.attempt = a.pod.attempt;
-        p.record.round = a.pod.round;
-        p.record.labels_complete = true;
-        p.record.phase = core::pod_phase::pending;
-        p.record.creation = now_;
-        core::container_record training;
-        training.name = role.training_container;
-        training.state = core::container_state::waiting;
-        p.record.containers.push_back(training);
-        // Worker 1 of the first attempt breaks after 20 s; all others need a minute.
-        const bool breaks = role.type == "worker" && a.pod.index == 1 && a.pod.attempt == 1;
-        p.starts = now_ + core::seconds(1);
-        p.ends = p.starts + core::seconds(breaks ? 20 : 60);
-        p.exit_code = breaks ? 1 : 0;
-        say("starts " + a.name + ": " + a.why);
-        processes_.push_back(std::move(p));
+    /// The command, the environment and the files of a process are in
+    /// `core::render_action(job_, d, a)`; this farm only pretends.
+    void act(const core::decision& d, const core::action& a) {
+        if (a.kind == core::object_kind::pod) {
+            say(std::string(core::to_string(a.what())) + ' ' + a.name + ": " + a.why);
+        }
+        children_.carried_out(job_, d, a, "object-" + std::to_string(++made_), now_);
     }
 
-    /// This farm needs no Services: it says that they are there, as they are wanted.
-    void note(const core::action& a) {
-        const core::job_plan& plan = *job_.compiled->plan;
-        core::child_record c;
-        c.kind = a.kind;
-        c.name = a.name;
-        c.uid = "object-" + std::to_string(++made_);
-        c.owner_uid = job_.meta.uid;
-        c.fingerprint = core::expected_fingerprint(
-            plan, *core::find_object(plan, a.object), a.pod.attempt, core::render_options()
-        );
-        others_.push_back(std::move(c));
-    }
-
-    /// Lets time pass to the next thing that happens. False if nothing ever will.
-    bool wait(std::optional<core::instant> wake_up) {
-        std::optional<core::instant> next;
+    core::instant next_moment(core::instant until) const {
+        core::instant next = until;
         const auto consider = [&](core::instant t) {
-            if (t > now_ && (!next || t < *next)) {
-                next = t;
+            if (t > now_) {
+                next = std::min(next, t);
             }
         };
-        if (wake_up) {
-            consider(*wake_up);
+        if (wake_up_) {
+            consider(*wake_up_);
         }
-        for (const process& p : processes_) {
-            consider(p.starts);
-            consider(p.ends);
+        for (const core::pod_record& p : children_.pods) {
+            consider(starts(p));
+            consider(ends(p).value_or(until));
         }
-        if (!next) {
-            return false;
-        }
-        now_ = *next;
-        for (process& p : processes_) {
-            advance(p);
-        }
-        return true;
+        return next;
     }
 
-    void advance(process& p) {
-        core::container_record& c = p.record.containers.front();
-        if (now_ >= p.starts && c.state == core::container_state::waiting) {
-            c.state = core::container_state::running;
-            c.started = p.starts;
-            p.record.phase = core::pod_phase::running;
-            p.record.scheduled = true;
-            p.record.ready = true;
+    static core::instant starts(const core::pod_record& p) {
+        return *p.creation + core::seconds(1);
+    }
+    std::optional<core::instant> ends(const core::pod_record& p) const {
+        const auto& roles = job_.compiled->plan->roles;
+        const auto role = std::ranges::find(roles, p.type, &core::role_plan::type);
+        const bool sshd = role != roles.end() && role->runs_sshd(p.index);
+        return sshd ? std::nullopt : std::optional(starts(p) + core::seconds(100));
+    }
+
+    void advance(core::pod_record& p) const {
+        if (p.phase == core::pod_phase::pending && now_ >= starts(p)) {
+            core::note_start(p, now_);
         }
-        if (now_ >= p.ends && c.state == core::container_state::running) {
-            c.state = core::container_state::terminated;
-            c.exit_code = p.exit_code;
-            c.finished = p.ends;
-            p.record.ready = false;
-            p.record.phase =
-                p.exit_code == 0 ? core::pod_phase::succeeded : core::pod_phase::failed;
+        if (p.phase == core::pod_phase::running && now_ >= ends(p).value_or(core::instant::max())) {
+            core::note_end(p, 0, now_);
         }
     }
 
     void say(const std::string& what) const {
-        const auto passed = std::chrono::floor<core::seconds>(now_ - start_).count();
-        std::cout << passed << " s  " << what << '\n';
+        std::cout << std::chrono::floor<core::seconds>(now_.time_since_epoch()).count() << " s  "
+                  << what << '\n';
     }
 
+    std::string kind_;
+    spec_text spec_;
     core::job_object job_;
-    core::instant now_;
-    core::instant start_;
-    std::list<process> processes_;
-    std::list<core::child_record> others_;
+    core::job_children children_;
+    core::instant now_{};
+    std::optional<core::instant> wake_up_;
+    int generation_ = 0;
     int made_ = 0;
 };
 
+bool expect(bool holds, const std::string& what) {
+    if (!holds) {
+        std::cout << "NOT SO: " << what << '\n';
+    }
+    return holds;
+}
+
+bool ended_well(farm& f) {
+    return expect(f.status().phase == core::job_phase::succeeded, "the job has succeeded") &&
+           expect(f.is_at_rest(), "nothing is left to do");
+}
+
+/// A process that breaks, two more of them, a pause, and the end.
+bool run_elastic(const std::string& kind, const spec_text& spec) {
+    std::cout << "-- " << kind << '\n';
+    farm f(kind, spec);
+    f.run(core::seconds(20));
+    f.break_process("-1");
+    f.run(core::seconds(40));
+    bool good = expect(f.status().backoff_count == 1, "the broken process has cost one restart");
+    f.take({.workers = 4});
+    f.run(core::seconds(20));
+    good = expect(f.status().replicas == 4, "four processes are wanted") && good;
+    f.take({.workers = 4, .pause = true});
+    f.run(core::seconds(20));
+    good = expect(f.status().phase == core::job_phase::paused, "the job is paused") && good;
+    f.take({.workers = 4});
+    f.run(core::seconds(600));
+    return ended_well(f) && good;
+}
+
+/// Colossal-AI restarts nothing: what breaks ends the job. It has a pause all the same.
+bool run_colossalai(bool breaks) {
+    std::cout << "-- ColossalAIJob" << (breaks ? " that breaks" : "") << '\n';
+    farm f("ColossalAIJob", colossalai_spec);
+    f.run(core::seconds(20));
+    if (breaks) {
+        f.break_process("launcher");
+        return expect(f.status().phase == core::job_phase::failed, "the job has failed") &&
+               expect(f.is_at_rest(), "nothing is left to do");
+    }
+    f.take({.pause = true});
+    f.run(core::seconds(20));
+    const bool paused = expect(f.status().phase == core::job_phase::paused, "the job is paused");
+    f.take({});
+    f.run(core::seconds(600));
+    return ended_well(f) && paused;
+}
+
 }  // namespace
 
-int main() {
-    farm f(*core::parse_time("2026-01-31T12:00:00Z"));
-    return f.run() == core::job_phase::succeeded ? 0 : 1;
+int main() try {
+    bool good = run_elastic("PyTorchTrainingJob", torchrun_spec);
+    good = run_elastic("DeepSpeedJob", deepspeed_spec) && good;
+    good = run_colossalai(false) && good;
+    good = run_colossalai(true) && good;
+    return good ? 0 : 1;
+} catch (const std::exception& error) {
+    std::cout << "NOT SO: " << error.what() << '\n';
+    return 1;
 }

@@ -76,7 +76,10 @@ struct scene {
             std::ranges::reverse(pod_list);
             std::ranges::reverse(child_list);
         }
-        const observed seen{pod_list, child_list, {}, {}, {served::yes, served::no}};
+        constexpr std::array served_kinds{
+            served_kind{object_kind::pod_group, served::yes},
+            served_kind{object_kind::tensorboard, served::no}};
+        const observed seen{pod_list, child_list, {}, {}, served_kinds};
         return signalbox::core::decide(job, seen, policy{}, now);
     }
 

@@ -89,7 +89,7 @@ bool is_completed(const world& w, const pod_record& pod) {
 bool runs_sshd(const world& w, const pod_record& pod) {
     const job_plan& plan = *w.context->job_of({.pause = w.spec.pause})->compiled->plan;
     const auto role = std::ranges::find(plan.roles, pod.type, &role_plan::type);
-    return role != plan.roles.end() && pod.index >= role->sshd_from_index;
+    return role != plan.roles.end() && role->runs_sshd(pod.index);
 }
 
 /// Whether what befalls the pod can cost an incident, and which kind of it at worst.

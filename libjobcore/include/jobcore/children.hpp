@@ -6,6 +6,7 @@
 
 #include "jobcore/decide.hpp"
 
+#include <cstdint>
 #include <list>
 #include <string>
 #include <string_view>
@@ -20,6 +21,12 @@ namespace signalbox::core {
 std::variant<pod_record, child_record> record_of(
     const job_object& job, const decision& made, const action& a, std::string uid, instant now
 );
+
+/// The pod's containers have started, and it is Ready.
+void note_start(pod_record& pod, instant now);
+
+/// The pod's containers that run have ended with that code, and so has the pod.
+void note_end(pod_record& pod, std::int32_t exit_code, instant now);
 
 /// The children of one job and what was said about them. The lists may be changed at will: a pod
 /// starts, ends, is gone. Any thread may use it, one at a time.

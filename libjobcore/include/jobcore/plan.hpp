@@ -42,6 +42,8 @@ struct role_plan {
     std::string training_container;
     /// Indexes from here on run sshd: they never complete (BEHAVIOUR.md 5.2).
     std::int32_t sshd_from_index = std::numeric_limits<std::int32_t>::max();
+
+    bool runs_sshd(std::int32_t index) const { return index >= sshd_from_index; }
 };
 
 /// What of a key pair a value of a Secret is.

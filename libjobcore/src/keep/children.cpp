@@ -47,6 +47,28 @@ std::variant<pod_record, child_record> record_of(
     return child;
 }
 
+void note_start(pod_record& pod, instant now) {
+    pod.scheduled = pod.ready = true;
+    pod.phase = pod_phase::running;
+    for (container_record& c : pod.containers) {
+        c.state = container_state::running;
+        c.started = round_down_to_second(now);
+    }
+}
+
+void note_end(pod_record& pod, std::int32_t exit_code, instant now) {
+    pod.ready = false;
+    pod.phase = exit_code == 0 ? pod_phase::succeeded : pod_phase::failed;
+    for (container_record& c : pod.containers) {
+        if (c.state == container_state::running) {
+            c.state = container_state::terminated;
+            c.exit_code = exit_code;
+            c.reason = exit_code == 0 ? "Completed" : "Error";
+            c.finished = round_down_to_second(now);
+        }
+    }
+}
+
 observed job_children::seen() {
     pod_views_.clear();
     other_views_.clear();

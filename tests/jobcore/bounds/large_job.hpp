@@ -95,10 +95,7 @@ public:
         for (const auto& c : children_) {
             children.push_back(&c);
         }
-        core::capabilities served;
-        for (const core::object_kind kind : core::all_child_kinds()) {
-            served.set(kind, core::served::yes);
-        }
+        const core::capabilities served = all_served();
         const core::observed seen{pods, children, refusals, absences, served};
         return core::decide(job, seen, core::policy{}, now);
     }

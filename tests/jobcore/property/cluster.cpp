@@ -26,9 +26,7 @@ std::string describe(const action& a) {
 }  // namespace
 
 cluster::cluster(draft job_draft) : wish(std::move(job_draft)), now(story_start) {
-    for (const object_kind kind : all_child_kinds()) {
-        served.set(kind, served::yes);
-    }
+    served = all_served();
     reload();
 }
 

@@ -2,6 +2,7 @@
 #include "property/story.hpp"
 
 #include "property/server_side.hpp"
+#include "signalbox_test/jobcore_builders.hpp"
 
 #include <algorithm>
 #include <array>
@@ -427,7 +428,7 @@ void calm(cluster& c) {
     c.server = mood::good;
     c.foreign.clear();
     c.slow_deletes = false;
-    c.served = {served::yes, served::yes};
+    c.served = all_served();
     if (c.wish.pause || c.wish.broken) {
         c.wish.pause = c.wish.broken = false;
         c.reload();

@@ -10,9 +10,6 @@
 namespace signalbox::test {
 
 world::world(const job_builder& builder) : builder_(builder) {
-    for (const core::object_kind kind : core::all_child_kinds()) {
-        served.set(kind, core::served::yes);
-    }
     reload();
 }
 world::~world() = default;

@@ -96,7 +96,7 @@ private:
         if (c_.is_master(role, index) || c_.in.invalid) {
             return;
         }
-        if (index >= plan.sshd_from_index) {
+        if (plan.runs_sshd(index)) {
             add_exit(role, index, *s.current, plan, end, cause::worker_exited);
         } else if (plan.restart == restart_policy::always) {
             out_.repeated.push_back({{role, index}, repeat_time(*s.current, plan)});

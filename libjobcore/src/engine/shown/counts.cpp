@@ -265,7 +265,7 @@ bool counts_as_ready(const context& c, const role_view& role, const slot& s) {
     }
     const auto index = static_cast<std::int32_t>(&s - role.slots.data());
     return c.status.phase == job_phase::succeeded &&
-           (&s == c.master() || index >= role.plan->sshd_from_index);
+           (&s == c.master() || role.plan->runs_sshd(index));
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ bool leaves_workers_running(const context& c) {
                           : c.in.plan.run.clean_up == clean_up_policy::none;
     bool running = false;
     for_each_slot(c.view, [&](std::size_t role, std::int32_t index, const slot& s) {
-        const bool sshd = index >= c.in.plan.roles[role].sshd_from_index;
+        const bool sshd = c.in.plan.roles[role].runs_sshd(index);
         running = running || (sshd && s.current != nullptr && !s.current->deletion &&
                               !has_ended(c.in, *s.current));
     });

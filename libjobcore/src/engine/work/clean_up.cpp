@@ -13,7 +13,7 @@ namespace {
 /// Pods that run sshd end by nothing but a deletion.
 bool runs_sshd(const job_plan& plan, const pod_record& pod) {
     const auto role = std::ranges::find(plan.roles, pod.type, &role_plan::type);
-    return role != plan.roles.end() && pod.index >= role->sshd_from_index;
+    return role != plan.roles.end() && role->runs_sshd(pod.index);
 }
 
 /// After a success peers get time to end by themselves (5.1): until when, while one of them still

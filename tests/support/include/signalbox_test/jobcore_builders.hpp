@@ -197,6 +197,15 @@ core::child_record child(
     const core::render_options& options = {}
 );
 
+/// What is known of a server that serves every kind.
+inline core::capabilities all_served() {
+    core::capabilities all;
+    for (const core::object_kind kind : core::all_child_kinds()) {
+        all.set(kind, core::served::yes);
+    }
+    return all;
+}
+
 /// Owns records and gives the view that decide takes. Not to be changed while a view is in use.
 class scene {
 public:

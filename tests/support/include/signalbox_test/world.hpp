@@ -78,7 +78,7 @@ public:
 
     std::vector<core::refusal> refusals;
     std::vector<core::confirmed_absence> absences;
-    core::capabilities served;
+    core::capabilities served = all_served();
     std::vector<core::event> events;
     std::vector<std::string> job_patches;
     int status_writes = 0;
