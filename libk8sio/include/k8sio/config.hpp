@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace signalbox::k8sio {
@@ -37,6 +38,20 @@ private:
     std::string text_;
 };
 
+/// A program that gives credentials, as `exec` of a kubeconfig has it (REQUIREMENTS.md C7).
+class exec_plugin {
+public:
+    exec_plugin() = default;
+    std::string command;  ///< a path, or a name that is looked for in PATH
+    std::vector<std::string> args;
+    std::vector<std::pair<std::string, std::string>> env;  ///< on top of our own environment
+    std::string api_version;   ///< `client.authentication.k8s.io/v1` or `.../v1beta1`
+    std::string install_hint;  ///< how to get the program; told if it is not there
+    std::string info;          ///< JSON, its KUBERNETES_EXEC_INFO
+    /// It is killed then, and has failed.
+    std::chrono::nanoseconds timeout = std::chrono::seconds{60};
+};
+
 /// Everything needed to talk to one API server. Certificates and keys are here as they were read,
 /// and are not read again (C3); the token file is, as it rotates (REQUIREMENTS.md C2). A value:
 /// copies are independent.
@@ -56,6 +71,7 @@ public:
     std::string token_file;  ///< path; goes before `token`, and both before a password
     std::string username;    ///< basic authentication, if there is no token
     secret_text password;
+    std::optional<exec_plugin> exec;  ///< asked if there is neither token nor user name
     /// Namespace of the context; `default` if it names none.
     std::string ns = "default";
     std::string user_agent;  ///< in place of what the client calls itself; empty: that
@@ -63,8 +79,9 @@ public:
 
 /// Reads the kubeconfig at `path` (empty: the files of $KUBECONFIG, merged, else ~/.kube/config),
 /// choosing `context` (empty: current-context). Errors have the code invalid_argument and name
-/// file, entry and field (REQUIREMENTS.md C4-C6, C8). Credential plugins, impersonation and proxies
-/// are refused, not ignored (C7, T10). Reads files at once, so call it before the loop runs.
+/// file, entry and field (REQUIREMENTS.md C4-C8). What cannot be honoured (`auth-provider`,
+/// impersonation, proxies) is refused, not ignored. Reads files at once, so call it before the loop
+/// runs.
 result<cluster_config> load_kubeconfig(const std::string& path, const std::string& context);
 
 /// The service account of the pod we run in (REQUIREMENTS.md C1). `root` prefixes the file system

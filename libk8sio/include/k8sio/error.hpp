@@ -23,6 +23,7 @@ enum class errc {
     resolve,           ///< the server's name does not resolve
     connect,           ///< no connection
     tls,               ///< handshake or certificate verification failed
+    credentials,       ///< the credential plugin gave none; nothing was sent (REQUIREMENTS.md C7)
     timeout,           ///< a stage took longer than allowed (REQUIREMENTS.md T3)
     connection_lost,  ///< reset or end of stream before the whole answer; a write may have happened
     bad_response,     ///< answer is no valid HTTP or no valid JSON (REQUIREMENTS.md T14)

@@ -20,6 +20,8 @@ std::string_view to_string(errc code) {
             return "no connection";
         case errc::tls:
             return "TLS failed";
+        case errc::credentials:
+            return "no credentials";
         case errc::timeout:
             return "timeout";
         case errc::connection_lost:
@@ -93,6 +95,7 @@ constexpr rule rules[] = {
     {errc::resolve, 0, 999, verb::any, retry_class::retry_later},
     {errc::connect, 0, 999, verb::any, retry_class::retry_later},
     {errc::tls, 0, 999, verb::any, retry_class::retry_later},
+    {errc::credentials, 0, 999, verb::any, retry_class::retry_later},
     {errc::timeout, 0, 999, verb::read, retry_class::retry_later},
     {errc::timeout, 0, 999, verb::write, retry_class::unknown_outcome},
     // A stale keep-alive connection is the common cause (R4).

@@ -22,30 +22,47 @@ std::string trim(const std::string& text) {
 
 credentials::credentials(const cluster_config& config, file_reader read)
     : read_(std::move(read)), token_file_(config.token_file) {
+    keys_.ca_pem = config.ca_pem;
+    keys_.client_cert_pem = config.client_cert_pem;
+    keys_.client_key_pem = config.client_key_pem;
     if (!config.token.empty()) {
-        fixed_ = secret_text("Bearer " + trim(config.token.reveal()));
-    } else if (token_file_.empty() && !config.username.empty()) {
-        fixed_ =
+        header_ = secret_text("Bearer " + trim(config.token.reveal()));
+    } else if (!token_file_.empty()) {
+        // read when the first request comes
+    } else if (!config.username.empty()) {
+        header_ =
             secret_text("Basic " + base64_encode(config.username + ":" + config.password.reveal()));
+    } else if (config.exec) {
+        plugin_.emplace(*config.exec);
     }
 }
 
-std::string credentials::header(steady_time now) {
+access credentials::current(steady_time now) {
     if (!token_file_.empty() && (!read_at_ || now - *read_at_ >= read_interval)) {
         read_token(now);
     }
-    return fixed_.reveal();
+    if (plugin_ && plugin_number_ != plugin_->number()) {
+        use_plugin();
+    }
+    access out;
+    out.authorization = header_.reveal();
+    out.keys_number = keys_number_;
+    out.plugin_number = plugin_number_;
+    return out;
 }
 
-bool credentials::refused(const std::string& used, steady_time now) {
+bool credentials::refused(const access& used, steady_time now) {
+    if (plugin_) {
+        return plugin_->refused(used.plugin_number, now);
+    }
     if (token_file_.empty()) {
         return false;
     }
     // Another request may have read a newer one already.
-    if (fixed_.reveal() == used) {
+    if (header_.reveal() == used.authorization) {
         read_token(now);
     }
-    return fixed_.reveal() != used;
+    return header_.reveal() != used.authorization;
 }
 
 void credentials::read_token(steady_time now) {
@@ -53,7 +70,20 @@ void credentials::read_token(steady_time now) {
     const auto text = read_(token_file_);
     const std::string token = trim(text.value_or(""));
     if (!token.empty()) {  // else the last good one is kept
-        fixed_ = secret_text("Bearer " + token);
+        header_ = secret_text("Bearer " + token);
+    }
+}
+
+void credentials::use_plugin() {
+    const exec_credential& given = plugin_->current();
+    plugin_number_ = plugin_->number();
+    header_ = given.token.empty() ? secret_text() : secret_text("Bearer " + given.token.reveal());
+    const bool changed = given.client_cert_pem != keys_.client_cert_pem ||
+                         given.client_key_pem.reveal() != keys_.client_key_pem.reveal();
+    if (!given.client_cert_pem.empty() && changed) {
+        keys_.client_cert_pem = given.client_cert_pem;
+        keys_.client_key_pem = given.client_key_pem;
+        ++keys_number_;
     }
 }
 

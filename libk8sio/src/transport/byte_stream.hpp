@@ -7,6 +7,7 @@
 #include "k8sio/clock.hpp"
 #include "k8sio/config.hpp"
 #include "k8sio/error.hpp"
+#include "protocol/credentials.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -40,6 +41,9 @@ public:
     virtual boost::asio::awaitable<result<std::unique_ptr<byte_stream>>> connect(
         steady_time deadline
     ) = 0;
+    /// Connections from now on are made with these. Errors: keys or certificates that cannot be
+    /// used; the old ones then stay.
+    virtual result<void> use_keys(const protocol::tls_keys&) { return {}; }
 };
 
 /// `time` must outlive the connector. Errors of the second: keys or certificates that cannot be

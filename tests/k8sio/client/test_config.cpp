@@ -248,18 +248,91 @@ TEST_CASE("[requirement C8] errors name the file, the entry and the field") {
 TEST_CASE("[requirement C7] what we cannot honour is refused by name, not ignored") {
     const folder dir;
     CHECK(
-        failure(dir, server, "{exec: {command: aws}}") ==
-        "user \"u\": exec: credential plugins are not supported; use a token or a certificate"
-    );
-    CHECK(
-        failure(dir, server, "{auth-provider: {name: gcp}}").find("auth-provider") !=
-        std::string::npos
+        failure(dir, server, "{auth-provider: {name: gcp}}") ==
+        "user \"u\": auth-provider: is not supported, nor by Kubernetes since 1.26; use exec"
     );
     CHECK(failure(dir, server, "{as: jane}") == "user \"u\": as: impersonation is not supported");
     CHECK(
         failure(dir, "{server: 'https://h', proxy-url: 'http://p'}", "{}") ==
         "cluster \"k\": proxy-url: proxies are not supported"
     );
+}
+
+TEST_CASE("[requirement C7] a credential program, as a kubeconfig describes it") {
+    const folder dir;
+    const std::string group = "client.authentication.k8s.io/";
+    const std::string cluster =
+        "{server: 'https://h:6443/p', certificate-authority-data: " +
+        protocol::base64_encode("CA") +
+        ", tls-server-name: t, extensions: [{name: other, extension: 1}, {name: " + group +
+        "exec, extension: {a: 1, b: '1', c: [true, null, x], d: {e: 1.5}, f: 010}}]}";
+    const auto load = [&](const std::string& exec) {
+        const auto loaded =
+            load_kubeconfig(dir.write("config", kubeconfig(cluster, "{exec: " + exec + "}")), "");
+        REQUIRE(loaded.has_value());
+        return *loaded->exec;
+    };
+    const exec_plugin plugin = load(
+        "{apiVersion: " + group +
+        "v1, command: bin/login, args: [get, '1'], env: [{name: A, value: b}, {name: E}], "
+        "installHint: get it, interactiveMode: IfAvailable, provideClusterInfo: true}"
+    );
+    CHECK(plugin.command == dir.path() + "/bin/login");
+    CHECK(plugin.args == std::vector<std::string>{"get", "1"});
+    CHECK(plugin.env == std::vector<std::pair<std::string, std::string>>{{"A", "b"}, {"E", ""}});
+    CHECK(plugin.api_version == group + "v1");
+    CHECK(plugin.install_hint == "get it");
+    CHECK(
+        plugin.info == R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1",)"
+                       R"("spec":{"interactive":false,"cluster":{"server":"https://h:6443/p",)"
+                       R"("tls-server-name":"t","certificate-authority-data":"Q0E=",)"
+                       R"("config":{"a":1,"b":"1","c":[true,null,"x"],"d":{"e":1.5},"f":"010"}}}})"
+    );
+    const exec_plugin beta = load("{apiVersion: " + group + "v1beta1, command: aws}");
+    CHECK(beta.command == "aws");  // looked for in PATH
+    CHECK(
+        beta.info ==
+        R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1beta1",)"
+        R"("spec":{"interactive":false}})"
+    );
+}
+
+TEST_CASE("[requirement C8] what is wrong with a credential program is named") {
+    const folder dir;
+    const std::string v1 = "apiVersion: client.authentication.k8s.io/v1";
+    const std::string on = ", interactiveMode: Never";
+    struct row {
+        std::string exec;
+        const char* expected;
+    };
+    const row rows[] = {
+        {"7", "exec: is no map"},
+        {"{command: aws}",
+         "exec: apiVersion: '' is neither client.authentication.k8s.io/v1 nor "
+         "client.authentication.k8s.io/v1beta1"},
+        {"{apiVersion: client.authentication.k8s.io/v1alpha1, command: aws}",
+         "exec: apiVersion: 'client.authentication.k8s.io/v1alpha1' is neither "
+         "client.authentication.k8s.io/v1 nor client.authentication.k8s.io/v1beta1"},
+        {"{" + v1 + on + "}", "exec: command: is not set"},
+        {"{" + v1 + on + ", command: aws, args: get}", "exec: args: is no list"},
+        {"{" + v1 + on + ", command: aws, args: [[1]]}",
+         "exec: args: has an entry that is no text"},
+        {"{" + v1 + on + ", command: aws, env: [{value: a}]}",
+         "exec: env: an entry has no name, or one with '='"},
+        {"{" + v1 + ", command: aws}",
+         "exec: interactiveMode: '' is not Never, IfAvailable or Always"},
+        {"{" + v1 + ", command: aws, interactiveMode: Always}",
+         "exec: interactiveMode: Always: credential plugins are run without a terminal"},
+        {"{" + v1 + on + ", command: aws, provideClusterInfo: 1}",
+         "exec: provideClusterInfo: is neither true nor false"},
+    };
+    for (const row& r : rows) {
+        INFO(r.exec);
+        CHECK(
+            failure(dir, server, "{exec: " + r.exec + "}") ==
+            std::string("user \"u\": ") + r.expected
+        );
+    }
 }
 
 TEST_CASE("[requirement C8] files that are no kubeconfig are errors, not exceptions") {

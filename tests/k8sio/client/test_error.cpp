@@ -30,6 +30,7 @@ TEST_CASE("[requirement R4] the table of what to do after an error") {
         {errc::resolve, 0, "POST", retry_class::retry_later},
         {errc::connect, 0, "POST", retry_class::retry_later},
         {errc::tls, 0, "PUT", retry_class::retry_later},
+        {errc::credentials, 0, "PUT", retry_class::retry_later},
         {errc::timeout, 0, "GET", retry_class::retry_later},
         {errc::timeout, 0, "POST", retry_class::unknown_outcome},
         {errc::connection_lost, 0, "GET", retry_class::retry_now},

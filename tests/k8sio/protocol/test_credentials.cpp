@@ -26,36 +26,36 @@ struct fixture {
 
 TEST_CASE_METHOD(fixture, "[requirement C2] the token file is read again every 60 s, trimmed") {
     auto subject = make();
-    CHECK(subject.header(now) == "Bearer one");
+    CHECK(subject.current(now).authorization == "Bearer one");
     content = "two";
-    CHECK(subject.header(now + 59s) == "Bearer one");
+    CHECK(subject.current(now + 59s).authorization == "Bearer one");
     CHECK(reads == 1);
-    CHECK(subject.header(now + 60s) == "Bearer two");
+    CHECK(subject.current(now + 60s).authorization == "Bearer two");
 }
 
 TEST_CASE_METHOD(
     fixture, "[requirement C2] an empty or unreadable file keeps the last good token"
 ) {
     auto subject = make();
-    CHECK(subject.header(now) == "Bearer one");
+    CHECK(subject.current(now).authorization == "Bearer one");
     content = std::nullopt;
-    CHECK(subject.header(now + 60s) == "Bearer one");
+    CHECK(subject.current(now + 60s).authorization == "Bearer one");
     content = " \n";
-    CHECK(subject.header(now + 120s) == "Bearer one");
+    CHECK(subject.current(now + 120s).authorization == "Bearer one");
     content = "three";
-    CHECK(subject.header(now + 180s) == "Bearer three");
+    CHECK(subject.current(now + 180s).authorization == "Bearer three");
 }
 
 TEST_CASE_METHOD(
     fixture, "[requirement C2] after 401 the file is read at once; only a new token is tried"
 ) {
     auto subject = make();
-    const std::string used = subject.header(now);
+    const protocol::access used = subject.current(now);
     CHECK_FALSE(subject.refused(used, now));
     CHECK(reads == 2);
     content = "two";
     CHECK(subject.refused(used, now));
-    CHECK(subject.header(now) == "Bearer two");
+    CHECK(subject.current(now).authorization == "Bearer two");
     // A second request that was sent with the old token finds the new one without reading.
     CHECK(subject.refused(used, now));
     CHECK(reads == 3);
@@ -63,13 +63,13 @@ TEST_CASE_METHOD(
 
 TEST_CASE_METHOD(fixture, "[requirement C5] a fixed token, or name and password; a token wins") {
     config.token_file.clear();
-    CHECK(make().header(now).empty());
+    CHECK(make().current(now).authorization.empty());
     config.username = "user";
     config.password = secret_text("pass");
     auto basic = make();
-    CHECK(basic.header(now) == "Basic dXNlcjpwYXNz");
-    CHECK_FALSE(basic.refused("Basic dXNlcjpwYXNz", now));
+    CHECK(basic.current(now).authorization == "Basic dXNlcjpwYXNz");
+    CHECK_FALSE(basic.refused(basic.current(now), now));
     config.token = secret_text("t");
-    CHECK(make().header(now) == "Bearer t");
+    CHECK(make().current(now).authorization == "Bearer t");
     CHECK(reads == 0);
 }

@@ -31,7 +31,7 @@ struct fixture {
             loop.time,
             std::make_unique<test::scripted_connector>(net),
             frame,
-            std::move(credentials),
+            std::make_unique<login>(loop.time, std::move(credentials), nullptr),
             options
         );
     }
