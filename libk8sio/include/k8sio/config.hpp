@@ -52,6 +52,25 @@ public:
     std::chrono::nanoseconds timeout = std::chrono::seconds{60};
 };
 
+/// In whose name requests are made, if the server allows it (REQUIREMENTS.md C5).
+class impersonation {
+public:
+    impersonation() = default;
+    std::string user;  ///< empty: one's own name; the rest is then empty too
+    std::string uid;
+    std::vector<std::string> groups;
+    std::vector<std::pair<std::string, std::vector<std::string>>> extra;
+};
+
+/// A proxy that is asked by CONNECT for a way to the server (REQUIREMENTS.md T10).
+class proxy_server {
+public:
+    proxy_server() = default;
+    std::string host;
+    std::string port;
+    secret_text authorization;  ///< value of `Proxy-Authorization`; empty: none
+};
+
 /// Everything needed to talk to one API server. Certificates and keys are here as they were read,
 /// and are not read again (C3); the token file is, as it rotates (REQUIREMENTS.md C2). A value:
 /// copies are independent.
@@ -72,6 +91,8 @@ public:
     std::string username;    ///< basic authentication, if there is no token
     secret_text password;
     std::optional<exec_plugin> exec;  ///< asked if there is neither token nor user name
+    impersonation as;
+    std::optional<proxy_server> proxy;
     /// Namespace of the context; `default` if it names none.
     std::string ns = "default";
     std::string user_agent;  ///< in place of what the client calls itself; empty: that
@@ -80,13 +101,14 @@ public:
 /// Reads the kubeconfig at `path` (empty: the files of $KUBECONFIG, merged, else ~/.kube/config),
 /// choosing `context` (empty: current-context). Errors have the code invalid_argument and name
 /// file, entry and field (REQUIREMENTS.md C4-C8). What cannot be honoured (`auth-provider`,
-/// impersonation, proxies) is refused, not ignored. Reads files at once, so call it before the loop
-/// runs.
+/// proxies other than those of HTTP) is refused, not ignored. Without a `proxy-url` the environment
+/// is asked for one (T10). Reads files at once, so call it before the loop runs.
 result<cluster_config> load_kubeconfig(const std::string& path, const std::string& context);
 
-/// The service account of the pod we run in (REQUIREMENTS.md C1). `root` prefixes the file system
-/// paths (for tests; else empty); `env` gives the value of an environment variable, empty if it is
-/// not set. Errors have the code invalid_argument and say what is missing.
+/// The service account of the pod we run in (REQUIREMENTS.md C1), and the proxy of its environment.
+/// `root` prefixes the file system paths (for tests; else empty); `env` gives the value of an
+/// environment variable, empty if it is not set. Errors have the code invalid_argument and say what
+/// is missing.
 result<cluster_config> load_in_cluster(
     const std::string& root, const std::function<std::string(const char*)>& env
 );

@@ -2,6 +2,7 @@
 //
 // The configuration of a pod (REQUIREMENTS.md C1), and what all configurations need.
 #include "client/files.hpp"
+#include "client/proxy.hpp"
 #include "k8sio/config.hpp"
 
 #include <openssl/crypto.h>
@@ -57,6 +58,10 @@ result<cluster_config> load_in_cluster(
     }
     if (config.host.front() == '[' && config.host.back() == ']') {
         config.host = config.host.substr(1, config.host.size() - 2);
+    }
+    const std::string wrong_proxy = use_proxy_of_environment(config, env);
+    if (!wrong_proxy.empty()) {
+        return config_error(wrong_proxy);
     }
     const std::string folder = root + account_path;
     const auto token = read_whole_file(folder + "token");

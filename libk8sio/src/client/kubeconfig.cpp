@@ -3,6 +3,8 @@
 // kubeconfig files (REQUIREMENTS.md C4-C6, C8). Inside this unit errors are exceptions, as
 // yaml-cpp's are; load_kubeconfig turns them into values.
 #include "client/files.hpp"
+#include "client/impersonation.hpp"
+#include "client/proxy.hpp"
 #include "client/server_url.hpp"
 #include "k8sio/config.hpp"
 #include "protocol/base64.hpp"
@@ -209,7 +211,15 @@ void read_cluster(const entry& cluster, cluster_config& config) {
         cluster.fail("server", fmt::format("'{}' {}", server, wrong));
     }
     if (cluster.has("proxy-url")) {
-        cluster.fail("proxy-url", "proxies are not supported");
+        const std::string wrong_proxy = read_proxy_url(cluster.text("proxy-url"), config.proxy);
+        if (!wrong_proxy.empty()) {
+            cluster.fail("proxy-url", wrong_proxy);
+        }
+    } else {
+        const std::string wrong_proxy = use_proxy_of_environment(config, environment);
+        if (!wrong_proxy.empty()) {
+            throw std::runtime_error(wrong_proxy);
+        }
     }
     config.ca_pem = cluster.content("certificate-authority");
     config.insecure_skip_tls_verify = cluster.flag("insecure-skip-tls-verify");
@@ -324,16 +334,32 @@ exec_plugin read_exec(const entry& user, const entry& cluster, const cluster_con
     return plugin;
 }
 
+/// `as`, `as-uid`, `as-groups`, `as-user-extra` of a user (C5).
+void read_impersonation(const entry& user, impersonation& as) {
+    as.user = user.text("as");
+    as.uid = user.text("as-uid");
+    as.groups = user.texts("as-groups");
+    if (user.has("as-user-extra")) {
+        if (!user.body["as-user-extra"].IsMap()) {
+            user.fail("as-user-extra", "is no map");
+        }
+        const entry extra{user.file, user.where + ": as-user-extra", user.body["as-user-extra"]};
+        for (const auto& member : user.body["as-user-extra"]) {
+            const std::string key = member.first.Scalar();
+            as.extra.emplace_back(key, extra.texts(key.c_str()));
+        }
+    }
+    const std::string wrong = check_impersonation(as);
+    if (!wrong.empty()) {
+        user.fail("as", wrong);
+    }
+}
+
 void read_user(const entry& user, const entry& cluster, cluster_config& config) {
     if (user.has("auth-provider")) {
         user.fail("auth-provider", "is not supported, nor by Kubernetes since 1.26; use exec");
     }
-    for (const char* field : {"as", "as-uid", "as-groups", "as-user-extra"}) {
-        if (user.has(field)) {
-            // To ignore it would mean to act with other rights than the user wanted.
-            user.fail(field, "impersonation is not supported");
-        }
-    }
+    read_impersonation(user, config.as);
     config.client_cert_pem = user.content("client-certificate");
     config.client_key_pem = secret_text(user.content("client-key"));
     if (config.client_cert_pem.empty() != config.client_key_pem.empty()) {

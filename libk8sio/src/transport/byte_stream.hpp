@@ -37,7 +37,7 @@ public:
 class connector {
 public:
     virtual ~connector() = default;
-    /// Errors: resolve, connect, tls, timeout, cancelled; nothing of a request was sent.
+    /// Errors: resolve, connect, tls, cancelled; nothing of a request was sent.
     virtual boost::asio::awaitable<result<std::unique_ptr<byte_stream>>> connect(
         steady_time deadline
     ) = 0;
@@ -76,10 +76,10 @@ public:
     deadline_guard& operator=(const deadline_guard&) = delete;
 
     bool fired() const { return fired_; }
-    /// Turns the `cancelled` that close() causes into what it is.
-    api_error explain(api_error error, std::string_view stage) const {
+    /// Turns the `cancelled` that close() causes into what it is: `code`.
+    api_error explain(api_error error, std::string_view stage, errc code = errc::timeout) const {
         if (fired_) {
-            error.code = errc::timeout;
+            error.code = code;
             error.message = stage;
         }
         return error;

@@ -2,6 +2,7 @@
 #include "transport/http_transport.hpp"
 
 #include "client/files.hpp"
+#include "client/impersonation.hpp"
 #include "runtime/cancellable_task.hpp"
 
 #include <charconv>
@@ -324,6 +325,7 @@ result<std::unique_ptr<transport>> make_http_transport(
     frame.host = authority(config);
     frame.path_prefix = config.path_prefix;
     frame.user_agent = config.user_agent;
+    frame.headers = impersonation_headers(config.as);
     std::unique_ptr<plugin_runner> runner;
     if (config.exec) {
         runner = make_process_runner(executor, time);

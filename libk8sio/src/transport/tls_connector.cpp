@@ -103,6 +103,7 @@ public:
         }
         auto done = co_await handshake(*stream, deadline);
         if (done.has_error()) {
+            opener_.avoid(stream->socket().next_layer());
             co_return std::move(done).error();
         }
         std::unique_ptr<byte_stream> ready = std::move(stream);
@@ -144,7 +145,8 @@ private:
         if (verdict != X509_V_OK) {
             failure.message += std::string(" (") + X509_verify_cert_error_string(verdict) + ")";
         }
-        co_return guard.explain(std::move(failure), "TLS handshake with " + opener_.where());
+        const std::string hanging = opener_.where() + ": the handshake does not end";
+        co_return guard.explain(std::move(failure), hanging, errc::tls);
     }
 
     tcp_opener opener_;

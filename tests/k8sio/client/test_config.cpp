@@ -251,10 +251,50 @@ TEST_CASE("[requirement C7] what we cannot honour is refused by name, not ignore
         failure(dir, server, "{auth-provider: {name: gcp}}") ==
         "user \"u\": auth-provider: is not supported, nor by Kubernetes since 1.26; use exec"
     );
-    CHECK(failure(dir, server, "{as: jane}") == "user \"u\": as: impersonation is not supported");
     CHECK(
-        failure(dir, "{server: 'https://h', proxy-url: 'http://p'}", "{}") ==
-        "cluster \"k\": proxy-url: proxies are not supported"
+        failure(dir, "{server: 'https://h', proxy-url: 'socks5://p'}", "{}") ==
+        "cluster \"k\": proxy-url: is of another scheme than http, and other proxies are not "
+        "supported"
+    );
+    CHECK(
+        failure(dir, server, "{as-groups: [g]}") ==
+        "user \"u\": as: is not set, but as-uid, as-groups or as-user-extra is"
+    );
+    CHECK(
+        failure(dir, server, "{as: jane, as-user-extra: [g]}") ==
+        "user \"u\": as-user-extra: is no map"
+    );
+    CHECK(
+        failure(dir, server, "{as: jane, as-user-extra: {g: 1}}") ==
+        "user \"u\": as-user-extra: g: is no list"
+    );
+}
+
+TEST_CASE("[requirement C5] [requirement T10] in whose name, and by which proxy") {
+    const folder dir;
+    const environment https("HTTPS_PROXY", "http://everywhere:1");
+    const auto load = [&](const std::string& cluster, const std::string& user) {
+        return load_kubeconfig(dir.write("config", kubeconfig(cluster, user)), "");
+    };
+    const auto named = load(
+        "{server: 'https://h', proxy-url: 'http://p:3128'}",
+        "{as: jane, as-uid: '7', as-groups: [a, b], as-user-extra: {k: [v, w]}}"
+    );
+    REQUIRE(named.has_value());
+    CHECK(named->proxy->host == "p");
+    CHECK(named->as.user == "jane");
+    CHECK(named->as.uid == "7");
+    CHECK(named->as.groups == std::vector<std::string>{"a", "b"});
+    REQUIRE(named->as.extra.size() == 1);
+    CHECK(named->as.extra[0].second == std::vector<std::string>{"v", "w"});
+    CHECK(load(server, "{}")->proxy->host == "everywhere");
+    const environment none("NO_PROXY", "h");
+    CHECK_FALSE(load(server, "{}")->proxy);
+    const environment bad("HTTPS_PROXY", "socks5://p");
+    CHECK_FALSE(load(server, "{}")->proxy);
+    const environment other("NO_PROXY", "g");
+    CHECK(
+        load(server, "{}").error().message.find("HTTPS_PROXY is of another") != std::string::npos
     );
 }
 
@@ -354,9 +394,8 @@ TEST_CASE("[requirement C8] files that are no kubeconfig are errors, not excepti
 
 TEST_CASE("[requirement C9] no secret is in the text of an error") {
     const folder dir;
-    const std::string text = failure(
-        dir, server, "{token: hunter2, password: hunter2, client-key-data: hunter2, as: jane}"
-    );
+    const std::string text =
+        failure(dir, server, "{token: hunter2, password: hunter2, client-key-data: 'hunter2*'}");
     CHECK(text.find("hunter2") == std::string::npos);
 }
 
