@@ -112,6 +112,8 @@ constexpr rule rules[] = {
     {errc::http_status, 429, 429, verb::any, retry_class::retry_later},
     {errc::http_status, 0, 499, verb::any, retry_class::give_up},
     {errc::http_status, 501, 501, verb::any, retry_class::give_up},
+    // "etcdserver: request timed out" is a 500: the write may be carried out all the same.
+    {errc::http_status, 500, 500, verb::write, retry_class::unknown_outcome},
     // A gateway, or the server's own time limit, gave up waiting for a write that may go on.
     {errc::http_status, 502, 502, verb::write, retry_class::unknown_outcome},
     {errc::http_status, 504, 504, verb::write, retry_class::unknown_outcome},
