@@ -71,9 +71,8 @@ public:
     secret_text authorization;  ///< value of `Proxy-Authorization`; empty: none
 };
 
-/// Everything needed to talk to one API server. Certificates and keys are here as they were read,
-/// and are not read again (C3); the token file is, as it rotates (REQUIREMENTS.md C2). A value:
-/// copies are independent.
+/// Everything needed to talk to one API server. What rotates is here as it was read, with the path
+/// of its file, which is read again (REQUIREMENTS.md C2, C3). A value: copies are independent.
 class cluster_config {
 public:
     cluster_config() = default;
@@ -82,10 +81,13 @@ public:
     std::string port = "443";
     std::string path_prefix;                ///< e.g. of a proxy in front of the server
     std::string ca_pem;                     ///< empty: the system's certificates
+    std::string ca_file;                    ///< path; empty: ca_pem does not change
     bool insecure_skip_tls_verify = false;  ///< neither chain nor name; not beside ca_pem
     std::string tls_server_name;            ///< for SNI and verification; empty: `host`
     std::string client_cert_pem;            ///< chain, or empty; needs client_key_pem
     secret_text client_key_pem;
+    std::string client_cert_file;  ///< paths; empty: certificate or key do not change
+    std::string client_key_file;
     secret_text token;       ///< used until token_file gives one
     std::string token_file;  ///< path; goes before `token`, and both before a password
     std::string username;    ///< basic authentication, if there is no token

@@ -76,6 +76,7 @@ result<cluster_config> load_in_cluster(
         return config_error("cannot read certificates from " + folder + "ca.crt");
     }
     config.ca_pem = *ca;
+    config.ca_file = folder + "ca.crt";
     const auto ns = read_whole_file(folder + "namespace");
     if (ns && !trim_end(*ns).empty()) {
         config.ns = trim_end(*ns);

@@ -75,6 +75,10 @@ struct entry {
         return relative && folder_end != std::string::npos ? file.substr(0, folder_end + 1) + value
                                                            : value;
     }
+    /// The path of the file that content() reads; empty: none.
+    std::string content_path(const std::string& field) const {
+        return has((field + "-data").c_str()) ? "" : path(field.c_str());
+    }
     /// `field-data` (base64) wins over the file named by `field`.
     std::string content(const std::string& field) const {
         const std::string inline_field = field + "-data";
@@ -222,6 +226,7 @@ void read_cluster(const entry& cluster, cluster_config& config) {
         }
     }
     config.ca_pem = cluster.content("certificate-authority");
+    config.ca_file = cluster.content_path("certificate-authority");
     config.insecure_skip_tls_verify = cluster.flag("insecure-skip-tls-verify");
     config.tls_server_name = cluster.text("tls-server-name");
     if (config.insecure_skip_tls_verify && !config.ca_pem.empty()) {
@@ -362,6 +367,8 @@ void read_user(const entry& user, const entry& cluster, cluster_config& config) 
     read_impersonation(user, config.as);
     config.client_cert_pem = user.content("client-certificate");
     config.client_key_pem = secret_text(user.content("client-key"));
+    config.client_cert_file = user.content_path("client-certificate");
+    config.client_key_file = user.content_path("client-key");
     if (config.client_cert_pem.empty() != config.client_key_pem.empty()) {
         user.fail("client-certificate", "needs client-key, and the reverse");
     }

@@ -21,7 +21,11 @@ std::string trim(const std::string& text) {
 }  // namespace
 
 credentials::credentials(const cluster_config& config, file_reader read)
-    : read_(std::move(read)), token_file_(config.token_file) {
+    : read_(std::move(read)),
+      token_file_(config.token_file),
+      ca_file_(config.ca_file),
+      client_cert_file_(config.client_cert_file),
+      client_key_file_(config.client_key_file) {
     keys_.ca_pem = config.ca_pem;
     keys_.client_cert_pem = config.client_cert_pem;
     keys_.client_key_pem = config.client_key_pem;
@@ -40,6 +44,9 @@ credentials::credentials(const cluster_config& config, file_reader read)
 access credentials::current(steady_time now) {
     if (!token_file_.empty() && (!read_at_ || now - *read_at_ >= read_interval)) {
         read_token(now);
+    }
+    if (!keys_read_at_ || now - *keys_read_at_ >= read_interval) {
+        read_keys(now);
     }
     if (plugin_ && plugin_number_ != plugin_->number()) {
         use_plugin();
@@ -72,6 +79,28 @@ void credentials::read_token(steady_time now) {
     if (!token.empty()) {  // else the last good one is kept
         header_ = secret_text("Bearer " + token);
     }
+}
+
+/// A file that is being replaced may be empty, or a key not yet that of its certificate: what is
+/// empty is left, and whoever makes connections goes on with keys that fit.
+void credentials::read_keys(steady_time now) {
+    keys_read_at_ = now;
+    bool changed = false;
+    const auto take = [&](const std::string& path, const std::string& held, auto set) {
+        const auto text = path.empty() ? std::nullopt : read_(path);
+        if (text && !text->empty() && *text != held) {
+            set(*text);
+            changed = true;
+        }
+    };
+    take(ca_file_, keys_.ca_pem, [this](const std::string& text) { keys_.ca_pem = text; });
+    take(client_cert_file_, keys_.client_cert_pem, [this](const std::string& text) {
+        keys_.client_cert_pem = text;
+    });
+    take(client_key_file_, keys_.client_key_pem.reveal(), [this](const std::string& text) {
+        keys_.client_key_pem = secret_text(text);
+    });
+    keys_number_ += changed ? 1u : 0u;
 }
 
 void credentials::use_plugin() {

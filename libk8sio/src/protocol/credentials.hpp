@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What requests are sent with: the Authorization header from a fixed token, a token file that
-// rotates, a password or a program, and the keys of TLS (REQUIREMENTS.md C2, C5, C7). Reads files
-// through a function, starts no program and knows no clock.
+// rotates, a password or a program, and the keys of TLS (REQUIREMENTS.md C2, C3, C5, C7). Reads
+// files through a function, starts no program and knows no clock.
 #pragma once
 
 #include "k8sio/config.hpp"
@@ -42,7 +42,7 @@ public:
 
     /// Null if no program is to be asked. Otherwise current() may be called only if it is usable.
     exec_credential_cache* plugin() { return plugin_ ? &*plugin_ : nullptr; }
-    /// What a request that is sent now has. Reads the token file again every 60 s.
+    /// What a request that is sent now has. Reads the files again every 60 s.
     access current(steady_time now);
     /// The keys of the last current(); its keys_number rises when they change.
     const tls_keys& keys() const { return keys_; }
@@ -51,14 +51,16 @@ public:
 
 private:
     void read_token(steady_time now);
+    void read_keys(steady_time now);
     void use_plugin();
 
     file_reader read_;
-    std::string token_file_;
+    std::string token_file_, ca_file_, client_cert_file_, client_key_file_;
     secret_text header_;  // without a file or program fixed, else the last good one
     std::optional<steady_time> read_at_;
     std::optional<exec_credential_cache> plugin_;
     std::uint64_t plugin_number_ = 0;  // in use
+    std::optional<steady_time> keys_read_at_;
     tls_keys keys_;
     std::uint64_t keys_number_ = 0;
 };

@@ -137,9 +137,10 @@ result<std::string> http_transport::prepare(
 ) {
     if (access.keys_number > keys_number_) {
         auto used = connector_->use_keys(credentials_->keys());
-        if (used.has_error()) {
+        if (used.has_error() && credentials_->has_plugin()) {
             return make_error(errc::credentials, "new keys: " + used.error().message);
         }
+        // Files that do not fit are being replaced: the old keys do until they fit (C3).
         keys_number_ = access.keys_number;
         pool_.drop_idle();
     }

@@ -26,6 +26,7 @@ public:
     /// The server refused `used` with 401. True if another get() may give something better.
     bool refused(const protocol::access& used);
     const protocol::tls_keys& keys() const { return credentials_.keys(); }
+    bool has_plugin() { return credentials_.plugin() != nullptr; }
 
 private:
     void run_plugin(protocol::exec_credential_cache& plugin);

@@ -139,6 +139,7 @@ TEST_CASE("[requirement C4] context, namespace, and paths relative to their file
     CHECK(loaded->host == "h");
     CHECK(loaded->port == "6443");
     CHECK(loaded->ca_pem == "CA");
+    CHECK(loaded->ca_file == dir.path() + "/pki/ca.pem");
     CHECK(loaded->tls_server_name == "other");
     CHECK(loaded->token_file == dir.path() + "/token");
     CHECK(loaded->ns == "n");
@@ -164,6 +165,7 @@ TEST_CASE("[requirement C5] inline data, certificates, token, password") {
     const auto loaded = load_kubeconfig(file, "c");
     REQUIRE(loaded.has_value());
     CHECK(loaded->ca_pem == "CA");
+    CHECK(loaded->ca_file.empty());
     CHECK(loaded->client_cert_pem == "CERT");
     CHECK(loaded->client_key_pem.reveal() == "KEY");
     CHECK(loaded->token.reveal() == "T");
@@ -419,6 +421,7 @@ TEST_CASE("[requirement C1] the service account of a pod") {
     CHECK(loaded->token.reveal() == "T");
     CHECK(loaded->token_file == dir.path() + "/" + "/" + account + "token");
     CHECK(loaded->ca_pem == "CA");
+    CHECK(loaded->ca_file == dir.path() + "/" + "/" + account + "ca.crt");
     CHECK(loaded->ns == "jobs");
     host.clear();
     CHECK(load().error().message.find("KUBERNETES_SERVICE_HOST") != std::string::npos);

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <map>
+
 using namespace signalbox::k8sio;
 using namespace std::chrono_literals;
 
@@ -72,4 +74,44 @@ TEST_CASE_METHOD(fixture, "[requirement C5] a fixed token, or name and password;
     config.token = secret_text("t");
     CHECK(make().current(now).authorization == "Bearer t");
     CHECK(reads == 0);
+}
+
+TEST_CASE("[requirement C3] certificates and keys are read again every 60 s") {
+    cluster_config config;
+    config.ca_pem = "CA";
+    config.ca_file = "/ca";
+    config.client_cert_pem = "CERT";
+    config.client_cert_file = "/cert";
+    config.client_key_pem = secret_text("KEY");
+    config.client_key_file = "/key";
+    std::map<std::string, std::optional<std::string>> files{
+        {"/ca", "CA"}, {"/cert", "CERT"}, {"/key", "KEY"}};
+    int reads = 0;
+    protocol::credentials subject(config, [&](const std::string& path) {
+        ++reads;
+        return files[path];
+    });
+    steady_time now{};
+    CHECK(subject.current(now).keys_number == 0);
+    CHECK(subject.current(now + 59s).keys_number == 0);
+    CHECK(reads == 3);
+    files["/ca"] = "CA2";
+    CHECK(subject.current(now + 60s).keys_number == 1);
+    CHECK(subject.keys().ca_pem == "CA2");
+    for (const auto& [path, text] : files) {
+        const auto kept = text;
+        now += 120s;
+        files[path] = "";
+        CHECK(subject.current(now).keys_number == 1);  // being replaced
+        now += 60s;
+        files[path] = std::nullopt;
+        CHECK(subject.current(now).keys_number == 1);
+        files[path] = kept;
+    }
+    now += 60s;
+    files["/cert"] = "CERT2";
+    files["/key"] = "KEY2";
+    CHECK(subject.current(now).keys_number == 2);
+    CHECK(subject.keys().client_cert_pem == "CERT2");
+    CHECK(subject.keys().client_key_pem.reveal() == "KEY2");
 }

@@ -61,6 +61,11 @@ public:
         }
     }
 
+    /// Connections from now on are made with this.
+    void rotate(std::shared_ptr<boost::asio::ssl::context> tls) {
+        old_.push_back(std::exchange(tls_, std::move(tls)));
+    }
+
     int connections = 0;
     std::vector<std::string> requests;
     std::vector<std::string> server_names;  ///< SNI of each TLS connection
@@ -184,6 +189,7 @@ private:
 
     handler answer_;
     std::shared_ptr<boost::asio::ssl::context> tls_;
+    std::vector<std::shared_ptr<boost::asio::ssl::context>> old_;  // sessions refer to them
     bool behind_proxy_;
     boost::asio::ssl::context plain_{boost::asio::ssl::context::tls_server};
     tcp::acceptor acceptor_;

@@ -17,7 +17,11 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
+#include <filesystem>
+#include <fstream>
 #include <functional>
+
+#include <unistd.h>
 
 using namespace signalbox::k8sio;
 using namespace std::chrono_literals;
@@ -217,6 +221,52 @@ TEST_CASE_METHOD(world, "[requirement T3] a handshake that never ends times out"
     CHECK(answer.error().code == errc::tls);
     answer.error().method = "POST";
     CHECK(classify(answer.error()) == retry_class::retry_later);  // nothing was sent
+}
+
+TEST_CASE_METHOD(world, "[requirement C3] rotated certificates are picked up on new connections") {
+    const certificate next_authority("authority", "", nullptr);
+    const certificate old_server("server", "IP:127.0.0.1", &authority);
+    const certificate new_server("server", "IP:127.0.0.1", &next_authority);
+    const certificate old_user("jane", "DNS:jane", &authority);
+    const certificate new_user("june", "DNS:june", &next_authority);
+    const std::string folder = (std::filesystem::temp_directory_path() / "k8sio-keys-").string();
+    const auto write = [&](const std::string& name, const std::string& text) {
+        const std::string path = folder + std::to_string(::getpid()) + name;
+        std::ofstream(path) << text;
+        return path;
+    };
+    use_tls(old_server, &authority);
+    config.ca_file = write("ca", authority.pem());
+    config.client_cert_pem = old_user.pem();
+    config.client_key_pem = secret_text(old_user.key_pem());
+    config.client_cert_file = write("cert", old_user.pem());
+    config.client_key_file = write("key", old_user.key_pem());
+    serve([](int, const std::string&) { return ok(); });
+    CHECK(exchange().has_value());
+    CHECK(exchange().has_value());
+    CHECK(server->connections == 1);
+
+    // Half of a rotation: the key is not yet that of the certificate. All goes on as before.
+    write("cert", new_user.pem());
+    time.advance(60s);
+    CHECK(exchange().has_value());
+    CHECK(server->client_names.back() == "/CN=jane");
+
+    // The rest, and a server with a new certificate.
+    write("key", new_user.key_pem());
+    write("ca", next_authority.pem());
+    auto rotated = std::make_shared<ssl::context>(ssl::context::tls_server);
+    rotated->use_certificate(asio::buffer(new_server.pem()), ssl::context::pem);
+    rotated->use_private_key(asio::buffer(new_server.key_pem()), ssl::context::pem);
+    rotated->set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert);
+    rotated->add_certificate_authority(asio::buffer(next_authority.pem()));
+    server->rotate(rotated);
+    time.advance(60s);
+    CHECK(exchange().has_value());
+    CHECK(server->client_names.back() == "/CN=june");
+    for (const char* name : {"ca", "cert", "key"}) {
+        std::filesystem::remove(write(name, ""));
+    }
 }
 
 TEST_CASE_METHOD(world, "[requirement T10] a proxy is asked for the way, then TLS begins") {
