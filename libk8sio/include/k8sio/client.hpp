@@ -12,12 +12,18 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace signalbox::k8sio {
+
+namespace protocol {
+class server_time;
+}  // namespace protocol
 
 /// How a client names itself, and how patient it is.
 class client_options {
@@ -30,6 +36,10 @@ public:
     /// How often a request that the server told to come back later (429, 503 with Retry-After) or
     /// that failed before it was sent is repeated within its deadline (REQUIREMENTS.md R2, R4).
     int max_retries = 3;
+    /// Called with a line that is worth a place in a log: the server's time has jumped. It runs on
+    /// the loop while an answer is handled: it must neither throw nor call this client. Empty:
+    /// nobody is told.
+    std::function<void(const std::string& line)> notice;
 };
 
 /// Preconditions and propagation of a delete (REQUIREMENTS.md X8).
@@ -84,6 +94,9 @@ public:
 class client {
 public:
     client(transport& way, clock& time, client_options options = client_options());
+    ~client();
+    client(const client&) = delete;
+    client& operator=(const client&) = delete;
 
     /// The most recent state of one object.
     boost::asio::awaitable<result<std::string>> get(
@@ -134,9 +147,10 @@ public:
     clock& time() { return *time_; }
     const client_options& options() const { return options_; }
 
-    /// The server's time, to about a second: a steady clock anchored to the `Date` header of
-    /// answers, so that a jump of the local clock moves no deadline. Before the first answer: the
-    /// local clock.
+    /// The server's time, to about a second: a steady clock anchored to the `Date` header of the
+    /// API server's answers, so that a jump of the local clock moves no deadline. A difference of
+    /// more than a minute counts only when answers agree about it (REQUIREMENTS.md R9). Before the
+    /// first answer: the local clock.
     wall_time server_now() const;
 
     /// Requests sent since construction, repetitions included; watches are not counted.
@@ -149,7 +163,7 @@ private:
     transport* way_;
     clock* time_;
     client_options options_;
-    std::optional<std::pair<steady_time, wall_time>> anchor_;
+    std::unique_ptr<protocol::server_time> server_time_;
     std::uint64_t requests_sent_ = 0;
 };
 

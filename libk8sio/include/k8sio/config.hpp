@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace signalbox::k8sio {
@@ -37,9 +38,41 @@ private:
     std::string text_;
 };
 
-/// Everything needed to talk to one API server. Certificates and keys are here as they were read,
-/// and are not read again (C3); the token file is, as it rotates (REQUIREMENTS.md C2). A value:
-/// copies are independent.
+/// A program that gives credentials, as `exec` of a kubeconfig has it (REQUIREMENTS.md C7).
+class exec_plugin {
+public:
+    exec_plugin() = default;
+    std::string command;  ///< a path, or a name that is looked for in PATH
+    std::vector<std::string> args;
+    std::vector<std::pair<std::string, std::string>> env;  ///< on top of our own environment
+    std::string api_version;   ///< `client.authentication.k8s.io/v1` or `.../v1beta1`
+    std::string install_hint;  ///< how to get the program; told if it is not there
+    std::string info;          ///< JSON, its KUBERNETES_EXEC_INFO
+    /// It is killed then, and has failed.
+    std::chrono::nanoseconds timeout = std::chrono::seconds{60};
+};
+
+/// In whose name requests are made, if the server allows it (REQUIREMENTS.md C5).
+class impersonation {
+public:
+    impersonation() = default;
+    std::string user;  ///< empty: one's own name; the rest is then empty too
+    std::string uid;
+    std::vector<std::string> groups;
+    std::vector<std::pair<std::string, std::vector<std::string>>> extra;
+};
+
+/// A proxy that is asked by CONNECT for a way to the server (REQUIREMENTS.md T10).
+class proxy_server {
+public:
+    proxy_server() = default;
+    std::string host;
+    std::string port;
+    secret_text authorization;  ///< value of `Proxy-Authorization`; empty: none
+};
+
+/// Everything needed to talk to one API server. What rotates is here as it was read, with the path
+/// of its file, which is read again (REQUIREMENTS.md C2, C3). A value: copies are independent.
 class cluster_config {
 public:
     cluster_config() = default;
@@ -48,14 +81,20 @@ public:
     std::string port = "443";
     std::string path_prefix;                ///< e.g. of a proxy in front of the server
     std::string ca_pem;                     ///< empty: the system's certificates
+    std::string ca_file;                    ///< path; empty: ca_pem does not change
     bool insecure_skip_tls_verify = false;  ///< neither chain nor name; not beside ca_pem
     std::string tls_server_name;            ///< for SNI and verification; empty: `host`
     std::string client_cert_pem;            ///< chain, or empty; needs client_key_pem
     secret_text client_key_pem;
+    std::string client_cert_file;  ///< paths; empty: certificate or key do not change
+    std::string client_key_file;
     secret_text token;       ///< used until token_file gives one
     std::string token_file;  ///< path; goes before `token`, and both before a password
     std::string username;    ///< basic authentication, if there is no token
     secret_text password;
+    std::optional<exec_plugin> exec;  ///< asked if there is neither token nor user name
+    impersonation as;
+    std::optional<proxy_server> proxy;
     /// Namespace of the context; `default` if it names none.
     std::string ns = "default";
     std::string user_agent;  ///< in place of what the client calls itself; empty: that
@@ -63,13 +102,15 @@ public:
 
 /// Reads the kubeconfig at `path` (empty: the files of $KUBECONFIG, merged, else ~/.kube/config),
 /// choosing `context` (empty: current-context). Errors have the code invalid_argument and name
-/// file, entry and field (REQUIREMENTS.md C4-C6, C8). Credential plugins, impersonation and proxies
-/// are refused, not ignored (C7, T10). Reads files at once, so call it before the loop runs.
+/// file, entry and field (REQUIREMENTS.md C4-C8). What cannot be honoured (`auth-provider`,
+/// proxies other than those of HTTP) is refused, not ignored. Without a `proxy-url` the environment
+/// is asked for one (T10). Reads files at once, so call it before the loop runs.
 result<cluster_config> load_kubeconfig(const std::string& path, const std::string& context);
 
-/// The service account of the pod we run in (REQUIREMENTS.md C1). `root` prefixes the file system
-/// paths (for tests; else empty); `env` gives the value of an environment variable, empty if it is
-/// not set. Errors have the code invalid_argument and say what is missing.
+/// The service account of the pod we run in (REQUIREMENTS.md C1), and the proxy of its environment.
+/// `root` prefixes the file system paths (for tests; else empty); `env` gives the value of an
+/// environment variable, empty if it is not set. Errors have the code invalid_argument and say what
+/// is missing.
 result<cluster_config> load_in_cluster(
     const std::string& root, const std::function<std::string(const char*)>& env
 );

@@ -21,9 +21,10 @@ namespace signalbox::k8sio {
 enum class errc {
     invalid_argument,  ///< refused before sending, e.g. an empty name (REQUIREMENTS.md T11)
     resolve,           ///< the server's name does not resolve
-    connect,           ///< no connection
+    connect,           ///< no connection in time, or no turn; nothing was sent
     tls,               ///< handshake or certificate verification failed
-    timeout,           ///< a stage took longer than allowed (REQUIREMENTS.md T3)
+    credentials,       ///< the credential plugin gave none; nothing was sent (REQUIREMENTS.md C7)
+    timeout,           ///< the answer took longer than allowed (REQUIREMENTS.md T3)
     connection_lost,  ///< reset or end of stream before the whole answer; a write may have happened
     bad_response,     ///< answer is no valid HTTP or no valid JSON (REQUIREMENTS.md T14)
     too_large,        ///< a deliberate limit was exceeded (REQUIREMENTS.md T7)

@@ -76,9 +76,9 @@ public:
     /// Sends the request, once, and reads the whole answer by `deadline`, a wait for its turn
     /// included. Every answer of the server, whatever its status, is a value; errors are those
     /// without one: invalid_argument (a target or header that would break the framing), resolve,
-    /// connect and tls (not sent), timeout, connection_lost, bad_response, too_large, cancelled
-    /// (perhaps carried out). After 401 it is sent once more if there is a newer token
-    /// (REQUIREMENTS.md C2). `request` must live until completion.
+    /// connect, tls and credentials (not sent), timeout, connection_lost, bad_response, too_large,
+    /// cancelled (perhaps carried out). After 401 it is sent once more if there are newer
+    /// credentials (REQUIREMENTS.md C2, C7). `request` must live until completion.
     virtual boost::asio::awaitable<result<http_response>> exchange(
         const http_request& request, steady_time deadline
     ) = 0;

@@ -8,6 +8,7 @@
 #include "protocol/http_date.hpp"
 #include "protocol/json_cursor.hpp"
 #include "protocol/request_retry.hpp"
+#include "protocol/server_time.hpp"
 
 #include <fmt/format.h>
 
@@ -221,7 +222,12 @@ api_error error_from_response(const http_request& request, const http_response& 
 }
 
 client::client(transport& way, clock& time, client_options options)
-    : way_(&way), time_(&time), options_(std::move(options)) {}
+    : way_(&way),
+      time_(&time),
+      options_(std::move(options)),
+      server_time_(std::make_unique<protocol::server_time>()) {}
+
+client::~client() = default;
 
 asio::awaitable<result<std::string>> client::get(
     const resource_type& type, std::string_view ns, std::string_view name
@@ -366,24 +372,19 @@ asio::awaitable<result<http_response>> client::send(http_request& request) {
 }
 
 wall_time client::server_now() const {
-    if (!anchor_) {
-        return time_->wall_now();
-    }
-    return anchor_->second +
-           std::chrono::duration_cast<wall_time::duration>(time_->steady_now() - anchor_->first);
+    return server_time_->at(time_->steady_now(), time_->wall_now());
 }
 
 void client::note_server_time(const http_response& answer, steady_time sent) {
     const auto date = protocol::parse_http_date(answer.header("Date"));
-    if (!date) {
+    if (!date || !protocol::is_api_answer(answer)) {
         return;
     }
-    // The header was written between `sent` and now and has whole seconds. The estimate moves only
-    // as far as this bound makes it, so that it does not jump to and fro by parts of a second.
-    const steady_time received = time_->steady_now();
-    const auto round_trip = std::chrono::duration_cast<wall_time::duration>(received - sent);
-    const wall_time latest = *date + std::chrono::seconds{1} + round_trip;
-    anchor_.emplace(received, std::clamp<wall_time>(server_now(), *date, latest));
+    server_time_->note(*date, sent, time_->steady_now(), time_->wall_now());
+    const auto notice = server_time_->take_notice();
+    if (notice && options_.notice) {
+        options_.notice(*notice);
+    }
 }
 
 }  // namespace signalbox::k8sio

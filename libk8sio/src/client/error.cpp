@@ -20,6 +20,8 @@ std::string_view to_string(errc code) {
             return "no connection";
         case errc::tls:
             return "TLS failed";
+        case errc::credentials:
+            return "no credentials";
         case errc::timeout:
             return "timeout";
         case errc::connection_lost:
@@ -93,6 +95,7 @@ constexpr rule rules[] = {
     {errc::resolve, 0, 999, verb::any, retry_class::retry_later},
     {errc::connect, 0, 999, verb::any, retry_class::retry_later},
     {errc::tls, 0, 999, verb::any, retry_class::retry_later},
+    {errc::credentials, 0, 999, verb::any, retry_class::retry_later},
     {errc::timeout, 0, 999, verb::read, retry_class::retry_later},
     {errc::timeout, 0, 999, verb::write, retry_class::unknown_outcome},
     // A stale keep-alive connection is the common cause (R4).
@@ -109,6 +112,8 @@ constexpr rule rules[] = {
     {errc::http_status, 429, 429, verb::any, retry_class::retry_later},
     {errc::http_status, 0, 499, verb::any, retry_class::give_up},
     {errc::http_status, 501, 501, verb::any, retry_class::give_up},
+    // "etcdserver: request timed out" is a 500: the write may be carried out all the same.
+    {errc::http_status, 500, 500, verb::write, retry_class::unknown_outcome},
     // A gateway, or the server's own time limit, gave up waiting for a write that may go on.
     {errc::http_status, 502, 502, verb::write, retry_class::unknown_outcome},
     {errc::http_status, 504, 504, verb::write, retry_class::unknown_outcome},

@@ -2,6 +2,7 @@
 //
 // The configuration of a pod (REQUIREMENTS.md C1), and what all configurations need.
 #include "client/files.hpp"
+#include "client/proxy.hpp"
 #include "k8sio/config.hpp"
 
 #include <openssl/crypto.h>
@@ -58,6 +59,10 @@ result<cluster_config> load_in_cluster(
     if (config.host.front() == '[' && config.host.back() == ']') {
         config.host = config.host.substr(1, config.host.size() - 2);
     }
+    const std::string wrong_proxy = use_proxy_of_environment(config, env);
+    if (!wrong_proxy.empty()) {
+        return config_error(wrong_proxy);
+    }
     const std::string folder = root + account_path;
     const auto token = read_whole_file(folder + "token");
     if (!token || trim_end(*token).empty()) {
@@ -71,6 +76,7 @@ result<cluster_config> load_in_cluster(
         return config_error("cannot read certificates from " + folder + "ca.crt");
     }
     config.ca_pem = *ca;
+    config.ca_file = folder + "ca.crt";
     const auto ns = read_whole_file(folder + "namespace");
     if (ns && !trim_end(*ns).empty()) {
         config.ns = trim_end(*ns);

@@ -3,11 +3,16 @@
 // kubeconfig files (REQUIREMENTS.md C4-C6, C8). Inside this unit errors are exceptions, as
 // yaml-cpp's are; load_kubeconfig turns them into values.
 #include "client/files.hpp"
+#include "client/impersonation.hpp"
+#include "client/proxy.hpp"
 #include "client/server_url.hpp"
 #include "k8sio/config.hpp"
 #include "protocol/base64.hpp"
+#include "protocol/exec_credential.hpp"
+#include "protocol/json_cursor.hpp"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 #include <yaml-cpp/yaml.h>
 
 #include <cstdlib>
@@ -40,6 +45,22 @@ struct entry {
         return body.IsMap() && body[field] && !body[field].IsNull() &&
                !(body[field].IsScalar() && body[field].Scalar().empty());
     }
+    std::vector<std::string> texts(const char* field) const {
+        std::vector<std::string> out;
+        if (!has(field)) {
+            return out;
+        }
+        if (!body[field].IsSequence()) {
+            fail(field, "is no list");
+        }
+        for (const YAML::Node& each : body[field]) {
+            if (!each.IsScalar()) {
+                fail(field, "has an entry that is no text");
+            }
+            out.push_back(each.Scalar());
+        }
+        return out;
+    }
     bool flag(const char* field) const {
         const std::string value = text(field);
         if (!value.empty() && value != "true" && value != "false") {
@@ -53,6 +74,10 @@ struct entry {
         const bool relative = !value.empty() && value.front() != '/';
         return relative && folder_end != std::string::npos ? file.substr(0, folder_end + 1) + value
                                                            : value;
+    }
+    /// The path of the file that content() reads; empty: none.
+    std::string content_path(const std::string& field) const {
+        return has((field + "-data").c_str()) ? "" : path(field.c_str());
     }
     /// `field-data` (base64) wins over the file named by `field`.
     std::string content(const std::string& field) const {
@@ -190,9 +215,18 @@ void read_cluster(const entry& cluster, cluster_config& config) {
         cluster.fail("server", fmt::format("'{}' {}", server, wrong));
     }
     if (cluster.has("proxy-url")) {
-        cluster.fail("proxy-url", "proxies are not supported");
+        const std::string wrong_proxy = read_proxy_url(cluster.text("proxy-url"), config.proxy);
+        if (!wrong_proxy.empty()) {
+            cluster.fail("proxy-url", wrong_proxy);
+        }
+    } else {
+        const std::string wrong_proxy = use_proxy_of_environment(config, environment);
+        if (!wrong_proxy.empty()) {
+            throw std::runtime_error(wrong_proxy);
+        }
     }
     config.ca_pem = cluster.content("certificate-authority");
+    config.ca_file = cluster.content_path("certificate-authority");
     config.insecure_skip_tls_verify = cluster.flag("insecure-skip-tls-verify");
     config.tls_server_name = cluster.text("tls-server-name");
     if (config.insecure_skip_tls_verify && !config.ca_pem.empty()) {
@@ -200,20 +234,141 @@ void read_cluster(const entry& cluster, cluster_config& config) {
     }
 }
 
-void read_user(const entry& user, cluster_config& config) {
-    for (const char* field : {"exec", "auth-provider"}) {
-        if (user.has(field)) {
-            user.fail(field, "credential plugins are not supported; use a token or a certificate");
+/// A value of YAML as JSON: what has quotes or a tag is a text.
+void append_json(std::string& out, const YAML::Node& node) {
+    if (node.IsMap()) {
+        out += '{';
+        for (const auto& member : node) {
+            out += out.back() == '{' ? "" : ",";
+            protocol::append_json_string(out, member.first.Scalar());
+            out += ':';
+            append_json(out, member.second);
+        }
+        out += '}';
+    } else if (node.IsSequence()) {
+        out += '[';
+        for (const YAML::Node& item : node) {
+            out += out.back() == '[' ? "" : ",";
+            append_json(out, item);
+        }
+        out += ']';
+    } else if (!node.IsScalar()) {
+        out += "null";
+    } else {
+        const std::string& text = node.Scalar();
+        static const RE2 plain(R"(true|false|null|-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?)");
+        if (node.Tag() == "?" && RE2::FullMatch(text, plain)) {
+            out += text;
+        } else {
+            protocol::append_json_string(out, text);
         }
     }
-    for (const char* field : {"as", "as-uid", "as-groups", "as-user-extra"}) {
-        if (user.has(field)) {
-            // To ignore it would mean to act with other rights than the user wanted.
-            user.fail(field, "impersonation is not supported");
+}
+
+constexpr const char* exec_group = "client.authentication.k8s.io/";
+
+/// What the cluster says to credential programs, as JSON; empty: nothing.
+std::string exec_cluster_config(const entry& cluster) {
+    std::string out;
+    if (!cluster.has("extensions") || !cluster.body["extensions"].IsSequence()) {
+        return out;
+    }
+    for (const YAML::Node& each : cluster.body["extensions"]) {
+        if (each.IsMap() && each["name"] && each["name"].IsScalar() && each["extension"] &&
+            each["name"].Scalar() == std::string(exec_group) + "exec") {
+            append_json(out, each["extension"]);
+            break;
         }
     }
+    return out;
+}
+
+/// `exec` of a user (C7).
+exec_plugin read_exec(const entry& user, const entry& cluster, const cluster_config& config) {
+    entry exec{user.file, user.where + ": exec", user.body["exec"]};
+    if (!exec.body.IsMap()) {
+        user.fail("exec", "is no map");
+    }
+    exec_plugin plugin;
+    plugin.api_version = exec.text("apiVersion");
+    const bool v1 = plugin.api_version == std::string(exec_group) + "v1";
+    if (!v1 && plugin.api_version != std::string(exec_group) + "v1beta1") {
+        exec.fail(
+            "apiVersion",
+            fmt::format(
+                "'{}' is neither {}v1 nor {}v1beta1", plugin.api_version, exec_group, exec_group
+            )
+        );
+    }
+    plugin.command = exec.text("command");
+    if (plugin.command.empty()) {
+        exec.fail("command", "is not set");
+    }
+    if (plugin.command.find('/') != std::string::npos) {
+        plugin.command = exec.path("command");
+    }
+    plugin.args = exec.texts("args");
+    if (exec.has("env")) {
+        if (!exec.body["env"].IsSequence()) {
+            exec.fail("env", "is no list");
+        }
+        for (const YAML::Node& each : exec.body["env"]) {
+            const entry variable{exec.file, exec.where + ": env", each};
+            const std::string name = variable.text("name");
+            if (name.empty() || name.find('=') != std::string::npos) {
+                exec.fail("env", "an entry has no name, or one with '='");
+            }
+            plugin.env.emplace_back(name, variable.text("value"));
+        }
+    }
+    plugin.install_hint = exec.text("installHint");
+    const std::string mode = exec.text("interactiveMode");
+    if (mode == "Always") {
+        exec.fail("interactiveMode", "Always: credential plugins are run without a terminal");
+    }
+    if (mode != "Never" && mode != "IfAvailable" && (v1 || !mode.empty())) {
+        exec.fail("interactiveMode", fmt::format("'{}' is not Never, IfAvailable or Always", mode));
+    }
+    const bool tell = exec.flag("provideClusterInfo");
+    plugin.info = protocol::exec_info(
+        plugin.api_version,
+        tell ? &config : nullptr,
+        cluster.text("server"),
+        tell ? exec_cluster_config(cluster) : ""
+    );
+    return plugin;
+}
+
+/// `as`, `as-uid`, `as-groups`, `as-user-extra` of a user (C5).
+void read_impersonation(const entry& user, impersonation& as) {
+    as.user = user.text("as");
+    as.uid = user.text("as-uid");
+    as.groups = user.texts("as-groups");
+    if (user.has("as-user-extra")) {
+        if (!user.body["as-user-extra"].IsMap()) {
+            user.fail("as-user-extra", "is no map");
+        }
+        const entry extra{user.file, user.where + ": as-user-extra", user.body["as-user-extra"]};
+        for (const auto& member : user.body["as-user-extra"]) {
+            const std::string key = member.first.Scalar();
+            as.extra.emplace_back(key, extra.texts(key.c_str()));
+        }
+    }
+    const std::string wrong = check_impersonation(as);
+    if (!wrong.empty()) {
+        user.fail("as", wrong);
+    }
+}
+
+void read_user(const entry& user, const entry& cluster, cluster_config& config) {
+    if (user.has("auth-provider")) {
+        user.fail("auth-provider", "is not supported, nor by Kubernetes since 1.26; use exec");
+    }
+    read_impersonation(user, config.as);
     config.client_cert_pem = user.content("client-certificate");
     config.client_key_pem = secret_text(user.content("client-key"));
+    config.client_cert_file = user.content_path("client-certificate");
+    config.client_key_file = user.content_path("client-key");
     if (config.client_cert_pem.empty() != config.client_key_pem.empty()) {
         user.fail("client-certificate", "needs client-key, and the reverse");
     }
@@ -224,6 +379,9 @@ void read_user(const entry& user, cluster_config& config) {
     }
     config.username = user.text("username");
     config.password = secret_text(user.text("password"));
+    if (user.has("exec")) {
+        config.exec = read_exec(user, cluster, config);
+    }
 }
 
 cluster_config build(const merged_files& files, const std::string& wanted) {
@@ -238,10 +396,11 @@ cluster_config build(const merged_files& files, const std::string& wanted) {
         context.fail("cluster", "is not set");
     }
     cluster_config config;
-    read_cluster(find(files, files.clusters, "cluster", cluster, context.where), config);
+    const entry& to = find(files, files.clusters, "cluster", cluster, context.where);
+    read_cluster(to, config);
     const std::string user = context.text("user");
     if (!user.empty()) {
-        read_user(find(files, files.users, "user", user, context.where), config);
+        read_user(find(files, files.users, "user", user, context.where), to, config);
     }
     if (context.has("namespace")) {
         config.ns = context.text("namespace");

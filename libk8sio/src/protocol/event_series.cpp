@@ -3,6 +3,7 @@
 
 #include "protocol/http_date.hpp"
 #include "protocol/json_cursor.hpp"
+#include "protocol/printable.hpp"
 
 #include <fmt/format.h>
 
@@ -44,17 +45,6 @@ void add(std::string& out, std::string_view key, std::string_view value) {
 }
 
 }  // namespace
-
-std::string cut_utf8(std::string_view text, std::size_t limit) {
-    if (text.size() <= limit) {
-        return std::string(text);
-    }
-    std::size_t end = limit;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) {
-        --end;
-    }
-    return std::string(text.substr(0, end));
-}
 
 event_series::event_series(std::string component, std::size_t capacity)
     : component_(std::move(component)), capacity_(capacity) {}

@@ -50,7 +50,4 @@ private:
     std::unordered_map<std::string, std::list<entry>::iterator> by_key_;
 };
 
-/// Cuts to at most `limit` bytes without splitting a UTF-8 sequence.
-std::string cut_utf8(std::string_view text, std::size_t limit);
-
 }  // namespace signalbox::k8sio::protocol

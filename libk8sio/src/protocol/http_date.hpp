@@ -11,8 +11,12 @@
 
 namespace signalbox::k8sio::protocol {
 
-/// `Sun, 06 Nov 1994 08:49:37 GMT`; nothing if it is anything else.
+/// `Sun, 06 Nov 1994 08:49:37 GMT`; nothing if it is anything else, or a year that wall_time does
+/// not reach (1678 to 2261).
 std::optional<wall_time> parse_http_date(std::string_view text);
+/// `1994-11-06T08:49:37Z`, also with a fraction and another offset; nothing if it is anything else.
+/// What wall_time does not reach is its first or last value.
+std::optional<wall_time> parse_api_time(std::string_view text);
 /// `1994-11-06T08:49:37Z`, as metav1.Time has it.
 std::string format_api_time(wall_time time);
 

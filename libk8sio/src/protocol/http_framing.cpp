@@ -98,6 +98,9 @@ std::optional<std::string> render_request(const http_request& request, const req
     if (!frame.authorization.empty()) {
         valid &= add_header(out, "Authorization", frame.authorization);
     }
+    for (const auto& [name, value] : frame.headers) {
+        valid &= add_header(out, name, value);
+    }
     if (!request.accept.empty()) {
         valid &= add_header(out, "Accept", request.accept);
     }

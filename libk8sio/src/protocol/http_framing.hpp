@@ -13,6 +13,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace signalbox::k8sio::protocol {
 
@@ -20,10 +22,11 @@ namespace signalbox::k8sio::protocol {
 class request_frame {
 public:
     request_frame() = default;
-    std::string host;           ///< `Host` header
-    std::string path_prefix;    ///< before each target
-    std::string user_agent;     ///< empty: the request's own
-    std::string authorization;  ///< empty: none
+    std::string host;                                          ///< `Host` header
+    std::string path_prefix;                                   ///< before each target
+    std::string user_agent;                                    ///< empty: the request's own
+    std::string authorization;                                 ///< empty: none
+    std::vector<std::pair<std::string, std::string>> headers;  ///< further ones
 };
 
 /// The bytes to send. Nothing if the target or a header would break the framing (line ends,

@@ -35,6 +35,7 @@ std::optional<nanoseconds> request_retry::delay_after(const api_error& error) {
             }
             return std::nullopt;
         case errc::invalid_argument:
+        case errc::credentials:  // the program has a pace of its own
         case errc::timeout:
         case errc::bad_response:
         case errc::too_large:

@@ -13,6 +13,8 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -29,7 +31,8 @@ inline api_error network_error(
     return error;
 }
 
-/// A socket that is connected to config's host, with keepalive (REQUIREMENTS.md T4).
+/// Makes sockets that are connected to config's host, through its proxy if it has one, with
+/// keepalive (REQUIREMENTS.md T3, T4, T10).
 class tcp_opener {
 public:
     tcp_opener(
@@ -38,16 +41,27 @@ public:
         const cluster_config& config,
         const http_transport_options& options
     );
+    /// Errors: resolve, connect, cancelled; nothing was sent.
     asio::awaitable<result<asio::ip::tcp::socket>> open(steady_time deadline);
+    /// The peer of this socket is no good: other addresses go before it for a while.
+    void avoid(const asio::ip::tcp::socket& socket);
+    /// Server and proxy, for messages.
     std::string where() const;
 
 private:
-    asio::awaitable<result<std::vector<asio::ip::tcp::endpoint>>> resolve(steady_time deadline);
+    using endpoints = std::vector<asio::ip::tcp::endpoint>;
+
+    asio::awaitable<result<endpoints>> resolve(steady_time deadline);
+    asio::awaitable<result<void>> ask_proxy(asio::ip::tcp::socket& socket, steady_time deadline);
+    endpoints in_order(endpoints found);
+    void avoid(const asio::ip::tcp::endpoint& endpoint);
 
     asio::any_io_executor executor_;
     clock* time_;
     std::string host_, port_;
+    std::optional<proxy_server> proxy_;
     std::chrono::nanoseconds connect_timeout_;
+    std::map<asio::ip::tcp::endpoint, steady_time> avoided_;
 };
 
 template <class Socket>

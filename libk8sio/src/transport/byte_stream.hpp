@@ -7,6 +7,7 @@
 #include "k8sio/clock.hpp"
 #include "k8sio/config.hpp"
 #include "k8sio/error.hpp"
+#include "protocol/credentials.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -36,10 +37,13 @@ public:
 class connector {
 public:
     virtual ~connector() = default;
-    /// Errors: resolve, connect, tls, timeout, cancelled; nothing of a request was sent.
+    /// Errors: resolve, connect, tls, cancelled; nothing of a request was sent.
     virtual boost::asio::awaitable<result<std::unique_ptr<byte_stream>>> connect(
         steady_time deadline
     ) = 0;
+    /// Connections from now on are made with these. Errors: keys or certificates that cannot be
+    /// used; the old ones then stay.
+    virtual result<void> use_keys(const protocol::tls_keys&) { return {}; }
 };
 
 /// `time` must outlive the connector. Errors of the second: keys or certificates that cannot be
@@ -72,10 +76,10 @@ public:
     deadline_guard& operator=(const deadline_guard&) = delete;
 
     bool fired() const { return fired_; }
-    /// Turns the `cancelled` that close() causes into what it is.
-    api_error explain(api_error error, std::string_view stage) const {
+    /// Turns the `cancelled` that close() causes into what it is: `code`.
+    api_error explain(api_error error, std::string_view stage, errc code = errc::timeout) const {
         if (fired_) {
-            error.code = errc::timeout;
+            error.code = code;
             error.message = stage;
         }
         return error;

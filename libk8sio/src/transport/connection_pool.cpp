@@ -34,7 +34,8 @@ asio::awaitable<result<pool_permit>> connection_pool::enter(steady_time deadline
     }
     waiters_.erase(std::remove(waiters_.begin(), waiters_.end(), &self), waiters_.end());
     api_error error;
-    error.code = reason == wake_reason::cancelled ? errc::cancelled : errc::timeout;
+    // Not errc::timeout: nothing was sent.
+    error.code = reason == wake_reason::cancelled ? errc::cancelled : errc::connect;
     error.message = "waiting for one of the requests in flight to end";
     co_return error;
 }

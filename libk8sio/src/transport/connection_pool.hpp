@@ -35,7 +35,7 @@ public:
     connection_pool(clock& time, std::size_t max_in_flight, std::size_t max_idle)
         : time_(&time), max_in_flight_(max_in_flight), max_idle_(max_idle) {}
 
-    /// Waits its turn, first come first served. Errors: timeout, cancelled.
+    /// Waits its turn, first come first served. Errors: connect, cancelled.
     boost::asio::awaitable<result<pool_permit>> enter(steady_time deadline);
 
     /// The idle connection used last that still looks alive, or none.

@@ -2,6 +2,7 @@
 #include "transport/http_transport.hpp"
 
 #include "client/files.hpp"
+#include "client/impersonation.hpp"
 #include "runtime/cancellable_task.hpp"
 
 #include <charconv>
@@ -121,7 +122,7 @@ http_transport::http_transport(
     clock& time,
     std::unique_ptr<connector> way,
     protocol::request_frame frame,
-    protocol::credentials credentials,
+    std::unique_ptr<login> credentials,
     http_transport_options options
 )
     : time_(&time),
@@ -131,10 +132,20 @@ http_transport::http_transport(
       options_(options),
       pool_(time, options.max_connections, options.max_idle) {}
 
-result<std::string> http_transport::render(const http_request& request, std::string authorization)
-    const {
+result<std::string> http_transport::prepare(
+    const http_request& request, const protocol::access& access
+) {
+    if (access.keys_number > keys_number_) {
+        auto used = connector_->use_keys(credentials_->keys());
+        if (used.has_error() && credentials_->has_plugin()) {
+            return make_error(errc::credentials, "new keys: " + used.error().message);
+        }
+        // Files that do not fit are being replaced: the old keys do until they fit (C3).
+        keys_number_ = access.keys_number;
+        pool_.drop_idle();
+    }
     protocol::request_frame frame = frame_;
-    frame.authorization = std::move(authorization);
+    frame.authorization = access.authorization;
     auto bytes = protocol::render_request(request, frame);
     if (!bytes) {
         return make_error(errc::invalid_argument, "target or header with blanks or line ends");
@@ -153,30 +164,34 @@ asio::awaitable<result<http_response>> http_transport::exchange(
 asio::awaitable<result<http_response>> http_transport::exchange_task(
     const http_request& request, steady_time deadline
 ) {
-    std::string authorization;
+    bool again = false;
     co_await asio::this_coro::throw_if_cancelled(false);
     auto permit = co_await pool_.enter(deadline);
     if (permit.has_error()) {
         co_return std::move(permit).error();
     }
-    for (bool first = true;; first = false) {
+    for (;;) {
         const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
         if (state.cancelled() != asio::cancellation_type::none) {
             co_return make_error(errc::cancelled, {});
         }
-        authorization = credentials_.header(now());
-        auto answer = co_await attempt(request, authorization, deadline);
-        const bool refused = answer.has_value() && answer->status == 401;
-        if (!first || !refused || !credentials_.refused(authorization, now())) {
-            co_return answer;  // else: C2, once more with the new token
+        const auto access = co_await credentials_->get(deadline);
+        if (access.has_error()) {
+            co_return access.error();
         }
+        auto answer = co_await attempt(request, *access, deadline);
+        const bool refused = answer.has_value() && answer->status == 401;
+        if (again || !refused || !credentials_->refused(*access)) {
+            co_return answer;
+        }
+        again = true;  // C2, C7: once more with what is new
     }
 }
 
 asio::awaitable<result<http_response>> http_transport::attempt(
-    const http_request& request, std::string authorization, steady_time deadline
+    const http_request& request, const protocol::access& access, steady_time deadline
 ) {
-    auto bytes = render(request, std::move(authorization));
+    auto bytes = prepare(request, access);
     if (bytes.has_error()) {
         co_return std::move(bytes).error();
     }
@@ -203,7 +218,8 @@ asio::awaitable<result<http_response>> http_transport::attempt(
         pool_.drop_idle();
         co_return guard.explain(std::move(done).error(), "waiting for the answer");
     }
-    if (reader.reusable() && !guard.fired()) {
+    const bool keys_changed = access.keys_number != keys_number_;
+    if (reader.reusable() && !guard.fired() && !keys_changed) {
         pool_.give_back(std::move(connection));
     }
     co_return reader.take();
@@ -220,22 +236,27 @@ asio::awaitable<result<std::unique_ptr<response_stream>>> http_transport::open_s
 asio::awaitable<result<std::unique_ptr<response_stream>>> http_transport::open_task(
     const http_request& request, std::chrono::nanoseconds idle
 ) {
-    std::string authorization;
+    bool again = false;
     co_await asio::this_coro::throw_if_cancelled(false);
-    for (bool first = true;; first = false) {
-        authorization = credentials_.header(now());
-        auto stream = co_await open_attempt(request, authorization, idle);
+    for (;;) {
+        const steady_time until = now() + std::chrono::duration_cast<steady_time::duration>(idle);
+        const auto access = co_await credentials_->get(until);
+        if (access.has_error()) {
+            co_return access.error();
+        }
+        auto stream = co_await open_attempt(request, *access, idle);
         const bool refused = stream.has_value() && (*stream)->status() == 401;
-        if (!first || !refused || !credentials_.refused(authorization, now())) {
+        if (again || !refused || !credentials_->refused(*access)) {
             co_return stream;
         }
+        again = true;
     }
 }
 
 asio::awaitable<result<std::unique_ptr<response_stream>>> http_transport::open_attempt(
-    const http_request& request, std::string authorization, std::chrono::nanoseconds idle
+    const http_request& request, const protocol::access& access, std::chrono::nanoseconds idle
 ) {
-    auto bytes = render(request, std::move(authorization));
+    auto bytes = prepare(request, access);
     if (bytes.has_error()) {
         co_return std::move(bytes).error();
     }
@@ -291,9 +312,9 @@ result<std::unique_ptr<transport>> make_http_transport(
     }
     std::unique_ptr<connector> way;
     if (config.scheme == "http") {
-        way = make_tcp_connector(std::move(executor), time, config, options);
+        way = make_tcp_connector(executor, time, config, options);
     } else if (config.scheme == "https") {
-        auto made = make_tls_connector(std::move(executor), time, config, options);
+        auto made = make_tls_connector(executor, time, config, options);
         if (made.has_error()) {
             return std::move(made).error();
         }
@@ -305,7 +326,14 @@ result<std::unique_ptr<transport>> make_http_transport(
     frame.host = authority(config);
     frame.path_prefix = config.path_prefix;
     frame.user_agent = config.user_agent;
-    protocol::credentials credentials(config, read_whole_file);
+    frame.headers = impersonation_headers(config.as);
+    std::unique_ptr<plugin_runner> runner;
+    if (config.exec) {
+        runner = make_process_runner(executor, time);
+    }
+    auto credentials = std::make_unique<login>(
+        time, protocol::credentials(config, read_whole_file), std::move(runner)
+    );
     std::unique_ptr<transport> made = std::make_unique<http_transport>(
         time, std::move(way), std::move(frame), std::move(credentials), options
     );

@@ -4,10 +4,10 @@
 // stream.
 #pragma once
 
-#include "protocol/credentials.hpp"
 #include "protocol/http_framing.hpp"
 #include "transport/byte_stream.hpp"
 #include "transport/connection_pool.hpp"
+#include "transport/login.hpp"
 
 #include <memory>
 #include <string>
@@ -20,7 +20,7 @@ public:
         clock& time,
         std::unique_ptr<connector> way,
         protocol::request_frame frame,
-        protocol::credentials credentials,
+        std::unique_ptr<login> credentials,
         http_transport_options options
     );
 
@@ -36,21 +36,23 @@ private:
         const http_request& request, steady_time deadline
     );
     boost::asio::awaitable<result<http_response>> attempt(
-        const http_request& request, std::string authorization, steady_time deadline
+        const http_request& request, const protocol::access& access, steady_time deadline
     );
     boost::asio::awaitable<result<std::unique_ptr<response_stream>>> open_task(
         const http_request& request, std::chrono::nanoseconds idle
     );
     boost::asio::awaitable<result<std::unique_ptr<response_stream>>> open_attempt(
-        const http_request& request, std::string authorization, std::chrono::nanoseconds idle
+        const http_request& request, const protocol::access& access, std::chrono::nanoseconds idle
     );
-    result<std::string> render(const http_request& request, std::string authorization) const;
+    /// The bytes of the request. New keys go to the connector first.
+    result<std::string> prepare(const http_request& request, const protocol::access& access);
     steady_time now() const { return time_->steady_now(); }
 
     clock* time_;
     std::unique_ptr<connector> connector_;
     protocol::request_frame frame_;
-    protocol::credentials credentials_;
+    std::unique_ptr<login> credentials_;
+    std::uint64_t keys_number_ = 0;  // of the keys that the connector has
     http_transport_options options_;
     connection_pool pool_;
 };

@@ -33,30 +33,30 @@ api_error key_error(std::string_view what, const boost::system::error_code& reas
     return error;
 }
 
-result<void> load_keys(ssl::context& context, const cluster_config& config) {
+result<void> load_keys(ssl::context& context, const protocol::tls_keys& keys, bool verify) {
     boost::system::error_code error;
-    if (config.insecure_skip_tls_verify) {
+    if (!verify) {
         context.set_verify_mode(ssl::verify_none);
     } else {
         context.set_verify_mode(ssl::verify_peer);
-        if (config.ca_pem.empty()) {
+        if (keys.ca_pem.empty()) {
             context.set_default_verify_paths(error);
         } else {
-            context.add_certificate_authority(asio::buffer(config.ca_pem), error);
+            context.add_certificate_authority(asio::buffer(keys.ca_pem), error);
         }
         if (error) {
             return key_error("certificate authority", error);
         }
     }
-    if (config.client_cert_pem.empty()) {
+    if (keys.client_cert_pem.empty()) {
         return {};
     }
-    context.use_certificate_chain(asio::buffer(config.client_cert_pem), error);
+    context.use_certificate_chain(asio::buffer(keys.client_cert_pem), error);
     if (error) {
         return key_error("client certificate", error);
     }
     // OpenSSL compares the key with the certificate just loaded.
-    const std::string& key = config.client_key_pem.reveal();
+    const std::string& key = keys.client_key_pem.reveal();
     context.use_private_key(asio::buffer(key), ssl::context::pem, error);
     if (error) {
         return key_error("client key", error);
@@ -69,16 +69,24 @@ public:
     tls_connector(
         tcp_opener opener,
         clock& time,
-        ssl::context context,
         const cluster_config& config,
         std::chrono::nanoseconds tls_timeout
     )
         : opener_(std::move(opener)),
           time_(&time),
-          context_(std::move(context)),
           verify_(!config.insecure_skip_tls_verify),
           name_(config.tls_server_name.empty() ? config.host : config.tls_server_name),
           tls_timeout_(tls_timeout) {}
+
+    result<void> use_keys(const protocol::tls_keys& keys) override {
+        ssl::context fresh(ssl::context::tls_client);
+        SSL_CTX_set_min_proto_version(fresh.native_handle(), TLS1_2_VERSION);
+        auto loaded = load_keys(fresh, keys, verify_);
+        if (loaded.has_value()) {
+            context_ = std::move(fresh);  // connections that live hold the old one
+        }
+        return loaded;
+    }
 
     asio::awaitable<result<std::unique_ptr<byte_stream>>> connect(steady_time deadline) override {
         auto socket = co_await opener_.open(deadline);
@@ -95,6 +103,7 @@ public:
         }
         auto done = co_await handshake(*stream, deadline);
         if (done.has_error()) {
+            opener_.avoid(stream->socket().next_layer());
             co_return std::move(done).error();
         }
         std::unique_ptr<byte_stream> ready = std::move(stream);
@@ -136,12 +145,13 @@ private:
         if (verdict != X509_V_OK) {
             failure.message += std::string(" (") + X509_verify_cert_error_string(verdict) + ")";
         }
-        co_return guard.explain(std::move(failure), "TLS handshake with " + opener_.where());
+        const std::string hanging = opener_.where() + ": the handshake does not end";
+        co_return guard.explain(std::move(failure), hanging, errc::tls);
     }
 
     tcp_opener opener_;
     clock* time_;
-    ssl::context context_;
+    ssl::context context_{ssl::context::tls_client};
     bool verify_;
     std::string name_;
     std::chrono::nanoseconds tls_timeout_;
@@ -155,16 +165,17 @@ result<std::unique_ptr<connector>> make_tls_connector(
     const cluster_config& config,
     const http_transport_options& options
 ) {
-    ssl::context context(ssl::context::tls_client);
-    SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_2_VERSION);
-    auto loaded = load_keys(context, config);
-    if (loaded.has_error()) {
-        return loaded.error();
-    }
     tcp_opener opener(std::move(executor), time, config, options);
-    std::unique_ptr<connector> made = std::make_unique<tls_connector>(
-        std::move(opener), time, std::move(context), config, options.tls_timeout
-    );
+    std::unique_ptr<connector> made =
+        std::make_unique<tls_connector>(std::move(opener), time, config, options.tls_timeout);
+    protocol::tls_keys keys;
+    keys.ca_pem = config.ca_pem;
+    keys.client_cert_pem = config.client_cert_pem;
+    keys.client_key_pem = config.client_key_pem;
+    auto used = made->use_keys(keys);
+    if (used.has_error()) {
+        return used.error();
+    }
     return made;
 }
 

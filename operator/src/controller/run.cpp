@@ -136,6 +136,9 @@ int run_operator(run_options options) {
         log->error("cannot connect to {}: {}", server, way.error().text());
         return exit_configuration;
     }
+    if (!options.client.notice) {
+        options.client.notice = [log](const std::string& line) { log->warn("{}", line); };
+    }
     k8sio::client api(**way, *time, options.client);
     controller work(
         loop.get_executor(), api, *time, options.rules, std::move(options.controller), log

@@ -272,3 +272,25 @@ TEST_CASE_METHOD(
     REQUIRE(get());
     CHECK(api.server_now() == local + 70s);
 }
+
+TEST_CASE_METHOD(
+    fixture, "[requirement R9] the time of a proxy, or one answer, is not the server's"
+) {
+    std::vector<std::string> told;
+    client_options options;
+    options.notice = [&](const std::string& line) { told.push_back(line); };
+    client patient(way, loop.time, options);
+    const auto ask = [&](int status, const char* body) {
+        answers = {answer(status, body)};
+        answers[0]->headers.emplace_back("Date", "Tue, 14 Nov 2023 23:13:20 GMT");  // an hour ahead
+        test::run(loop, patient.get(resources::pods(), "a", "b"));
+        return patient.server_now() == loop.time.wall_now();
+    };
+    CHECK(ask(503, "<html>busy</html>"));
+    CHECK(ask(503, "<html>busy</html>"));
+    CHECK(told.empty());
+    CHECK(ask(200, R"({"kind":"Pod"})"));
+    CHECK(told.size() == 1);
+    CHECK_FALSE(ask(404, R"({"kind":"Status","code":404})"));
+    CHECK(told.size() == 2);
+}

@@ -139,6 +139,7 @@ TEST_CASE("[requirement C4] context, namespace, and paths relative to their file
     CHECK(loaded->host == "h");
     CHECK(loaded->port == "6443");
     CHECK(loaded->ca_pem == "CA");
+    CHECK(loaded->ca_file == dir.path() + "/pki/ca.pem");
     CHECK(loaded->tls_server_name == "other");
     CHECK(loaded->token_file == dir.path() + "/token");
     CHECK(loaded->ns == "n");
@@ -164,6 +165,7 @@ TEST_CASE("[requirement C5] inline data, certificates, token, password") {
     const auto loaded = load_kubeconfig(file, "c");
     REQUIRE(loaded.has_value());
     CHECK(loaded->ca_pem == "CA");
+    CHECK(loaded->ca_file.empty());
     CHECK(loaded->client_cert_pem == "CERT");
     CHECK(loaded->client_key_pem.reveal() == "KEY");
     CHECK(loaded->token.reveal() == "T");
@@ -248,18 +250,131 @@ TEST_CASE("[requirement C8] errors name the file, the entry and the field") {
 TEST_CASE("[requirement C7] what we cannot honour is refused by name, not ignored") {
     const folder dir;
     CHECK(
-        failure(dir, server, "{exec: {command: aws}}") ==
-        "user \"u\": exec: credential plugins are not supported; use a token or a certificate"
+        failure(dir, server, "{auth-provider: {name: gcp}}") ==
+        "user \"u\": auth-provider: is not supported, nor by Kubernetes since 1.26; use exec"
     );
     CHECK(
-        failure(dir, server, "{auth-provider: {name: gcp}}").find("auth-provider") !=
-        std::string::npos
+        failure(dir, "{server: 'https://h', proxy-url: 'socks5://p'}", "{}") ==
+        "cluster \"k\": proxy-url: is of another scheme than http, and other proxies are not "
+        "supported"
     );
-    CHECK(failure(dir, server, "{as: jane}") == "user \"u\": as: impersonation is not supported");
     CHECK(
-        failure(dir, "{server: 'https://h', proxy-url: 'http://p'}", "{}") ==
-        "cluster \"k\": proxy-url: proxies are not supported"
+        failure(dir, server, "{as-groups: [g]}") ==
+        "user \"u\": as: is not set, but as-uid, as-groups or as-user-extra is"
     );
+    CHECK(
+        failure(dir, server, "{as: jane, as-user-extra: [g]}") ==
+        "user \"u\": as-user-extra: is no map"
+    );
+    CHECK(
+        failure(dir, server, "{as: jane, as-user-extra: {g: 1}}") ==
+        "user \"u\": as-user-extra: g: is no list"
+    );
+}
+
+TEST_CASE("[requirement C5] [requirement T10] in whose name, and by which proxy") {
+    const folder dir;
+    const environment https("HTTPS_PROXY", "http://everywhere:1");
+    const auto load = [&](const std::string& cluster, const std::string& user) {
+        return load_kubeconfig(dir.write("config", kubeconfig(cluster, user)), "");
+    };
+    const auto named = load(
+        "{server: 'https://h', proxy-url: 'http://p:3128'}",
+        "{as: jane, as-uid: '7', as-groups: [a, b], as-user-extra: {k: [v, w]}}"
+    );
+    REQUIRE(named.has_value());
+    CHECK(named->proxy->host == "p");
+    CHECK(named->as.user == "jane");
+    CHECK(named->as.uid == "7");
+    CHECK(named->as.groups == std::vector<std::string>{"a", "b"});
+    REQUIRE(named->as.extra.size() == 1);
+    CHECK(named->as.extra[0].second == std::vector<std::string>{"v", "w"});
+    CHECK(load(server, "{}")->proxy->host == "everywhere");
+    const environment none("NO_PROXY", "h");
+    CHECK_FALSE(load(server, "{}")->proxy);
+    const environment bad("HTTPS_PROXY", "socks5://p");
+    CHECK_FALSE(load(server, "{}")->proxy);
+    const environment other("NO_PROXY", "g");
+    CHECK(
+        load(server, "{}").error().message.find("HTTPS_PROXY is of another") != std::string::npos
+    );
+}
+
+TEST_CASE("[requirement C7] a credential program, as a kubeconfig describes it") {
+    const folder dir;
+    const std::string group = "client.authentication.k8s.io/";
+    const std::string cluster =
+        "{server: 'https://h:6443/p', certificate-authority-data: " +
+        protocol::base64_encode("CA") +
+        ", tls-server-name: t, extensions: [{name: other, extension: 1}, {name: " + group +
+        "exec, extension: {a: 1, b: '1', c: [true, null, x], d: {e: 1.5}, f: 010}}]}";
+    const auto load = [&](const std::string& exec) {
+        const auto loaded =
+            load_kubeconfig(dir.write("config", kubeconfig(cluster, "{exec: " + exec + "}")), "");
+        REQUIRE(loaded.has_value());
+        return *loaded->exec;
+    };
+    const exec_plugin plugin = load(
+        "{apiVersion: " + group +
+        "v1, command: bin/login, args: [get, '1'], env: [{name: A, value: b}, {name: E}], "
+        "installHint: get it, interactiveMode: IfAvailable, provideClusterInfo: true}"
+    );
+    CHECK(plugin.command == dir.path() + "/bin/login");
+    CHECK(plugin.args == std::vector<std::string>{"get", "1"});
+    CHECK(plugin.env == std::vector<std::pair<std::string, std::string>>{{"A", "b"}, {"E", ""}});
+    CHECK(plugin.api_version == group + "v1");
+    CHECK(plugin.install_hint == "get it");
+    CHECK(
+        plugin.info == R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1",)"
+                       R"("spec":{"interactive":false,"cluster":{"server":"https://h:6443/p",)"
+                       R"("tls-server-name":"t","certificate-authority-data":"Q0E=",)"
+                       R"("config":{"a":1,"b":"1","c":[true,null,"x"],"d":{"e":1.5},"f":"010"}}}})"
+    );
+    const exec_plugin beta = load("{apiVersion: " + group + "v1beta1, command: aws}");
+    CHECK(beta.command == "aws");  // looked for in PATH
+    CHECK(
+        beta.info ==
+        R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1beta1",)"
+        R"("spec":{"interactive":false}})"
+    );
+}
+
+TEST_CASE("[requirement C8] what is wrong with a credential program is named") {
+    const folder dir;
+    const std::string v1 = "apiVersion: client.authentication.k8s.io/v1";
+    const std::string on = ", interactiveMode: Never";
+    struct row {
+        std::string exec;
+        const char* expected;
+    };
+    const row rows[] = {
+        {"7", "exec: is no map"},
+        {"{command: aws}",
+         "exec: apiVersion: '' is neither client.authentication.k8s.io/v1 nor "
+         "client.authentication.k8s.io/v1beta1"},
+        {"{apiVersion: client.authentication.k8s.io/v1alpha1, command: aws}",
+         "exec: apiVersion: 'client.authentication.k8s.io/v1alpha1' is neither "
+         "client.authentication.k8s.io/v1 nor client.authentication.k8s.io/v1beta1"},
+        {"{" + v1 + on + "}", "exec: command: is not set"},
+        {"{" + v1 + on + ", command: aws, args: get}", "exec: args: is no list"},
+        {"{" + v1 + on + ", command: aws, args: [[1]]}",
+         "exec: args: has an entry that is no text"},
+        {"{" + v1 + on + ", command: aws, env: [{value: a}]}",
+         "exec: env: an entry has no name, or one with '='"},
+        {"{" + v1 + ", command: aws}",
+         "exec: interactiveMode: '' is not Never, IfAvailable or Always"},
+        {"{" + v1 + ", command: aws, interactiveMode: Always}",
+         "exec: interactiveMode: Always: credential plugins are run without a terminal"},
+        {"{" + v1 + on + ", command: aws, provideClusterInfo: 1}",
+         "exec: provideClusterInfo: is neither true nor false"},
+    };
+    for (const row& r : rows) {
+        INFO(r.exec);
+        CHECK(
+            failure(dir, server, "{exec: " + r.exec + "}") ==
+            std::string("user \"u\": ") + r.expected
+        );
+    }
 }
 
 TEST_CASE("[requirement C8] files that are no kubeconfig are errors, not exceptions") {
@@ -281,9 +396,8 @@ TEST_CASE("[requirement C8] files that are no kubeconfig are errors, not excepti
 
 TEST_CASE("[requirement C9] no secret is in the text of an error") {
     const folder dir;
-    const std::string text = failure(
-        dir, server, "{token: hunter2, password: hunter2, client-key-data: hunter2, as: jane}"
-    );
+    const std::string text =
+        failure(dir, server, "{token: hunter2, password: hunter2, client-key-data: 'hunter2*'}");
     CHECK(text.find("hunter2") == std::string::npos);
 }
 
@@ -307,6 +421,7 @@ TEST_CASE("[requirement C1] the service account of a pod") {
     CHECK(loaded->token.reveal() == "T");
     CHECK(loaded->token_file == dir.path() + "/" + "/" + account + "token");
     CHECK(loaded->ca_pem == "CA");
+    CHECK(loaded->ca_file == dir.path() + "/" + "/" + account + "ca.crt");
     CHECK(loaded->ns == "jobs");
     host.clear();
     CHECK(load().error().message.find("KUBERNETES_SERVICE_HOST") != std::string::npos);

@@ -3,6 +3,7 @@
 #include "protocol/base64.hpp"
 #include "protocol/http_date.hpp"
 #include "protocol/json_cursor.hpp"
+#include "protocol/printable.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -151,8 +152,61 @@ TEST_CASE("[requirement R8] the Date header, and times as the API has them") {
           "Sun, 06 Xxx 1994 08:49:37 GMT",
           "Sun, 06 Nov 1994 24:49:37 GMT",
           "Sun, 06 ovD 1994 08:49:37 GMT",
-          "Sunday, 06-Nov-94 08:49:37 GMT"}) {
+          "Sunday, 06-Nov-94 08:49:37 GMT",
+          "Fri, 11 Apr 2262 23:47:17 GMT",
+          "Fri, 31 Dec 9999 23:59:59 GMT",
+          "Sat, 01 Jan 0000 00:00:00 GMT"}) {
         INFO(bad);
         CHECK_FALSE(parse_http_date(bad));
+    }
+    CHECK(parse_http_date("Tue, 31 Dec 2261 23:59:59 GMT"));
+}
+
+TEST_CASE("[requirement C7] a time of the API, with fraction and offset") {
+    const wall_time time{std::chrono::seconds{784111777}};
+    CHECK(parse_api_time("1994-11-06T08:49:37Z") == time);
+    CHECK(parse_api_time("1994-11-06T08:49:37.5Z") == time + std::chrono::milliseconds{500});
+    CHECK(parse_api_time("1994-11-06T08:49:37.0000000019Z") == time + std::chrono::nanoseconds{1});
+    CHECK(parse_api_time("1994-11-06T10:19:37+01:30") == time);
+    CHECK(parse_api_time("1994-11-05T23:49:37-09:00") == time);
+    CHECK(parse_api_time("9999-12-31T23:59:59Z") == wall_time::max());
+    CHECK(parse_api_time("0001-01-01T00:00:00Z") == wall_time::min());
+    for (const char* bad :
+         {"",
+          "1994-11-06",
+          "1994-11-06T08:49:37",
+          "1994-11-06 08:49:37Z",
+          "1994-11-06T08:49:37.Z",
+          "1994-11-06T08:49:37.5",
+          "1994-11-06T08:49:37+0100",
+          "1994-11-06T08:49:37+24:00",
+          "1994-11-06T08:49:37ZZ",
+          "1994-13-06T08:49:37Z",
+          "1994-11-31T08:49:37Z",
+          "1994-11-06T24:00:00Z",
+          "1994-11-06T08:60:00Z",
+          "1994-11-06T08:49:61Z",
+          "1994/11/06T08:49:37Z",
+          "+994-11-06T08:49:37Z"}) {
+        INFO(bad);
+        CHECK_FALSE(parse_api_time(bad));
+    }
+}
+
+TEST_CASE("[requirement C7] [requirement T14] what others say is one line, in UTF-8") {
+    CHECK(printable(" a\r\n\tb \x1b[31mred\x7f ", 100) == "a b [31mred");
+    CHECK(printable("a\xC3\xA4\xE2\x80\xA8z\xC2\x85y", 100) == "a\xC3\xA4 z y");
+    CHECK(
+        printable("\xFF\xC3(\xED\xA0\x80\xF0\x9F\x9A\x82\xE2\x82", 100) ==
+        std::string(2, '?') + "(" + std::string(3, '?') + "\xF0\x9F\x9A\x82" + std::string(2, '?')
+    );
+    CHECK(printable(std::string_view("a\0b", 3), 100) == "a b");
+    CHECK(printable("", 100).empty());
+    for (std::size_t limit = 0; limit < 8; ++limit) {
+        CHECK(
+            printable("\xC3\xA4 \xC3\xA4\xC3\xA4", limit) ==
+            std::string("\xC3\xA4 \xC3\xA4\xC3\xA4")
+                .substr(0, std::array<std::size_t, 8>{0, 0, 2, 2, 2, 5, 5, 7}[limit])
+        );
     }
 }

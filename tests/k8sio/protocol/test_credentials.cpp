@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <map>
+
 using namespace signalbox::k8sio;
 using namespace std::chrono_literals;
 
@@ -26,36 +28,36 @@ struct fixture {
 
 TEST_CASE_METHOD(fixture, "[requirement C2] the token file is read again every 60 s, trimmed") {
     auto subject = make();
-    CHECK(subject.header(now) == "Bearer one");
+    CHECK(subject.current(now).authorization == "Bearer one");
     content = "two";
-    CHECK(subject.header(now + 59s) == "Bearer one");
+    CHECK(subject.current(now + 59s).authorization == "Bearer one");
     CHECK(reads == 1);
-    CHECK(subject.header(now + 60s) == "Bearer two");
+    CHECK(subject.current(now + 60s).authorization == "Bearer two");
 }
 
 TEST_CASE_METHOD(
     fixture, "[requirement C2] an empty or unreadable file keeps the last good token"
 ) {
     auto subject = make();
-    CHECK(subject.header(now) == "Bearer one");
+    CHECK(subject.current(now).authorization == "Bearer one");
     content = std::nullopt;
-    CHECK(subject.header(now + 60s) == "Bearer one");
+    CHECK(subject.current(now + 60s).authorization == "Bearer one");
     content = " \n";
-    CHECK(subject.header(now + 120s) == "Bearer one");
+    CHECK(subject.current(now + 120s).authorization == "Bearer one");
     content = "three";
-    CHECK(subject.header(now + 180s) == "Bearer three");
+    CHECK(subject.current(now + 180s).authorization == "Bearer three");
 }
 
 TEST_CASE_METHOD(
     fixture, "[requirement C2] after 401 the file is read at once; only a new token is tried"
 ) {
     auto subject = make();
-    const std::string used = subject.header(now);
+    const protocol::access used = subject.current(now);
     CHECK_FALSE(subject.refused(used, now));
     CHECK(reads == 2);
     content = "two";
     CHECK(subject.refused(used, now));
-    CHECK(subject.header(now) == "Bearer two");
+    CHECK(subject.current(now).authorization == "Bearer two");
     // A second request that was sent with the old token finds the new one without reading.
     CHECK(subject.refused(used, now));
     CHECK(reads == 3);
@@ -63,13 +65,53 @@ TEST_CASE_METHOD(
 
 TEST_CASE_METHOD(fixture, "[requirement C5] a fixed token, or name and password; a token wins") {
     config.token_file.clear();
-    CHECK(make().header(now).empty());
+    CHECK(make().current(now).authorization.empty());
     config.username = "user";
     config.password = secret_text("pass");
     auto basic = make();
-    CHECK(basic.header(now) == "Basic dXNlcjpwYXNz");
-    CHECK_FALSE(basic.refused("Basic dXNlcjpwYXNz", now));
+    CHECK(basic.current(now).authorization == "Basic dXNlcjpwYXNz");
+    CHECK_FALSE(basic.refused(basic.current(now), now));
     config.token = secret_text("t");
-    CHECK(make().header(now) == "Bearer t");
+    CHECK(make().current(now).authorization == "Bearer t");
     CHECK(reads == 0);
+}
+
+TEST_CASE("[requirement C3] certificates and keys are read again every 60 s") {
+    cluster_config config;
+    config.ca_pem = "CA";
+    config.ca_file = "/ca";
+    config.client_cert_pem = "CERT";
+    config.client_cert_file = "/cert";
+    config.client_key_pem = secret_text("KEY");
+    config.client_key_file = "/key";
+    std::map<std::string, std::optional<std::string>> files{
+        {"/ca", "CA"}, {"/cert", "CERT"}, {"/key", "KEY"}};
+    int reads = 0;
+    protocol::credentials subject(config, [&](const std::string& path) {
+        ++reads;
+        return files[path];
+    });
+    steady_time now{};
+    CHECK(subject.current(now).keys_number == 0);
+    CHECK(subject.current(now + 59s).keys_number == 0);
+    CHECK(reads == 3);
+    files["/ca"] = "CA2";
+    CHECK(subject.current(now + 60s).keys_number == 1);
+    CHECK(subject.keys().ca_pem == "CA2");
+    for (const auto& [path, text] : files) {
+        const auto kept = text;
+        now += 120s;
+        files[path] = "";
+        CHECK(subject.current(now).keys_number == 1);  // being replaced
+        now += 60s;
+        files[path] = std::nullopt;
+        CHECK(subject.current(now).keys_number == 1);
+        files[path] = kept;
+    }
+    now += 60s;
+    files["/cert"] = "CERT2";
+    files["/key"] = "KEY2";
+    CHECK(subject.current(now).keys_number == 2);
+    CHECK(subject.keys().client_cert_pem == "CERT2");
+    CHECK(subject.keys().client_key_pem.reveal() == "KEY2");
 }

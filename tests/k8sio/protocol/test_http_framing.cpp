@@ -165,3 +165,14 @@ TEST_CASE("[requirement T11] a target or header that would break the framing is 
     request.headers = {{"X", "a\tb"}};
     CHECK(render_request(request, frame));
 }
+
+TEST_CASE("[requirement C5] the headers of impersonation go with every request") {
+    protocol::request_frame frame;
+    frame.host = "h";
+    frame.headers = {{"Impersonate-User", "jane"}, {"Impersonate-Group", "a"}};
+    CHECK(
+        *protocol::render_request(http_request("GET", "/api"), frame) ==
+        "GET /api HTTP/1.1\r\nHost: h\r\nImpersonate-User: jane\r\nImpersonate-Group: a\r\n"
+        "Accept: application/json\r\n\r\n"
+    );
+}

@@ -3,6 +3,7 @@
 #include "k8sio/event_recorder.hpp"
 #include "protocol/event_series.hpp"
 #include "protocol/json_cursor.hpp"
+#include "protocol/printable.hpp"
 #include "runtime/virtual_loop.hpp"
 
 #include <catch2/catch.hpp>

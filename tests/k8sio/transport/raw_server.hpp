@@ -34,17 +34,20 @@ public:
 
 class raw_server {
 public:
-    /// What to answer to the header of a request on the connection of that number.
+    /// What to answer to the header of a request on the connection of that number. With
+    /// `behind_proxy` the first one of a connection is the proxy's, and TLS begins behind it.
     using handler = std::function<reply(int connection, const std::string& request)>;
 
     raw_server(
         boost::asio::io_context& loop,
         handler answer,
         std::shared_ptr<boost::asio::ssl::context> tls = nullptr,
-        const char* address = "127.0.0.1"
+        const char* address = "127.0.0.1",
+        bool behind_proxy = false
     )
         : answer_(std::move(answer)),
           tls_(std::move(tls)),
+          behind_proxy_(behind_proxy),
           acceptor_(loop, {boost::asio::ip::make_address(address), 0}) {
         accept();
     }
@@ -56,6 +59,11 @@ public:
         for (const auto& s : sessions_) {
             s->socket.lowest_layer().close(ignored);
         }
+    }
+
+    /// Connections from now on are made with this.
+    void rotate(std::shared_ptr<boost::asio::ssl::context> tls) {
+        old_.push_back(std::exchange(tls_, std::move(tls)));
     }
 
     int connections = 0;
@@ -72,6 +80,7 @@ private:
             : socket(std::move(s), context), number(n) {}
         boost::asio::ssl::stream<tcp::socket> socket;
         int number;
+        bool proxied = false;
         std::string inbox;
         reply out{"", after::quiet};
     };
@@ -85,7 +94,7 @@ private:
             auto made =
                 std::make_shared<session>(std::move(socket), tls_ ? *tls_ : plain_, connections++);
             sessions_.push_back(made);
-            tls_ ? shake_hands(made) : read(made);
+            tls_ && !behind_proxy_ ? shake_hands(made) : read(made);
             accept();
         });
     }
@@ -114,7 +123,8 @@ private:
     }
     template <class Then>
     void with_stream(const session_ptr& s, Then then) {
-        tls_ ? then(s->socket) : then(s->socket.next_layer());
+        const bool encrypted = tls_ && (s->proxied || !behind_proxy_);
+        encrypted ? then(s->socket) : then(s->socket.next_layer());
     }
     void read(const session_ptr& s) {
         with_stream(s, [&](auto& stream) {
@@ -151,7 +161,12 @@ private:
         error_code ignored;
         switch (s->out.next) {
             case after::keep:
-                read(s);
+                if (tls_ && behind_proxy_ && !s->proxied) {
+                    s->proxied = true;
+                    shake_hands(s);
+                } else {
+                    read(s);
+                }
                 break;
             case after::close:
                 if (tls_) {
@@ -174,6 +189,8 @@ private:
 
     handler answer_;
     std::shared_ptr<boost::asio::ssl::context> tls_;
+    std::vector<std::shared_ptr<boost::asio::ssl::context>> old_;  // sessions refer to them
+    bool behind_proxy_;
     boost::asio::ssl::context plain_{boost::asio::ssl::context::tls_server};
     tcp::acceptor acceptor_;
     std::vector<session_ptr> sessions_;

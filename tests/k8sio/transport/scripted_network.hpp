@@ -117,7 +117,7 @@ public:
         if (number == net_->at && net_->what == fault::hang) {
             const bool reached = co_await sleep_until(*net_->time, deadline);
             if (reached) {
-                co_return failure(errc::timeout);
+                co_return failure(errc::connect);
             }
             co_return failure(errc::cancelled);
         }

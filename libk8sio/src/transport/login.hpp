@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The shell of protocol/credentials: has the program run that gives them, once for all who wait
+// (REQUIREMENTS.md C7).
+#pragma once
+
+#include "protocol/credentials.hpp"
+#include "runtime/wakeable_sleep.hpp"
+#include "transport/plugin_runner.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace signalbox::k8sio {
+
+class login {
+public:
+    /// `time` must outlive it. `runner` may be null where the configuration has no program.
+    login(clock& time, protocol::credentials credentials, std::unique_ptr<plugin_runner> runner);
+
+    /// What a request that is sent now has. Waits for the program only if there is nothing usable.
+    /// Errors: credentials, cancelled.
+    boost::asio::awaitable<result<protocol::access>> get(steady_time deadline);
+    /// The server refused `used` with 401. True if another get() may give something better.
+    bool refused(const protocol::access& used);
+    const protocol::tls_keys& keys() const { return credentials_.keys(); }
+    bool has_plugin() { return credentials_.plugin() != nullptr; }
+
+private:
+    void run_plugin(protocol::exec_credential_cache& plugin);
+
+    clock* time_;
+    protocol::credentials credentials_;
+    std::unique_ptr<plugin_runner> runner_;
+    std::vector<sleep_waker*> waiting_;
+};
+
+}  // namespace signalbox::k8sio

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Credentials of a program: by the transport in virtual time with a scripted program, and a real
+// one.
+#include "runtime/virtual_loop.hpp"
+#include "transport/http_transport.hpp"
+#include "transport/scripted_network.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+using namespace signalbox::k8sio;
+using namespace std::chrono_literals;
+using protocol::plugin_outcome;
+
+namespace {
+
+const std::string ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
+const std::string refusal = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n";
+const std::string v1 = "client.authentication.k8s.io/v1";
+
+/// Ends when the test says so.
+class scripted_runner final : public plugin_runner {
+public:
+    using done_function = std::function<void(const plugin_outcome&)>;
+    explicit scripted_runner(std::vector<done_function>& started) : started_(&started) {}
+    void start(const exec_plugin&, done_function done) override {
+        started_->push_back(std::move(done));
+    }
+
+private:
+    std::vector<done_function>* started_;
+};
+
+struct fixture {
+    fixture() : net(loop.time) {
+        net.respond = [this](const std::string& bytes) {
+            return bytes.find("Bearer " + good) != std::string::npos ? ok : refusal;
+        };
+        config.exec.emplace();
+        config.exec->command = "login";
+        config.exec->api_version = v1;
+        protocol::credentials credentials(config, [](const std::string&) { return std::nullopt; });
+        way = std::make_unique<http_transport>(
+            loop.time,
+            std::make_unique<test::scripted_connector>(net),
+            protocol::request_frame(),
+            std::make_unique<login>(
+                loop.time, std::move(credentials), std::make_unique<scripted_runner>(runs)
+            ),
+            http_transport_options()
+        );
+    }
+    std::unique_ptr<test::task<result<http_response>>> start(std::chrono::seconds limit = 30s) {
+        auto made = std::make_unique<test::task<result<http_response>>>(
+            loop, way->exchange(request, loop.time.steady_now() + limit)
+        );
+        loop.settle();
+        return made;
+    }
+    void end_run(const std::string& token) {
+        plugin_outcome outcome;
+        outcome.output = secret_text(
+            R"({"kind":"ExecCredential","apiVersion":")" + v1 + R"(","status":{"token":")" + token +
+            "\"}}"
+        );
+        runs.back()(outcome);
+        loop.settle();
+    }
+    void fail_run() {
+        plugin_outcome outcome;
+        outcome.exit_code = 1;
+        outcome.complaint = "log in first";
+        runs.back()(outcome);
+        loop.settle();
+    }
+
+    test::virtual_loop loop;
+    test::network net;
+    cluster_config config;
+    std::string good = "T";
+    std::vector<scripted_runner::done_function> runs;
+    http_request request{"GET", "/api"};
+    std::unique_ptr<http_transport> way;
+};
+
+/// A real program, on the machine's clock.
+struct real_program {
+    real_program() : time(make_machine_clock(loop.get_executor())) {
+        plugin.command = "/bin/sh";
+        plugin.api_version = v1;
+    }
+    plugin_outcome run(const std::string& script) {
+        plugin.args = {"-c", script};
+        const auto runner = make_process_runner(loop.get_executor(), *time);
+        std::optional<plugin_outcome> outcome;
+        runner->start(plugin, [&](const plugin_outcome& got) { outcome = got; });
+        CHECK_FALSE(outcome);
+        loop.restart();
+        while (!outcome) {
+            loop.run_one();
+        }
+        return *outcome;
+    }
+
+    boost::asio::io_context loop;
+    std::unique_ptr<signalbox::k8sio::clock> time;
+    exec_plugin plugin;
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(fixture, "[requirement C7] one run serves all who wait") {
+    const auto first = start();
+    const auto second = start();
+    auto stream =
+        test::task<result<std::unique_ptr<response_stream>>>(loop, way->open_stream(request, 60s));
+    loop.settle();
+    CHECK(runs.size() == 1);
+    CHECK(net.requests.empty());
+    end_run("T");
+    REQUIRE((first->done && second->done && stream.done));
+    CHECK(first->result->status == 200);
+    CHECK(second->result->status == 200);
+    CHECK((*stream.result)->status() == 200);
+    CHECK(runs.size() == 1);
+    CHECK(start()->result->status == 200);
+}
+
+TEST_CASE_METHOD(fixture, "[requirement C7] the loop turns while it runs; who waits has a limit") {
+    const auto first = start(10s);
+    const auto second = start(30s);
+    loop.run_for(11s);
+    REQUIRE(first->done);
+    CHECK(first->result.error().code == errc::credentials);
+    CHECK_FALSE(second->done);
+    second->cancel();
+    loop.settle();
+    REQUIRE(second->done);
+    CHECK(second->result.error().code == errc::cancelled);
+    const auto third = start();
+    end_run("T");
+    CHECK(third->result->status == 200);
+    CHECK(runs.size() == 1);
+}
+
+TEST_CASE_METHOD(fixture, "[requirement C7] its failure is the answer to all who wait") {
+    const auto first = start();
+    const auto second = start();
+    fail_run();
+    REQUIRE((first->done && second->done));
+    CHECK(
+        first->result.error().message == "credential plugin 'login' ended with code 1: log in first"
+    );
+    CHECK(second->result.error().code == errc::credentials);
+    CHECK(net.connections == 0);
+    CHECK(start()->done);  // at once, without another run
+    CHECK(runs.size() == 1);
+    loop.run_for(1s);
+    const auto later = start();
+    CHECK(runs.size() == 2);
+    end_run("T");
+    CHECK(later->result->status == 200);
+}
+
+TEST_CASE_METHOD(fixture, "[requirement C7] [requirement R5] 401 runs it again, once") {
+    const auto first = start();
+    end_run("T");
+    REQUIRE(first->result->status == 200);
+    good = "U";
+    const auto two = start();
+    const auto three = start();
+    REQUIRE(runs.size() == 2);
+    SECTION("with success") {
+        end_run("U");
+        CHECK(two->result->status == 200);
+        CHECK(three->result->status == 200);
+        CHECK(runs.size() == 2);
+    }
+    SECTION("in vain") {
+        end_run("T");
+        CHECK(two->result->status == 401);
+        CHECK(three->result->status == 401);
+        CHECK(runs.size() == 2);
+    }
+    SECTION("and it fails") {
+        fail_run();
+        CHECK(two->result.error().code == errc::credentials);
+        CHECK(three->result.error().code == errc::credentials);
+    }
+}
+
+TEST_CASE_METHOD(real_program, "[requirement C7] a program's output, complaint and code") {
+    plugin.env = {{"GIVEN", "from the kubeconfig"}, {"HOME", "/replaced"}};
+    plugin.info = "{\"kind\":1}";
+    const auto outcome =
+        run("echo \"$GIVEN,$HOME,$KUBERNETES_EXEC_INFO,${PATH:+path}\"; echo wrong >&2; "
+            "read -r line || echo no input; exit 7");
+    CHECK(outcome.output.reveal() == "from the kubeconfig,/replaced,{\"kind\":1},path\nno input\n");
+    CHECK(outcome.complaint == "wrong\n");
+    CHECK(outcome.exit_code == 7);
+    CHECK(outcome.signal == 0);
+    CHECK(outcome.start_error == 0);
+}
+
+TEST_CASE_METHOD(real_program, "[requirement C7] a program that cannot be started") {
+    plugin.command = "no-such-program-of-ours";
+    CHECK(run("").start_error == ENOENT);
+    plugin.command = "/";
+    CHECK(run("").start_error == EACCES);
+}
+
+TEST_CASE_METHOD(real_program, "[requirement C7] large output, bounded; a signal; no open files") {
+    CHECK(run("head -c 3000000 /dev/zero").output.reveal().size() == 1u << 20);
+    CHECK(run("head -c 100000 /dev/zero >&2; echo end >&2").complaint.size() == 4096);
+    CHECK(run("kill -TERM $$").signal == 15);
+    // A socket of ours that the program inherits would keep a connection open.
+    const int leak = ::open("/dev/null", O_RDONLY);
+    REQUIRE(leak >= 0);
+    CHECK(run("ls /proc/self/fd | wc -l").output.reveal() == "4\n");  // 0, 1, 2 and that of ls
+    ::close(leak);
+}
+
+TEST_CASE_METHOD(
+    real_program, "[requirement C7] a program that hangs is killed, with its children"
+) {
+    virtual_clock virtual_time(loop.get_executor(), wall_time());
+    std::string name = (std::filesystem::temp_directory_path() / "k8sio-login-XXXXXX").string();
+    ::close(::mkstemp(name.data()));
+    plugin.args = {"-c", "sleep 1000 & echo $! >" + name + "; wait"};
+    const auto runner = make_process_runner(loop.get_executor(), virtual_time);
+    std::optional<plugin_outcome> outcome;
+    runner->start(plugin, [&](const plugin_outcome& got) { outcome = got; });
+    std::string child;
+    while (!std::getline(std::ifstream(name), child)) {
+        loop.poll();
+    }
+    virtual_time.advance(59s);
+    loop.poll();
+    CHECK_FALSE(outcome);
+    while (!outcome) {
+        virtual_time.advance(1s);
+        loop.restart();
+        loop.poll();
+    }
+    CHECK(outcome->timed_out);
+    std::filesystem::remove(name);
+    for (;;) {  // gone, or waiting for whoever reaps it
+        std::ifstream stat("/proc/" + child + "/stat");
+        std::string pid, program, state;
+        if (!(stat >> pid >> program >> state) || state == "Z") {
+            break;
+        }
+    }
+}
+
+TEST_CASE_METHOD(real_program, "[requirement C7] [requirement H1] what runs ends with the runner") {
+    plugin.args = {"-c", "sleep 1000"};
+    bool called = false;
+    {
+        const auto runner = make_process_runner(loop.get_executor(), *time);
+        runner->start(plugin, [&](const plugin_outcome&) { called = true; });
+        loop.poll();
+    }
+    loop.restart();
+    loop.run();  // nothing is left to wait for
+    CHECK_FALSE(called);
+}
