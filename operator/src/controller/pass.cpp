@@ -299,6 +299,9 @@ asio::awaitable<void> pass::act() {
         const stage_report done = co_await run_stage(*shared_, entry, *decided_, actions);
         report_.again = report_.again || done.acted;
         report_.troubled = report_.troubled || done.troubled;
+        if (done.at) {
+            report_.at = report_.at ? std::min(*report_.at, *done.at) : done.at;
+        }
         if (!done.complete) {
             break;
         }
@@ -359,7 +362,9 @@ void pass::log_stage(const core::stage& actions) const {
         return;
     }
     for (const core::action& a : actions) {
-        const bool held = a.not_before && *a.not_before > shared_->now();
+        const auto now = shared_->steady_now();
+        const bool held = (a.not_before && *a.not_before > shared_->now()) ||
+                          entry_->repairs.earliest(a, now) > now;
         shared_->log->log(
             held ? spdlog::level::debug : spdlog::level::info,
             "acting: job={} uid={} verb={} kind={} name={} held={} rule=\"{}\" why=\"{}\"",
