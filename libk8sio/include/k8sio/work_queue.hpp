@@ -39,8 +39,9 @@ public:
     void add(const std::string& key, bool low_priority = false);
     /// Makes the key ready at `at`; an earlier pending time is kept (Q2).
     void add_at(const std::string& key, steady_time at);
-    /// add_at(now + the delay of this key), which doubles with each call until forget().
-    void add_rate_limited(const std::string& key, steady_time now);
+    /// add_at(now + the delay of this key), which doubles with each call until forget(). Gives
+    /// that time.
+    steady_time add_rate_limited(const std::string& key, steady_time now);
     /// The key succeeded: its next delay is the first one again.
     void forget(const std::string& key);
     /// Drops the key everywhere but in processing, its delay too. One in processing still needs

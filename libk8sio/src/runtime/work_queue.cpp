@@ -36,13 +36,15 @@ void work_queue::add_at(const std::string& key, steady_time at) {
     delayed_.emplace(at, key);
 }
 
-void work_queue::add_rate_limited(const std::string& key, steady_time now) {
+steady_time work_queue::add_rate_limited(const std::string& key, steady_time now) {
     const int failures = failures_[key]++;
     auto delay = std::min(policy_.initial, policy_.max);
     for (int i = 0; i < failures && delay < policy_.max; ++i) {
         delay = delay > policy_.max / 2 ? policy_.max : delay * 2;
     }
-    add_at(key, now + std::chrono::duration_cast<steady_time::duration>(delay));
+    const steady_time at = now + std::chrono::duration_cast<steady_time::duration>(delay);
+    add_at(key, at);
+    return at;
 }
 
 void work_queue::forget(const std::string& key) {

@@ -100,9 +100,10 @@ struct controller::impl : view_listener, job_listener {
     void request_pump();
     void pump();
     void arm_timer();
+    void queue_change(const job_entry& entry);
     void start_pass(const std::string& uid);
     void end_pass(const std::string& uid, const pass_report& report);
-    bool note_writing(const std::string& uid, const pass_report& report);
+    bool note_writing(job_entry& entry, const pass_report& report) const;
     void release_blocked();
     void look_at_capabilities();
 
@@ -131,8 +132,17 @@ void controller::impl::child_changed(const std::string& owner_uid) {
     if (!entry) {
         return;  // another controller's, or its job comes later and queues itself
     }
-    queue.add_at(owner_uid, std::max(time->steady_now(), entry->last_pass + shared.options.gather));
+    if (entry->in_pass) {
+        entry->changed_in_pass = true;  // how soon it is looked at depends on the pass
+        return;
+    }
+    queue_change(*entry);
     request_pump();
+}
+
+void controller::impl::queue_change(const job_entry& entry) {
+    const auto gathered = std::max(time->steady_now(), entry.last_pass + shared.options.gather);
+    queue.add_at(entry.object->meta.uid, std::max(gathered, entry.slowed_until));
 }
 
 void controller::impl::view_advanced() {
@@ -287,6 +297,7 @@ void controller::impl::start_pass(const std::string& uid) {
         return;
     }
     entry->last_pass = time->steady_now();
+    entry->in_pass = true;
     ++tasks;
     ++passes;
     auto done = [this, uid](std::exception_ptr broken, pass_report report) {
@@ -300,14 +311,14 @@ void controller::impl::start_pass(const std::string& uid) {
 }
 
 /// True if the job has been writing in every pass for too long.
-bool controller::impl::note_writing(const std::string& uid, const pass_report& report) {
-    int& count = shared.jobs.find(uid)->writing_passes;
+bool controller::impl::note_writing(job_entry& entry, const pass_report& report) const {
+    int& count = entry.writing_passes;
     if (report.blocked) {
         return false;
     }
     count = report.again ? count + 1 : 0;
     if (count == writing_passes) {
-        shared.log->warn("a job does not come to rest: uid={}", uid);
+        shared.log->warn("a job does not come to rest: uid={}", entry.object->meta.uid);
     }
     return count >= writing_passes;
 }
@@ -318,26 +329,33 @@ void controller::impl::end_pass(const std::string& uid, const pass_report& repor
     --passes;
     changed.notify();
     queue.done(uid);
-    if (!shared.jobs.find(uid)) {
+    const job_entry_ptr entry = shared.jobs.find(uid);
+    if (!entry) {
         job_gone(uid);
         return;
     }
-    const bool endless = note_writing(uid, report);
+    entry->in_pass = false;
+    const bool endless = note_writing(*entry, report);
     // A wake-up that has passed and yet brought nothing would spin.
     const bool spinning = endless || (report.at && *report.at <= now && !report.again);
     if (report.blocked) {
         blocked.insert(uid);
         release_blocked();  // the view may have advanced in between
     } else if (report.troubled || spinning) {
-        queue.add_rate_limited(uid, now);
+        const auto next = queue.add_rate_limited(uid, now);
+        entry->slowed_until = endless ? next : k8sio::steady_time{};
     } else {
         queue.forget(uid);
+        entry->slowed_until = {};
         if (report.again) {
             queue.add(uid);
         }
     }
     if (report.at && !spinning) {
         queue.add_at(uid, *report.at);
+    }
+    if (std::exchange(entry->changed_in_pass, false)) {
+        queue_change(*entry);
     }
     request_pump();
 }

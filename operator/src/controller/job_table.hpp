@@ -6,6 +6,7 @@
 
 #include "controller/record_store.hpp"
 #include "controller/refusal_ledger.hpp"
+#include "controller/repair_pace.hpp"
 #include "jobcore/decide.hpp"
 #include "k8sio/clock.hpp"
 #include "k8sio/reflector.hpp"
@@ -30,6 +31,7 @@ struct job_entry {
     /// The job was deleted; a pass that still holds the entry ends.
     bool gone = false;
     refusal_ledger refusals;
+    repair_pace repairs;
     std::vector<core::confirmed_absence> absences;
     /// Pods found by a live read that the watch's selector hides, for the next pass only
     /// (BEHAVIOUR.md 1.9).
@@ -40,6 +42,10 @@ struct job_entry {
     std::string last_status;  ///< body last written, to notice a server that does not keep it
     k8sio::steady_time last_pass{};
     int writing_passes = 0;  ///< in a row that wrote something
+    /// The job does not come to rest: what its children do is not looked at before.
+    k8sio::steady_time slowed_until{};
+    bool in_pass = false;
+    bool changed_in_pass = false;  ///< a child, while the pass ran
 };
 
 using job_entry_ptr = std::shared_ptr<job_entry>;

@@ -301,6 +301,9 @@ asio::awaitable<void> pass::act() {
             co_await run_stage(*shared_, entry, *decided_, decision_, actions);
         report_.again = report_.again || done.acted;
         report_.troubled = report_.troubled || done.troubled;
+        if (done.at) {
+            report_.at = report_.at ? std::min(*report_.at, *done.at) : done.at;
+        }
         if (!done.complete) {
             break;
         }
@@ -361,7 +364,9 @@ void pass::log_stage(const core::stage& actions) const {
         return;
     }
     for (const core::action& a : actions) {
-        const bool held = a.not_before && *a.not_before > shared_->now();
+        const auto now = shared_->steady_now();
+        const bool held = (a.not_before && *a.not_before > shared_->now()) ||
+                          entry_->repairs.earliest(a, now) > now;
         shared_->log->log(
             held ? spdlog::level::debug : spdlog::level::info,
             "acting: job={} uid={} verb={} kind={} name={} held={} rule=\"{}\" why=\"{}\"",

@@ -83,7 +83,7 @@ asio::awaitable<void> served_kinds::run() {
         changed_();
         const std::chrono::nanoseconds regular = shared_->rules.capability_retry;
         const std::chrono::nanoseconds pause = answered ? regular : std::min(retry, regular);
-        retry = answered ? std::chrono::nanoseconds(first_retry) : retry * 2;
+        retry = answered ? std::chrono::nanoseconds(first_retry) : pause * 2;
         co_await sleep(pause);
     }
     for (const row& r : rows_) {

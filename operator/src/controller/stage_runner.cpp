@@ -6,6 +6,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 
+#include <algorithm>
 #include <exception>
 
 namespace signalbox::op {
@@ -36,7 +37,7 @@ public:
     bool advance() {
         while (next_ < actions_->size() && pace_.may_start()) {
             const core::action& a = (*actions_)[next_++];
-            if (is_overtaken() || is_held(a)) {
+            if (is_overtaken() || is_held(a) || has_to_wait(a)) {
                 report_.complete = false;
                 continue;
             }
@@ -67,6 +68,15 @@ private:
         return a.not_before && *a.not_before > shared_->now();
     }
 
+    bool has_to_wait(const core::action& a) {
+        const k8sio::steady_time now = shared_->steady_now();
+        const k8sio::steady_time earliest = entry_->repairs.earliest(a, now);
+        if (earliest > now) {
+            report_.at = report_.at ? std::min(*report_.at, earliest) : earliest;
+        }
+        return earliest > now;
+    }
+
     static asio::awaitable<action_result> one(stage_run* run, const core::action* a) {
         context& shared = *run->shared_;
         co_await shared.slots.acquire();
@@ -79,17 +89,20 @@ private:
     }
 
     void start(const core::action& a) {
-        auto done = [this](std::exception_ptr broken, action_result result) {
+        auto done = [this, action = &a](std::exception_ptr broken, action_result result) {
             if (broken) {
                 shared_->log->error("an action ended by an exception");
                 result = action_result::failed;
             }
-            finished(result);
+            finished(*action, result);
         };
         asio::co_spawn(shared_->executor, one(this, &a), std::move(done));
     }
 
-    void finished(action_result result) {
+    void finished(const core::action& a, action_result result) {
+        if (result == action_result::done) {
+            entry_->repairs.note(a, shared_->steady_now());
+        }
         if (result == action_result::done || result == action_result::present) {
             report_.acted = report_.acted || result == action_result::done;
             // The decision did not know of it. It is about to come into view; if not, deciding the

@@ -7,6 +7,8 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include <optional>
+
 namespace signalbox::op {
 
 struct stage_report {
@@ -14,6 +16,8 @@ struct stage_report {
     bool troubled =
         false;           ///< an action was refused, failed, or found another world than decided on
     bool acted = false;  ///< a request was acknowledged
+    /// When what waits for its turn (repair_pace) may go.
+    std::optional<k8sio::steady_time> at;
 };
 
 /// Carries out `actions`, a stage of `made`. `entry` is looked at between actions: when the job is

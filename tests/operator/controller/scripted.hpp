@@ -6,6 +6,7 @@
 
 #include "scenario/world.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,6 +17,8 @@ namespace signalbox::test {
 
 /// What one decision was made on.
 struct look {
+    std::string job;
+    core::instant now{};
     std::size_t pods = 0;
     std::vector<core::refusal> refusals;
     std::size_t absences = 0;
@@ -30,8 +33,7 @@ struct scripted {
         : scripted(job_builder("job").replicas("worker", replicas).json()) {}
 
     /// `job_json`: a job with the name `job`.
-    explicit scripted(const std::string& job_json) {
-        world_options options;
+    explicit scripted(const std::string& job_json, world_options options = world_options()) {
         options.script.defaults = {{"duration", "never"}};
         options.controller.decide = [this](
                                         const core::job_object& job,
@@ -40,6 +42,8 @@ struct scripted {
                                         core::instant now
                                     ) {
             look l;
+            l.job = job.meta.name;
+            l.now = now;
             l.pods = seen.pods.size();
             l.refusals.assign(seen.refusals.begin(), seen.refusals.end());
             l.absences = seen.absences.size();
@@ -71,6 +75,13 @@ struct scripted {
             }
         }
         return all;
+    }
+
+    /// How often that job was decided on.
+    std::size_t looks_at(std::string_view job) const {
+        return static_cast<std::size_t>(
+            std::count_if(looks.begin(), looks.end(), [&](const look& l) { return l.job == job; })
+        );
     }
 
     decide_function decide;

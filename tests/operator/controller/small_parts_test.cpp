@@ -3,6 +3,7 @@
 // The controller's parts that need no server: slow start, refusals, texts.
 #include "controller/object_text.hpp"
 #include "controller/refusal_ledger.hpp"
+#include "controller/repair_pace.hpp"
 #include "controller/slow_start.hpp"
 #include "signalbox_test/jobcore_builders.hpp"
 
@@ -59,12 +60,78 @@ TEST_CASE(
     "stage"
 ) {
     op::slow_start pace(32);
+    for (int i = 0; i < 3; ++i) {
+        REQUIRE(pace.may_start());
+        pace.started();
+        pace.succeeded();
+    }
     pace.started();
-    CHECK_FALSE(pace.may_start());
+    pace.started();
+    REQUIRE(pace.may_start());  // but for the refusal there would be room for two more
     pace.failed();
     pace.stop();
     CHECK_FALSE(pace.may_start());
+    CHECK_FALSE(pace.idle());  // one is still under way
+    pace.succeeded();
     CHECK(pace.idle());
+    CHECK_FALSE(pace.may_start());
+    CHECK(pace.stopped());
+}
+
+TEST_CASE("[behaviour 2.2] one failure leaves the window as it is, and gives its place back") {
+    op::slow_start pace(32);
+    pace.started();
+    CHECK_FALSE(pace.may_start());
+    pace.failed();
+    CHECK(pace.may_start());
+    CHECK(pace.window() == 1);
+    CHECK_FALSE(pace.stopped());
+}
+
+TEST_CASE("[behaviour 2.6] what is put right again and again has to wait, twice as long each time"
+) {
+    const k8sio::steady_time start{std::chrono::hours{1}};
+    core::action repair = create("svc");
+    repair.what = GENERATE(core::verb::create, core::verb::patch);
+    repair.kind = core::object_kind::service;
+    core::action other = repair;
+    other.name = "svc-2";
+    op::repair_pace pace;
+    auto now = start;
+    std::vector<long> waits;
+    for (int i = 0; i < 15; ++i) {
+        const auto next = pace.earliest(repair, now);
+        waits.push_back(std::chrono::duration_cast<std::chrono::seconds>(next - now).count());
+        now = next;
+        pace.note(repair, now);
+    }
+    CHECK(waits == std::vector<long>{0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300});
+    CHECK(pace.earliest(other, now) == now);
+    const auto quiet = now + std::chrono::seconds{361};
+    CHECK(
+        pace.earliest(repair, now + std::chrono::seconds{100}) == now + std::chrono::seconds{300}
+    );
+    CHECK(pace.earliest(repair, quiet) == quiet);
+    pace.note(repair, quiet);
+    CHECK(pace.earliest(repair, quiet) == quiet);
+}
+
+TEST_CASE("[behaviour 2.6] deletions, pods and the job itself do not wait for repairs") {
+    const k8sio::steady_time now{std::chrono::hours{1}};
+    core::action pod = create("w-0");
+    core::action job = create("mnist");
+    job.what = core::verb::patch;
+    job.kind = core::object_kind::job;
+    core::action removal = create("svc");
+    removal.what = core::verb::remove;
+    removal.kind = core::object_kind::service;
+    op::repair_pace pace;
+    for (const core::action& a : {pod, job, removal}) {
+        for (int i = 0; i < 9; ++i) {
+            pace.note(a, now);
+        }
+        CHECK(pace.earliest(a, now) == now);
+    }
 }
 
 TEST_CASE("[behaviour 12.5] refusals are counted per object, attempt and round") {
@@ -73,7 +140,18 @@ TEST_CASE("[behaviour 12.5] refusals are counted per object, attempt and round")
     ledger.note(create("w-0"), quota, at(1));
     ledger.note(create("w-0"), quota, at(5));
     ledger.note(create("w-0", 2), quota, at(6));
-    REQUIRE(ledger.all().size() == 2);
+    ledger.note(create("w-0", 2, 1), quota, at(7));
+    core::action service = create("w-0", 2);
+    service.kind = core::object_kind::service;
+    ledger.note_foreign(service, at(8));
+    REQUIRE(ledger.all().size() == 4);
+    CHECK(ledger.all()[2].round == 1);
+    CHECK(ledger.all()[2].count == 1);
+    CHECK(ledger.all()[3].foreign_owner);
+    CHECK_FALSE(ledger.all()[0].foreign_owner);
+    CHECK_FALSE(ledger.all()[0].namespace_terminating);
+    CHECK(ledger.all()[0].http_code == 403);
+    CHECK(ledger.all()[0].reason == "Forbidden");
     CHECK(ledger.all()[0].count == 2);
     CHECK(ledger.all()[0].first == at(1));
     CHECK(ledger.all()[0].last == at(5));
@@ -81,8 +159,20 @@ TEST_CASE("[behaviour 12.5] refusals are counted per object, attempt and round")
     CHECK(ledger.all()[1].attempt == 2);
 
     ledger.settle(create("w-0"));
-    REQUIRE(ledger.all().size() == 1);
+    REQUIRE(ledger.all().size() == 3);
     CHECK(ledger.all()[0].attempt == 2);
+    // What a later answer says of it counts.
+    auto dying = refusal(403, "Forbidden", "being terminated");
+    dying.causes.push_back({"NamespaceTerminating", "", "metadata.namespace"});
+    const core::refusal& latest = ledger.note(service, dying, at(9));
+    CHECK(latest.namespace_terminating);
+    CHECK_FALSE(latest.foreign_owner);
+    CHECK(latest.count == 2);
+    CHECK(latest.first == at(8));
+    const core::refusal& taken = ledger.note_foreign(service, at(10));
+    CHECK(taken.foreign_owner);
+    CHECK_FALSE(taken.namespace_terminating);
+    CHECK(taken.http_code == 409);
 }
 
 TEST_CASE("[behaviour 12.5] a refusal is forgotten when decisions no longer ask for its action") {
@@ -91,7 +181,12 @@ TEST_CASE("[behaviour 12.5] a refusal is forgotten when decisions no longer ask 
     ledger.note(create("w-1"), refusal(403, "Forbidden", ""), at(1));
     core::action held = create("w-0");
     held.not_before = at(100);
-    ledger.prune(asking_for({held}));
+    core::action next_round = create("w-1", 1, 1);
+    core::action removal = create("w-1");
+    removal.what = core::verb::remove;
+    core::decision asked = asking_for({removal, next_round});
+    asked.stages.push_back({held});
+    ledger.prune(asked);
     REQUIRE(ledger.all().size() == 1);
     CHECK(ledger.all()[0].name == "w-0");
     ledger.prune({});

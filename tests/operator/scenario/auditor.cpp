@@ -107,6 +107,14 @@ std::vector<std::string> auditor::phases(const std::string& job) const {
                                      : jobs_by_uid_.at(uid->second).phases;
 }
 
+std::vector<core::pod_record> auditor::held() const {
+    std::vector<core::pod_record> all;
+    for (const auto& [uid, pod] : held_) {
+        all.push_back(pod);
+    }
+    return all;
+}
+
 void auditor::check_pods() {
     std::map<std::tuple<std::string, std::string, int>, int> live, running;
     std::map<std::string, std::size_t> per_job;

@@ -30,6 +30,8 @@ public:
     std::vector<std::string> phases(const std::string& job) const;
     /// Names of all pods ever seen, one entry per object.
     const std::vector<std::string>& pods_created() const { return pods_created_; }
+    /// The pods that are there.
+    std::vector<core::pod_record> held() const;
     /// Most pods of any job that were neither ended nor terminating at one time.
     std::size_t most_live() const { return most_live_; }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenario/mortal_transport.hpp"
 
-#include "controller/signal.hpp"
-
 #include <boost/asio/this_coro.hpp>
 
 #include <algorithm>
@@ -89,8 +87,16 @@ void mortal_transport::release_streams() {
     }
 }
 
+void mortal_transport::release_answers() {
+    held_answers_.clear();
+    for (const auto& held : std::exchange(held_, {})) {
+        held->notify();
+    }
+}
+
 void mortal_transport::die() {
     dead_ = true;
+    release_answers();
     const auto streams = streams_;
     for (stream* s : streams) {
         s->close();
@@ -119,7 +125,17 @@ asio::awaitable<k8sio::result<k8sio::http_response>> mortal_transport::exchange(
     }
     most_in_flight_ = std::max(most_in_flight_, ++in_flight_);
     auto answer = co_await inner_->exchange(request, deadline);
+    const std::string line = request.method + " " + request.target;
+    if (!held_answers_.empty() && line.find(held_answers_) != std::string::npos) {
+        const asio::any_io_executor executor = co_await asio::this_coro::executor;
+        const auto held = std::make_shared<op::notification>(executor);
+        held_.push_back(held);
+        co_await held->wait();
+    }
     --in_flight_;
+    if (on_answer && answer.has_value()) {
+        on_answer(*answer);
+    }
     if (hit && lose_is_fatal_) {
         die();
     }

@@ -5,6 +5,7 @@
 // process.
 #pragma once
 
+#include "controller/signal.hpp"
 #include "k8sio/transport.hpp"
 
 #include <functional>
@@ -45,8 +46,14 @@ public:
     /// Watches whose target has this in it bring nothing until release_streams().
     void hold_streams(std::string part) { held_part_ = std::move(part); }
     void release_streams();
+    /// Writes with this in method and target (`PUT /apis/...`) are sent, but their answers do not
+    /// come until release_answers().
+    void hold_answers(std::string part) { held_answers_ = std::move(part); }
+    void release_answers();
     /// Called before each request that is sent; may change the server's state behind its back.
     std::function<void(const k8sio::http_request&)> before;
+    /// May change an answer.
+    std::function<void(k8sio::http_response&)> on_answer;
 
     boost::asio::awaitable<k8sio::result<k8sio::http_response>> exchange(
         const k8sio::http_request& request, k8sio::steady_time deadline
@@ -62,6 +69,8 @@ private:
     bool dead_ = false;
     bool streams_refused_ = false;
     std::string held_part_;
+    std::string held_answers_;
+    std::vector<std::shared_ptr<op::notification>> held_;
     std::size_t lose_number_ = 0;
     loss lose_how_ = loss::request;
     bool lose_is_fatal_ = false;

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table of jobs, fed by lists, events and answers.
+#include "controller/job_table.hpp"
+
+#include "signalbox_test/jobcore_builders.hpp"
+
+#include <catch2/catch.hpp>
+#include <rapidjson/document.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace signalbox;
+using strings = std::vector<std::string>;
+
+struct listener final : op::job_listener {
+    void job_changed(const std::string& uid, bool initial) override {
+        heard.push_back(uid + (initial ? " listed" : " changed"));
+    }
+    void job_gone(const std::string& uid) override { heard.push_back(uid + " gone"); }
+    void job_unreadable(std::string_view why) override { unreadable.emplace_back(why); }
+    strings heard, unreadable;
+};
+
+std::string job(const std::string& uid, const std::string& version) {
+    rapidjson::Document object;
+    object.Parse(test::job_builder("mnist").json().c_str());
+    auto& memory = object.GetAllocator();
+    rapidjson::Value& metadata = object["metadata"];
+    for (const auto& [key, text] : {std::pair("uid", uid), std::pair("resourceVersion", version)}) {
+        metadata.RemoveMember(key);
+        metadata.AddMember(
+            rapidjson::StringRef(key), rapidjson::Value(text.c_str(), memory), memory
+        );
+    }
+    rapidjson::StringBuffer buffer;
+    rapidjson::Writer<rapidjson::StringBuffer> out(buffer);
+    object.Accept(out);
+    return buffer.GetString();
+}
+
+struct fixture {
+    listener heard;
+    op::job_table table{heard};
+    op::job_sink sink{core::job_kind::pytorch, table};
+
+    void list(const strings& jobs, std::string_view version) {
+        sink.replace_begin();
+        for (const std::string& one : jobs) {
+            sink.replace_item(one);
+        }
+        sink.replace_end(version);
+    }
+    std::string version_of(const std::string& uid) const {
+        const auto entry = table.find(uid);
+        return entry ? entry->object->meta.resource_version : "";
+    }
+};
+
+constexpr bool listed = true;
+constexpr bool own_answer = true;
+
+}  // namespace
+
+TEST_CASE("[requirement Q5] a list tells of jobs once, a change of each, an answer of none") {
+    fixture f;
+    f.list({job("a", "1"), job("b", "2")}, "5");
+    f.sink.upsert(job("a", "6"));
+    f.table.upsert(job("a", "7"), !listed, own_answer);
+    f.sink.upsert(job("a", "7"));  // the event of our own write
+    CHECK(f.heard.heard == strings{"a listed", "b listed", "a changed"});
+    CHECK(f.version_of("a") == "7");
+    CHECK(f.sink.synced());
+}
+
+TEST_CASE("[requirement W8] an older or repeated job changes nothing") {
+    fixture f;
+    f.list({job("a", "9")}, "9");
+    const auto held = f.table.find("a")->object;
+    f.heard.heard.clear();
+    f.sink.upsert(job("a", "8"));
+    f.sink.upsert(job("a", "9"));
+    f.table.upsert(job("a", "9"), !listed, own_answer);
+    CHECK(f.table.find("a")->object == held);
+    CHECK(f.heard.heard.empty());
+}
+
+TEST_CASE("[requirement X11] an answer about a job that is gone does not bring it back") {
+    fixture f;
+    f.list({job("a", "1")}, "1");
+    const op::job_entry_ptr entry = f.table.find("a");
+    f.sink.remove(job("a", "2"));
+    CHECK(entry->gone);
+    CHECK(f.table.upsert(job("a", "3"), !listed, own_answer) == nullptr);
+    CHECK(f.table.size() == 0);
+    CHECK(f.heard.heard == strings{"a listed", "a gone"});
+}
+
+TEST_CASE("what a complete list does not hold is gone, but for what came after it") {
+    fixture f;
+    f.list({job("a", "1"), job("b", "2")}, "5");
+    f.sink.upsert(job("c", "8"));
+    f.list({job("b", "2")}, "6");
+    CHECK(f.table.uids() == strings{"b", "c"});
+    f.list({job("b", "2")}, "8");
+    CHECK(f.table.uids() == strings{"b"});
+    CHECK_FALSE(f.table.find("b")->doubtful);
+}
+
+TEST_CASE("a list of one kind says nothing about jobs of another") {
+    fixture f;
+    f.list({job("a", "1")}, "5");
+    op::job_sink others(core::job_kind::deepspeed, f.table);
+    others.replace_begin();
+    others.replace_end("9");
+    others.advance("9");
+    others.replace_begin();
+    others.replace_end("3");
+    CHECK(f.table.uids() == strings{"a"});
+    CHECK_FALSE(f.table.find("a")->doubtful);
+}
+
+TEST_CASE("[requirement L4] a list that breaks off removes nothing") {
+    fixture f;
+    f.list({job("a", "1")}, "5");
+    f.sink.replace_begin();
+    f.sink.replace_item(job("b", "6"));
+    f.sink.replace_abort();
+    CHECK(f.table.uids() == strings{"a", "b"});
+    f.list({job("a", "1")}, "7");
+    CHECK(f.table.uids() == strings{"a"});
+}
+
+TEST_CASE("[requirement V6] a list older than the view leaves its jobs in doubt, others are gone") {
+    const bool by_bookmark = GENERATE(true, false);
+    fixture f;
+    f.list({job("a", "1"), job("b", "90"), job("c", "95")}, by_bookmark ? "95" : "100");
+    if (by_bookmark) {
+        f.sink.advance("100");
+    }
+    f.list({job("a", "1"), job("b", "40")}, "50");
+    CHECK(f.table.uids() == strings{"a", "b"});
+    CHECK(f.table.find("a")->doubtful);
+    CHECK(f.table.find("b")->doubtful);
+    // What is read live counts, though its version is lower.
+    f.table.upsert(job("b", "40"), !listed, own_answer);
+    CHECK(f.version_of("b") == "40");
+    CHECK_FALSE(f.table.find("b")->doubtful);
+    // The next list of the same world raises no doubt.
+    f.list({job("a", "1"), job("b", "40")}, "51");
+    CHECK_FALSE(f.table.find("b")->doubtful);
+}
+
+TEST_CASE("a parked job keeps who it is, and comes back with the next reading of it") {
+    fixture f;
+    f.list({job("a", "5")}, "5");
+    const op::job_entry_ptr entry = f.table.find("a");
+    entry->last_status = "x";
+    op::job_table::park(*entry);
+    CHECK(entry->parked);
+    CHECK(entry->object->meta.uid == "a");
+    CHECK(entry->object->meta.resource_version == "5");
+    CHECK_FALSE(entry->object->compiled);
+    CHECK(entry->last_status.empty());
+    const bool answered = GENERATE(true, false);
+    if (answered) {
+        // The same version does, where it was asked for.
+        f.sink.upsert(job("a", "5"));
+        CHECK(entry->parked);
+        f.table.upsert(job("a", "5"), !listed, own_answer);
+    } else {
+        f.sink.upsert(job("a", "6"));
+    }
+    CHECK_FALSE(entry->parked);
+    CHECK(entry->object->compiled);
+}
+
+TEST_CASE("what is no job is told, and changes nothing") {
+    fixture f;
+    f.list({job("a", "1")}, "1");
+    f.sink.upsert(R"({"metadata":{"name":"x"}})");
+    f.sink.upsert(R"({"kind":"Pod","metadata":{"name":"x","uid":"y","resourceVersion":"4"}})");
+    f.sink.remove("[]");
+    REQUIRE(f.heard.unreadable.size() == 2);
+    CHECK(f.heard.unreadable[0] == "no UID");
+    CHECK_FALSE(f.heard.unreadable[1].empty());
+    CHECK(f.table.uids() == strings{"a"});
+}
