@@ -93,9 +93,11 @@ struct decision {
     /// and resource version of the job that was decided on, and its answer counts as observed. If
     /// that is refused as stale, nothing else of the decision may be done (BEHAVIOUR.md 12.3).
     std::optional<job_status> status;
-    /// The status differs in counts only and may be written later, at most a second after the last
-    /// write of this job; stages may go before (BEHAVIOUR.md 4.16, 12.10).
-    bool deferrable = false;
+    /// Not zero: the status differs in counts, or in texts of others, alone. It may be written
+    /// later, at most so long after the last write of this job; stages may go before
+    /// (BEHAVIOUR.md 4.16, 12.10).
+    milliseconds defer{};
+    bool deferrable() const { return defer > milliseconds::zero(); }
     std::vector<stage> stages;
     /// When to decide again though nothing is observed, at or before the earliest `not_before` of
     /// the stages; absent: only when something is observed (BEHAVIOUR.md 12.9). API-server time.

@@ -266,7 +266,7 @@ core::child_record world::as_made(const core::action& a) const {
         const auto task = std::ranges::find(job_.status.tasks, role.type, &core::task_status::type);
         sizes.push_back(task == job_.status.tasks.end() ? role.wanted : task->wanted);
     }
-    const bool resumed = core::find_condition(job_.status, "Paused") != nullptr;
+    const bool resumed = job_.status.training == core::training_state::resumed;
     return child(plan(), *core::find_object(plan(), a.object), a.pod.attempt, {resumed, sizes});
 }
 
