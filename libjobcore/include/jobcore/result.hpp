@@ -10,7 +10,7 @@
 namespace signalbox::core {
 
 /// The error of a result: one line, for people.
-struct failure {
+struct unexpected {
     std::string message;
 };
 
@@ -19,7 +19,7 @@ template <class T>
 class result {
 public:
     result(T value) : value_(std::move(value)) {}
-    result(failure why) : error_(std::move(why.message)) {}
+    result(unexpected why) : error_(std::move(why.message)) {}
 
     bool has_value() const { return value_.has_value(); }
     explicit operator bool() const { return has_value(); }

@@ -16,14 +16,14 @@ result<job_meta> read_meta(const json::value& object) {
     const auto kind = parse_job_kind(kind_text);
     const json::value* metadata = json::find(object, "metadata");
     if (!kind || json::string_or_empty(object, "apiVersion") != api_version) {
-        return failure{fmt::format("`{}` is no kind of {}", kind_text, api_version)};
+        return unexpected{fmt::format("`{}` is no kind of {}", kind_text, api_version)};
     }
     if (metadata == nullptr || !metadata->IsObject()) {
-        return failure{"the object has no metadata"};
+        return unexpected{"the object has no metadata"};
     }
     job_meta meta = json::read_job_meta(*kind, metadata);
     if (meta.name.empty() || meta.uid.empty()) {
-        return failure{"the object has no metadata.name or metadata.uid"};
+        return unexpected{"the object has no metadata.name or metadata.uid"};
     }
     return meta;
 }
@@ -73,11 +73,11 @@ result<job_object> read_job(
     json::document document;
     json::parse(document, object_json);
     if (document.HasParseError() || !document.IsObject()) {
-        return failure{"the object is no JSON object"};
+        return unexpected{"the object is no JSON object"};
     }
     auto meta = read_meta(document);
     if (!meta) {
-        return failure{meta.error()};
+        return unexpected{meta.error()};
     }
     job_object job;
     if (const json::value* status = json::find(document, "status")) {

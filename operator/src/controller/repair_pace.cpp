@@ -27,7 +27,7 @@ seconds delay_after(int count) {
 }
 
 bool counts(const core::action& a) {
-    const bool writes = a.what == core::verb::create || a.what == core::verb::patch;
+    const bool writes = a.what() == core::verb::create || a.what() == core::verb::patch;
     return writes && a.kind != core::object_kind::pod && a.kind != core::object_kind::job;
 }
 

@@ -38,19 +38,7 @@ std::size_t number_of(const core::job_plan& plan, core::object_kind kind) {
 
 /// The action that creates the planned object of that kind.
 core::action create(const core::job_object& job, core::object_kind kind) {
-    const core::job_plan& plan = *job.compiled->plan;
-    const std::size_t number = number_of(plan, kind);
-    core::action a;
-    a.kind = kind;
-    a.request = core::create_object{{number, 1}};
-    a.name = core::object_name(plan.objects[number], 1);
-    return a;
-}
-
-core::action create_worker_0(const core::job_object& job) {
-    core::action a;
-    a.name = core::pod_name(*job.compiled->plan, *a.pod());
-    return a;
+    return create_object(job, number_of(*job.compiled->plan, kind));
 }
 
 /// The object as the operator makes it, with some value for every key; `edit` may change it.
@@ -99,7 +87,7 @@ TEST_CASE("[behaviour 2.7] AlreadyExists is success for the wanted data, whateve
         core::decision d;
         const bool first = s.looks.size() == 1;
         if (first) {
-            d.stages = {{create(now, kind)}, {create_worker_0(now)}};
+            d.stages = {{create(now, kind)}, {create_pod(now)}};
         }
         return d;
     };
@@ -131,7 +119,7 @@ TEST_CASE("[behaviour 2.7] AlreadyExists of an object on its way out is no succe
     s.decide = [&](const core::job_object& now, core::instant) {
         core::decision d;
         if (s.looks.size() == 1) {
-            d.stages = {{create(now, core::object_kind::secret)}, {create_worker_0(now)}};
+            d.stages = {{create(now, core::object_kind::secret)}, {create_pod(now)}};
         }
         return d;
     };

@@ -16,26 +16,8 @@ using namespace signalbox;
 using namespace signalbox::test;
 namespace resources = k8sio::resources;
 
-core::action pod_0(const core::job_object& job, core::verb what) {
-    core::action a;
-    a.what = what;
-    a.pod.attempt = 1;
-    a.name = core::pod_name(*job.compiled->plan, a.pod);
-    return a;
-}
-
-core::action service_0(const core::job_object& job, core::verb what) {
-    core::action a;
-    a.what = what;
-    a.kind = core::object_kind::service;
-    a.pod.attempt = 1;
-    a.name = core::object_name(job.compiled->plan->objects[0], 1);
-    return a;
-}
-
 core::job_object read_job(scripted& s) {
-    std::string error;
-    auto job = core::read_job(*s.w->get(s.w->type_of_job("job"), "job"), nullptr, error);
+    auto job = core::read_job(*s.w->get(s.w->type_of_job("job"), "job"));
     REQUIRE(job);
     return std::move(*job);
 }
@@ -62,7 +44,11 @@ struct two_jobs : scripted {
         return op::type_of(kind, core::job_kind::pytorch);
     }
     core::action on(core::object_kind kind, core::verb what) const {
-        return kind == core::object_kind::pod ? pod_0(job, what) : service_0(job, what);
+        core::action a = kind == core::object_kind::pod ? create_pod(job) : create_object(job, 0);
+        if (what == core::verb::confirm) {
+            a.request = core::confirm_absence{};
+        }
+        return a;
     }
     /// The looks at `job` decide `once`, if it is the first.
     void decide_once(core::decision once) {
@@ -187,13 +173,11 @@ TEST_CASE("[requirement X8] [behaviour 12.4] a delete answered with a conflict i
     two_jobs s;
     const core::action service = s.on(core::object_kind::service, core::verb::create);
     core::action gone = service;
-    gone.what = core::verb::remove;
-    gone.uid =
-        op::read_identity(s.w->create(
-                              resources::services(),
-                              owned_object(core::object_kind::service, service.name, s.job.meta.uid)
-                          ))
-            ->uid;
+    const std::string made = s.w->create(
+        resources::services(),
+        owned_object(core::object_kind::service, service.name, s.job.meta.uid)
+    );
+    gone.request = core::delete_object{op::read_identity(made)->uid};
     if (there != "the same") {
         s.w->remove(resources::services(), service.name);
     }
@@ -234,8 +218,8 @@ TEST_CASE("[requirement X8] an object that is deleted but held by a finalizer st
                     .has_value());
     }
     core::action gone = make.stages[0][0];
-    gone.what = core::verb::remove;
-    gone.uid = op::read_identity(*s.w->get(resources::services(), name))->uid;
+    gone.request =
+        core::delete_object{op::read_identity(*s.w->get(resources::services(), name))->uid};
     core::decision once;
     once.stages = {{gone}};
     s.w->run_for(seconds{1});

@@ -20,14 +20,6 @@ using namespace signalbox;
 using namespace signalbox::test;
 namespace resources = k8sio::resources;
 
-core::action create_pod(const core::job_object& job, int index = 0) {
-    core::action a;
-    a.pod.index = index;
-    a.pod.attempt = 1;
-    a.name = core::pod_name(*job.compiled->plan, a.pod);
-    return a;
-}
-
 bool creates_pod(std::string_view method, std::string_view target) {
     return method == "POST" && target.find("/pods") != target.npos;
 }
@@ -184,10 +176,10 @@ TEST_CASE("a job that writes in every pass is slowed down, whatever its children
         core::decision d;
         core::action a = create_pod(job);
         for (const core::pod_record& pod : s.w->audit().held()) {
-            a.what = core::verb::patch;
-            a.uid = pod.uid;
-            a.body =
-                R"({"metadata":{"annotations":{"n":")" + std::to_string(s.looks.size()) + R"("}}})";
+            a.request = core::patch_object{
+                pod.uid,
+                R"({"metadata":{"annotations":{"n":")" + std::to_string(s.looks.size()) + R"("}}})",
+                std::nullopt};
         }
         d.stages = {{a}};
         return d;
@@ -328,9 +320,8 @@ TEST_CASE("[behaviour 12.4] what only one object meets does not stop the others 
         d.stages = {{}, {create_pod(job, 0)}};
         for (const core::pod_record& pod : pods) {
             core::action a;
-            a.what = core::verb::remove;
             a.name = pod.name;
-            a.uid = pod.uid;
+            a.request = core::delete_object{pod.uid};
             d.stages.front().push_back(a);
         }
         return d;

@@ -15,6 +15,25 @@
 
 namespace signalbox::test {
 
+/// The creation of a pod of the first role.
+inline core::action create_pod(const core::job_object& job, int index = 0, int attempt = 1) {
+    const core::pod_identity pod{.index = index, .attempt = attempt};
+    core::action a;
+    a.name = core::pod_name(*job.compiled->plan, pod);
+    a.request = core::create_pod{pod};
+    return a;
+}
+
+/// The creation of a planned object.
+inline core::action create_object(const core::job_object& job, std::size_t number) {
+    const core::planned_object& object = *core::find_object(*job.compiled->plan, number);
+    core::action a;
+    a.kind = object.kind;
+    a.name = core::object_name(object, 1);
+    a.request = core::create_object{{number, 1}};
+    return a;
+}
+
 /// What one decision was made on.
 struct look {
     std::string job;

@@ -92,7 +92,9 @@ TEST_CASE("[behaviour 2.6] what is put right again and again has to wait, twice 
 ) {
     const k8sio::steady_time start{std::chrono::hours{1}};
     core::action repair = create("svc");
-    repair.what = GENERATE(core::verb::create, core::verb::patch);
+    if (GENERATE(true, false)) {
+        repair.request = core::patch_object{};
+    }
     repair.kind = core::object_kind::service;
     core::action other = repair;
     other.name = "svc-2";
@@ -120,10 +122,10 @@ TEST_CASE("[behaviour 2.6] deletions, pods and the job itself do not wait for re
     const k8sio::steady_time now{std::chrono::hours{1}};
     core::action pod = create("w-0");
     core::action job = create("mnist");
-    job.what = core::verb::patch;
+    job.request = core::patch_object{};
     job.kind = core::object_kind::job;
     core::action removal = create("svc");
-    removal.what = core::verb::remove;
+    removal.request = core::delete_object{};
     removal.kind = core::object_kind::service;
     op::repair_pace pace;
     for (const core::action& a : {pod, job, removal}) {
@@ -183,7 +185,7 @@ TEST_CASE("[behaviour 12.5] a refusal is forgotten when decisions no longer ask 
     held.not_before = at(100);
     core::action next_round = create("w-1", 1, 1);
     core::action removal = create("w-1");
-    removal.what = core::verb::remove;
+    removal.request = core::delete_object{};
     core::decision asked = asking_for({removal, next_round});
     asked.stages.push_back({held});
     ledger.prune(asked);

@@ -19,13 +19,6 @@ namespace {
 using namespace signalbox;
 using namespace signalbox::test;
 
-core::action create_pod(const core::job_object& job) {
-    core::action a;
-    a.pod.attempt = 1;
-    a.name = core::pod_name(*job.compiled->plan, a.pod);
-    return a;
-}
-
 /// Records Pending with an event, and creates a pod.
 core::decision record_and_act(const scripted& s, const core::job_object& job) {
     core::decision d;
@@ -198,7 +191,7 @@ TEST_CASE("[behaviour 12.10] a deferrable status that comes with an event is wri
         d.status = job.status;
         d.status->phase = core::job_phase::running;
         d.status->replicas = s.nudges;
-        d.deferrable = true;
+        d.defer = core::seconds{1};
         if (*d.status == job.status) {
             d.status.reset();
         } else if (tells && s.nudges == 2) {
@@ -225,7 +218,7 @@ TEST_CASE("[behaviour 12.10] what a deferred status comes with is done at once")
         d.status = job.status;
         d.status->phase = core::job_phase::running;
         d.status->replicas = s.nudges;
-        d.deferrable = true;
+        d.defer = core::seconds{1};
         if (s.nudges == 2 && s.looks.back().pods == 0) {
             d.stages = {{create_pod(job)}};
         }
