@@ -228,6 +228,22 @@ class ControlPlane:
         """Stops kube-apiserver at once: connections break, the port refuses until start_apiserver."""
         self.apiserver.kill()
 
+    def save(self):
+        """Takes a copy of what etcd holds; servers are away meanwhile. For restore()."""
+        self._replace(self.folder / "etcd", self.folder / "saved")
+
+    def restore(self):
+        """The servers come back with the data of the last save(): versions go back with it."""
+        self._replace(self.folder / "saved", self.folder / "etcd")
+
+    def _replace(self, source, target):
+        self.apiserver.kill()
+        self.etcd.kill()
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(source, target)
+        self._start_etcd()
+        self.start_apiserver()
+
     def serve_kinds(self, source, stdin=None):
         """Applies custom resource definitions: a file or folder, or `-` for `stdin`. Returns when discovery has every kind
         that the cluster defines: then kubectl and clients that start from now on know them all."""

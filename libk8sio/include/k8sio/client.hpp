@@ -9,6 +9,7 @@
 #include "k8sio/transport.hpp"
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -143,6 +144,11 @@ public:
         std::string method, std::string target, std::string content_type, std::string body
     );
 
+    /// For shutdown: no request lasts beyond `at`, neither those under way nor those that follow,
+    /// whatever their timeout; a write that is cut off has an unknown outcome (errc::cancelled).
+    /// May be called again, with another time. Streams are not touched.
+    void finish_by(steady_time at);
+
     transport& way() { return *way_; }
     clock& time() { return *time_; }
     const client_options& options() const { return options_; }
@@ -157,7 +163,10 @@ public:
     std::uint64_t requests_sent() const { return requests_sent_; }
 
 private:
+    class under_way;
+
     boost::asio::awaitable<result<http_response>> send(http_request& request);
+    boost::asio::awaitable<result<http_response>> send_task(http_request& request);
     void note_server_time(const http_response& answer, steady_time sent);
 
     transport* way_;
@@ -165,6 +174,9 @@ private:
     client_options options_;
     std::unique_ptr<protocol::server_time> server_time_;
     std::uint64_t requests_sent_ = 0;
+    std::optional<steady_time> finish_by_;
+    clock::timer_id finish_timer_ = 0;
+    std::vector<boost::asio::cancellation_signal*> under_way_;
 };
 
 /// Turns an answer with status >= 400 into an error: the server's Status if the body is one, else

@@ -54,8 +54,8 @@ public:
     boost::asio::awaitable<void> run();
     /// Ends run() soon. May be called again, and before run().
     void stop();
-    /// Notes that did not fit, or could not be written; a namespace that is going or gone is not
-    /// counted.
+    /// Notes that did not fit, could not be written, or were left when run() returned; those of a
+    /// namespace that is going or gone are not counted.
     std::uint64_t dropped() const;
     /// Nothing queued, nothing being written.
     bool idle() const;

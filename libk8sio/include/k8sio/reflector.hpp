@@ -24,12 +24,14 @@ class reflector_sink {
 public:
     virtual ~reflector_sink() = default;
 
+    /// The server was restored from a backup (REQUIREMENTS.md V6): what is held may be newer than
+    /// the truth. A list follows, and what it holds stays, also where it is older.
+    virtual void rewound() {}
     /// A full list begins; items follow. The visible content changes only at replace_end (L4).
     virtual void replace_begin() = 0;
     /// May be newer than the list's version, or older than what was held.
     virtual void replace_item(std::string_view object_json) = 0;
-    /// Objects that were not among the items are gone. A version older than before means that the
-    /// server was restored from a backup: what is held is then older truth, and stays (V6).
+    /// Objects that were not among the items are gone.
     virtual void replace_end(std::string_view resource_version) = 0;
     /// The list failed half way: drop what was collected.
     virtual void replace_abort() = 0;
@@ -56,6 +58,9 @@ public:
     /// The length that a watch asks for, random in [min, max).
     std::chrono::seconds watch_timeout_min{300};
     std::chrono::seconds watch_timeout_max{600};
+    /// A watch that says nothing for so long, not even a bookmark, is given up, and the server is
+    /// asked whether it went back (V6). Bookmarks come every minute.
+    std::chrono::nanoseconds silence_limit = std::chrono::seconds{90};
     std::uint64_t seed = 1;  ///< of jitter: another one for each reflector spreads them
 };
 
@@ -66,6 +71,7 @@ struct reflector_counters {
     std::uint64_t events = 0;   ///< ADDED, MODIFIED, DELETED
     std::uint64_t errors = 0;   ///< of lists, watches and events
     std::uint64_t skipped = 0;  ///< events of unknown type
+    std::uint64_t probes = 0;   ///< questions for the version alone, after silence or doubt (V6)
     std::uint64_t rewinds = 0;  ///< times the version went backwards: a restored server (V6)
 };
 
@@ -91,6 +97,16 @@ public:
     /// run(), which then returns at once.
     void stop();
 
+    /// Asks the server soon whether it went back in time, and goes on as before if not. For whoever
+    /// has seen a sign of it: an object in an answer that is older than one seen before.
+    void doubt();
+    /// Lists anew, and tells the sink that the server went back: another resource has shown it.
+    void start_over();
+    /// True from doubt(), or a silence, until the server has answered.
+    bool doubtful() const { return doubtful_; }
+    /// When the server last said something about this resource: the sink is no older than that.
+    steady_time heard_at() const { return heard_at_; }
+
     /// The sink has had a complete list. Stays true; whether it is up to date says last_error().
     bool synced() const { return synced_; }
     const reflector_counters& counters() const { return counters_; }
@@ -108,6 +124,11 @@ private:
     reflector_options options_;
     bool synced_ = false;
     bool stopping_ = false;
+    bool doubtful_ = false;
+    bool doubt_asked_ = false;
+    bool start_over_asked_ = false;
+    steady_time heard_at_{};
+    response_stream* open_ = nullptr;
     reflector_counters counters_;
     std::string last_error_;
     std::unique_ptr<boost::asio::cancellation_signal> stop_signal_;

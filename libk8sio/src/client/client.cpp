@@ -9,6 +9,7 @@
 #include "protocol/json_cursor.hpp"
 #include "protocol/request_retry.hpp"
 #include "protocol/server_time.hpp"
+#include "runtime/cancellable_task.hpp"
 
 #include <fmt/format.h>
 
@@ -227,7 +228,34 @@ client::client(transport& way, clock& time, client_options options)
       options_(std::move(options)),
       server_time_(std::make_unique<protocol::server_time>()) {}
 
-client::~client() = default;
+client::~client() {
+    time_->cancel(finish_timer_);
+}
+
+/// A request that finish_by() can end.
+class client::under_way {
+public:
+    explicit under_way(client& owner) : owner_(&owner) { owner_->under_way_.push_back(&signal); }
+    ~under_way() { std::erase(owner_->under_way_, &signal); }
+    under_way(const under_way&) = delete;
+    under_way& operator=(const under_way&) = delete;
+
+    asio::cancellation_signal signal;
+
+private:
+    client* owner_;
+};
+
+void client::finish_by(steady_time at) {
+    finish_by_ = at;
+    time_->cancel(finish_timer_);
+    finish_timer_ = time_->schedule(at, [this] {
+        const auto all = under_way_;  // ending one may take others out
+        for (asio::cancellation_signal* each : all) {
+            each->emit(asio::cancellation_type::terminal);
+        }
+    });
+}
 
 asio::awaitable<result<std::string>> client::get(
     const resource_type& type, std::string_view ns, std::string_view name
@@ -340,9 +368,17 @@ asio::awaitable<result<std::string>> client::raw(
 }
 
 asio::awaitable<result<http_response>> client::send(http_request& request) {
-    const steady_time deadline =
+    under_way self(*this);
+    asio::awaitable<result<http_response>> task = send_task(request);
+    co_return co_await run_cancellable(self.signal, std::move(task));
+}
+
+asio::awaitable<result<http_response>> client::send_task(http_request& request) {
+    steady_time deadline =
         time_->steady_now() +
         std::chrono::duration_cast<steady_time::duration>(options_.request_timeout);
+    deadline = std::min(deadline, finish_by_.value_or(deadline));
+    co_await asio::this_coro::throw_if_cancelled(false);
     protocol::request_retry retry(options_.max_retries, deadline, requests_sent_);
     request.headers.emplace_back("User-Agent", options_.manager);
     for (;;) {

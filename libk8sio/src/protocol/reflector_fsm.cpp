@@ -42,6 +42,8 @@ std::ostream& operator<<(std::ostream& out, const reflector_action& action) {
                        << " version=" << action.list.resource_version << ")";
         case reflector_action::kind::watch:
             return out << "watch(" << action.version << ")";
+        case reflector_action::kind::probe:
+            return out << "probe(" << action.version << ")";
         case reflector_action::kind::sleep:
             return out << "sleep(" << action.wait.count() / 1000000 << " ms)";
         case reflector_action::kind::finish:
@@ -76,8 +78,17 @@ reflector_action reflector_fsm::next(steady_time now) {
         counters_.lists += continue_.empty() ? 1u : 0u;
         return action;
     }
-    action.what = reflector_action::kind::watch;
     action.version = version_;
+    if (phase_ == phase::probe) {
+        action.what = reflector_action::kind::probe;
+        action.list.label_selector = options_.label_selector;
+        action.list.field_selector = options_.field_selector;
+        action.list.limit = 1;
+        ++counters_.probes;
+        return action;
+    }
+    action.what = reflector_action::kind::watch;
+    action.idle = options_.silence_limit;
     const nanoseconds spread = options_.watch_timeout_max - options_.watch_timeout_min;
     action.timeout = options_.watch_timeout_min +
                      std::chrono::duration_cast<seconds>(random_.below(spread));  // W2
@@ -92,6 +103,10 @@ void reflector_fsm::on_list(steady_time now, const result<list_page>& page) {
     if (page.has_error()) {
         fail_list(now, page.error());
         return;
+    }
+    heard_at_ = now;
+    if (!collecting_ && is_older(page->resource_version)) {
+        went_back(page->resource_version);
     }
     if (!std::exchange(collecting_, true)) {
         sink_->replace_begin();
@@ -112,16 +127,8 @@ void reflector_fsm::on_list(steady_time now, const result<list_page>& page) {
     }
     collecting_ = false;
     sink_->replace_end(page->resource_version);
-    last_error_.clear();
-    if (compare_versions(page->resource_version, version_) == version_order::older) {
-        // V6: etcd was restored from a backup. The sink has just been rebuilt as a whole.
-        ++counters_.rewinds;
-        last_error_ = fmt::format(
-            "version of {} went backwards from {} to {}",
-            type_.plural(),
-            version_,
-            page->resource_version
-        );
+    if (!std::exchange(told_back_, false)) {
+        last_error_.clear();  // else it is told until the next watch is open
     }
     version_ = page->resource_version;  // the list's, never an item's (V3)
     list_version_.clear();
@@ -157,7 +164,69 @@ void reflector_fsm::fail_list(steady_time now, const api_error& error) {
     }
 }
 
+void reflector_fsm::on_probe(steady_time now, const result<list_page>& page) {
+    if (phase_ != phase::probe) {
+        return;  // start_over() came in between
+    }
+    if (page.has_error()) {
+        if (page.error().code == errc::cancelled) {
+            stopped_ = true;
+            return;
+        }
+        note(page.error());
+        if (page.error().http_status == 429) {
+            wait_as_told(page.error());
+        } else {
+            back_off(now);
+        }
+        return;
+    }
+    heard_at_ = now;
+    if (is_older(page->resource_version)) {
+        went_back(page->resource_version);
+        list_again({});
+        return;
+    }
+    phase_ = phase::watch;
+    sink_->advance(version_);  // what it shows is current after all
+}
+
+void reflector_fsm::doubt() {
+    if (phase_ == phase::watch && synced_) {
+        phase_ = phase::probe;
+    }
+}
+
+void reflector_fsm::start_over() {
+    if (!synced_ || told_back_) {
+        return;
+    }
+    if (std::exchange(collecting_, false)) {
+        sink_->replace_abort();
+    }
+    told_back_ = true;
+    sink_->rewound();
+    list_again({});
+}
+
+bool reflector_fsm::is_older(std::string_view version) const {
+    return compare_versions(version, version_) == version_order::older;
+}
+
+/// V6: etcd was restored from a backup. All that follows is older truth, and stays.
+void reflector_fsm::went_back(std::string_view version) {
+    if (std::exchange(told_back_, true)) {
+        return;
+    }
+    ++counters_.rewinds;
+    last_error_ = fmt::format(
+        "version of {} went backwards from {} to {}", type_.plural(), version_, version
+    );
+    sink_->rewound();
+}
+
 bool reflector_fsm::on_bytes(steady_time now, std::string_view bytes) {
+    heard_at_ = now;
     frames_.feed(bytes);
     for (;;) {
         std::string_view line;
@@ -238,13 +307,10 @@ bool reflector_fsm::on_bookmark(steady_time now, const watch_event& event) {
         broken_stream(now, errc::bad_response, "bookmark without resourceVersion");
         return false;
     }
-    if (compare_versions(version, version_) == version_order::older) {
-        ++counters_.rewinds;
+    if (is_older(version)) {
         ++counters_.errors;
-        last_error_ = fmt::format(
-            "version of {} went backwards from {} to {}", type_.plural(), version_, version
-        );
-        list_again({});  // V6
+        went_back(version);
+        list_again({});
         back_off(now);
         return false;
     }
@@ -276,7 +342,11 @@ void reflector_fsm::on_watch_error(steady_time now, const api_error& error) {
         return;
     }
     note(error);
-    if (error.code == errc::bad_response || error.code == errc::too_large) {
+    if (error.code == errc::timeout && synced_) {
+        // Bookmarks come every minute. A peer that only acknowledges sends none, and neither does a
+        // server whose data is older than our version (V6).
+        phase_ = phase::probe;
+    } else if (error.code == errc::bad_response || error.code == errc::too_large) {
         no_progress(now, stream_errors_until_list);
     } else if (error.code != errc::http_status) {
         back_off(now);  // W6: no relist; the server will be back and knows our version

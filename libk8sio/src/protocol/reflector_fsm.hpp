@@ -22,6 +22,7 @@ public:
     enum class kind {
         list,    ///< fetch the page `list`, then on_list()
         watch,   ///< open a watch from `version`; then the on_watch_...() calls
+        probe,   ///< fetch the page `list`, of one object at most, then on_probe()
         sleep,   ///< wait for `wait`, then next()
         finish,  ///< return
     };
@@ -30,7 +31,8 @@ public:
     kind what = kind::finish;
     list_options list;
     std::string version;
-    std::chrono::seconds timeout{0};  ///< `timeoutSeconds` of the watch
+    std::chrono::seconds timeout{0};   ///< `timeoutSeconds` of the watch
+    std::chrono::nanoseconds idle{0};  ///< silence after which the watch is no good any more
     std::chrono::nanoseconds wait{0};
 };
 std::ostream& operator<<(std::ostream& out, const reflector_action& action);
@@ -46,18 +48,32 @@ public:
     void on_list(steady_time now, const result<list_page>& page);
     /// The request was refused, or the stream broke.
     void on_watch_error(steady_time now, const api_error& error);
-    void on_watch_open() { last_error_.clear(); }
+    void on_watch_open(steady_time now) {
+        last_error_.clear();
+        heard_at_ = now;
+    }
     /// False: close the stream, then next().
     bool on_bytes(steady_time now, std::string_view bytes);
     /// The server ended the stream in order.
     void on_watch_end(steady_time now);
 
+    /// The answer to a probe: only its version counts.
+    void on_probe(steady_time now, const result<list_page>& page);
+    /// Probe before anything else: somebody has seen a sign that the server went back.
+    void doubt();
+    /// The server went back, says somebody who knows: list anew, and the sink shall know too.
+    void start_over();
+
     bool synced() const { return synced_; }
+    /// When the server last said something of this resource; what the sink shows is no older.
+    steady_time heard_at() const { return heard_at_; }
+    /// A probe is due or under way.
+    bool doubtful() const { return phase_ == phase::probe; }
     const reflector_counters& counters() const { return counters_; }
     const std::string& last_error() const { return last_error_; }
 
 private:
-    enum class phase { list, watch };
+    enum class phase { list, watch, probe };
 
     void fail_list(steady_time now, const api_error& error);
     bool on_event(steady_time now, std::string_view line);
@@ -68,6 +84,8 @@ private:
     void expired(steady_time now);
     void no_progress(steady_time now, int limit);
     void list_again(std::string version);
+    void went_back(std::string_view version);
+    bool is_older(std::string_view version) const;
     void progress();
     void note(const api_error& error);
     void back_off(steady_time now);
@@ -87,6 +105,7 @@ private:
     std::string continue_;
     bool unpaged_ = false;
     bool collecting_ = false;
+    bool told_back_ = false;  // the sink knows that this list may be older than what it holds
 
     // The watch under way.
     std::string version_;  // the one resume point (V3, W1)
@@ -97,6 +116,7 @@ private:
     int short_closes_ = 0;
     int stuck_ = 0;
 
+    steady_time heard_at_{};
     std::optional<steady_time> last_failure_;
     int failures_ = 0;
 

@@ -40,8 +40,7 @@ bool is_passing(const api_error& error) {
 
 /// N3: nothing is wrong if the namespace is on its way out.
 bool is_silent(const api_error& error) {
-    return error.code == errc::cancelled || error.http_status == 404 ||
-           error.has_cause("NamespaceTerminating");
+    return error.http_status == 404 || error.has_cause("NamespaceTerminating");
 }
 
 }  // namespace
@@ -146,6 +145,8 @@ struct event_recorder::impl {
         }
         wake.reset();
         api->time().cancel(flush_timer);
+        dropped += queue.size();  // those that the time did not suffice for
+        queue.clear();
     }
 };
 

@@ -14,7 +14,6 @@ using protocol::reflector_fsm;
 
 namespace {
 
-constexpr std::chrono::seconds idle_beyond_timeout{10};  // T3: kube-rs adds 5 s
 constexpr std::size_t error_body_limit = 64u << 10;
 
 http_request watch_request(
@@ -61,6 +60,8 @@ struct reflector::impl_access {
         self.synced_ = fsm.synced();
         self.counters_ = fsm.counters();
         self.last_error_ = fsm.last_error();
+        self.heard_at_ = fsm.heard_at();
+        self.doubtful_ = fsm.doubtful() || self.doubt_asked_ || self.start_over_asked_;
     }
 
     static asio::awaitable<void> watch(
@@ -68,8 +69,7 @@ struct reflector::impl_access {
     ) {
         http_request request = watch_request(self.type_, self.options_, action);
         request.headers.emplace_back("User-Agent", self.api_->options().manager);
-        const std::chrono::nanoseconds idle = action.timeout + idle_beyond_timeout;
-        auto stream = co_await self.api_->way().open_stream(request, idle);
+        auto stream = co_await self.api_->way().open_stream(request, action.idle);
         if (stream.has_error()) {
             fsm.on_watch_error(now(self), stream.error());
             co_return;
@@ -80,7 +80,7 @@ struct reflector::impl_access {
             fsm.on_watch_error(now(self), refusal);
             co_return;
         }
-        fsm.on_watch_open();
+        fsm.on_watch_open(now(self));
         co_await read_events(self, fsm, body);
     }
 
@@ -88,10 +88,13 @@ struct reflector::impl_access {
         reflector& self, reflector_fsm& fsm, response_stream& body
     ) {
         bool more = true;
-        while (more && !self.stopping_) {
+        self.open_ = &body;
+        while (more && !self.stopping_ && !is_asked(self)) {
             publish(self, fsm);
             auto piece = co_await body.read_some();
-            if (piece.has_error()) {
+            if (is_asked(self)) {
+                more = false;  // who asked has closed the stream
+            } else if (piece.has_error()) {
                 fsm.on_watch_error(now(self), piece.error());
                 more = false;
             } else if (piece->empty()) {
@@ -101,7 +104,12 @@ struct reflector::impl_access {
                 more = fsm.on_bytes(now(self), *piece);
             }
         }
+        self.open_ = nullptr;
         body.close();
+    }
+
+    static bool is_asked(const reflector& self) {
+        return self.doubt_asked_ || self.start_over_asked_;
     }
 
     static asio::awaitable<void> loop(reflector& self) {
@@ -112,11 +120,20 @@ struct reflector::impl_access {
             if (self.stopping_ || state.cancelled() != asio::cancellation_type::none) {
                 fsm.stop();
             }
+            if (std::exchange(self.start_over_asked_, false)) {
+                fsm.start_over();
+            }
+            if (std::exchange(self.doubt_asked_, false)) {
+                fsm.doubt();
+            }
             const reflector_action action = fsm.next(now(self));
             publish(self, fsm);
             if (action.what == reflector_action::kind::list) {
                 auto page = co_await self.api_->list(self.type_, self.options_.ns, action.list);
                 fsm.on_list(now(self), page);
+            } else if (action.what == reflector_action::kind::probe) {
+                auto page = co_await self.api_->list(self.type_, self.options_.ns, action.list);
+                fsm.on_probe(now(self), page);
             } else if (action.what == reflector_action::kind::watch) {
                 co_await watch(self, fsm, action);
             } else if (action.what == reflector_action::kind::sleep) {
@@ -142,6 +159,20 @@ reflector::~reflector() = default;
 asio::awaitable<void> reflector::run() {
     asio::awaitable<void> task = impl_access::loop(*this);
     co_await run_cancellable(*stop_signal_, std::move(task));
+}
+
+void reflector::doubt() {
+    doubt_asked_ = doubtful_ = true;
+    if (open_ != nullptr) {
+        open_->close();
+    }
+}
+
+void reflector::start_over() {
+    start_over_asked_ = doubtful_ = true;
+    if (open_ != nullptr) {
+        open_->close();
+    }
 }
 
 void reflector::stop() {

@@ -14,6 +14,7 @@
 
 #include <spdlog/logger.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -64,6 +65,8 @@ struct context {
     slot_pool slots;
     /// No new request is started.
     bool stopping = false;
+    /// To be called for a sign that the server's data went back in time (REQUIREMENTS.md V6).
+    std::function<void()> suspect;
 
     /// API-server time (BEHAVIOUR.md 12.8).
     core::instant now() const;

@@ -31,6 +31,12 @@ namespace {
 /// Up to this number of blocked jobs each advance of a view is looked at by itself.
 constexpr std::size_t few_blocked = 16;
 constexpr std::chrono::milliseconds blocked_interval{5};
+/// No decision on a view of which the server has said nothing for so long: twice what a reflector
+/// waits for a word.
+constexpr std::chrono::seconds oldest_view{180};
+constexpr std::chrono::milliseconds doubt_interval{200};
+/// For what is under way at the end: with the recorder's time less than a pod's grace period.
+constexpr std::chrono::seconds stop_limit{10};
 /// After this number of passes in a row that all wrote something a job is slowed down: whatever it
 /// is, it must not become a loop at full speed.
 constexpr int writing_passes = 16;
@@ -77,8 +83,9 @@ struct controller::impl : view_listener, job_listener {
           extensions(shared, [this] { look_at_capabilities(); }),
           changed(executor),
           alive(std::make_shared<bool>(true)) {
+        shared.suspect = [this] { doubt_views(); };
         for (const core::job_kind kind : core::all_job_kinds) {
-            sinks.push_back(std::make_unique<job_sink>(kind, shared.jobs));
+            sinks.push_back(std::make_unique<job_sink>(kind, shared.jobs, *this));
         }
     }
 
@@ -96,6 +103,12 @@ struct controller::impl : view_listener, job_listener {
     void make_reflectors();
     template <class Coroutine>
     void spawn(Coroutine task, const char* name);
+
+    void fail(std::string why);
+    void stop();
+    void doubt_views();
+    bool views_in_doubt() const;
+    bool may_decide();
 
     void request_pump();
     void pump();
@@ -118,12 +131,15 @@ struct controller::impl : view_listener, job_listener {
     /// Jobs whose views are behind their own writes.
     std::unordered_set<std::string> blocked;
     notification changed;
+    std::string failure;     ///< why run() ends unasked
     std::size_t tasks = 0;   ///< coroutines that run() joins
     std::size_t passes = 0;  ///< those of them that are passes
     bool pump_posted = false;
     k8sio::clock::timer_id timer = 0;
     std::optional<k8sio::steady_time> timer_at;
     k8sio::clock::timer_id blocked_timer = 0;
+    bool rewinding = false;  ///< the server went back, and not all views have followed
+    k8sio::clock::timer_id doubt_timer = 0;
     std::shared_ptr<bool> alive;  ///< asked by posted functions
 };
 
@@ -188,9 +204,67 @@ void controller::impl::look_at_capabilities() {
     request_pump();
 }
 
+/// One view has shown it. The others are of a world that is no more, even if their versions do not
+/// say so: none may be decided on before all have been listed anew.
 void controller::impl::view_rewound() {
-    shared.log->warn("the server's data went back in time: every awaited version is forgotten");
+    if (std::exchange(rewinding, true)) {
+        return;
+    }
+    shared.log->warn(
+        "the server's data went back in time: all views are listed anew, every awaited version is "
+        "forgotten"
+    );
     shared.fence = {};
+    for (const auto& reflector : reflectors) {
+        reflector->start_over();
+    }
+    extensions.start_over();
+}
+
+/// An answer was older than what we had seen.
+void controller::impl::doubt_views() {
+    if (views_in_doubt()) {
+        return;
+    }
+    shared.log->warn("an answer is older than what was seen before: views are checked");
+    for (const auto& reflector : reflectors) {
+        reflector->doubt();
+    }
+}
+
+bool controller::impl::views_in_doubt() const {
+    const std::size_t children = reflectors.size() - sinks.size();
+    for (std::size_t i = 0; i < reflectors.size(); ++i) {
+        const k8sio::reflector& each = *reflectors[i];
+        // Of a job there is one object only, and writes of its status carry its version.
+        const bool aged = i < children && time->steady_now() - each.heard_at() > oldest_view;
+        if (each.synced() && (each.doubtful() || aged)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// False if views are incomplete, in doubt or too old; what ends that without an event is looked
+/// for again soon.
+bool controller::impl::may_decide() {
+    if (shared.stopping || !shared.views_synced() || !extensions.settled()) {
+        return false;  // the queue keeps what comes
+    }
+    const bool incomplete = std::any_of(sinks.begin(), sinks.end(), [](const auto& sink) {
+        return sink->listing_anew();
+    });
+    if (!incomplete && !views_in_doubt()) {
+        rewinding = false;
+        return true;
+    }
+    if (doubt_timer == 0) {
+        doubt_timer = time->schedule(time->steady_now() + doubt_interval, [this] {
+            doubt_timer = 0;
+            pump();
+        });
+    }
+    return false;
 }
 
 void controller::impl::job_changed(const std::string& uid, bool initial) {
@@ -239,11 +313,29 @@ void controller::impl::spawn(Coroutine task, const char* name) {
     ++tasks;
     asio::co_spawn(shared.executor, std::move(task), [this, name](std::exception_ptr broken) {
         if (broken) {
-            shared.log->error("{} ended by an exception: {}", name, what(broken));
+            fail(std::string(name) + " ended by an exception: " + what(broken));
+        } else if (!shared.stopping) {
+            fail(std::string(name) + " ended unasked");
         }
         --tasks;
         changed.notify();
     });
+}
+
+/// A part that is dead leaves a view frozen, or nobody to act: better no process than half a one.
+void controller::impl::fail(std::string why) {
+    shared.log->critical("{}", why);
+    if (failure.empty()) {
+        failure = std::move(why);
+    }
+    stop();
+}
+
+void controller::impl::stop() {
+    if (!std::exchange(shared.stopping, true)) {
+        shared.api->finish_by(time->steady_now() + stop_limit);
+    }
+    changed.notify();
 }
 
 void controller::impl::request_pump() {
@@ -260,8 +352,8 @@ void controller::impl::request_pump() {
 }
 
 void controller::impl::pump() {
-    if (shared.stopping || !shared.views_synced() || !extensions.settled()) {
-        return;  // the queue keeps what comes
+    if (!may_decide()) {
+        return;
     }
     while (passes < shared.options.max_passes) {
         const auto uid = queue.pop(time->steady_now());
@@ -394,17 +486,18 @@ asio::awaitable<void> controller::run() {
         co_await self.changed.wait();
     }
     self.recorder.stop();
+    self.shared.api->finish_by(self.time->steady_now() + stop_limit);
     while (self.tasks > 0) {
         co_await self.changed.wait();
     }
     self.time->cancel(self.timer);
     self.time->cancel(self.blocked_timer);
+    self.time->cancel(self.doubt_timer);
     self.alive.reset();
 }
 
 void controller::stop() {
-    impl_->shared.stopping = true;
-    impl_->changed.notify();
+    impl_->stop();
 }
 
 bool controller::synced() const {
@@ -421,6 +514,10 @@ bool controller::synced() const {
         }
     }
     return true;
+}
+
+const std::string& controller::failure() const {
+    return impl_->failure;
 }
 
 const controller_counters& controller::counters() const {

@@ -40,12 +40,14 @@ public:
     controller(const controller&) = delete;
     controller& operator=(const controller&) = delete;
 
-    /// Runs until stop(): lists, watches, decides and acts. An API server that is away ends
-    /// nothing. After stop() it takes in nothing new, waits for the requests under way (each has a
-    /// deadline of its own) and for the queued events, and returns. Once per object. Not to be
-    /// cancelled.
+    /// Runs until stop(), or until one of its parts dies: lists, watches, decides and acts. An API
+    /// server that is away ends nothing. After stop() it takes in nothing new, waits for the
+    /// requests under way (10 s at most) and for the queued events, and returns. Once per object.
+    /// Not to be cancelled.
     boost::asio::awaitable<void> run();
     void stop();
+    /// After run(): which part died, and how; empty if it was stopped.
+    const std::string& failure() const;
 
     /// True when every view is complete; a job kind that the server does not serve is left out.
     bool synced() const;
@@ -59,7 +61,7 @@ public:
     /// Jobs waiting for their turn now; passes under way.
     std::size_t queue_depth() const;
     std::size_t active_passes() const;
-    /// Events dropped because the recorder's queue was full.
+    /// Events that were not written (see k8sio::event_recorder::dropped()).
     std::uint64_t dropped_events() const;
 
 private:

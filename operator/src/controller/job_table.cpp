@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 namespace signalbox::op {
 
@@ -92,8 +93,6 @@ void job_table::keep_only(
         const bool after = !rewound && is_newer(meta.resource_version, version);
         if (meta.kind == kind && present.count(uid) == 0 && !after) {
             erase(uid);
-        } else if (meta.kind == kind && rewound) {
-            find(uid)->doubtful = true;
         }
     }
 }
@@ -108,6 +107,19 @@ void job_table::park(job_entry& entry) {
     entry.parked = true;
 }
 
+void job_table::doubt_all(core::job_kind kind) {
+    for (const auto& [uid, entry] : entries_) {
+        entry->doubtful = entry->doubtful || entry->object->meta.kind == kind;
+    }
+}
+
+void job_sink::rewound() {
+    rewound_ = true;
+    synced_ = false;
+    table_->doubt_all(kind_);
+    views_->view_rewound();
+}
+
 void job_sink::replace_item(std::string_view object_json) {
     // Visible at once: a job that is seen a moment early harms nothing, as no pass runs before
     // every view is complete.
@@ -118,10 +130,8 @@ void job_sink::replace_item(std::string_view object_json) {
 }
 
 void job_sink::replace_end(std::string_view resource_version) {
-    const bool rewound = !seen_.empty() && is_newer(seen_, resource_version);
-    table_->keep_only(kind_, listed_, resource_version, rewound);
+    table_->keep_only(kind_, listed_, resource_version, std::exchange(rewound_, false));
     listed_ = {};
-    seen_ = resource_version;
     synced_ = true;
 }
 

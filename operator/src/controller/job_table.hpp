@@ -73,8 +73,11 @@ public:
     /// entry, or null if the text is no job.
     job_entry_ptr upsert(std::string_view object_json, bool initial, bool own_answer);
     void erase(const std::string& uid);
+    /// The server went back in time: whatever is read next of a job of `kind` replaces what is
+    /// held.
+    void doubt_all(core::job_kind kind);
     /// Takes what a complete list of `kind` at `version` did not hold out of the table. `rewound`:
-    /// the list is older than what was seen before, so that everything held is in doubt.
+    /// the list may be older than what was seen before, and is the truth.
     void keep_only(
         core::job_kind kind,
         const std::vector<std::string>& listed,
@@ -93,11 +96,16 @@ private:
 /// Feeds the table from the reflector of one kind.
 class job_sink final : public k8sio::reflector_sink {
 public:
-    job_sink(core::job_kind kind, job_table& table) : kind_(kind), table_(&table) {}
+    /// `views` is told when the server went back in time.
+    job_sink(core::job_kind kind, job_table& table, view_listener& views)
+        : kind_(kind), table_(&table), views_(&views) {}
 
     core::job_kind kind() const { return kind_; }
     bool synced() const { return synced_; }
+    /// The server went back in time, and its list has not come yet.
+    bool listing_anew() const { return rewound_; }
 
+    void rewound() override;
     void replace_begin() override { listed_.clear(); }
     void replace_item(std::string_view object_json) override;
     void replace_end(std::string_view resource_version) override;
@@ -106,13 +114,14 @@ public:
         table_->upsert(object_json, false, false);
     }
     void remove(std::string_view object_json) override;
-    void advance(std::string_view resource_version) override { seen_ = resource_version; }
+    void advance(std::string_view) override {}
 
 private:
     core::job_kind kind_;
     job_table* table_;
+    view_listener* views_;
     bool synced_ = false;
-    std::string seen_;
+    bool rewound_ = false;  // the next list is the truth, also where it is older
     std::vector<std::string> listed_;
 };
 

@@ -173,6 +173,15 @@ asio::awaitable<bool> read_again(context& shared, job_entry& entry) {
     if (live.has_error()) {
         co_return false;  // also when it is gone: the watch will say so
     }
+    const auto identity = read_identity(*live);
+    const bool went_back =
+        identity && identity->uid == meta.uid && !entry.doubtful &&
+        k8sio::compare_versions(identity->resource_version, meta.resource_version) ==
+            k8sio::version_order::older;
+    if (went_back) {
+        shared.suspect();
+        co_return false;
+    }
     const job_entry_ptr read = shared.note_job(*live);
     // If the newest is what we hold after all, the conflict was no conflict.
     entry.conflicted_version.clear();

@@ -29,8 +29,8 @@ public:
     virtual void child_changed(const std::string& owner_uid) = 0;
     /// A view has seen more than before.
     virtual void view_advanced() = 0;
-    /// A consistent list was older than the view: the server's data was restored from a backup, and
-    /// versions awaited by fences may never come.
+    /// The server's data was restored from a backup: versions awaited by fences may never come, and
+    /// the other views are of a world that is no more. A list of this view follows.
     virtual void view_rewound() = 0;
 };
 
@@ -89,6 +89,14 @@ public:
         synced_ = false;
     }
 
+    /// What is held may be newer than the truth: the view is incomplete until the list that
+    /// follows.
+    void rewound() override {
+        rewound_ = true;
+        synced_ = false;
+        listener_->view_rewound();
+    }
+
     void replace_begin() override { staged_.clear(); }
 
     void replace_item(std::string_view object_json) override {
@@ -99,7 +107,7 @@ public:
     }
 
     void replace_end(std::string_view resource_version) override {
-        const bool rewound = !seen_.empty() && is_newer(seen_, resource_version);
+        const bool rewound = std::exchange(rewound_, false);
         std::unordered_set<std::string_view> listed;
         for (const Record& record : staged_) {
             listed.insert(record.uid);
@@ -122,9 +130,6 @@ public:
         staged_ = {};
         seen_ = resource_version;
         synced_ = true;
-        if (rewound) {
-            listener_->view_rewound();
-        }
         listener_->view_advanced();
     }
 
@@ -229,6 +234,7 @@ private:
     view_listener* listener_;
     std::string seen_;
     bool synced_ = false;
+    bool rewound_ = false;  // the next list is the truth, also where it is older
     std::unordered_map<std::string, slot> by_uid_;
     std::unordered_map<std::string, std::vector<const Record*>> by_owner_;
     std::vector<Record> staged_;

@@ -38,6 +38,14 @@ public:
     void start() { arm(std::chrono::milliseconds{200}); }
     void stop() { time_->cancel(timer_); }
 
+    void tell_dropped() {
+        const std::uint64_t dropped = work_->dropped_events();
+        if (dropped > dropped_) {
+            log_->warn("events could not be written: new={} all={}", dropped - dropped_, dropped);
+            dropped_ = dropped;
+        }
+    }
+
 private:
     void arm(std::chrono::nanoseconds wait) {
         const auto at =
@@ -62,6 +70,7 @@ private:
             }
             problems_ = std::move(problems);
         }
+        tell_dropped();
         arm(synced_ ? every_ : std::min<std::chrono::nanoseconds>(every_, std::chrono::seconds{1}));
     }
 
@@ -72,6 +81,7 @@ private:
     k8sio::clock::timer_id timer_ = 0;
     bool synced_ = false;
     std::vector<std::string> problems_;
+    std::uint64_t dropped_ = 0;
 };
 
 /// The first signal stops, the second ends: whoever sends it twice does not want to wait.
@@ -149,16 +159,26 @@ int run_operator(run_options options) {
     int code = exit_ok;
     auto ended = [&](std::exception_ptr broken) {
         if (broken) {
-            log->critical("the controller ended by an exception");
+            std::rethrow_exception(broken);  // out of the loop
+        }
+        if (!work.failure().empty()) {
             code = EXIT_FAILURE;
         }
         signals.cancel();
         report.stop();
+        report.tell_dropped();
     };
     log->info("starting: server={}", server);
     signals.start();
     asio::co_spawn(loop, run_both(kinds, work, report), ended);
-    loop.run();
+    try {
+        loop.run();
+    } catch (const std::exception& broken) {
+        // Parts still run and refer to each other, so that nothing can be taken down in order.
+        log->critical("the operator ended by an exception: {}", broken.what());
+        log->flush();
+        std::_Exit(EXIT_FAILURE);
+    }
     log->info("stopped");
     return code;
 }

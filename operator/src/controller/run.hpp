@@ -27,8 +27,9 @@ struct run_options {
 
 /// Runs the controller until SIGTERM or SIGINT: then nothing new is started, requests under way and
 /// queued events are finished, and 0 is returned (REQUIREMENTS.md H1). A second signal ends the
-/// process at once with code 130. An API server that is away is waited for. 2, with a line in the
-/// log, if the configuration makes no connection possible.
+/// process at once with code 130. An API server that is away is waited for. A part that dies ends
+/// the process with code 1 and says why in the log. 2, with a line in the log, if the configuration
+/// makes no connection possible.
 int run_operator(run_options options);
 
 }  // namespace signalbox::op

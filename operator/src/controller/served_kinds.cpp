@@ -94,11 +94,22 @@ asio::awaitable<void> served_kinds::run() {
     while (running_ > 0) {
         co_await ended_.wait();
     }
+    if (broken_) {
+        std::rethrow_exception(broken_);
+    }
 }
 
 void served_kinds::stop() {
     stopping_ = true;
     wake_.notify();
+}
+
+void served_kinds::start_over() {
+    for (const row& r : rows_) {
+        if (r.reflector) {
+            r.reflector->start_over();
+        }
+    }
 }
 
 asio::awaitable<void> served_kinds::sleep(std::chrono::nanoseconds duration) {
@@ -156,7 +167,11 @@ void served_kinds::start(row& r) {
     ++running_;
     // The row outlives its reflector: rows_ does not change. What a stopped reflector leaves in the
     // view is forgotten, and the next look may start another.
-    auto done = [this, &r](std::exception_ptr) {
+    auto done = [this, &r](std::exception_ptr broken) {
+        if (broken) {
+            broken_ = broken;
+            stop();
+        }
         r.reflector.reset();
         r.view->store.clear();
         --running_;

@@ -9,6 +9,7 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -32,6 +33,8 @@ public:
     /// answer. Returns when nothing of it is pending. Once per object.
     boost::asio::awaitable<void> run();
     void stop();
+    /// The server's data went back in time: lists all views anew.
+    void start_over();
 
     /// The first look is over, and the views of what is served had time for their first list:
     /// decisions need not take a restart of ours for a server without these kinds.
@@ -60,7 +63,8 @@ private:
     k8sio::clock::timer_id timer_ = 0;
     std::size_t running_ = 0;  ///< reflectors
     bool stopping_ = false;
-    bool waited_ = false;  ///< the first look and the time for first lists are over
+    std::exception_ptr broken_;  ///< of a reflector; run() ends with it
+    bool waited_ = false;        ///< the first look and the time for first lists are over
     bool looked_ = false;
 };
 

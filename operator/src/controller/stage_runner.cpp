@@ -56,7 +56,8 @@ public:
 private:
     /// What was decided is about a job that is no longer so (BEHAVIOUR.md I4).
     bool is_overtaken() const {
-        if (shared_->stopping || entry_->gone) {
+        // Views become incomplete when the server went back in time.
+        if (shared_->stopping || entry_->gone || !shared_->views_synced()) {
             return true;
         }
         const core::job_meta& latest = entry_->object->meta;

@@ -74,7 +74,7 @@ struct fixture {
     }
     void watching(const std::string& version = "100") {
         REQUIRE(next() == "watch(" + version + ")");
-        fsm.on_watch_open();
+        fsm.on_watch_open(now);
     }
     bool feed(const std::string& bytes) { return fsm.on_bytes(now, bytes); }
 
@@ -213,7 +213,7 @@ TEST_CASE_METHOD(fixture, "[requirement W6] a lost connection backs off and does
     std::chrono::nanoseconds expected = 800ms;
     for (int i = 0; i < 10; ++i) {
         REQUIRE(next() == "watch(100)");
-        const errc codes[] = {errc::connect, errc::connection_lost, errc::timeout, errc::tls};
+        const errc codes[] = {errc::connect, errc::connection_lost, errc::resolve, errc::tls};
         fsm.on_watch_error(now, i % 5 == 4 ? status(503) : broken(codes[i % 5]));
         sleeps(expected, 2 * expected);
         expected = std::min<std::chrono::nanoseconds>(expected * 2, 30s);
@@ -326,7 +326,7 @@ TEST_CASE_METHOD(fixture, "[requirement W9] a header that was held back makes no
     for (int i = 0; i < 5; ++i) {
         REQUIRE(next() == "watch(100)");
         now += 30s;
-        fsm.on_watch_open();
+        fsm.on_watch_open(now);
         fsm.on_watch_end(now);
     }
     CHECK(fsm.counters().errors == 0);
@@ -353,8 +353,129 @@ TEST_CASE_METHOD(fixture, "[requirement V6] a bookmark that goes backwards rebui
     CHECK(next() == "list(limit=2 continue= version=)");
     fsm.on_list(now, page({}, "99"));
     CHECK(sink.seen == "99");
-    CHECK(fsm.counters().rewinds == 2);
+    CHECK(sink.log == "begin item:a end:100 rewound begin end:99 ");
+    CHECK(fsm.counters().rewinds == 1);
     CHECK(next() == "watch(99)");
+    CHECK_FALSE(fsm.last_error().empty());  // told until the next watch is open
+    fsm.on_watch_open(now);
+    CHECK(fsm.last_error().empty());
+}
+
+TEST_CASE_METHOD(fixture, "[requirement V6] a list that goes backwards is told before its items") {
+    list_done();
+    watching();
+    CHECK_FALSE(feed(error_event(410)));
+    next();
+    fsm.on_list(now, page({pod("a", "3")}, "90", "more"));
+    next();
+    fsm.on_list(now, page({pod("b", "4")}, "90"));
+    CHECK(sink.log == "begin item:a end:100 rewound begin item:a item:b end:90 ");
+    CHECK(fsm.counters().rewinds == 1);
+}
+
+TEST_CASE_METHOD(
+    fixture,
+    "[requirement V6] [requirement T4] after silence the server is asked whether it went back"
+) {
+    list_done();
+    watching();
+    CHECK(last.idle == 90s);
+    now += 90s;
+    fsm.on_watch_error(now, broken(errc::timeout));
+    CHECK(fsm.doubtful());
+    CHECK(next() == "probe(100)");
+    CHECK(last.list.limit == 1);
+    CHECK(last.list.resource_version.empty());
+    CHECK(last.list.label_selector == "a=b");
+    sink.log.clear();
+    SECTION("it did not") {
+        fsm.on_probe(now, page({pod("a", "5")}, "100"));
+        CHECK_FALSE(fsm.doubtful());
+        CHECK(fsm.heard_at() == now);
+        CHECK(next() == "watch(100)");
+        CHECK(sink.log.empty());
+    }
+    SECTION("it went on") {
+        fsm.on_probe(now, page({}, "200", "more"));
+        CHECK(next() == "watch(100)");
+    }
+    SECTION("it went back") {
+        fsm.on_probe(now, page({}, "99"));
+        CHECK(sink.log == "rewound ");
+        CHECK(next() == "list(limit=2 continue= version=)");
+        fsm.on_list(now, page({pod("b", "7")}, "101"));  // and on, meanwhile
+        CHECK(sink.log == "rewound begin item:b end:101 ");
+        CHECK(next() == "watch(101)");
+        CHECK(fsm.counters().rewinds == 1);
+    }
+    SECTION("it does not answer") {
+        fsm.on_probe(now, broken(errc::connect));
+        sleeps(800ms, 1600ms);
+        CHECK(fsm.doubtful());
+        CHECK(next() == "probe(100)");
+        api_error busy = status(429);
+        busy.retry_after = 5s;
+        fsm.on_probe(now, busy);
+        sleeps(5s, 6s);
+        CHECK(next() == "probe(100)");
+        fsm.on_probe(now, page({}, "100"));
+        CHECK(next() == "watch(100)");
+    }
+    SECTION("cancelled") {
+        fsm.on_probe(now, broken(errc::cancelled));
+        CHECK(next() == "finish");
+    }
+    CHECK(fsm.counters().lists <= 2);
+}
+
+TEST_CASE_METHOD(fixture, "[requirement V6] doubt of others makes a probe, between watches only") {
+    fsm.doubt();
+    CHECK(next() == "list(limit=2 continue= version=)");
+    fsm.doubt();
+    fsm.on_list(now, page({}, "100"));
+    CHECK(next() == "watch(100)");
+    fsm.doubt();
+    CHECK(next() == "probe(100)");
+    fsm.on_probe(now, page({}, "100"));
+    CHECK(next() == "watch(100)");
+}
+
+TEST_CASE_METHOD(fixture, "[requirement V6] what another resource has shown makes a list, once") {
+    fsm.start_over();
+    CHECK(sink.log.empty());
+    list_done();
+    watching();
+    sink.log.clear();
+    fsm.start_over();
+    fsm.start_over();
+    CHECK(sink.log == "rewound ");
+    CHECK(next() == "list(limit=2 continue= version=)");
+    fsm.on_list(now, page({pod("a", "3")}, "80", "more"));
+    fsm.start_over();  // that list is the one
+    next();
+    fsm.on_list(now, page({}, "80"));
+    CHECK(sink.log == "rewound begin item:a end:80 ");
+    fsm.start_over();
+    CHECK(sink.log == "rewound begin item:a end:80 rewound ");
+    next();
+    fsm.on_list(now, page({pod("a", "3")}, "90", "more"));
+    CHECK(next() == "list(limit=2 continue=more version=)");
+}
+
+TEST_CASE_METHOD(fixture, "[requirement W12] when the server was last heard") {
+    list_done();
+    CHECK(fsm.heard_at() == now);
+    now += 10s;
+    REQUIRE(next() == "watch(100)");
+    CHECK(fsm.heard_at() == now - 10s);
+    fsm.on_watch_open(now);
+    CHECK(fsm.heard_at() == now);
+    now += 10s;
+    feed(event("BOOKMARK", pod("", "101")));
+    CHECK(fsm.heard_at() == now);
+    now += 10s;
+    fsm.on_watch_error(now, broken(errc::connection_lost));
+    CHECK(fsm.heard_at() == now - 10s);
 }
 
 TEST_CASE_METHOD(

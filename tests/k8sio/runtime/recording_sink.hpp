@@ -22,6 +22,7 @@ inline std::string event(const std::string& type, const std::string& object) {
 /// Keeps name -> version, and a log of all calls.
 class recording_sink final : public reflector_sink {
 public:
+    void rewound() override { log += "rewound "; }
     void replace_begin() override {
         log += "begin ";
         collected.clear();

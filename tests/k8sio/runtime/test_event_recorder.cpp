@@ -244,3 +244,27 @@ TEST_CASE_METHOD(fixture, "[requirement H1] stop flushes the queue, but not for 
     }
     CHECK_FALSE(loop.time.has_pending());
 }
+
+TEST_CASE_METHOD(fixture, "[requirement N2] [requirement H1] what is left at the end is counted") {
+    reply = test::failure(errc::connection_lost);
+    for (const char* message : {"a", "b", "c"}) {
+        subject.record(note(message));
+    }
+    test::task<void> running(loop, subject.run());
+    loop.run_for(1s);
+    SECTION("after stop") {
+        way.on_exchange = [&](const http_request&) -> result<http_response> {
+            loop.time.advance(4s);  // more than there is
+            return reply;
+        };
+        subject.stop();
+        loop.run_for(20s);
+    }
+    SECTION("cancelled") {
+        running.cancel();
+        loop.settle();
+    }
+    CHECK(running.done);
+    CHECK(subject.dropped() == 3);
+    CHECK(subject.idle());
+}

@@ -2,6 +2,7 @@
 //
 // The transport over scripted connections in virtual time: each operation fails, hangs or is
 // cancelled.
+#include "k8sio/client.hpp"
 #include "runtime/virtual_loop.hpp"
 #include "transport/http_transport.hpp"
 #include "transport/scripted_network.hpp"
@@ -375,4 +376,45 @@ TEST_CASE_METHOD(
     REQUIRE(whole.has_value());
     CHECK(*test::run(loop, (*whole)->read_some()) == "ab");
     CHECK(test::run(loop, (*whole)->read_some())->empty());
+}
+
+TEST_CASE_METHOD(fixture, "[requirement H1] a client at its end: what is under way is cut off") {
+    net.respond = [](const std::string&) { return std::string(); };
+    client api(*way, loop.time);
+    test::task<result<std::string>> first(loop, api.get(resources::pods(), "a", "b"));
+    loop.run_for(5s);
+    api.finish_by(loop.time.steady_now() + 10s);
+    test::task<result<std::string>> second(
+        loop, api.create(resources::pods(), "a", std::string("{}"))
+    );
+    loop.run_for(10s - 1ms);
+    CHECK_FALSE((first.done || second.done));
+    loop.run_for(1ms);
+    REQUIRE((first.done && second.done));
+    CHECK(first.result.has_error());
+    CHECK(second.result.has_error());
+    CHECK_FALSE(loop.time.has_pending());
+    // What follows has no time left, until there is a new limit.
+    test::task<result<std::string>> third(loop, api.get(resources::pods(), "a", "b"));
+    loop.run_for(1ms);
+    CHECK(third.done);
+    net.respond = [](const std::string&) {
+        return std::string("HTTP/1.1 200 OK\r\nContent-Length: 14\r\n\r\n{\"kind\":\"Pod\"}");
+    };
+    api.finish_by(loop.time.steady_now() + 3s);
+    CHECK(test::run(loop, api.get(resources::pods(), "a", "b")).has_value());
+}
+
+TEST_CASE_METHOD(fixture, "[requirement H1] the wait before a repetition ends too") {
+    net.respond = [](const std::string&) {
+        return std::string("HTTP/1.1 503 Busy\r\nRetry-After: 20\r\nContent-Length: 0\r\n\r\n");
+    };
+    client api(*way, loop.time);
+    test::task<result<std::string>> waiting(loop, api.get(resources::pods(), "a", "b"));
+    loop.run_for(1s);
+    REQUIRE_FALSE(waiting.done);
+    api.finish_by(loop.time.steady_now() + 2s);
+    loop.run_for(2s);
+    REQUIRE(waiting.done);
+    CHECK(waiting.result.error().code == errc::cancelled);
 }
