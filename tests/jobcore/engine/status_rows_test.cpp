@@ -113,7 +113,7 @@ TEST_CASE(
     w.exit("worker", 1, 3);
     w.exit("master", 0, 0);
     w.settle();
-    CHECK(counts() == std::vector<int>{0, 0, 0, 1, 1, 0, 3});
+    CHECK(counts() == std::vector<int>{0, 0, 1, 1, 1, 1, 1});
 }
 
 TEST_CASE("[behaviour I11] a failed and a leaving pod count once", "[engine]") {
