@@ -144,7 +144,7 @@ asio::awaitable<action_result> restore_labels(
     if (answer.has_error()) {
         co_return judge(shared, entry, a, answer.error());
     }
-    shared.note_object(entry, a.kind, *answer);
+    shared.note_object(entry, a.kind, *answer, true);
     co_return action_result::present;
 }
 
@@ -180,6 +180,7 @@ asio::awaitable<action_result> settle_existing(
     shared.note_object(entry, a.kind, *live);
     const std::string wanted = shared.options.render(decided, made, a);
     if (owner.deleting || !owner.same_place || !same_data(a, wanted, *live)) {
+        co_await restore_labels(shared, entry, decided, a, children_label_json, *live);
         co_return action_result::recompute;
     }
     entry.refusals.settle(a);
@@ -328,11 +329,8 @@ asio::awaitable<action_result> confirm(
     const bool ours = live.has_value() && claim_of(a, *live).owner_uid == decided.meta.uid;
     if (ours) {
         shared.note_object(entry, a.kind, *live);
-        // A child is out of view for good if it lost the label that the watch selects by; pods
-        // without labels have a rule of their own (BEHAVIOUR.md 1.9).
-        if (a.kind != core::object_kind::pod) {
-            co_await restore_labels(shared, entry, decided, a, children_label_json, *live);
-        }
+        // It is out of view for good if it lost the label that the watch selects by.
+        co_await restore_labels(shared, entry, decided, a, children_label_json, *live);
         co_return action_result::recompute;
     }
     const bool known = std::any_of(

@@ -114,13 +114,13 @@ child_view* context::view_of(core::object_kind kind) const {
     return nullptr;
 }
 
-bool context::note_pod(job_entry& entry, std::string_view object_json) {
+bool context::note_pod(job_entry& entry, std::string_view object_json, bool labelled) {
     auto pod = core::decode_pod(object_json);
     if (!pod) {
         return false;
     }
     const std::string& uid = entry.object->meta.uid;
-    if (!pod->labels_complete && pod->owner_uid == uid) {
+    if (!labelled && !pod->labels_complete && pod->owner_uid == uid) {
         // The watch may not show it; the next pass shall see it all the same (BEHAVIOUR.md 1.9).
         std::erase_if(entry.hidden_pods, [&](const core::pod_record& p) {
             return p.uid == pod->uid;
@@ -135,12 +135,14 @@ bool context::note_pod(job_entry& entry, std::string_view object_json) {
     return true;
 }
 
-bool context::note_object(job_entry& entry, core::object_kind kind, std::string_view object_json) {
+bool context::note_object(
+    job_entry& entry, core::object_kind kind, std::string_view object_json, bool labelled
+) {
     if (kind == core::object_kind::job) {
         return note_job(object_json) != nullptr;
     }
     if (kind == core::object_kind::pod) {
-        return note_pod(entry, object_json);
+        return note_pod(entry, object_json, labelled);
     }
     auto child = core::decode_child(kind, object_json);
     child_view* const view = view_of(kind);

@@ -87,8 +87,14 @@ struct context {
     void require_views(const std::string& job_uid, const std::vector<std::string>& versions);
 
     /// Takes the answer to a write or live read of a child or of the job itself into the views, and
-    /// raises the fence. False if the text could not be read.
-    bool note_object(job_entry& entry, core::object_kind kind, std::string_view object_json);
+    /// raises the fence. False if the text could not be read. `labelled`: the watch shows it for
+    /// sure, whatever other labels it has not.
+    bool note_object(
+        job_entry& entry,
+        core::object_kind kind,
+        std::string_view object_json,
+        bool labelled = false
+    );
     /// A child is gone, says an answer.
     void note_gone(core::object_kind kind, const std::string& uid);
     /// Makes the answer the job object held. Null if it could not be read.
@@ -98,7 +104,7 @@ struct context {
     child_view* view_of(core::object_kind kind) const;
 
 private:
-    bool note_pod(job_entry& entry, std::string_view object_json);
+    bool note_pod(job_entry& entry, std::string_view object_json, bool labelled);
 };
 
 /// `namespace/name`, for logs.

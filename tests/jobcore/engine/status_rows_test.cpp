@@ -96,12 +96,40 @@ TEST_CASE(
         w,
         R"("aggregate":{"creating":5,"pending":0,"running":0,"succeeded":0,"failed":0,"unknown":0,"deleted":0})"
     ));
+    const auto counts = [&] {
+        const aggregate_counts& c = *w.status().aggregate;
+        return std::vector<int>{
+            c.creating, c.pending, c.running, c.succeeded, c.failed, c.unknown, c.deleted};
+    };
     w.run_all();
+    w.settle();
+    CHECK(counts() == std::vector<int>{0, 0, 5, 0, 0, 0, 0});
     w.exit("worker", 0, 0);
+    w.pod("worker", 3).phase = pod_phase::unknown;
+    w.settle();
+    CHECK(counts() == std::vector<int>{0, 0, 3, 1, 0, 1, 0});
+    w.vanish("worker", 0);
+    w.settle();
+    CHECK(counts() == std::vector<int>{0, 0, 3, 1, 0, 1, 0});  // it was completed
+    w.exit("worker", 1, 3);
+    w.exit("master", 0, 0);
+    w.settle();
+    CHECK(counts() == std::vector<int>{0, 0, 1, 1, 1, 1, 1});
+}
+
+TEST_CASE("[behaviour I11] a failed and a leaving pod count once", "[engine]") {
+    world w(ddp(4));
+    w.start();
     w.exit("worker", 1, 1);
     w.ask_deletion(w.pod("worker", 2));
-    w.pass();
-    CHECK(w.status().aggregate->running + w.status().aggregate->creating == 5);
+    for (int i = 0; i < 12; ++i) {
+        w.pass();
+        const aggregate_counts& c = *w.status().aggregate;
+        CAPTURE(i);
+        CHECK(
+            c.creating + c.pending + c.running + c.succeeded + c.failed + c.unknown + c.deleted == 5
+        );
+    }
 }
 
 TEST_CASE("[api status.summary] generation, times, duration, ready, reason", "[engine]") {

@@ -123,8 +123,9 @@ TEST_CASE("[requirement N4] messages are cut to 1,023 bytes at a character, reas
     long_note.regarding.name = std::string(253, 'n');
     const auto write = series.next(long_note, {});
     CHECK(write.name.size() <= 253);
-    CHECK(write.body.find(std::string(1023, 'm') + "\"") != std::string::npos);
-    CHECK(write.body.find("\"" + std::string(128, 'r') + "\"") != std::string::npos);
+    CHECK(write.name.substr(0, 200) == std::string(200, 'n'));
+    CHECK(write.body.find("\"message\":\"" + std::string(1023, 'm') + "\",") != std::string::npos);
+    CHECK(write.body.find("\"reason\":\"" + std::string(128, 'r') + "\",") != std::string::npos);
 }
 
 TEST_CASE_METHOD(fixture, "[requirement N2] a full queue drops and counts; nothing blocks") {

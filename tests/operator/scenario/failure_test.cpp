@@ -146,6 +146,24 @@ TEST_CASE("[behaviour 1.9] a pod of ours whose labels were taken away is replace
                  R"("batch.tensorstack.dev/attempt":null}}})"
     )
                 .has_value());
+    // It holds its name until it is gone: the one that takes its place is made after that.
+    const auto is_there = [&](const std::string& uid) {
+        const auto held = w.audit().held();
+        return std::any_of(held.begin(), held.end(), [&](const auto& p) { return p.uid == uid; });
+    };
+    REQUIRE(w.run_until([&] { return !is_there(pod->uid); }, seconds{60}));
+    const auto& created = w.audit().pods_created();
+    CHECK(created.size() <= 3);  // not one of its index, but that in the same instant
+    CHECK(w.audit().most_live() == 2);
     REQUIRE(w.run_until([&] { return w.is_phase("bare", "Succeeded"); }, seconds{300}));
     CHECK(w.status("bare").backoff_count == 0);
+    CHECK(w.status("bare").restarts.disruptions == 1);
+    CHECK(w.status("bare").attempt == 2);
+    CHECK(created.size() == 4);
+    CHECK(w.audit().most_live() == 2);
+    // It counts as attempt 0, and ran beside others of the first attempt alone.
+    for (const std::string& violation : w.audit().violations()) {
+        CHECK(violation == "I8: pods of attempts 0 and 1 at once");
+    }
+    CHECK(w.operator_().counters().status_writes < 14);
 }

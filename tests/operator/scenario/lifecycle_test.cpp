@@ -7,6 +7,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+
 namespace {
 
 using namespace signalbox;
@@ -172,6 +174,12 @@ TEST_CASE("[behaviour 5.14] a finished job is deleted after its time to live") {
     w.run_for(seconds{10});
     CHECK(w.get(op::type_of(core::job_kind::pytorch), "brief").has_error());
     CHECK(w.pods().empty());
+    const auto& writes = w.operator_way().writes();
+    const auto removal = std::find_if(writes.begin(), writes.end(), [](const sent_write& write) {
+        return write.method == "DELETE" && write.target.find("jobs/brief") != std::string::npos;
+    });
+    REQUIRE(removal != writes.end());
+    CHECK(removal->body.find(R"("propagationPolicy":"Foreground")") != std::string::npos);
 }
 
 TEST_CASE("[behaviour 1.7] a job made again under the same name starts from nothing") {

@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace {
 
@@ -26,8 +27,7 @@ bool creates_pod(std::string_view method, std::string_view target) {
     return method == "POST" && target.substr(0, target.find('?')).ends_with("/pods");
 }
 
-std::size_t pod_creates(const world& w, mortal_transport& way) {
-    static_cast<void>(w);
+std::size_t pod_creates(const mortal_transport& way) {
     const auto& writes = way.writes();
     return static_cast<std::size_t>(std::count_if(
         writes.begin(),
@@ -52,11 +52,11 @@ TEST_CASE(
     w.create_job(job_builder("tight").replicas("worker", 8));
     w.run_for(seconds{4});
     // Slow start: the first refusal stops the rest.
-    CHECK(pod_creates(w, w.operator_way()) == 1);
+    CHECK(pod_creates(w.operator_way()) == 1);
     CHECK(w.status("tight").reason == "QuotaExceeded");
     w.run_for(seconds{56});
     // After 5, 15 (5 + 10) and 35 s (15 + 20).
-    CHECK(pod_creates(w, w.operator_way()) == 4);
+    CHECK(pod_creates(w.operator_way()) == 4);
     CHECK(w.event_count("tight", "QuotaExceeded") == 1);
     CHECK(w.status("tight").backoff_count == 0);
 
@@ -121,7 +121,42 @@ TEST_CASE("[behaviour 4.2] [api 6.4] an invalid job fails with one event, and ot
     CHECK(w.event_count("broken", "InvalidSpec") == 1);
 }
 
-TEST_CASE("[behaviour 2.5] a terminating namespace ends work without a storm") {
+TEST_CASE("[behaviour 2.5] a terminating namespace holds the pods without a storm, and fails nobody"
+) {
+    world_options options;
+    options.server.gc_delay = std::chrono::hours{10};  // it stays as it is
+    world w(options);
+    w.create_job(job_builder("ending").replicas("worker", 8).pause());
+    w.run_for(seconds{1});
+    bool ended = false;
+    w.operator_way().before = [&](const k8sio::http_request& request) {
+        if (!std::exchange(ended, ended || creates_pod(request.method, request.target)) && ended) {
+            w.remove_soon(k8sio::resources::namespaces(), "default");
+        }
+    };
+    w.patch_job("ending", R"({"spec":{"runMode":{"pause":{"enabled":false}}}})");
+    w.run_for(seconds{9});
+    REQUIRE(ended);
+    CHECK(w.audit().pods_created().empty());
+    CHECK(w.is_phase("ending", "Resuming"));
+    CHECK(w.status("ending").reason == "ObjectRefused");
+    CHECK(pod_creates(w.operator_way()) == 1);
+    w.run_for(seconds{60});
+    CHECK(pod_creates(w.operator_way()) == 3);  // after 10 s and 20 s more
+    w.run_for(seconds{600});
+    CHECK(pod_creates(w.operator_way()) <= 7);
+    CHECK(w.operator_().counters().status_writes < 15);
+    CHECK(w.is_phase("ending", "Resuming"));
+    CHECK(w.status("ending").backoff_count == 0);
+    std::size_t told = 0;
+    for (const sent_write& write : w.operator_way().writes()) {
+        const bool event = write.target.find("/events") != std::string::npos;
+        told += event && write.body.find(R"("reason":"ObjectRefused")") != std::string::npos;
+    }
+    CHECK(told == 0);  // there is no room for one
+}
+
+TEST_CASE("[behaviour 2.5] a namespace that is gone holds every creation without a storm") {
     world w;
     w.server().set_fault_hook([&](std::string_view method, std::string_view target) {
         k8sio::server::fault fault;
@@ -136,5 +171,8 @@ TEST_CASE("[behaviour 2.5] a terminating namespace ends work without a storm") {
     w.create_job(job_builder("ending").replicas("worker", 8));
     w.run_for(seconds{600});
     CHECK(w.operator_way().writes().size() < 20);
+    CHECK(w.operator_way().writes().size() > 4);
     CHECK(w.audit().pods_created().empty());
+    CHECK(pod_creates(w.operator_way()) == 0);  // the Services are held, and pods behind them
+    CHECK(w.status("ending").reason == "ObjectRefused");
 }

@@ -88,9 +88,19 @@ TEST_CASE("[behaviour 5.2] a DeepSpeedJob runs until worker 0 exits 0, its sshd 
 }
 
 TEST_CASE("[behaviour 5.13] under All the Secret goes when no pod is left") {
-    world w;
+    world_options options;
+    options.script.defaults = {{"stop-after", "20s"}};
+    world w(options);
     w.create_job(deepspeed("cifar", 2, R"("runPolicy":{"cleanUpPolicy":"All"})"));
     REQUIRE(w.run_until([&] { return w.is_phase("cifar", "Succeeded"); }, seconds{20}));
+    int looked = 0;
+    while (!w.pods().empty() && ++looked < 60) {
+        CAPTURE(looked);
+        CHECK(w.list(resources::secrets()).size() == 1);
+        w.run_for(seconds{1});
+    }
+    CHECK(looked >= 19);  // the pods took their time
+    CHECK(looked <= 25);
     w.run_for(seconds{5});
     CHECK(w.pods().empty());
     CHECK(w.list(resources::secrets()).empty());

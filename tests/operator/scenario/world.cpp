@@ -298,6 +298,14 @@ void world::patch_soon(
     asio::co_spawn(loop_, std::move(request), [object](std::exception_ptr, answer) {});
 }
 
+void world::remove_soon(const k8sio::resource_type& type, const std::string& name) {
+    using answer = k8sio::result<std::string>;
+    const auto object = std::make_shared<std::string>(name);
+    const auto options = std::make_shared<k8sio::delete_options>();
+    auto request = user_.remove(type, "default", *object, *options);
+    asio::co_spawn(loop_, std::move(request), [object, options](std::exception_ptr, answer) {});
+}
+
 core::job_status world::status(const std::string& job) {
     const auto object = get(type_of_job(job), job);
     if (object.has_error()) {

@@ -104,7 +104,8 @@ public:
         const std::string& name,
         std::optional<std::int64_t> grace = {}
     );
-    /// Sends the request, but does not wait for its end: for use inside a request of the operator.
+    /// These send a request, but do not wait for its end: for use inside one of the operator.
+    void remove_soon(const k8sio::resource_type& type, const std::string& name);
     void patch_soon(
         const k8sio::resource_type& type, const std::string& name, const std::string& merge_patch
     );
