@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 namespace signalbox::search {
@@ -150,7 +151,8 @@ private:
         }
         const bool by_loss = next_.reason == engine::reason::error_in_pod ||
                              next_.reason == engine::reason::backoff_limit_exceeded;
-        if (next_.phase == job_phase::failed && by_loss && plan_.elastic && !master_failed() &&
+        if (next_.phase == job_phase::failed && by_loss && plan_.elastic &&
+            plan_.elastic->survives_loss && !master_failed() &&
             remaining() >= plan_.elastic->min_replicas) {
             out_.push_back(fmt::format(
                 "5.10 an elastic job fails though {} of at least {} replicas are left",
@@ -262,15 +264,26 @@ private:
     }
 
     /// Running begins when every wanted replica is up (4.9).
+    /// This decision records that nothing more is expected of the replica.
+    bool becomes_done(std::size_t role, std::int32_t index) const {
+        const restart_ledger& ledger = next_.restarts;
+        return std::ranges::any_of(
+            std::array{&ledger.completed, &ledger.given_up},
+            [&](const auto* list) {
+                const index_set* set = engine::find_indexes(*list, plan_.roles[role].type);
+                return set != nullptr && set->contains(index);
+            }
+        );
+    }
+
     void check_becomes_running() {
         const bool begins = next_.phase == job_phase::running &&
                             before_.phase != job_phase::running &&
                             next_.attempt == before_.attempt && !plan_.elastic;
         for (std::size_t r = 0; begins && r < view_.roles.size(); ++r) {
-            for (const engine::slot& s : view_.roles[r].slots) {
-                const bool listed =
-                    engine::find_indexes(next_.restarts.completed, plan_.roles[r].type) != nullptr;
-                if (!slot_is_up(r, s) && !listed) {
+            const auto& slots = view_.roles[r].slots;
+            for (std::size_t i = 0; i < slots.size(); ++i) {
+                if (!slot_is_up(r, slots[i]) && !becomes_done(r, static_cast<std::int32_t>(i))) {
                     out_.push_back("4.9 the job is Running before every replica is up");
                     return;
                 }

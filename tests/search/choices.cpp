@@ -81,7 +81,7 @@ bool can_befall(const world& w, const pod_record& p, op what) {
         case op::cannot_pull:
             return waits && !p.scheduled && !p.containers.empty();
         case op::pull_works:
-            return waits && !engine::cannot_start_reason(p).empty();
+            return waits && engine::hopeless_container(p) != nullptr;
         case op::unschedulable:
             return waits && !p.scheduled && !p.unschedulable;
         case op::lose_labels:
@@ -216,7 +216,7 @@ private:
             case op::pass:
                 return add_pass();
             case op::pass_defers:
-                return decision_of(w_).deferrable ? add(what) : void();
+                return decision_of(w_).deferrable() ? add(what) : void();
             case op::hold_pods:
                 return w_.known_pods ? void() : add(what);
             case op::hold_children:
@@ -301,7 +301,7 @@ std::string words_of_write(const world& w, std::size_t i) {
 
 bool can_start(const pod_record& p) {
     const bool waits = p.phase == pod_phase::pending || p.phase == pod_phase::unknown;
-    return waits && !p.deletion && !p.unschedulable && engine::cannot_start_reason(p).empty();
+    return waits && !p.deletion && !p.unschedulable && engine::hopeless_container(p) == nullptr;
 }
 
 bool is_board(const child_record& c) {

@@ -263,6 +263,11 @@ std::vector<row> torchrun_rows() {
          ),
          {"ends", "sizes", "fewer"}},
         {sized(
+             named("c10d elastic, maxRestarts 0", elastic(torchrun("c10d", 2, 0, 1), 1, 3, 3)),
+             {1, 2, 3}
+         ),
+         {"ends", "sizes"}},
+        {sized(
              named("c10d elastic, default size", elastic(torchrun("c10d", 2, 3, 1), 1, 3, 0)),
              {1, 2, 3}
          ),

@@ -43,7 +43,7 @@ public:
     pass(world& w, const choice& c, outcome& out) : w_(w), c_(c), out_(out), d_(w.decided) {}
 
     void run() {
-        if (d_->status && !(c_.what == op::pass_defers && d_->deferrable)) {
+        if (d_->status && !(c_.what == op::pass_defers && d_->deferrable())) {
             if (!write_status()) {
                 return;
             }

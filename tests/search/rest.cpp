@@ -33,7 +33,7 @@ bool any_pod(const world& w, bool (*test)(const world&, const pod_record&)) {
 }
 
 bool cannot_start(const world&, const pod_record& p) {
-    return !engine::cannot_start_reason(p).empty();
+    return engine::hopeless_container(p) != nullptr;
 }
 
 bool never_stuck(const world& w) {

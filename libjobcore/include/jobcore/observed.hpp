@@ -35,6 +35,8 @@ struct container_record {
     std::string name;
     container_state state = container_state::unknown;
     bool init = false;
+    /// The pod's annotation says that it is the training container (BEHAVIOUR.md 1.6).
+    bool training = false;
     std::int32_t exit_code = 0;  ///< with state terminated only
     rare_text reason;            ///< of the waiting or terminated state
     rare_text message;           ///< termination message or the waiting state's, at most 4 KiB
@@ -60,6 +62,7 @@ struct pod_record {
     bool ready = false;              ///< condition Ready is True
     bool disruption_target = false;  ///< condition DisruptionTarget is True
     bool unschedulable = false;      ///< condition PodScheduled is False with reason Unschedulable
+    rare_text scheduler_message;     ///< why it is unschedulable, at most 512 bytes
     rare_text reason;                ///< `status.reason`, e.g. `Evicted`
     rare_text message;               ///< `status.message`, at most 512 bytes
     optional_instant creation;

@@ -20,6 +20,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace signalbox::core {
@@ -40,6 +41,8 @@ struct role_plan {
     restart_policy restart = restart_policy::on_failure;
     /// Name of the training container of this role (BEHAVIOUR.md api 2.5, api 3.1, api 4.4).
     std::string training_container;
+    /// Extended resources that one pod holds by its limits, e.g. `nvidia.com/gpu` and 8.
+    std::vector<std::pair<std::string, std::int64_t>> holds;
     /// Indexes from here on run sshd: they never complete (BEHAVIOUR.md 5.2).
     std::int32_t sshd_from_index = std::numeric_limits<std::int32_t>::max();
 
@@ -110,6 +113,8 @@ enum class resize_rule {
 struct elastic_plan {
     std::int32_t min_replicas = 1;
     resize_rule resize = resize_rule::in_place;
+    /// The others go on when a replica is lost for good, if they are enough (BEHAVIOUR.md 5.10).
+    bool survives_loss = true;
     /// `expectedReplicas` is absent: the number that the operator writes into the job once
     /// (BEHAVIOUR.md 7.1).
     std::optional<std::int32_t> default_expected;
@@ -190,6 +195,9 @@ std::string name_hash(std::string_view job_name, std::string_view uid);
 job_plan compile_plan(
     const job_meta& meta, const job_spec& spec, std::vector<diagnostic>& findings
 );
+
+/// Exit codes that the restart policy `ExitCode` restarts (BEHAVIOUR.md api 1.7).
+std::vector<std::int32_t> retryable_codes(job_kind kind);
 
 /// `<job>-H-<type>-<index>[-r<k>]` (BEHAVIOUR.md 1.2, 1.3). `pod.role` must be one of the plan's.
 std::string pod_name(const job_plan& plan, const pod_identity& pod);

@@ -44,6 +44,10 @@ struct policy {
     milliseconds name_retry_max = seconds{300};
     /// A kind that the server does not serve is looked for again (8.4).
     milliseconds capability_retry = seconds{60};
+    /// How long a status may stay unwritten that differs in counts alone, and in texts of others
+    /// alone (4.16).
+    milliseconds counts_interval = seconds{1};
+    milliseconds texts_interval = seconds{30};
     /// Bounds of status lists (BEHAVIOUR.md 4.16, api 5.4).
     std::int32_t replicas_in_status = 256;
     std::int32_t replaced_in_status = 256;

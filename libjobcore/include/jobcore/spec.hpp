@@ -156,8 +156,16 @@ struct colossalai_spec {
 /// (BEHAVIOUR.md 4.2).
 struct spec_fragments {
     bool pause = false;
-    /// Deadline, time to live and clean-up only; `clean_up` is `none` where it is written wrongly.
+    /// Deadline, time to live, clean-up, restart scope and budget only. `clean_up` is `none` where
+    /// it is written wrongly. Without a written and valid `backoffLimit` the budget is endless: no
+    /// default ends a job.
     run_policy run;
+    struct restart {
+        std::string type;
+        restart_policy policy = restart_policy::always;
+    };
+    /// As written, by replica type.
+    std::vector<restart> restarts{};
 };
 
 /// A valid specification. `launch` holds the alternative of the job's kind.

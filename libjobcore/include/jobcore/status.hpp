@@ -187,6 +187,19 @@ struct transition {
     friend bool operator==(const transition&, const transition&) = default;
 };
 
+/// How far the job's training has come over all attempts, for what a resume runs
+/// (BEHAVIOUR.md 3.11).
+enum class training_state {
+    unknown,      ///< no attempt has begun, or version 0.1 wrote the status
+    not_started,  ///< no training container of a deciding pod has started
+    started,
+    resumed,  ///< the job was paused after that, and runs again
+};
+/// `NotStarted`, `Started`, `Resumed`; of `unknown` empty. Lives for ever.
+std::string_view to_string(training_state state);
+/// Unknown texts read as `unknown`.
+training_state parse_training_state(std::string_view text);
+
 /// `.status` of a job.
 struct job_status {
     job_phase phase = job_phase::none;
@@ -205,6 +218,7 @@ struct job_status {
     std::string selector;
     std::optional<transition> next_transition;
     std::int32_t attempt = 0;  ///< 0 until the job leaves creation unpaused
+    training_state training = training_state::unknown;
     restart_ledger restarts;
     /// Reasons of facts that were told by an event and still last (BEHAVIOUR.md 11.2).
     std::vector<std::string> told;

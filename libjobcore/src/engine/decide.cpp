@@ -21,28 +21,35 @@ namespace {
 bool changes_view(const job_status& before, const job_status& after) {
     const restart_ledger& a = before.restarts;
     const restart_ledger& b = after.restarts;
-    return before.attempt != after.attempt || a.replaced != b.replaced ||
-           a.completed != b.completed ||
+    return before.attempt != after.attempt || a.replaced != b.replaced || a.renamed != b.renamed ||
+           a.completed != b.completed || a.given_up != b.given_up ||
            !std::ranges::equal(
                before.tasks, after.tasks, {}, &task_status::wanted, &task_status::wanted
            );
 }
 
-/// Only counts differ: the write may wait (4.16).
-bool is_deferrable(const job_status& before, const job_status& after) {
+/// How long the write may wait, because only counts or only texts differ (4.16).
+milliseconds defer_of(const policy& policy, const job_status& before, const job_status& after) {
     const auto same_task = [](const task_status& a, const task_status& b) {
         return a.type == b.type && a.wanted == b.wanted && a.restart_count == b.restart_count;
     };
     if (!std::ranges::equal(before.tasks, after.tasks, same_task)) {
-        return false;
+        return milliseconds(0);
     }
     job_status same = after;
+    for (std::size_t i = 0; i < std::min(same.conditions.size(), before.conditions.size()); ++i) {
+        same.conditions[i].message = before.conditions[i].message;
+    }
+    if (same == before) {
+        return policy.texts_interval;
+    }
     same.tasks = before.tasks;
     same.aggregate = before.aggregate;
     same.replicas = before.replicas;
     same.ready = before.ready;
+    same.training = before.training;
     same.restarts.seen = before.restarts.seen;
-    return same == before;
+    return same == before ? policy.counts_interval : milliseconds(0);
 }
 
 /// When to decide again: for what the status shows, for what the work awaits, and for actions that
@@ -86,7 +93,7 @@ void set_status(const inputs& in, job_status status, bool same_tasks, decision& 
     if (same_tasks) {
         status.tasks = before.tasks;
     }
-    out.deferrable = is_deferrable(before, status);
+    out.defer = defer_of(in.policy, before, status);
     out.status = std::move(status);
 }
 
@@ -127,7 +134,7 @@ decision decide_plan(const inputs& in) {
     out.wake_up = earliest(display.wake_ups, planned.stages);
     set_status(in, fill(in, std::move(status), std::move(display)), same_tasks, out);
     out.stages = std::move(planned.stages);
-    if (active && !in.invalid && (!out.status || out.deferrable)) {
+    if (active && !in.invalid && (!out.status || out.deferrable())) {
         add_default_size(in, out);
     }
     if (needs_rendering(out.stages)) {

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace signalbox::core::engine {
 namespace {
 
@@ -22,8 +24,17 @@ std::string error_list(const compiled_job& compiled) {
     return cut_message(std::move(text));
 }
 
-/// What is left of a plan when the specification says nothing: the recorded sizes. Pods are told
-/// apart by labels and record, so that the deciding pod's result still counts.
+/// What is not known forbids no restart.
+restart_policy written_policy(const spec_fragments& fragments, std::string_view type) {
+    const auto of_type = [&](const spec_fragments::restart& r) { return r.type == type; };
+    const auto first = std::ranges::find_if(fragments.restarts, of_type);
+    const bool clear = std::ranges::count_if(fragments.restarts, of_type) == 1;
+    return clear ? first->policy : restart_policy::always;
+}
+
+/// What is left of a plan when the specification says little: the recorded sizes, and fields that
+/// are valid by themselves. Pods are told apart by labels and record, and say which container
+/// trains, so that the deciding pod's result still counts.
 job_plan plan_from_record(const job_object& job) {
     job_plan plan;
     plan.kind = job.meta.kind;
@@ -33,6 +44,7 @@ job_plan plan_from_record(const job_object& job) {
     plan.base_name = fmt::format("{}-{}", job.meta.name, name_hash(job.meta.name, job.meta.uid));
     plan.paused = job.compiled->fragments.pause;
     plan.run = job.compiled->fragments.run;
+    plan.retryable_codes = retryable_codes(plan.kind);
     if (plan.kind == job_kind::colossalai) {
         plan.scope = scope_rule::no_restart;  // its clean-up goes by role
     }
@@ -40,6 +52,7 @@ job_plan plan_from_record(const job_object& job) {
         role_plan role;
         role.type = task.type;
         role.wanted = task.wanted;
+        role.restart = written_policy(job.compiled->fragments, task.type);
         plan.roles.push_back(std::move(role));
     }
     return plan;  // status lists the deciding pod's type first: master_role 0

@@ -57,10 +57,14 @@ void say_status(story& s, const job_status& before, const decision& d) {
     if (!d.status) {
         return;
     }
-    if (d.deferrable) {
+    if (d.deferrable()) {
         s.say(
             actions_section,
-            "Write the status within a second: only counts have changed",
+            fmt::format(
+                "Write the status within {}: only {} have changed",
+                words_of(d.defer),
+                d.defer > s.rules.counts_interval ? "texts" : "counts"
+            ),
             "behaviour 4.16"
         );
         return;

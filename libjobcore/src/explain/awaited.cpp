@@ -3,6 +3,7 @@
 // What has to happen outside of the operator before the job goes on.
 #include "engine/facts/pod_facts.hpp"
 #include "engine/facts/reasons.hpp"
+#include "engine/view/ended.hpp"
 #include "explain/story.hpp"
 #include "explain/tables.hpp"
 #include "explain/words.hpp"
@@ -50,24 +51,22 @@ constexpr std::array help{
 /// The replicas that are not up, by what keeps them.
 struct waiting_pods {
     std::vector<std::string> unscheduled;
-    bool unschedulable = false;
+    const pod_record* unschedulable = nullptr;  ///< the first of them
     std::vector<std::string> starting;
     std::vector<std::string> unready_workers;
     std::int64_t workers = 0;
 };
 
-void say_hopeless(story& s, const pod_record& pod) {
-    const std::string why = engine::cannot_start_reason(pod);
-    const auto c = std::ranges::find(pod.containers, why, &container_record::reason);
-    const std::string said = quoted_text(c->message);
+void say_hopeless(story& s, const pod_record& pod, const container_record& c) {
+    const std::string said = quoted_text(c.message);
     s.say(
         awaited_section,
         fmt::format(
             "pod {}, container {} cannot start: {}{}. The kubelet goes on trying; once the cause "
             "is removed the pod starts by itself",
             pod.name,
-            c->name,
-            why,
+            c.name,
+            c.reason.str(),
             said.empty() ? "" : ": " + said
         ),
         "behaviour 4.13"
@@ -85,9 +84,11 @@ void look_at(story& s, const engine::role_view& role, const engine::slot& slot, 
     }
     if (!pod.scheduled) {
         out.unscheduled.push_back(pod.name);
-        out.unschedulable = out.unschedulable || pod.unschedulable;
-    } else if (!engine::cannot_start_reason(pod).empty()) {
-        say_hopeless(s, pod);
+        if (pod.unschedulable && out.unschedulable == nullptr) {
+            out.unschedulable = &pod;
+        }
+    } else if (const container_record* c = engine::hopeless_container(pod)) {
+        say_hopeless(s, pod, *c);
     } else {
         out.starting.push_back(pod.name);
     }
@@ -109,16 +110,22 @@ void count_workers(const story& s, waiting_pods& out) {
     }
 }
 
+/// What the scheduler said, or how to find it out.
+std::string reason_of(const pod_record& pod) {
+    const std::string said = quoted_text(pod.scheduler_message);
+    return said.empty() ? fmt::format(" (`kubectl describe pod {}` shows what it lacks)", pod.name)
+                        : fmt::format(" for {}: {}", pod.name, said);
+}
+
 void say_waiting(story& s, const waiting_pods& w) {
     if (!w.unscheduled.empty()) {
         s.say(
             awaited_section,
-            w.unschedulable
+            w.unschedulable != nullptr
                 ? fmt::format(
-                      "A node with room for {}; the scheduler has found none (`kubectl describe "
-                      "pod {}` shows what it lacks)",
+                      "A node with room for {}; the scheduler has found none{}",
                       list_of(w.unscheduled),
-                      w.unscheduled.front()
+                      reason_of(*w.unschedulable)
                   )
                 : fmt::format(
                       "A node for {}: the scheduler has not decided", list_of(w.unscheduled)
@@ -254,6 +261,14 @@ void say_barrier(story& s) {
     );
 }
 
+void say_left_workers(story& s) {
+    const engine::inputs in{s.job, *s.plan(), s.seen, s.rules, s.now};
+    std::string left = engine::describe_left_workers({in, s.after, *s.view});
+    if (!left.empty()) {
+        s.say(awaited_section, std::move(left), "behaviour 5.13");
+    }
+}
+
 void say_tensorboard(story& s) {
     const auto& board = s.after.tensorboard;
     if (!board || board->ready) {
@@ -303,6 +318,7 @@ void say_awaited(story& s) {
         }
     } else if (s.view) {
         say_barrier(s);
+        say_left_workers(s);
     }
     say_terminating(s);
     if (!is_final(s.after.phase)) {

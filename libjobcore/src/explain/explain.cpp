@@ -85,7 +85,7 @@ void decide_all(story& s) {
     job_object job = s.job;
     for (int i = 0; i < most_records; ++i) {
         decision d = decide(job, s.seen, s.rules, s.now);
-        const bool recorded = d.status && !d.deferrable && d.stages.empty();
+        const bool recorded = d.status && !d.deferrable() && d.stages.empty();
         const bool idle = !d.status && d.stages.empty() && !s.decisions.empty();
         if (d.status) {
             job.status = *d.status;

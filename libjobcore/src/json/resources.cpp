@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <string_view>
 
 namespace signalbox::core::json {
@@ -106,6 +107,27 @@ std::optional<std::int64_t> cpu_limit_milli(const value& container) {
 
 std::optional<std::int64_t> cpu_request_milli(const value& container) {
     return cpu_of(container, "requests");
+}
+
+std::vector<std::pair<std::string, std::int64_t>> extended_resources(const value& pod_spec) {
+    std::map<std::string, std::int64_t> sums;
+    const value* containers = find(pod_spec, "containers");
+    if (containers == nullptr || !containers->IsArray()) {
+        return {};
+    }
+    for (const value& container : containers->GetArray()) {
+        const value* limits = find(container, "resources", "limits");
+        if (limits == nullptr || !limits->IsObject()) {
+            continue;
+        }
+        for (const auto& member : limits->GetObject()) {
+            const std::int64_t n = quantity_milli(member.value).value_or(0) / 1000;
+            if (n > 0 && view(member.name).find('/') != std::string_view::npos) {
+                sums[std::string(view(member.name))] += n;
+            }
+        }
+    }
+    return {sums.begin(), sums.end()};
 }
 
 std::int64_t accelerators(const value& container) {

@@ -7,6 +7,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace signalbox::core::json {
 
@@ -17,6 +20,10 @@ std::optional<std::int64_t> quantity_milli(const value& quantity);
 /// The container's CPU limit or request in thousandths of a CPU.
 std::optional<std::int64_t> cpu_limit_milli(const value& container);
 std::optional<std::int64_t> cpu_request_milli(const value& container);
+
+/// Extended resources of all containers of a pod's spec by their limits, by name: those with a
+/// domain in their name.
+std::vector<std::pair<std::string, std::int64_t>> extended_resources(const value& pod_spec);
 
 /// Accelerators of the container by its limits, else requests; 0 if there are none.
 std::int64_t accelerators(const value& container);

@@ -154,6 +154,15 @@ std::string lower_case(std::string_view text) {
 }  // namespace
 }  // namespace launch
 
+std::vector<std::int32_t> retryable_codes(job_kind kind) {
+    std::vector<std::int32_t> codes{130, 137, 138, 143};
+    if (kind == job_kind::deepspeed) {
+        // The launcher gives 256 minus the signal (LAUNCH.md 4.7).
+        codes.insert(codes.end(), {254, 247, 246, 241});
+    }
+    return codes;
+}
+
 job_plan compile_plan(
     const job_meta& meta, const job_spec& spec, std::vector<diagnostic>& findings
 ) {
@@ -166,7 +175,7 @@ job_plan compile_plan(
     plan.run = spec.policy;
     plan.paused = spec.mode.pause;
     plan.peers_end = !spec.mode.debug;
-    plan.retryable_codes = {130, 137, 138, 143};
+    plan.retryable_codes = retryable_codes(plan.kind);
     if (spec.elastic) {
         plan.elastic = launch::plan_elastic(meta.kind, spec);
     }

@@ -67,8 +67,6 @@ void deepspeed_compiler::compile() {
 void deepspeed_compiler::plan_job(const role_template& source) {
     job_plan& plan = ctx_.plan;
     plan.scope = scope_rule::whole_job;
-    // The launcher gives 256 minus the signal (LAUNCH.md 4.7).
-    plan.retryable_codes.insert(plan.retryable_codes.end(), {254, 247, 246, 241});
     warn_replica_scope(ctx_);
     plan_subdomain(ctx_);
     const auto accelerator_count =

@@ -336,16 +336,29 @@ json::value pod_editor::labels() {
     return out;
 }
 
+/// The user's, and which container trains (BEHAVIOUR.md 1.6).
+json::value pod_editor::annotations() {
+    auto& a = document_.GetAllocator();
+    json::value* metadata = find_mutable(document_, "metadata");
+    json::value* theirs = metadata == nullptr ? nullptr : find_mutable(*metadata, "annotations");
+    json::value out = theirs == nullptr ? json::value(rapidjson::kObjectType) : std::move(*theirs);
+    const std::string_view name = json::string_or_empty(training(), "name");
+    put(out, label::training_container, text(name), a);
+    // One of the workers' template may name a container that a launcher has not.
+    const auto shown = json::string_or_empty(out, label::default_container);
+    if (!has_item(document_["spec"], "containers", "name", shown)) {
+        put(out, label::default_container, text(name), a);
+    }
+    return out;
+}
+
 json::value pod_editor::metadata() {
     auto& a = document_.GetAllocator();
     json::value out(rapidjson::kObjectType);
     out.AddMember("name", gaps_.mark(slot::pod_name), a);
     out.AddMember("namespace", text(ctx_->plan.ns), a);
     out.AddMember("labels", labels(), a);
-    json::value* theirs = find_mutable(document_, "metadata");
-    if (json::value* notes = theirs == nullptr ? nullptr : find_mutable(*theirs, "annotations")) {
-        out.AddMember("annotations", std::move(*notes), a);
-    }
+    out.AddMember("annotations", annotations(), a);
     json::value owner(rapidjson::kObjectType);
     owner.AddMember("apiVersion", text(api_version), a);
     owner.AddMember("kind", text(to_string(ctx_->plan.kind)), a);

@@ -110,6 +110,7 @@ private:
     void add_env(json::value& container, const std::vector<env_entry>& entries);
     void add_volume(std::string_view name, std::string_view kind, json::value source);
     json::value labels();
+    json::value annotations();
     json::value metadata();
     void finish_spec();
 

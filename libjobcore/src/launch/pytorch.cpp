@@ -42,9 +42,9 @@ private:
     const pytorch_spec& launch_;
 };
 
-scope_rule scope_of(const torchrun_config& torchrun, bool elastic) {
+scope_rule scope_of(const torchrun_config& torchrun) {
     // Survivors spend a restart on every loss: without any, all are lost (BEHAVIOUR.md 5.6).
-    if (!torchrun.enabled || (torchrun.max_restarts == 0 && !elastic)) {
+    if (!torchrun.enabled || torchrun.max_restarts == 0) {
         return scope_rule::whole_job;
     }
     switch (parse_rendezvous(torchrun.rdzv_backend)) {
@@ -66,7 +66,10 @@ void pytorch_compiler::plan_job() {
     plan.master_role =
         first == plan.roles.end() ? 0 : static_cast<std::size_t>(first - plan.roles.begin());
     plan.torchrun = torchrun();
-    plan.scope = scope_of(launch_.torchrun, ctx_.spec.elastic.has_value());
+    plan.scope = scope_of(launch_.torchrun);
+    if (plan.elastic) {
+        plan.elastic->survives_loss = launch_.torchrun.max_restarts > 0;
+    }
     if (!launch_.tensorboard.empty()) {
         plan_tensorboard(ctx_, launch_.tensorboard);
     }

@@ -43,6 +43,7 @@ std::optional<role_template> read_template(
     }
     out.training = training_container(out.document, names);
     ctx.plan.roles[role].training_container = json::string_or_empty(out.container(), "name");
+    ctx.plan.roles[role].holds = json::extended_resources(*json::find(out.document, "spec"));
     warn_overrides(ctx, role, out.document);
     return out;
 }

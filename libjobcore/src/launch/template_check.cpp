@@ -154,6 +154,25 @@ void warn_labels(
     }
 }
 
+void warn_annotation(
+    compile_context& ctx,
+    std::size_t role,
+    const json::value& pod_template,
+    const std::string& pointer
+) {
+    constexpr std::string_view key = label::training_container;
+    const json::value* annotations = json::find(pod_template, "metadata", "annotations");
+    const json::value* theirs = annotations == nullptr ? nullptr : json::find(*annotations, key);
+    if (theirs != nullptr &&
+        !(theirs->IsString() && json::view(*theirs) == ctx.plan.roles[role].training_container)) {
+        ctx.warn(
+            pointer + "/metadata/annotations/" + token(key),
+            "The annotation " + std::string(key) +
+                " is set by the operator; this value is not used."
+        );
+    }
+}
+
 }  // namespace
 
 bool check_template(
@@ -209,6 +228,7 @@ void warn_overrides(compile_context& ctx, std::size_t role, const json::value& p
         }
     }
     warn_labels(ctx, role, pod_template, pointer);
+    warn_annotation(ctx, role, pod_template, pointer);
 
     const auto marks = gang::marks_of(ctx.plan, role);
     const json::value* scheduler = json::find(pod_template, "spec", "schedulerName");

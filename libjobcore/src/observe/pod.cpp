@@ -32,6 +32,8 @@ enum at : node {
     grace,
     in_labels,
     label_value,
+    in_annotations,
+    training_container,
     in_owners,
     in_owner,
     owner_uid,
@@ -54,6 +56,7 @@ enum at : node {
     condition_type,
     condition_status,
     condition_reason,
+    condition_message,
     in_statuses,
     in_container_status,
     in_init_statuses,
@@ -86,6 +89,8 @@ constexpr std::array pod_edges{
     edge{in_metadata, step::key, "deletionGracePeriodSeconds", grace},
     edge{in_metadata, step::key, "labels", in_labels},
     edge{in_labels, step::each_key, "", label_value},
+    edge{in_metadata, step::key, "annotations", in_annotations},
+    edge{in_annotations, step::key, label::training_container, training_container},
     edge{in_metadata, step::key, "ownerReferences", in_owners},
     edge{in_owners, step::item, "", in_owner},
     edge{in_owner, step::key, "uid", owner_uid},
@@ -106,6 +111,7 @@ constexpr std::array pod_edges{
     edge{in_condition, step::key, "type", condition_type},
     edge{in_condition, step::key, "status", condition_status},
     edge{in_condition, step::key, "reason", condition_reason},
+    edge{in_condition, step::key, "message", condition_message},
     edge{in_status, step::key, "containerStatuses", in_statuses},
     edge{in_statuses, step::item, "", in_container_status},
     edge{in_status, step::key, "initContainerStatuses", in_init_statuses},
@@ -189,9 +195,10 @@ private:
     void finish_condition();
     bool is_failure(const container_record& init) const;
     void order_containers();
+    void mark_training();
 
     struct condition_text {
-        std::string type, status, reason;
+        std::string type, status, reason, message;
     };
     struct init_container {
         std::string name;
@@ -201,6 +208,7 @@ private:
     pod_record pod_;
     owner_reader owner_;
     unsigned labels_ = 0;
+    std::string training_;
     std::vector<std::string> spec_order_;
     std::vector<init_container> inits_;
     condition_text condition_;
@@ -280,6 +288,9 @@ void pod_sink::text(node n, std::string_view key, std::string_view value) {
         case label_value:
             read_label(key, value);
             break;
+        case training_container:
+            training_ = value;
+            break;
         case owner_uid:
             owner_.current.uid = value;
             break;
@@ -314,6 +325,9 @@ void pod_sink::text(node n, std::string_view key, std::string_view value) {
             break;
         case condition_reason:
             condition_.reason = value;
+            break;
+        case condition_message:
+            condition_.message = first_bytes(value, pod_message_limit);
             break;
         default:
             read_container_text(n, value);
@@ -391,6 +405,7 @@ void pod_sink::finish_condition() {
         pod_.disruption_target = c.status == "True";
     } else if (c.type == "PodScheduled") {
         pod_.unschedulable = c.status == "False" && c.reason == "Unschedulable";
+        pod_.scheduler_message = pod_.unschedulable ? std::string_view(c.message) : "";
     }
 }
 
@@ -442,10 +457,17 @@ void pod_sink::order_containers() {
     }
 }
 
+void pod_sink::mark_training() {
+    for (container_record& c : pod_.containers) {
+        c.training = !c.init && c.name == training_;
+    }
+}
+
 pod_record pod_sink::finish() {
     pod_.owner_uid = std::move(owner_.controller.uid);
     pod_.labels_complete = labels_ == all_labels;
     order_containers();
+    mark_training();
     return std::move(pod_);
 }
 

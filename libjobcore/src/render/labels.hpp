@@ -25,6 +25,11 @@ inline constexpr std::string_view app_name = "app.kubernetes.io/name";
 /// Annotation: hash of a specification that the server fills with defaults of its own.
 inline constexpr std::string_view spec_hash = "batch.tensorstack.dev/spec-hash";
 
+/// Annotation of every pod of a job: the name of its training container (BEHAVIOUR.md 1.6).
+inline constexpr std::string_view training_container = "batch.tensorstack.dev/training-container";
+/// Annotation that `kubectl logs` and `kubectl exec` go by.
+inline constexpr std::string_view default_container = "kubectl.kubernetes.io/default-container";
+
 inline constexpr std::string_view managed_by_value = "signalbox";
 inline constexpr std::string_view job_role_master = "master";
 /// Value of `attempt` on a stuck pod that was given up (BEHAVIOUR.md 1.3).

@@ -12,7 +12,7 @@ namespace {
 /// status does not compile here until it is named.
 template <class Use>
 auto with_members(const job_status& s, Use use) {
-    const auto& [phase, reason, conditions, tasks, aggregate, backoff, tensorboard, generation, start, completion, duration, ready, replicas, selector, transition, attempt, restarts, told] =
+    const auto& [phase, reason, conditions, tasks, aggregate, backoff, tensorboard, generation, start, completion, duration, ready, replicas, selector, transition, attempt, training, restarts, told] =
         s;
     return use(
         tasks,
@@ -32,6 +32,7 @@ auto with_members(const job_status& s, Use use) {
             selector,
             transition,
             attempt,
+            training,
             restarts,
             told
         )

@@ -23,6 +23,18 @@ constexpr std::array<phase_name, 8> phase_names{{
     {job_phase::unknown, "Unknown"},
 }};
 
+struct training_name {
+    training_state state;
+    std::string_view name;
+};
+
+constexpr std::array<training_name, 4> training_names{{
+    {training_state::unknown, ""},
+    {training_state::not_started, "NotStarted"},
+    {training_state::started, "Started"},
+    {training_state::resumed, "Resumed"},
+}};
+
 }  // namespace
 
 std::string_view to_string(job_phase phase) {
@@ -33,6 +45,16 @@ std::string_view to_string(job_phase phase) {
 job_phase parse_job_phase(std::string_view text) {
     const auto it = std::ranges::find(phase_names, text, &phase_name::name);
     return it == phase_names.end() ? job_phase::none : it->phase;
+}
+
+std::string_view to_string(training_state state) {
+    const auto it = std::ranges::find(training_names, state, &training_name::state);
+    return it == training_names.end() ? std::string_view{} : it->name;
+}
+
+training_state parse_training_state(std::string_view text) {
+    const auto it = std::ranges::find(training_names, text, &training_name::name);
+    return it == training_names.end() ? training_state::unknown : it->state;
 }
 
 const condition* find_condition(const job_status& status, std::string_view type) {

@@ -232,6 +232,7 @@ job_status read_status(const json::value& v) {
         }
     }
     status.attempt = count_of(v, "attempt");
+    status.training = parse_training_state(json::string_or_empty(v, "training"));
     if (const json::value* r = json::find(v, "restarts"); r != nullptr && r->IsObject()) {
         status.restarts = read_ledger(*r);
     }

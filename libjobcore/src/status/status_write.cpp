@@ -217,6 +217,7 @@ void write_status(json_writer& w, const job_status& s, job_kind kind) {
         next.text("reason", s.next_transition->reason);
     }
     m.number_if("attempt", s.attempt);
+    m.text_if("training", to_string(s.training));
     if (s.restarts != restart_ledger{}) {
         m.key("restarts");
         write_ledger(w, s.restarts);

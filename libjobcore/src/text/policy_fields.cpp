@@ -10,6 +10,7 @@ std::span<const policy_field> policy_fields() {
     static constexpr std::array rows{
         policy_field{"always_delay", &policy::always_delay},
         policy_field{"capability_retry", &policy::capability_retry},
+        policy_field{"counts_interval", &policy::counts_interval},
         policy_field{"exit_barrier", &policy::exit_barrier},
         policy_field{"finish_barrier", &policy::finish_barrier},
         policy_field{"first_failure_window", &policy::first_failure_window},
@@ -30,6 +31,7 @@ std::span<const policy_field> policy_fields() {
         policy_field{"settle", &policy::settle},
         policy_field{"short_life", &policy::short_life},
         policy_field{"stuck_after", &policy::stuck_after},
+        policy_field{"texts_interval", &policy::texts_interval},
     };
     return rows;
 }

@@ -216,7 +216,7 @@ std::string decision_response(const job_object& job, const decision& d) {
     } else {
         out.null("status");
     }
-    out.flag("deferrable", d.deferrable);
+    out.number("defer", d.defer.count());
     out.array("stages", [&](auto& writer) {
         for (const stage& actions : d.stages) {
             writer.StartArray();

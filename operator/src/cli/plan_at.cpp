@@ -89,8 +89,11 @@ void print_job(const recorded_job& r, core::instant now, std::ostream& out) {
     }
     if (d.status) {
         out << comment(
-                   d.deferrable ? "the status, to be written within a second"
-                                : "the status, to be written before anything else"
+                   d.deferrable() ? fmt::format(
+                                        "the status, to be written within {:g} s of the last one",
+                                        std::chrono::duration<double>(d.defer).count()
+                                    )
+                                  : "the status, to be written before anything else"
                )
             << manifests::to_yaml(status_document(r.job, *d.status));
     } else {
@@ -104,7 +107,7 @@ void print_job(const recorded_job& r, core::instant now, std::ostream& out) {
         }
     }
     if (d.stages.empty()) {
-        const bool records = d.status && !d.deferrable;
+        const bool records = d.status && !d.deferrable();
         out << comment(
             records ? "no action now: what follows from this status is decided when it is "
                       "written"

@@ -30,8 +30,6 @@ struct controller_options {
     /// Passes of one job that observation asks for are at least this far apart, so that a burst of
     /// pod events is one pass. The first event after a quiet time is acted on at once.
     std::chrono::nanoseconds gather = std::chrono::milliseconds{25};
-    /// Deferrable status differences are written at most this often per job (BEHAVIOUR.md 4.16).
-    std::chrono::nanoseconds status_interval = std::chrono::seconds{1};
     /// Above this number the actions of a stage are logged as one line.
     std::size_t actions_logged = 8;
     /// Delay of a job's next pass after a failed one.

@@ -238,11 +238,12 @@ asio::awaitable<pass_report> pass::run() {
     co_return report_;
 }
 
-/// Differences in counts may wait (BEHAVIOUR.md 4.16), unless they come with something to tell.
+/// Differences in counts and texts may wait (BEHAVIOUR.md 4.16), unless they come with something to
+/// tell.
 bool pass::may_defer() const {
     const auto& last = entry_->last_status_write;
-    return decision_.deferrable && decision_.events.empty() && last &&
-           shared_->steady_now() < *last + shared_->options.status_interval;
+    return decision_.deferrable() && decision_.events.empty() && last &&
+           shared_->steady_now() < *last + decision_.defer;
 }
 
 /// True if this very status was written before and the server did not keep it, e.g. because its CRD
@@ -265,7 +266,7 @@ asio::awaitable<bool> pass::record() {
     with_status.status = *decision_.status;
     if (may_defer()) {
         ++shared_->counters.status_deferred;
-        const auto due = *entry.last_status_write + shared_->options.status_interval;
+        const auto due = *entry.last_status_write + decision_.defer;
         report_.at = report_.at ? std::min(*report_.at, due) : due;
         decided_ = std::make_shared<const core::job_object>(std::move(with_status));
         co_return true;

@@ -62,6 +62,24 @@ TEST_CASE("[behaviour 2.1] objects come before pods, in their order", "[engine]"
     );
 }
 
+TEST_CASE("[behaviour 5.13] the end says what workers hold that stay", "[engine]") {
+    world w(colossalai(3).field(
+        "worker",
+        R"({"replicas":3,"command":["train.py"],"template":{"spec":{"containers":[
+            {"name":"worker","image":"ds:1","resources":{"limits":{"nvidia.com/gpu":8,"cpu":4}}},
+            {"name":"side","image":"s","resources":{"limits":{"nvidia.com/gpu":"1","a.b/c":2}}}
+        ]}}})"
+    ));
+    start_both(w);
+    w.exit("worker", 1, 0);  // it holds nothing any more
+    w.exit("launcher", 0, 0);
+    w.settle();
+    const auto told = std::ranges::find(w.events, "WorkersLeftRunning", &core::event::reason);
+    REQUIRE(told != w.events.end());
+    CHECK(told->message.find("(2) stay") != std::string::npos);
+    CHECK(told->message.find("they hold 4 a.b/c, 18 nvidia.com/gpu until") != std::string::npos);
+}
+
 TEST_CASE("[behaviour 5.11] the launcher's exit decides", "[engine]") {
     world w(colossalai(2));
     start_both(w);
@@ -70,7 +88,11 @@ TEST_CASE("[behaviour 5.11] the launcher's exit decides", "[engine]") {
         w.settle();
         CHECK(w.status().phase == job_phase::succeeded);
         CHECK(w.pods().size() == 3);
-        CHECK(w.has_event("WorkersLeftRunning"));
+        CHECK(
+            std::ranges::find(w.events, "WorkersLeftRunning", &core::event::reason)->message ==
+            "The pods that run sshd (2) stay, because runPolicy.cleanUpWorkers is false: they hold "
+            "CPUs and memory until that is changed or the job is deleted"
+        );
         CHECK(w.count_children(object_kind::service) == 0);
         CHECK(w.count_children(object_kind::config_map) == 0);
         CHECK(w.count_children(object_kind::secret) == 1);

@@ -291,3 +291,22 @@ TEST_CASE(
     w.settle();
     CHECK(w.status().phase == job_phase::failed);
 }
+
+TEST_CASE("[behaviour 5.6] without restarts in torchrun a lost pod takes all", "[engine]") {
+    world w(c10d(3, 0).elastic(1, 8, 3));
+    w.start();
+    w.exit("node", 2, GENERATE(1, 137));
+    w.pass();
+    CHECK_FALSE(w.status().restarts.last->pending);
+    CHECK(w.status().attempt == 2);
+    CHECK(w.status().backoff_count == 1);
+}
+
+TEST_CASE("[behaviour 5.10] without restarts in torchrun nobody is given up", "[engine]") {
+    world w(c10d(3, 0).elastic(1, 8, 3).run_policy("\"backoffLimit\":0"));
+    w.start();
+    w.exit("node", 2, 1);
+    w.settle();
+    CHECK(w.status().phase == job_phase::failed);
+    CHECK(w.status().reason == "BackoffLimitExceeded");
+}

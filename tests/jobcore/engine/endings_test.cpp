@@ -298,3 +298,25 @@ TEST_CASE("[behaviour 4.2] valid fields of an invalid specification count", "[en
     w.wait(seconds{5});
     CHECK(count_removed(w.look(), object_kind::job) == 1);
 }
+
+TEST_CASE("[behaviour 5.13] a pod whose sidecar still runs is unfinished", "[engine]") {
+    world w(ddp(1));
+    w.start();
+    w.exit("worker", 0, 0);
+    pod_record& master = w.pod("master", 0);
+    const bool fails = GENERATE(true, false);
+    w.edit().run_policy("\"backoffLimit\":0");
+    w.reload();
+    w.exit(master, fails ? 3 : 0, "the last word");
+    master.phase = pod_phase::running;  // the sidecar
+    container_record side;
+    side.name = "side";
+    side.state = container_state::running;
+    master.containers.push_back(side);
+    w.settle();
+    REQUIRE(is_final(w.status().phase));
+    CHECK(w.find("master", 0) == nullptr);
+    CHECK(w.find("worker", 0) != nullptr);
+    const condition* failed = find_condition(w.status(), "Failed");
+    CHECK((failed->message.find("the last word") != std::string::npos) == fails);
+}

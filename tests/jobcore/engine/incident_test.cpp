@@ -205,7 +205,7 @@ TEST_CASE("[behaviour 5.4] a pod that broke its own limit counts", "[engine]") {
     } else {
         pod.containers.at(0).state = container_state::waiting;
         pod.containers.push_back(
-            {"setup", container_state::terminated, true, 3, "Error", "no disk", {}, w.now()}
+            {"setup", container_state::terminated, true, false, 3, "Error", "no disk", {}, w.now()}
         );
     }
     w.settle();

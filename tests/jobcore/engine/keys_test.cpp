@@ -234,6 +234,10 @@ TEST_CASE("[behaviour 5.13] None leaves sshd workers running, and says so", "[en
     CHECK(w.status().phase == job_phase::succeeded);
     CHECK(w.pods().size() == 2);
     CHECK(w.count_events("WorkersLeftRunning") == 1);
+    CHECK(
+        std::ranges::find(w.events, "WorkersLeftRunning", &core::event::reason)
+            ->message.find("(1) stay, because runPolicy.cleanUpPolicy is None") != std::string::npos
+    );
     CHECK(w.count_children(object_kind::secret) == 1);
     w.pods().clear();
     w.settle();

@@ -49,7 +49,8 @@ TEST_CASE("[behaviour 5.1] the master's exit 0 is success; sidecars never decide
     w.start();
     w.wait(seconds{90});
     auto& master = w.pod("master", 0);
-    master.containers.push_back({"proxy", container_state::running, false, 0, "", "", {}, {}});
+    master.containers.push_back({"proxy", container_state::running, false, false, 0, "", "", {}, {}}
+    );
     w.exit(master, 0);
     master.phase = pod_phase::running;  // the sidecar runs on
     w.settle();
@@ -209,10 +210,10 @@ TEST_CASE("[behaviour 4.16] only differences in counts may be deferred", "[engin
     world w(ddp());
     w.settle();
     w.run(w.pod("worker", 0));
-    CHECK(w.look().deferrable);
+    CHECK(w.look().deferrable());
     w.run(w.pod("worker", 1));
     w.run(w.pod("master", 0));
-    CHECK_FALSE(w.look().deferrable);
+    CHECK_FALSE(w.look().deferrable());
 }
 
 TEST_CASE("[behaviour 4.16] nothing is written when nothing differs", "[engine]") {

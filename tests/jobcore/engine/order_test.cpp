@@ -226,7 +226,7 @@ TEST_CASE("[behaviour 4.16] a new size is written at once, a seen pod may wait",
     const auto d = w.look();
     REQUIRE(d.status);
     REQUIRE(d.status->tasks.front().wanted == 4);
-    CHECK_FALSE(d.deferrable);
+    CHECK_FALSE(d.deferrable());
     w.settle();
     w.run_all();
     w.edit().elastic(2, 5, 5);
@@ -237,7 +237,7 @@ TEST_CASE("[behaviour 4.16] a new size is written at once, a seen pod may wait",
     const auto seen = w.look();
     REQUIRE(seen.status);
     CHECK(seen.status->restarts.seen != w.status().restarts.seen);
-    CHECK(seen.deferrable);
+    CHECK(seen.deferrable());
 }
 
 TEST_CASE("[behaviour 5.6] with restartScope an exit does not settle", "[engine]") {

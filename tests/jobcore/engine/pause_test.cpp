@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pause and resume (BEHAVIOUR.md 6).
+#include "engine/facts/inputs.hpp"
 #include "engine/jobs.hpp"
 
 #include <catch2/catch.hpp>
@@ -8,6 +9,7 @@
 using namespace signalbox::core;
 using signalbox::test::at;
 using signalbox::test::ddp;
+using signalbox::test::job_builder;
 using signalbox::test::world;
 
 namespace {
@@ -15,6 +17,20 @@ namespace {
 void set_pause(world& w, bool pause) {
     w.edit().pause(pause);
     w.reload();
+}
+
+job_builder resumable() {
+    return ddp().resume(R"({"type":"worker","args":["--resume"]})");
+}
+
+/// The first worker's pod of the present attempt.
+std::string worker_json(const world& w) {
+    const pod_identity worker{1, 0, w.status().attempt, 0, 0};
+    return render_pod(w.plan(), worker, engine::render_options_of(w.status(), w.plan()));
+}
+
+bool runs_resume(const world& w) {
+    return worker_json(w).find("--resume") != std::string::npos;
 }
 
 }  // namespace
@@ -191,20 +207,95 @@ TEST_CASE("[behaviour 6.5] pause wins over a deadline that is not on record", "[
 TEST_CASE(
     "[behaviour 3.11] attempts after a pause are rendered with the resume specs", "[engine]"
 ) {
-    world w(ddp().resume(R"({"type":"worker","args":["--resume"]})"));
-    std::string worker_json;
-    w.gate = [&](const action& a) {
-        if (a.pod() != nullptr && a.pod()->role == 1) {
-            worker_json = render_action(w.job(), w.last(), a);
-        }
-        return true;
-    };
-    w.settle();
-    CHECK(worker_json.find("--resume") == std::string::npos);
+    world w(resumable());
+    w.start();
+    CHECK_FALSE(runs_resume(w));
+    CHECK(w.status().training == training_state::started);
     set_pause(w, true);
     w.settle();
     set_pause(w, false);
     w.settle();
-    CHECK(worker_json.find("--resume") != std::string::npos);
-    CHECK(worker_json.find("\"batch.tensorstack.dev/attempt\":\"2\"") != std::string::npos);
+    CHECK(runs_resume(w));
+    CHECK(worker_json(w).find("\"batch.tensorstack.dev/attempt\":\"2\"") != std::string::npos);
+    // Of an attempt that a failure makes too.
+    w.run_all();
+    w.exit("master", 0, 1);
+    w.settle();
+    CHECK(w.status().attempt == 3);
+    CHECK(runs_resume(w));
+}
+
+TEST_CASE(
+    "[behaviour 3.11] [api status.training] a job that was created paused begins with its command",
+    "[engine]"
+) {
+    world w(resumable().pause());
+    w.settle();
+    CHECK(w.status().training == training_state::unknown);
+    set_pause(w, false);
+    w.settle();
+    CHECK(w.condition("Paused") == "False/Resuming");
+    CHECK(w.status().training == training_state::not_started);
+    CHECK_FALSE(runs_resume(w));
+    SECTION("also in the attempt after a failure") {
+        w.run_all();
+        w.exit("master", 0, 1);
+        w.settle();
+        CHECK(w.status().attempt == 2);
+        CHECK_FALSE(runs_resume(w));
+    }
+    SECTION("and again if it is paused before it trains") {
+        w.run(w.pod("worker", 0));  // the deciding pod has not started
+        w.settle();
+        set_pause(w, true);
+        w.settle();
+        set_pause(w, false);
+        w.settle();
+        CHECK_FALSE(runs_resume(w));
+    }
+    SECTION("but not when it has trained") {
+        w.run_all();
+        set_pause(w, true);
+        w.settle();
+        set_pause(w, false);
+        w.settle();
+        CHECK(runs_resume(w));
+    }
+}
+
+TEST_CASE("[behaviour 3.11] what ran and ended before the pause was seen has trained", "[engine]") {
+    world w(resumable());
+    w.settle();
+    w.slow_deletes = true;
+    set_pause(w, true);
+    w.settle();
+    REQUIRE(w.status().training == training_state::not_started);
+    w.exit("master", 0, 143);
+    w.pod("master", 0).containers[0].finished = w.now();
+    w.settle();
+    CHECK(w.status().training == training_state::started);
+}
+
+TEST_CASE("[behaviour 3.11] a status of version 0.1 keeps its resume specs", "[engine]") {
+    world w(resumable());
+    w.start();
+    w.status().training = training_state::unknown;
+    w.settle();
+    CHECK(w.status().training == training_state::unknown);  // no write for its own sake
+    CHECK_FALSE(runs_resume(w));
+    SECTION("that was never paused") {
+        set_pause(w, true);
+        w.settle();
+        set_pause(w, false);
+        w.settle();
+        CHECK(runs_resume(w));
+        CHECK(w.status().training == training_state::resumed);
+    }
+    SECTION("that was resumed") {
+        w.status().conditions.push_back({"Paused", false, "Resuming", "", at(0)});
+        CHECK(runs_resume(w));
+        w.exit("master", 0, 1);
+        w.settle();
+        CHECK(runs_resume(w));
+    }
 }

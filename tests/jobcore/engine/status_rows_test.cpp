@@ -61,8 +61,9 @@ TEST_CASE("[api status.tasks.replicas] pods by name, their containers in order",
     world w(ddp(1));
     w.settle();
     auto& pod = w.pod("worker", 0);
-    pod.containers.push_back({"log", container_state::running, false, 0, "", "", {}, {}});
-    pod.containers.push_back({"setup", container_state::terminated, true, 0, "", "", {}, {}});
+    pod.containers.push_back({"log", container_state::running, false, false, 0, "", "", {}, {}});
+    pod.containers.push_back({"setup", container_state::terminated, true, false, 0, "", "", {}, {}}
+    );
     w.run(pod);
     w.settle();
     const auto& replica = w.status().tasks[1].replicas.at(0);

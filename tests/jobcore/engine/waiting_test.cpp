@@ -275,6 +275,43 @@ TEST_CASE("[behaviour 4.12] Unschedulable is a reason of waiting, no failure", "
     w.settle();
     CHECK(w.status().reason == "Unschedulable");
     CHECK(w.condition("ReplicaFailure") == "False/NoFailure");
+    const auto message = [&] { return find_condition(w.status(), "Running")->message; };
+    CHECK(message() == "pod " + w.pod("worker", 0).name + " cannot be scheduled");
+    w.pod("worker", 0).scheduler_message = "0/4 nodes are available:\n4 Insufficient gpu.";
+    w.settle();
+    CHECK(message().ends_with("cannot be scheduled: 0/4 nodes are available: 4 Insufficient gpu."));
+}
+
+TEST_CASE("[behaviour 4.13] a pod that cannot start is told with the kubelet's text", "[engine]") {
+    world w(ddp());
+    w.settle();
+    auto& c = w.pod("worker", 0).containers.at(0);
+    c.reason = "ErrImagePull";
+    c.message = "failed to pull image \"torch:9\": not found";
+    w.settle();
+    CHECK(
+        find_condition(w.status(), "ReplicaFailure")->message ==
+        "pod " + w.pod("worker", 0).name +
+            " cannot start: ErrImagePull: failed to pull image \"torch:9\": not found"
+    );
+}
+
+TEST_CASE("[behaviour 4.16] texts of others alone may wait longer than counts", "[engine]") {
+    world w(ddp());
+    w.settle();
+    pod_record& worker = w.pod("worker", 0);
+    worker.unschedulable = true;
+    worker.scheduler_message = "0/4 nodes are available";
+    CHECK(w.look().defer == milliseconds{0});  // another reason
+    w.settle();
+    worker.scheduler_message = "0/5 nodes are available";
+    CHECK(w.look().defer == seconds{30});
+    w.run(w.pod("worker", 1));
+    CHECK(w.look().defer == seconds{1});  // a count as well
+    w.rules().counts_interval = milliseconds{7};
+    CHECK(w.look().defer == milliseconds{7});
+    worker.unschedulable = false;
+    CHECK(w.look().defer == milliseconds{0});
 }
 
 TEST_CASE("[behaviour 4.14] a delay is rounded up to whole seconds, an end down", "[engine]") {

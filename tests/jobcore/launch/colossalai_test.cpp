@@ -32,6 +32,11 @@ TEST_CASE("[behaviour 2.3] two stages, the launcher decides, nothing restarts", 
     CHECK(job.pod(launcher).name() == job.plan.base_name + "-launcher-0");
     CHECK(job.pod(launcher).label("job-role") == "master");
     CHECK(job.pod(worker).label("job-role") == "<none>");
+    for (const char* key :
+         {"batch.tensorstack.dev/training-container", "kubectl.kubernetes.io/default-container"}) {
+        CHECK(job.pod(launcher).annotation(key) == "launcher");
+        CHECK(job.pod(worker).annotation(key) == "worker");
+    }
     REQUIRE(job.plan.objects.size() == 4);
     CHECK(job.plan.objects[1].name == alias(job.plan));
     CHECK(job.plan.objects[2].kind == object_kind::secret);

@@ -216,10 +216,14 @@ TEST_CASE("[behaviour 5.6] how far a restart reaches follows the launch mode", "
     CHECK(scope(workers(2)) == scope_rule::whole_job);
     CHECK(scope(workers(2).torchrun(3)) == scope_rule::c10d);
     CHECK(scope(workers(2).torchrun(0)) == scope_rule::whole_job);
-    CHECK(
-        compiled(workers(2).torchrun(0).json(), core::elastic_config{1, 3, {}}).plan.scope ==
-        scope_rule::c10d
-    );
+    const auto elastic = [](int max_restarts) {
+        const auto job = workers(2).torchrun(max_restarts).json();
+        return compiled(job, core::elastic_config{1, 3, {}}).plan;
+    };
+    CHECK(elastic(0).scope == scope_rule::whole_job);
+    CHECK_FALSE(elastic(0).elastic->survives_loss);
+    CHECK(elastic(1).scope == scope_rule::c10d);
+    CHECK(elastic(1).elastic->survives_loss);
     CHECK(scope(workers(2).torchrun(3, R"("rdzvBackend":"static")")) == scope_rule::whole_job);
     const std::string etcd = R"("rdzvBackend":"etcd","extraOptions":["--rdzv_endpoint=e:1"])";
     CHECK(scope(workers(2).torchrun(3, etcd)) == scope_rule::external);

@@ -64,6 +64,28 @@ TEST_CASE("[behaviour 1.6] a pod that we rendered is read back with its identity
     CHECK(p.round == 2);
     CHECK(p.labels_complete);
     CHECK(p.phase == pod_phase::unknown);  // not yet written by the server
+    REQUIRE(p.containers.size() == 1);
+    CHECK(p.containers[0].training);
+}
+
+TEST_CASE("[behaviour 1.6] the annotation marks one regular container", "[observe]") {
+    const std::string spec =
+        R"("containers":[{"name":"a"},{"name":"b"}],"initContainers":[{"name":"b"}])";
+    const std::string status =
+        R"("initContainerStatuses":[{"name":"b","state":{"terminated":{"exitCode":1}}}])";
+    const auto marked = [&](const std::string& annotations) {
+        std::string out;
+        for (const auto& c : decoded(pod_json(annotations, spec, status)).containers) {
+            out += c.training ? c.name + (c.init ? " (init)" : "") : "";
+        }
+        return out;
+    };
+    CHECK(
+        marked(R"("annotations":{"x":"a","batch.tensorstack.dev/training-container":"b"})") == "b"
+    );
+    CHECK(marked(R"("annotations":{"batch.tensorstack.dev/training-container":"c"})").empty());
+    CHECK(marked(R"("annotations":{"batch.tensorstack.dev/training-container":7})").empty());
+    CHECK(marked("").empty());
 }
 
 TEST_CASE("[behaviour 1.6] each label counts for completeness", "[observe]") {
@@ -161,19 +183,23 @@ TEST_CASE("conditions: ready, disrupted, unschedulable", "[observe]") {
     const auto p = with_status(
         R"("conditions":[{"type":"Ready","status":"True"},
             {"status":"True","type":"DisruptionTarget","reason":"PreemptionByScheduler"},
-            {"type":"PodScheduled","status":"False","reason":"Unschedulable"}])"
+            {"type":"PodScheduled","status":"False","reason":"Unschedulable",
+             "message":"0/4 nodes are available"}])"
     );
     CHECK(p.ready);
     CHECK(p.disruption_target);
     CHECK(p.unschedulable);
+    CHECK(p.scheduler_message == "0/4 nodes are available");
     const auto q = with_status(
         R"("conditions":[{"type":"Ready","status":"Unknown"},
             {"type":"DisruptionTarget","status":"False"},
-            {"type":"PodScheduled","status":"False","reason":"SchedulingGated"}])"
+            {"type":"PodScheduled","status":"False","reason":"SchedulingGated",
+             "message":"a gate"}])"
     );
     CHECK_FALSE(q.ready);
     CHECK_FALSE(q.disruption_target);
     CHECK_FALSE(q.unschedulable);
+    CHECK(q.scheduler_message.empty());
     CHECK_FALSE(with_status(R"("conditions":[{"type":"PodScheduled","status":"True",
         "reason":"Unschedulable"}])")
                     .unschedulable);

@@ -85,7 +85,7 @@ bool cluster::carry_out(const decision& d, const gate& takes_effect, bool defers
     bool busy = false;
     if (d.status) {
         decided.status = *d.status;
-        if (!(defers && d.deferrable)) {
+        if (!(defers && d.deferrable())) {
             job.status = *d.status;
             busy = true;
         }

@@ -76,6 +76,33 @@ TEST_CASE(
     CHECK(job.plan.warnings.size() == 3);
 }
 
+TEST_CASE("[behaviour 1.6] pods say which container trains", "[render]") {
+    replica worker;
+    const auto pod_with = [&](const std::string& metadata) {
+        worker.pod_template = R"({"metadata":)" + metadata + R"(,"spec":{"containers":[
+            {"name":"side","image":"s"},{"name":"pytorch","image":"t"}]}})";
+        return compiled(job_builder().replicas(worker));
+    };
+    const std::string place =
+        "/spec/replicaSpecs/0/template/metadata/annotations/"
+        "batch.tensorstack.dev~1training-container";
+    const auto plain = pod_with("{}");
+    CHECK(plain.pod().annotation(label::training_container) == "pytorch");
+    CHECK(plain.pod().annotation(label::default_container) == "pytorch");
+    CHECK_FALSE(plain.warns(place));
+    const auto theirs = pod_with(
+        R"({"annotations":{"kubectl.kubernetes.io/default-container":"side","a/b":"c",
+            "batch.tensorstack.dev/training-container":"side"}})"
+    );
+    CHECK(theirs.pod().annotation(label::training_container) == "pytorch");
+    CHECK(theirs.pod().annotation(label::default_container) == "side");
+    CHECK(theirs.pod().annotation("a/b") == "c");
+    CHECK(theirs.warns(place));
+    const auto wrong =
+        pod_with(R"({"annotations":{"kubectl.kubernetes.io/default-container":"gone"}})");
+    CHECK(wrong.pod().annotation(label::default_container) == "pytorch");
+}
+
 TEST_CASE("[behaviour 1.6] a user's own job-role survives where it claims nothing", "[render]") {
     replica worker;
     worker.replicas = 2;
@@ -121,7 +148,7 @@ TEST_CASE(
     const auto pod = job.pod();
     CHECK(pod.name() == "mnist-40c14-worker-0");
     CHECK(find(pod.root(), "metadata", "finalizers") == nullptr);
-    CHECK(find(pod.root(), "metadata")->MemberCount() == 4);
+    CHECK(find(pod.root(), "metadata")->MemberCount() == 5);
     CHECK(job.warns("/spec/replicaSpecs/0/template/metadata/finalizers"));
     CHECK_FALSE(job.warns("/spec/replicaSpecs/0/template/metadata/creationTimestamp"));
 }

@@ -38,6 +38,7 @@ job_status full_status() {
     s.selector = "a=b";
     s.next_transition = transition{noon, "Deadline"};
     s.attempt = 7;
+    s.training = training_state::resumed;
     auto& r = s.restarts;
     r.disruptions = 1;
     r.seen = {{"worker", index_set::parse("0-3,7")}};
@@ -72,6 +73,18 @@ TEST_CASE("[api 5] everything that is recorded in the status survives the API se
     CHECK(
         parse_status("{\"status\":" + format_status({}, job_kind::pytorch) + "}") == job_status{}
     );
+}
+
+TEST_CASE("[api status.training] its words, and what is no word of it", "[status]") {
+    for (const auto state :
+         {training_state::not_started, training_state::started, training_state::resumed}) {
+        CHECK(parse_training_state(to_string(state)) == state);
+    }
+    CHECK(to_string(training_state::not_started) == "NotStarted");
+    CHECK(parse_training_state("started") == training_state::unknown);
+    job_status s;
+    s.training = training_state::started;
+    CHECK(format_status(s, job_kind::pytorch).find(R"("training":"Started")") != std::string::npos);
 }
 
 TEST_CASE("[api status.backoffCount] a ColossalAIJob has none", "[status]") {

@@ -127,7 +127,7 @@ TEST_CASE("decide: a new job gets a status first, and nothing else", "[text]") {
     const answer a(decide_request(job.json()));
     CHECK(a.string("/operation") == "decide");
     CHECK(a.string("/status/phase") == "Pending");
-    CHECK(a.json_at("/deferrable") == "false");
+    CHECK(a.json_at("/defer") == "0");
     CHECK(a.json_at("/stages") == "[]");
     CHECK(a.string("/events/0/reason") == "Created");
     CHECK(a.string("/events/0/type") == "Normal");

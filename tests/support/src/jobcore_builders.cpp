@@ -214,6 +214,7 @@ pod_builder::pod_builder(const core::job_plan& plan, core::pod_identity identity
     core::container_record main;
     main.name = plan.roles.at(identity.role).training_container;
     main.state = core::container_state::waiting;
+    main.training = true;
     record_.containers.push_back(std::move(main));
 }
 

@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 namespace signalbox::core {
 namespace {
 
@@ -47,12 +49,40 @@ void check_meta(
     }
 }
 
+constexpr auto endless = std::numeric_limits<std::int32_t>::max();
+
+void add_restarts(const node& replica, std::string type, spec_fragments& out) {
+    const node* policy = replica.find("restartPolicy");
+    if (policy != nullptr && policy->present()) {
+        out.restarts.push_back({std::move(type), *bind_choice<restart_policy>(*policy)});
+    }
+}
+
+/// Of the kinds that restart.
+std::vector<spec_fragments::restart> restarts_of(const node& spec) {
+    spec_fragments out;
+    if (const node* worker = spec.find("worker")) {
+        add_restarts(*worker, "worker", out);
+    }
+    if (const node* replicas = spec.find("replicaSpecs")) {
+        for (const node& replica : replicas->items) {
+            const node* type = replica.find("type");
+            add_restarts(replica, type == nullptr ? std::string() : type->text(), out);
+        }
+    }
+    return std::move(out.restarts);
+}
+
 /// Of a policy that is broken as a whole nothing is known, and nothing is deleted by it.
-spec_fragments fragments_of(const node& spec) {
+spec_fragments fragments_of(const kind_schema& kind, const node& spec) {
     spec_fragments out;
     out.run.clean_up = clean_up_policy::none;
+    out.run.backoff_limit = endless;
     if (!spec.present()) {
         return out;
+    }
+    if (kind.has_restarts) {
+        out.restarts = restarts_of(spec);
     }
     const node& mode = spec["runMode"];
     out.pause = mode.present() && mode["pause"].present() && mode["pause"]["enabled"].flag();
@@ -60,7 +90,7 @@ spec_fragments fragments_of(const node& spec) {
     if (policy.broken()) {
         return out;
     }
-    out.run = {};
+    out.run.clean_up = run_policy{}.clean_up;
     if (!policy.present()) {
         return out;
     }
@@ -70,6 +100,12 @@ spec_fragments fragments_of(const node& spec) {
     }
     if (const node* workers = policy.find("cleanUpWorkers")) {
         out.run.clean_up_workers = workers->flag();
+    }
+    if (const node* limit = policy.find("backoffLimit"); limit != nullptr && limit->present()) {
+        out.run.backoff_limit = limit->int32();
+    }
+    if (const node* scope = policy.find("restartScope"); scope != nullptr && scope->present()) {
+        out.run.scope = bind_choice<restart_scope>(*scope);
     }
     if (const node* clean_up = policy.find("cleanUpPolicy")) {
         out.run.clean_up =
@@ -91,7 +127,7 @@ parsed_job parse_job(std::string_view object_json) {
     const kind_schema& kind = schema_of(*object.kind());
     parsed.meta = json::read_job_meta(kind.kind, object["metadata"].value);
     const node& spec = object["spec"];
-    parsed.fragments = fragments_of(spec);
+    parsed.fragments = fragments_of(kind, spec);
     if (spec.present()) {
         kind.check(spec, findings);
     }

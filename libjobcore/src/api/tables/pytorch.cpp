@@ -143,7 +143,8 @@ constexpr std::array torchrun_fields{
     field{
         .name = "maxRestarts",
         .type = value_type::integer,
-        .doc = "Restarts inside torchrun; default 0, with elastic training 100.",
+        .doc = "Restarts inside torchrun; default 0, with elastic training 100. With 0 the job "
+               "cannot do without a pod: each loss restarts all.",
         .minimum = 0,
     },
     field{

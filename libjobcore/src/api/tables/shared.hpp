@@ -112,7 +112,7 @@ inline constexpr std::array pause_fields{
     field{
         .name = "resumeSpecs",
         .type = value_type::object_list,
-        .doc = "What is different when the job resumes.",
+        .doc = "What is different when a job resumes that has trained before.",
         .fields = resume_replica_fields,
         .max_items = max_types,
         .when = change::never,
@@ -175,7 +175,8 @@ inline constexpr std::array run_policy_fields{
     field{
         .name = "cleanUpPolicy",
         .type = value_type::string,
-        .doc = "Which pods are deleted when the job has ended.",
+        .doc = "Which pods are deleted when the job has ended. One whose sidecar still runs is "
+               "unfinished, unless that is an init container with `restartPolicy: Always`.",
         .fallback = "\"Unfinished\"",
         .values = clean_up_values,
         .when = change::any_time,

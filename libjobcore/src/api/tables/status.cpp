@@ -204,6 +204,14 @@ constexpr field transition_field = under(
 );
 constexpr field attempt_field =
     under("api 5.4", int32("attempt", "How often the whole set of pods was made."));
+constexpr std::array training_states{
+    enum_value{"NotStarted"}, enum_value{"Started"}, enum_value{"Resumed"}};
+constexpr field training_field{
+    .name = "training",
+    .doc = "How far training has come over all attempts; `Resumed`: `resumeSpecs` act.",
+    .values = training_states,
+    .rule = "behaviour 3.11",
+};
 constexpr field restarts_field =
     under("api 5.4", object("restarts", "The memory of incidents.", restarts_fields));
 constexpr field told_field = under(
@@ -231,6 +239,7 @@ constexpr std::array colossalai_status{
     selector_field,
     transition_field,
     attempt_field,
+    training_field,
     restarts_field,
     told_field,
 };
@@ -250,6 +259,7 @@ constexpr std::array deepspeed_status{
     selector_field,
     transition_field,
     attempt_field,
+    training_field,
     restarts_field,
     told_field,
     backoff_field,
@@ -270,6 +280,7 @@ constexpr std::array pytorch_status{
     selector_field,
     transition_field,
     attempt_field,
+    training_field,
     restarts_field,
     told_field,
     backoff_field,

@@ -16,8 +16,13 @@ milliseconds stuck_after(const job_meta& meta, const policy& policy) {
     return n ? milliseconds(seconds(*n)) : policy.stuck_after;
 }
 
-bool is_resumed(const job_status& status) {
+bool was_paused_once(const job_status& status) {
     return find_condition(status, condition_type::paused) != nullptr;
+}
+
+bool is_resumed(const job_status& status) {
+    const bool unrecorded = status.training == training_state::unknown && status.attempt > 0;
+    return unrecorded ? was_paused_once(status) : status.training == training_state::resumed;
 }
 
 render_options render_options_of(const job_status& status, const job_plan& plan) {

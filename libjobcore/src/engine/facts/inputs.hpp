@@ -11,8 +11,10 @@
 
 namespace signalbox::core::engine {
 
-/// The job was paused once: its attempts run with the resume specifications (BEHAVIOUR.md 3.11).
-/// The record of it is the condition Paused, which stays once it was set (4.13).
+/// The job was paused once: the condition Paused stays once it was set (BEHAVIOUR.md 4.13).
+bool was_paused_once(const job_status& status);
+/// The attempts of the job run with the resume specifications (BEHAVIOUR.md 3.11). Version 0.1,
+/// which recorded nothing, ran with them after any pause.
 bool is_resumed(const job_status& status);
 
 /// What rendering needs of a status.
@@ -31,8 +33,6 @@ struct inputs {
     bool owns(const child_record& child) const { return child.owner_uid == plan.job_uid; }
     /// The job was paused when it was last written; what its pods do is our own doing.
     bool was_paused() const { return job.status.phase == job_phase::paused; }
-    /// Its attempts run with the resume specifications (BEHAVIOUR.md 3.11).
-    bool resumed() const { return is_resumed(job.status); }
 };
 
 /// The job's bound for stuck pods: annotation, else policy (BEHAVIOUR.md 1.3, api 1.11). Zero:

@@ -30,13 +30,28 @@ const container_record* terminated_init(const pod_record& pod) {
     return it == pod.containers.end() ? nullptr : &*it;
 }
 
+std::string with_colon(const std::string& text) {
+    return text.empty() ? text : ": " + text;
+}
+
 }  // namespace
 
 const container_record* training_container(const pod_record& pod, std::string_view name) {
-    const auto it = std::ranges::find_if(pod.containers, [&](const container_record& c) {
-        return !c.init && (name.empty() || c.name == name);
-    });
-    return it == pod.containers.end() ? nullptr : &*it;
+    const container_record* named = nullptr;
+    const container_record* any = nullptr;
+    std::ptrdiff_t regular = 0;
+    for (const container_record& c : pod.containers) {
+        if (c.init) {
+            continue;
+        }
+        if (c.training) {
+            return &c;
+        }
+        named = named == nullptr && c.name == name ? &c : named;
+        any = &c;
+        ++regular;
+    }
+    return name.empty() && regular == 1 ? any : named;
 }
 
 std::optional<instant> deletion_asked(const pod_record& pod) {
@@ -79,14 +94,30 @@ bool init_failed(const pod_record& pod) {
     return terminated_init(pod) != nullptr;
 }
 
-std::string cannot_start_reason(const pod_record& pod) {
-    for (const container_record& c : pod.containers) {
-        if (c.state == container_state::waiting &&
-            std::ranges::find(hopeless_waits, c.reason) != hopeless_waits.end()) {
-            return c.reason;
-        }
+const container_record* hopeless_container(const pod_record& pod) {
+    const auto it = std::ranges::find_if(pod.containers, [](const container_record& c) {
+        return c.state == container_state::waiting &&
+               std::ranges::find(hopeless_waits, c.reason) != hopeless_waits.end();
+    });
+    return it == pod.containers.end() ? nullptr : &*it;
+}
+
+std::string describe_hopeless(const pod_record& pod) {
+    const container_record* c = hopeless_container(pod);
+    if (c == nullptr) {
+        return {};
     }
-    return {};
+    return fmt::format(
+        "pod {} cannot start: {}{}",
+        pod.name,
+        c->reason.str(),
+        with_colon(printable_tail(c->message))
+    );
+}
+
+std::string describe_unschedulable(const pod_record& pod) {
+    const std::string said = printable_tail(pod.scheduler_message);
+    return fmt::format("pod {} cannot be scheduled{}", pod.name, with_colon(said));
 }
 
 std::string describe_failure(const pod_record& pod, std::string_view container) {
@@ -102,8 +133,7 @@ std::string describe_failure(const pod_record& pod, std::string_view container) 
         if (!pod.reason.empty()) {
             text += fmt::format(" ({})", pod.reason);
         }
-        const std::string note = printable_tail(pod.message);
-        return note.empty() ? text : fmt::format("{}: {}", text, note);
+        return text + with_colon(printable_tail(pod.message));
     }
     const termination_note note = read_termination_message(c->message);
     std::string text = fmt::format(
@@ -117,7 +147,7 @@ std::string describe_failure(const pod_record& pod, std::string_view container) 
     if (telling) {
         text += fmt::format(" ({})", c->reason);
     }
-    return note.text.empty() ? text : fmt::format("{}: {}", text, note.text);
+    return text + with_colon(note.text);
 }
 
 }  // namespace signalbox::core::engine

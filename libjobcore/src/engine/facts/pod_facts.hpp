@@ -11,7 +11,8 @@
 
 namespace signalbox::core::engine {
 
-/// The training container's record, or that of the first regular container if `name` is empty.
+/// The training container's record: the one that the pod says (BEHAVIOUR.md 1.6), else the one of
+/// that name. Null if neither is there; without a name, if the pod has several.
 const container_record* training_container(const pod_record& pod, std::string_view name);
 
 /// How the training of one pod ended, if it did (BEHAVIOUR.md 4).
@@ -39,9 +40,15 @@ std::optional<instant> deletion_asked(const pod_record& pod);
 /// An init container failed: no other container of the pod can have run.
 bool init_failed(const pod_record& pod);
 
-/// Why a pod that has not started never will without help, e.g. `ImagePullBackOff`; empty if
-/// nothing says so. Unschedulable is none (BEHAVIOUR.md 4.13).
-std::string cannot_start_reason(const pod_record& pod);
+/// The container for which a pod that has not started never will without help, by its reason, e.g.
+/// `ImagePullBackOff`; null if there is none. Unschedulable is none (BEHAVIOUR.md 4.13).
+const container_record* hopeless_container(const pod_record& pod);
+
+/// `pod a-b-0 cannot start: ErrImagePull: no such image`; empty if nothing says so.
+std::string describe_hopeless(const pod_record& pod);
+
+/// `pod a-b-0 cannot be scheduled: 0/4 nodes are available`.
+std::string describe_unschedulable(const pod_record& pod);
 
 /// `pod a-b-0, container pytorch exited with 137 (OOMKilled): CUDA out of memory`.
 std::string describe_failure(const pod_record& pod, std::string_view container);

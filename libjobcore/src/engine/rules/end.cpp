@@ -11,6 +11,23 @@
 
 namespace signalbox::core::engine {
 
+namespace {
+
+/// Under an invalid specification nothing is confirmed, and a pod that is missing may make a
+/// failure free (4.2).
+bool is_doubtful(const context& c) {
+    if (!c.in.invalid || c.in.plan.scope == scope_rule::no_restart) {
+        return false;
+    }
+    return std::ranges::any_of(c.view.roles, [](const role_view& role) {
+        return std::ranges::any_of(role.slots, [](const slot& s) {
+            return s.seen && s.current == nullptr && !s.done();
+        });
+    });
+}
+
+}  // namespace
+
 std::optional<record> end_by_success(const context& c, const health& h, const open_questions&) {
     if (!h.master_end || !h.master_end->success()) {
         return std::nullopt;
@@ -26,7 +43,7 @@ std::optional<record> end_by_success(const context& c, const health& h, const op
 std::optional<record> end_by_deciding_pod(
     const context& c, const health& h, const open_questions& open
 ) {
-    if (!h.master_end || h.master_end->success() || open.absences) {
+    if (!h.master_end || h.master_end->success() || open.absences || is_doubtful(c)) {
         return std::nullopt;
     }
     const verdict v = judge(c, h);

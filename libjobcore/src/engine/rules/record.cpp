@@ -4,6 +4,7 @@
 #include "engine/rules/record.hpp"
 
 #include "engine/facts/ledger.hpp"
+#include "engine/view/ended.hpp"
 #include "status/compare.hpp"
 
 #include <fmt/format.h>
@@ -48,6 +49,11 @@ void rename(const inputs& in, const replica& which, job_status& status) {
     }
 }
 
+bool deciding_pod_started(const context& c) {
+    const slot* master = c.master();
+    return master != nullptr && master->current != nullptr && has_started(c.in, *master->current);
+}
+
 struct applier {
     const inputs& in;
     job_status& status;
@@ -78,11 +84,18 @@ struct applier {
             status.restarts.last->pending = false;
         }
     }
+    /// The first attempt of a job that was created paused is one like any other first (3.11).
     void operator()(const pause_end&) const {
+        const bool trained =
+            status.training == training_state::started || is_resumed(in.job.status);
+        status.training = trained ? training_state::resumed : training_state::not_started;
         raise_attempt(status, in.plan);
         status.phase = job_phase::resuming;
     }
-    void operator()(const first_attempt&) const { raise_attempt(status, in.plan); }
+    void operator()(const first_attempt&) const {
+        status.training = training_state::not_started;
+        raise_attempt(status, in.plan);
+    }
     void operator()(const exit_settles& r) const {
         status.restarts.last = r.entry;
         status.restarts.last->attempt = status.attempt;
@@ -147,6 +160,10 @@ job_status note_seen(const inputs& in, const pod_view& view) {
             insert_index(status.restarts.seen, in.plan.roles[role].type, index);
         }
     });
+    if (status.training == training_state::not_started &&
+        deciding_pod_started({in, status, view})) {
+        status.training = training_state::started;
+    }
     return status;
 }
 

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace signalbox::core::engine {
 namespace {
 
@@ -31,12 +33,8 @@ struct teller {
                 ? normal(reason::succeeded, r.message)
                 : warning(reason::failed, fmt::format("{}: {}", r.reason, r.message))
         );
-        if (leaves_workers_running(c)) {
-            out.push_back(warning(
-                event_reason::workers_left_running,
-                "The workers run sshd and stay until the job is deleted, as its clean-up policy "
-                "says"
-            ));
+        if (std::string left = describe_left_workers(c); !left.empty()) {
+            out.push_back(warning(event_reason::workers_left_running, std::move(left)));
         }
         return out;
     }

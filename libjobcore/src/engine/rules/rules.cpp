@@ -26,7 +26,7 @@ struct row {
 
 constexpr row rules[]{
     {"5.1", when::not_ended, true, end_by_success},
-    {"5.1", when::not_ended, false, end_by_deciding_pod},
+    {"5.1", when::not_ended, true, end_by_deciding_pod},
     {"6.1", when::not_ended, true, begin_pause},
     {"6.4", when::paused, false, end_pause},
     {"5.12", when::active, true, end_by_deadline},

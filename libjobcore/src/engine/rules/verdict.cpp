@@ -189,7 +189,8 @@ bool ends_job(const context& c, const health& h, const verdict& v) {
         return true;
     }
     const auto& elastic = c.in.plan.elastic;
-    const bool enough = elastic && replicas_remaining(c, h) >= elastic->min_replicas;
+    const bool enough =
+        elastic && elastic->survives_loss && replicas_remaining(c, h) >= elastic->min_replicas;
     return c.in.plan.run.failure != failure_policy::master && !enough;
 }
 

@@ -73,10 +73,8 @@ bool successor_missing(const context& c) {
 std::string find_hopeless_wait(const context& c) {
     for (const role_view& role : c.view.roles) {
         for (const slot& s : role.slots) {
-            const std::string why =
-                s.current == nullptr ? std::string() : cannot_start_reason(*s.current);
-            if (!why.empty()) {
-                return fmt::format("pod {} cannot start: {}", s.current->name, why);
+            if (s.current != nullptr && hopeless_container(*s.current) != nullptr) {
+                return describe_hopeless(*s.current);
             }
         }
     }
@@ -195,7 +193,7 @@ std::vector<condition> show_conditions(
     set_replica_failure(c, failure, out);
     out.set(condition_type::completed, false, reason::not_finished, "");
     const bool paused = phase.phase == job_phase::paused;
-    if (paused || c.in.resumed()) {
+    if (paused || was_paused_once(c.in.job.status)) {
         out.set(condition_type::paused, paused, paused ? reason::paused : reason::resuming, "");
     }
     return out.take();
@@ -215,7 +213,7 @@ std::vector<condition> show_end(const context& c, const job_end& end) {
     out.set(
         condition_type::succeeded, success, success ? reason::succeeded : end.reason, end.message
     );
-    if (c.in.resumed()) {
+    if (was_paused_once(c.in.job.status)) {
         out.set(condition_type::paused, false, word, "");
     }
     return out.take();

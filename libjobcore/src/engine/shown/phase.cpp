@@ -79,7 +79,7 @@ wait find_wait(const context& c, const work& planned) {
                 return {
                     wait_rank::unschedulable,
                     reason::unschedulable,
-                    fmt::format("pod {} cannot be scheduled", s.current->name)};
+                    describe_unschedulable(*s.current)};
             }
         }
     }

@@ -4,7 +4,10 @@
 #include "engine/facts/pod_facts.hpp"
 #include "engine/facts/reasons.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
 
 namespace signalbox::core::engine {
 namespace {
@@ -14,6 +17,36 @@ std::string_view training_container_of(const job_plan& plan, const pod_record& p
     const auto role = std::ranges::find(plan.roles, pod.type, &role_plan::type);
     return role == plan.roles.end() ? std::string_view()
                                     : std::string_view(role->training_container);
+}
+
+struct left_workers {
+    std::int32_t pods = 0;
+    std::map<std::string, std::int64_t> held{};
+
+    std::string resources() const {
+        std::string text;
+        for (const auto& [name, n] : held) {
+            text += fmt::format("{}{} {}", text.empty() ? "" : ", ", n, name);
+        }
+        return text.empty() ? "CPUs and memory" : text;
+    }
+};
+
+/// They end by nothing but a deletion.
+left_workers find_left_workers(const context& c) {
+    left_workers out;
+    for_each_slot(c.view, [&](std::size_t role, std::int32_t index, const slot& s) {
+        const role_plan& plan = c.in.plan.roles[role];
+        if (!plan.runs_sshd(index) || s.current == nullptr || s.current->deletion ||
+            has_ended(c.in, *s.current)) {
+            return;
+        }
+        ++out.pods;
+        for (const auto& [name, n] : plan.holds) {
+            out.held[name] += n;
+        }
+    });
+    return out;
 }
 
 }  // namespace
@@ -27,18 +60,23 @@ bool has_started(const inputs& in, const pod_record& pod) {
     return c != nullptr && has_started(*c);
 }
 
-// Pods that run sshd end by nothing but a deletion.
-bool leaves_workers_running(const context& c) {
-    const bool kept = c.in.plan.scope == scope_rule::no_restart
-                          ? !c.in.plan.run.clean_up_workers
-                          : c.in.plan.run.clean_up == clean_up_policy::none;
-    bool running = false;
-    for_each_slot(c.view, [&](std::size_t role, std::int32_t index, const slot& s) {
-        const bool sshd = c.in.plan.roles[role].runs_sshd(index);
-        running = running || (sshd && s.current != nullptr && !s.current->deletion &&
-                              !has_ended(c.in, *s.current));
-    });
-    return kept && running && c.status.reason != reason::deadline_exceeded;
+std::string describe_left_workers(const context& c) {
+    const bool by_role = c.in.plan.scope == scope_rule::no_restart;
+    const bool kept =
+        by_role ? !c.in.plan.run.clean_up_workers : c.in.plan.run.clean_up == clean_up_policy::none;
+    const left_workers left = kept && c.status.reason != reason::deadline_exceeded
+                                  ? find_left_workers(c)
+                                  : left_workers{};
+    if (left.pods == 0) {
+        return {};
+    }
+    return fmt::format(
+        "The pods that run sshd ({}) stay, because {}: they hold {} until that is changed or the "
+        "job is deleted",
+        left.pods,
+        by_role ? "runPolicy.cleanUpWorkers is false" : "runPolicy.cleanUpPolicy is None",
+        left.resources()
+    );
 }
 
 }  // namespace signalbox::core::engine

@@ -5,6 +5,8 @@
 
 #include "engine/view/view.hpp"
 
+#include <string>
+
 namespace signalbox::core::engine {
 
 /// By its training container. Any pod of the job, of older attempts too.
@@ -13,8 +15,8 @@ bool has_ended(const inputs& in, const pod_record& pod);
 /// Its training container runs or has run.
 bool has_started(const inputs& in, const pod_record& pod);
 
-/// The pods that run sshd stay after the end of the job, as its policy says (BEHAVIOUR.md 5.13).
-/// `c.status` has the end.
-bool leaves_workers_running(const context& c);
+/// Where pods that run sshd stay after the end of the job, as its policy says: how many, which
+/// field says so, and what they hold (BEHAVIOUR.md 5.13). Else empty. `c.status` has the end.
+std::string describe_left_workers(const context& c);
 
 }  // namespace signalbox::core::engine
