@@ -198,7 +198,7 @@ TEST_CASE("[behaviour 12.10] a deferrable status that comes with an event is wri
         d.status = job.status;
         d.status->phase = core::job_phase::running;
         d.status->replicas = s.nudges;
-        d.deferrable = true;
+        d.defer = core::seconds{1};
         if (*d.status == job.status) {
             d.status.reset();
         } else if (tells && s.nudges == 2) {
@@ -225,7 +225,7 @@ TEST_CASE("[behaviour 12.10] what a deferred status comes with is done at once")
         d.status = job.status;
         d.status->phase = core::job_phase::running;
         d.status->replicas = s.nudges;
-        d.deferrable = true;
+        d.defer = core::seconds{1};
         if (s.nudges == 2 && s.looks.back().pods == 0) {
             d.stages = {{create_pod(job)}};
         }
