@@ -18,7 +18,7 @@ job_builder& broken(job_builder& job) {
     return job.field("managedBy", "7");
 }
 
-struct failure {
+struct failing_master {
     const char* what;
     const char* run_policy;  ///< the members that it has besides the mistake
     const char* master_policy;
@@ -42,34 +42,38 @@ TEST_CASE(
     "[engine]"
 ) {
     const auto f = GENERATE(
-        failure{
+        failing_master{
             "the budget is used up",
             "\"backoffLimit\":2",
             "OnFailure",
             "OnFailure",
             1,
             "BackoffLimitExceeded"},
-        failure{"there is budget", "\"backoffLimit\":5", "OnFailure", "OnFailure", 1, nullptr},
-        failure{
+        failing_master{
+            "there is budget", "\"backoffLimit\":5", "OnFailure", "OnFailure", 1, nullptr},
+        failing_master{
             "no default counts",
             "\"ttlSecondsAfterFinished\":9",
             "OnFailure",
             "OnFailure",
             1,
             nullptr},
-        failure{"the budget is wrong", "\"backoffLimit\":-1", "OnFailure", "OnFailure", 1, nullptr},
-        failure{
+        failing_master{
+            "the budget is wrong", "\"backoffLimit\":-1", "OnFailure", "OnFailure", 1, nullptr},
+        failing_master{
             "its policy forbids it", "\"backoffLimit\":5", "Never", "OnFailure", 1, "ErrorInPod"},
-        failure{"the policy of others", "\"backoffLimit\":5", "OnFailure", "Never", 1, nullptr},
-        failure{"a permanent code", "\"backoffLimit\":5", "ExitCode", "OnFailure", 1, "ErrorInPod"},
-        failure{
+        failing_master{
+            "the policy of others", "\"backoffLimit\":5", "OnFailure", "Never", 1, nullptr},
+        failing_master{
+            "a permanent code", "\"backoffLimit\":5", "ExitCode", "OnFailure", 1, "ErrorInPod"},
+        failing_master{
             "a code that is restarted",
             "\"backoffLimit\":5",
             "ExitCode",
             "OnFailure",
             137,
             nullptr},
-        failure{
+        failing_master{
             "a policy that does not exist",
             "\"backoffLimit\":5",
             "Sometimes",

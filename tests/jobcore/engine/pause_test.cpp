@@ -25,8 +25,8 @@ job_builder resumable() {
 
 /// The first worker's pod of the present attempt.
 std::string worker_json(const world& w) {
-    const render_options options = engine::render_options_of(w.status(), w.plan());
-    return render_pod(w.plan(), {1, 0, w.status().attempt, 0, 0}, options);
+    const pod_identity worker{1, 0, w.status().attempt, 0, 0};
+    return render_pod(w.plan(), worker, engine::render_options_of(w.status(), w.plan()));
 }
 
 bool runs_resume(const world& w) {

@@ -33,7 +33,6 @@ struct inputs {
     bool owns(const child_record& child) const { return child.owner_uid == plan.job_uid; }
     /// The job was paused when it was last written; what its pods do is our own doing.
     bool was_paused() const { return job.status.phase == job_phase::paused; }
-    bool resumed() const { return is_resumed(job.status); }
 };
 
 /// The job's bound for stuck pods: annotation, else policy (BEHAVIOUR.md 1.3, api 1.11). Zero:
