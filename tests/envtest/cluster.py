@@ -85,10 +85,10 @@ def ssh_job(kind, name, workers, namespace="default", simulation=None, **spec):
 
 
 class Cluster:
-    """See the head of this file. `policy`: constants of the operator, in milliseconds."""
+    """See the head of this file. `policy`: constants of the operator, in milliseconds; `plane`: arguments of ControlPlane."""
 
-    def __init__(self, policy=None, apiserver_arguments=()):
-        self.plane = servers.ControlPlane(apiserver_arguments=apiserver_arguments)
+    def __init__(self, policy=None, **plane):
+        self.plane = servers.ControlPlane(**plane)
         self.policy = {**SHORT_DELAYS, **(policy or {})}
         self.operator = self.kubelet = None
 
@@ -160,6 +160,11 @@ class Cluster:
             for item in items
             if any(owner["uid"] == uid for owner in item["metadata"].get("ownerReferences", []))
         ]
+
+    def message_of(self, name, condition, **where):
+        """That of one of its conditions; empty if it has none."""
+        conditions = self.status(name, **where).get("conditions", [])
+        return next((c.get("message", "") for c in conditions if c["type"] == condition), "")
 
     def events_of(self, name, namespace="default"):
         """Reasons of the events of a job."""

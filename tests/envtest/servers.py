@@ -130,6 +130,7 @@ class ControlPlane:
     operator_user: the user behind `operator_kubeconfig`. It has no right but what RBAC objects give it, and by default
     it is a service account, so that the operator's own RBAC manifests apply to it as they are.
     apiserver_arguments: more arguments of kube-apiserver.
+    service_accounts: pods need the service account that they name, `default` if none. There is no controller that makes any.
     """
 
     def __init__(
@@ -137,10 +138,13 @@ class ControlPlane:
         assets=None,
         operator_user="system:serviceaccount:signalbox-system:signalbox",
         apiserver_arguments=(),
+        service_accounts=False,
     ):
         self.assets = pathlib.Path(assets) if assets else find_assets()
         self.operator_user = operator_user
-        self.apiserver_arguments = list(apiserver_arguments)
+        # Without a controller for service accounts every pod would be refused.
+        admission = [] if service_accounts else ["--disable-admission-plugins=ServiceAccount"]
+        self.apiserver_arguments = [*admission, *apiserver_arguments]
         self.admin_token, self.operator_token = secrets.token_hex(16), secrets.token_hex(16)
         self.folder = None
         self.etcd = self.apiserver = self.controller_manager = None
@@ -215,8 +219,6 @@ class ControlPlane:
                 "--authorization-mode=RBAC",
                 f"--token-auth-file={folder / 'tokens.csv'}",
                 "--service-cluster-ip-range=10.0.0.0/24",
-                # Without a controller for service accounts every pod would be refused.
-                "--disable-admission-plugins=ServiceAccount",
                 "--allow-privileged",
                 *self.apiserver_arguments,
             ],

@@ -51,24 +51,20 @@ class Refusals(unittest.TestCase):
         cls.cluster.start()
         cls.cluster.start_operator()
 
-    def running_message(self, name):
-        conditions = self.cluster.status(name).get("conditions", [])
-        return next((c.get("message", "") for c in conditions if c["type"] == "Running"), "")
-
     def test_what_never_can_be_fails_with_the_servers_words(self):
         self.cluster.apply(*(changed(name, change) for name, (change, _) in FINAL.items()))
         for name, (_, words) in FINAL.items():
             with self.subTest(name):
                 status = self.cluster.wait_phase(name, "Failed")
                 self.assertEqual(status["reason"], "PodRejected")
-                self.assertIn(words, self.running_message(name))
+                self.assertIn(words, self.cluster.message_of(name, "Running"))
                 self.assertEqual(self.cluster.pods_of(name), [])
 
     def test_what_can_be_mended_waits_and_says_for_what(self):
         self.cluster.apply(*(changed(name, change) for name, (change, _) in PASSING.items()))
         for name, (_, words) in PASSING.items():
             with self.subTest(name):
-                eventually(f"{name} says why", lambda: words in self.running_message(name))
+                eventually(f"{name} says why", lambda: words in self.cluster.message_of(name, "Running"))
                 status = self.cluster.status(name)
                 self.assertEqual((status["phase"], status["reason"]), ("Pending", "ObjectRefused"))
         urgent = {

@@ -320,3 +320,17 @@ TEST_CASE("[behaviour 5.13] a pod whose sidecar still runs is unfinished", "[eng
     const condition* failed = find_condition(w.status(), "Failed");
     CHECK((failed->message.find("the last word") != std::string::npos) == fails);
 }
+
+TEST_CASE("[behaviour 12.3] who is given up is up in the decision that records it", "[engine]") {
+    world w(ddp(2, "Never").run_policy(R"("failurePolicy":"Master")"));
+    w.settle();
+    w.run(w.pod("master", 0));
+    w.run(w.pod("worker", 0));
+    w.settle();
+    REQUIRE(w.status().phase == job_phase::pending);
+    w.exit("worker", 1, 1);
+    const decision d = w.look();
+    REQUIRE(d.status);
+    CHECK(d.status->restarts.given_up.size() == 1);
+    CHECK(d.status->phase == job_phase::running);
+}

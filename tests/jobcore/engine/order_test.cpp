@@ -394,3 +394,36 @@ TEST_CASE("[behaviour 5.13] a scheduled pod whose training never started goes to
     CHECK(w.pods().size() == 2);
     CHECK(w.find("worker", 1) == nullptr);
 }
+
+TEST_CASE("[behaviour 5.6] a settling pod that is deleted is no short-lived one", "[engine]") {
+    world w(c10d(3));
+    w.start();
+    w.wait(seconds{100});
+    w.exit("node", 1, 137);
+    w.settle();
+    w.run_all();
+    w.wait(seconds{10});
+    w.exit("node", 1, 1);  // ten seconds after its start
+    w.settle();
+    REQUIRE(w.status().restarts.last->pending);
+    w.ask_deletion(w.pod("node", 1));
+    w.ask_deletion(w.pod("node", 2));  // an old one: it makes the incident free
+    w.wait(seconds{15});
+    w.settle();
+    CHECK(w.status().restarts.disruptions == 1);
+    CHECK(w.status().restarts.free_streak == 0);
+    CHECK_FALSE(w.status().restarts.last->not_before);
+}
+
+TEST_CASE(
+    "[api 1.1] an object of another group is no job, whatever its kind is called", "[engine]"
+) {
+    std::string text = ddp().json();
+    REQUIRE(read_job(text));
+    const std::string ours = "\"batch.tensorstack.dev/v1beta1\"";
+    const auto other = GENERATE(
+        as<std::string>{}, "\"batch.tensorstack.dev/v1\"", "\"batch/v1beta1\"", "7", "null"
+    );
+    text.replace(text.find(ours), ours.size(), other);
+    CHECK_FALSE(read_job(text));
+}

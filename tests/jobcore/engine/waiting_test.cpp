@@ -126,6 +126,7 @@ TEST_CASE(
     REQUIRE(d.status);
     CHECK(d.stages.empty());
     CHECK(d.status->restarts.renamed == std::vector<renamed_index>{{"worker", 1, 1}});
+    CHECK(d.status->tasks[1].replicas[1].name.ends_with("-worker-1-r1"));
     w.settle();
     CHECK(w.pods().size() == 4);
     CHECK(w.pod("worker", 1).name.ends_with("-worker-1-r1"));
