@@ -107,6 +107,17 @@ public:
     boost::asio::awaitable<result<list_page>> list(
         const resource_type& type, std::string_view ns, const list_options& options
     );
+    /// One page, item by item as they arrive: list_page::items stays empty, and no more than one
+    /// item is held (REQUIREMENTS.md L7). `item` gets each once, as JSON text that is valid during
+    /// the call; it must not destroy the client. After an error some may have been given already.
+    /// `version` is the list's if the server has sent it before the items, else empty.
+    using item_function = std::function<void(std::string_view item, std::string_view version)>;
+    boost::asio::awaitable<result<list_page>> list(
+        const resource_type& type,
+        std::string_view ns,
+        const list_options& options,
+        item_function item
+    );
     /// POST; gives the object as the server made it. AlreadyExists is an error of 409.
     boost::asio::awaitable<result<std::string>> create(
         const resource_type& type, std::string_view ns, std::string body

@@ -123,7 +123,7 @@ public:
     std::size_t max_idle = 32;         ///< connections that are kept for the next request
     std::chrono::nanoseconds connect_timeout = std::chrono::seconds{30};  ///< look-up and connect
     std::chrono::nanoseconds tls_timeout = std::chrono::seconds{10};      ///< handshake
-    std::size_t body_limit = 256u << 20;   ///< bytes of one answer; streams have none
+    std::size_t body_limit = 64u << 20;    ///< bytes of one answer that is held; streams have none
     std::size_t header_limit = 64u << 10;  ///< bytes
 };
 

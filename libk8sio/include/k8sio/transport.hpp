@@ -10,6 +10,7 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -30,6 +31,10 @@ public:
     std::string content_type;  ///< of the body; empty: none is sent
     std::string accept = "application/json";
     std::string body;
+    /// If set, it may get the body of an answer with 2xx in pieces as they arrive, instead of
+    /// http_response::body; for bodies that need not be held. False ends the exchange with
+    /// bad_response. Not called after completion.
+    std::function<bool(std::string_view piece)> on_body;
     /// Further headers. Host, Authorization and Content-Length are the transport's.
     std::vector<std::pair<std::string, std::string>> headers;
 };

@@ -7,6 +7,7 @@
 #include "protocol/api_json.hpp"
 #include "protocol/http_date.hpp"
 #include "protocol/json_cursor.hpp"
+#include "protocol/list_stream.hpp"
 #include "protocol/request_retry.hpp"
 #include "protocol/server_time.hpp"
 #include "runtime/cancellable_task.hpp"
@@ -181,6 +182,29 @@ result<list_page> page_of(
     return page;
 }
 
+/// The end of a page whose body went to `stream`, or still has to.
+result<list_page> end_of_page(
+    const http_request& request, protocol::list_stream& stream, result<http_response> answer
+) {
+    list_page page;
+    if (answer.has_value()) {
+        stream.feed(answer->body);
+        if (stream.finish(page)) {
+            return page;
+        }
+        answer->body.clear();  // it may be of any size
+        api_error error = bad_answer(request, *answer);
+        error.message = "no whole list";
+        answer = error;
+    }
+    api_error error = std::move(answer).error();
+    if (stream.too_large()) {
+        error.code = errc::too_large;
+        error.message = "an item of the list is beyond the limit";
+    }
+    return error;
+}
+
 result<std::string> text_of(result<http_response> answer) {
     if (answer.has_error()) {
         return std::move(answer).error();
@@ -275,6 +299,16 @@ asio::awaitable<result<list_page>> client::list(
     http_request request("GET", list_target(type, ns, options));
     auto answer = co_await send(request);
     co_return page_of(request, type, std::move(answer));
+}
+
+asio::awaitable<result<list_page>> client::list(
+    const resource_type& type, std::string_view ns, const list_options& options, item_function item
+) {
+    http_request request("GET", list_target(type, ns, options));
+    protocol::list_stream stream(type, std::move(item));
+    request.on_body = [&stream](std::string_view piece) { return stream.feed(piece); };
+    auto answer = co_await send(request);
+    co_return end_of_page(request, stream, std::move(answer));
 }
 
 asio::awaitable<result<std::string>> client::create(
@@ -381,6 +415,13 @@ asio::awaitable<result<http_response>> client::send_task(http_request& request) 
     co_await asio::this_coro::throw_if_cancelled(false);
     protocol::request_retry retry(options_.max_retries, deadline, requests_sent_);
     request.headers.emplace_back("User-Agent", options_.manager);
+    bool begun = false;  // what was given out cannot be taken back, so there is no second try
+    if (request.on_body) {
+        request.on_body = [&begun, inner = std::move(request.on_body)](std::string_view piece) {
+            begun = true;
+            return inner(piece);
+        };
+    }
     for (;;) {
         ++requests_sent_;
         const steady_time sent = time_->steady_now();
@@ -394,7 +435,7 @@ asio::awaitable<result<http_response>> client::send_task(http_request& request) 
         }
         const steady_time now = time_->steady_now();
         const auto again = retry.next(outcome.error(), now);
-        if (!again) {
+        if (!again || begun) {
             co_return outcome;
         }
         if (*again <= now) {

@@ -82,24 +82,6 @@ void read_list_metadata(json_cursor& cursor, list_page& out) {
     }
 }
 
-std::string with_type(std::string_view item, const resource_type& type) {
-    object_facts facts;
-    read_object_facts(item, facts);
-    std::string head = "{";
-    if (facts.api_version.empty()) {
-        head += "\"apiVersion\":\"" + type.api_version() + "\",";
-    }
-    if (facts.kind.empty()) {
-        head += "\"kind\":\"" + type.kind() + "\",";
-    }
-    std::string_view rest = item.substr(1);
-    if (head.size() > 1 && json_cursor(rest).skip().empty()) {
-        head.pop_back();  // the item was {}
-    }
-    head.append(rest);
-    return head;
-}
-
 bool read_items(json_cursor& cursor, const resource_type& type, list_page& out) {
     if (!cursor.begin_array()) {
         return cursor.skip() == "null";  // L5
@@ -154,6 +136,24 @@ bool read_object_facts(std::string_view object, object_facts& out) {
         }
     }
     return cursor.ok();
+}
+
+std::string with_type(std::string_view item, const resource_type& type) {
+    object_facts facts;
+    read_object_facts(item, facts);
+    std::string head = "{";
+    if (facts.api_version.empty()) {
+        head += "\"apiVersion\":\"" + type.api_version() + "\",";
+    }
+    if (facts.kind.empty()) {
+        head += "\"kind\":\"" + type.kind() + "\",";
+    }
+    std::string_view rest = item.substr(1);
+    if (head.size() > 1 && json_cursor(rest).skip().empty()) {
+        head.pop_back();  // the item was {}
+    }
+    head.append(rest);
+    return head;
 }
 
 bool read_status(std::string_view json, api_error& error) {

@@ -27,6 +27,9 @@ bool read_object_facts(std::string_view object, object_facts& out);
 /// unchanged.
 bool read_status(std::string_view json, api_error& error);
 
+/// `item` of a list with apiVersion and kind, if it lacks them (L6).
+std::string with_type(std::string_view item, const resource_type& type);
+
 /// Cuts a list into its items without decoding them; apiVersion and kind are filled in (L6).
 /// False if `body` is not a whole list object.
 bool read_list(std::string_view body, const resource_type& type, list_page& out);

@@ -260,8 +260,8 @@ std::string_view answer_reader::header(std::string_view name) const {
 std::string answer_reader::take_body() {
     return std::exchange(impl_->current->body, {});
 }
-bool answer_reader::has_body() const {
-    return !impl_->current->body.empty();
+std::size_t answer_reader::body_size() const {
+    return impl_->current->body.size();
 }
 
 }  // namespace signalbox::k8sio::protocol

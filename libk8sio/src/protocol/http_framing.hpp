@@ -63,7 +63,8 @@ public:
     std::string_view header(std::string_view name) const;
     /// Body bytes that came since the last call.
     std::string take_body();
-    bool has_body() const;
+    bool has_body() const { return body_size() > 0; }
+    std::size_t body_size() const;
 
 private:
     struct impl;

@@ -99,21 +99,30 @@ reflector_action reflector_fsm::next(steady_time now) {
     return action;
 }
 
+void reflector_fsm::on_item(std::string_view item, std::string_view version) {
+    begin_collecting(version);
+    sink_->replace_item(item);
+}
+
+void reflector_fsm::begin_collecting(std::string_view version) {
+    if (is_older(version)) {
+        went_back(version);
+    }
+    if (!std::exchange(collecting_, true)) {
+        sink_->replace_begin();
+    }
+}
+
 void reflector_fsm::on_list(steady_time now, const result<list_page>& page) {
     if (page.has_error()) {
         fail_list(now, page.error());
         return;
     }
     heard_at_ = now;
-    if (!collecting_ && is_older(page->resource_version)) {
-        went_back(page->resource_version);
-    }
-    if (!std::exchange(collecting_, true)) {
-        sink_->replace_begin();
-    }
     for (const std::string& item : page->items) {
-        sink_->replace_item(item);
+        on_item(item, page->resource_version);
     }
+    begin_collecting(page->resource_version);
     continue_ = page->continue_token;
     if (!continue_.empty()) {
         return;

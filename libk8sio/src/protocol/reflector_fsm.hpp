@@ -20,7 +20,7 @@ namespace signalbox::k8sio::protocol {
 class reflector_action {
 public:
     enum class kind {
-        list,    ///< fetch the page `list`, then on_list()
+        list,    ///< fetch the page `list`: on_item() for each, then on_list()
         watch,   ///< open a watch from `version`; then the on_watch_...() calls
         probe,   ///< fetch the page `list`, of one object at most, then on_probe()
         sleep,   ///< wait for `wait`, then next()
@@ -45,6 +45,9 @@ public:
     reflector_action next(steady_time now);
     void stop() { stopped_ = true; }
 
+    /// An item of the page under way. `version`: the list's if known already, else empty.
+    void on_item(std::string_view item, std::string_view version);
+    /// The end of the page; items that on_item() had are not in it.
     void on_list(steady_time now, const result<list_page>& page);
     /// The request was refused, or the stream broke.
     void on_watch_error(steady_time now, const api_error& error);
@@ -75,6 +78,7 @@ public:
 private:
     enum class phase { list, watch, probe };
 
+    void begin_collecting(std::string_view version);
     void fail_list(steady_time now, const api_error& error);
     bool on_event(steady_time now, std::string_view line);
     bool on_object(steady_time now, const watch_event& event);

@@ -129,7 +129,12 @@ struct reflector::impl_access {
             const reflector_action action = fsm.next(now(self));
             publish(self, fsm);
             if (action.what == reflector_action::kind::list) {
-                auto page = co_await self.api_->list(self.type_, self.options_.ns, action.list);
+                client::item_function item = [&fsm](auto json, auto version) {
+                    fsm.on_item(json, version);
+                };
+                auto page = co_await self.api_->list(
+                    self.type_, self.options_.ns, action.list, std::move(item)
+                );
                 fsm.on_list(now(self), page);
             } else if (action.what == reflector_action::kind::probe) {
                 auto page = co_await self.api_->list(self.type_, self.options_.ns, action.list);

@@ -12,6 +12,8 @@ namespace signalbox::k8sio {
 namespace {
 
 constexpr std::size_t read_size = 16u << 10;
+/// Of an answer that says why there is no body in pieces.
+constexpr std::size_t refusal_limit = 1u << 20;
 
 api_error make_error(errc code, std::string message) {
     api_error error;
@@ -21,9 +23,14 @@ api_error make_error(errc code, std::string message) {
 }
 
 /// Reads on until the header of the answer is there, or, for `whole`, all of it. Errors:
-/// connection_lost, bad_response, too_large, cancelled.
+/// connection_lost, bad_response, too_large, cancelled. The body of an answer with 2xx goes to
+/// `on_body` as it comes, if there is one.
+using body_function = std::function<bool(std::string_view)>;
 asio::awaitable<result<void>> read_answer(
-    byte_stream& connection, protocol::answer_reader& reader, bool whole
+    byte_stream& connection,
+    protocol::answer_reader& reader,
+    bool whole,
+    const body_function& on_body
 ) {
     std::string buffer(read_size, '\0');
     while (whole ? !reader.done() : !reader.header_done()) {
@@ -39,6 +46,13 @@ asio::awaitable<result<void>> read_answer(
         }
         if (ended && !reader.done()) {
             co_return make_error(errc::connection_lost, "end of stream");
+        }
+        const bool wanted = on_body && reader.header_done() && reader.status() / 100 == 2;
+        if (on_body && !wanted && reader.body_size() > refusal_limit) {
+            co_return make_error(errc::too_large, "the answer's body");
+        }
+        if (wanted && reader.has_body() && !on_body(reader.take_body())) {
+            co_return make_error(errc::bad_response, "the body is not what was asked for");
         }
     }
     co_return result<void>();
@@ -205,15 +219,18 @@ asio::awaitable<result<http_response>> http_transport::attempt(
         connection = std::move(*made);
     }
     deadline_guard guard(*time_, deadline, *connection);
+    using body_kind = protocol::answer_reader::body_kind;
     protocol::answer_reader reader(
-        options_.header_limit, options_.body_limit, protocol::answer_reader::body_kind::unary
+        options_.header_limit,
+        options_.body_limit,
+        request.on_body ? body_kind::stream : body_kind::unary
     );
     auto sent = co_await connection->write_all(*bytes);
     if (sent.has_error()) {
         pool_.drop_idle();
         co_return guard.explain(std::move(sent).error(), "writing the request");
     }
-    auto done = co_await read_answer(*connection, reader, true);
+    auto done = co_await read_answer(*connection, reader, true, request.on_body);
     if (done.has_error()) {
         pool_.drop_idle();
         co_return guard.explain(std::move(done).error(), "waiting for the answer");
@@ -274,7 +291,8 @@ asio::awaitable<result<std::unique_ptr<response_stream>>> http_transport::open_a
     auto reader = std::make_unique<protocol::answer_reader>(
         options_.header_limit, options_.body_limit, protocol::answer_reader::body_kind::stream
     );
-    auto done = co_await read_answer(**connection, *reader, false);
+    const body_function none;
+    auto done = co_await read_answer(**connection, *reader, false, none);
     if (done.has_error()) {
         co_return guard.explain(std::move(done).error(), "waiting for the answer's header");
     }

@@ -418,3 +418,67 @@ TEST_CASE_METHOD(fixture, "[requirement H1] the wait before a repetition ends to
     REQUIRE(waiting.done);
     CHECK(waiting.result.error().code == errc::cancelled);
 }
+
+TEST_CASE_METHOD(
+    fixture, "[requirement L7] a list is given out as it arrives, and nothing is held"
+) {
+    const std::string body =
+        R"({"kind":"PodList","metadata":{"resourceVersion":"7"},"items":[{"a":1},{"b":2}]})";
+    options.body_limit = 10;  // of what is held
+    make();
+    client api(*way, loop.time);
+    std::string got;
+    const auto list = [&] {
+        got.clear();
+        return test::run(
+            loop,
+            api.list(
+                resources::pods(),
+                "",
+                list_options(),
+                [&](std::string_view item, std::string_view version) {
+                    got += std::string(item.substr(item.size() - 7)) + "@" + std::string(version);
+                }
+            )
+        );
+    };
+    const auto head = [](std::size_t size) {
+        return "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(size) + "\r\n\r\n";
+    };
+    net.respond = [&](const std::string&) { return head(body.size()) + body; };
+    for (net.piece = 1; net.piece < 100; net.piece += 9) {
+        const auto page = list();
+        REQUIRE(page.has_value());
+        CHECK(page->resource_version == "7");
+        CHECK(got == ",\"a\":1}@7,\"b\":2}@7");
+    }
+    // Cut off behind the first item: no second try, as that item cannot be taken back.
+    net.requests.clear();
+    net.ends = true;
+    net.respond = [&](const std::string&) {
+        return head(body.size()) + body.substr(0, body.find(",{\"b"));
+    };
+    CHECK(list().error().code == errc::connection_lost);
+    CHECK(got == ",\"a\":1}@7");
+    CHECK(net.requests.size() == 1);
+    // Before the body there is one.
+    net.respond = [&](const std::string&) {
+        return net.requests.size() == 2 ? std::string() : head(body.size()) + body;
+    };
+    CHECK(list().has_value());
+    CHECK(net.requests.size() == 3);
+    // Errors are held, and have their limit.
+    net.respond = [](const std::string&) {
+        return std::string("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>");
+    };
+    CHECK(list().error().code == errc::bad_response);
+    net.respond = [](const std::string&) {
+        return "HTTP/1.1 403 No\r\nContent-Length: 5\r\n\r\n<html";
+    };
+    CHECK(list().error().http_status == 403);
+    net.piece = 1u << 20;
+    net.respond = [](const std::string&) {
+        return "HTTP/1.1 403 No\r\n\r\n" + std::string(3u << 20, 'x');
+    };
+    CHECK(list().error().code == errc::too_large);
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/list_stream.hpp"
+
+#include "protocol/api_json.hpp"
+#include "protocol/json_cursor.hpp"
+
+namespace signalbox::k8sio::protocol {
+
+bool list_stream::fail() {
+    failed_ = true;
+    return false;
+}
+
+bool list_stream::feed(std::string_view bytes) {
+    while (!failed_ && !bytes.empty()) {
+        const std::size_t used = at_ == place::outside   ? skim(bytes)
+                                 : at_ == place::between ? between(bytes)
+                                                         : collect(bytes);
+        bytes.remove_prefix(used);
+        if (current_.size() > limit_ || rest_.size() > limit_) {
+            too_large_ = true;
+            fail();
+        }
+    }
+    return !failed_;
+}
+
+/// Keeps what is no item, up to the bracket that opens `items`.
+std::size_t list_stream::skim(std::string_view bytes) {
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        const char c = bytes[i];
+        rest_ += c;
+        if (in_string_) {
+            if (escaped_) {
+                escaped_ = false;
+            } else if (c == '\\') {
+                escaped_ = true;
+            } else if (c == '"') {
+                in_string_ = false;
+                key_end_ = depth_ == 1 ? rest_.size() : key_end_;
+            }
+        } else if (c == '"') {
+            in_string_ = true;
+            key_begin_ = depth_ == 1 ? rest_.size() - 1 : key_begin_;
+        } else if (c == '{' || c == '[') {
+            const std::string_view key =
+                std::string_view(rest_).substr(key_begin_, key_end_ - key_begin_);
+            if (c == '[' && depth_ == 1 && key == "\"items\"" && !seen_items_) {
+                version_ = early_version();
+                seen_items_ = true;
+                at_ = place::between;
+                return i + 1;
+            }
+            ++depth_;
+        } else if (c == '}' || c == ']') {
+            if (depth_ == 0) {
+                fail();
+                return i + 1;
+            }
+            --depth_;
+        }
+    }
+    return bytes.size();
+}
+
+std::size_t list_stream::between(std::string_view bytes) {
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        const char c = bytes[i];
+        if (is_blank(c)) {
+            continue;
+        }
+        if (c == ',' && !first_ && !comma_) {
+            comma_ = true;
+        } else if (c == '{' && (first_ || comma_)) {
+            first_ = comma_ = false;
+            at_ = place::item;
+            depth_ = 0;
+            current_.clear();
+            return i;
+        } else if (c == ']' && !comma_) {
+            rest_ += c;
+            at_ = place::outside;
+            depth_ = 1;
+            return i + 1;
+        } else {
+            fail();
+            return i + 1;
+        }
+    }
+    return bytes.size();
+}
+
+std::size_t list_stream::collect(std::string_view bytes) {
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        const char c = bytes[i];
+        if (in_string_) {
+            if (escaped_) {
+                escaped_ = false;
+            } else if (c == '\\') {
+                escaped_ = true;
+            } else if (c == '"') {
+                in_string_ = false;
+            }
+        } else if (c == '"') {
+            in_string_ = true;
+        } else if (c == '{' || c == '[') {
+            ++depth_;
+        } else if ((c == '}' || c == ']') && --depth_ == 0) {
+            current_.append(bytes.substr(0, i + 1));
+            if (current_.size() > limit_) {
+                return i + 1;
+            }
+            at_ = place::between;
+            item_(with_type(current_, *type_), version_);
+            return i + 1;
+        }
+    }
+    current_.append(bytes);
+    return bytes.size();
+}
+
+/// The members before `items` are whole.
+std::string list_stream::early_version() const {
+    object_facts facts;
+    std::string head = rest_.substr(0, key_begin_);
+    const std::size_t last = head.find_last_not_of(" \t\r\n,");
+    head.resize(last == std::string::npos ? 0 : last + 1);
+    return read_object_facts(head + "}", facts) ? facts.resource_version : std::string();
+}
+
+bool list_stream::finish(list_page& out) {
+    // Items that are still there are of a second `items`.
+    return !failed_ && at_ == place::outside && read_list(rest_, *type_, out) && out.items.empty();
+}
+
+}  // namespace signalbox::k8sio::protocol
