@@ -161,7 +161,7 @@ private:
 
     static bool is_missing(const field_row& row, const value* member) {
         const text_rule* rule = rule_for(text_rules, row.type, row.name);
-        if (rule != nullptr && rule->empty == when_empty::judged) {
+        if (rule != nullptr && rule->empty == when_empty::checked) {
             return member == nullptr;
         }
         if (row.is == presence::optional &&
@@ -181,9 +181,9 @@ private:
 
     void missing(const field_row& row, const place& at, const rule_context& context) {
         const number_rule* number = rule_for(number_rules, row.type, row.name);
-        const text_rule* judged = rule_for(text_rules, row.type, row.name);
-        if (judged != nullptr && judged->empty == when_empty::judged) {
-            complain("", judged->form, at, context);
+        const text_rule* rule = rule_for(text_rules, row.type, row.name);
+        if (rule != nullptr && rule->empty == when_empty::checked) {
+            complain("", rule->form, at, context);
         } else if (row.type == "TopologySpreadConstraint" && !row.values.empty()) {
             context.unsupported(at, "", row.values);
         } else if (number != nullptr && row.type != "ContainerPort") {
@@ -233,7 +233,7 @@ private:
         const value& v, const text_rule& rule, const place& at, const rule_context& context
     ) {
         if (rule.about == part::whole) {
-            if (v.IsString() && (rule.empty == when_empty::judged || !view(v).empty())) {
+            if (v.IsString() && (rule.empty == when_empty::checked || !view(v).empty())) {
                 complain(view(v), rule.form, at, context);
             }
         } else if (rule.about == part::items) {

@@ -21,8 +21,8 @@ inline constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max(
 enum class part { whole, items, keys_and_values, keys };
 /// What an empty text is.
 enum class when_empty {
-    usual,   ///< missing if the field must be there, else fine
-    judged,  ///< held against the form too
+    usual,    ///< missing if the field must be there, else fine
+    checked,  ///< against the form too
 };
 
 struct text_rule {
@@ -101,7 +101,7 @@ inline complaints any_text(std::string_view) {
 inline constexpr std::array text_rules{
     text_rule{"ConfigMapEnvSource", "name", dns_subdomain},
     text_rule{"ConfigMapKeySelector", "key", config_key},
-    text_rule{"ConfigMapKeySelector", "name", dns_subdomain, part::whole, when_empty::judged},
+    text_rule{"ConfigMapKeySelector", "name", dns_subdomain, part::whole, when_empty::checked},
     text_rule{"Container", "image", trimmed},
     text_rule{"Container", "name", dns_label},
     text_rule{"ContainerPort", "name", port_name},
@@ -110,27 +110,28 @@ inline constexpr std::array text_rules{
     text_rule{"EnvFromSource", "prefix", env_name},
     text_rule{"EnvVar", "name", env_name},
     text_rule{"HostAlias", "hostnames", dns_subdomain, part::items},
-    text_rule{"HostAlias", "ip", ip_address, part::whole, when_empty::judged},
+    text_rule{"HostAlias", "ip", ip_address, part::whole, when_empty::checked},
     text_rule{"HostPathVolumeSource", "path", no_back_step},
-    text_rule{"HTTPHeader", "name", header_name, part::whole, when_empty::judged},
-    text_rule{"HTTPHeader", "value", any_text, part::whole, when_empty::judged},
+    text_rule{"HTTPHeader", "name", header_name, part::whole, when_empty::checked},
+    text_rule{"HTTPHeader", "value", any_text, part::whole, when_empty::checked},
     text_rule{"KeyToPath", "path", local_file},
     text_rule{"LabelSelector", "matchLabels", label_value, part::keys_and_values},
-    text_rule{"LabelSelectorRequirement", "key", qualified_name, part::whole, when_empty::judged},
-    text_rule{"LabelSelectorRequirement", "operator", any_text, part::whole, when_empty::judged},
+    text_rule{"LabelSelectorRequirement", "key", qualified_name, part::whole, when_empty::checked},
+    text_rule{"LabelSelectorRequirement", "operator", any_text, part::whole, when_empty::checked},
     text_rule{"LabelSelectorRequirement", "values", label_value, part::items},
     text_rule{"NFSVolumeSource", "path", absolute_path},
-    text_rule{"NodeSelectorRequirement", "key", any_text, part::whole, when_empty::judged},
-    text_rule{"NodeSelectorRequirement", "operator", any_text, part::whole, when_empty::judged},
+    text_rule{"NodeSelectorRequirement", "key", any_text, part::whole, when_empty::checked},
+    text_rule{"NodeSelectorRequirement", "operator", any_text, part::whole, when_empty::checked},
     text_rule{"ObjectMeta", "annotations", qualified_name, part::keys},
     text_rule{"ObjectMeta", "labels", label_value, part::keys_and_values},
     text_rule{"PodAffinityTerm", "namespaces", dns_label, part::items},
     text_rule{"PodAffinityTerm", "topologyKey", qualified_name},
     text_rule{"PodDNSConfig", "nameservers", ip_address, part::items},
     text_rule{"PodDNSConfig", "searches", search_domain, part::items},
-    text_rule{"PodReadinessGate", "conditionType", qualified_name, part::whole, when_empty::judged},
+    text_rule{
+        "PodReadinessGate", "conditionType", qualified_name, part::whole, when_empty::checked},
     text_rule{"PodResourceClaim", "name", dns_label},
-    text_rule{"PodSchedulingGate", "name", qualified_name, part::whole, when_empty::judged},
+    text_rule{"PodSchedulingGate", "name", qualified_name, part::whole, when_empty::checked},
     text_rule{"PodSpec", "hostname", dns_label},
     text_rule{"PodSpec", "nodeName", dns_subdomain},
     text_rule{"PodSpec", "nodeSelector", label_value, part::keys_and_values},
@@ -139,10 +140,10 @@ inline constexpr std::array text_rules{
     text_rule{"PodSpec", "subdomain", dns_label},
     text_rule{"SecretEnvSource", "name", dns_subdomain},
     text_rule{"SecretKeySelector", "key", config_key},
-    text_rule{"SecretKeySelector", "name", dns_subdomain, part::whole, when_empty::judged},
+    text_rule{"SecretKeySelector", "name", dns_subdomain, part::whole, when_empty::checked},
     text_rule{"ServiceAccountTokenProjection", "path", local_file},
     text_rule{"Sysctl", "name", sysctl_name},
-    text_rule{"Sysctl", "value", any_text, part::whole, when_empty::judged},
+    text_rule{"Sysctl", "value", any_text, part::whole, when_empty::checked},
     text_rule{"Toleration", "key", qualified_name},
     text_rule{"Volume", "name", dns_label},
     text_rule{"VolumeDevice", "devicePath", device_path},

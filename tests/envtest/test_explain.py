@@ -140,7 +140,7 @@ class Explain(unittest.TestCase):
         self.addCleanup(self.cluster.start_operator)
         self.apply("unseen", {"worker": pods(1, **ENDLESS)})
         lines = self.explain("unseen")["lines"]
-        self.assert_said(lines, "phase", r"has no status: the operator has not looked at it yet")
+        self.assert_said(lines, "phase", r"has no status: the operator has not reconciled it yet")
         self.assert_said(lines, "actions", r"Create Service unseen-\w+: ")
 
     def test_kinds_that_a_user_may_not_list(self):

@@ -6,7 +6,7 @@
 //
 // A plan is immutable once it is made, and the functions here depend on their arguments alone: any
 // thread may call them at any time. Arguments that do not belong to the plan that is given with
-// them (a role or an object of another job) are a mistake of the caller that is not looked for.
+// them (a role or an object of another job) are a mistake of the caller that is not checked.
 #pragma once
 
 #include "jobcore/diagnostic.hpp"
@@ -189,7 +189,7 @@ struct object_identity {
 std::string name_hash(std::string_view job_name, std::string_view uid);
 
 /// Compiles a specification that parse_job has found valid. `meta` is the job's, with its UID:
-/// names come from it. Errors found here (what looks into templates or launcher arguments: the L
+/// names come from it. Errors found here (rules that inspect templates or launcher arguments: the L
 /// rules of BEHAVIOUR.md api 6.1) are appended to `findings`; then the plan is not to be used. What
 /// was in `findings` stays.
 job_plan compile_plan(

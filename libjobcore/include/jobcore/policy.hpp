@@ -38,11 +38,11 @@ struct policy {
     /// Quota refusals are tried again after this time; doubles (2.8).
     milliseconds quota_retry = seconds{5};
     milliseconds quota_retry_max = seconds{300};
-    /// A foreign object that holds one of our names is looked at again after this time; doubles
+    /// A foreign object that holds one of our names is asked for again after this time; doubles
     /// (1.8).
     milliseconds name_retry = seconds{10};
     milliseconds name_retry_max = seconds{300};
-    /// A kind that the server does not serve is looked for again (8.4).
+    /// A kind that the server does not serve is asked for again (8.4).
     milliseconds capability_retry = seconds{60};
     /// How long a status may stay unwritten that differs in counts alone, and in texts of others
     /// alone (4.16).

@@ -22,7 +22,7 @@ struct policy_field {
 std::span<const policy_field> policy_fields();
 
 /// Sets a constant, a time in milliseconds. False, and nothing is set, if there is none of that
-/// name. `value` must not be negative; that is not looked at.
+/// name. `value` must not be negative; that is not checked.
 bool set_policy_field(policy& of, std::string_view name, std::int32_t value);
 
 }  // namespace signalbox::core

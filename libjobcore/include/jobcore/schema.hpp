@@ -57,7 +57,7 @@ struct parsed_job {
 parsed_job parse_job(std::string_view object_json);
 
 /// Errors of changing `before` into `after` (BEHAVIOUR.md api 7), both complete objects of one
-/// kind; no finding for any other texts. Only the change is judged: whether `after` is valid,
+/// kind; no finding for any other texts. Only the change is checked: whether `after` is valid,
 /// parse_job tells. Used as the embedded API server's validator of updates; agrees with the CRD's
 /// transition rules.
 std::vector<diagnostic> validate_update(std::string_view before, std::string_view after);

@@ -73,7 +73,9 @@ void say_hopeless(story& s, const pod_record& pod, const container_record& c) {
     );
 }
 
-void look_at(story& s, const engine::role_view& role, const engine::slot& slot, waiting_pods& out) {
+void add_wait_of(
+    story& s, const engine::role_view& role, const engine::slot& slot, waiting_pods& out
+) {
     if (slot.current == nullptr || slot.done() || slot.current->deletion) {
         return;
     }
@@ -289,7 +291,7 @@ void say_pods(story& s) {
     waiting_pods waiting;
     for (const engine::role_view& role : s.view->roles) {
         for (const engine::slot& slot : role.slots) {
-            look_at(s, role, slot, waiting);
+            add_wait_of(s, role, slot, waiting);
         }
     }
     count_workers(s, waiting);

@@ -36,7 +36,7 @@ void keep_refusal(story& s) {
     }
 }
 
-void look_at_pods(story& s) {
+void examine_pods(story& s) {
     if (s.plan() == nullptr) {
         return;
     }
@@ -126,7 +126,7 @@ std::vector<explain_line> explain(
     if (!explaining::say_left_alone(s)) {
         explaining::decide_all(s);
         explaining::keep_refusal(s);
-        explaining::look_at_pods(s);
+        explaining::examine_pods(s);
         explaining::say_phase(s);
         explaining::say_awaited(s);
         explaining::say_next(s);

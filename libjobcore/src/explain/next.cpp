@@ -57,7 +57,7 @@ void say_deadline(story& s) {
     }
 }
 
-/// Times that are not in status: tries of what was refused, and looks at what is not served.
+/// Times that are not in status: tries of what was refused, and checks of what is not served.
 void say_retry(story& s) {
     if (s.refusals_unknown) {
         const bool quota = s.after.reason == reason::quota_exceeded;
@@ -83,7 +83,7 @@ void say_retry(story& s) {
         say_at(
             s,
             *wake,
-            "at the latest the operator looks again whether the API server serves PodGroups",
+            "at the latest the operator checks again whether the API server serves PodGroups",
             "behaviour 8.4"
         );
     } else if (!s.seen.refusals.empty()) {

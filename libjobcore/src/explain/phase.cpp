@@ -74,7 +74,7 @@ void say_title(story& s) {
         s.say(
             phase_section,
             fmt::format(
-                "{} has no status: the operator has not looked at it yet. If that lasts, is the "
+                "{} has no status: the operator has not reconciled it yet. If that lasts, is the "
                 "operator running, and does it watch this namespace",
                 name_of(s.job.meta)
             )

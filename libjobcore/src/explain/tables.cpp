@@ -142,8 +142,7 @@ constexpr std::array transitions{
         "behaviour 5.12"},
     meaning{
         awaited::restart_delay, "the delay is over and new pods may be created", "behaviour 5.8"},
-    meaning{
-        awaited::settle, "all that failed until then is judged as one incident", "behaviour 5.6"},
+    meaning{awaited::settle, "all that failed until then counts as one incident", "behaviour 5.6"},
     meaning{
         awaited::stuck_pod,
         "a pod that is then still being deleted counts as stuck, and its successor gets a name of "

@@ -79,7 +79,7 @@ SITUATIONS = {
     ],
     "pod-group": [
         ("phase", r"is Pending \(WaitingForPodGroup\)"),
-        ("next", r"\(in 60 s\) at the latest the operator looks again whether the API server serves PodGroups"),
+        ("next", r"\(in 60 s\) at the latest the operator checks again whether the API server serves PodGroups"),
     ],
     "restart-delay": [
         ("phase", r"is Pending \(Restarting\)"),
@@ -90,7 +90,7 @@ SITUATIONS = {
     ],
     "settling": [
         ("phase", r"exited with 1: RuntimeError: NCCL communicator was aborted on rank 17"),
-        ("next", r"\(in \d+ s\) all that failed until then is judged as one incident"),
+        ("next", r"\(in \d+ s\) all that failed until then counts as one incident"),
         ("history", r"what follows is decided when the time to settle is over"),
     ],
     "stuck-pod": [

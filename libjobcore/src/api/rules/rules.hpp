@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rules over several fields, and what looks into templates and launcher arguments
+// Rules over several fields, and those that inspect templates and launcher arguments
 // (BEHAVIOUR.md api 6.1, mark L). They run over trees with errors too, so that all errors are found
 // at once: a rule skips what is broken already.
 #pragma once

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a pod template must have for us to use it (BEHAVIOUR.md api 1.10). Everything
-// else in it is the API server's to judge when the pod is created.
+// else in it the API server checks when the pod is created.
 #include "api/rules/rules.hpp"
 #include "api/walk/text.hpp"
 

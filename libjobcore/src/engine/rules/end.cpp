@@ -46,7 +46,7 @@ std::optional<record> end_by_deciding_pod(
     if (!h.master_end || h.master_end->success() || open.absences || is_doubtful(c)) {
         return std::nullopt;
     }
-    const verdict v = judge(c, h);
+    const verdict v = evaluate(c, h);
     return v.restartable ? std::nullopt : std::optional<record>(end_without_restart(h, v));
 }
 

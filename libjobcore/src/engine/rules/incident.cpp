@@ -184,7 +184,7 @@ std::optional<record> answer_losses(const context& c, const health& h, const ope
         return std::nullopt;
     }
     const health now = first_incident(c, h);
-    const verdict v = judge(c, now);
+    const verdict v = evaluate(c, now);
     if (v.restartable) {
         return make_incident(c, now, v);
     }

@@ -27,7 +27,7 @@ std::optional<instant> settle_time(const context& c, const health& h) {
     if (!exits || c.in.plan.run.scope || !can_replace_one(c, h)) {
         return std::nullopt;
     }
-    if (ends_job(c, h, judge(c, h))) {
+    if (ends_job(c, h, evaluate(c, h))) {
         return std::nullopt;
     }
     const instant due = first_exit(c, h) + c.in.policy.settle;

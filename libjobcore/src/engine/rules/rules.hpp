@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rules that record something. Each looks at facts and gives what it would record, or nothing;
+// The rules that record something. Each takes facts and gives what it would record, or nothing;
 // rules.cpp has their order.
 #pragma once
 

@@ -52,7 +52,7 @@ bool launcher_has_started(const context& c) {
 
 /// Kinds that restart nothing (5.11): the launcher's exit decides, and once it has started it
 /// cannot do without any of its workers.
-verdict judge_without_restart(const context& c, const health& h) {
+verdict evaluate_without_restart(const context& c, const health& h) {
     verdict v;
     v.scope = restart_scope::replica;
     const auto launcher = std::ranges::find_if(h.losses, [&](const loss& l) {
@@ -132,9 +132,9 @@ health first_incident(const context& c, const health& h) {
     return out;
 }
 
-verdict judge(const context& c, const health& h) {
+verdict evaluate(const context& c, const health& h) {
     if (c.in.plan.scope == scope_rule::no_restart) {
-        return judge_without_restart(c, h);
+        return evaluate_without_restart(c, h);
     }
     verdict v;
     v.scope = scope_of(c, h);

@@ -26,7 +26,7 @@ struct verdict {
 health first_incident(const context& c, const health& h);
 
 /// `h.losses` must not be empty.
-verdict judge(const context& c, const health& h);
+verdict evaluate(const context& c, const health& h);
 
 /// The loss that stands for all of them in messages and in the record.
 const loss& leading_loss(const health& h, const verdict& v);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Children of a job other than pods, and what the server said to the wish for one.
+// Children of a job other than pods, and what the server answered to requests for one.
 #pragma once
 
 #include "engine/facts/inputs.hpp"

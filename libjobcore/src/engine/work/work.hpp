@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is to be done about the children of a job, by what is recorded: staged actions, what the job
-// waits for, and when to look again. Nothing here changes the status.
+// waits for, and when to decide again. Nothing here changes the status.
 #pragma once
 
 #include "engine/rules/open.hpp"
