@@ -107,13 +107,14 @@ bool needs_rendering(const std::vector<stage>& stages) {
 
 decision decide_plan(const inputs& in) {
     const pod_view found = make_view(in, in.job.status);
-    const job_status noted = note_seen(in, found);
+    job_status noted = note_seen(in, found);
     const context before{in, noted, found};
     const health h = examine(before);
     const open_questions open = find_open_questions(before, h);
     const std::optional<record> recorded = first_record(before, h, open);
 
-    job_status status = note_completed(before, h);
+    // Moved, since copies of the status of a large job cost: nothing reads `before` from here on.
+    job_status status = note_completed(in, std::move(noted), h);
     if (recorded) {
         status = apply(in, std::move(status), *recorded);
     }

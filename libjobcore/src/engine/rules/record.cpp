@@ -167,10 +167,9 @@ job_status note_seen(const inputs& in, const pod_view& view) {
     return status;
 }
 
-job_status note_completed(const context& c, const health& h) {
-    job_status status = c.status;
+job_status note_completed(const inputs& in, job_status status, const health& h) {
     for (const replica& r : h.completed) {
-        insert_index(status.restarts.completed, c.in.plan.roles[r.role].type, r.index);
+        insert_index(status.restarts.completed, in.plan.roles[r.role].type, r.index);
     }
     return status;
 }

@@ -94,8 +94,8 @@ using record = std::variant<
 /// What every decision notes first: the replicas whose pod was seen (BEHAVIOUR.md 5.3). The
 /// recorded part of the job's status with that; what is shown comes anew.
 job_status note_seen(const inputs& in, const pod_view& view);
-/// And which replicas are done (BEHAVIOUR.md 5.9): `c.status` with that.
-job_status note_completed(const context& c, const health& h);
+/// And which replicas are done (BEHAVIOUR.md 5.9): `status` with that.
+job_status note_completed(const inputs& in, job_status status, const health& h);
 
 /// The status with the record in it. What is shown of it (phase of a job that goes on, conditions,
 /// counts) follows from the facts later.
