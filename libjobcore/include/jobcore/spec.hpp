@@ -34,6 +34,8 @@ std::string_view to_string(job_kind kind);
 std::optional<job_kind> parse_job_kind(std::string_view kind);
 /// `pytorchtrainingjobs` ... Lives for ever.
 std::string_view plural(job_kind kind);
+/// Whether jobs of the kind restart what fails (BEHAVIOUR.md 5.11).
+bool restarts(job_kind kind);
 
 /// Gang scheduling (BEHAVIOUR.md api 1.4).
 struct gang_request {
@@ -168,7 +170,8 @@ struct spec_fragments {
     std::vector<restart> restarts{};
 };
 
-/// A valid specification. `launch` holds the alternative of the job's kind.
+/// A valid specification. `launch` holds the alternative of the job's kind; a kind that has nothing
+/// but what all have needs none of its own.
 struct job_spec {
     std::optional<gang_request> scheduler;
     run_mode mode;
@@ -177,7 +180,7 @@ struct job_spec {
     std::string managed_by;
     /// In spec order; the types are unique.
     std::vector<replica_spec> replicas;
-    std::variant<pytorch_spec, deepspeed_spec, colossalai_spec> launch;
+    std::variant<std::monostate, pytorch_spec, deepspeed_spec, colossalai_spec> launch;
     friend bool operator==(const job_spec&, const job_spec&) = default;
 };
 

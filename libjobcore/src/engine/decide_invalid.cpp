@@ -45,7 +45,7 @@ job_plan plan_from_record(const job_object& job) {
     plan.paused = job.compiled->fragments.pause;
     plan.run = job.compiled->fragments.run;
     plan.retryable_codes = retryable_codes(plan.kind);
-    if (plan.kind == job_kind::colossalai) {
+    if (!restarts(plan.kind)) {
         plan.scope = scope_rule::no_restart;  // its clean-up goes by role
     }
     for (const task_status& task : job.status.tasks) {

@@ -86,7 +86,7 @@ std::string reach(const story& s) {
 
 void say_budget(story& s) {
     const job_status& status = s.after;
-    if (s.job.meta.kind == job_kind::colossalai) {
+    if (!restarts(s.job.meta.kind)) {
         if (!is_final(status.phase)) {
             s.say(
                 history_section,
@@ -115,7 +115,7 @@ void say_budget(story& s) {
 }
 
 void say_policies(story& s) {
-    if (s.plan() == nullptr || s.job.meta.kind == job_kind::colossalai || is_final(s.after.phase)) {
+    if (s.plan() == nullptr || !restarts(s.job.meta.kind) || is_final(s.after.phase)) {
         return;
     }
     for (const role_plan& role : s.plan()->roles) {

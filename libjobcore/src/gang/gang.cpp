@@ -29,10 +29,11 @@ gang_plan plan_members(const job_plan& plan, const job_spec& spec) {
     return out;
 }
 
-void add_to(job_plan& plan, const job_spec& spec, std::span<const scheduler* const> schedulers) {
+void add_to(job_plan& plan, const job_spec& spec) {
     if (!spec.scheduler) {
         return;
     }
+    const auto schedulers = all_schedulers();
     const auto named = std::ranges::find(schedulers, spec.scheduler->name, &scheduler::name);
     if (named == schedulers.end()) {
         return;

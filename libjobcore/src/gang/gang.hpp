@@ -15,14 +15,10 @@ namespace signalbox::core::gang {
 /// Members and minimum. Needs the plan's roles and stages to be complete.
 gang_plan plan_members(const job_plan& plan, const job_spec& spec);
 
-/// Adds what the job's scheduler, one of `schedulers`, wants: `plan.gang` and its object, before
-/// all others (BEHAVIOUR.md 2.1). Does nothing if the job names no scheduler. Needs the plan's
-/// roles and stages.
-void add_to(
-    job_plan& plan,
-    const job_spec& spec,
-    std::span<const scheduler* const> schedulers = all_schedulers()
-);
+/// Adds what the job's scheduler wants: `plan.gang` and its object, before all others
+/// (BEHAVIOUR.md 2.1). Does nothing if the job names no scheduler. Needs the plan's roles and
+/// stages.
+void add_to(job_plan& plan, const job_spec& spec);
 
 /// Values of the fields of the gang's object with so many replicas of each role in force; empty:
 /// the plan's own. Never more members than the first stage creates (BEHAVIOUR.md 8.2).

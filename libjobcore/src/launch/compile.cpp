@@ -2,11 +2,11 @@
 //
 // compile_plan: what is the same for every kind, and the dispatch to the kind's own file.
 #include "launch/compiler.hpp"
+#include "launch/kinds.hpp"
 
 #include <algorithm>
 #include <numeric>
 #include <utility>
-#include <variant>
 
 namespace signalbox::core {
 namespace launch {
@@ -90,8 +90,7 @@ std::int32_t expected_replicas(const job_spec& spec) {
 elastic_plan plan_elastic(job_kind kind, const job_spec& spec) {
     elastic_plan out;
     out.min_replicas = spec.elastic->min_replicas;
-    // A DeepSpeed launcher reads its hosts once (BEHAVIOUR.md 7.3).
-    out.resize = kind == job_kind::deepspeed ? resize_rule::new_attempt : resize_rule::in_place;
+    out.resize = row_of(kind).resize;
     if (!spec.elastic->expected_replicas) {
         out.default_expected = expected_replicas(spec);
     }
@@ -135,14 +134,6 @@ void plan_services(compile_context& ctx, std::size_t rendezvous_role) {
 
 namespace {
 
-struct kind_compiler {
-    compile_context& ctx;
-
-    void operator()(const pytorch_spec& launch) const { compile_pytorch(ctx, launch); }
-    void operator()(const deepspeed_spec& launch) const { compile_deepspeed(ctx, launch); }
-    void operator()(const colossalai_spec& launch) const { compile_colossalai(ctx, launch); }
-};
-
 std::string lower_case(std::string_view text) {
     std::string out(text);
     for (char& c : out) {
@@ -156,10 +147,8 @@ std::string lower_case(std::string_view text) {
 
 std::vector<std::int32_t> retryable_codes(job_kind kind) {
     std::vector<std::int32_t> codes{130, 137, 138, 143};
-    if (kind == job_kind::deepspeed) {
-        // The launcher gives 256 minus the signal (LAUNCH.md 4.7).
-        codes.insert(codes.end(), {254, 247, 246, 241});
-    }
+    const auto more = launch::row_of(kind).signal_codes;
+    codes.insert(codes.end(), more.begin(), more.end());
     return codes;
 }
 
@@ -197,7 +186,12 @@ job_plan compile_plan(
         hash_service(hash_owned(object_kind::service, planned_facts(plan)), planned_service());
 
     launch::compile_context ctx{meta, spec, plan, *render, findings};
-    std::visit(launch::kind_compiler{ctx}, spec.launch);
+    launch::row_of(meta.kind).compile(ctx);
+    if (!render->config.files.empty()) {
+        render->config.hash = {
+            hash_planned_config(plan, {.resumed = false}),
+            hash_planned_config(plan, {.resumed = true})};
+    }
     return plan;
 }
 

@@ -349,7 +349,29 @@ json::value pod_editor::annotations() {
     if (!has_item(document_["spec"], "containers", "name", shown)) {
         put(out, label::default_container, text(name), a);
     }
+    if (const auto marks = gang::marks_of(ctx_->plan, role_number_)) {
+        for (const auto& [key, value] : marks->annotations) {
+            put(out, key, text(value), a);
+        }
+    }
     return out;
+}
+
+/// The user's own gates stay: whoever set them takes them off.
+void pod_editor::add_gates(std::span<const std::string_view> names) {
+    auto& a = document_.GetAllocator();
+    json::value& spec = document_["spec"];
+    if (names.empty()) {
+        return;
+    }
+    if (json::find(spec, "schedulingGates") == nullptr) {
+        put(spec, "schedulingGates", json::value(rapidjson::kArrayType), a);
+    }
+    for (const std::string_view name : names) {
+        json::value gate(rapidjson::kObjectType);
+        gate.AddMember("name", text(name), a);
+        spec["schedulingGates"].PushBack(std::move(gate), a);
+    }
 }
 
 json::value pod_editor::metadata() {
@@ -379,8 +401,11 @@ void pod_editor::finish_spec() {
     put(spec, "hostname", gaps_.mark(slot::hostname), a);
     put(spec, "subdomain", text(ctx_->plan.base_name), a);
     const auto marks = gang::marks_of(ctx_->plan, role_number_);
-    if (marks && json::find(spec, "schedulerName") == nullptr) {
+    if (marks && !marks->scheduler_name.empty() && json::find(spec, "schedulerName") == nullptr) {
         put(spec, "schedulerName", text(marks->scheduler_name), a);
+    }
+    if (marks) {
+        add_gates(marks->gates);
     }
     // Else the names of the job's Services do not resolve in the pod (BEHAVIOUR.md 3.3).
     if (host_network() && json::find(spec, "dnsPolicy") == nullptr) {

@@ -111,6 +111,7 @@ private:
     void add_volume(std::string_view name, std::string_view kind, json::value source);
     json::value labels();
     json::value annotations();
+    void add_gates(std::span<const std::string_view> names);
     json::value metadata();
     void finish_spec();
 

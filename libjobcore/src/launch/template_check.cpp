@@ -232,7 +232,7 @@ void warn_overrides(compile_context& ctx, std::size_t role, const json::value& p
 
     const auto marks = gang::marks_of(ctx.plan, role);
     const json::value* scheduler = json::find(pod_template, "spec", "schedulerName");
-    if (marks && scheduler != nullptr &&
+    if (marks && !marks->scheduler_name.empty() && scheduler != nullptr &&
         !(scheduler->IsString() && json::view(*scheduler) == marks->scheduler_name)) {
         ctx.warn(
             pointer + "/spec/schedulerName",

@@ -49,6 +49,9 @@ fnv1a hash_config_data(std::span<const data_entry> data);
 /// Values of the fields of a kind's row, in their order.
 fnv1a hash_fields(fnv1a state, std::span<const gang::field_value> values);
 
+/// Of the data that the ConfigMap of this plan gets, made anew.
+std::uint64_t hash_planned_config(const job_plan& plan, const render_options& options);
+
 /// The facts of an object of this plan, as we set them. Views into the plan.
 owned_facts planned_facts(const job_plan& plan);
 service_facts planned_service();

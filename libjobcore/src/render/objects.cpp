@@ -223,12 +223,10 @@ void write_opaque_spec(text_writer& w, const std::string& spec) {
 }
 
 std::uint64_t planned_config_hash(const job_plan& plan, const render_options& options) {
-    const auto data = config_data(plan, options);
-    std::vector<data_entry> entries;
-    for (const auto& [key, text] : data) {
-        entries.emplace_back(key, fnv1a().bytes(text).value());
-    }
-    return hash_config_data(entries).value();
+    const config_render& config = plan.render->config;
+    const bool as_planned = replicas_in_force(plan, config.host_role, options.wanted) ==
+                            plan.roles[config.host_role].wanted;
+    return as_planned ? config.hash[options.resumed ? 1 : 0] : hash_planned_config(plan, options);
 }
 
 std::uint64_t planned_secret_hash(const job_plan& plan, const planned_object& object) {
@@ -245,6 +243,15 @@ std::uint64_t planned_secret_hash(const job_plan& plan, const planned_object& ob
 }
 
 }  // namespace
+
+std::uint64_t hash_planned_config(const job_plan& plan, const render_options& options) {
+    const auto data = config_data(plan, options);
+    std::vector<data_entry> entries;
+    for (const auto& [key, text] : data) {
+        entries.emplace_back(key, fnv1a().bytes(text).value());
+    }
+    return hash_config_data(entries).value();
+}
 
 std::string render_object(
     const job_plan& plan,

@@ -41,6 +41,9 @@ struct config_render {
     std::vector<config_file> files;
     std::size_t host_role = 0;
     std::string host_suffix;  ///< of each line of the hostfile, after the host
+    /// Hash of the data with the plan's own number of hosts, by [resumed]: a large hostfile is not
+    /// to be made anew for every decision.
+    std::array<std::uint64_t, 2> hash{};
 };
 
 /// The Secret of an ssh job, but for its key slots.

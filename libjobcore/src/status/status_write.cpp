@@ -196,7 +196,7 @@ void write_status(json_writer& w, const job_status& s, job_kind kind) {
         m.key("aggregate");
         write_aggregate(w, *s.aggregate);
     }
-    if (kind != job_kind::colossalai) {
+    if (restarts(kind)) {
         m.number("backoffCount", s.backoff_count);
     }
     if (s.tensorboard) {

@@ -82,7 +82,7 @@ TEST_CASE("each field of the specification and of the status has a text of its o
     for (const auto& kind : core::schema::all_kinds()) {
         const std::string name(kind.short_name);
         CHECK(check_field(*kind.spec, name + ".spec") > 20);
-        CHECK(check_field(core::schema::status_field(kind.kind), name + ".status") > 20);
+        CHECK(check_field(*kind.status, name + ".status") > 20);
     }
 }
 

@@ -27,6 +27,12 @@ struct listener final : op::job_listener {
     strings heard, unreadable;
 };
 
+struct deaf final : op::view_listener {
+    void child_changed(const std::string&) override {}
+    void view_advanced() override {}
+    void view_rewound() override {}
+};
+
 std::string job(const std::string& uid, const std::string& version) {
     rapidjson::Document object;
     object.Parse(test::job_builder("mnist").json().c_str());
@@ -47,7 +53,8 @@ std::string job(const std::string& uid, const std::string& version) {
 struct fixture {
     listener heard;
     op::job_table table{heard};
-    op::job_sink sink{core::job_kind::pytorch, table};
+    deaf views;
+    op::job_sink sink{core::job_kind::pytorch, table, views};
 
     void list(const strings& jobs, std::string_view version) {
         sink.replace_begin();
@@ -115,7 +122,7 @@ TEST_CASE("what a complete list does not hold is gone, but for what came after i
 TEST_CASE("a list of one kind says nothing about jobs of another") {
     fixture f;
     f.list({job("a", "1")}, "5");
-    op::job_sink others(core::job_kind::deepspeed, f.table);
+    op::job_sink others(core::job_kind::deepspeed, f.table, f.views);
     others.replace_begin();
     others.replace_end("9");
     others.advance("9");

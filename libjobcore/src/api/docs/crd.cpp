@@ -237,7 +237,7 @@ void crd_writer::schema() {
             type_of(*schema_of(kind_).spec);
             rules(joined(schema_of(kind_).spec_rules(), transition_rules(*schema_of(kind_).spec)));
         });
-        property(status_field(kind_), "status");
+        property(*schema_of(kind_).status, "status");
     });
     rules(joined({job_name_rule()}, schema_of(kind_).name_rules()));
 }

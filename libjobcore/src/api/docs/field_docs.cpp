@@ -69,7 +69,7 @@ object_fields fields_of(const kind_schema& kind) {
             .kubernetes = "pod.metadata",
         },
         *kind.spec,
-        status_field(kind.kind),
+        *kind.status,
     };
 }
 

@@ -103,7 +103,7 @@ void reference_writer::write_kind(const kind_schema& kind) {
     line("\n### status\n");
     line("| field | type | meaning |");
     line("|---|---|---|");
-    write_status(status_field(kind.kind), "");
+    write_status(*kind.status, "");
     line("");
 }
 

@@ -20,6 +20,7 @@ constexpr std::array kinds{
         .doc = "A training of one or several replica types with PyTorch, plain or started by "
                "torchrun.",
         .spec = &pytorch_spec_field,
+        .status = &pytorch_status_field,
         .has_elastic = true,
         .has_restarts = true,
         .check = check_pytorch,
@@ -36,6 +37,7 @@ constexpr std::array kinds{
         .short_name = "dj",
         .doc = "A training with DeepSpeed: workers, the first of which runs the launcher.",
         .spec = &deepspeed_spec_field,
+        .status = &deepspeed_status_field,
         .has_elastic = true,
         .has_restarts = true,
         .check = check_deepspeed,
@@ -52,6 +54,7 @@ constexpr std::array kinds{
         .short_name = "caij",
         .doc = "A training with Colossal-AI: workers, and a launcher in a pod of its own.",
         .spec = &colossalai_spec_field,
+        .status = &colossalai_status_field,
         .has_elastic = false,
         .has_restarts = false,
         .check = check_colossalai,
@@ -90,6 +93,10 @@ std::optional<job_kind> parse_job_kind(std::string_view kind) {
 
 std::string_view plural(job_kind kind) {
     return schema::schema_of(kind).plural;
+}
+
+bool restarts(job_kind kind) {
+    return schema::schema_of(kind).has_restarts;
 }
 
 }  // namespace signalbox::core

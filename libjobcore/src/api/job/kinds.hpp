@@ -21,6 +21,7 @@ struct kind_schema {
     std::string_view short_name;
     std::string_view doc;
     const field* spec;
+    const field* status;
     bool has_elastic;  ///< and so the scale subresource
     bool has_restarts;
     /// Rules over several fields, and L rules (BEHAVIOUR.md api 6.1).

@@ -2,6 +2,7 @@
 //
 // The status of all kinds: BEHAVIOUR.md api 5. It is written by the operator alone; hence no
 // aliases, defaults or bounds, which would only make a good status be refused.
+#include "api/tables/specs.hpp"
 #include "api/tables/tables.hpp"
 
 #include <array>
@@ -294,22 +295,10 @@ constexpr field status_of(std::span<const field> fields) {
     );
 }
 
+}  // namespace
+
 constexpr field pytorch_status_field = status_of(pytorch_status);
 constexpr field deepspeed_status_field = status_of(deepspeed_status);
 constexpr field colossalai_status_field = status_of(colossalai_status);
-
-}  // namespace
-
-const field& status_field(job_kind kind) {
-    switch (kind) {
-        case job_kind::pytorch:
-            return pytorch_status_field;
-        case job_kind::deepspeed:
-            return deepspeed_status_field;
-        case job_kind::colossalai:
-            break;
-    }
-    return colossalai_status_field;
-}
 
 }  // namespace signalbox::core::schema

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tables of the API: one specification and one status per kind.
+// Limits and forms of texts that the tables of several kinds refer to.
 #pragma once
 
 #include "api/tables/schema_types.hpp"
@@ -22,8 +22,5 @@ extern const text_form fileset_form;
 extern const text_form path_form;
 /// A positive number, or `gpu`, `cpu`, `auto`.
 extern const text_form proc_per_node_form;
-
-/// The field `status` of a kind.
-const field& status_field(job_kind kind);
 
 }  // namespace signalbox::core::schema

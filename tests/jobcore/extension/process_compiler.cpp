@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "extension/process_job.hpp"
+#include "gang/gang.hpp"
+#include "launch/role_pods.hpp"
+
+namespace signalbox::core::launch {
+
+void compile_process(compile_context& ctx) {
+    gang::add_to(ctx.plan, ctx.spec);
+    plan_services(ctx, 0);
+    const auto source = read_template(ctx, 0, {});
+    if (!source) {
+        return;
+    }
+    compile_variants(ctx, 0, [&](pod_variant v) {
+        pod_editor pod(ctx, 0, v.deciding, source->document, source->training);
+        pod.add_training_env({{"PROCESS", {}, slot::rank}, {"PROCESSES", {}, slot::world_size}});
+        add_common_defaults(pod, ctx);
+        return pod.build();
+    });
+}
+
+}  // namespace signalbox::core::launch

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kind ProcessJob: one replica type of plain processes, with everything that all kinds have.
+#pragma once
+
+#include "api/cel/cel.hpp"
+#include "api/rules/rules.hpp"
+#include "api/tables/schema_types.hpp"
+#include "gang/scheduler.hpp"
+#include "launch/compiler.hpp"
+
+#include <vector>
+
+namespace signalbox::core {
+
+/// Beside the kinds of the library.
+inline constexpr job_kind process_kind{3};
+
+namespace schema {
+extern const field process_spec_field;
+void check_process(const node& spec, findings_collector& findings);
+std::vector<name_need> process_name_needs(const node& spec);
+job_spec bind_process(const node& spec);
+}  // namespace schema
+
+namespace launch {
+void compile_process(compile_context& ctx);
+}
+
+namespace gang {
+/// The scheduler of `scheduler.gatedScheduler`: an object Gang that names its pods' number and
+/// tells when they may start; its pods wait at a gate.
+extern const scheduler gated;
+}  // namespace gang
+
+}  // namespace signalbox::core
