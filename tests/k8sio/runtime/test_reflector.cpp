@@ -299,6 +299,11 @@ TEST_CASE("[requirement V6] a restored server is noticed within 100 s, and its o
     CHECK(w.sink.log.find("rewound begin") != std::string::npos);
     w.server.put("after");
     CHECK(w.loop.run_until([&] { return w.converged(); }));
+    w.subject.stop();
+    w.loop.settle();
+    CHECK(running.done);
+}
+
 TEST_CASE("[requirement W2] [requirement W1] a watch says how long it lasts, and wants bookmarks") {
     world w;
     test::task<void> running(w.loop, w.subject.run());

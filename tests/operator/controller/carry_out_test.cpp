@@ -241,7 +241,9 @@ TEST_CASE(
         core::action next = create_object(job, 1);
         if (s.looks.size() < 6) {
             d.stages = {{create_pod(job, 0, by_round ? 1 : attempt)}};
-            d.stages[0][0].pod.round = by_round ? attempt - 1 : 0;
+            if (by_round) {
+                std::get<core::create_pod>(d.stages[0][0].request).pod.round = attempt - 1;
+            }
         }
         if (attempt == 2) {
             d.stages.push_back({next});

@@ -18,25 +18,25 @@ using namespace signalbox;
 using namespace signalbox::test;
 namespace resources = k8sio::resources;
 
-core::action create_pod(const core::job_object& job, int index = 0) {
-    core::action a;
-    a.pod.index = index;
-    a.pod.attempt = 1;
-    a.name = core::pod_name(*job.compiled->plan, a.pod);
-    return a;
+/// The Service of the job.
+core::action create_service(const core::job_object& job) {
+    return create_object(job, 0);
 }
 
-core::action create_service(const core::job_object& job) {
-    core::action a;
-    a.kind = core::object_kind::service;
-    a.pod.attempt = 1;
-    a.name = core::object_name(job.compiled->plan->objects[0], 1);
-    return a;
+core::action confirm(core::action of) {
+    of.request = core::confirm_absence{};
+    return of;
+}
+
+/// The object that the action makes.
+std::string made_by(const core::action& a, const core::job_object& job) {
+    core::decision d;
+    d.stages = {{a}};
+    return core::render_action(job, d, a);
 }
 
 core::action removal(core::action of, const std::string& uid) {
-    of.what = core::verb::remove;
-    of.uid = uid;
+    of.request = core::delete_object{uid};
     return of;
 }
 
@@ -145,7 +145,7 @@ TEST_CASE("[behaviour 12.1] what is in the way of a creation is waited for until
     scripted s;
     std::string made;
     s.decide = [&](const core::job_object& job, core::instant) {
-        made = core::render_action(job, create_pod(job));
+        made = made_by(create_pod(job), job);
         return core::decision();
     };
     s.nudge();
@@ -154,9 +154,7 @@ TEST_CASE("[behaviour 12.1] what is in the way of a creation is waited for until
     s.w->operator_way().hold_streams("/pods?");
     s.w->create(resources::pods(), made);
     s.decide = [&](const core::job_object& job, core::instant) {
-        core::action later = create_pod(job);
-        later.pod.attempt = 2;
-        return s.looks.size() == 1 ? only(later) : core::decision();
+        return s.looks.size() == 1 ? only(create_pod(job, 0, 2)) : core::decision();
     };
     s.nudge();
     s.w->run_for(seconds{20});
@@ -245,14 +243,12 @@ TEST_CASE("[behaviour 12.6] an absence is forgotten when the child is in view ag
     scripted s;
     std::string made;
     s.decide = [&](const core::job_object& job, core::instant) {
-        made = core::render_action(job, create_pod(job, 1));
+        made = made_by(create_pod(job, 1), job);
         core::decision d;
         d.stages.emplace_back();
         for (int i = 0; i < 2; ++i) {
-            core::action a = create_pod(job, i);
-            a.what = core::verb::confirm;
             if (s.looks.back().pods == 0 || i == 0) {
-                d.stages.back().push_back(a);
+                d.stages.back().push_back(confirm(create_pod(job, i)));
             }
         }
         d.wake_up = s.looks.back().now + seconds{5};
@@ -279,19 +275,16 @@ TEST_CASE("[behaviour 12.5] a refusal ends with the success of its action, asked
         return fault;
     });
     s.decide = [&](const core::job_object& job, core::instant) {
-        core::action a = create_pod(job);
         if (s.looks.size() == 2 && was_there) {
-            s.w->create_soon(resources::pods(), core::render_action(job, a));
+            s.w->create_soon(resources::pods(), made_by(create_pod(job), job));
         }
-        a.what = s.looks.size() > 3 ? core::verb::confirm : core::verb::create;
-        return s.looks.size() < 6 ? only(a) : core::decision();
+        return only(create_pod(job));
     };
     s.nudge();
     s.w->run_for(milliseconds{500});
-    REQUIRE(s.looks.size() >= 5);
+    REQUIRE(s.looks.size() >= 3);
     CHECK(s.looks[1].refusals.size() == 1);
-    CHECK(s.looks[3].refusals.empty());
-    CHECK(s.looks[4].refusals.empty());
+    CHECK(s.looks[2].refusals.empty());
 }
 
 TEST_CASE("[requirement X1] what is there already is looked at again soon, not at full speed") {
