@@ -5,10 +5,11 @@ usage: generate.py [--seed N] [--count N]
 
 Prints a list as in list.json: a sample of all changes of one line that the patterns below give for the sources in
 libjobcore/src/engine. The same seed and the same sources give the same sample. Some of them change nothing that can be
-observed, and some do not compile; run.py says how many are noticed.
+observed, and some do not compile; run.py says how many are noticed. run_switched.py takes a sample of other folders.
 """
 
 import argparse
+import hashlib
 import json
 import pathlib
 import random
@@ -53,25 +54,43 @@ def changes_of(line, previous):
         yield "left out", line[:len(line) - len(line.lstrip())] + ";"
 
 
-def mutants_of(source):
+def mutants_of(source, root=SOURCES):
     lines = source.read_text().split("\n")
     text = "\n".join(lines)
     for number, line in enumerate(lines):
         if line.lstrip().startswith(("//", "#", "namespace", "template", "using", "constexpr std::array")):
             continue
         for what, changed in changes_of(line, lines[number - 1]):
+            if what == "left out" and source.suffix == ".hpp" and not line.startswith(" " * 8):
+                continue  # a declaration
             # Lines above make it unique.
             first = number
             while first > 0 and text.count("\n".join(lines[first:number + 1])) > 1:
                 first -= 1
             above = lines[first:number]
-            yield {"rule": f"{what}, line {number + 1}", "file": str(source.relative_to(SOURCES)),
+            yield {"rule": f"{what}, line {number + 1}", "file": str(source.relative_to(root)),
                    "from": "\n".join([*above, line]), "to": "\n".join([*above, changed])}
 
 
 def generate(seed, count):
     every = [m for source in sorted((SOURCES / "engine").rglob("*.cpp")) for m in mutants_of(source)]
     return random.Random(seed).sample(every, min(count, len(every)))
+
+
+def line_of(mutant, side):
+    """The line that is changed, without those above it."""
+    return mutant[side].split("\n")[-1].strip()
+
+
+def generate_stable(seed, count, folders, root):
+    """A sample in which one more line in the sources replaces few others: those whose hash is least."""
+    every = [m for folder in folders for source in sorted([*folder.rglob("*.cpp"), *folder.rglob("*.hpp")])
+             for m in mutants_of(source, root)]
+
+    def place(m):
+        return hashlib.sha256(repr((seed, m["file"], m["from"], m["to"])).encode()).digest()
+
+    return sorted(every, key=place)[:count]
 
 
 def main():

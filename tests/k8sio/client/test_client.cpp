@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+
 using namespace signalbox::k8sio;
 using namespace std::chrono_literals;
 using test::answer;
@@ -58,6 +60,25 @@ TEST_CASE_METHOD(
         CHECK(outcome.error().code == errc::invalid_argument);
     }
     CHECK(sent == 0);
+}
+
+TEST_CASE_METHOD(fixture, "[requirement T12] every request names the manager") {
+    client_options options;
+    options.manager = "somebody";
+    client named(way, loop.time, options);
+    const delete_options gone;
+    test::run(loop, named.get(pods, "a", "b"));
+    test::run(loop, named.create(pods, "a", std::string("{}")));
+    test::run(loop, named.remove(pods, "a", "b", gone));
+    REQUIRE(way.requests.size() == 3);
+    for (const http_request& request : way.requests) {
+        const auto found =
+            std::find_if(request.headers.begin(), request.headers.end(), [](const auto& header) {
+                return header.first == "User-Agent";
+            });
+        REQUIRE(found != request.headers.end());
+        CHECK(found->second == "somebody");
+    }
 }
 
 TEST_CASE_METHOD(fixture, "[requirement X8] each verb's method, path, type and body") {

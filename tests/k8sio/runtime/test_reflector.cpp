@@ -304,6 +304,23 @@ TEST_CASE("[requirement V6] a restored server is noticed within 100 s, and its o
     CHECK(running.done);
 }
 
+TEST_CASE("[requirement W2] [requirement W1] a watch says how long it lasts, and wants bookmarks") {
+    world w;
+    test::task<void> running(w.loop, w.subject.run());
+    w.loop.settle();
+    const http_request& watch = w.server.way.requests.back();
+    REQUIRE(watch.target.find("watch=1") != std::string::npos);
+    CHECK(watch.target.find("&resourceVersion=103&") != std::string::npos);
+    const std::size_t at = watch.target.find("&timeoutSeconds=");
+    REQUIRE(at != std::string::npos);
+    const int seconds = std::stoi(watch.target.substr(at + 16));
+    CHECK(seconds >= world::options().watch_timeout_min / 1s);
+    CHECK(seconds <= world::options().watch_timeout_max / 1s);
+    w.subject.stop();
+    w.loop.settle();
+    CHECK(running.done);
+}
+
 TEST_CASE("[requirement V6] doubt is answered at once; so is what another resource has shown") {
     world w;
     test::task<void> running(w.loop, w.subject.run());
@@ -393,4 +410,34 @@ TEST_CASE("[requirement W6] [requirement V6] a thousand seeds of faults and rest
         w.loop.settle();
         REQUIRE(running.done);
     }
+TEST_CASE("[requirement W5] a refused watch is an error with what its answer says, no stream") {
+    world w;
+    std::vector<steady_time> opened;
+    const auto serve = w.server.way.on_open;
+    w.server.way.on_open = [&](const http_request& request) {
+        opened.push_back(w.loop.time.steady_now());
+        if (opened.size() > 1) {
+            return serve(request);
+        }
+        auto refused = std::make_shared<stream_script>();
+        refused->status = 429;
+        refused->headers.emplace_back("Retry-After", "7");
+        refused->headers.emplace_back("Audit-Id", "audit-1");
+        refused->pieces.emplace_back(std::string(R"({"kind":"Status","message":"too )"));
+        refused->pieces.emplace_back(std::string(R"(many"})"));
+        refused->ends = true;
+        return result<std::shared_ptr<stream_script>>(refused);
+    };
+    test::task<void> running(w.loop, w.subject.run());
+    w.loop.run_for(1s);
+    CHECK(w.subject.last_error().find("429: too many (audit id audit-1)") != std::string::npos);
+    CHECK(w.subject.counters().errors == 1);
+    w.loop.run_for(30s);
+    REQUIRE(opened.size() == 2);
+    CHECK(opened[1] - opened[0] >= 7s);
+    CHECK(opened[1] - opened[0] <= 8s);
+    CHECK(w.server.lists == 1);
+    w.subject.stop();
+    w.loop.settle();
+    CHECK(running.done);
 }

@@ -65,8 +65,9 @@ constexpr const char* managed_by = "app.kubernetes.io/managed-by";
 
 TEST_CASE("[behaviour 2.7] AlreadyExists is success for the wanted data, whatever the keys are") {
     const auto kind = GENERATE(core::object_kind::secret, core::object_kind::config_map);
-    const bool same = GENERATE(true, false);
-    CAPTURE(core::to_string(kind), same);
+    const auto other = GENERATE(as<std::string>{}, "", "data", "attempt");
+    const bool same = other.empty() || (other == "attempt" && kind == core::object_kind::secret);
+    CAPTURE(core::to_string(kind), other);
     scripted s(deepspeed("job", 2));
     const core::job_object job = read(s);
     // Out of view, so that the decision cannot know of it.
@@ -77,7 +78,10 @@ TEST_CASE("[behaviour 2.7] AlreadyExists is success for the wanted data, whateve
             kind,
             [&](rapidjson::Document& object) {
                 object["metadata"]["labels"].RemoveMember(managed_by);
-                if (!same) {
+                if (other == "attempt" && kind == core::object_kind::config_map) {
+                    object["metadata"]["labels"]["batch.tensorstack.dev/attempt"].SetString("7");
+                }
+                if (other == "data") {
                     object["data"].AddMember("more", "bW9yZQ==", object.GetAllocator());
                 }
             }

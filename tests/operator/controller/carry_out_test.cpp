@@ -228,7 +228,11 @@ TEST_CASE(
     CHECK(s.looks.back().refusals.empty());
 }
 
-TEST_CASE("[behaviour 2.7] AlreadyExists of an older attempt is no success, and comes into view") {
+TEST_CASE(
+    "[behaviour 2.7] AlreadyExists of an older attempt or round is no success, and comes into view"
+) {
+    const bool by_round = GENERATE(true, false);
+    CAPTURE(by_round);
     scripted s;
     int attempt = 1;
     bool later_stage = false;
@@ -236,7 +240,10 @@ TEST_CASE("[behaviour 2.7] AlreadyExists of an older attempt is no success, and 
         core::decision d;
         core::action next = create_object(job, 1);
         if (s.looks.size() < 6) {
-            d.stages = {{create_pod(job, 0, attempt)}};
+            d.stages = {{create_pod(job, 0, by_round ? 1 : attempt)}};
+            if (by_round) {
+                std::get<core::create_pod>(d.stages[0][0].request).pod.round = attempt - 1;
+            }
         }
         if (attempt == 2) {
             d.stages.push_back({next});
@@ -397,9 +404,10 @@ TEST_CASE("[behaviour I4] what is left of a stage is not started when the job ch
     const std::string change = GENERATE(
         as<std::string>{},
         R"({"spec":{"runMode":{"pause":{"enabled":true}}}})",
-        R"({"metadata":{"annotations":{"n":"x"}}})"
+        R"({"metadata":{"annotations":{"n":"x"}}})",
+        "deletion"
     );
-    const bool matters = change.find("spec") != std::string::npos;
+    const bool matters = change.find("annotations") == std::string::npos;
     CAPTURE(change);
     scripted s(64);
     s.decide = [&](const core::job_object& job, core::instant) {
@@ -409,7 +417,9 @@ TEST_CASE("[behaviour I4] what is left of a stage is not started when the job ch
     s.w->operator_way().before = [&](const k8sio::http_request& request) {
         const bool pod =
             request.method == "POST" && request.target.find("/pods") != std::string::npos;
-        if (pod && ++posts == 3) {
+        if (pod && ++posts == 3 && change == "deletion") {
+            s.w->remove_soon(op::type_of(core::job_kind::pytorch), "job");
+        } else if (pod && posts == 3) {
             s.w->patch_soon(op::type_of(core::job_kind::pytorch), "job", change);
         }
     };

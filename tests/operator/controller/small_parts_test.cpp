@@ -274,4 +274,12 @@ TEST_CASE(
         R"({"replica-type":"worker","replica-index":"0"}}})"
     ));
     CHECK(op::label_patch(wanted, R"({"metadata":{"uid":"u"}})").has_value());
+    CHECK(
+        op::label_patch(
+            wanted,
+            R"({"metadata":{"uid":"u","labels":{"replica-type":"other","replica-index":"0"}}})"
+        ) == R"({"metadata":{"uid":"u","labels":{"replica-type":"worker"}}})"
+    );
+    CHECK_FALSE(op::label_patch(wanted, R"({"metadata":{"name":"n"}})"));
+    CHECK_FALSE(op::label_patch(R"({"metadata":{}})", live));
 }

@@ -237,14 +237,28 @@ TEST_CASE("[behaviour 12.10] what a deferred status comes with is done at once")
 
 TEST_CASE("[requirement H1] shutdown waits for what is under way, and tells its events") {
     scripted s;
-    s.decide = [&](const core::job_object& job, core::instant) { return record_and_act(s, job); };
+    s.w->create_job(job_builder("other"));
+    s.w->run_for(seconds{1});
+    s.decide = [&](const core::job_object& job, core::instant now) {
+        if (job.meta.name == "job") {
+            return record_and_act(s, job);
+        }
+        core::decision d;
+        d.wake_up = now + seconds{2};
+        return d;
+    };
     mortal_transport& way = s.w->operator_way();
+    s.w->patch_job("other", R"({"metadata":{"annotations":{"n":"0"}}})");
+    s.w->run_for(seconds{5});
+    REQUIRE(s.looks_at("other") >= 3);
     way.hold_answers("PUT ");
     s.nudge();
     s.w->run_for(milliseconds{100});
     REQUIRE(s.w->operator_().active_passes() == 1);
     s.w->operator_().stop();
+    const std::size_t looked = s.looks.size();
     s.w->run_for(seconds{10});
+    CHECK(s.looks.size() == looked);
     CHECK(s.w->operator_().active_passes() == 1);
     CHECK(s.w->event_count("job", "Told") == 0);
     const std::size_t sent = way.writes().size();
@@ -255,6 +269,21 @@ TEST_CASE("[requirement H1] shutdown waits for what is under way, and tells its 
     CHECK(s.w->pods().empty());              // nothing new is started
     CHECK(way.writes().size() == sent + 1);  // the event
     s.w->stop_operator();                    // ends
+}
+
+TEST_CASE("[requirement H1] shutdown ends when the last event is written, not before") {
+    scripted s;
+    s.decide = [&](const core::job_object& job, core::instant) { return record_and_act(s, job); };
+    mortal_transport& way = s.w->operator_way();
+    way.hold_answers("/events");
+    s.nudge();
+    s.w->run_for(seconds{1});
+    s.w->stop_soon();
+    s.w->run_for(seconds{1});
+    CHECK_FALSE(s.w->operator_ended());
+    way.release_answers();
+    s.w->run_for(milliseconds{10});
+    CHECK(s.w->operator_ended());
 }
 
 TEST_CASE("[requirement X11] an answer that comes after the job's deletion does not bring it back"

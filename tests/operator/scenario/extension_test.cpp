@@ -223,6 +223,35 @@ TEST_CASE("[behaviour 9.1] discovery that does not answer says nothing, and is a
     CHECK(w.list(type_of(core::object_kind::deployment)).empty());
 }
 
+TEST_CASE("[behaviour 12.7] discovery that is refused for hours is asked about once a minute") {
+    world w(without_end());
+    w.kill_operator();
+    int asked = 0;
+    bool refused = true;
+    w.server().set_fault_hook([&](std::string_view method, std::string_view target) {
+        k8sio::server::fault fault;
+        const bool discovery = method == "GET" && target == "/apis/tensorstack.dev/v1beta1";
+        asked += discovery;
+        fault.status = refused && discovery ? 403 : 0;
+        fault.reason = "Forbidden";
+        return fault;
+    });
+    w.start_operator();
+    w.run_for(milliseconds{1500});
+    CHECK(asked == 2);  // at once, and after a second
+    w.run_for(seconds{30});
+    CHECK(asked == 6);  // after 2, 4, 8, 16 s more
+    w.run_for(std::chrono::hours{1});
+    CHECK(asked >= 63);
+    CHECK(asked <= 68);
+    refused = false;
+    w.serve("tensorboard");
+    w.create_job(with_board());
+    REQUIRE(w.run_until(
+        [&] { return !w.list(type_of(core::object_kind::tensorboard)).empty(); }, seconds{62}
+    ));
+}
+
 TEST_CASE(
     "[behaviour 8.4] [behaviour 12.2] an operator that starts again does not take its young view "
     "for the server"

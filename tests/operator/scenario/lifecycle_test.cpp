@@ -97,6 +97,9 @@ TEST_CASE(
     w.run_for(seconds{60});
     CHECK(w.pods().empty());
     CHECK(w.is_phase("nap", "Paused"));
+    for (const sent_write& write : w.operator_way().writes()) {
+        CHECK(write.body.find("Foreground") == std::string::npos);
+    }
 
     w.patch_job("nap", R"({"spec":{"runMode":{"pause":{"enabled":false}}}})");
     REQUIRE(w.run_until([&] { return w.is_phase("nap", "Running"); }, seconds{10}));

@@ -298,6 +298,12 @@ void world::patch_soon(
     asio::co_spawn(loop_, std::move(request), [object](std::exception_ptr, answer) {});
 }
 
+void world::create_soon(const k8sio::resource_type& type, const std::string& body) {
+    using answer = k8sio::result<std::string>;
+    auto request = user_.create(type, "default", body);
+    asio::co_spawn(loop_, std::move(request), [](std::exception_ptr, answer) {});
+}
+
 void world::remove_soon(const k8sio::resource_type& type, const std::string& name) {
     using answer = k8sio::result<std::string>;
     const auto object = std::make_shared<std::string>(name);

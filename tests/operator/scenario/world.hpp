@@ -70,8 +70,12 @@ public:
     void kill_operator();
     /// SIGTERM.
     void stop_operator();
+    /// The same, without waiting for its end.
+    void stop_soon() { bury(); }
     op::controller& operator_() { return *process_->work; }
     mortal_transport& operator_way() { return *process_->way; }
+    /// Of the last one that was stopped or killed: nothing of it is left.
+    bool operator_ended() const { return graveyard_.empty(); }
     bool operator_runs() const { return process_ != nullptr; }
     /// Writes of all operator processes so far, leases and events left out.
     std::size_t writes_of_dead() const { return dead_writes_; }
@@ -105,6 +109,7 @@ public:
         std::optional<std::int64_t> grace = {}
     );
     /// These send a request, but do not wait for its end: for use inside one of the operator.
+    void create_soon(const k8sio::resource_type& type, const std::string& body);
     void remove_soon(const k8sio::resource_type& type, const std::string& name);
     void patch_soon(
         const k8sio::resource_type& type, const std::string& name, const std::string& merge_patch
