@@ -207,3 +207,31 @@ TEST_CASE("[behaviour 1.6] what a pod says goes before what the specification sa
     w.settle();
     CHECK(w.status().phase == job_phase::succeeded);
 }
+
+TEST_CASE("[behaviour 1.6] a pod that says nothing is judged by the specified name", "[engine]") {
+    world w(ddp());
+    w.start();
+    pod_record& master = w.pod("master", 0);
+    add_sidecar(master, container_state::terminated);
+    master.containers[1].training = false;
+    w.settle();
+    CHECK(w.status().phase == job_phase::running);
+    master.containers[1].state = container_state::terminated;
+    w.settle();
+    CHECK(w.status().phase == job_phase::succeeded);
+}
+
+TEST_CASE(
+    "[behaviour 1.6] [behaviour 4.2] the only container of a pod that says nothing trains",
+    "[engine]"
+) {
+    world w(ddp());
+    w.start();
+    container_record& only = w.pod("master", 0).containers[0];
+    only.training = false;
+    broken(w.edit());
+    w.reload();
+    only.state = container_state::terminated;  // the Pod's phase does not say so yet
+    w.settle();
+    CHECK(w.status().phase == job_phase::succeeded);
+}
