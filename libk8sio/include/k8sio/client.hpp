@@ -30,13 +30,17 @@ class server_time;
 class client_options {
 public:
     client_options() = default;
-    /// Sent as `fieldManager` of writes (empty: none) and as User-Agent (REQUIREMENTS.md T12).
+    /// Sent as `fieldManager` of writes (empty: none) and, with the library's version, as
+    /// User-Agent (REQUIREMENTS.md T12).
     std::string manager = "signalbox";
     /// For one call of a verb in all: its turn, connecting, every repetition and the waits between.
     std::chrono::nanoseconds request_timeout = std::chrono::seconds{30};
     /// How often a request that the server told to come back later (429, 503 with Retry-After) or
     /// that failed before it was sent is repeated within its deadline (REQUIREMENTS.md R2, R4).
     int max_retries = 3;
+    /// Of the random parts of waits. Processes that shall not all come back at the same moment need
+    /// different ones; 0 and so on make tests repeatable.
+    std::uint64_t seed = 0;
     /// Called with a line that is worth a place in a log: the server's time has jumped. It runs on
     /// the loop while an answer is handled: it must neither throw nor call this client. Empty:
     /// nobody is told.
@@ -163,6 +167,8 @@ public:
     transport& way() { return *way_; }
     clock& time() { return *time_; }
     const client_options& options() const { return options_; }
+    /// The header of that name, unless the transport has another one.
+    std::string user_agent() const;
 
     /// The server's time, to about a second: a steady clock anchored to the `Date` header of the
     /// API server's answers, so that a jump of the local clock moves no deadline. A difference of

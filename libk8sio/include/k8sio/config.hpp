@@ -21,20 +21,31 @@
 namespace signalbox::k8sio {
 
 /// A credential: it has no formatter, so that it gets into no log by accident, and its own storage
-/// is wiped in the end. Copies of reveal() are the caller's (REQUIREMENTS.md C9).
+/// is wiped when it is given up. Copies of reveal() are the caller's (REQUIREMENTS.md C9).
 class secret_text {
 public:
     secret_text() = default;
     explicit secret_text(std::string text) : text_(std::move(text)) {}
     ~secret_text();
     secret_text(const secret_text&) = default;
-    secret_text(secret_text&&) noexcept = default;
-    secret_text& operator=(const secret_text&) = default;
-    secret_text& operator=(secret_text&&) noexcept = default;
+    secret_text(secret_text&& other) noexcept : text_(std::move(other.text_)) { other.wipe(); }
+    /// What was held is wiped too.
+    secret_text& operator=(const secret_text& other) {
+        secret_text copy(other);
+        std::swap(text_, copy.text_);
+        return *this;
+    }
+    secret_text& operator=(secret_text&& other) noexcept {
+        secret_text taken(std::move(other));
+        std::swap(text_, taken.text_);
+        return *this;
+    }
     const std::string& reveal() const { return text_; }
     bool empty() const { return text_.empty(); }
 
 private:
+    void wipe() noexcept;
+
     std::string text_;
 };
 
@@ -77,7 +88,9 @@ class cluster_config {
 public:
     cluster_config() = default;
     std::string scheme = "https";  ///< `http` or `https`
-    std::string host;              ///< name or address, an IPv6 address without brackets
+    /// With `http` everybody on the way can read what is sent: credentials then need this word.
+    bool credentials_over_http = false;
+    std::string host;  ///< name or address, an IPv6 address without brackets
     std::string port = "443";
     std::string path_prefix;                ///< e.g. of a proxy in front of the server
     std::string ca_pem;                     ///< empty: the system's certificates
@@ -104,7 +117,8 @@ public:
 /// choosing `context` (empty: current-context). Errors have the code invalid_argument and name
 /// file, entry and field (REQUIREMENTS.md C4-C8). What cannot be honoured (`auth-provider`,
 /// proxies other than those of HTTP) is refused, not ignored. Without a `proxy-url` the environment
-/// is asked for one (T10). Reads files at once, so call it before the loop runs.
+/// is asked for one (T10). For a server of plain HTTP the user's credentials are left out, as
+/// kubectl does (C9). Reads files at once, so call it before the loop runs.
 result<cluster_config> load_kubeconfig(const std::string& path, const std::string& context);
 
 /// The service account of the pod we run in (REQUIREMENTS.md C1), and the proxy of its environment.
@@ -128,8 +142,9 @@ public:
 };
 
 /// HTTP/1.1 over TCP or TLS with a connection pool (REQUIREMENTS.md T1-T7, T9). Connects only when
-/// a request comes. Errors: invalid_argument for a scheme, host or port that is none, tls for
-/// certificates or keys that cannot be used. Everything runs on `executor`, whose context must be
+/// a request comes. Errors: invalid_argument for a scheme, host or port that is none, and for
+/// credentials over plain HTTP that nobody asked for; tls for certificates or keys that cannot be
+/// used. Everything runs on `executor`, whose context must be
 /// run by one thread; `time` must outlive the transport. Destroy it when no operation is pending.
 result<std::unique_ptr<transport>> make_http_transport(
     boost::asio::any_io_executor executor,

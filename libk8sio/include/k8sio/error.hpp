@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Errors are values: callers branch on the server's reason. No credential of the configuration
-// enters one; the excerpt of a broken answer holds whatever the answer held (REQUIREMENTS.md C9,
-// T14).
+// enters one, nor what may be an object of the API (REQUIREMENTS.md C9, T14).
 #pragma once
 
 #include <boost/assert/source_location.hpp>
@@ -54,7 +53,8 @@ struct api_error {
     std::string path;      ///< without query values that could hold data of users
     std::string audit_id;  ///< `Audit-Id` header
 
-    /// For logs and events: method, path, status and reason, message, causes, audit id.
+    /// For logs and events: method, path, status and reason, message, causes, audit id. One line,
+    /// whatever the answer held.
     std::string text() const;
     /// True if a cause has this reason, e.g. `NamespaceTerminating`.
     bool has_cause(std::string_view cause_reason) const;

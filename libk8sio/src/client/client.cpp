@@ -8,6 +8,7 @@
 #include "protocol/http_date.hpp"
 #include "protocol/json_cursor.hpp"
 #include "protocol/list_stream.hpp"
+#include "protocol/printable.hpp"
 #include "protocol/request_retry.hpp"
 #include "protocol/server_time.hpp"
 #include "runtime/cancellable_task.hpp"
@@ -40,11 +41,19 @@ api_error make_error(errc code, const http_request& request, std::string message
 
 /// What a proxy or a broken server sent instead of an answer (REQUIREMENTS.md T14).
 std::string excerpt(const http_response& answer) {
-    const std::string_view type = answer.header("Content-Type");
+    const std::string type = protocol::printable(answer.header("Content-Type"), 100);
     if (answer.body.empty()) {
         return fmt::format("empty body of type '{}'", type);
     }
-    return fmt::format("body of type '{}': {}", type, answer.body.substr(0, excerpt_size));
+    // A broken object may be a Secret (C9); a proxy's page is what one wants to read.
+    const std::size_t first = answer.body.find_first_not_of(" \t\r\n");
+    const bool page = first != std::string::npos && answer.body[first] == '<';
+    if (answer.status < 300 && !page) {
+        return fmt::format("body of type '{}', {} bytes", type, answer.body.size());
+    }
+    return fmt::format(
+        "body of type '{}': {}", type, protocol::printable(answer.body, excerpt_size)
+    );
 }
 
 api_error bad_answer(const http_request& request, const http_response& answer) {
@@ -63,6 +72,14 @@ std::optional<api_error> check_namespace(
     const http_request& request, const resource_type& type, std::string_view ns
 ) {
     if (type.namespaced() && is_bad_segment(ns)) {
+        return make_error(errc::invalid_argument, request, fmt::format("bad namespace '{}'", ns));
+    }
+    return std::nullopt;
+}
+
+/// An empty one means all.
+std::optional<api_error> check_list(const http_request& request, std::string_view ns) {
+    if (!ns.empty() && is_bad_segment(ns)) {
         return make_error(errc::invalid_argument, request, fmt::format("bad namespace '{}'", ns));
     }
     return std::nullopt;
@@ -256,6 +273,11 @@ client::~client() {
     time_->cancel(finish_timer_);
 }
 
+std::string client::user_agent() const {
+    return options_.manager.empty() ? "k8sio/" SIGNALBOX_K8SIO_VERSION
+                                    : options_.manager + "/" SIGNALBOX_K8SIO_VERSION;
+}
+
 /// A request that finish_by() can end.
 class client::under_way {
 public:
@@ -297,6 +319,10 @@ asio::awaitable<result<list_page>> client::list(
     const resource_type& type, std::string_view ns, const list_options& options
 ) {
     http_request request("GET", list_target(type, ns, options));
+    const auto refused = check_list(request, ns);
+    if (refused) {
+        co_return *refused;
+    }
     auto answer = co_await send(request);
     co_return page_of(request, type, std::move(answer));
 }
@@ -305,6 +331,10 @@ asio::awaitable<result<list_page>> client::list(
     const resource_type& type, std::string_view ns, const list_options& options, item_function item
 ) {
     http_request request("GET", list_target(type, ns, options));
+    const auto refused = check_list(request, ns);
+    if (refused) {
+        co_return *refused;
+    }
     protocol::list_stream stream(type, std::move(item));
     request.on_body = [&stream](std::string_view piece) { return stream.feed(piece); };
     auto answer = co_await send(request);
@@ -413,8 +443,8 @@ asio::awaitable<result<http_response>> client::send_task(http_request& request) 
         std::chrono::duration_cast<steady_time::duration>(options_.request_timeout);
     deadline = std::min(deadline, finish_by_.value_or(deadline));
     co_await asio::this_coro::throw_if_cancelled(false);
-    protocol::request_retry retry(options_.max_retries, deadline, requests_sent_);
-    request.headers.emplace_back("User-Agent", options_.manager);
+    protocol::request_retry retry(options_.max_retries, deadline, options_.seed + requests_sent_);
+    request.headers.emplace_back("User-Agent", user_agent());
     bool begun = false;  // what was given out cannot be taken back, so there is no second try
     if (request.on_body) {
         request.on_body = [&begun, inner = std::move(request.on_body)](std::string_view piece) {

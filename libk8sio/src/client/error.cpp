@@ -3,12 +3,20 @@
 // Errors as text, and the one table that says what to do after one.
 #include "k8sio/error.hpp"
 
+#include "protocol/printable.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <stdexcept>
 
 namespace signalbox::k8sio {
+
+namespace {
+
+constexpr std::size_t text_limit = 8192;
+
+}  // namespace
 
 std::string_view to_string(errc code) {
     switch (code) {
@@ -66,7 +74,7 @@ std::string api_error::text() const {
     if (!audit_id.empty()) {
         out += fmt::format(" (audit id {})", audit_id);
     }
-    return out;
+    return protocol::printable(out, text_limit);
 }
 
 bool api_error::has_cause(std::string_view cause_reason) const {

@@ -33,9 +33,14 @@ std::string trim_end(std::string text) {
 }  // namespace
 
 secret_text::~secret_text() {
+    wipe();
+}
+
+void secret_text::wipe() noexcept {
     // Up to the capacity: a text that was moved away may have left its bytes.
     text_.resize(text_.capacity());
     OPENSSL_cleanse(text_.data(), text_.size());
+    text_.clear();
 }
 
 std::optional<std::string> read_whole_file(const std::string& path) {

@@ -399,7 +399,7 @@ cluster_config build(const merged_files& files, const std::string& wanted) {
     const entry& to = find(files, files.clusters, "cluster", cluster, context.where);
     read_cluster(to, config);
     const std::string user = context.text("user");
-    if (!user.empty()) {
+    if (!user.empty() && config.scheme == "https") {  // else C9: anybody could read them
         read_user(find(files, files.users, "user", user, context.where), to, config);
     }
     if (context.has("namespace")) {

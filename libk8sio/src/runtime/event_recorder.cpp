@@ -59,7 +59,7 @@ struct event_recorder::impl {
     std::optional<asio::steady_timer> wake;  // never expires: cancelled when there is work
     asio::cancellation_signal end_of_flush;
     clock::timer_id flush_timer = 0;
-    protocol::jitter random{1};
+    protocol::jitter random{api->options().seed};
 
     void notify() {
         if (wake) {

@@ -68,7 +68,7 @@ struct reflector::impl_access {
         reflector& self, reflector_fsm& fsm, const reflector_action& action
     ) {
         http_request request = watch_request(self.type_, self.options_, action);
-        request.headers.emplace_back("User-Agent", self.api_->options().manager);
+        request.headers.emplace_back("User-Agent", self.api_->user_agent());
         auto stream = co_await self.api_->way().open_stream(request, action.idle);
         if (stream.has_error()) {
             fsm.on_watch_error(now(self), stream.error());
@@ -113,7 +113,9 @@ struct reflector::impl_access {
     }
 
     static asio::awaitable<void> loop(reflector& self) {
-        reflector_fsm fsm(self.type_, *self.sink_, self.options_);
+        reflector_options options = self.options_;
+        options.seed += self.api_->options().seed;
+        reflector_fsm fsm(self.type_, *self.sink_, std::move(options));
         co_await asio::this_coro::throw_if_cancelled(false);
         for (;;) {
             const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;

@@ -310,6 +310,11 @@ std::string authority(const cluster_config& config) {
     return usual ? host : host + ":" + config.port;
 }
 
+bool has_credentials(const cluster_config& config) {
+    return !config.token.empty() || !config.token_file.empty() || !config.username.empty() ||
+           config.exec.has_value();
+}
+
 bool is_port(const std::string& text) {
     unsigned value = 0;
     const char* end = text.data() + text.size();
@@ -329,6 +334,12 @@ result<std::unique_ptr<transport>> make_http_transport(
         return make_error(errc::invalid_argument, "bad server '" + authority(config) + "'");
     }
     std::unique_ptr<connector> way;
+    if (config.scheme == "http" && has_credentials(config) && !config.credentials_over_http) {
+        return make_error(
+            errc::invalid_argument,
+            "credentials would be readable on their way to http://" + authority(config)
+        );
+    }
     if (config.scheme == "http") {
         way = make_tcp_connector(executor, time, config, options);
     } else if (config.scheme == "https") {

@@ -57,6 +57,12 @@ result<void> load_keys(ssl::context& context, const protocol::tls_keys& keys, bo
     }
     // OpenSSL compares the key with the certificate just loaded.
     const std::string& key = keys.client_key_pem.reveal();
+    if (key.find("ENCRYPTED") != std::string::npos) {
+        api_error refused;
+        refused.code = errc::tls;
+        refused.message = "client key: is encrypted, and there is nobody to ask for its password";
+        return refused;
+    }
     context.use_private_key(asio::buffer(key), ssl::context::pem, error);
     if (error) {
         return key_error("client key", error);

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <exception>
 #include <functional>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -148,6 +149,9 @@ int run_operator(run_options options) {
     }
     if (!options.client.notice) {
         options.client.notice = [log](const std::string& line) { log->warn("{}", line); };
+    }
+    if (options.client.seed == 0) {
+        options.client.seed = std::random_device()();
     }
     k8sio::client api(**way, *time, options.client);
     controller work(

@@ -16,7 +16,7 @@ namespace signalbox::op {
 struct run_options {
     k8sio::cluster_config cluster;
     k8sio::http_transport_options http;
-    k8sio::client_options client;
+    k8sio::client_options client;  ///< a seed of 0 is replaced by a random one
     core::policy rules;
     controller_options controller;
     /// Null logs nothing.

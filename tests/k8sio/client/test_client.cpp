@@ -315,3 +315,48 @@ TEST_CASE_METHOD(
     CHECK_FALSE(ask(404, R"({"kind":"Status","code":404})"));
     CHECK(told.size() == 2);
 }
+
+TEST_CASE_METHOD(fixture, "[requirement C9] [requirement T14] a broken object is not quoted") {
+    const std::string whole = R"({"kind":"Secret","data":{"a":"aHVudGVyMg=="}})";
+    for (std::size_t size = 1; size < whole.size(); ++size) {
+        answers = {answer(200, whole.substr(0, size))};
+        const auto outcome = get();
+        REQUIRE(outcome.has_error());
+        CHECK(outcome.error().text().find("aH") == std::string::npos);
+    }
+    answers = {answer(200, "<html>\r\n<p>log in\n2026-01-01 info: all is well</p>")};
+    const std::string text = get().error().text();
+    CHECK(text.find("<html> <p>log in 2026-01-01 info") != std::string::npos);
+    CHECK(text.find('\n') == std::string::npos);
+    answers = {answer(403, R"({"kind":"Status","message":"no\nline","reason":"a\u0007b"})")};
+    CHECK(get().error().text() == "GET /api/v1/namespaces/a/pods/b: 403 a b: no line");
+}
+
+TEST_CASE_METHOD(fixture, "[requirement T11] a list in a namespace that is none is refused") {
+    for (const char* ns : {".", ".."}) {
+        const auto outcome = test::run(loop, api.list(pods, ns, list_options()));
+        REQUIRE(outcome.has_error());
+        CHECK(outcome.error().code == errc::invalid_argument);
+        const auto items = test::run(
+            loop,
+            api.list(pods, ns, list_options(), [](std::string_view, std::string_view) { FAIL(); })
+        );
+        CHECK(items.error().code == errc::invalid_argument);
+    }
+    CHECK(sent == 0);
+}
+
+TEST_CASE_METHOD(fixture, "[requirement T12] requests name the program and its version") {
+    get();
+    const auto agent = [&] {
+        for (const auto& [name, value] : way.requests.back().headers) {
+            if (name == "User-Agent") {
+                return value;
+            }
+        }
+        return std::string();
+    };
+    CHECK(agent().substr(0, 10) == "signalbox/");
+    CHECK(agent().size() > 12);
+    CHECK(agent() == api.user_agent());
+}

@@ -394,6 +394,34 @@ TEST_CASE("[requirement C8] files that are no kubeconfig are errors, not excepti
     }
 }
 
+TEST_CASE("[requirement C9] credentials are not for servers of plain HTTP") {
+    const folder dir;
+    const auto loaded = load_kubeconfig(
+        dir.write(
+            "config", kubeconfig("{server: 'http://127.0.0.1:8001'}", "{token: T, as: jane}")
+        ),
+        ""
+    );
+    REQUIRE(loaded.has_value());
+    CHECK(loaded->token.empty());
+    CHECK(loaded->as.user.empty());
+}
+
+TEST_CASE("[requirement C9] a secret that was moved away is gone") {
+    secret_text a("short");
+    secret_text b(std::move(a));
+    CHECK(a.empty());  // NOLINT(bugprone-use-after-move): that is what is asked
+    secret_text c(std::string(100, 'x'));
+    c = b;
+    CHECK(c.reveal() == "short");
+    c = std::move(b);
+    CHECK(b.empty());  // NOLINT(bugprone-use-after-move)
+    CHECK(c.reveal() == "short");
+    secret_text& same = c;
+    c = same;
+    CHECK(c.reveal() == "short");
+}
+
 TEST_CASE("[requirement C9] no secret is in the text of an error") {
     const folder dir;
     const std::string text =

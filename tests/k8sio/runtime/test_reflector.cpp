@@ -8,6 +8,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <set>
+
 using namespace signalbox::k8sio;
 using namespace std::chrono_literals;
 using test::answer;
@@ -440,4 +442,25 @@ TEST_CASE("[requirement W5] a refused watch is an error with what its answer say
     w.subject.stop();
     w.loop.settle();
     CHECK(running.done);
+}
+
+TEST_CASE("[requirement R6] clients of different seeds come back at different moments") {
+    std::set<steady_time> moments;
+    for (const std::uint64_t seed : {0u, 1u, 2u, 3u}) {
+        test::virtual_loop loop;
+        model server(loop.time);
+        server.way.fail = [](std::size_t) { return test::failure(errc::bad_response); };
+        client_options named;
+        named.seed = seed;
+        client api(server.way, loop.time, named);
+        test::recording_sink sink;
+        reflector subject(api, resources::pods(), sink);
+        test::task<void> running(loop, subject.run());
+        loop.settle();
+        REQUIRE(loop.time.has_pending());
+        moments.insert(loop.time.next_at());
+        subject.stop();
+        loop.settle();
+    }
+    CHECK(moments.size() == 4);
 }

@@ -344,3 +344,41 @@ TEST_CASE_METHOD(
     config.ca_pem = "no certificate";
     CHECK(make_http_transport(loop.get_executor(), time, config).error().code == errc::tls);
 }
+
+TEST_CASE_METHOD(world, "[requirement C9] credentials over plain HTTP only for who asks for it") {
+    const std::string which = GENERATE(as<std::string>(), "token", "file", "name", "program");
+    INFO(which);
+    serve([](int, const std::string&) { return ok(); });
+    if (which == "token") {
+        config.token = secret_text("T");
+    }
+    if (which == "file") {
+        config.token_file = "/token";
+    }
+    if (which == "name") {
+        config.username = "u";
+    }
+    if (which == "program") {
+        config.exec.emplace();
+    }
+    const auto refused = make_http_transport(loop.get_executor(), time, config);
+    REQUIRE(refused.has_error());
+    CHECK(refused.error().code == errc::invalid_argument);
+    config.credentials_over_http = true;
+    CHECK(make_http_transport(loop.get_executor(), time, config).has_value());
+    config.scheme = "https";
+    config.credentials_over_http = false;
+    CHECK(make_http_transport(loop.get_executor(), time, config).has_value());
+}
+
+TEST_CASE_METHOD(world, "[requirement C5] an encrypted key is an error, and nobody is asked") {
+    const certificate user("jane", "DNS:jane", &authority);
+    config.scheme = "https";
+    config.client_cert_pem = user.pem();
+    config.client_key_pem = secret_text(
+        "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIB\n-----END ENCRYPTED PRIVATE KEY-----\n"
+    );
+    const auto made = make_http_transport(loop.get_executor(), time, config);
+    REQUIRE(made.has_error());
+    CHECK(made.error().message.find("is encrypted") != std::string::npos);
+}
