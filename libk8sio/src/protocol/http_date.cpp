@@ -148,4 +148,12 @@ std::string format_api_time(wall_time time) {
     );
 }
 
+std::string format_micro_time(wall_time time) {
+    const auto part = time - std::chrono::floor<std::chrono::seconds>(time);
+    std::string text = format_api_time(time);
+    text.pop_back();
+    const auto micros = std::chrono::floor<std::chrono::microseconds>(part);
+    return text + fmt::format(".{:06}Z", micros.count());
+}
+
 }  // namespace signalbox::k8sio::protocol

@@ -19,5 +19,7 @@ std::optional<wall_time> parse_http_date(std::string_view text);
 std::optional<wall_time> parse_api_time(std::string_view text);
 /// `1994-11-06T08:49:37Z`, as metav1.Time has it.
 std::string format_api_time(wall_time time);
+/// `1994-11-06T08:49:37.000000Z`, as metav1.MicroTime has it.
+std::string format_micro_time(wall_time time);
 
 }  // namespace signalbox::k8sio::protocol

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/lease.hpp"
+
+#include "protocol/http_date.hpp"
+#include "protocol/json_cursor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace signalbox::k8sio::protocol {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+/// B4: whoever waits may take it at once.
+constexpr seconds released_duration{1};
+
+/// One try must leave time for another before the deadline.
+constexpr seconds longest_request{5};
+
+steady_time after(steady_time from, nanoseconds wait) {
+    return from + std::chrono::duration_cast<steady_time::duration>(wait);
+}
+
+void read_spec(json_cursor& cursor, lease_record& out) {
+    if (!cursor.begin_object()) {
+        cursor.skip();
+        return;
+    }
+    for (std::string key; cursor.next_member(key);) {
+        if (key == "holderIdentity") {
+            cursor.string(out.holder);
+        } else if (key == "leaseDurationSeconds") {
+            cursor.integer(out.duration_seconds);
+        } else if (key == "acquireTime") {
+            cursor.string(out.acquire_time);
+        } else if (key == "renewTime") {
+            cursor.string(out.renew_time);
+        } else if (key == "leaseTransitions") {
+            cursor.integer(out.transitions);
+        } else {
+            cursor.skip();
+        }
+    }
+}
+
+void read_version(json_cursor& cursor, lease_record& out) {
+    if (!cursor.begin_object()) {
+        cursor.skip();
+        return;
+    }
+    for (std::string key; cursor.next_member(key);) {
+        if (key == "resourceVersion") {
+            cursor.string(out.resource_version);
+        } else {
+            cursor.skip();
+        }
+    }
+}
+
+bool is_changed(const lease_record& a, const lease_record& b) {
+    return a.resource_version != b.resource_version || a.holder != b.holder ||
+           a.renew_time != b.renew_time;
+}
+
+}  // namespace
+
+std::optional<lease_record> read_lease(std::string_view object) {
+    json_cursor cursor(object);
+    lease_record out;
+    std::string kind;
+    if (!cursor.begin_object()) {
+        return std::nullopt;
+    }
+    for (std::string key; cursor.next_member(key);) {
+        if (key == "kind") {
+            cursor.string(kind);
+        } else if (key == "metadata") {
+            read_version(cursor, out);
+        } else if (key == "spec") {
+            read_spec(cursor, out);
+        } else {
+            cursor.skip();
+        }
+    }
+    if (!cursor.at_end() || kind != "Lease" || out.resource_version.empty()) {
+        return std::nullopt;
+    }
+    return out;
+}
+
+std::string lease_object(
+    const std::string& ns, const std::string& name, const lease_record& record
+) {
+    std::string out =
+        R"({"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":)";
+    append_json_string(out, name);
+    out += ",\"namespace\":";
+    append_json_string(out, ns);
+    if (!record.resource_version.empty()) {
+        out += ",\"resourceVersion\":";
+        append_json_string(out, record.resource_version);
+    }
+    out += "},\"spec\":{\"holderIdentity\":";
+    append_json_string(out, record.holder);
+    out += fmt::format(
+        R"(,"leaseDurationSeconds":{},"leaseTransitions":{})",
+        record.duration_seconds,
+        record.transitions
+    );
+    for (const auto& [field, time] :
+         {std::pair("acquireTime", &record.acquire_time),
+          std::pair("renewTime", &record.renew_time)}) {
+        if (!time->empty()) {
+            out += fmt::format(",\"{}\":", field);
+            append_json_string(out, *time);
+        }
+    }
+    return out + "}}";
+}
+
+std::string elector_settings::problem() const {
+    if (identity.empty()) {
+        return "the identity is empty";
+    }
+    if (lease_duration <= renew_deadline) {
+        return "the lease has to last longer than the renew deadline";
+    }
+    if (renew_deadline * 5 <= retry_period * 6) {
+        return "the renew deadline has to be longer than 1.2 retry periods";
+    }
+    return retry_period < seconds{1} ? "the retry period is shorter than a second" : "";
+}
+
+elector_fsm::elector_fsm(elector_settings settings)
+    : settings_(std::move(settings)), random_(settings_.seed) {}
+
+elector_action elector_fsm::next(steady_time now, wall_time wall) {
+    elector_action action;
+    if (leads_until_ && now >= *leads_until_) {
+        // B3, B6: nobody can know what another holder has begun meanwhile.
+        leads_until_.reset();
+        lost_ = true;
+    }
+    if (stopping_ && !releasing_) {
+        releasing_ = true;
+        finished_ = !leads_until_;
+        // Belief ends before it is said: somebody may take the Lease before the answer is here.
+        leads_until_.reset();
+        sleep_until_.reset();
+    }
+    if (releasing_ && !doubt_ && !is_ours()) {
+        finished_ = true;
+    }
+    if (finished_ || lost_) {
+        return action;
+    }
+    if (sleep_until_) {
+        action.what = elector_action::kind::sleep;
+        action.until = *std::exchange(sleep_until_, std::nullopt);
+        if (leads_until_) {
+            action.until = std::min(action.until, *leads_until_);
+        }
+        return action;
+    }
+    if (doubt_) {
+        return ask(now);
+    }
+    if (missing_ || is_ours() || seen_->holder.empty()) {
+        return write(now, wall, releasing_);
+    }
+    // B2: by our own clock, from when we last saw it change.
+    const nanoseconds lasts = std::max(settings_.lease_duration, seconds{seen_->duration_seconds});
+    if (now - seen_since_ >= lasts) {
+        return write(now, wall, false);
+    }
+    return ask(now);
+}
+
+elector_action elector_fsm::ask(steady_time now) {
+    elector_action action;
+    action.what = elector_action::kind::get;
+    asked_at_ = now;
+    action.until = request_limit(now);
+    return action;
+}
+
+/// What is sent later than the deadline is of no use, and may do harm.
+steady_time elector_fsm::request_limit(steady_time now) const {
+    const steady_time limit = after(now, longest_request);
+    return leads_until_ ? std::min(limit, *leads_until_) : limit;
+}
+
+elector_action elector_fsm::write(steady_time now, wall_time wall, bool release) {
+    elector_action action;
+    action.what = missing_ ? elector_action::kind::create : elector_action::kind::update;
+    action.record = seen_.value_or(lease_record());
+    const std::string time = format_micro_time(wall);
+    if (missing_ || !is_ours()) {
+        action.record.transitions = missing_ ? 0 : seen_->transitions + 1;
+        action.record.acquire_time = time;
+    }
+    action.record.renew_time = time;
+    action.record.holder = release ? "" : settings_.identity;
+    const seconds lasts = release ? released_duration : settings_.lease_duration;
+    action.record.duration_seconds = lasts.count();
+    asked_at_ = now;
+    action.until = request_limit(now);
+    return action;
+}
+
+void elector_fsm::observe(steady_time now, const lease_record& lease) {
+    if (!seen_ || is_changed(*seen_, lease)) {
+        seen_since_ = now;
+    }
+    seen_ = lease;
+    missing_ = false;
+    doubt_ = false;
+}
+
+void elector_fsm::on_read(steady_time now, const result<lease_record>& lease) {
+    if (lease.has_error() && lease.error().http_status == 404) {
+        missing_ = true;
+        doubt_ = false;
+        seen_.reset();
+        if (leads_until_) {
+            // Somebody has deleted it: another process may have made and lost one since.
+            leads_until_.reset();
+            lost_ = true;
+        }
+        return;
+    }
+    if (lease.has_error()) {
+        fail(now, lease.error());
+        return;
+    }
+    observe(now, *lease);
+    if (leads_until_ && (!is_ours() || seen_->transitions != epoch_)) {
+        leads_until_.reset();
+        lost_ = true;
+        return;
+    }
+    const bool free = is_ours() || seen_->holder.empty();
+    if (!free) {
+        const nanoseconds retry = settings_.retry_period;
+        sleep_until_ = after(now, retry + random_.below(retry / 5));
+    }
+}
+
+void elector_fsm::on_written(steady_time now, const result<lease_record>& lease) {
+    if (lease.has_error()) {
+        // What was written may be there or not: it is read before anything else is written.
+        doubt_ = true;
+        fail(now, lease.error());
+        return;
+    }
+    observe(now, *lease);
+    if (releasing_) {
+        finished_ = true;
+        return;
+    }
+    if (!is_ours()) {
+        doubt_ = true;
+        return;
+    }
+    epoch_ = seen_->transitions;
+    // From before it was sent: the server may have taken it at that very moment.
+    leads_until_ = after(asked_at_, settings_.renew_deadline);
+    const nanoseconds retry = settings_.retry_period;
+    sleep_until_ = after(now, retry + random_.below(retry / 5));
+}
+
+void elector_fsm::fail(steady_time now, const api_error& error) {
+    if (error.code == errc::cancelled) {
+        finished_ = true;
+        return;
+    }
+    doubt_ = true;
+    if (error.http_status == 409) {
+        return;  // somebody was faster: look at once
+    }
+    if (releasing_) {
+        finished_ = true;  // it runs out by itself
+        return;
+    }
+    const nanoseconds retry = settings_.retry_period;
+    sleep_until_ = after(now, retry / 2 + random_.below(retry / 2));
+}
+
+}  // namespace signalbox::k8sio::protocol

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Two processes around one Lease of the embedded server, in virtual time.
+#include "k8sio/leader_election.hpp"
+#include "k8sio/server/api_server.hpp"
+#include "runtime/virtual_loop.hpp"
+
+#include <boost/asio/use_awaitable.hpp>
+
+#include <catch2/catch.hpp>
+
+using namespace signalbox::k8sio;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// The way of one process, which a test may cut: requests then hang, as packets that nobody
+/// answers.
+class cut_transport final : public transport {
+public:
+    cut_transport(std::unique_ptr<transport> inner, signalbox::k8sio::clock& time)
+        : inner_(std::move(inner)), time_(&time) {}
+
+    bool cut = false;
+
+    boost::asio::awaitable<result<http_response>> exchange(
+        const http_request& request, steady_time deadline
+    ) override {
+        api_error error;
+        if (cut) {
+            const bool reached = co_await sleep_until(*time_, deadline);
+            error.code = reached ? errc::timeout : errc::cancelled;
+            co_return error;
+        }
+        co_return co_await inner_->exchange(request, deadline);
+    }
+    boost::asio::awaitable<result<std::unique_ptr<response_stream>>> open_stream(
+        const http_request& request, std::chrono::nanoseconds idle
+    ) override {
+        return inner_->open_stream(request, idle);
+    }
+
+private:
+    std::unique_ptr<transport> inner_;
+    signalbox::k8sio::clock* time_;
+};
+
+struct process {
+    process(test::virtual_loop& loop, server::api_server& server, const std::string& name)
+        : way(server.connect(), loop.time), api(way, loop.time), election(api, options(name)) {
+        running = std::make_unique<test::task<void>>(loop, election.run());
+    }
+    leader_election_options options(const std::string& name) {
+        leader_election_options made;
+        made.ns = "default";
+        made.name = "signalbox";
+        made.identity = name;
+        made.seed = name == "a" ? 1 : 2;
+        made.acquired = [this] { ++acquired; };
+        return made;
+    }
+
+    int acquired = 0;
+    cut_transport way;
+    client api;
+    leader_election election;
+    std::unique_ptr<test::task<void>> running;
+};
+
+struct fixture {
+    ~fixture() {
+        for (process* each : {&a, &b}) {
+            each->running->cancel();
+        }
+        loop.settle();
+        server.stop();
+    }
+    test::virtual_loop loop;
+    server::api_server server{loop.loop.get_executor(), loop.time};
+    process a{loop, server, "a"};
+    process b{loop, server, "b"};
+
+    int leaders() const { return (a.election.leads() ? 1 : 0) + (b.election.leads() ? 1 : 0); }
+    /// Lets time pass in small steps; there are never two.
+    void pass(std::chrono::seconds duration) {
+        for (std::chrono::nanoseconds left = duration; left > 0s; left -= 100ms) {
+            loop.run_for(100ms);
+            REQUIRE(leaders() <= 1);
+        }
+    }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(fixture, "[requirement B1] one of two leads, and the other knows who") {
+    pass(60s);
+    REQUIRE(a.election.leads());
+    CHECK_FALSE(b.election.leads());
+    CHECK(b.election.holder() == "a");
+    CHECK(a.acquired == 1);
+    CHECK(b.acquired == 0);
+    // Renewed about every two seconds, looked at as often.
+    const auto writes = server.count_requests("PATCH", "/leases/signalbox");
+    CHECK(writes >= 20);
+    CHECK(writes <= 31);
+}
+
+TEST_CASE_METHOD(
+    fixture, "[requirement B4] after a clean stop the next one leads within a retry period"
+) {
+    pass(10s);
+    REQUIRE(a.election.leads());
+    const std::int64_t epoch = a.election.epoch();
+    a.election.stop();
+    CHECK(a.election.leads());
+    pass(3s);
+    CHECK(a.running->done);
+    CHECK_FALSE(a.election.lost());
+    CHECK(b.election.leads());
+    CHECK(b.election.epoch() > epoch);
+}
+
+TEST_CASE_METHOD(
+    fixture, "[requirement B3] [requirement B6] a leader that is cut off ends before another begins"
+) {
+    pass(10s);
+    REQUIRE(a.election.leads());
+    a.way.cut = true;
+    pass(10s);
+    CHECK_FALSE(a.election.leads());
+    pass(1s);
+    CHECK(a.running->done);
+    CHECK(a.election.lost());
+    CHECK_FALSE(b.election.leads());
+    pass(8s);
+    CHECK(b.election.leads());
+}
+
+TEST_CASE_METHOD(fixture, "[requirement B3] a short cut costs nothing") {
+    pass(10s);
+    a.way.cut = true;
+    pass(4s);
+    a.way.cut = false;
+    pass(60s);
+    CHECK(a.election.leads());
+    CHECK(a.acquired == 1);
+}
+
+TEST_CASE_METHOD(fixture, "[requirement B1] what others have put on the Lease stays") {
+    pass(10s);
+    const resource_type leases("coordination.k8s.io", "v1", "leases", "Lease");
+    test::task<result<std::string>> labelled(
+        loop,
+        b.api.merge_patch(leases, "default", "signalbox", R"({"metadata":{"labels":{"team":"x"}}})")
+    );
+    pass(30s);
+    CHECK(a.election.leads());
+    test::task<result<std::string>> read(loop, b.api.get(leases, "default", "signalbox"));
+    pass(1s);
+    REQUIRE(read.result.has_value());
+    CHECK(read.result->find(R"("team":"x")") != std::string::npos);
+    CHECK(read.result->find(R"("holderIdentity":"a")") != std::string::npos);
+}
+
+TEST_CASE_METHOD(
+    fixture, "[requirement B1] options that do not fit are named, and nothing is done"
+) {
+    leader_election_options options;
+    options.identity = "";
+    leader_election election(a.api, options);
+    CHECK(election.problem() == "the identity is empty");
+    test::task<void> running(loop, election.run());
+    loop.settle();
+    CHECK(running.done);
+    CHECK_FALSE(election.leads());
+}
