@@ -77,7 +77,8 @@ TEST_CASE_METHOD(fixture, "[requirement T12] every request names the manager") {
                 return header.first == "User-Agent";
             });
         REQUIRE(found != request.headers.end());
-        CHECK(found->second == "somebody");
+        CHECK(found->second == named.user_agent());
+        CHECK(found->second.substr(0, 9) == "somebody/");
     }
 }
 

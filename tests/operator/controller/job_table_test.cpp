@@ -143,24 +143,37 @@ TEST_CASE("[requirement L4] a list that breaks off removes nothing") {
     CHECK(f.table.uids() == strings{"a"});
 }
 
-TEST_CASE("[requirement V6] a list older than the view leaves its jobs in doubt, others are gone") {
-    const bool by_bookmark = GENERATE(true, false);
+TEST_CASE(
+    "[requirement V6] after a restore all jobs are in doubt until the list, which is the truth"
+) {
     fixture f;
-    f.list({job("a", "1"), job("b", "90"), job("c", "95")}, by_bookmark ? "95" : "100");
-    if (by_bookmark) {
-        f.sink.advance("100");
-    }
-    f.list({job("a", "1"), job("b", "40")}, "50");
-    CHECK(f.table.uids() == strings{"a", "b"});
+    f.list({job("a", "1"), job("b", "90"), job("c", "95"), job("d", "96")}, "100");
+    f.sink.rewound();
+    CHECK_FALSE(f.sink.synced());
+    CHECK(f.sink.listing_anew());
+    CHECK(f.table.uids() == strings{"a", "b", "c", "d"});
     CHECK(f.table.find("a")->doubtful);
     CHECK(f.table.find("b")->doubtful);
     // What is read live counts, though its version is lower.
-    f.table.upsert(job("b", "40"), !listed, own_answer);
+    f.table.upsert(job("d", "40"), !listed, own_answer);
+    CHECK(f.version_of("d") == "40");
+    CHECK_FALSE(f.table.find("d")->doubtful);
+    f.list({job("a", "1"), job("b", "40"), job("d", "40")}, GENERATE("50", "110"));
+    CHECK(f.sink.synced());
+    CHECK_FALSE(f.sink.listing_anew());
+    CHECK(f.table.uids() == strings{"a", "b", "d"});
     CHECK(f.version_of("b") == "40");
+    CHECK_FALSE(f.table.find("a")->doubtful);
     CHECK_FALSE(f.table.find("b")->doubtful);
-    // The next list of the same world raises no doubt.
-    f.list({job("a", "1"), job("b", "40")}, "51");
-    CHECK_FALSE(f.table.find("b")->doubtful);
+}
+
+TEST_CASE("[requirement V6] the doubt of one kind is not that of another") {
+    fixture f;
+    f.list({job("a", "1")}, "100");
+    op::job_sink others(core::job_kind::deepspeed, f.table, f.views);
+    others.rewound();
+    CHECK_FALSE(f.table.find("a")->doubtful);
+    CHECK(f.sink.synced());
 }
 
 TEST_CASE("a parked job keeps who it is, and comes back with the next reading of it") {
