@@ -392,7 +392,6 @@ TEST_CASE_METHOD(fixture, "[requirement V6] a list that goes backwards is told b
     next();
     fsm.on_list(now, page({pod("b", "4")}, "90"));
     CHECK(sink.log == "begin item:a end:100 rewound begin item:a item:b end:90 ");
-    CHECK(fsm.counters().rewinds == 1);
 }
 
 TEST_CASE_METHOD(
@@ -411,15 +410,11 @@ TEST_CASE_METHOD(
     CHECK(last.list.label_selector == "a=b");
     sink.log.clear();
     SECTION("it did not") {
-        fsm.on_probe(now, page({pod("a", "5")}, "100"));
+        fsm.on_probe(now, page({pod("a", "5")}, GENERATE("100", "200"), "more"));
         CHECK_FALSE(fsm.doubtful());
         CHECK(fsm.heard_at() == now);
         CHECK(next() == "watch(100)");
         CHECK(sink.log.empty());
-    }
-    SECTION("it went on") {
-        fsm.on_probe(now, page({}, "200", "more"));
-        CHECK(next() == "watch(100)");
     }
     SECTION("it went back") {
         fsm.on_probe(now, page({}, "99"));
@@ -447,7 +442,6 @@ TEST_CASE_METHOD(
         fsm.on_probe(now, broken(errc::cancelled));
         CHECK(next() == "finish");
     }
-    CHECK(fsm.counters().lists <= 2);
 }
 
 TEST_CASE_METHOD(fixture, "[requirement V6] doubt of others makes a probe, between watches only") {
@@ -458,8 +452,6 @@ TEST_CASE_METHOD(fixture, "[requirement V6] doubt of others makes a probe, betwe
     CHECK(next() == "watch(100)");
     fsm.doubt();
     CHECK(next() == "probe(100)");
-    fsm.on_probe(now, page({}, "100"));
-    CHECK(next() == "watch(100)");
 }
 
 TEST_CASE_METHOD(fixture, "[requirement V6] what another resource has shown makes a list, once") {
