@@ -410,6 +410,8 @@ TEST_CASE("[requirement W6] [requirement V6] a thousand seeds of faults and rest
         w.loop.settle();
         REQUIRE(running.done);
     }
+}
+
 TEST_CASE("[requirement W5] a refused watch is an error with what its answer says, no stream") {
     world w;
     std::vector<steady_time> opened;
