@@ -116,28 +116,6 @@ TEST_CASE_METHOD(fixture, "[requirement V7] the first list asks for the most rec
     CHECK(last.list.label_selector == "a=b");
 }
 
-TEST_CASE_METHOD(fixture, "[requirement L4] a list without a version is an error, and no state") {
-    CHECK(next() == "list(limit=2 continue= version=)");
-    fsm.on_list(now, page({pod("a", "1")}, ""));
-    CHECK(sink.log == "begin item:a abort ");
-    CHECK_FALSE(fsm.synced());
-    sleeps(800ms, 1600ms);
-    CHECK(next() == "list(limit=2 continue= version=)");
-}
-
-TEST_CASE_METHOD(fixture, "[requirement L2] after a whole list lists have pages again") {
-    next();
-    fsm.on_list(now, page({pod("a", "1")}, "100", "t1"));
-    next();
-    fsm.on_list(now, status(410));
-    CHECK(next() == "list(limit=0 continue= version=)");
-    fsm.on_list(now, page({pod("a", "1")}, "100"));
-    watching();
-    fsm.on_watch_error(now, status(404));
-    sleeps(800ms, 1600ms);
-    CHECK(next() == "list(limit=2 continue= version=)");
-}
-
 TEST_CASE_METHOD(fixture, "[requirement L2] 410 between pages starts again with one whole list") {
     next();
     fsm.on_list(now, page({pod("a", "1")}, "100", "t1"));

@@ -257,7 +257,7 @@ TEST_CASE("[requirement H1] shutdown waits for what is under way, and tells its 
     REQUIRE(s.w->operator_().active_passes() == 1);
     s.w->operator_().stop();
     const std::size_t looked = s.looks.size();
-    s.w->run_for(seconds{9});  // after ten it is cut off
+    s.w->run_for(seconds{3});
     CHECK(s.looks.size() == looked);
     CHECK(s.w->operator_().active_passes() == 1);
     CHECK(s.w->event_count("job", "Told") == 0);
