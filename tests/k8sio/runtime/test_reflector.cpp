@@ -410,34 +410,34 @@ TEST_CASE("[requirement W6] [requirement V6] a thousand seeds of faults and rest
         w.loop.settle();
         REQUIRE(running.done);
     }
-TEST_CASE("[requirement W5] a refused watch is an error with what its answer says, no stream") {
-    world w;
-    std::vector<steady_time> opened;
-    const auto serve = w.server.way.on_open;
-    w.server.way.on_open = [&](const http_request& request) {
-        opened.push_back(w.loop.time.steady_now());
-        if (opened.size() > 1) {
-            return serve(request);
-        }
-        auto refused = std::make_shared<stream_script>();
-        refused->status = 429;
-        refused->headers.emplace_back("Retry-After", "7");
-        refused->headers.emplace_back("Audit-Id", "audit-1");
-        refused->pieces.emplace_back(std::string(R"({"kind":"Status","message":"too )"));
-        refused->pieces.emplace_back(std::string(R"(many"})"));
-        refused->ends = true;
-        return result<std::shared_ptr<stream_script>>(refused);
-    };
-    test::task<void> running(w.loop, w.subject.run());
-    w.loop.run_for(1s);
-    CHECK(w.subject.last_error().find("429: too many (audit id audit-1)") != std::string::npos);
-    CHECK(w.subject.counters().errors == 1);
-    w.loop.run_for(30s);
-    REQUIRE(opened.size() == 2);
-    CHECK(opened[1] - opened[0] >= 7s);
-    CHECK(opened[1] - opened[0] <= 8s);
-    CHECK(w.server.lists == 1);
-    w.subject.stop();
-    w.loop.settle();
-    CHECK(running.done);
-}
+    TEST_CASE("[requirement W5] a refused watch is an error with what its answer says, no stream") {
+        world w;
+        std::vector<steady_time> opened;
+        const auto serve = w.server.way.on_open;
+        w.server.way.on_open = [&](const http_request& request) {
+            opened.push_back(w.loop.time.steady_now());
+            if (opened.size() > 1) {
+                return serve(request);
+            }
+            auto refused = std::make_shared<stream_script>();
+            refused->status = 429;
+            refused->headers.emplace_back("Retry-After", "7");
+            refused->headers.emplace_back("Audit-Id", "audit-1");
+            refused->pieces.emplace_back(std::string(R"({"kind":"Status","message":"too )"));
+            refused->pieces.emplace_back(std::string(R"(many"})"));
+            refused->ends = true;
+            return result<std::shared_ptr<stream_script>>(refused);
+        };
+        test::task<void> running(w.loop, w.subject.run());
+        w.loop.run_for(1s);
+        CHECK(w.subject.last_error().find("429: too many (audit id audit-1)") != std::string::npos);
+        CHECK(w.subject.counters().errors == 1);
+        w.loop.run_for(30s);
+        REQUIRE(opened.size() == 2);
+        CHECK(opened[1] - opened[0] >= 7s);
+        CHECK(opened[1] - opened[0] <= 8s);
+        CHECK(w.server.lists == 1);
+        w.subject.stop();
+        w.loop.settle();
+        CHECK(running.done);
+    }
