@@ -375,6 +375,20 @@ private:
     std::vector<std::string> missing_;
 };
 
+/// While the specification is invalid no incident is recorded, and nothing is completed (4.2).
+void check_invalid(const job_status& before, const decision& d, violations& out) {
+    if (!d.status || before.attempt == 0) {
+        return;
+    }
+    const restart_ledger& a = before.restarts;
+    const restart_ledger& b = d.status->restarts;
+    if (d.status->attempt != before.attempt || d.status->backoff_count != before.backoff_count ||
+        a.disruptions != b.disruptions || a.replaced != b.replaced || a.completed != b.completed ||
+        a.given_up != b.given_up) {
+        out.push_back("4.2 an incident is recorded while the specification is invalid");
+    }
+}
+
 }  // namespace
 
 void check_decision(const world& w, const decision& d, violations& out) {
@@ -388,6 +402,8 @@ void check_decision(const world& w, const decision& d, violations& out) {
     test::check_status(s, d, /*reachable=*/true, out);
     if (w.known_job->compiled->plan) {
         decision_check(w, shown, d, out).run();
+    } else {
+        check_invalid(w.known_job->status, d, out);
     }
     if (w.known_job->meta.deletion_time && (d.status || !d.stages.empty())) {
         out.push_back("I4 a job that is being deleted is still worked on");

@@ -216,6 +216,16 @@ TEST_CASE("[behaviour 4.16] only differences in counts may be deferred", "[engin
     CHECK_FALSE(w.look().deferrable());
 }
 
+TEST_CASE("[behaviour 4.16] that training has started may wait to be written", "[engine]") {
+    world w(ddp());
+    w.settle();
+    w.run(w.pod("master", 0));
+    const decision d = w.look();
+    REQUIRE(d.status);
+    CHECK(d.status->training == training_state::started);
+    CHECK(d.deferrable());
+}
+
 TEST_CASE("[behaviour 4.16] nothing is written when nothing differs", "[engine]") {
     world w(ddp());
     w.start();
