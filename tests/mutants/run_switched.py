@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Switches wrong lines of libk8sio and the controller on, one at a time, and sees whether the tests notice.
 
-usage: run_switched.py [--seed N] [--count N] [--jobs N] [--only LIST] [--show] <build folder> [<word in a rule or file>]
+usage: run_switched.py [--seed N] [--count N] [--at-least PERCENT] [--jobs N] [--only LIST] [--show]
+                       <build folder> [<word in a rule or file>]
 
 The mutants are those of controller.json, and --count made by generate.py of --seed. Their sources are changed in a copy,
 each behind a switch (switches.py), compiled once, and linked with the objects of the build folder to its programs
 k8sio_tests and operator_tests. One run of each with all switches off says which test cases come to which switch; then
 the programs run once per mutant, with these test cases alone, the quick ones first, up to the first failure.
 
-The exit code is 1 if one survives that has no `equivalent`, the reason why nothing can notice it: a member of a chosen
-mutant, and of those in equivalent.json for generated ones. The build folder must hold the programs as they are now;
+The exit code is 1 if a chosen one survives that has no `equivalent`, the reason why nothing can notice it, and if fewer of
+the generated ones are killed than --at-least says; those in equivalent.json are not counted. The build folder must hold the programs as they are now;
 what is made lies in its folder `switched`. --show prints what the survivors change.
 """
 
 import argparse
+import collections
 import concurrent.futures
 import dataclasses
 import json
@@ -300,6 +302,7 @@ def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=120, help="generated mutants")
+    parser.add_argument("--at-least", type=int, default=100, metavar="PERCENT")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--only", choices=("chosen", "generated"))
     parser.add_argument("--show", action="store_true")
@@ -317,30 +320,31 @@ def main():
     print(f"built after {time.monotonic() - start:.0f} s", flush=True)
     cases = [case for program in PROGRAMS for case in trace(program, programs[program])]
     print(f"{len(cases)} test cases traced after {time.monotonic() - start:.0f} s", flush=True)
-    killed = survived = equivalent = 0
+    killed, survived, equivalent = collections.Counter(), collections.Counter(), 0
     judge = Judge(programs, cases, build.scratch)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for m, killer in zip(mutants, pool.map(judge, mutants)):
             if killer:
                 verdict = f"killed by {killer}"
-                killed += 1
+                killed[m.generated] += 1
             elif m.equivalent:
                 verdict = f"changes nothing: {m.equivalent}"
                 equivalent += 1
             else:
                 reached = any(m.number in c.reached for c in cases)
                 verdict = "SURVIVED" if reached else "SURVIVED, no test comes there"
-                survived += 1
+                survived[m.generated] += 1
             if killer and m.equivalent:
                 verdict += "; it is no equivalent"
-                survived += 1
+                survived[m.generated] += 1
             print(f"{m.rule}\n    {m.file}: {verdict}", flush=True)
             if options.show and not killer and not m.equivalent:
                 print(f"    for: {m.old.strip()}\n    now: {m.new.strip()}", flush=True)
     judge.remember()
-    print(f"{killed} of {len(mutants)} killed, {equivalent} equivalent, {survived} survived "
-          f"({time.monotonic() - start:.0f} s)")
-    return 1 if survived else 0
+    print(f"chosen: {killed[False]} killed, {survived[False]} survived; generated: {killed[True]} killed, "
+          f"{survived[True]} survived; {equivalent} equivalent ({time.monotonic() - start:.0f} s)")
+    enough = killed[True] * 100 >= (killed[True] + survived[True]) * options.at_least
+    return 0 if enough and not survived[False] else 1
 
 
 if __name__ == "__main__":

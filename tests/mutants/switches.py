@@ -187,6 +187,8 @@ def edits_of(number, text, seen, old, new):
         start, end = expression_start(seen, a), expression_end(seen, b)
         changed = text[start:a] + wrong + text[b:end]
         whole = start >= end or not changed.strip() or "co_await" in seen[start:end] or top_level(changed, ",;")
+        if not whole and (text[start] == "{" or changed.lstrip().startswith("{")):
+            raise Unfit("a list in braces is no expression")
         if not whole:
             condition = CONDITION.search(seen, max(0, start - 8), start) is not None
             edits = [Edit(number, start, end, changed, False, condition)]

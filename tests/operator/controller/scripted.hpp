@@ -53,7 +53,7 @@ struct scripted {
 
     /// `job_json`: a job with the name `job`.
     explicit scripted(const std::string& job_json, world_options options = world_options()) {
-        options.script.defaults = {{"duration", "never"}};
+        options.script.defaults.emplace(options.script.defaults.begin(), "duration", "never");
         options.controller.decide = [this](
                                         const core::job_object& job,
                                         const core::observed& seen,

@@ -320,16 +320,16 @@ TEST_CASE("[behaviour 2.2] requests in flight are bounded over all jobs, and so 
     options.controller.max_in_flight = 10;  // more than the lists of its start
     options.controller.max_passes = 5;
     options.script.defaults = {{"duration", "never"}};
-    scripted s(job_builder("job").replicas("worker", 4).json(), options);
+    scripted s(job_builder("job").replicas("worker", 8).json(), options);
     for (int i = 0; i < 12; ++i) {
-        s.w->create_job(job_builder("many-" + std::to_string(i)).replicas("worker", 4));
+        s.w->create_job(job_builder("many-" + std::to_string(i)).replicas("worker", 8));
     }
     s.w->run_for(seconds{1});
     s.decide = [&](const core::job_object& job, core::instant) {
         core::decision d;
         if (s.looks.back().pods == 0 && job.meta.name != "job") {
             d.stages.emplace_back();
-            for (int i = 0; i < 4; ++i) {
+            for (int i = 0; i < 8; ++i) {
                 d.stages.back().push_back(create_pod(job, i));
             }
         }
@@ -345,6 +345,6 @@ TEST_CASE("[behaviour 2.2] requests in flight are bounded over all jobs, and so 
     CHECK(s.writes("POST pods").size() == 5);  // one of each: slow start
     s.w->operator_way().release_answers();
     s.w->run_for(seconds{5});
-    CHECK(s.w->pods().size() == 48);
+    CHECK(s.w->pods().size() == 96);
     CHECK(s.w->operator_way().most_in_flight() == 10);
 }
