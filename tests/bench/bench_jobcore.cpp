@@ -159,14 +159,13 @@ public:
         }
     }
 
-    decision decide() const {
-        return core_decide({pods_, child_pointers_, {}, {}, {served::yes, served::yes}});
-    }
+    decision decide() const { return core_decide({pods_, child_pointers_, {}, {}, served_}); }
 
     job_object job;
     double record_bytes = 0;
 
 private:
+    const capabilities served_ = test::all_served();
     decision core_decide(const observed& seen) const {
         return signalbox::core::decide(job, seen, policy{}, test::at(100));
     }

@@ -27,40 +27,31 @@ bool list_stream::feed(std::string_view bytes) {
 
 /// Keeps what is no item, up to the bracket that opens `items`.
 std::size_t list_stream::skim(std::string_view bytes) {
+    using event = json_nesting::event;
     for (std::size_t i = 0; i < bytes.size(); ++i) {
-        const char c = bytes[i];
-        rest_ += c;
-        if (in_string_) {
-            if (escaped_) {
-                escaped_ = false;
-            } else if (c == '\\') {
-                escaped_ = true;
-            } else if (c == '"') {
-                in_string_ = false;
-                key_end_ = depth_ == 1 ? rest_.size() : key_end_;
-            }
-        } else if (c == '"') {
-            in_string_ = true;
-            key_begin_ = depth_ == 1 ? rest_.size() - 1 : key_begin_;
-        } else if (c == '{' || c == '[') {
-            const std::string_view key =
-                std::string_view(rest_).substr(key_begin_, key_end_ - key_begin_);
-            if (c == '[' && depth_ == 1 && key == "\"items\"" && !seen_items_) {
-                version_ = early_version();
-                seen_items_ = true;
-                at_ = place::between;
-                return i + 1;
-            }
-            ++depth_;
-        } else if (c == '}' || c == ']') {
-            if (depth_ == 0) {
-                fail();
-                return i + 1;
-            }
-            --depth_;
+        rest_ += bytes[i];
+        const bool own_level = nesting_.depth() == 1;
+        const event e = nesting_.take(bytes[i]);
+        if (e == event::text_begins && own_level) {
+            key_begin_ = rest_.size() - 1;
+        } else if (e == event::text_ends && own_level) {
+            key_end_ = rest_.size();
+        } else if (e == event::opens && bytes[i] == '[' && own_level && !seen_items_ &&
+                   last_key() == "\"items\"") {
+            version_ = early_version();
+            seen_items_ = true;
+            at_ = place::between;
+            return i + 1;
+        } else if (e == event::overcloses) {
+            fail();
+            return i + 1;
         }
     }
     return bytes.size();
+}
+
+std::string_view list_stream::last_key() const {
+    return std::string_view(rest_).substr(key_begin_, key_end_ - key_begin_);
 }
 
 std::size_t list_stream::between(std::string_view bytes) {
@@ -74,13 +65,13 @@ std::size_t list_stream::between(std::string_view bytes) {
         } else if (c == '{' && (first_ || comma_)) {
             first_ = comma_ = false;
             at_ = place::item;
-            depth_ = 0;
+            nesting_.set_depth(0);
             current_.clear();
             return i;
         } else if (c == ']' && !comma_) {
             rest_ += c;
             at_ = place::outside;
-            depth_ = 1;
+            nesting_.set_depth(1);
             return i + 1;
         } else {
             fail();
@@ -92,28 +83,15 @@ std::size_t list_stream::between(std::string_view bytes) {
 
 std::size_t list_stream::collect(std::string_view bytes) {
     for (std::size_t i = 0; i < bytes.size(); ++i) {
-        const char c = bytes[i];
-        if (in_string_) {
-            if (escaped_) {
-                escaped_ = false;
-            } else if (c == '\\') {
-                escaped_ = true;
-            } else if (c == '"') {
-                in_string_ = false;
-            }
-        } else if (c == '"') {
-            in_string_ = true;
-        } else if (c == '{' || c == '[') {
-            ++depth_;
-        } else if ((c == '}' || c == ']') && --depth_ == 0) {
-            current_.append(bytes.substr(0, i + 1));
-            if (current_.size() > limit_) {
-                return i + 1;
-            }
+        if (nesting_.take(bytes[i]) != json_nesting::event::closes || nesting_.depth() > 0) {
+            continue;
+        }
+        current_.append(bytes.substr(0, i + 1));
+        if (current_.size() <= limit_) {
             at_ = place::between;
             item_(with_type(current_, *type_), version_);
-            return i + 1;
         }
+        return i + 1;
     }
     current_.append(bytes);
     return bytes.size();

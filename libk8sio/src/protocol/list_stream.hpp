@@ -6,6 +6,7 @@
 
 #include "k8sio/client.hpp"
 #include "k8sio/resource.hpp"
+#include "protocol/json_nesting.hpp"
 
 #include <cstddef>
 #include <string>
@@ -31,6 +32,7 @@ public:
 
 private:
     std::string early_version() const;
+    std::string_view last_key() const;
     std::size_t skim(std::string_view bytes);
     std::size_t between(std::string_view bytes);
     std::size_t collect(std::string_view bytes);
@@ -49,11 +51,9 @@ private:
     std::string rest_;  // the list with an empty `items`
     std::string current_;
     std::string version_;  // the list's, if it came before the items
-    std::size_t depth_ = 0;
+    json_nesting nesting_;
     std::size_t key_begin_ = 0;  // in rest_: of the last text at the list's own level
     std::size_t key_end_ = 0;
-    bool in_string_ = false;
-    bool escaped_ = false;
     bool first_ = true;   // no comma is due
     bool comma_ = false;  // an item has to follow
     bool seen_items_ = false;

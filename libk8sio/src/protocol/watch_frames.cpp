@@ -33,13 +33,13 @@ watch_frames::outcome watch_frames::next(std::string_view& document) {
     if (final_ != outcome::more) {
         return final_;
     }
-    while (depth_ == 0 && scanned_ < buffer_.size() && is_blank(buffer_[scanned_])) {
+    while (nesting_.depth() == 0 && scanned_ < buffer_.size() && is_blank(buffer_[scanned_])) {
         begin_ = ++scanned_;
     }
-    if (scanned_ == buffer_.size() && depth_ == 0) {
+    if (scanned_ == buffer_.size() && nesting_.depth() == 0) {
         return outcome::more;
     }
-    if (depth_ == 0 && buffer_[scanned_] != '{') {
+    if (nesting_.depth() == 0 && buffer_[scanned_] != '{') {
         return final_ = outcome::malformed;
     }
     const bool complete = scan_document();
@@ -56,23 +56,9 @@ watch_frames::outcome watch_frames::next(std::string_view& document) {
 
 bool watch_frames::scan_document() {
     while (scanned_ < buffer_.size()) {
-        const char c = buffer_[scanned_++];
-        if (in_string_) {
-            if (escaped_) {
-                escaped_ = false;
-            } else if (c == '\\') {
-                escaped_ = true;
-            } else if (c == '"') {
-                in_string_ = false;
-            }
-        } else if (c == '"') {
-            in_string_ = true;
-        } else if (c == '{' || c == '[') {
-            ++depth_;
-        } else if (c == '}' || c == ']') {
-            if (--depth_ == 0) {
-                return true;
-            }
+        const auto event = nesting_.take(buffer_[scanned_++]);
+        if (event == json_nesting::event::closes && nesting_.depth() == 0) {
+            return true;
         }
     }
     return false;

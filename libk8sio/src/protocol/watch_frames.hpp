@@ -4,6 +4,8 @@
 // (REQUIREMENTS.md T5, T6, T7). By nesting, not by line ends: proxies may change those.
 #pragma once
 
+#include "protocol/json_nesting.hpp"
+
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -27,7 +29,7 @@ public:
     /// The next document; the view is valid until the next feed(). Each byte is looked at once.
     outcome next(std::string_view& document);
     /// No part of a document is held: here a stream may end.
-    bool at_boundary() const { return depth_ == 0 && scanned_ == buffer_.size(); }
+    bool at_boundary() const { return nesting_.depth() == 0 && scanned_ == buffer_.size(); }
 
 private:
     /// Scans on from scanned_ to the end of the document; false if it is not complete.
@@ -37,9 +39,7 @@ private:
     std::string buffer_;
     std::size_t begin_ = 0;    // of the document being scanned
     std::size_t scanned_ = 0;  // first byte not yet looked at
-    std::size_t depth_ = 0;
-    bool in_string_ = false;
-    bool escaped_ = false;
+    json_nesting nesting_;
     outcome final_ = outcome::more;
 };
 
