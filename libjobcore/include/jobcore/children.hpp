@@ -22,10 +22,11 @@ std::variant<pod_record, child_record> record_of(
     const job_object& job, const decision& made, const action& a, std::string uid, instant now
 );
 
-/// The pod's containers have started, and it is Ready.
+/// The pod's containers have started, and it is Ready. Nothing changes if it is not Pending.
 void note_start(pod_record& pod, instant now);
 
-/// The pod's containers that run have ended with that code, and so has the pod.
+/// The pod's containers that run have ended with that code, and so has the pod. Nothing changes if
+/// it does not run.
 void note_end(pod_record& pod, std::int32_t exit_code, instant now);
 
 /// The children of one job and what was said about them. The lists may be changed at will: a pod

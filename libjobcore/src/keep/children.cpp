@@ -48,6 +48,9 @@ std::variant<pod_record, child_record> record_of(
 }
 
 void note_start(pod_record& pod, instant now) {
+    if (pod.phase != pod_phase::pending) {
+        return;
+    }
     pod.scheduled = pod.ready = true;
     pod.phase = pod_phase::running;
     for (container_record& c : pod.containers) {
@@ -57,6 +60,9 @@ void note_start(pod_record& pod, instant now) {
 }
 
 void note_end(pod_record& pod, std::int32_t exit_code, instant now) {
+    if (pod.phase != pod_phase::running) {
+        return;
+    }
     pod.ready = false;
     pod.phase = exit_code == 0 ? pod_phase::succeeded : pod_phase::failed;
     for (container_record& c : pod.containers) {
