@@ -314,9 +314,11 @@ TEST_CASE_METHOD(fixture, "[requirement B4] a clean stop lets the Lease go") {
         CHECK(last.record.transitions == 0);
         SECTION("with success") {
             written();
+            CHECK(next() == "finish");
         }
         SECTION("in vain") {
             fsm.on_written(now, failure(errc::connection_lost));
+            CHECK(next() == "finish");
         }
         SECTION("after a conflict") {
             fsm.on_written(now, failure(errc::http_status, 409));
@@ -325,8 +327,8 @@ TEST_CASE_METHOD(fixture, "[requirement B4] a clean stop lets the Lease go") {
             CHECK(next() == "update");
             CHECK(last.record.holder.empty());
             written();
+            CHECK(next() == "finish");
         }
-        CHECK(next() == "finish");
     }
     SECTION("of one that waits") {
         next();
