@@ -112,13 +112,15 @@ struct served_kind {
     friend bool operator==(const served_kind&, const served_kind&) = default;
 };
 
+/// `unknown` if nothing was said of the kind.
+served served_of(std::span<const served_kind> known, object_kind kind);
+
 /// What is known of the kinds that not every cluster serves (object_kind_row::extension). After a
 /// change every job that has not ended has to be decided again.
 class capabilities {
 public:
     void set(object_kind kind, served is);
-    /// `unknown` if nothing was said.
-    served of(object_kind kind) const;
+    served of(object_kind kind) const { return served_of(rows_, kind); }
     std::span<const served_kind> all() const { return rows_; }
     /// Valid until the next change.
     operator std::span<const served_kind>() const { return rows_; }

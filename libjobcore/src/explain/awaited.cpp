@@ -214,17 +214,6 @@ void say_deciding_pod(story& s) {
     );
 }
 
-std::int32_t running_replicas(const story& s) {
-    std::int32_t up = 0;
-    for (const engine::role_view& role : s.view->roles) {
-        up += static_cast<std::int32_t>(std::ranges::count_if(role.slots, [&](const auto& slot) {
-            return slot.completed || (slot.current != nullptr &&
-                                      engine::is_up(*slot.current, role.plan->training_container));
-        }));
-    }
-    return up;
-}
-
 void say_below_minimum(story& s) {
     if (s.after.reason != reason::below_min_replicas || !s.plan()->elastic) {
         return;
@@ -233,7 +222,7 @@ void say_below_minimum(story& s) {
         awaited_section,
         fmt::format(
             "Replicas: {} run, and spec.elastic.minReplicas is {}",
-            running_replicas(s),
+            engine::replicas_up(*s.view),
             s.plan()->elastic->min_replicas
         ),
         "behaviour 4.10"

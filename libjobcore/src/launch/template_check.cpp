@@ -2,6 +2,7 @@
 //
 // Looks at a user's template before it is edited: types of what we touch, and what we override.
 #include "gang/gang.hpp"
+#include "jobcore/strings.hpp"
 #include "launch/pod_template.hpp"
 #include "render/labels.hpp"
 
@@ -111,15 +112,6 @@ std::vector<our_label> role_labels(const compile_context& ctx, std::size_t role)
     return labels;
 }
 
-/// A key as a token of a JSON pointer (RFC 6901).
-std::string token(std::string_view key) {
-    std::string out;
-    for (const char c : key) {
-        out += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
-    }
-    return out;
-}
-
 void warn_labels(
     compile_context& ctx,
     std::size_t role,
@@ -132,7 +124,7 @@ void warn_labels(
     }
     const auto warn = [&](std::string_view key) {
         ctx.warn(
-            pointer + "/metadata/labels/" + token(key),
+            child_pointer(pointer + "/metadata/labels", key),
             "The label " + std::string(key) + " is set by the operator; this value is not used."
         );
     };
@@ -166,7 +158,7 @@ void warn_annotation(
     if (theirs != nullptr &&
         !(theirs->IsString() && json::view(*theirs) == ctx.plan.roles[role].training_container)) {
         ctx.warn(
-            pointer + "/metadata/annotations/" + token(key),
+            child_pointer(pointer + "/metadata/annotations", key),
             "The annotation " + std::string(key) +
                 " is set by the operator; this value is not used."
         );
@@ -220,7 +212,7 @@ void warn_overrides(compile_context& ctx, std::size_t role, const json::value& p
             const auto key = json::view(member.name);
             if (key != "labels" && key != "annotations" && !member.value.IsNull()) {
                 ctx.warn(
-                    pointer + "/metadata/" + token(key),
+                    child_pointer(pointer + "/metadata", key),
                     "Of a template's metadata only labels and annotations are used.",
                     "FieldIgnored"
                 );

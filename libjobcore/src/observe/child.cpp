@@ -163,7 +163,8 @@ private:
     void read_label(std::string_view key, std::string_view value);
     owned_facts owned() const;
     void finish_service(fnv1a& hash);
-    void read_field(std::string_view key, gang::field_value value);
+    /// Of the object's specification, where its kind's row names it; else null.
+    gang::field_value* field_of(std::string_view key);
     fnv1a hash();
     std::uint64_t data_hash() const;
 
@@ -232,7 +233,9 @@ void child_sink::text(node n, std::string_view key, std::string_view value) {
             spec_hash_ = value;
             break;
         case spec_value:
-            read_field(key, std::string(value));
+            if (gang::field_value* field = field_of(key)) {
+                *field = std::string(value);
+            }
             break;
         case status_phase:
             says_.phase = value;
@@ -253,7 +256,9 @@ void child_sink::text(node n, std::string_view key, std::string_view value) {
 
 void child_sink::number(node n, std::string_view key, std::int64_t value) {
     if (n == spec_value) {
-        read_field(key, value);
+        if (gang::field_value* field = field_of(key)) {
+            *field = value;
+        }
     } else if (n == available_replicas) {
         says_.available = value;
     } else if (n == replicas) {
@@ -261,12 +266,10 @@ void child_sink::number(node n, std::string_view key, std::int64_t value) {
     }
 }
 
-void child_sink::read_field(std::string_view key, gang::field_value value) {
+gang::field_value* child_sink::field_of(std::string_view key) {
     const auto& names = child_.kind->fields;
     const auto name = std::find(names.begin(), names.end(), key);
-    if (name != names.end()) {
-        fields_[static_cast<std::size_t>(name - names.begin())] = std::move(value);
-    }
+    return name == names.end() ? nullptr : &fields_[static_cast<std::size_t>(name - names.begin())];
 }
 
 void child_sink::boolean(node n, bool value) {

@@ -55,9 +55,9 @@ void capabilities::set(object_kind kind, served is) {
     }
 }
 
-served capabilities::of(object_kind kind) const {
-    const auto found = std::ranges::find(rows_, kind, &served_kind::kind);
-    return found == rows_.end() ? served::unknown : found->is;
+served served_of(std::span<const served_kind> known, object_kind kind) {
+    const auto found = std::ranges::find(known, kind, &served_kind::kind);
+    return found == known.end() ? served::unknown : found->is;
 }
 
 }  // namespace signalbox::core

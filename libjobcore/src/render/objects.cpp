@@ -191,16 +191,14 @@ void write_secret(text_writer& w, const job_plan& plan, const planned_object& ob
     w.EndObject();
 }
 
-void write_fields(
-    text_writer& w, const object_kind_row& row, std::span<const gang::field_value> values
-) {
+void write_fields(text_writer& w, object_kind kind, std::span<const gang::field_value> values) {
     w.Key("spec");
     w.StartObject();
     for (std::size_t i = 0; i < values.size(); ++i) {
         if (const auto* number = std::get_if<std::int64_t>(&values[i])) {
-            write_number(w, row.fields[i], *number);
+            write_number(w, kind->fields[i], *number);
         } else {
-            write(w, row.fields[i], std::get<std::string>(values[i]));
+            write(w, kind->fields[i], std::get<std::string>(values[i]));
         }
     }
     w.EndObject();
@@ -275,7 +273,7 @@ std::string render_object(
     } else if (object.kind == object_kind::config_map) {
         write_config_map(w, plan, options);
     } else if (object.kind->use == kind_use::gang) {
-        write_fields(w, *object.kind.operator->(), gang::object_values(plan, options.wanted));
+        write_fields(w, object.kind, gang::object_values(plan, options.wanted));
     } else {
         write_opaque_spec(w, object.spec);
     }

@@ -7,12 +7,15 @@
 namespace signalbox::core {
 namespace {
 
-struct phase_name {
-    job_phase phase;
+template <class Value>
+struct named {
+    Value value;
     std::string_view name;
 };
 
-constexpr std::array<phase_name, 8> phase_names{{
+// The first row of each table is what any other text is read as.
+
+constexpr std::array<named<job_phase>, 8> phase_names{{
     {job_phase::none, ""},
     {job_phase::pending, "Pending"},
     {job_phase::running, "Running"},
@@ -23,38 +26,41 @@ constexpr std::array<phase_name, 8> phase_names{{
     {job_phase::unknown, "Unknown"},
 }};
 
-struct training_name {
-    training_state state;
-    std::string_view name;
-};
-
-constexpr std::array<training_name, 4> training_names{{
+constexpr std::array<named<training_state>, 4> training_names{{
     {training_state::unknown, ""},
     {training_state::not_started, "NotStarted"},
     {training_state::started, "Started"},
     {training_state::resumed, "Resumed"},
 }};
 
+template <class Value, std::size_t N>
+std::string_view name_of(const std::array<named<Value>, N>& names, Value value) {
+    const auto it = std::ranges::find(names, value, &named<Value>::value);
+    return it == names.end() ? std::string_view{} : it->name;
+}
+
+template <class Value, std::size_t N>
+Value parse_name(const std::array<named<Value>, N>& names, std::string_view text) {
+    const auto it = std::ranges::find(names, text, &named<Value>::name);
+    return it == names.end() ? names.front().value : it->value;
+}
+
 }  // namespace
 
 std::string_view to_string(job_phase phase) {
-    const auto it = std::ranges::find(phase_names, phase, &phase_name::phase);
-    return it == phase_names.end() ? std::string_view{} : it->name;
+    return name_of(phase_names, phase);
 }
 
 job_phase parse_job_phase(std::string_view text) {
-    const auto it = std::ranges::find(phase_names, text, &phase_name::name);
-    return it == phase_names.end() ? job_phase::none : it->phase;
+    return parse_name(phase_names, text);
 }
 
 std::string_view to_string(training_state state) {
-    const auto it = std::ranges::find(training_names, state, &training_name::state);
-    return it == training_names.end() ? std::string_view{} : it->name;
+    return name_of(training_names, state);
 }
 
 training_state parse_training_state(std::string_view text) {
-    const auto it = std::ranges::find(training_names, text, &training_name::name);
-    return it == training_names.end() ? training_state::unknown : it->state;
+    return parse_name(training_names, text);
 }
 
 const condition* find_condition(const job_status& status, std::string_view type) {

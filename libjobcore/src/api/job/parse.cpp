@@ -51,16 +51,18 @@ void check_meta(
 
 constexpr auto endless = std::numeric_limits<std::int32_t>::max();
 
-void add_restarts(const node& replica, std::string type, spec_fragments& out) {
+using restarts = std::vector<spec_fragments::restart>;
+
+void add_restarts(const node& replica, std::string type, restarts& out) {
     const node* policy = replica.find("restartPolicy");
     if (policy != nullptr && policy->present()) {
-        out.restarts.push_back({std::move(type), *bind_choice<restart_policy>(*policy)});
+        out.push_back({std::move(type), *bind_choice<restart_policy>(*policy)});
     }
 }
 
 /// Of the kinds that restart.
-std::vector<spec_fragments::restart> restarts_of(const node& spec) {
-    spec_fragments out;
+restarts restarts_of(const node& spec) {
+    restarts out;
     if (const node* worker = spec.find("worker")) {
         add_restarts(*worker, "worker", out);
     }
@@ -70,7 +72,7 @@ std::vector<spec_fragments::restart> restarts_of(const node& spec) {
             add_restarts(replica, type == nullptr ? std::string() : type->text(), out);
         }
     }
-    return std::move(out.restarts);
+    return out;
 }
 
 /// Of a policy that is broken as a whole nothing is known, and nothing is deleted by it.

@@ -73,8 +73,9 @@ bool successor_missing(const context& c) {
 std::string find_hopeless_wait(const context& c) {
     for (const role_view& role : c.view.roles) {
         for (const slot& s : role.slots) {
-            if (s.current != nullptr && hopeless_container(*s.current) != nullptr) {
-                return describe_hopeless(*s.current);
+            std::string said = s.current == nullptr ? "" : describe_hopeless(*s.current);
+            if (!said.empty()) {
+                return said;
             }
         }
     }

@@ -261,7 +261,7 @@ bool counts_as_ready(const context& c, const role_view& role, const slot& s) {
         return true;
     }
     if (!is_final(c.status.phase)) {
-        return s.current != nullptr && is_up(*s.current, role.plan->training_container);
+        return is_up(role, s);
     }
     const auto index = static_cast<std::int32_t>(&s - role.slots.data());
     return c.status.phase == job_phase::succeeded &&

@@ -12,33 +12,24 @@
 namespace signalbox::core::engine {
 namespace {
 
-std::int32_t replicas_up(const context& c) {
-    std::int32_t up = 0;
-    for (const role_view& role : c.view.roles) {
-        up += static_cast<std::int32_t>(std::ranges::count_if(role.slots, [&](const slot& s) {
-            return s.completed ||
-                   (s.current != nullptr && is_up(*s.current, role.plan->training_container));
-        }));
-    }
-    return up;
-}
-
-bool slot_is_up(const role_view& role, const slot& s) {
-    return s.done() || (s.current != nullptr && is_up(*s.current, role.plan->training_container));
+bool is_up_or_done(const role_view& role, const slot& s) {
+    return s.done() || is_up(role, s);
 }
 
 bool below_minimum(const context& c) {
-    return c.in.plan.elastic && replicas_up(c) < c.in.plan.elastic->min_replicas;
+    return c.in.plan.elastic && replicas_up(c.view) < c.in.plan.elastic->min_replicas;
 }
 
 bool is_complete(const context& c) {
     if (c.in.plan.elastic) {
         const slot* master = c.master();
-        return master != nullptr && slot_is_up(c.view.roles[c.in.plan.master_role], *master) &&
+        return master != nullptr && is_up_or_done(c.view.roles[c.in.plan.master_role], *master) &&
                !below_minimum(c);
     }
     return std::ranges::all_of(c.view.roles, [](const role_view& role) {
-        return std::ranges::all_of(role.slots, [&](const slot& s) { return slot_is_up(role, s); });
+        return std::ranges::all_of(role.slots, [&](const slot& s) {
+            return is_up_or_done(role, s);
+        });
     });
 }
 

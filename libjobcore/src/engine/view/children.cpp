@@ -53,11 +53,6 @@ bool is_confirmed_absent(const inputs& in, object_kind kind, std::string_view na
     });
 }
 
-served is_served(const inputs& in, object_kind kind) {
-    const auto row = std::ranges::find(in.seen.served_kinds, kind, &served_kind::kind);
-    return row == in.seen.served_kinds.end() ? served::unknown : row->is;
-}
-
 bool is_of_tensorboard(const job_plan& plan, const child_record& child) {
     return child.kind->use == kind_use::tensorboard ||
            child.name == plan.base_name + "-tensorboard";

@@ -15,9 +15,6 @@ const refusal* find_refusal(const inputs& in, object_kind kind, std::string_view
 /// A live read has shown that the child is not there (BEHAVIOUR.md 5.3).
 bool is_confirmed_absent(const inputs& in, object_kind kind, std::string_view name);
 
-/// Whether the API server serves the kind, as far as it is known.
-served is_served(const inputs& in, object_kind kind);
-
 /// The child belongs to the TensorBoard, which outlives the pods.
 bool is_of_tensorboard(const job_plan& plan, const child_record& child);
 

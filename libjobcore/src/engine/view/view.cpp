@@ -2,6 +2,7 @@
 #include "engine/view/view.hpp"
 
 #include "engine/facts/ledger.hpp"
+#include "engine/facts/pod_facts.hpp"
 #include "jobcore/strings.hpp"
 
 #include <algorithm>
@@ -201,6 +202,20 @@ const slot* context::master() const {
 std::string context::name_of(std::size_t role, std::int32_t index) const {
     const slot& s = *find_slot(role, index);
     return pod_name(in.plan, {role, index, status.attempt, s.round, s.rename});
+}
+
+bool is_up(const role_view& role, const slot& s) {
+    return s.current != nullptr && is_up(*s.current, role.plan->training_container);
+}
+
+std::int32_t replicas_up(const pod_view& view) {
+    std::int32_t up = 0;
+    for (const role_view& role : view.roles) {
+        up += static_cast<std::int32_t>(std::ranges::count_if(role.slots, [&](const slot& s) {
+            return s.completed || is_up(role, s);
+        }));
+    }
+    return up;
 }
 
 pod_view make_view(const inputs& in, const job_status& status) {

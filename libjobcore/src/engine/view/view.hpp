@@ -88,6 +88,12 @@ struct context {
     std::string name_of(std::size_t role, std::int32_t index) const;
 };
 
+/// The training container of the replica's pod runs.
+bool is_up(const role_view& role, const slot& s);
+
+/// Replicas that run or have completed.
+std::int32_t replicas_up(const pod_view& view);
+
 /// Calls `visit(role number, index, slot)` for every wanted replica, spec order.
 template <class Visit>
 void for_each_slot(const pod_view& view, Visit visit) {

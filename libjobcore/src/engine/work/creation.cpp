@@ -22,7 +22,7 @@ const planned_object* gang_object(const job_plan& plan) {
 /// try is no recorded fact, and shows nowhere.
 bool waits_for_gang_kind(const context& c, work& out) {
     const planned_object* gang = gang_object(c.in.plan);
-    if (gang == nullptr || is_served(c.in, gang->kind) == served::yes) {
+    if (gang == nullptr || served_of(c.in.seen.served_kinds, gang->kind) == served::yes) {
         return false;
     }
     out.wake_ups.push_back({c.in.now + c.in.policy.capability_retry});

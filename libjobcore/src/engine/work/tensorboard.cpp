@@ -27,7 +27,7 @@ method choose(const inputs& in) {
             return object.kind == object_kind::tensorboard ? method::object : method::own;
         }
     }
-    switch (is_served(in, object_kind::tensorboard)) {
+    switch (served_of(in.seen.served_kinds, object_kind::tensorboard)) {
         case served::yes:
             return method::object;
         case served::no:
