@@ -51,6 +51,12 @@ function(signalbox_precompile target)
         $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>)
 endfunction()
 
+# signalbox_test_flags(<target>): for units of tests that compute little. Call it before signalbox_precompile.
+function(signalbox_test_flags target)
+    separate_arguments(flags UNIX_COMMAND "${SIGNALBOX_TEST_FLAGS}")
+    target_compile_options(${target} PRIVATE ${flags})
+endfunction()
+
 # signalbox_only_for_programs(<static library>): compiled as programs are, with -fPIE where libraries have -fPIC. It can then
 # share precompiled headers with them.
 function(signalbox_only_for_programs target)
@@ -109,14 +115,16 @@ function(signalbox_embed_texts target)
     target_link_libraries(${target} PRIVATE ${target}_texts)
 endfunction()
 
-# signalbox_add_test(<name> SOURCES ... [LIBS ...] [LABELS ...] [TIMEOUT seconds] [INCLUDES ...] [PRECOMPILE ...] [FULL])
+# signalbox_add_test(<name> SOURCES ... [LIBS ...] [LABELS ...] [TIMEOUT seconds] [INCLUDES ...] [PRECOMPILE ...]
+#                    [COMPUTES] [FULL])
+# COMPUTES: it does not get signalbox_test_flags.
 # FULL: it takes long or fetches much; only `tests/run.sh --full` and `ctest -C full` run it, and it has the label `full`.
 # PRECOMPILE takes the arguments of signalbox_precompile; by default the target has the headers of signalbox_test_support.
 # One Catch2 executable and one CTest entry of the same name, plus SIGNALBOX_TEST_SUFFIX in the builds that run the
 # compiled tests a second time (sanitizers, other compiler). The order of test cases is shuffled; a test case without an
 # assertion, or an executable without test cases, fails. Exit code 77 means skipped (see tests/README.md).
 function(signalbox_add_test name)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "FULL" "TIMEOUT" "SOURCES;LIBS;LABELS;INCLUDES;PRECOMPILE")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "COMPUTES;FULL" "TIMEOUT" "SOURCES;LIBS;LABELS;INCLUDES;PRECOMPILE")
     if(NOT arg_TIMEOUT)
         set(arg_TIMEOUT 300)
     endif()
@@ -133,6 +141,9 @@ function(signalbox_add_test name)
         ${arg_LIBS} signalbox_test_support signalbox_catch_main signalbox_warnings)
     target_compile_definitions(${name} PRIVATE
         SIGNALBOX_SOURCE_DIR="${signalbox_SOURCE_DIR}")
+    if(NOT arg_COMPUTES)
+        signalbox_test_flags(${name})
+    endif()
     signalbox_precompile(${name} ${arg_PRECOMPILE})
     add_dependencies(signalbox_compiled_tests ${name})
     set(test ${name}${SIGNALBOX_TEST_SUFFIX})
