@@ -45,6 +45,7 @@ public:
         check_rejection();
         check_initialized();
         check_new_attempt();
+        check_begin_of_pause();
         check_new_rounds();
         check_becomes_running();
         check_success_of_all();
@@ -239,6 +240,24 @@ private:
         }
     }
 
+    /// An end of the deciding pod that does not end the job when it is paused never does (6.2).
+    void check_begin_of_pause() {
+        if (next_.phase != job_phase::paused || before_.phase == job_phase::paused ||
+            next_.attempt != before_.attempt) {
+            return;
+        }
+        const engine::slot& master = view_.roles[plan_.master_role].slots.front();
+        const auto end =
+            master.current == nullptr
+                ? std::nullopt
+                : engine::end_of(
+                      *master.current, plan_.roles[plan_.master_role].training_container, w_.now
+                  );
+        if (end && end->before_deletion && end->exit_code) {
+            out_.push_back("6.2 a paused job keeps the attempt whose deciding pod has ended");
+        }
+    }
+
     /// The name of a replaced index is its usual one again (1.3), and its new pod is not seen yet.
     void check_new_rounds() {
         if (next_.attempt != before_.attempt) {
@@ -382,7 +401,9 @@ void check_invalid(const job_status& before, const decision& d, violations& out)
     }
     const restart_ledger& a = before.restarts;
     const restart_ledger& b = d.status->restarts;
-    if (d.status->attempt != before.attempt || d.status->backoff_count != before.backoff_count ||
+    // A pause may leave the attempt (6.2).
+    const bool raised = d.status->attempt != before.attempt && d.status->phase != job_phase::paused;
+    if (raised || d.status->backoff_count != before.backoff_count ||
         a.disruptions != b.disruptions || a.replaced != b.replaced || a.completed != b.completed ||
         a.given_up != b.given_up) {
         out.push_back("4.2 an incident is recorded while the specification is invalid");

@@ -8,6 +8,7 @@
 
 using namespace signalbox::core;
 using signalbox::test::at;
+using signalbox::test::c10d;
 using signalbox::test::ddp;
 using signalbox::test::job_builder;
 using signalbox::test::world;
@@ -160,6 +161,41 @@ TEST_CASE("[behaviour 4.3] a failed master that may not be restarted ends the jo
     set_pause(w, true);
     w.settle();
     CHECK(w.status().phase == job_phase::failed);
+}
+
+TEST_CASE("[behaviour 6.2] what does not end a job at its pause never does", "[engine]") {
+    const bool torch = GENERATE(false, true);
+    const std::string peer = torch ? "node" : "worker";
+    world w(torch ? c10d() : ddp().run_policy("\"backoffLimit\":0"));
+    w.start();
+    w.wait(seconds{5});
+    w.slow_deletes = true;
+    if (torch) {
+        // The failed peer outranks the success, and has the job restarted.
+        w.exit("node", 1, 1);
+        w.exit("node", 0, 0);
+    } else {
+        // A pod that vanished makes the failure free.
+        w.vanish("worker", 0);
+        w.exit("master", 0, 1);
+    }
+    set_pause(w, true);
+    w.settle();
+    REQUIRE(w.status().phase == job_phase::paused);
+    CHECK(w.status().attempt == 2);
+    CHECK(w.status().backoff_count == 0);
+    w.vanish(peer, 1);
+    w.settle();
+    CHECK(w.status().phase == job_phase::paused);
+    w.finish_deletions();
+    w.settle();
+    CHECK(w.pods().empty());
+    set_pause(w, false);
+    w.slow_deletes = false;
+    w.start();
+    CHECK(w.status().phase == job_phase::running);
+    CHECK(w.status().attempt == 3);
+    CHECK(w.status().restarts.disruptions == 0);
 }
 
 TEST_CASE("[behaviour 6.1] pause clears a pending delay", "[engine]") {

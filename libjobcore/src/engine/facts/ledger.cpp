@@ -48,13 +48,17 @@ std::vector<std::int32_t> wanted_in_force(const job_status& status, const job_pl
     return out;
 }
 
-void raise_attempt(job_status& status, const job_plan& plan) {
+void leave_attempt(job_status& status) {
     ++status.attempt;
     status.restarts.seen.clear();
     status.restarts.replaced.clear();
     status.restarts.renamed.clear();
     status.restarts.completed.clear();
     status.restarts.given_up.clear();
+}
+
+void raise_attempt(job_status& status, const job_plan& plan) {
+    leave_attempt(status);
     std::vector<task_status> tasks;
     for (const role_plan& role : plan.roles) {
         const task_status* old = find_task(status, role.type);

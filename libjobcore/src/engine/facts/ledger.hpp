@@ -25,8 +25,11 @@ std::vector<std::int32_t> wanted_in_force(const job_status& status, const job_pl
 /// A fact that was told by an event and still lasts (BEHAVIOUR.md 11.2).
 bool is_told(const job_status& status, std::string_view reason);
 
-/// Begins the next attempt: sizes from the plan, and what belongs to the old attempt alone is
-/// forgotten (5.3). Counts, streaks and the last incident stay.
+/// What belongs to this attempt alone is forgotten, and its pods are old by record from now on
+/// (5.3). Counts, streaks, sizes and the last incident stay.
+void leave_attempt(job_status& status);
+
+/// Begins the next attempt, with sizes from the plan.
 void raise_attempt(job_status& status, const job_plan& plan);
 
 /// Begins the next round of one index: its pod is old by record from now on (5.3, 5.7).

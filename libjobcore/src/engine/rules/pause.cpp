@@ -11,7 +11,8 @@ std::optional<record> begin_pause(const context& c, const health& h, const open_
     if (!c.in.plan.paused || c.in.was_paused() || may_end) {
         return std::nullopt;
     }
-    return pause_begin{};
+    // What made that end no end of the job is deleted, or does not count, from here on.
+    return pause_begin{h.master_end.has_value()};
 }
 
 std::optional<record> end_pause(const context&, const health&, const open_questions&) {

@@ -76,7 +76,10 @@ struct applier {
             );
         }
     }
-    void operator()(const pause_begin&) const {
+    void operator()(const pause_begin& r) const {
+        if (r.attempt_is_over) {
+            leave_attempt(status);
+        }
         status.phase = job_phase::paused;
         status.start_time.reset();
         if (status.restarts.last) {

@@ -25,7 +25,10 @@ struct job_end {
 };
 
 /// All pods of the job go (BEHAVIOUR.md 6.1).
-struct pause_begin {};
+struct pause_begin {
+    /// The deciding pod has ended, and that does not end the job.
+    bool attempt_is_over = false;
+};
 /// A paused job goes on with its next attempt (BEHAVIOUR.md 6.4).
 struct pause_end {};
 /// The job gets its first attempt (BEHAVIOUR.md 5.7).
