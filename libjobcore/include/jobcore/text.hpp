@@ -25,8 +25,10 @@ inline constexpr std::string_view api_version = "text.jobcore/v1";
 /// Children are Kubernetes objects; those that another object owns are left out of account. A
 /// request that is wrong has `errors` as its whole answer, each with a JSON pointer into the
 /// request: all at once, but for a text that is no JSON. A job with a wrong specification is no
-/// wrong request. Never throws but for lack of memory, whatever the text: nesting deeper than 600
-/// levels is refused without recursion. Depends on its argument alone; safe from any thread.
+/// wrong request. What a server would refuse of the pods is an error for `validate` and `plan`, a
+/// warning for the others (BEHAVIOUR.md api 6.6). Never throws but for lack of memory, whatever the
+/// text: nesting deeper than 600 levels is refused without recursion. Depends on its argument
+/// alone; safe from any thread.
 std::string call(std::string_view request_json);
 
 }  // namespace signalbox::core::text

@@ -66,7 +66,7 @@ std::string call(std::string_view request_json) {
         case operation::validate:
             return findings_response(check(r));
         case operation::plan:
-            return plan_response(*r.job, r.attempt);
+            return plan_response(*r.job, r.attempt, check(r));
         case operation::decide:
             return decision_response(*r.job, decide(*r.job, scene(r).seen(), r.rules, r.now));
         case operation::explain:

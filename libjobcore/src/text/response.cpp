@@ -252,10 +252,12 @@ std::string explain_response(std::span<const explain_line> lines) {
     return out.end();
 }
 
-std::string plan_response(const job_object& job, std::int32_t attempt) {
+std::string plan_response(
+    const job_object& job, std::int32_t attempt, std::span<const diagnostic> findings
+) {
     answer out(operation::plan);
     std::vector<planned_text> objects;
-    if (job.compiled && job.compiled->plan) {
+    if (job.compiled && job.compiled->plan && !has_errors(findings)) {
         objects = render_all(*job.compiled->plan, attempt);
     }
     out.objects("objects", objects, [&](const planned_text& planned) {
@@ -264,7 +266,7 @@ std::string plan_response(const job_object& job, std::int32_t attempt) {
             out.key_slots(planned.object->key_slots);
         }
     });
-    out.findings(findings_of(job));
+    out.findings(findings);
     return out.end();
 }
 

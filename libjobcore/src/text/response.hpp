@@ -18,7 +18,10 @@ std::string findings_response(std::span<const diagnostic> findings);
 /// `job` as it was when the decision was made.
 std::string decision_response(const job_object& job, const decision& d);
 std::string explain_response(std::span<const explain_line> lines);
-/// All objects of the attempt in the order of their creation. Without a plan, none.
-std::string plan_response(const job_object& job, std::int32_t attempt);
+/// All objects of the attempt in the order of their creation. Without a plan, or with errors among
+/// the findings, none.
+std::string plan_response(
+    const job_object& job, std::int32_t attempt, std::span<const diagnostic> findings
+);
 
 }  // namespace signalbox::core::text
