@@ -74,7 +74,7 @@ void append(std::vector<event>& to, std::vector<event> more) {
     std::ranges::move(more, std::back_inserter(to));
 }
 
-/// Last: a refusal of it holds nothing of the job.
+/// Last, so that a refusal of it delays nothing else.
 void add_default_size(const inputs& in, decision& out) {
     if (auto size = write_default_size(in)) {
         if (size->not_before) {

@@ -85,9 +85,14 @@ std::int64_t index_set::size() const {
 std::string index_set::text() const {
     std::string out;
     for (const auto& [first, last] : ranges_) {
-        const char* comma = out.empty() ? "" : ",";
-        out += first == last ? fmt::format("{}{}", comma, first)
-                             : fmt::format("{}{}-{}", comma, first, last);
+        out += out.empty() ? "" : ",";
+        const fmt::format_int begin(first);
+        out.append(begin.data(), begin.size());
+        if (last != first) {
+            const fmt::format_int end(last);
+            out += '-';
+            out.append(end.data(), end.size());
+        }
     }
     return out;
 }

@@ -30,9 +30,9 @@ std::vector<diagnostic> check(const request& r) {
 }
 
 /// `request` with the views that decide() takes.
-class scene {
+class observation {
 public:
-    explicit scene(const request& r) {
+    explicit observation(const request& r) {
         std::ranges::transform(r.pods, std::back_inserter(pods_), [](auto& p) { return &p; });
         std::ranges::transform(r.children, std::back_inserter(children_), [](auto& c) {
             return &c;
@@ -43,8 +43,8 @@ public:
         seen_.absences = r.absences;
         seen_.served_kinds = r.served;
     }
-    scene(const scene&) = delete;
-    scene& operator=(const scene&) = delete;
+    observation(const observation&) = delete;
+    observation& operator=(const observation&) = delete;
 
     const observed& seen() const { return seen_; }
 
@@ -68,9 +68,9 @@ std::string call(std::string_view request_json) {
         case operation::plan:
             return plan_response(*r.job, r.attempt, check(r));
         case operation::decide:
-            return decision_response(*r.job, decide(*r.job, scene(r).seen(), r.rules, r.now));
+            return decision_response(*r.job, decide(*r.job, observation(r).seen(), r.rules, r.now));
         case operation::explain:
-            return explain_response(explain(*r.job, scene(r).seen(), r.rules, r.now));
+            return explain_response(explain(*r.job, observation(r).seen(), r.rules, r.now));
     }
     return {};
 }

@@ -73,9 +73,8 @@ bool successor_missing(const context& c) {
 std::string find_hopeless_wait(const context& c) {
     for (const role_view& role : c.view.roles) {
         for (const slot& s : role.slots) {
-            std::string said = s.current == nullptr ? "" : describe_hopeless(*s.current);
-            if (!said.empty()) {
-                return said;
+            if (s.current != nullptr && hopeless_container(*s.current) != nullptr) {
+                return describe_hopeless(*s.current);
             }
         }
     }
@@ -151,7 +150,7 @@ void set_replica_failure(const context& c, std::string_view failure, condition_l
     );
 }
 
-/// A replica that failed for good stays told, also where the job succeeded without it.
+/// A replica that failed for good stays in the condition, also where the job succeeded without it.
 void set_final_failure(const context& c, std::string_view failure, condition_list& out) {
     const condition* old = out.find(condition_type::replica_failure);
     const bool gave_up = !c.status.restarts.given_up.empty();

@@ -249,9 +249,10 @@ std::optional<std::vector<task_status>> show_tasks(const context& c) {
     return tasks;
 }
 
-bool counts_as_replica(const context& c, const slot& s, std::string_view container) {
-    return s.current != nullptr && !s.current->deletion &&
-           !end_of(*s.current, container, c.in.now).has_value();
+/// A pod that counts so has neither ended nor is it being deleted.
+bool is_live(counter n) {
+    return n != &aggregate_counts::succeeded && n != &aggregate_counts::failed &&
+           n != &aggregate_counts::deleted;
 }
 
 /// It runs or has completed. Of a job that has ended: it ended well, as the deciding pod of one
@@ -278,14 +279,18 @@ counts_shown show_counts(const context& c) {
         const std::string_view container = role.plan->training_container;
         wanted += role.wanted();
         for (const slot& s : role.slots) {
-            const counter n = s.newest == nullptr ? missing_counter(c, s)
-                                                  : pod_counter(*s.newest, container, c.in.now);
+            const auto count = [&](const pod_record* pod) {
+                return pod == nullptr ? missing_counter(c, s)
+                                      : pod_counter(*pod, container, c.in.now);
+            };
+            const counter n = count(s.newest);
             ++(out.aggregate.*n);
-            out.replicas += counts_as_replica(c, s, container) ? 1 : 0;
+            const bool live = is_live(s.current == s.newest ? n : count(s.current));
+            out.replicas += s.current != nullptr && live ? 1 : 0;
             up += counts_as_ready(c, role, s) ? 1 : 0;
         }
     }
-    out.ready = fmt::format("{}/{}", up, wanted);
+    out.ready = fmt::to_string(up) + '/' + fmt::to_string(wanted);
     out.selector = fmt::format(
         "tensorstack.dev/owner-name={},batch.tensorstack.dev/job-uid={}",
         c.in.plan.job_name,

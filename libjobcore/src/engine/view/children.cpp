@@ -54,8 +54,10 @@ bool is_confirmed_absent(const inputs& in, object_kind kind, std::string_view na
 }
 
 bool is_of_tensorboard(const job_plan& plan, const child_record& child) {
+    constexpr std::string_view suffix = "-tensorboard";
     return child.kind->use == kind_use::tensorboard ||
-           child.name == plan.base_name + "-tensorboard";
+           (child.name.size() == plan.base_name.size() + suffix.size() &&
+            child.name.starts_with(plan.base_name) && child.name.ends_with(suffix));
 }
 
 refusal_class classify(const refusal& r) {

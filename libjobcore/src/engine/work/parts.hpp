@@ -37,8 +37,8 @@ object_need need_of(
     const context& c, const health& h, std::size_t number, const render_options& options
 );
 
-/// Makes the planned objects and mends them, in their order (2.1, 2.6, 2.7). True if all are there
-/// as wanted, so that pods may follow.
+/// Makes the planned objects and repairs them, in their order (2.1, 2.6, 2.7). True if all are
+/// there as wanted, so that pods may follow.
 bool ensure_objects(const context& c, const health& h, work& out);
 /// ConfigMaps of older attempts of which no pod is left (5.7).
 void remove_old_config_maps(const context& c, work& out);
@@ -52,7 +52,7 @@ void remove_left_overs(const context& c, work& out);
 // creation.cpp: makes what is missing of the wanted objects and pods (2.1-2.8).
 void create_missing(const context& c, const health& h, work& out);
 
-// tensorboard.cpp: makes and mends the TensorBoard that the job asks for (9.1).
+// tensorboard.cpp: makes and repairs the TensorBoard that the job asks for (9.1).
 void keep_tensorboard(const context& c, const health& h, work& out);
 
 // pause.cpp: deletes what is left of a paused job (6.1).
