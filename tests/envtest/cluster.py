@@ -105,7 +105,8 @@ class Cluster:
     def start(self):
         self.plane.start()
         self.plane.serve_kinds("-", stdin=signalbox("crds").stdout)
-        for part in ("namespace", "service_account", "cluster_role", "cluster_role_binding"):
+        parts = ("namespace", "service_account", "cluster_role", "cluster_role_binding", "role", "role_binding")
+        for part in parts:
             self.plane.kubectl("apply", "-f", ROOT / "operator" / "deploy" / f"{part}.yaml")
         self.plane.start_controller_manager()
         scenario = self.plane.folder / "scenario.yaml"
@@ -124,12 +125,13 @@ class Cluster:
         self.plane.stop()
 
     def start_operator(self):
+        self.operator = self.operator_process("operator", self.plane.operator_kubeconfig)
+
+    def operator_process(self, name, kubeconfig, *flags):
+        """Another one, with a log of its own; the caller ends it."""
         overrides = [word for key, value in self.policy.items() for word in ("--policy", f"{key}={value}")]
-        self.operator = servers.Process(
-            "operator",
-            [BINARY, "run", "--kubeconfig", self.plane.operator_kubeconfig, *overrides],
-            self.plane.folder / "operator.log",
-        )
+        command = [BINARY, "run", "--kubeconfig", kubeconfig, *overrides, *flags]
+        return servers.Process(name, command, self.plane.folder / f"{name}.log")
 
     def create_namespace(self, name):
         self.plane.kubectl("create", "namespace", name)

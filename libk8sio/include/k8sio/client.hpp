@@ -45,6 +45,10 @@ public:
     /// the loop while an answer is handled: it must neither throw nor call this client. Empty:
     /// nobody is told.
     std::function<void(const std::string& line)> notice;
+    /// Asked before whatever is not a read is sent, each time, at the last moment: false ends the
+    /// call with errc::cancelled, and nothing was sent. For leader_election::leads()
+    /// (REQUIREMENTS.md B7). It must neither throw nor call this client. Empty: writes are sent.
+    std::function<bool()> may_write;
 };
 
 /// Preconditions and propagation of a delete (REQUIREMENTS.md X8).

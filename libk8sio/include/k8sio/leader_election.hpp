@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One of several processes is the leader, by a Lease of the API server (REQUIREMENTS.md B1-B7).
+// One of several processes is the leader, by a Lease of the API server (REQUIREMENTS.md B1-B8).
 #pragma once
 
 #include "k8sio/client.hpp"
@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace signalbox::k8sio {
@@ -22,16 +23,24 @@ public:
     leader_election_options() = default;
     std::string ns;
     std::string name;
-    /// Of this start of this process: a host's name and something random, say. A name that comes
-    /// again would take its predecessor's Lease for its own (REQUIREMENTS.md B5).
+    /// Of this start of this process: make_identity(). A name that comes again would take its
+    /// predecessor's Lease for its own (REQUIREMENTS.md B5).
     std::string identity;
     std::chrono::seconds lease_duration{15};  ///< others wait so long without a renewal
     std::chrono::seconds renew_deadline{10};  ///< shorter: the leader gives up so long after one
     std::chrono::seconds retry_period{2};     ///< between two tries; some more is added at random
     std::uint64_t seed = 0;                   ///< of that
-    /// Called once, from run(), when this process has become the leader.
-    std::function<void()> acquired;
+    // Called from inside run(): they must neither throw nor destroy the election. May be empty.
+    std::function<void()> acquired;  ///< once, when this process has become the leader
+    /// The Lease has another holder than before, oneself included; empty: nobody.
+    std::function<void(const std::string& holder)> observed;
+    /// A request for the Lease failed, and is tried again. 404 before it is created and 409 after
+    /// another was faster are such errors too.
+    std::function<void(const api_error& error)> failed;
 };
+
+/// This host's name and 96 random bits: another one for every start of a process.
+std::string make_identity();
 
 /// Thread: the loop's only. `api` must outlive run(); do not destroy it before run() has returned.
 /// `api` should not be the client whose writes depend on leads().
@@ -50,13 +59,16 @@ public:
     /// leadership. Cancellation (terminal or all) ends it at once, and leaves the Lease to run out.
     /// Run it once.
     boost::asio::awaitable<void> run();
-    /// To be called behind the last write. May be called again, and before run().
+    /// To be called behind the last write; may be called again, and before run(), which then does
+    /// nothing.
     void stop();
 
     /// True while nobody else can be the leader: until the renew deadline after the last renewal,
     /// by the steady clock alone. Ask it before each write; what was sent before it became false
     /// needs a precondition (UID, version) to be harmless (REQUIREMENTS.md B7).
     bool leads() const;
+    /// The end of that time as it stands now: in the past or nothing if this process does not lead.
+    std::optional<steady_time> leads_until() const;
     bool lost() const;
     /// The number of transitions of the Lease under which this process leads: each leader's is
     /// larger than those before.

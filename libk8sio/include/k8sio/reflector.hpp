@@ -102,7 +102,10 @@ public:
     void doubt();
     /// Lists anew, and tells the sink that the server went back: another resource has shown it.
     void start_over();
-    /// True from doubt(), or a silence, until the server has answered.
+    /// Lists anew, and goes on from there: for whoever must see at least what the server has now,
+    /// as a watch may be behind it.
+    void refresh();
+    /// True from doubt(), refresh() or a silence until the server has answered.
     bool doubtful() const { return doubtful_; }
     /// When the server last said something about this resource: the sink is no older than that.
     steady_time heard_at() const { return heard_at_; }
@@ -115,6 +118,8 @@ public:
     const resource_type& type() const { return type_; }
 
 private:
+    void ask(bool& what);
+
     struct impl_access;
     friend struct impl_access;
 
@@ -127,6 +132,7 @@ private:
     bool doubtful_ = false;
     bool doubt_asked_ = false;
     bool start_over_asked_ = false;
+    bool refresh_asked_ = false;
     steady_time heard_at_{};
     response_stream* open_ = nullptr;
     reflector_counters counters_;

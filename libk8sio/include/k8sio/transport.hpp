@@ -35,6 +35,9 @@ public:
     /// http_response::body; for bodies that need not be held. False ends the exchange with
     /// bad_response. Not called after completion.
     std::function<bool(std::string_view piece)> on_body;
+    /// If set, it is asked when a connection is there, right before the first byte is sent. False
+    /// ends the exchange with cancelled, and nothing was sent (REQUIREMENTS.md B7).
+    std::function<bool()> may_send;
     /// Further headers. Host, Authorization and Content-Length are the transport's.
     std::vector<std::pair<std::string, std::string>> headers;
 };

@@ -445,6 +445,9 @@ asio::awaitable<result<http_response>> client::send_task(http_request& request) 
     co_await asio::this_coro::throw_if_cancelled(false);
     protocol::request_retry retry(options_.max_retries, deadline, options_.seed + requests_sent_);
     request.headers.emplace_back("User-Agent", user_agent());
+    if (request.method != "GET") {
+        request.may_send = options_.may_write;
+    }
     bool begun = false;  // what was given out cannot be taken back, so there is no second try
     if (request.on_body) {
         request.on_body = [&begun, inner = std::move(request.on_body)](std::string_view piece) {
@@ -453,6 +456,10 @@ asio::awaitable<result<http_response>> client::send_task(http_request& request) 
         };
     }
     for (;;) {
+        // Of a way in process, too; and a wait for the next try may have been long.
+        if (request.may_send && !request.may_send()) {
+            co_return make_error(errc::cancelled, request, "this process may not write now");
+        }
         ++requests_sent_;
         const steady_time sent = time_->steady_now();
         auto answer = co_await way_->exchange(request, deadline);

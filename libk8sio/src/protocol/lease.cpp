@@ -174,12 +174,16 @@ elector_action elector_fsm::next(steady_time now, wall_time wall) {
     if (missing_ || is_ours() || seen_->holder.empty()) {
         return write(now, wall, releasing_);
     }
-    // B2: by our own clock, from when we last saw it change.
-    const nanoseconds lasts = std::max(settings_.lease_duration, seconds{seen_->duration_seconds});
-    if (now - seen_since_ >= lasts) {
+    if (now >= runs_out_at()) {
         return write(now, wall, false);
     }
     return ask(now);
+}
+
+/// B2: the Lease of another holder, by our own clock, from when we last saw it change.
+steady_time elector_fsm::runs_out_at() const {
+    const nanoseconds lasts = std::max(settings_.lease_duration, seconds{seen_->duration_seconds});
+    return after(seen_since_, lasts);
 }
 
 elector_action elector_fsm::ask(steady_time now) {
@@ -247,8 +251,10 @@ void elector_fsm::on_read(steady_time now, const result<lease_record>& lease) {
     }
     const bool free = is_ours() || seen_->holder.empty();
     if (!free) {
-        const nanoseconds retry = settings_.retry_period;
-        sleep_until_ = after(now, retry + random_.below(retry / 5));
+        sleep(now, pace::regular);
+        if (now < runs_out_at()) {
+            sleep_until_ = std::min(*sleep_until_, runs_out_at());
+        }
     }
 }
 
@@ -271,8 +277,7 @@ void elector_fsm::on_written(steady_time now, const result<lease_record>& lease)
     epoch_ = seen_->transitions;
     // From before it was sent: the server may have taken it at that very moment.
     leads_until_ = after(asked_at_, settings_.renew_deadline);
-    const nanoseconds retry = settings_.retry_period;
-    sleep_until_ = after(now, retry + random_.below(retry / 5));
+    sleep(now, pace::regular);
 }
 
 void elector_fsm::fail(steady_time now, const api_error& error) {
@@ -288,8 +293,17 @@ void elector_fsm::fail(steady_time now, const api_error& error) {
         finished_ = true;  // it runs out by itself
         return;
     }
+    sleep(now, pace::after_failure);
+}
+
+/// At random, so that processes do not stay in step: up to a fifth longer than the retry period,
+/// after a failure half of it and more.
+void elector_fsm::sleep(steady_time now, pace how) {
     const nanoseconds retry = settings_.retry_period;
-    sleep_until_ = after(now, retry / 2 + random_.below(retry / 2));
+    const bool regular = how == pace::regular;
+    const nanoseconds least = regular ? retry : retry / 2;
+    const nanoseconds spread = regular ? retry / 5 : retry / 2;
+    sleep_until_ = after(now, least + random_.below(spread));
 }
 
 }  // namespace signalbox::k8sio::protocol

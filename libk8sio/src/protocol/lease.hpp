@@ -95,7 +95,10 @@ private:
     bool is_ours() const { return seen_ && seen_->holder == settings_.identity; }
     elector_action write(steady_time now, wall_time wall, bool release);
     elector_action ask(steady_time now);
+    steady_time runs_out_at() const;
     steady_time request_limit(steady_time now) const;
+    enum class pace { regular, after_failure };
+    void sleep(steady_time now, pace how);
 
     elector_settings settings_;
     jitter random_;
@@ -107,7 +110,6 @@ private:
     std::optional<steady_time> sleep_until_;
     std::optional<steady_time> leads_until_;
     std::int64_t epoch_ = 0;
-    std::string acquired_;
     bool stopping_ = false;
     bool releasing_ = false;
     bool finished_ = false;

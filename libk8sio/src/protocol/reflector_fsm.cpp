@@ -145,6 +145,7 @@ void reflector_fsm::on_list(steady_time now, const result<list_page>& page) {
     was_well_ = false;
     stuck_ = 0;
     synced_ = true;
+    refreshing_ = false;
     phase_ = phase::watch;
 }
 
@@ -215,6 +216,14 @@ void reflector_fsm::start_over() {
     }
     told_back_ = true;
     sink_->rewound();
+    list_again({});
+}
+
+void reflector_fsm::refresh() {
+    if (std::exchange(collecting_, false)) {
+        sink_->replace_abort();
+    }
+    refreshing_ = true;
     list_again({});
 }
 

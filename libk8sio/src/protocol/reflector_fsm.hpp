@@ -66,12 +66,14 @@ public:
     void doubt();
     /// The server went back, says somebody who knows: list anew, and the sink shall know too.
     void start_over();
+    /// List anew: what is held may be behind what the caller has to see.
+    void refresh();
 
     bool synced() const { return synced_; }
     /// When the server last said something of this resource; what the sink shows is no older.
     steady_time heard_at() const { return heard_at_; }
-    /// A probe is due or under way.
-    bool doubtful() const { return phase_ == phase::probe; }
+    /// A probe, or the list of refresh(), is due or under way.
+    bool doubtful() const { return phase_ == phase::probe || refreshing_; }
     const reflector_counters& counters() const { return counters_; }
     const std::string& last_error() const { return last_error_; }
 
@@ -109,6 +111,7 @@ private:
     std::string continue_;
     bool unpaged_ = false;
     bool collecting_ = false;
+    bool refreshing_ = false;
     bool told_back_ = false;  // the sink knows that this list may be older than what it holds
 
     // The watch under way.

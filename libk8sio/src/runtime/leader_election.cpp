@@ -7,7 +7,13 @@
 #include "runtime/cancellable_task.hpp"
 #include "runtime/wakeable_sleep.hpp"
 
+#include <fmt/format.h>
+
+#include <optional>
+#include <random>
 #include <utility>
+
+#include <unistd.h>
 
 namespace signalbox::k8sio {
 
@@ -54,7 +60,7 @@ struct leader_election::impl {
     leader_election_options options;
     protocol::elector_fsm fsm;
     bool told = false;
-    bool stopping = false;
+    std::optional<std::string> told_holder;
     sleep_waker waker;
     asio::cancellation_signal limit;  // of the request under way
 
@@ -93,6 +99,22 @@ struct leader_election::impl {
         co_return record;
     }
 
+    /// What the owner wants to know of an answer.
+    void tell(const result<protocol::lease_record>& answer) {
+        if (answer.has_error() && options.failed) {
+            options.failed(answer.error());
+        }
+        if (fsm.leads(now()) && !std::exchange(told, true) && options.acquired) {
+            options.acquired();
+        }
+        if (answer.has_value() && told_holder != fsm.holder()) {
+            told_holder = fsm.holder();
+            if (options.observed) {
+                options.observed(*told_holder);
+            }
+        }
+    }
+
     asio::awaitable<void> loop() {
         elector_action action;
         co_await asio::this_coro::throw_if_cancelled(false);
@@ -100,9 +122,6 @@ struct leader_election::impl {
             const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
             if (state.cancelled() != asio::cancellation_type::none) {
                 co_return;
-            }
-            if (stopping) {
-                fsm.stop();
             }
             action = fsm.next(now(), api->time().wall_now());
             if (action.what == elector_action::kind::finish) {
@@ -118,9 +137,7 @@ struct leader_election::impl {
             } else {
                 fsm.on_written(now(), record);
             }
-            if (fsm.leads(now()) && !std::exchange(told, true) && options.acquired) {
-                options.acquired();
-            }
+            tell(record);
         }
     }
 };
@@ -130,8 +147,22 @@ leader_election::leader_election(client& api, leader_election_options options)
 
 leader_election::~leader_election() = default;
 
+std::string make_identity() {
+    char host[256] = {};
+    if (::gethostname(host, sizeof host - 1) != 0) {
+        host[0] = '\0';  // the random part suffices
+    }
+    std::random_device random;
+    return fmt::format("{}_{:08x}{:08x}{:08x}", host, random(), random(), random());
+}
+
 std::string leader_election::problem() const {
-    return settings_of(impl_->options).problem();
+    const leader_election_options& options = impl_->options;
+    const std::string of_settings = settings_of(options).problem();
+    if (of_settings.empty() && (options.ns.empty() || options.name.empty())) {
+        return "the Lease has no name, or no namespace";
+    }
+    return of_settings;
 }
 
 asio::awaitable<void> leader_election::run() {
@@ -142,12 +173,16 @@ asio::awaitable<void> leader_election::run() {
 }
 
 void leader_election::stop() {
-    impl_->stopping = true;
+    impl_->fsm.stop();
     impl_->waker.wake();
 }
 
 bool leader_election::leads() const {
     return impl_->fsm.leads(impl_->now());
+}
+
+std::optional<steady_time> leader_election::leads_until() const {
+    return impl_->fsm.leads_until();
 }
 
 bool leader_election::lost() const {

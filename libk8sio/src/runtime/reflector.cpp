@@ -61,7 +61,7 @@ struct reflector::impl_access {
         self.counters_ = fsm.counters();
         self.last_error_ = fsm.last_error();
         self.heard_at_ = fsm.heard_at();
-        self.doubtful_ = fsm.doubtful() || self.doubt_asked_ || self.start_over_asked_;
+        self.doubtful_ = fsm.doubtful() || is_asked(self);
     }
 
     static asio::awaitable<void> watch(
@@ -109,7 +109,7 @@ struct reflector::impl_access {
     }
 
     static bool is_asked(const reflector& self) {
-        return self.doubt_asked_ || self.start_over_asked_;
+        return self.doubt_asked_ || self.start_over_asked_ || self.refresh_asked_;
     }
 
     static asio::awaitable<void> loop(reflector& self) {
@@ -124,6 +124,9 @@ struct reflector::impl_access {
             }
             if (std::exchange(self.start_over_asked_, false)) {
                 fsm.start_over();
+            }
+            if (std::exchange(self.refresh_asked_, false)) {
+                fsm.refresh();
             }
             if (std::exchange(self.doubt_asked_, false)) {
                 fsm.doubt();
@@ -168,18 +171,23 @@ asio::awaitable<void> reflector::run() {
     co_await run_cancellable(*stop_signal_, std::move(task));
 }
 
-void reflector::doubt() {
-    doubt_asked_ = doubtful_ = true;
+void reflector::ask(bool& what) {
+    what = doubtful_ = true;
     if (open_ != nullptr) {
         open_->close();
     }
 }
 
+void reflector::doubt() {
+    ask(doubt_asked_);
+}
+
 void reflector::start_over() {
-    start_over_asked_ = doubtful_ = true;
-    if (open_ != nullptr) {
-        open_->close();
-    }
+    ask(start_over_asked_);
+}
+
+void reflector::refresh() {
+    ask(refresh_asked_);
 }
 
 void reflector::stop() {

@@ -218,6 +218,10 @@ asio::awaitable<result<http_response>> http_transport::attempt(
         }
         connection = std::move(*made);
     }
+    if (request.may_send && !request.may_send()) {
+        pool_.give_back(std::move(connection));
+        co_return make_error(errc::cancelled, "not to be sent any more");
+    }
     deadline_guard guard(*time_, deadline, *connection);
     using body_kind = protocol::answer_reader::body_kind;
     protocol::answer_reader reader(

@@ -129,6 +129,10 @@ $KUBECONFIG, else ~/.kube/config. It waits for the CRDs (`signalbox crds`). SIGT
 Examples:
   signalbox run --kubeconfig ~/.kube/config --log-level debug
   signalbox run --policy restart_delay=100 --policy settle=200     # for tests
+  signalbox run --leader-elect                                     # one of several replicas acts
+
+Exit codes: 0 ended by a signal, 1 a part of it died, 2 refused, 4 the Lease was lost to another
+replica or could not be renewed.
 
 Keys of --policy, all in milliseconds but the counts:
   )";
@@ -176,6 +180,27 @@ void add_policy(CLI::App& to, std::vector<std::string>& overrides) {
     to.add_option("--policy", overrides, "Override a constant, in ms; may be repeated")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
+}
+
+void add_election(CLI::App& to, election_options& options) {
+    const auto add = [&to](const char* name, std::string& into, const char* what, const char* of) {
+        to.add_option(name, into, what)->type_name(of)->capture_default_str();
+    };
+    to.add_flag("--leader-elect", options.wanted, "Act only as the holder of a Lease");
+    add("--leader-elect-lease-duration",
+        options.lease_duration,
+        "Others wait so long for a renewal",
+        "TIME");
+    add("--leader-elect-renew-deadline",
+        options.renew_deadline,
+        "So long after a renewal the leader gives up",
+        "TIME");
+    add("--leader-elect-retry-period", options.retry_period, "Between two tries", "TIME");
+    add("--leader-elect-resource-name", options.name, "Name of the Lease", "NAME");
+    to.add_option(
+          "--leader-elect-resource-namespace", options.ns, "Its namespace; in a pod the pod's own"
+    )
+        ->type_name("NAME");
 }
 
 void add_output(CLI::App& to, output_format& format) {
@@ -453,6 +478,7 @@ private:
         add_cluster(c, run_.cluster);
         c.add_option("-n,--namespace", run_.ns, "Only this namespace; all if not given")
             ->type_name("NAME");
+        add_election(c, run_.election);
         add_policy(c, run_.policy);
         add_log(c, run_.log);
     }

@@ -77,8 +77,19 @@ struct log_options {
     std::string format = "text";
 };
 
+/// As kube-controller-manager has it.
+struct election_options {
+    bool wanted = false;
+    std::string lease_duration = "15s";
+    std::string renew_deadline = "10s";
+    std::string retry_period = "2s";
+    std::string name = "signalbox";
+    std::string ns;  ///< empty: that of the pod it runs in
+};
+
 struct run_options {
     cluster_options cluster;
+    election_options election;
     log_options log;
     std::string ns;
     std::vector<std::string> policy;  ///< `key=milliseconds`

@@ -5,6 +5,7 @@
 
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
+#include "cli/election.hpp"
 #include "cli/scenario_file.hpp"
 #include "cli/settings.hpp"
 #include "pods/simulated.hpp"
@@ -33,6 +34,15 @@ int run_operator_command(const run_options& options, std::ostream&, std::ostream
     if (cluster.has_error()) {
         fmt::print(err, "signalbox run: {}\n", cluster.error().text());
         return exit_refused;
+    }
+    if (options.election.wanted) {
+        const bool in_pod = takes_service_account(options.cluster);
+        const std::string own_ns = in_pod ? cluster->ns : std::string();
+        const auto wrong = read_election(options.election, own_ns, wanted.election.emplace());
+        if (wrong) {
+            fmt::print(err, "signalbox run: {}\n", *wrong);
+            return exit_refused;
+        }
     }
     wanted.cluster = std::move(*cluster);
     wanted.controller.ns = options.ns;

@@ -44,15 +44,15 @@ private:
     static std::string_view view(spdlog::string_view_t text) { return {text.data(), text.size()}; }
 };
 
-bool in_cluster() {
-    return std::getenv("KUBERNETES_SERVICE_HOST") != nullptr;
-}
-
 }  // namespace
 
-k8sio::result<k8sio::cluster_config> find_cluster(const cluster_options& options) {
+bool takes_service_account(const cluster_options& options) {
     const bool named = !options.kubeconfig.empty() || !options.context.empty();
-    if (!named && in_cluster()) {
+    return !named && std::getenv("KUBERNETES_SERVICE_HOST") != nullptr;
+}
+
+k8sio::result<k8sio::cluster_config> find_cluster(const cluster_options& options) {
+    if (takes_service_account(options)) {
         return k8sio::load_in_cluster("", [](const char* name) {
             const char* value = std::getenv(name);
             return std::string(value != nullptr ? value : "");

@@ -20,6 +20,8 @@ namespace signalbox::op::cli {
 /// --kubeconfig or --context: that kubeconfig. Else the service account, in a cluster; else what
 /// kubectl would take.
 k8sio::result<k8sio::cluster_config> find_cluster(const cluster_options& options);
+/// True if that is the service account of the pod we run in.
+bool takes_service_account(const cluster_options& options);
 
 /// Writes to standard error. Level `off` gives a logger that writes nothing.
 std::shared_ptr<spdlog::logger> make_logger(const log_options& options);

@@ -238,11 +238,13 @@ bool controller::impl::views_in_doubt() const {
         const k8sio::reflector& each = *reflectors[i];
         // Of a job there is one object only, and writes of its status carry its version.
         const bool aged = i < children && time->steady_now() - each.heard_at() > oldest_view;
-        if (each.synced() && (each.doubtful() || aged)) {
+        // Of a kind that is not served no list ends.
+        const bool served = each.synced() || each.last_error().empty();
+        if ((served && each.doubtful()) || (each.synced() && aged)) {
             return true;
         }
     }
-    return false;
+    return extensions.in_doubt();
 }
 
 /// False if views are incomplete, in doubt or too old; what ends that without an event is looked
@@ -250,6 +252,9 @@ bool controller::impl::views_in_doubt() const {
 bool controller::impl::may_decide() {
     if (shared.stopping || !shared.views_synced() || !extensions.settled()) {
         return false;  // the queue keeps what comes
+    }
+    if (shared.options.leads && !shared.options.leads()) {
+        return false;  // so it does until take_over()
     }
     const bool incomplete = std::any_of(sinks.begin(), sinks.end(), [](const auto& sink) {
         return sink->listing_anew();
@@ -498,6 +503,14 @@ asio::awaitable<void> controller::run() {
 
 void controller::stop() {
     impl_->stop();
+}
+
+void controller::take_over() {
+    for (const auto& reflector : impl_->reflectors) {
+        reflector->refresh();
+    }
+    impl_->extensions.refresh();
+    impl_->request_pump();
 }
 
 bool controller::synced() const {

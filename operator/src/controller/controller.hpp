@@ -46,6 +46,10 @@ public:
     /// Not to be cancelled.
     boost::asio::awaitable<void> run();
     void stop();
+    /// This process leads from now on (controller_options::leads). What another one decided on may
+    /// be newer than the views: they are listed once more before anything is decided
+    /// (BEHAVIOUR.md 12.2). Before run() there is nothing to list.
+    void take_over();
     /// After run(): which part died, and how; empty if it was stopped.
     const std::string& failure() const;
 

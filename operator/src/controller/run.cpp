@@ -2,6 +2,7 @@
 #include "controller/run.hpp"
 
 #include "controller/definitions_wait.hpp"
+#include "controller/leadership.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -13,6 +14,7 @@
 #include <cstdlib>
 #include <exception>
 #include <functional>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -26,6 +28,7 @@ namespace {
 
 constexpr int exit_ok = 0;
 constexpr int exit_configuration = 2;
+constexpr int exit_lease_lost = 4;
 constexpr int exit_second_signal = 130;
 
 /// Tells the log when the views are complete, and when they cannot be kept up to date.
@@ -88,10 +91,15 @@ private:
 /// The first signal stops, the second ends: whoever sends it twice does not want to wait.
 class signal_watch {
 public:
+    /// `lead` may be null.
     signal_watch(
-        asio::io_context& loop, definitions_wait& kinds, controller& work, spdlog::logger& log
+        asio::io_context& loop,
+        definitions_wait& kinds,
+        controller& work,
+        leadership* lead,
+        spdlog::logger& log
     )
-        : signals_(loop, SIGINT, SIGTERM), kinds_(&kinds), work_(&work), log_(&log) {}
+        : signals_(loop, SIGINT, SIGTERM), kinds_(&kinds), work_(&work), lead_(lead), log_(&log) {}
 
     void start() {
         signals_.async_wait([this](boost::system::error_code failed, int number) {
@@ -105,6 +113,9 @@ public:
             log_->info("stopping: signal={}", number);
             kinds_->stop();
             work_->stop();
+            if (lead_ != nullptr) {
+                lead_->stop();
+            }
             start();
         });
     }
@@ -114,17 +125,65 @@ private:
     asio::signal_set signals_;
     definitions_wait* kinds_;
     controller* work_;
+    leadership* lead_;
     spdlog::logger* log_;
     bool stopping_ = false;
 };
 
-asio::awaitable<void> run_both(definitions_wait& kinds, controller& work, reporter& report) {
+/// `lead` may be null: then nobody is asked.
+asio::awaitable<void> run_all(
+    definitions_wait& kinds,
+    controller& work,
+    leadership* lead,
+    k8sio::client& api,
+    reporter& report
+) {
     definitions_wait& first = kinds;
     co_await first.run();
-    if (!first.stopped()) {
-        report.start();
+    if (first.stopped()) {
+        co_return;
+    }
+    report.start();
+    if (lead != nullptr) {
+        co_await lead->run(work, api);
+    } else {
         co_await work.run();
     }
+}
+
+/// The election with a connection of its own: its requests wait behind no others.
+struct election_parts {
+    std::unique_ptr<k8sio::transport> way;
+    std::optional<k8sio::client> api;
+    std::optional<leadership> lead;
+};
+
+/// Gives what is wrong, or an empty text. Without an election in `options` it does nothing; with
+/// one, what `options` say of clients and controller asks it from now on. `parts` stays in place.
+std::string prepare_election(
+    election_parts& parts,
+    run_options& options,
+    asio::io_context& loop,
+    k8sio::clock& time,
+    std::shared_ptr<spdlog::logger> log
+) {
+    if (!options.election) {
+        return {};
+    }
+    auto way = k8sio::make_http_transport(loop.get_executor(), time, options.cluster, options.http);
+    if (way.has_error()) {
+        return way.error().text();
+    }
+    parts.way = std::move(*way);
+    k8sio::client_options client = options.client;
+    client.manager = "signalbox-leader-election";
+    parts.api.emplace(*parts.way, time, std::move(client));
+    parts.lead.emplace(loop.get_executor(), *parts.api, *options.election, std::move(log));
+    const auto leads = [lead = &*parts.lead] { return lead->leads(); };
+    options.client.may_write = leads;
+    options.controller.leads = leads;
+    const std::string problem = parts.lead->problem();
+    return problem.empty() ? problem : "leader election: " + problem;
 }
 
 }  // namespace
@@ -140,9 +199,8 @@ int run_operator(run_options options) {
     const auto time = k8sio::make_machine_clock(loop.get_executor());
     const std::string server =
         options.cluster.scheme + "://" + options.cluster.host + ":" + options.cluster.port;
-    auto way = k8sio::make_http_transport(
-        loop.get_executor(), *time, std::move(options.cluster), options.http
-    );
+    auto way =
+        k8sio::make_http_transport(loop.get_executor(), *time, options.cluster, options.http);
     if (way.has_error()) {
         log->error("cannot connect to {}: {}", server, way.error().text());
         return exit_configuration;
@@ -153,13 +211,20 @@ int run_operator(run_options options) {
     if (options.client.seed == 0) {
         options.client.seed = std::random_device()();
     }
+    election_parts election;
+    const std::string problem = prepare_election(election, options, loop, *time, log);
+    if (!problem.empty()) {
+        log->error("{}", problem);
+        return exit_configuration;
+    }
+    leadership* const lead = election.lead ? &*election.lead : nullptr;
     k8sio::client api(**way, *time, options.client);
     controller work(
         loop.get_executor(), api, *time, options.rules, std::move(options.controller), log
     );
     reporter report(*time, work, *log, options.report_interval);
     definitions_wait kinds(loop.get_executor(), api, *log);
-    signal_watch signals(loop, kinds, work, *log);
+    signal_watch signals(loop, kinds, work, lead, *log);
     int code = exit_ok;
     auto ended = [&](std::exception_ptr broken) {
         if (broken) {
@@ -168,13 +233,16 @@ int run_operator(run_options options) {
         if (!work.failure().empty()) {
             code = EXIT_FAILURE;
         }
+        if (lead != nullptr && lead->lost()) {
+            code = exit_lease_lost;
+        }
         signals.cancel();
         report.stop();
         report.tell_dropped();
     };
     log->info("starting: server={}", server);
     signals.start();
-    asio::co_spawn(loop, run_both(kinds, work, report), ended);
+    asio::co_spawn(loop, run_all(kinds, work, lead, api, report), ended);
     try {
         loop.run();
     } catch (const std::exception& broken) {

@@ -5,11 +5,13 @@
 
 #include "controller/controller.hpp"
 #include "k8sio/config.hpp"
+#include "k8sio/leader_election.hpp"
 
 #include <spdlog/logger.h>
 
 #include <chrono>
 #include <memory>
+#include <optional>
 
 namespace signalbox::op {
 
@@ -19,6 +21,8 @@ struct run_options {
     k8sio::client_options client;  ///< a seed of 0 is replaced by a random one
     core::policy rules;
     controller_options controller;
+    /// If set, only the holder of this Lease acts; of it namespace, name and durations count.
+    std::optional<k8sio::leader_election_options> election;
     /// Null logs nothing.
     std::shared_ptr<spdlog::logger> log;
     /// How often the state of the views is looked at for the log.
@@ -28,8 +32,9 @@ struct run_options {
 /// Runs the controller until SIGTERM or SIGINT: then nothing new is started, requests under way and
 /// queued events are finished, and 0 is returned (REQUIREMENTS.md H1). A second signal ends the
 /// process at once with code 130. An API server that is away is waited for. A part that dies ends
-/// the process with code 1 and says why in the log. 2, with a line in the log, if the configuration
-/// makes no connection possible.
+/// the process with code 1 and says why in the log; so does a lease that is lost, with code 4
+/// (REQUIREMENTS.md B6). 2, with a line in the log, if the configuration makes no connection
+/// possible, or the options of the election do not fit.
 int run_operator(run_options options);
 
 }  // namespace signalbox::op

@@ -112,6 +112,20 @@ void served_kinds::start_over() {
     }
 }
 
+void served_kinds::refresh() {
+    for (const row& r : rows_) {
+        if (r.reflector) {
+            r.reflector->refresh();
+        }
+    }
+}
+
+bool served_kinds::in_doubt() const {
+    return std::any_of(rows_.begin(), rows_.end(), [](const row& r) {
+        return r.reflector && r.reflector->synced() && r.reflector->doubtful();
+    });
+}
+
 asio::awaitable<void> served_kinds::sleep(std::chrono::nanoseconds duration) {
     k8sio::clock& time = shared_->api->time();
     if (stopping_) {

@@ -35,6 +35,10 @@ public:
     void stop();
     /// The server's data went back in time: lists all views anew.
     void start_over();
+    /// Lists all views anew: they may be behind what has to be seen.
+    void refresh();
+    /// A view that was complete waits for the server's word.
+    bool in_doubt() const;
 
     /// The first look is over, and the views of what is served had time for their first list:
     /// decisions need not take a restart of ours for a server without these kinds.

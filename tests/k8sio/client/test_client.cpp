@@ -62,6 +62,43 @@ TEST_CASE_METHOD(
     CHECK(sent == 0);
 }
 
+TEST_CASE_METHOD(fixture, "[requirement B7] who may not write sends reads only") {
+    bool leads = true;
+    client_options options;
+    options.may_write = [&] { return leads; };
+    client asking(way, loop.time, options);
+    const delete_options gone;
+    CHECK(test::run(loop, asking.create(pods, "a", std::string("{}"))).has_value());
+    CHECK(sent == 1);
+    SECTION("each verb asks") {
+        leads = false;
+        std::vector<result<std::string>> all;
+        all.push_back(test::run(loop, asking.create(pods, "a", std::string("{}"))));
+        all.push_back(test::run(loop, asking.update(pods, "a", "b", std::string("{}"))));
+        all.push_back(test::run(loop, asking.update_status(pods, "a", "b", std::string("{}"))));
+        all.push_back(test::run(loop, asking.merge_patch(pods, "a", "b", std::string("{}"))));
+        all.push_back(test::run(loop, asking.remove(pods, "a", "b", gone)));
+        all.push_back(test::run(loop, asking.raw("POST", "/x", "", "")));
+        for (const auto& outcome : all) {
+            REQUIRE(outcome.has_error());
+            CHECK(outcome.error().code == errc::cancelled);
+        }
+        CHECK(sent == 1);
+        CHECK(test::run(loop, asking.get(pods, "a", "b")).has_value());
+    }
+    SECTION("so does each repetition") {
+        answers.assign(1, told_to_wait(429, "1"));
+        way.on_exchange = [&, inner = way.on_exchange](const http_request& request) {
+            leads = false;  // while it waits
+            return inner(request);
+        };
+        const auto outcome = test::run(loop, asking.create(pods, "a", std::string("{}")));
+        REQUIRE(outcome.has_error());
+        CHECK(outcome.error().code == errc::cancelled);
+        CHECK(sent == 2);
+    }
+}
+
 TEST_CASE_METHOD(fixture, "[requirement T12] every request names the manager") {
     client_options options;
     options.manager = "somebody";

@@ -80,3 +80,35 @@ TEST_CASE_METHOD(fixture, "[requirement L2] after a whole list lists have pages 
     refused(404, true);
     CHECK(next_list() == "list(limit=2 continue= version=)");
 }
+
+TEST_CASE_METHOD(
+    fixture, "[requirement B8] a view that may be behind is listed anew, and doubtful"
+) {
+    SECTION("while it watches") {
+        next_list();
+        fsm.on_list(now, page({pod("a", "3")}, "100"));
+        CHECK(next_list() == "watch(100)");
+        sink.log.clear();
+        fsm.refresh();
+        CHECK(fsm.doubtful());
+        CHECK(next_list() == "list(limit=2 continue= version=)");
+        refused(500, false);
+        CHECK(fsm.doubtful());
+        CHECK(next_list() == "list(limit=2 continue= version=)");
+        fsm.on_list(now, page({pod("a", "3")}, "120"));
+        CHECK_FALSE(fsm.doubtful());
+        CHECK(sink.log == "begin item:a end:120 ");
+        CHECK(next_list() == "watch(120)");
+    }
+    SECTION("in the middle of a list, which began too early") {
+        next_list();
+        fsm.on_list(now, page({pod("a", "3")}, "100", "more"));
+        CHECK_FALSE(fsm.doubtful());
+        fsm.refresh();
+        CHECK(fsm.doubtful());
+        CHECK(next_list() == "list(limit=2 continue= version=)");
+        fsm.on_list(now, page({pod("b", "4")}, "120"));
+        CHECK_FALSE(fsm.doubtful());
+        CHECK(sink.log == "begin item:a abort begin item:b end:120 ");
+    }
+}

@@ -4,46 +4,17 @@
 #include "k8sio/leader_election.hpp"
 #include "k8sio/server/api_server.hpp"
 #include "runtime/virtual_loop.hpp"
-
-#include <boost/asio/use_awaitable.hpp>
+#include "signalbox_test/cut_transport.hpp"
 
 #include <catch2/catch.hpp>
+
+#include <string>
+#include <vector>
 
 using namespace signalbox::k8sio;
 using namespace std::chrono_literals;
 
 namespace {
-
-/// The way of one process, which a test may cut: requests then hang, as packets that nobody
-/// answers.
-class cut_transport final : public transport {
-public:
-    cut_transport(std::unique_ptr<transport> inner, signalbox::k8sio::clock& time)
-        : inner_(std::move(inner)), time_(&time) {}
-
-    bool cut = false;
-
-    boost::asio::awaitable<result<http_response>> exchange(
-        const http_request& request, steady_time deadline
-    ) override {
-        api_error error;
-        if (cut) {
-            const bool reached = co_await sleep_until(*time_, deadline);
-            error.code = reached ? errc::timeout : errc::cancelled;
-            co_return error;
-        }
-        co_return co_await inner_->exchange(request, deadline);
-    }
-    boost::asio::awaitable<result<std::unique_ptr<response_stream>>> open_stream(
-        const http_request& request, std::chrono::nanoseconds idle
-    ) override {
-        return inner_->open_stream(request, idle);
-    }
-
-private:
-    std::unique_ptr<transport> inner_;
-    signalbox::k8sio::clock* time_;
-};
 
 struct process {
     process(test::virtual_loop& loop, server::api_server& server, const std::string& name)
@@ -57,11 +28,15 @@ struct process {
         made.identity = name;
         made.seed = name == "a" ? 1 : 2;
         made.acquired = [this] { ++acquired; };
+        made.observed = [this](const std::string& holder) { holders.push_back(holder); };
+        made.failed = [this](const api_error& error) { failures.push_back(error.text()); };
         return made;
     }
 
     int acquired = 0;
-    cut_transport way;
+    std::vector<std::string> holders;
+    std::vector<std::string> failures;
+    signalbox::test::cut_transport way;
     client api;
     leader_election election;
     std::unique_ptr<test::task<void>> running;
@@ -99,6 +74,14 @@ TEST_CASE_METHOD(fixture, "[requirement B1] one of two leads, and the other know
     CHECK(b.election.holder() == "a");
     CHECK(a.acquired == 1);
     CHECK(b.acquired == 0);
+    // The first look found no Lease, and nothing else went wrong; each holder is told once.
+    REQUIRE(a.failures.size() == 1);
+    CHECK(a.failures[0].find("404 NotFound") != std::string::npos);
+    CHECK(a.holders == std::vector<std::string>{"a"});
+    CHECK(b.holders == std::vector<std::string>{"a"});
+    REQUIRE(a.election.leads_until());
+    CHECK(*a.election.leads_until() > loop.time.steady_now());
+    CHECK_FALSE(b.election.leads_until());
     // Renewed about every two seconds, looked at as often.
     const auto writes = server.count_requests("PATCH", "/leases/signalbox");
     CHECK(writes >= 20);
@@ -118,6 +101,7 @@ TEST_CASE_METHOD(
     CHECK_FALSE(a.election.lost());
     CHECK(b.election.leads());
     CHECK(b.election.epoch() > epoch);
+    CHECK(b.holders.back() == "b");
 }
 
 TEST_CASE_METHOD(
@@ -169,8 +153,34 @@ TEST_CASE_METHOD(
     options.identity = "";
     leader_election election(a.api, options);
     CHECK(election.problem() == "the identity is empty");
+    options.identity = "me";
+    CHECK(leader_election(a.api, options).problem() == "the Lease has no name, or no namespace");
+    options.ns = "default";
+    CHECK_FALSE(leader_election(a.api, options).problem().empty());
+    options.name = "signalbox";
+    CHECK(leader_election(a.api, options).problem().empty());
     test::task<void> running(loop, election.run());
     loop.settle();
     CHECK(running.done);
     CHECK_FALSE(election.leads());
+}
+
+TEST_CASE_METHOD(fixture, "[requirement B4] stopped before it runs, it asks nobody") {
+    leader_election early(a.api, a.options("early"));
+    loop.settle();
+    const auto before = server.count_requests("GET", "/leases/signalbox");
+    early.stop();
+    test::task<void> running(loop, early.run());
+    loop.settle();
+    CHECK(running.done);
+    CHECK_FALSE(early.lost());
+    CHECK(server.count_requests("GET", "/leases/signalbox") == before);
+}
+
+TEST_CASE("[requirement B5] an identity is another one each time, and names the host") {
+    const std::string one = make_identity();
+    const std::string two = make_identity();
+    CHECK(one != two);
+    CHECK(one.substr(0, one.rfind('_')) == two.substr(0, two.rfind('_')));
+    CHECK(one.size() - one.rfind('_') == 25);
 }

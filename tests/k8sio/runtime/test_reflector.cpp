@@ -340,6 +340,11 @@ TEST_CASE("[requirement V6] doubt is answered at once; so is what another resour
     w.loop.settle();
     CHECK_FALSE(w.subject.doubtful());
     CHECK(w.server.lists == 2);
+    w.subject.refresh();
+    CHECK(w.subject.doubtful());
+    w.loop.settle();
+    CHECK_FALSE(w.subject.doubtful());
+    CHECK(w.server.lists == 3);
     w.server.put("e");
     CHECK(w.loop.run_until([&] { return w.converged(); }));
     w.subject.stop();

@@ -96,6 +96,23 @@ TEST_CASE_METHOD(fixture, "[requirement T1] one connection serves request after 
     CHECK(net.open == 1);
 }
 
+TEST_CASE_METHOD(fixture, "[requirement B7] whether to send is asked when a connection is there") {
+    int connections_then = -1;
+    request.may_send = [&] {
+        connections_then = net.connections;
+        return false;
+    };
+    const auto answer = exchange();
+    REQUIRE(answer.has_error());
+    CHECK(answer.error().code == errc::cancelled);
+    CHECK(connections_then == 1);
+    CHECK(net.requests.empty());
+    // Nothing is wrong with that connection.
+    request.may_send = [] { return true; };
+    CHECK(exchange().has_value());
+    CHECK(net.connections == 1);
+}
+
 TEST_CASE_METHOD(fixture, "[requirement T1] a connection that may not be reused is closed") {
     const std::string which = GENERATE(
         as<std::string>(),

@@ -3,6 +3,7 @@
 import pathlib
 import re
 import sys
+import tempfile
 import unittest
 
 import program
@@ -50,6 +51,14 @@ class CommandLine(unittest.TestCase):
                 self.assertIn("Usage: signalbox ", result.err)
 
     def test_wrong_settings_are_refused(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        kubeconfig = pathlib.Path(folder.name) / "kubeconfig"
+        kubeconfig.write_text(
+            """{"current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "s", "user": ""}}],
+                "clusters": [{"name": "s", "cluster": {"server": "http://127.0.0.1:1"}}]}""")
+        election = ["run", "--leader-elect", "--kubeconfig", kubeconfig]
+        led = [*election, "--leader-elect-resource-namespace", "default"]
         for arguments, why in (
                 (["dev", "--listen", "nowhere"], "is not ADDRESS:PORT"),
                 (["dev", "--listen", "127.0.0.1:port"], "is not ADDRESS:PORT"),
@@ -59,6 +68,15 @@ class CommandLine(unittest.TestCase):
                 (["dev", "--until-finished"], "no job to wait for"),
                 (["run", "--kubeconfig", "/no/such/file"], "/no/such/file"),
                 (["pods", "--kubeconfig", "/no/such/file"], "/no/such/file"),
+                (election, "--leader-elect-resource-namespace is needed outside of a pod"),
+                ([*election, "--leader-elect-lease-duration", "soon"],
+                 "--leader-elect-lease-duration: `soon` is no duration of whole seconds such as 15s"),
+                ([*election, "--leader-elect-renew-deadline", "1500ms"],
+                 "--leader-elect-renew-deadline: `1500ms` is no duration of whole seconds such as 15s"),
+                ([*election, "--leader-elect-retry-period", "never"], "--leader-elect-retry-period: `never`"),
+                ([*led, "--leader-elect-renew-deadline", "15s"], "the lease has to last longer than the renew deadline"),
+                ([*led, "--leader-elect-retry-period", "9"], "the renew deadline has to be longer than 1.2 retry periods"),
+                ([*led, "--leader-elect-resource-name", ""], "the Lease has no name, or no namespace"),
                 (["plan", "--now", "tomorrow", "x"], "no RFC 3339 time")):
             with self.subTest(arguments):
                 result = program.run(*arguments)

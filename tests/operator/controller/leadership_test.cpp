@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Two operators around one Lease of the embedded server, in virtual time.
+#include "controller/leadership.hpp"
+
+#include "controller/object_text.hpp"
+#include "controller/resource_table.hpp"
+#include "jobcore/schema.hpp"
+#include "k8sio/resource.hpp"
+#include "k8sio/server/api_server.hpp"
+#include "manifests/manifest.hpp"
+#include "scenario/mortal_transport.hpp"
+#include "signalbox_test/cut_transport.hpp"
+#include "signalbox_test/jobcore_builders.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <catch2/catch.hpp>
+#include <rapidjson/document.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+#include <spdlog/sinks/ostream_sink.h>
+
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace signalbox;
+using namespace signalbox::test;
+namespace asio = boost::asio;
+namespace resources = k8sio::resources;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+const k8sio::resource_type& job_type() {
+    return op::type_of(core::job_kind::pytorch);
+}
+
+k8sio::leader_election_options lease_of_both() {
+    k8sio::leader_election_options options;
+    options.ns = "default";
+    options.name = "signalbox";
+    return options;
+}
+
+/// One process: as run_operator() puts it together.
+struct replica {
+    replica(asio::io_context& loop, k8sio::clock& time, k8sio::server::api_server& server)
+        : lease_way(server.connect()),
+          lease_api(lease_way, time),
+          log(std::make_shared<spdlog::logger>(
+              "operator", std::make_shared<spdlog::sinks::ostream_sink_mt>(text)
+          )),
+          lead(loop.get_executor(), lease_api, lease_of_both(), log),
+          cutter(new cut_transport(server.connect(), time)),
+          way(std::unique_ptr<k8sio::transport>(cutter)),
+          api(way, time, client_options()),
+          work(loop.get_executor(), api, time, {}, controller_options(), log) {
+        way.before = [this](const k8sio::http_request& request) {
+            const bool pods = request.target.find("/v1/pods?") != std::string::npos;
+            const bool watch = request.target.find("watch=") != std::string::npos;
+            pod_lists += pods && !watch && request.method == "GET" ? 1 : 0;
+        };
+    }
+    k8sio::client_options client_options() {
+        k8sio::client_options options;
+        options.may_write = [this] { return lead.leads(); };
+        return options;
+    }
+    op::controller_options controller_options() {
+        op::controller_options options;
+        options.leads = [this] { return lead.leads(); };
+        return options;
+    }
+    /// SIGTERM.
+    void stop() {
+        work.stop();
+        lead.stop();
+    }
+    long said(const std::string& what) const {
+        const std::string all = text.str();
+        long count = 0;
+        for (std::size_t at = all.find(what); at != std::string::npos;
+             at = all.find(what, at + 1)) {
+            ++count;
+        }
+        return count;
+    }
+
+    mortal_transport lease_way;
+    k8sio::client lease_api;
+    std::ostringstream text;
+    std::shared_ptr<spdlog::logger> log;
+    op::leadership lead;
+    cut_transport* cutter;  ///< owned by `way`
+    mortal_transport way;
+    k8sio::client api;
+    op::controller work;
+    int pod_lists = 0;
+    bool ended = false;
+};
+
+struct two_replicas {
+    two_replicas() {
+        for (const core::job_kind kind : core::all_job_kinds) {
+            REQUIRE(server.add_custom_resource(core::crd_json(kind), nullptr).has_value());
+        }
+    }
+    ~two_replicas() {
+        for (replica* each : {&a, &b}) {
+            each->stop();
+        }
+        run_for(seconds{60});
+    }
+
+    void start(replica& each) {
+        asio::co_spawn(loop, each.lead.run(each.work, each.api), [&each](std::exception_ptr) {
+            each.ended = true;
+        });
+        run_for(milliseconds{100});
+    }
+    template <class T>
+    T finish(asio::awaitable<T> operation) {
+        std::optional<T> value;
+        asio::co_spawn(loop, std::move(operation), [&](std::exception_ptr, T result) {
+            value.emplace(std::move(result));
+        });
+        run_for(seconds{0});
+        REQUIRE(value);
+        return std::move(*value);
+    }
+    void run_for(std::chrono::nanoseconds duration) {
+        const auto end = time.steady_now() + duration;
+        do {
+            loop.restart();
+            while (loop.poll() > 0) {
+            }
+            REQUIRE_FALSE((a.lead.leads() && b.lead.leads()));
+        } while (time.has_pending() && time.next_at() <= end && time.advance_to_next());
+        time.advance(end - time.steady_now());
+    }
+    void create_job(const std::string& name) {
+        rapidjson::Document object;
+        object.Parse(job_builder(name).replicas("worker", 2).json().c_str());
+        for (const char* field : {"uid", "resourceVersion", "generation", "creationTimestamp"}) {
+            object["metadata"].RemoveMember(field);
+        }
+        rapidjson::StringBuffer buffer;
+        rapidjson::Writer<rapidjson::StringBuffer> out(buffer);
+        object.Accept(out);
+        REQUIRE(finish(user.create(job_type(), "default", buffer.GetString())).has_value());
+    }
+    std::size_t pods() { return finish(user.list(resources::pods(), "default", {}))->items.size(); }
+    core::job_status status(const std::string& name) {
+        return core::parse_status(*finish(user.get(job_type(), "default", name)));
+    }
+
+    asio::io_context loop;
+    k8sio::virtual_clock time{loop.get_executor(), k8sio::wall_time(story_start)};
+    k8sio::server::api_server server{loop.get_executor(), time};
+    std::unique_ptr<k8sio::transport> user_way = server.connect();
+    k8sio::client user{*user_way, time};
+    replica a{loop, time, server};
+    replica b{loop, time, server};
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(
+    two_replicas,
+    "[requirement B8] [behaviour I13] who does not lead keeps its views and writes nothing"
+) {
+    start(a);
+    start(b);
+    create_job("mnist");
+    run_for(seconds{60});
+    CHECK(a.lead.leads());
+    CHECK(pods() == 2);
+    CHECK(b.work.synced());
+    CHECK(b.work.job_count() == 1);
+    CHECK(b.work.pod_count() == 2);
+    CHECK(b.work.counters().reconciles == 0);
+    CHECK(b.way.writes().empty());
+    CHECK(b.lease_way.writes().empty());
+    CHECK(a.said("leading: lease=default/signalbox") == 1);
+    CHECK(a.said("request for the lease failed") == 0);
+    CHECK(b.said("another replica leads: lease=default/signalbox holder=") == 1);
+    // Where nobody led, the first lists came after the Lease, and are the only ones.
+    CHECK(a.pod_lists == 1);
+    CHECK(b.pod_lists == 1);
+}
+
+TEST_CASE_METHOD(
+    two_replicas, "[requirement B4] [requirement H1] SIGTERM hands over within three seconds"
+) {
+    start(a);
+    start(b);
+    create_job("mnist");
+    run_for(seconds{10});
+    const std::size_t writes = a.way.writes().size();
+    a.stop();
+    create_job("late");
+    run_for(seconds{3});
+    CHECK(a.ended);
+    CHECK_FALSE(a.lead.lost());
+    CHECK(b.lead.leads());
+    CHECK(a.way.writes().size() == writes);
+    // The last one of all lets the Lease go.
+    CHECK(a.lease_way.writes().back().body.find(R"("holderIdentity":"")") != std::string::npos);
+    CHECK(pods() == 4);
+    CHECK(b.work.counters().status_conflicts == 0);
+    CHECK(b.work.counters().confirms == 0);
+    CHECK(status("mnist").attempt == 1);
+}
+
+TEST_CASE_METHOD(
+    two_replicas,
+    "[requirement B8] [behaviour 12.2] who takes over lists once more before it decides"
+) {
+    start(a);
+    start(b);
+    run_for(seconds{5});
+    // Its watch of pods is behind: it sees a job of which both pods are missing.
+    b.way.hold_streams("/pods");
+    create_job("mnist");
+    run_for(seconds{5});
+    REQUIRE(b.work.job_count() == 1);
+    REQUIRE(b.work.pod_count() == 0);
+    a.stop();
+    run_for(seconds{5});
+    REQUIRE(b.lead.leads());
+    CHECK(b.pod_lists == 2);
+    CHECK(b.work.pod_count() == 2);
+    CHECK(b.work.counters().reconciles > 0);
+    CHECK(b.work.counters().creates == 0);
+    CHECK(b.work.counters().confirms == 0);
+    CHECK(pods() == 2);
+    CHECK(status("mnist").attempt == 1);
+}
+
+TEST_CASE_METHOD(
+    two_replicas, "[requirement B3] [requirement B6] who cannot renew stops, ends, and another acts"
+) {
+    start(a);
+    start(b);
+    run_for(seconds{5});
+    a.lease_way.on_answer = [](k8sio::http_response& answer) { answer.status = 500; };
+    run_for(seconds{11});
+    CHECK(a.lead.lost());
+    CHECK(a.ended);
+    CHECK(a.said("the lease is lost, and this process ends: lease=default/signalbox") == 1);
+    CHECK(a.said("request for the lease failed: lease=default/signalbox error=\"PATCH") == 1);
+    CHECK_FALSE(b.lead.leads());
+    const std::size_t writes = a.way.writes().size();
+    create_job("mnist");
+    run_for(seconds{10});
+    CHECK(b.lead.leads());
+    CHECK(pods() == 2);
+    CHECK(a.way.writes().size() == writes);
+    CHECK(b.said("the lease is lost") == 0);
+}
+
+TEST_CASE_METHOD(
+    two_replicas, "[requirement B6] what is under way when the Lease is lost is cut off"
+) {
+    start(a);
+    run_for(seconds{5});
+    a.lease_way.on_answer = [](k8sio::http_response& answer) { answer.status = 500; };
+    a.cutter->cut = true;  // its requests last until their deadline, 30 s
+    create_job("mnist");
+    run_for(seconds{1});
+    REQUIRE(a.work.active_passes() == 1);
+    const std::size_t writes = a.way.writes().size();
+    run_for(seconds{10});
+    CHECK(a.lead.lost());
+    CHECK(a.ended);
+    CHECK(a.way.writes().size() == writes);
+}
+
+TEST_CASE_METHOD(
+    two_replicas, "[requirement B8] [behaviour 12.2] it waits for each of these lists"
+) {
+    const std::vector<std::string> file{
+        std::string(SIGNALBOX_SOURCE_DIR) + "/tests/support/crds/podgroup.yaml"};
+    const auto definition = op::manifests::read_paths(file);
+    REQUIRE(finish(user.create(
+                       resources::custom_resource_definitions(), "", definition.objects.at(0).json()
+                   ))
+                .has_value());
+    start(a);
+    start(b);
+    create_job("mnist");
+    run_for(seconds{5});
+    const std::string list = GENERATE(
+        as<std::string>(),
+        "GET /api/v1/pods?",
+        "GET /apis/batch.tensorstack.dev/v1beta1/pytorchtrainingjobs?",
+        "GET /apis/scheduler.tensorstack.dev/v1beta1/podgroups?"
+    );
+    INFO(list);
+    b.way.hold_answers(list);
+    a.stop();
+    run_for(seconds{5});
+    REQUIRE(b.lead.leads());
+    CHECK(b.work.counters().reconciles == 0);
+    b.way.release_answers();
+    run_for(seconds{1});
+    CHECK(b.work.counters().reconciles > 0);
+}
+
+TEST_CASE_METHOD(
+    two_replicas, "[requirement B8] without a word about the Lease nothing begins, and it is told"
+) {
+    a.lease_way.on_answer = [](k8sio::http_response& answer) { answer.status = 403; };
+    start(a);
+    run_for(seconds{55});
+    CHECK(a.pod_lists == 0);
+    const long told = a.said("request for the lease failed");
+    CHECK(told >= 5);
+    CHECK(told <= 6);
+    SECTION("until there is one") {
+        a.lease_way.on_answer = nullptr;
+        run_for(seconds{3});
+        CHECK(a.lead.leads());
+        CHECK(a.pod_lists == 1);
+    }
+    SECTION("and SIGTERM ends the wait") {
+        a.stop();
+        run_for(seconds{3});
+        CHECK(a.ended);
+        CHECK(a.pod_lists == 0);
+    }
+}
