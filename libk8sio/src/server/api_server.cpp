@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "k8sio/server/api_server.hpp"
 
-#include "server/http_face.hpp"
-#include "server/in_process.hpp"
-#include "server/reception.hpp"
+#include "server/faces/http_face.hpp"
+#include "server/faces/in_process.hpp"
+#include "server/faces/reception.hpp"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 //
 // The part of CEL that rules of CRDs need. That whole rules decide as on a real server is held by
 // tests/envtest/test_crd_rules.py, on more than 2,000 objects.
-#include "server/cel.hpp"
+#include "server/schema/cel.hpp"
 
 #include <catch2/catch.hpp>
 #include <rapidjson/document.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The tables of types hold what the server serves. How it answers with them: conformance.json.
-#include "server/typed_objects.hpp"
+#include "server/built_in/typed_objects.hpp"
 
-#include "server/kinds.hpp"
+#include "server/built_in/built_in_kinds.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -7,58 +7,19 @@
 
 #include "k8sio/clock.hpp"
 #include "k8sio/error.hpp"
+#include "k8sio/server/options.hpp"
+#include "k8sio/server/validator.hpp"
 #include "k8sio/transport.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace signalbox::k8sio::server {
-
-/// One reason why an object is refused (answer 422).
-struct field_error {
-    std::string field;  ///< e.g. `spec.replicaSpecs[0].type` or a JSON pointer
-    std::string message;
-};
-
-/// Validator of a custom kind, called on the loop with objects as JSON; `before` is empty on
-/// create. No error: accepted. It is what an admission webhook is elsewhere, and must not call the
-/// server.
-using validator =
-    std::function<std::vector<field_error>(std::string_view before, std::string_view after)>;
-
-/// What can be set about an embedded server.
-struct server_options {
-    std::uint64_t uid_seed = 1;  ///< UIDs are a deterministic sequence of version-4-shaped UUIDs
-    std::string version = "v1.34.0";  ///< that it says to have
-    /// Changes kept per resource type; a watch from before them gets 410 Expired.
-    std::size_t watch_history = 10000;
-    /// Of watches that ask for bookmarks.
-    std::chrono::nanoseconds bookmark_interval = std::chrono::seconds{60};
-    /// From a deletion to the garbage collector's and the namespace controller's work.
-    std::chrono::nanoseconds gc_delay{0};
-    /// Bearer token that HTTP requests must carry, which the server then speaks by TLS alone, with
-    /// a certificate of its own; empty: none needed, and plain HTTP.
-    std::string token;
-};
-
-/// What a fault hook wants done with a request; as it is made: nothing.
-struct fault {
-    int status = 0;      ///< answer this HTTP status instead (0: no answer change)
-    std::string reason;  ///< Status.reason of that answer
-    std::string message;
-    bool apply_then_drop = false;  ///< carry the request out, then fail with connection_lost
-    bool drop = false;             ///< fail with connection_lost without carrying it out
-};
-/// Asked before each request of either face, watches included. `target`: path and query. Called on
-/// the loop; it must not call the server.
-using fault_hook = std::function<fault(std::string_view method, std::string_view target)>;
 
 /// The server. Thread: one, that of `executor`, also for every call here. Errors of its API are
 /// answers (Status), as a real server gives them. Destroying it stops it; transports of connect()

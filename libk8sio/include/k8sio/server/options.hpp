@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What can be set about the embedded API server, and the faults that tests want of it.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace signalbox::k8sio::server {
+
+/// What can be set about an embedded server.
+struct server_options {
+    std::uint64_t uid_seed = 1;  ///< UIDs are a deterministic sequence of version-4-shaped UUIDs
+    std::string version = "v1.34.0";  ///< that it says to have
+    /// Changes kept per resource type; a watch from before them gets 410 Expired.
+    std::size_t watch_history = 10000;
+    /// Of watches that ask for bookmarks.
+    std::chrono::nanoseconds bookmark_interval = std::chrono::seconds{60};
+    /// From a deletion to the garbage collector's and the namespace controller's work.
+    std::chrono::nanoseconds gc_delay{0};
+    /// Bearer token that HTTP requests must carry, which the server then speaks by TLS alone, with
+    /// a certificate of its own; empty: none needed, and plain HTTP.
+    std::string token;
+};
+
+/// What a fault hook wants done with a request; as it is made: nothing.
+struct fault {
+    int status = 0;      ///< answer this HTTP status instead (0: no answer change)
+    std::string reason;  ///< Status.reason of that answer
+    std::string message;
+    bool apply_then_drop = false;  ///< carry the request out, then fail with connection_lost
+    bool drop = false;             ///< fail with connection_lost without carrying it out
+};
+/// Asked before each request of either face, watches included. `target`: path and query. Called on
+/// the loop; it must not call the server.
+using fault_hook = std::function<fault(std::string_view method, std::string_view target)>;
+
+}  // namespace signalbox::k8sio::server

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A request and an answer as both faces see them; watch answers carry a stream instead of a body.
+#pragma once
+
+#include "server/values/refusal.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace signalbox::k8sio::server {
+
+class watch_stream;
+
+struct api_request {
+    std::string method;
+    std::string path;                   ///< still percent-encoded
+    std::vector<std::string> segments;  ///< of the path, decoded
+    std::map<std::string, std::string> query;
+    std::string content_type;  ///< without parameters
+    std::string accept;
+    std::string body;
+
+    /// The query value; empty if absent.
+    std::string_view param(std::string_view name) const;
+    bool flag(std::string_view name) const;
+    std::optional<std::int64_t> number(std::string_view name) const;
+};
+
+/// Splits and decodes `target`.
+api_request make_request(
+    std::string method,
+    std::string_view target,
+    std::string_view content_type,
+    std::string accept,
+    std::string body
+);
+
+struct api_answer {
+    int status = 200;
+    std::string content_type = "application/json";
+    std::vector<std::pair<std::string, std::string>> headers;
+    std::string body;
+    std::unique_ptr<watch_stream> watch;  ///< if set, `body` is empty
+
+    api_answer();
+    api_answer(int status, std::string body);
+    api_answer(const refusal& r);  // NOLINT(google-explicit-constructor): a refusal is an answer
+    api_answer(api_answer&&) noexcept;
+    api_answer& operator=(api_answer&&) noexcept;
+    ~api_answer();
+};
+
+/// What the Accept header asks for.
+enum class representation { plain, table, partial, unacceptable };
+representation wanted_representation(std::string_view accept);
+/// True for `as=APIGroupDiscoveryList;v=v2;g=apidiscovery.k8s.io`.
+bool wants_aggregated_discovery(std::string_view accept);
+
+}  // namespace signalbox::k8sio::server

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rules of CustomResourceDefinitions (x-kubernetes-validations), in the part of CEL that such rules
+// mostly need: README.md says which. Immutable after parse.
+#pragma once
+
+#include "server/values/json.hpp"
+
+#include <boost/assert/source_location.hpp>
+#include <boost/system/result.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace signalbox::k8sio::server::cel {
+
+enum class op {
+    literal_null,
+    literal_bool,
+    literal_int,
+    literal_double,
+    literal_text,
+    list,      ///< parts: the items
+    variable,  ///< text: the name
+    member,    ///< parts: of what; text: the name
+    has,       ///< as member
+    index,     ///< parts: of what, at what
+    call,      ///< parts: the arguments, of a method its object first; text: the name
+    macro,  ///< parts: list, expression, for map with a filter the filter; text: name of the macro
+    negate,
+    logical_not,
+    logical_and,
+    logical_or,
+    conditional,
+    equal,
+    not_equal,
+    less,
+    less_equal,
+    greater,
+    greater_equal,
+    in,
+    add,
+    subtract,
+    multiply,
+    divide,
+    remainder,
+};
+
+/// A node of a parsed expression.
+struct expression {
+    op what = op::literal_null;
+    std::string text;
+    std::string bound;  ///< the variable of a macro
+    std::int64_t integer = 0;
+    double real = 0;
+    std::vector<std::unique_ptr<expression>> parts;
+};
+using expression_ptr = std::unique_ptr<expression>;
+
+/// An error: why the text is no expression that can be evaluated here.
+struct parse_error {
+    std::string text;
+};
+[[noreturn]] void throw_exception_from_error(const parse_error& e, const boost::source_location&);
+
+boost::system::result<expression_ptr, parse_error> parse(std::string_view text);
+/// Whether the expression names that variable.
+bool names(const expression& e, std::string_view variable);
+
+/// What a rule says of a value.
+struct verdict {
+    bool holds = false;
+    std::string error;  ///< why it could not be evaluated to a boolean; empty if it could
+};
+/// `old_self`: nullptr if there was none; then a rule that names it must not be asked.
+verdict evaluate(const expression& rule, const json::value& self, const json::value* old_self);
+
+}  // namespace signalbox::k8sio::server::cel
