@@ -10,7 +10,6 @@
 namespace signalbox::k8sio::server {
 namespace {
 
-using kubernetes::fault;
 using kubernetes::field_row;
 using kubernetes::presence;
 
@@ -73,7 +72,7 @@ void normalize(json::value& v, std::string_view holds) {
 const kubernetes::problem* first_told(const kubernetes::problem_list& found) {
     const kubernetes::problem* first = nullptr;
     for (const kubernetes::problem& p : found.entries()) {
-        if (p.what == fault::type) {
+        if (p.what == kubernetes::fault::type) {
             if (!p.detail.starts_with("json: ")) {
                 return &p;
             }
@@ -83,17 +82,17 @@ const kubernetes::problem* first_told(const kubernetes::problem_list& found) {
     return first;
 }
 
-std::string_view reason_of(fault what) {
+std::string_view reason_of(kubernetes::fault what) {
     switch (what) {
-        case fault::required:
+        case kubernetes::fault::required:
             return "FieldValueRequired";
-        case fault::unsupported:
+        case kubernetes::fault::unsupported:
             return "FieldValueNotSupported";
-        case fault::duplicate:
+        case kubernetes::fault::duplicate:
             return "FieldValueDuplicate";
-        case fault::forbidden:
+        case kubernetes::fault::forbidden:
             return "FieldValueForbidden";
-        case fault::not_found:
+        case kubernetes::fault::not_found:
             return "FieldValueNotFound";
         default:
             return "FieldValueInvalid";
@@ -103,19 +102,19 @@ std::string_view reason_of(fault what) {
 std::string body_of(const kubernetes::problem& p) {
     std::string text;
     switch (p.what) {
-        case fault::required:
+        case kubernetes::fault::required:
             text = "Required value";
             break;
-        case fault::forbidden:
+        case kubernetes::fault::forbidden:
             text = "Forbidden";
             break;
-        case fault::unsupported:
+        case kubernetes::fault::unsupported:
             text = "Unsupported value: " + p.bad;
             break;
-        case fault::duplicate:
+        case kubernetes::fault::duplicate:
             text = "Duplicate value: " + p.bad;
             break;
-        case fault::not_found:
+        case kubernetes::fault::not_found:
             text = "Not found: " + p.bad;
             break;
         default:
