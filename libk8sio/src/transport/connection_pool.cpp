@@ -2,6 +2,7 @@
 #include "transport/connection_pool.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace signalbox::k8sio {
 
@@ -68,6 +69,16 @@ void connection_pool::give_back(std::unique_ptr<byte_stream> connection) {
     }
     if (max_idle_ > 0) {
         idle_.push_back({std::move(connection), time_->steady_now()});
+        drop_old();
+    }
+}
+
+void connection_pool::drop_old() {
+    time_->cancel(std::exchange(timer_, 0));
+    const steady_time now = time_->steady_now();
+    std::erase_if(idle_, [&](const idle_connection& c) { return now - c.since >= keep_idle; });
+    if (!idle_.empty()) {
+        timer_ = time_->schedule(idle_.front().since + keep_idle, [this] { drop_old(); });
     }
 }
 

@@ -34,11 +34,15 @@ class connection_pool {
 public:
     connection_pool(clock& time, std::size_t max_in_flight, std::size_t max_idle)
         : time_(&time), max_in_flight_(max_in_flight), max_idle_(max_idle) {}
+    ~connection_pool() { time_->cancel(timer_); }
+    connection_pool(const connection_pool&) = delete;
+    connection_pool& operator=(const connection_pool&) = delete;
 
     /// Waits its turn, first come first served. Errors: connect, cancelled.
     boost::asio::awaitable<result<pool_permit>> enter(steady_time deadline);
 
-    /// The idle connection used last that still looks alive, or none.
+    /// The idle connection used last that still looks alive, or none. One that nobody takes for a
+    /// minute is closed: each holds memory here and at the server.
     std::unique_ptr<byte_stream> take_idle();
     void give_back(std::unique_ptr<byte_stream> connection);
     /// One kept connection was found dead: the others are of the same age.
@@ -56,8 +60,10 @@ private:
         steady_time since;
     };
     void leave();
+    void drop_old();
 
     clock* time_;
+    clock::timer_id timer_ = 0;  // until the oldest idle one is too old; 0: there was none
     std::size_t max_in_flight_, max_idle_;
     std::size_t in_flight_ = 0;
     std::deque<waiter*> waiters_;

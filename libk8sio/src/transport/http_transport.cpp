@@ -282,13 +282,30 @@ asio::awaitable<result<std::unique_ptr<response_stream>>> http_transport::open_a
         co_return std::move(bytes).error();
     }
     const steady_time until = now() + std::chrono::duration_cast<steady_time::duration>(idle);
-    // Never a kept connection: a watch lives long, and owns the one it has (T2).
+    // A kept one, mostly that of the list before: it is the watch's own from here on (T2).
+    if (std::unique_ptr<byte_stream> kept = pool_.take_idle()) {
+        auto stream = co_await open_on(std::move(kept), *bytes, until, idle);
+        // What was closed meanwhile says nothing about the server.
+        if (stream.has_value() || stream.error().code != errc::connection_lost) {
+            co_return stream;
+        }
+        pool_.drop_idle();
+    }
     auto connection = co_await connector_->connect(until);
     if (connection.has_error()) {
         co_return std::move(connection).error();
     }
-    deadline_guard guard(*time_, until, **connection);
-    auto sent = co_await (*connection)->write_all(*bytes);
+    co_return co_await open_on(std::move(*connection), *bytes, until, idle);
+}
+
+asio::awaitable<result<std::unique_ptr<response_stream>>> http_transport::open_on(
+    std::unique_ptr<byte_stream> connection,
+    std::string_view bytes,
+    steady_time until,
+    std::chrono::nanoseconds idle
+) {
+    deadline_guard guard(*time_, until, *connection);
+    auto sent = co_await connection->write_all(bytes);
     if (sent.has_error()) {
         co_return guard.explain(std::move(sent).error(), "writing the request");
     }
@@ -296,12 +313,12 @@ asio::awaitable<result<std::unique_ptr<response_stream>>> http_transport::open_a
         options_.header_limit, options_.body_limit, protocol::answer_reader::body_kind::stream
     );
     const body_function none;
-    auto done = co_await read_answer(**connection, *reader, false, none);
+    auto done = co_await read_answer(*connection, *reader, false, none);
     if (done.has_error()) {
         co_return guard.explain(std::move(done).error(), "waiting for the answer's header");
     }
     std::unique_ptr<response_stream> stream =
-        std::make_unique<http_stream>(*time_, std::move(*connection), std::move(reader), idle);
+        std::make_unique<http_stream>(*time_, std::move(connection), std::move(reader), idle);
     co_return stream;
 }
 

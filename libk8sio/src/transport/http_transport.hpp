@@ -44,6 +44,13 @@ private:
     boost::asio::awaitable<result<std::unique_ptr<response_stream>>> open_attempt(
         const http_request& request, const protocol::access& access, std::chrono::nanoseconds idle
     );
+    /// Sends `bytes`, the request, and reads the header of the answer.
+    boost::asio::awaitable<result<std::unique_ptr<response_stream>>> open_on(
+        std::unique_ptr<byte_stream> connection,
+        std::string_view bytes,
+        steady_time until,
+        std::chrono::nanoseconds idle
+    );
     /// The bytes of the request. New keys go to the connector first.
     result<std::string> prepare(const http_request& request, const protocol::access& access);
     steady_time now() const { return time_->steady_now(); }

@@ -89,7 +89,10 @@ TEST_CASE_METHOD(fixture, "[requirement T1] one connection serves request after 
         CHECK(net.connections == 2);
     }
     SECTION("nor one that was idle for long") {
-        loop.run_for(61s);
+        loop.run_for(30s);
+        CHECK(net.open == 1);
+        loop.run_for(31s);
+        CHECK(net.open == 0);  // though nobody asked for it
         CHECK(exchange().has_value());
         CHECK(net.connections == 2);
     }
@@ -302,13 +305,42 @@ TEST_CASE_METHOD(fixture, "[requirement T2] a watch owns its connection and bloc
     net.respond = [](const std::string&) { return watch_head + "2\r\nab\r\n"; };
     auto stream = test::run(loop, way->open_stream(request, 60s));
     REQUIRE(stream.has_value());
-    CHECK(net.connections == 2);
+    CHECK(net.connections == 1);
     CHECK((*stream)->header("a") == "b");
     net.respond = [](const std::string&) { return ok; };
     CHECK(exchange().has_value());
+    CHECK(net.connections == 2);
     CHECK(*test::run(loop, (*stream)->read_some()) == "ab");
     stream->reset();
     CHECK(net.open == 1);
+}
+
+TEST_CASE_METHOD(fixture, "[requirement T1] a kept connection that is dead costs a watch nothing") {
+    CHECK(exchange().has_value());
+    net.respond = [](const std::string&) { return watch_head; };
+    net.operations = 0;
+    net.what = fault::fail;
+    for (net.at = 0; net.at < 2; ++net.at) {
+        net.operations = 0;
+        auto stream = test::run(loop, way->open_stream(request, 60s));
+        REQUIRE(stream.has_value());
+        CHECK((*stream)->status() == 200);
+        stream->reset();
+        CHECK(net.open == 0);
+        net.operations = 100;
+        net.respond = [](const std::string&) { return ok; };
+        CHECK(exchange().has_value());
+        net.respond = [](const std::string&) { return watch_head; };
+    }
+    SECTION("but a new one that is lost is an error") {
+        way = nullptr;
+        make();
+        net.operations = 0;
+        net.at = 1;
+        CHECK(
+            test::run(loop, way->open_stream(request, 60s)).error().code == errc::connection_lost
+        );
+    }
 }
 
 TEST_CASE_METHOD(fixture, "[requirement T5] a stream in pieces of each size, to its clean end") {
