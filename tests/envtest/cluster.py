@@ -109,6 +109,10 @@ class Cluster:
         for part in parts:
             self.plane.kubectl("apply", "-f", ROOT / "operator" / "deploy" / f"{part}.yaml")
         self.plane.start_controller_manager()
+        self.start_kubelet()
+        return self
+
+    def start_kubelet(self):
         scenario = self.plane.folder / "scenario.yaml"
         scenario.write_text(json.dumps(SCENARIO))  # JSON is YAML
         self.kubelet = servers.Process(
@@ -116,7 +120,6 @@ class Cluster:
             [BINARY, "pods", "--kubeconfig", self.plane.admin_kubeconfig, "--create-nodes", "--scenario", scenario],
             self.plane.folder / "pods.log",
         )
-        return self
 
     def stop(self):
         for process in (self.operator, self.kubelet):

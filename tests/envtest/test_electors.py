@@ -3,11 +3,14 @@
 
 What is asserted, and for whom:
 
-* Our belief never overlaps with a time at which client-go rightfully holds the Lease: from an answer to one of its renewals
-  to a lease duration after that was sent, or to its release. That holds whatever befalls either of them.
-* Our belief never overlaps with client-go's belief, as its callbacks tell it, but where client-go itself was stopped by
-  SIGSTOP: it asks its own timers, so it believes on after it wakes until they have run. That is nothing that we could mend.
-* Our own belief ends at the time that we said last, however long a process was stopped.
+* Our belief never overlaps with a time at which client-go rightfully holds the Lease: from the answer to one of its renewals
+  to a lease duration after that was sent, or to its release. That holds whatever befalls either of them, and both ways: it
+  takes the Lease only when our belief has ended, we take it only when its renewals have run out.
+* Our own terms do not overlap. Our belief ends at the time that we said last, however long a process was stopped.
+
+What client-go's callbacks say beyond the end of its renewals is printed and not asserted, as nobody else could mend it: after
+SIGSTOP it believes on until its timers have run, and over a network that stalls it first tries to release the Lease, and then
+tells that it does not lead.
 """
 
 import os
@@ -42,7 +45,6 @@ class Elector:
         direct, through = plane.url, f"https://127.0.0.1:{self.proxy.port}"
         self.kubeconfig.write_text(self.kubeconfig.read_text().replace(direct, through))
         self.log = plane.folder / f"{name}.log"
-        self.stops = []  # times at which it was stopped, and went on
         self.start()
 
     def start(self):
@@ -113,11 +115,9 @@ class Electors(unittest.TestCase):
         elif what == "SIGKILL":
             one.end(signal.SIGKILL)
         elif what.startswith("stopped"):
-            begin = time.monotonic()
             one.send(signal.SIGSTOP)
             time.sleep(long if what == "stopped for long" else short)
             one.send(signal.SIGCONT)
-            one.stops.append((begin, time.monotonic() + LEASE))
         else:
             one.proxy.cut("drop" if what == "drop" else "stall")
             time.sleep(short if what == "short stall" else long)
@@ -157,14 +157,12 @@ class Electors(unittest.TestCase):
         for name, intervals in (("ours", our_beliefs), ("client-go", their_beliefs)):
             for a, b in intervals:
                 print(f"{a - begin:8.2f} - {b - begin:8.2f}  {name}")
-        stopped = overlaps(theirs.stops, their_beliefs)
-        awake = [each for each in their_beliefs if each not in [belief for _, belief in stopped]]
-        late = overlaps(our_beliefs, their_beliefs)
+        beyond = [min(a[1], b[1]) - max(a[0], b[0]) for a, b in overlaps(our_beliefs, their_beliefs)]
         print(f"{len(our_beliefs)} and {len(their_beliefs)} intervals, {len(their_holds)} renewals of client-go; seed {SEED}")
-        print(f"client-go believed on {len(late)} times while we led rightfully (after SIGSTOP)")
+        if beyond:
+            print(f"client-go believed on {len(beyond)} times while we led rightfully, for up to {max(beyond):.2f} s")
         self.assertEqual(overlaps(our_beliefs, their_holds), [])
-        self.assertEqual(overlaps(our_beliefs, awake), [])
-        self.assertEqual(overlaps(our_beliefs[:-1], our_beliefs[1:]), [])
+        self.assertTrue(all(a[1] <= b[0] for a, b in zip(our_beliefs, our_beliefs[1:])), our_beliefs)
         self.assertGreater(len(our_beliefs) + len(their_beliefs), STEPS // 3)
         for intervals in (our_beliefs, their_beliefs):
             self.assertGreaterEqual(len(intervals), STEPS // 8)

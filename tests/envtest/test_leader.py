@@ -31,6 +31,7 @@ SHORT_LEASE = (
     "--leader-elect-lease-duration=6s", "--leader-elect-renew-deadline=4s", "--leader-elect-retry-period=1s"
 )
 LEASE_LOST = 4  # exit code
+LONG_AGO = datetime.datetime.fromtimestamp(0, datetime.timezone.utc)
 FULL = "--full" in sys.argv  # many hand-overs, at random
 ROUNDS = 20
 SEED = int(os.environ.get("SIGNALBOX_LEADER_SEED", "20261122"))
@@ -169,6 +170,9 @@ class Leader(unittest.TestCase):
         second = self.start("second")
         second.follows()
         self.failing_job("quiet")
+        self.cluster.wait("quiet", "its failures", lambda s: s.get("backoffCount", 0) >= 2)
+        self.assertEqual(self.writes_of(second, LONG_AGO), [])
+        self.assertTrue(self.writes_of(first, LONG_AGO))  # the log tells of both
 
         begin = first.send(signal.SIGTERM)
         self.failing_job("ended")
@@ -208,9 +212,7 @@ class Leader(unittest.TestCase):
         self.assertTrue(fourth.said("the lease is lost, and this process ends"))
         self.check_jobs()
         self.assertEqual(self.writes_of(fourth, woken_at), [])
-        # The log tells of both, so that nothing is proven by an empty one.
-        long_ago = woken_at - datetime.timedelta(hours=1)
-        self.assertTrue(self.writes_of(fourth, long_ago))
+        self.assertTrue(self.writes_of(fourth, LONG_AGO))
         self.assertTrue(self.writes_of(fifth, woken_at))
 
 

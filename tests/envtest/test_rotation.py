@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an operator logs in with is replaced while it runs: its token is revoked, the server gets another certificate."""
+
+import json
+import shutil
+import sys
+import unittest
+
+import cluster
+from cluster import eventually, job, pods
+
+NAMESPACE = "signalbox-system"
+FULL = "--full" in sys.argv  # with what takes more than a minute
+
+
+class Rotation(unittest.TestCase):
+    def setUp(self):
+        self.c = cluster.Cluster()
+        self.c.__enter__()
+        self.addCleanup(self.c.stop)
+        folder = self.c.plane.folder
+        self.token, self.ca = folder / "token", folder / "ca.crt"
+        shutil.copy(self.c.plane.ca_file, self.ca)
+        config = json.loads(self.c.plane.operator_kubeconfig.read_text())
+        del config["clusters"][0]["cluster"]["certificate-authority-data"]
+        config["clusters"][0]["cluster"]["certificate-authority"] = str(self.ca)
+        config["users"][0]["user"] = {"tokenFile": str(self.token)}
+        self.c.plane.operator_kubeconfig.write_text(json.dumps(config))
+
+    def replace(self, file, text):
+        """As the kubelet replaces a mounted file: at once."""
+        fresh = file.with_suffix(".new")
+        fresh.write_text(text)
+        fresh.rename(file)
+
+    def bound_token(self, secret):
+        """A token that the server takes until that Secret is deleted."""
+        self.c.plane.kubectl("create", "secret", "generic", secret, "-n", NAMESPACE)
+        bound = ("--bound-object-kind=Secret", f"--bound-object-name={secret}")
+        return self.c.plane.kubectl("create", "token", "signalbox", "-n", NAMESPACE, *bound).stdout.strip()
+
+    def is_refused(self, token):
+        kubeconfig = self.c.plane.folder / "probe.kubeconfig"
+        self.c.plane.write_kubeconfig(kubeconfig, "probe", token)
+        return "Unauthorized" in self.c.plane.kubectl("get", "pods", check=False, kubeconfig=kubeconfig).stderr
+
+    def run_job(self, name):
+        self.c.apply(job(name, {"master": pods(1, duration="1s")}))
+        self.c.wait_phase(name, "Succeeded")
+
+    def test_a_token_that_is_revoked(self):
+        """[requirement C2] After 401 the token file is read again."""
+        old = self.bound_token("old")
+        self.token.write_text(old + "\n")
+        self.c.start_operator()
+        self.run_job("before")
+        self.replace(self.token, self.bound_token("new") + "\n")
+        self.c.plane.kubectl("delete", "secret", "old", "-n", NAMESPACE)
+        eventually("the server refuses the old token", lambda: self.is_refused(old))
+        self.run_job("after")
+        self.assertTrue(self.c.operator.running())
+        for token in (old, self.token.read_text().strip()):
+            self.assertNotIn(token, self.c.operator.log.read_text())
+
+    @unittest.skipUnless(FULL, "files are read again after a minute")
+    def test_a_server_with_another_certificate(self):
+        """[requirement C3] The file of the CA is replaced, some time after the server's certificate."""
+        plane = self.c.plane
+        self.token.write_text(plane.operator_token)
+        self.c.start_operator()
+        self.run_job("before")
+        plane.kill_apiserver()
+        for part in ("apiserver.crt", "apiserver.key"):
+            (plane.folder / "certificates" / part).unlink()
+        plane.start_apiserver()  # makes new ones
+        plane.write_kubeconfig(plane.admin_kubeconfig, "admin", plane.admin_token)
+        self.c.kubelet.kill()
+        self.c.start_kubelet()
+        refused = lambda: "certificate" in self.c.operator.log.read_text()
+        eventually("the operator says that it does not trust the server", refused)
+        self.replace(self.ca, plane.ca_file.read_text())
+        self.run_job("after")
+        self.assertTrue(self.c.operator.running())
+
+
+if __name__ == "__main__":
+    sys.argv = sys.argv[:1]
+    cluster.main("envtest_rotation_full" if FULL else "envtest_rotation")
