@@ -20,28 +20,32 @@ namespace signalbox::k8sio {
 /// Where a reflector puts what it sees. All calls come on the loop's thread, from inside run(): do
 /// not destroy or run the reflector from them. Texts are complete objects as JSON, valid during the
 /// call only. A sink must not throw.
+///
+/// upsert() and remove() are enough for a sink that reports what it is told. One that keeps what is
+/// there has to override the replace_...() functions too: of an object that went while there was no
+/// watch nothing is heard but its absence from the next list. `store` does all of that.
 class reflector_sink {
 public:
     virtual ~reflector_sink() = default;
-
-    /// The server was restored from a backup (REQUIREMENTS.md V6): what is held may be newer than
-    /// the truth. A list follows, and what it holds stays, also where it is older.
-    virtual void rewound() {}
-    /// A full list begins; items follow. The visible content changes only at replace_end (L4).
-    virtual void replace_begin() = 0;
-    /// May be newer than the list's version, or older than what was held.
-    virtual void replace_item(std::string_view object_json) = 0;
-    /// Objects that were not among the items are gone.
-    virtual void replace_end(std::string_view resource_version) = 0;
-    /// The list failed half way: drop what was collected.
-    virtual void replace_abort() = 0;
 
     /// ADDED or MODIFIED; may repeat or be older than what is held (W8).
     virtual void upsert(std::string_view object_json) = 0;
     /// DELETED, with the last state, or an object that left the selection (W10). May be unknown.
     virtual void remove(std::string_view object_json) = 0;
     /// The sink has seen everything up to this version (bookmarks and every event).
-    virtual void advance(std::string_view resource_version) = 0;
+    virtual void advance(std::string_view resource_version);
+
+    /// A full list begins; items follow. The visible content changes only at replace_end (L4).
+    virtual void replace_begin();
+    /// May be newer than the list's version, or older than what was held. By default: upsert().
+    virtual void replace_item(std::string_view object_json);
+    /// Objects that were not among the items are gone. By default: advance().
+    virtual void replace_end(std::string_view resource_version);
+    /// The list failed half way: drop what was collected.
+    virtual void replace_abort();
+    /// The server was restored from a backup (REQUIREMENTS.md V6): what is held may be newer than
+    /// the truth. A list follows, and what it holds stays, also where it is older.
+    virtual void rewound();
 };
 
 /// What to watch, and with which patience (REQUIREMENTS.md L3, R6, W2).

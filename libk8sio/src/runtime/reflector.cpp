@@ -53,6 +53,22 @@ asio::awaitable<api_error> read_refusal(const http_request& request, response_st
 
 }  // namespace
 
+void reflector_sink::advance(std::string_view) {}
+
+void reflector_sink::replace_begin() {}
+
+void reflector_sink::replace_item(std::string_view object_json) {
+    upsert(object_json);
+}
+
+void reflector_sink::replace_end(std::string_view resource_version) {
+    advance(resource_version);
+}
+
+void reflector_sink::replace_abort() {}
+
+void reflector_sink::rewound() {}
+
 struct reflector::impl_access {
     static steady_time now(reflector& self) { return self.api_->time().steady_now(); }
 

@@ -25,13 +25,8 @@ public:
     job_watch(progress& to, elapsed_function elapsed, std::function<void()> changed)
         : to_(to), elapsed_(std::move(elapsed)), changed_(std::move(changed)) {}
 
-    void replace_begin() override {}
-    void replace_item(std::string_view json) override { upsert(json); }
-    void replace_end(std::string_view) override {}
-    void replace_abort() override {}
     void upsert(std::string_view json) override;
     void remove(std::string_view json) override;
-    void advance(std::string_view) override {}
 
 private:
     progress& to_;
@@ -45,13 +40,8 @@ public:
     event_watch(progress& to, elapsed_function elapsed, std::function<void()> changed)
         : to_(to), elapsed_(std::move(elapsed)), changed_(std::move(changed)) {}
 
-    void replace_begin() override {}
-    void replace_item(std::string_view json) override { upsert(json); }
-    void replace_end(std::string_view) override {}
-    void replace_abort() override {}
     void upsert(std::string_view json) override;
     void remove(std::string_view) override {}
-    void advance(std::string_view) override {}
 
 private:
     progress& to_;

@@ -98,13 +98,11 @@ public:
     }
 
     void replace_begin() override { listed_ = false; }
-    void replace_item(std::string_view json) override { upsert(json); }
     void replace_end(std::string_view) override {
         if (!listed_) {
             gone();
         }
     }
-    void replace_abort() override {}
     void upsert(std::string_view json) override {
         listed_ = true;
         if (manifests::string_at(std::string(json), "/metadata/uid") == uid_) {
@@ -115,7 +113,6 @@ public:
         changed_.notify();
     }
     void remove(std::string_view) override { gone(); }
-    void advance(std::string_view) override {}
 
 private:
     k8sio::list_options only_this() const {

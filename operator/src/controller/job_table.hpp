@@ -114,7 +114,6 @@ public:
         table_->upsert(object_json, false, false);
     }
     void remove(std::string_view object_json) override;
-    void advance(std::string_view) override {}
 
 private:
     core::job_kind kind_;

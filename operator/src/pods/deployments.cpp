@@ -116,13 +116,8 @@ public:
         timers_.clear();
     }
 
-    void replace_begin() override {}
-    void replace_item(std::string_view json) override { see(json); }
-    void replace_end(std::string_view) override {}
-    void replace_abort() override {}
     void upsert(std::string_view json) override { see(json); }
     void remove(std::string_view) override {}  // a write that is due finds nothing
-    void advance(std::string_view) override {}
 
 private:
     void see(std::string_view json) {

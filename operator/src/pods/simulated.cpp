@@ -112,7 +112,6 @@ private:
             forget(pod->uid);
         }
     }
-    void advance(std::string_view) override {}
 
     void see(const pod_facts& pod) {
         const auto [it, fresh] = entries_.try_emplace(pod.uid);

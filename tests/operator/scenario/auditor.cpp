@@ -31,7 +31,6 @@ public:
         });
         to_->check_pods();
     }
-    void replace_abort() override {}
     void upsert(std::string_view json) override {
         put(json);
         to_->check_pods();
@@ -41,7 +40,6 @@ public:
             to_->held_.erase(pod->uid);
         }
     }
-    void advance(std::string_view) override {}
 
 private:
     void put(std::string_view json) {
@@ -64,13 +62,8 @@ class auditor::job_sink final : public k8sio::reflector_sink {
 public:
     explicit job_sink(auditor& to) : to_(&to) {}
 
-    void replace_begin() override {}
-    void replace_item(std::string_view json) override { to_->check_job(json); }
-    void replace_end(std::string_view) override {}
-    void replace_abort() override {}
     void upsert(std::string_view json) override { to_->check_job(json); }
     void remove(std::string_view) override {}
-    void advance(std::string_view) override {}
 
 private:
     auditor* to_;
