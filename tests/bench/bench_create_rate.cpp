@@ -93,9 +93,9 @@ public:
         const std::string path = k8sio::resources::pods().collection_path(m_.ns);
         k8sio::http_request request("GET", path + "?watch=1");
         request.accept = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
-        k8sio::transport& way = api_.way();
+        k8sio::transport& transport = api_.transport();
         const std::chrono::minutes idle(2);
-        auto stream = co_await way.open_stream(request, idle);
+        auto stream = co_await transport.open_stream(request, idle);
         if (!stream) {
             failure_ = stream.error().text();
             co_return;
@@ -198,11 +198,11 @@ int main(int argc, char** argv) {
         std::cerr << config.error().text() << '\n';
         return 2;
     }
-    auto way = k8sio::make_http_transport(io.get_executor(), *clock, std::move(*config));
-    if (!way) {
-        std::cerr << way.error().text() << '\n';
+    auto transport = k8sio::make_http_transport(io.get_executor(), *clock, std::move(*config));
+    if (!transport) {
+        std::cerr << transport.error().text() << '\n';
         return 2;
     }
-    k8sio::client api(**way, *clock);
+    k8sio::client api(**transport, *clock);
     return mode == "raw" ? measure_raw(io, api, m) : measure_job(io, api, m);
 }

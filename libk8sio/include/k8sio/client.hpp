@@ -87,22 +87,23 @@ public:
     std::string resource_version;
 };
 
-/// The verbs. Every one gives the whole JSON text of the server's answer, or an error with method
-/// and path: what was refused here (invalid_argument: an empty name, or an empty namespace of a
-/// namespaced type), what the server refused (http_status), or why there is no answer (errc).
-/// classify() says what to do then. A request that was not carried out is repeated within its
-/// timeout; a write whose fate is not known never is (REQUIREMENTS.md R2, R4).
+/// The verbs. Every one gives the whole JSON text of the server's answer. A request that was not
+/// carried out is repeated within its timeout; a write whose fate is not known never is
+/// (REQUIREMENTS.md R2, R4). `ns` is not looked at for types without namespaces. Any number of
+/// calls may be pending.
 ///
-/// `ns` is not looked at for types without namespaces. Texts and types that are handed over by
-/// reference or view must live until the awaitable completes.
-///
-/// Thread: one, that of the loop on which its coroutines run. `way` and `time` must outlive it, and
-/// it must outlive every pending call; any number of calls may be pending. Cancellation (terminal
-/// or all) ends a call with the value errc::cancelled; a write may have happened then. A caller
-/// that awaits more after that must have called throw_if_cancelled(false) of Asio.
+/// Errors: invalid_argument for what is refused here (an empty name, or an empty namespace of a
+/// namespaced type), http_status for what the server refused, others of errc for why there is no
+/// answer; with method and path. classify() says what to do then.
+/// Lifetimes: `transport` and `time` must outlive the client, and the client every pending call.
+/// Texts and types that are handed over by reference or view must live until the call completes.
+/// Thread: one, that of the loop on which its coroutines run.
+/// Cancellation: terminal or all; a call ends with the value errc::cancelled, and a write may have
+/// happened then. A caller that awaits more after that must have called throw_if_cancelled(false)
+/// of Asio.
 class client {
 public:
-    client(transport& way, clock& time, client_options options = client_options());
+    client(k8sio::transport& transport, clock& time, client_options options = client_options());
     ~client();
     client(const client&) = delete;
     client& operator=(const client&) = delete;
@@ -116,9 +117,11 @@ public:
         const resource_type& type, std::string_view ns, const list_options& options
     );
     /// One page, item by item as they arrive: list_page::items stays empty, and no more than one
-    /// item is held (REQUIREMENTS.md L7). `item` gets each once, as JSON text that is valid during
-    /// the call; it must not destroy the client. After an error some may have been given already.
+    /// item is held (REQUIREMENTS.md L7). `item` gets each once; it must not destroy the client.
     /// `version` is the list's if the server has sent it before the items, else empty.
+    ///
+    /// Errors: as of the class; some items may have been given before one.
+    /// Lifetimes: the texts that `item` gets are valid during its call.
     using item_function = std::function<void(std::string_view item, std::string_view version)>;
     boost::asio::awaitable<result<list_page>> list(
         const resource_type& type,
@@ -126,13 +129,16 @@ public:
         const list_options& options,
         item_function item
     );
-    /// POST; gives the object as the server made it. AlreadyExists is an error of 409.
+    /// POST; gives the object as the server made it.
+    ///
+    /// Errors: as of the class; 409 with the reason AlreadyExists if the name is taken.
     boost::asio::awaitable<result<std::string>> create(
         const resource_type& type, std::string_view ns, std::string body
     );
     /// PUT; `body` must carry metadata.resourceVersion, which is not checked here: without it some
-    /// kinds would lose the change of somebody else (REQUIREMENTS.md X4). 409: read again and
-    /// decide anew.
+    /// kinds would lose the change of somebody else (REQUIREMENTS.md X4).
+    ///
+    /// Errors: as of the class; 409 if there is a newer object: read again and decide anew.
     boost::asio::awaitable<result<std::string>> update(
         const resource_type& type, std::string_view ns, std::string_view name, std::string body
     );
@@ -140,8 +146,10 @@ public:
     boost::asio::awaitable<result<std::string>> update_status(
         const resource_type& type, std::string_view ns, std::string_view name, std::string body
     );
-    /// JSON merge patch; preconditions go into the body (metadata.uid, metadata.resourceVersion). A
-    /// wrong UID is answered by 422 or 409. `subresource`: `status`, `scale` or empty.
+    /// JSON merge patch; preconditions go into the body (metadata.uid, metadata.resourceVersion).
+    /// `subresource`: `status`, `scale` or empty.
+    ///
+    /// Errors: as of the class; 422 or 409 if the UID is another.
     boost::asio::awaitable<result<std::string>> merge_patch(
         const resource_type& type,
         std::string_view ns,
@@ -149,8 +157,10 @@ public:
         std::string body,
         std::string_view subresource = {}
     );
-    /// DELETE. The answer is the object in deletion, or a Status. 404 is an error of reason
-    /// NotFound; callers that want it gone take it as success. 409: a precondition does not hold.
+    /// DELETE. The answer is the object in deletion, or a Status.
+    ///
+    /// Errors: as of the class; 404 with the reason NotFound, which callers that want it gone take
+    /// as success; 409 if a precondition does not hold.
     boost::asio::awaitable<result<std::string>> remove(
         const resource_type& type,
         std::string_view ns,
@@ -168,7 +178,7 @@ public:
     /// May be called again, with another time. Streams are not touched.
     void finish_by(steady_time at);
 
-    transport& way() { return *way_; }
+    k8sio::transport& transport() { return *transport_; }
     clock& time() { return *time_; }
     const client_options& options() const { return options_; }
     /// The header of that name, unless the transport has another one.
@@ -190,7 +200,7 @@ private:
     boost::asio::awaitable<result<http_response>> send_task(http_request& request);
     void note_server_time(const http_response& answer, steady_time sent);
 
-    transport* way_;
+    k8sio::transport* transport_;
     clock* time_;
     client_options options_;
     std::unique_ptr<protocol::server_time> server_time_;
@@ -200,8 +210,8 @@ private:
     std::vector<boost::asio::cancellation_signal*> under_way_;
 };
 
-/// Turns an answer with status >= 400 into an error: the server's Status if the body is one, else
-/// the status, content type and first 2 KiB (REQUIREMENTS.md T14).
+/// The error that an answer with status >= 400 is: the server's Status if the body is one, else the
+/// status, content type and first 2 KiB (REQUIREMENTS.md T14).
 api_error error_from_response(const http_request& request, const http_response& answer);
 
 }  // namespace signalbox::k8sio

@@ -19,9 +19,11 @@ namespace signalbox::k8sio {
 using steady_time = std::chrono::steady_clock::time_point;
 using wall_time = std::chrono::system_clock::time_point;
 
-/// Time and timers of one event loop. Thread: the loop's only. Destroy it before the loop, behind
-/// everything that was given it: coroutines that still sleep on it are destroyed with it, and
-/// unwind through their executor.
+/// Time and timers of one event loop.
+///
+/// Lifetimes: destroy it before the loop, behind everything that was given it: coroutines that
+/// still sleep on it are destroyed with it, and unwind through their executor.
+/// Thread: the loop's only.
 class clock {
 public:
     using timer_id = std::uint64_t;
@@ -33,8 +35,10 @@ public:
     /// The machine's idea of date and time; for logs, certificates and the embedded server.
     virtual wall_time wall_now() const = 0;
 
-    /// Runs `callback` once on the loop at or after `at`, never from inside this call. What it
-    /// refers to must live until then, or until cancel(). Destroying the clock drops pending ones.
+    /// Runs `callback` once on the loop at or after `at`, never from inside this call.
+    ///
+    /// Lifetimes: what `callback` refers to must live until then, or until cancel(). Destroying the
+    /// clock drops pending ones.
     virtual timer_id schedule(steady_time at, std::function<void()> callback) = 0;
     /// After it the callback does not run, even if its time has come. Does nothing for an id that
     /// has run or was cancelled.
@@ -42,13 +46,19 @@ public:
 };
 
 /// Suspends until `at`; a time in the past is due at once (in virtual time: at the next advance).
-/// True at the time, false if the awaiting coroutine was cancelled (any type). `c` must outlive the
-/// wait.
+///
+/// Lifetimes: `c` must outlive the wait.
+/// Cancellation: any type; gives false, and true at the time.
 boost::asio::awaitable<bool> sleep_until(clock& c, steady_time at);
 /// The same, from now on.
+///
+/// Lifetimes: `c` must outlive the wait.
+/// Cancellation: any type; gives false, and true at the time.
 boost::asio::awaitable<bool> sleep_for(clock& c, std::chrono::nanoseconds duration);
 
-/// The machine's clocks. Callbacks run on `executor`, whose context must be run by one thread.
+/// The machine's clocks.
+///
+/// Thread: that of `executor`, whose context must be run by one thread.
 std::unique_ptr<clock> make_machine_clock(boost::asio::any_io_executor executor);
 
 /// Time that moves only when told. Timers due at the same time run in the order they were

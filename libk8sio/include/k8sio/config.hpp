@@ -73,7 +73,7 @@ public:
     std::vector<std::pair<std::string, std::vector<std::string>>> extra;
 };
 
-/// A proxy that is asked by CONNECT for a way to the server (REQUIREMENTS.md T10).
+/// A proxy that is asked by CONNECT for a connection to the server (REQUIREMENTS.md T10).
 class proxy_server {
 public:
     proxy_server() = default;
@@ -114,17 +114,19 @@ public:
 };
 
 /// Reads the kubeconfig at `path` (empty: the files of $KUBECONFIG, merged, else ~/.kube/config),
-/// choosing `context` (empty: current-context). Errors have the code invalid_argument and name
-/// file, entry and field (REQUIREMENTS.md C4-C8). What cannot be honoured (`auth-provider`,
-/// proxies other than those of HTTP) is refused, not ignored. Without a `proxy-url` the environment
-/// is asked for one (T10). For a server of plain HTTP the user's credentials are left out, as
-/// kubectl does (C9). Reads files at once, so call it before the loop runs.
+/// choosing `context` (empty: current-context). What cannot be honoured (`auth-provider`, proxies
+/// other than those of HTTP) is refused, not ignored. Without a `proxy-url` the environment is
+/// asked for one (T10). For a server of plain HTTP the user's credentials are left out, as kubectl
+/// does (C9). Reads files at once, so call it before the loop runs.
+///
+/// Errors: invalid_argument, with file, entry and field (REQUIREMENTS.md C4-C8).
 result<cluster_config> load_kubeconfig(const std::string& path, const std::string& context);
 
 /// The service account of the pod we run in (REQUIREMENTS.md C1), and the proxy of its environment.
 /// `root` prefixes the file system paths (for tests; else empty); `env` gives the value of an
-/// environment variable, empty if it is not set. Errors have the code invalid_argument and say what
-/// is missing.
+/// environment variable, empty if it is not set.
+///
+/// Errors: invalid_argument, with what is missing.
 result<cluster_config> load_in_cluster(
     const std::string& root, const std::function<std::string(const char*)>& env
 );
@@ -142,10 +144,12 @@ public:
 };
 
 /// HTTP/1.1 over TCP or TLS with a connection pool (REQUIREMENTS.md T1-T7, T9). Connects only when
-/// a request comes. Errors: invalid_argument for a scheme, host or port that is none, and for
-/// credentials over plain HTTP that nobody asked for; tls for certificates or keys that cannot be
-/// used. Everything runs on `executor`, whose context must be
-/// run by one thread; `time` must outlive the transport. Destroy it when no operation is pending.
+/// a request comes.
+///
+/// Errors: invalid_argument for a scheme, host or port that is none, and for credentials over plain
+/// HTTP that nobody asked for; tls for certificates or keys that cannot be used.
+/// Lifetimes: `time` must outlive the transport. Destroy it when no operation is pending.
+/// Thread: that of `executor`, whose context must be run by one thread.
 result<std::unique_ptr<transport>> make_http_transport(
     boost::asio::any_io_executor executor,
     clock& time,

@@ -39,7 +39,8 @@ public:
 /// full new notes are dropped and counted. A note in trouble is tried for minutes, and those
 /// behind it wait (REQUIREMENTS.md N2).
 ///
-/// Thread: the loop's only. `api` must outlive run(). Do not destroy it before run() has returned.
+/// Lifetimes: `api` must outlive run(). Do not destroy it before run() has returned.
+/// Thread: the loop's only.
 class event_recorder {
 public:
     /// `component`: the reporting component, e.g. `signalbox`. `queue_limit`: notes not yet begun.
@@ -49,8 +50,9 @@ public:
     /// Never blocks, never fails. Also before run(), which then writes it; after run() has returned
     /// it has no effect.
     void record(event_note note);
-    /// Writes notes until stop(), then what is queued, for 3 s at most. Run it once. Cancellation
-    /// (terminal or all) ends it at once; the rest is lost.
+    /// Writes notes until stop(), then what is queued, for 3 s at most. Run it once.
+    ///
+    /// Cancellation: terminal or all; it ends at once, and the rest is lost.
     boost::asio::awaitable<void> run();
     /// Ends run() soon. May be called again, and before run().
     void stop();

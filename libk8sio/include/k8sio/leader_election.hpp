@@ -42,8 +42,10 @@ public:
 /// This host's name and 96 random bits: another one for every start of a process.
 std::string make_identity();
 
-/// Thread: the loop's only. `api` must outlive run(); do not destroy it before run() has returned.
 /// `api` should not be the client whose writes depend on leads().
+///
+/// Lifetimes: `api` must outlive run(). Do not destroy it before run() has returned.
+/// Thread: the loop's only.
 class leader_election {
 public:
     leader_election(client& api, leader_election_options options);
@@ -56,8 +58,9 @@ public:
     /// Waits for the Lease, then renews it. Returns after stop(), with the Lease let go, or when it
     /// is lost: then lost() is true, and the process has to end, as it cannot know what its
     /// successor has begun (REQUIREMENTS.md B6). An API server that is away ends nothing but a
-    /// leadership. Cancellation (terminal or all) ends it at once, and leaves the Lease to run out.
-    /// Run it once.
+    /// leadership. Run it once.
+    ///
+    /// Cancellation: terminal or all; it ends at once, and leaves the Lease to run out.
     boost::asio::awaitable<void> run();
     /// To be called behind the last write; may be called again, and before run(), which then does
     /// nothing.

@@ -17,13 +17,15 @@
 
 namespace signalbox::k8sio {
 
-/// Where a reflector puts what it sees. All calls come on the loop's thread, from inside run(): do
-/// not destroy or run the reflector from them. Texts are complete objects as JSON, valid during the
-/// call only. A sink must not throw.
+/// Where a reflector puts what it sees. All calls come from inside run(): do not destroy or run the
+/// reflector from them. Objects are complete, as JSON. A sink must not throw.
 ///
 /// upsert() and remove() are enough for a sink that reports what it is told. One that keeps what is
 /// there has to override the replace_...() functions too: of an object that went while there was no
 /// watch nothing is heard but its absence from the next list. `store` does all of that.
+///
+/// Lifetimes: texts are valid during the call.
+/// Thread: the loop's only.
 class reflector_sink {
 public:
     virtual ~reflector_sink() = default;
@@ -79,8 +81,10 @@ struct reflector_counters {
     std::uint64_t rewinds = 0;  ///< times the version went backwards: a restored server (V6)
 };
 
-/// Keeps a sink equal to the server. Thread: the loop's only. `api` and `sink` must outlive run().
-/// Do not destroy it before run() has returned.
+/// Keeps a sink equal to the server.
+///
+/// Lifetimes: `api` and `sink` must outlive run(). Do not destroy it before run() has returned.
+/// Thread: the loop's only.
 class reflector {
 public:
     reflector(
@@ -95,7 +99,9 @@ public:
 
     /// Lists, then watches; resumes after a lost connection without a new list; lists again only
     /// after 410, a version that went backwards, or errors that do not pass. No failure ends it: it
-    /// returns when cancelled (terminal or all) or after stop(). Run it once.
+    /// returns after stop(). Run it once.
+    ///
+    /// Cancellation: terminal or all; it returns soon, as after stop().
     boost::asio::awaitable<void> run();
     /// Ends run() soon, closing the stream; half a list is aborted. May be called again, and before
     /// run(), which then returns at once.

@@ -45,7 +45,9 @@ private:
     bool namespaced_;
 };
 
-/// Built-in types. The references stay valid for the length of the program.
+/// Built-in types.
+///
+/// Lifetimes: the references stay valid for the length of the program.
 namespace resources {
 const resource_type& pods();
 const resource_type& services();

@@ -13,19 +13,23 @@
 
 namespace signalbox::k8sio {
 
-/// Owners are texts (UIDs); `plural` names a view, so two types of one plural name share it. Pure:
-/// no clock, no I/O. Thread: one.
+/// Owners are texts (keys of a work queue); `view` is the name of one, by which it is told from the
+/// others. Pure: no clock, no I/O.
+///
+/// Thread: one.
 class version_fence {
 public:
-    /// A write for `owner` to objects of `plural` was acknowledged with this version. An older
+    /// A write for `owner` to objects of `view` was acknowledged with this version. An older
     /// version than the one awaited changes nothing. Empty or malformed versions are ignored: the
     /// fence fails open.
-    void raise(const std::string& owner, const std::string& plural, std::string_view version);
-    /// True if a store of `plural` that has seen everything up to `seen` covers all our writes. An
+    void raise(const std::string& owner, const std::string& view, std::string_view version);
+    /// True if a `view` that has seen everything up to `seen` covers all our writes. An
     /// empty `seen` covers none; one that cannot be compared covers all.
-    bool passed(const std::string& owner, const std::string& plural, std::string_view seen) const;
-    /// The version awaited, for logs; empty if none. Valid until the fence changes.
-    std::string_view awaited(const std::string& owner, const std::string& plural) const;
+    bool passed(const std::string& owner, const std::string& view, std::string_view seen) const;
+    /// The version awaited, for logs; empty if none.
+    ///
+    /// Lifetimes: the text is valid until the fence changes.
+    std::string_view awaited(const std::string& owner, const std::string& view) const;
     /// The owner is gone: nothing of it is awaited any more.
     void forget(const std::string& owner);
 

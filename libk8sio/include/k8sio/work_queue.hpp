@@ -28,7 +28,9 @@ public:
 };
 
 /// Keys are texts (UIDs or namespace/name). All times are given by the caller and never wait: who
-/// owns the loop asks next_time(), arms a timer, and calls pop() then. Thread: one.
+/// owns the loop asks next_time(), arms a timer, and calls pop() then. `controller` does that.
+///
+/// Thread: one.
 class work_queue {
 public:
     explicit work_queue(backoff_policy policy = backoff_policy());

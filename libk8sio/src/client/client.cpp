@@ -263,8 +263,8 @@ api_error error_from_response(const http_request& request, const http_response& 
     return error;
 }
 
-client::client(transport& way, clock& time, client_options options)
-    : way_(&way),
+client::client(k8sio::transport& transport, clock& time, client_options options)
+    : transport_(&transport),
       time_(&time),
       options_(std::move(options)),
       server_time_(std::make_unique<protocol::server_time>()) {}
@@ -456,13 +456,13 @@ asio::awaitable<result<http_response>> client::send_task(http_request& request) 
         };
     }
     for (;;) {
-        // Of a way in process, too; and a wait for the next try may have been long.
+        // Of a transport in process, too; and a wait for the next try may have been long.
         if (request.may_send && !request.may_send()) {
             co_return make_error(errc::cancelled, request, "this process may not write now");
         }
         ++requests_sent_;
         const steady_time sent = time_->steady_now();
-        auto answer = co_await way_->exchange(request, deadline);
+        auto answer = co_await transport_->exchange(request, deadline);
         if (answer.has_value()) {
             note_server_time(*answer, sent);
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The way through an HTTP proxy (REQUIREMENTS.md T10): what is asked of it, and its answer. No
+// The tunnel through an HTTP proxy (REQUIREMENTS.md T10): what is asked of it, and its answer. No
 // sockets.
 #pragma once
 

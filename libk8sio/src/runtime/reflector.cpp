@@ -85,7 +85,7 @@ struct reflector::impl_access {
     ) {
         http_request request = watch_request(self.type_, self.options_, action);
         request.headers.emplace_back("User-Agent", self.api_->user_agent());
-        auto stream = co_await self.api_->way().open_stream(request, action.idle);
+        auto stream = co_await self.api_->transport().open_stream(request, action.idle);
         if (stream.has_error()) {
             fsm.on_watch_error(now(self), stream.error());
             co_return;

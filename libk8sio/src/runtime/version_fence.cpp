@@ -13,21 +13,20 @@ bool is_malformed(std::string_view version) {
 }  // namespace
 
 void version_fence::raise(
-    const std::string& owner, const std::string& plural, std::string_view version
+    const std::string& owner, const std::string& view, std::string_view version
 ) {
     if (is_malformed(version)) {
         return;
     }
-    std::string& awaited = awaited_[owner][plural];
+    std::string& awaited = awaited_[owner][view];
     if (awaited.empty() || compare_versions(version, awaited) == version_order::newer) {
         awaited = version;
     }
 }
 
-bool version_fence::passed(
-    const std::string& owner, const std::string& plural, std::string_view seen
-) const {
-    const std::string_view needed = awaited(owner, plural);
+bool version_fence::passed(const std::string& owner, const std::string& view, std::string_view seen)
+    const {
+    const std::string_view needed = awaited(owner, view);
     if (needed.empty()) {
         return true;
     }
@@ -35,12 +34,12 @@ bool version_fence::passed(
     return !seen.empty() && compare_versions(seen, needed) != version_order::older;
 }
 
-std::string_view version_fence::awaited(const std::string& owner, const std::string& plural) const {
+std::string_view version_fence::awaited(const std::string& owner, const std::string& view) const {
     const auto found = awaited_.find(owner);
     if (found == awaited_.end()) {
         return {};
     }
-    const auto version = found->second.find(plural);
+    const auto version = found->second.find(view);
     return version == found->second.end() ? std::string_view{} : std::string_view(version->second);
 }
 

@@ -134,13 +134,13 @@ private:
 
 http_transport::http_transport(
     clock& time,
-    std::unique_ptr<connector> way,
+    std::unique_ptr<connector> to_server,
     protocol::request_frame frame,
     std::unique_ptr<login> credentials,
     http_transport_options options
 )
     : time_(&time),
-      connector_(std::move(way)),
+      connector_(std::move(to_server)),
       frame_(std::move(frame)),
       credentials_(std::move(credentials)),
       options_(options),
@@ -354,7 +354,7 @@ result<std::unique_ptr<transport>> make_http_transport(
     if (config.host.empty() || !is_port(config.port)) {
         return make_error(errc::invalid_argument, "bad server '" + authority(config) + "'");
     }
-    std::unique_ptr<connector> way;
+    std::unique_ptr<connector> to_server;
     if (config.scheme == "http" && has_credentials(config) && !config.credentials_over_http) {
         return make_error(
             errc::invalid_argument,
@@ -362,13 +362,13 @@ result<std::unique_ptr<transport>> make_http_transport(
         );
     }
     if (config.scheme == "http") {
-        way = make_tcp_connector(executor, time, config, options);
+        to_server = make_tcp_connector(executor, time, config, options);
     } else if (config.scheme == "https") {
         auto made = make_tls_connector(executor, time, config, options);
         if (made.has_error()) {
             return std::move(made).error();
         }
-        way = std::move(*made);
+        to_server = std::move(*made);
     } else {
         return make_error(errc::invalid_argument, "bad scheme '" + config.scheme + "'");
     }
@@ -385,7 +385,7 @@ result<std::unique_ptr<transport>> make_http_transport(
         time, protocol::credentials(config, read_whole_file), std::move(runner)
     );
     std::unique_ptr<transport> made = std::make_unique<http_transport>(
-        time, std::move(way), std::move(frame), std::move(credentials), options
+        time, std::move(to_server), std::move(frame), std::move(credentials), options
     );
     return made;
 }

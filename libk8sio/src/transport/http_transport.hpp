@@ -18,7 +18,7 @@ class http_transport final : public transport {
 public:
     http_transport(
         clock& time,
-        std::unique_ptr<connector> way,
+        std::unique_ptr<connector> to_server,
         protocol::request_frame frame,
         std::unique_ptr<login> credentials,
         http_transport_options options

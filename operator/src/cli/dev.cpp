@@ -96,11 +96,11 @@ struct dev_setup {
     core::policy rules;
 };
 
-/// A way to the server of its own, so that no part waits behind another.
+/// A transport of its own, so that no part waits behind another.
 struct connection {
     connection(k8sio::server::api_server& server, k8sio::clock& time)
-        : way(server.connect()), api(*way, time) {}
-    std::unique_ptr<k8sio::transport> way;
+        : transport(server.connect()), api(*transport, time) {}
+    std::unique_ptr<k8sio::transport> transport;
     k8sio::client api;
 };
 
@@ -172,7 +172,6 @@ dev_session::dev_session(dev_setup setup, std::ostream& out, std::ostream& err)
       operator_(std::make_unique<controller>(
           loop_.get_executor(),
           for_operator_.api,
-          *time_,
           setup_.rules,
           controller_options(),
           make_logger(setup_.options.log)

@@ -171,21 +171,17 @@ live_read read_live(const cluster_options& cluster, const std::string& target, s
     if (!wanted) {
         return refuse(no_job_target(target));
     }
-    k8sio::result<k8sio::cluster_config> config = find_cluster(cluster);
-    if (config.has_error()) {
-        return refuse(config.error().text());
+    asio::io_context loop(1);
+    auto connection = k8sio::connect(loop.get_executor(), connect_to(cluster));
+    if (connection.has_error()) {
+        return refuse(connection.error().text());
     }
     if (ns.empty()) {
-        ns = config->ns;
+        ns = connection->ns();
     }
-    asio::io_context loop(1);
-    const auto time = k8sio::make_machine_clock(loop.get_executor());
-    auto way = k8sio::make_http_transport(loop.get_executor(), *time, std::move(*config));
-    if (way.has_error()) {
-        return refuse(way.error().text());
-    }
-    k8sio::client api(**way, *time);
-    reader reads(api, std::move(ns), std::move(wanted->name), std::move(wanted->kinds));
+    reader reads(
+        connection->api(), std::move(ns), std::move(wanted->name), std::move(wanted->kinds)
+    );
     std::exception_ptr failed;
     asio::co_spawn(loop, reads.run(), [&](std::exception_ptr e) { failed = e; });
     loop.run();

@@ -30,13 +30,14 @@ int run_operator_command(const run_options& options, std::ostream&, std::ostream
         fmt::print(err, "signalbox run: --policy {}\n", *wrong);
         return exit_refused;
     }
-    k8sio::result<k8sio::cluster_config> cluster = find_cluster(options.cluster);
+    auto cluster = k8sio::find_config(options.cluster.kubeconfig, options.cluster.context);
     if (cluster.has_error()) {
         fmt::print(err, "signalbox run: {}\n", cluster.error().text());
         return exit_refused;
     }
     if (options.election.wanted) {
-        const bool in_pod = takes_service_account(options.cluster);
+        const bool in_pod =
+            k8sio::finds_service_account(options.cluster.kubeconfig, options.cluster.context);
         const std::string own_ns = in_pod ? cluster->ns : std::string();
         const auto wrong = read_election(options.election, own_ns, wanted.election.emplace());
         if (wrong) {
@@ -60,10 +61,6 @@ int pods_command(const pods_options& options, std::ostream& out, std::ostream& e
     if (!load_scenario(options.scenario, wanted.script, error)) {
         return refuse(error);
     }
-    k8sio::result<k8sio::cluster_config> cluster = find_cluster(options.cluster);
-    if (cluster.has_error()) {
-        return refuse(cluster.error().text());
-    }
     wanted.ns = options.ns;
     wanted.label_selector = options.selector;
     wanted.speed = options.speed;
@@ -75,13 +72,12 @@ int pods_command(const pods_options& options, std::ostream& out, std::ostream& e
     };
 
     asio::io_context loop(1);
-    const auto time = k8sio::make_machine_clock(loop.get_executor());
-    auto way = k8sio::make_http_transport(loop.get_executor(), *time, std::move(*cluster));
-    if (way.has_error()) {
-        return refuse(way.error().text());
+    auto cluster = k8sio::connect(loop.get_executor(), connect_to(options.cluster));
+    if (cluster.has_error()) {
+        return refuse(cluster.error().text());
     }
-    k8sio::client api(**way, *time);
-    const auto runtime = pods::make_simulated_runtime(loop.get_executor(), api, std::move(wanted));
+    const auto runtime =
+        pods::make_simulated_runtime(loop.get_executor(), cluster->api(), std::move(wanted));
     asio::signal_set signals(loop, SIGINT, SIGTERM);
     signals.async_wait([&](boost::system::error_code failed, int) {
         if (!failed) {

@@ -12,7 +12,6 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace signalbox::op::cli {
 
@@ -46,19 +45,11 @@ private:
 
 }  // namespace
 
-bool takes_service_account(const cluster_options& options) {
-    const bool named = !options.kubeconfig.empty() || !options.context.empty();
-    return !named && std::getenv("KUBERNETES_SERVICE_HOST") != nullptr;
-}
-
-k8sio::result<k8sio::cluster_config> find_cluster(const cluster_options& options) {
-    if (takes_service_account(options)) {
-        return k8sio::load_in_cluster("", [](const char* name) {
-            const char* value = std::getenv(name);
-            return std::string(value != nullptr ? value : "");
-        });
-    }
-    return k8sio::load_kubeconfig(options.kubeconfig, options.context);
+k8sio::connect_options connect_to(const cluster_options& options) {
+    k8sio::connect_options out;
+    out.kubeconfig = options.kubeconfig;
+    out.context = options.context;
+    return out;
 }
 
 std::shared_ptr<spdlog::logger> make_logger(const log_options& options) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Settings that several commands share: the way to the API server, the log, the policy.
+// Settings that several commands share: the API server, the log, the policy.
 #pragma once
 
 #include "cli/commands.hpp"
 
 #include <jobcore/policy.hpp>
-#include <k8sio/config.hpp>
+#include <k8sio/connect.hpp>
 
 #include <spdlog/logger.h>
 
@@ -17,11 +17,8 @@
 
 namespace signalbox::op::cli {
 
-/// --kubeconfig or --context: that kubeconfig. Else the service account, in a cluster; else what
-/// kubectl would take.
-k8sio::result<k8sio::cluster_config> find_cluster(const cluster_options& options);
-/// True if that is the service account of the pod we run in.
-bool takes_service_account(const cluster_options& options);
+/// Which server is meant by --kubeconfig and --context.
+k8sio::connect_options connect_to(const cluster_options& options);
 
 /// Writes to standard error. Level `off` gives a logger that writes nothing.
 std::shared_ptr<spdlog::logger> make_logger(const log_options& options);

@@ -8,7 +8,7 @@
 #include "cli/text_layout.hpp"
 #include "controller/definitions_wait.hpp"
 #include "controller/resource_table.hpp"
-#include "controller/signal.hpp"
+#include "k8sio/synchronization.hpp"
 #include "manifests/json_edit.hpp"
 #include "pods/behaviour.hpp"
 
@@ -48,7 +48,7 @@ constexpr std::array goals{
     goal{"Running", [](job_phase p) { return p == job_phase::running; }},
     goal{"Paused", [](job_phase p) { return p == job_phase::paused; }}};
 
-enum class standing { on_the_way, reached, unreachable };
+enum class standing { pending, reached, unreachable };
 
 class job_wait final : public k8sio::reflector_sink {
 public:
@@ -66,7 +66,7 @@ public:
     asio::awaitable<void> run(std::chrono::nanoseconds patience) {
         const auto start = api_->time().steady_now();
         co_await find();
-        if (!error_.empty() || state_ != standing::on_the_way) {
+        if (!error_.empty() || state_ != standing::pending) {
             co_return;
         }
         const bool bounded = patience != pods::never;
@@ -78,7 +78,7 @@ public:
             });
         }
         follow();
-        while (state_ == standing::on_the_way && !timed_out_) {
+        while (state_ == standing::pending && !timed_out_) {
             co_await changed_.wait();
         }
         api_->time().cancel(timer);
@@ -166,12 +166,12 @@ private:
         status_ = core::parse_status(json);
         state_ = goal_.is_reached(status_.phase) ? standing::reached
                  : core::is_final(status_.phase) ? standing::unreachable
-                                                 : standing::on_the_way;
+                                                 : standing::pending;
     }
 
     void gone() {
         // What was reached stays reached.
-        if (state_ == standing::on_the_way) {
+        if (state_ == standing::pending) {
             deleted_ = true;
             state_ = standing::unreachable;
         }
@@ -190,8 +190,8 @@ private:
     std::string ns_;
     job_target target_;
     goal goal_;
-    notification changed_;
-    notification ended_;
+    k8sio::notification changed_;
+    k8sio::notification ended_;
     asio::any_io_executor executor_;
     std::unique_ptr<k8sio::reflector> watch_;
     core::job_kind kind_ = core::job_kind::pytorch;
@@ -199,7 +199,7 @@ private:
     std::string names_;  ///< of all jobs found
     std::string error_;
     core::job_status status_;
-    standing state_ = standing::on_the_way;
+    standing state_ = standing::pending;
     bool listed_ = false;
     bool deleted_ = false;
     bool timed_out_ = false;
@@ -230,7 +230,7 @@ int report(const job_wait& wait, const std::string& timeout, std::ostream& out, 
         case standing::unreachable:
             fmt::print(err, "{}: {}; waited for {}\n", wait.name(), now, wait.wanted());
             return exit_failed;
-        case standing::on_the_way:
+        case standing::pending:
             break;
     }
     fmt::print(err, "{}: {}; waited {} for {}\n", wait.name(), now, timeout, wait.wanted());
@@ -262,22 +262,16 @@ int wait_for_job(const wait_options& options, std::ostream& out, std::ostream& e
     if (!target) {
         return refuse(no_job_target(options.target));
     }
-    k8sio::result<k8sio::cluster_config> config = find_cluster(options.cluster);
-    if (config.has_error()) {
-        return refuse(config.error().text());
-    }
-    const std::string ns = options.ns.empty() ? config->ns : options.ns;
     const auto* wanted = std::ranges::find_if(goals, [&](const goal& g) {
         return lower(g.name) == lower(options.condition);
     });
     asio::io_context loop(1);
-    const auto time = k8sio::make_machine_clock(loop.get_executor());
-    auto way = k8sio::make_http_transport(loop.get_executor(), *time, std::move(*config));
-    if (way.has_error()) {
-        return refuse(way.error().text());
+    auto cluster = k8sio::connect(loop.get_executor(), connect_to(options.cluster));
+    if (cluster.has_error()) {
+        return refuse(cluster.error().text());
     }
-    k8sio::client api(**way, *time);
-    job_wait wait(loop, api, ns, std::move(*target), *wanted);
+    const std::string ns = options.ns.empty() ? cluster->ns() : options.ns;
+    job_wait wait(loop, cluster->api(), ns, std::move(*target), *wanted);
     std::exception_ptr failed;
     asio::co_spawn(loop, wait.run(*patience), [&](std::exception_ptr e) { failed = e; });
     loop.run();

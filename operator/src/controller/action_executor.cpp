@@ -4,6 +4,7 @@
 #include "controller/key_material.hpp"
 #include "controller/object_text.hpp"
 #include "controller/resource_table.hpp"
+#include "k8sio/object.hpp"
 
 #include <algorithm>
 #include <span>
@@ -261,7 +262,7 @@ void note_deletion(
         shared.note_job(answer);
         return;
     }
-    const auto identity = read_identity(answer);
+    const auto identity = k8sio::read_object_meta(answer);
     const bool remains = identity && identity->uid == a.uid() && claim_of(a, answer).deleting;
     if (remains) {
         shared.note_object(entry, a.kind, answer);

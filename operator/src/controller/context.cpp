@@ -2,6 +2,7 @@
 #include "controller/context.hpp"
 
 #include "controller/resource_table.hpp"
+#include "k8sio/object.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -10,11 +11,15 @@ namespace signalbox::op {
 
 namespace {
 
-const std::string& plural_of(const core::job_object& job) {
-    return type_of(job.meta.kind).plural();
-}
+/// Children that their owner has released are nobody's.
+constexpr auto has_owner = [](const auto& child) { return !child.owner_uid.empty(); };
 
 }  // namespace
+
+child_view::child_view(core::object_kind of, core::served at_first)
+    : kind(of),
+      store([of](std::string_view json) { return core::decode_child(of, json); }, has_owner),
+      offered(at_first) {}
 
 context::context(
     boost::asio::any_io_executor loop,
@@ -22,7 +27,6 @@ context::context(
     core::policy policy,
     controller_options settings,
     std::shared_ptr<spdlog::logger> logger,
-    view_listener& views,
     job_listener& jobs_listener
 )
     : executor(loop),
@@ -30,19 +34,14 @@ context::context(
       rules(policy),
       options(std::move(settings)),
       log(std::move(logger)),
-      pods(k8sio::resources::pods().plural(), &core::decode_pod, views),
+      pods(&core::decode_pod, has_owner),
       jobs(jobs_listener),
       slots(loop, options.max_in_flight) {
     for (const watched_kind& row : watched_children()) {
-        const core::object_kind kind = row.kind;
-        record_store<core::child_record>::decoder decode = [kind](std::string_view json) {
-            return core::decode_child(kind, json);
-        };
         const bool always = row.when == watched::always;
-        children.push_back(std::make_unique<child_view>(child_view{
-            kind,
-            {row.type->plural(), std::move(decode), views},
-            always ? core::served::yes : core::served::unknown}));
+        children.push_back(std::make_unique<child_view>(
+            row.kind, always ? core::served::yes : core::served::unknown
+        ));
     }
 }
 
@@ -55,16 +54,6 @@ k8sio::steady_time context::steady_of(core::instant at) const {
     return steady_now() + std::chrono::duration_cast<k8sio::steady_time::duration>(wait);
 }
 
-bool context::views_synced() const {
-    const auto rows = watched_children();
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        if (rows[i].when == watched::always && !children[i]->store.synced()) {
-            return false;
-        }
-    }
-    return pods.synced();
-}
-
 core::capabilities context::capabilities() const {
     core::capabilities out;
     for (const auto& view : children) {
@@ -75,33 +64,18 @@ core::capabilities context::capabilities() const {
     return out;
 }
 
-bool context::is_fresh(const job_entry& entry) const {
-    const core::job_object& job = *entry.object;
-    const std::string& uid = job.meta.uid;
-    if (!views_synced() || !fence.passed(uid, pods.plural(), pods.seen())) {
-        return false;
-    }
-    for (const auto& view : children) {
-        if (view->in_use() && !fence.passed(uid, view->store.plural(), view->store.seen())) {
-            return false;
-        }
-    }
-    // Of the job there is one object only, which our own answers replace at once.
-    return fence.passed(uid, plural_of(job), job.meta.resource_version);
-}
-
 std::vector<std::string> context::view_versions() const {
-    std::vector<std::string> versions{pods.seen()};
+    std::vector<std::string> versions{std::string(pods.seen())};
     for (const auto& view : children) {
-        versions.push_back(view->store.seen());
+        versions.emplace_back(view->store.seen());
     }
     return versions;
 }
 
 void context::require_views(const std::string& job_uid, const std::vector<std::string>& versions) {
-    fence.raise(job_uid, pods.plural(), versions.front());
+    runtime->expect(job_uid, pods, versions.front());
     for (std::size_t i = 0; i < children.size(); ++i) {
-        fence.raise(job_uid, children[i]->store.plural(), versions[i + 1]);
+        runtime->expect(job_uid, children[i]->store, versions[i + 1]);
     }
 }
 
@@ -129,7 +103,7 @@ bool context::note_pod(job_entry& entry, std::string_view object_json, bool labe
         return true;
     }
     if (!entry.gone) {
-        fence.raise(uid, pods.plural(), pod->resource_version);
+        runtime->expect(uid, pods, pod->resource_version);
     }
     pods.insert_answer(std::move(*pod));
     return true;
@@ -150,7 +124,7 @@ bool context::note_object(
         return child.has_value();
     }
     if (!entry.gone) {
-        fence.raise(entry.object->meta.uid, view->store.plural(), child->resource_version);
+        runtime->expect(entry.object->meta.uid, view->store, child->resource_version);
     }
     view->store.insert_answer(std::move(*child));
     return true;
@@ -165,16 +139,13 @@ void context::note_gone(core::object_kind kind, const std::string& uid) {
 }
 
 job_entry_ptr context::note_job(std::string_view object_json) {
-    job_entry_ptr entry = jobs.upsert(object_json, false, true);
-    if (entry && !entry->gone) {
-        const core::job_object& job = *entry->object;
-        fence.raise(job.meta.uid, plural_of(job), job.meta.resource_version);
-    }
-    return entry;
+    // Of the job there is one object only, which our own answers replace at once: nothing to wait
+    // for.
+    return jobs.upsert(object_json, false, true);
 }
 
 std::string full_name(const core::job_meta& meta) {
-    return meta.ns + "/" + meta.name;
+    return k8sio::object_key(meta.ns, meta.name).text();
 }
 
 }  // namespace signalbox::op

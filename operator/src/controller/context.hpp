@@ -1,35 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the parts of the controller share: the views, the fence, the way to the server. Private to
-// this folder.
+// What the parts of the controller share: the views, the client, the runtime. Private to this
+// folder.
 #pragma once
 
 #include "controller/job_table.hpp"
 #include "controller/options.hpp"
-#include "controller/record_store.hpp"
-#include "controller/signal.hpp"
+#include "controller/resource_table.hpp"
 #include "jobcore/observed.hpp"
 #include "k8sio/client.hpp"
-#include "k8sio/version_fence.hpp"
+#include "k8sio/controller.hpp"
+#include "k8sio/store.hpp"
+#include "k8sio/synchronization.hpp"
 
 #include <spdlog/logger.h>
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace signalbox::op {
 
-using pod_store = record_store<core::pod_record>;
+/// The index of children by the UID of their job.
+struct by_owner {
+    template <class Record>
+    const std::string& operator()(const Record& child) const {
+        return child.owner_uid;
+    }
+};
+using pod_store = k8sio::store<core::pod_record, by_owner>;
+using child_store = k8sio::store<core::child_record, by_owner>;
 
 /// The view of one kind of children other than pods.
 struct child_view {
+    child_view(core::object_kind of, core::served at_first);
+
     core::object_kind kind;
-    record_store<core::child_record> store;
+    child_store store;
     /// What discovery said; kinds that every server serves are never asked for.
-    core::served offered = core::served::yes;
+    core::served offered;
 
     /// A kind counts as served when its view is complete: before that, decisions would take
     /// absence from the view for absence from the server.
@@ -48,7 +59,6 @@ struct context {
         core::policy policy,
         controller_options settings,
         std::shared_ptr<spdlog::logger> logger,
-        view_listener& views,
         job_listener& jobs_listener
     );
 
@@ -61,12 +71,9 @@ struct context {
     pod_store pods;
     std::vector<std::unique_ptr<child_view>> children;
     job_table jobs;
-    k8sio::version_fence fence;
-    slot_pool slots;
-    /// No new request is started.
-    bool stopping = false;
-    /// To be called for a sign that the server's data went back in time (REQUIREMENTS.md V6).
-    std::function<void()> suspect;
+    k8sio::semaphore slots;
+    /// Of the controller that owns this; set before anything runs.
+    k8sio::controller* runtime = nullptr;
 
     /// API-server time (BEHAVIOUR.md 12.8).
     core::instant now() const;
@@ -74,11 +81,15 @@ struct context {
     /// The steady time at which now() reaches `at`.
     k8sio::steady_time steady_of(core::instant at) const;
 
-    /// True if all that is seen of this job is at least as new as our last acknowledged write and
-    /// as the views its status was decided on (BEHAVIOUR.md 12.1).
-    bool is_fresh(const job_entry& entry) const;
-    /// Views of kinds that not every server serves hold nobody up: see served_kinds.
-    bool views_synced() const;
+    /// Has `store` filled with what is ours of `type`, and changes queue their jobs. `required`: no
+    /// decision is made without it.
+    template <class Record>
+    void watch_children(
+        const k8sio::resource_type& type, k8sio::store<Record, by_owner>& store, bool required
+    ) const;
+
+    /// No new request is started.
+    bool stopping() const { return runtime->stopping(); }
     /// Which of the kinds that not every server serves decisions may count on now.
     core::capabilities capabilities() const;
     /// Versions up to which each view of children has seen everything, in a fixed order.
@@ -87,8 +98,8 @@ struct context {
     void require_views(const std::string& job_uid, const std::vector<std::string>& versions);
 
     /// Takes the answer to a write or live read of a child or of the job itself into the views, and
-    /// raises the fence. False if the text could not be read. `labelled`: the watch shows it for
-    /// sure, whatever other labels it has not.
+    /// lets later passes wait for it. False if the text could not be read. `labelled`: the watch
+    /// shows it for sure, whatever other labels it has not.
     bool note_object(
         job_entry& entry,
         core::object_kind kind,
@@ -106,6 +117,24 @@ struct context {
 private:
     bool note_pod(job_entry& entry, std::string_view object_json, bool labelled);
 };
+
+template <class Record>
+void context::watch_children(
+    const k8sio::resource_type& type, k8sio::store<Record, by_owner>& store, bool required
+) const {
+    k8sio::watch_options watched;
+    watched.reflect.ns = options.ns;
+    watched.reflect.label_selector = children_selector;
+    watched.required = required;
+    if (!required) {
+        watched.max_age = std::chrono::nanoseconds{0};  // discovery says when it is gone
+    }
+    // A job that comes later queues itself; another controller's never comes.
+    const auto job_of = [this](const Record& child) {
+        return jobs.find(child.owner_uid) ? child.owner_uid : std::string();
+    };
+    runtime->watch(type, store, job_of, std::move(watched));
+}
 
 /// `namespace/name`, for logs.
 std::string full_name(const core::job_meta& meta);

@@ -7,7 +7,6 @@
 #include "controller/options.hpp"
 #include "jobcore/policy.hpp"
 #include "k8sio/client.hpp"
-#include "k8sio/clock.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -26,11 +25,10 @@ namespace signalbox::op {
 /// the executor's one thread.
 class controller {
 public:
-    /// `api` and `time` must outlive run(). A null `logger` logs nothing.
+    /// `api` must outlive run(). A null `logger` logs nothing.
     controller(
         boost::asio::any_io_executor executor,
         k8sio::client& api,
-        k8sio::clock& time,
         core::policy rules,
         controller_options options = {},
         std::shared_ptr<spdlog::logger> logger = nullptr
@@ -55,7 +53,7 @@ public:
 
     /// True when every view is complete; a job kind that the server does not serve is left out.
     bool synced() const;
-    const controller_counters& counters() const;
+    controller_counters counters() const;
     /// What keeps views from being up to date now, one line per resource; empty when all is well.
     std::vector<std::string> problems() const;
 

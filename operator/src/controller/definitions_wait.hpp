@@ -3,8 +3,8 @@
 // An operator whose kinds are not installed says so, and how to install them, and waits.
 #pragma once
 
-#include "controller/signal.hpp"
 #include "k8sio/client.hpp"
+#include "k8sio/synchronization.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -35,7 +35,7 @@ public:
 private:
     k8sio::client* api_;
     spdlog::logger* log_;
-    notification wake_;
+    k8sio::notification wake_;
     k8sio::clock::timer_id timer_ = 0;
     bool stopping_ = false;
 };

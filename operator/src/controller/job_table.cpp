@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/job_table.hpp"
 
-#include "controller/object_text.hpp"
+#include "k8sio/object.hpp"
 
 #include <algorithm>
 #include <unordered_set>
@@ -33,7 +33,7 @@ std::vector<std::string> job_table::uids() const {
 }
 
 job_entry_ptr job_table::upsert(std::string_view object_json, bool initial, bool own_answer) {
-    const auto identity = read_identity(object_json);
+    const auto identity = k8sio::read_object_meta(object_json);
     if (!identity) {
         listener_->job_unreadable("no UID");
         return nullptr;
@@ -115,9 +115,8 @@ void job_table::doubt_all(core::job_kind kind) {
 
 void job_sink::rewound() {
     rewound_ = true;
-    synced_ = false;
+    complete_ = false;
     table_->doubt_all(kind_);
-    views_->view_rewound();
 }
 
 void job_sink::replace_item(std::string_view object_json) {
@@ -132,11 +131,11 @@ void job_sink::replace_item(std::string_view object_json) {
 void job_sink::replace_end(std::string_view resource_version) {
     table_->keep_only(kind_, listed_, resource_version, std::exchange(rewound_, false));
     listed_ = {};
-    synced_ = true;
+    complete_ = true;
 }
 
 void job_sink::remove(std::string_view object_json) {
-    const auto identity = read_identity(object_json);
+    const auto identity = k8sio::read_object_meta(object_json);
     if (identity) {
         table_->erase(identity->uid);
     }

@@ -4,12 +4,11 @@
 // Nothing here but the job object itself survives a restart, and nothing needs to.
 #pragma once
 
-#include "controller/record_store.hpp"
 #include "controller/refusal_ledger.hpp"
 #include "controller/repair_pace.hpp"
 #include "jobcore/decide.hpp"
 #include "k8sio/clock.hpp"
-#include "k8sio/reflector.hpp"
+#include "k8sio/store.hpp"
 
 #include <memory>
 #include <optional>
@@ -40,12 +39,6 @@ struct job_entry {
     std::string conflicted_version;
     std::optional<k8sio::steady_time> last_status_write;
     std::string last_status;  ///< body last written, to notice a server that does not keep it
-    k8sio::steady_time last_pass{};
-    int writing_passes = 0;  ///< in a row that wrote something
-    /// The job does not come to rest: what its children do is not looked at before.
-    k8sio::steady_time slowed_until{};
-    bool in_pass = false;
-    bool changed_in_pass = false;  ///< a child, while the pass ran
 };
 
 using job_entry_ptr = std::shared_ptr<job_entry>;
@@ -94,16 +87,20 @@ private:
 };
 
 /// Feeds the table from the reflector of one kind.
-class job_sink final : public k8sio::reflector_sink {
+class job_sink final : public k8sio::view {
 public:
-    /// `views` is told when the server went back in time.
-    job_sink(core::job_kind kind, job_table& table, view_listener& views)
-        : kind_(kind), table_(&table), views_(&views) {}
+    job_sink(core::job_kind kind, job_table& table) : kind_(kind), table_(&table) {}
 
     core::job_kind kind() const { return kind_; }
-    bool synced() const { return synced_; }
-    /// The server went back in time, and its list has not come yet.
-    bool listing_anew() const { return rewound_; }
+    /// All jobs of the kind are in the table.
+    bool complete() const { return complete_; }
+    /// False if the server went back in time, and its list has not come yet. Before the first list
+    /// jobs may be decided on: they do not depend on each other, and a server need not serve all
+    /// kinds.
+    bool synced() const override { return !rewound_; }
+    /// Nobody waits for a version of jobs: our own answers replace them at once.
+    std::string_view seen() const override { return {}; }
+    void clear() override {}
 
     void rewound() override;
     void replace_begin() override { listed_.clear(); }
@@ -118,8 +115,7 @@ public:
 private:
     core::job_kind kind_;
     job_table* table_;
-    view_listener* views_;
-    bool synced_ = false;
+    bool complete_ = false;
     bool rewound_ = false;  // the next list is the truth, also where it is older
     std::vector<std::string> listed_;
 };

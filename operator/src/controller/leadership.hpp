@@ -5,9 +5,9 @@
 #pragma once
 
 #include "controller/controller.hpp"
-#include "controller/signal.hpp"
 #include "k8sio/client.hpp"
 #include "k8sio/leader_election.hpp"
+#include "k8sio/synchronization.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -62,7 +62,7 @@ private:
     std::string identity_;
     std::string lease_;  ///< `namespace/name`, for logs
     std::optional<k8sio::leader_election> election_;
-    notification changed_;
+    k8sio::notification changed_;
     controller* work_ = nullptr;
     bool known_ = false;  ///< who leads
     bool ended_ = false;  ///< the election

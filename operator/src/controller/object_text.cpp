@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/object_text.hpp"
 
+#include "k8sio/object.hpp"
+
 #include <rapidjson/document.h>
-#include <rapidjson/reader.h>
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
@@ -17,64 +18,6 @@ constexpr unsigned parse_flags = rapidjson::kParseIterativeFlag;
 std::string_view view(const rapidjson::Value& v) {
     return {v.GetString(), v.GetStringLength()};
 }
-
-/// Collects the string members of `metadata` and stops the parser at its end.
-class identity_handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, identity_handler> {
-public:
-    explicit identity_handler(object_identity& into) : into_(&into) {}
-
-    bool Default() {
-        wanted_ = nullptr;
-        return true;
-    }
-    bool String(const char* text, rapidjson::SizeType length, bool) {
-        if (wanted_ != nullptr) {
-            wanted_->assign(text, length);
-        }
-        return Default();
-    }
-    bool Key(const char* text, rapidjson::SizeType length, bool) {
-        const std::string_view key(text, length);
-        wanted_ = nullptr;
-        if (depth_ == 1) {
-            in_metadata_ = key == "metadata";
-        } else if (depth_ == 2 && in_metadata_) {
-            wanted_ = field(key);
-        }
-        return true;
-    }
-    bool StartObject() { return enter(); }
-    bool StartArray() { return enter(); }
-    bool EndObject(rapidjson::SizeType) { return leave(); }
-    bool EndArray(rapidjson::SizeType) { return leave(); }
-
-private:
-    bool enter() {
-        ++depth_;
-        return Default();
-    }
-    bool leave() {
-        --depth_;
-        return !(depth_ == 1 && in_metadata_);  // nothing of interest comes after metadata
-    }
-    std::string* field(std::string_view key) {
-        if (key == "uid") {
-            return &into_->uid;
-        }
-        if (key == "resourceVersion") {
-            return &into_->resource_version;
-        }
-        if (key == "name") {
-            return &into_->name;
-        }
-        return key == "namespace" ? &into_->ns : nullptr;
-    }
-
-    object_identity* into_;
-    std::string* wanted_ = nullptr;
-    int depth_ = 0;
-    bool in_metadata_ = false;
-};
 
 void member(
     rapidjson::Writer<rapidjson::StringBuffer>& out, std::string_view key, std::string_view value
@@ -117,19 +60,6 @@ bool is_restorable(std::string_view label) {
 }
 
 }  // namespace
-
-std::optional<object_identity> read_identity(std::string_view object_json) {
-    object_identity identity;
-    identity_handler handler(identity);
-    rapidjson::MemoryStream bytes(object_json.data(), object_json.size());
-    rapidjson::Reader reader;
-    // Ends with kParseErrorTermination when the handler has what it wants.
-    reader.Parse<parse_flags>(bytes, handler);
-    if (identity.uid.empty()) {
-        return std::nullopt;
-    }
-    return identity;
-}
 
 std::string status_body(const core::job_object& job, const core::job_status& status) {
     rapidjson::StringBuffer buffer;
@@ -175,7 +105,7 @@ std::string with_uid_precondition(std::string_view body, std::string_view uid) {
 }
 
 std::optional<std::string> label_patch(std::string_view wanted, std::string_view live) {
-    const auto identity = read_identity(live);
+    const auto identity = k8sio::read_object_meta(live);
     rapidjson::Document wanted_object;
     rapidjson::Document live_object;
     wanted_object.Parse<parse_flags>(wanted.data(), wanted.size());

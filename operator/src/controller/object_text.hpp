@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The few things the controller reads from, or writes into, JSON texts of objects by itself;
+// The few things the controller writes into JSON texts of objects by itself;
 // everything else about objects is libjobcore's.
 #pragma once
 
@@ -11,18 +11,6 @@
 #include <string_view>
 
 namespace signalbox::op {
-
-/// Who an object is.
-struct object_identity {
-    std::string ns;
-    std::string name;
-    std::string uid;
-    std::string resource_version;
-};
-
-/// Reads the identity without building a document: the rest of the text after `metadata` is not
-/// even looked at. Nothing if there is no UID.
-std::optional<object_identity> read_identity(std::string_view object_json);
 
 /// The body of a PUT on the status subresource: identity of the object held, so that the server
 /// refuses it if there is a newer one (REQUIREMENTS.md X4), and the whole status, so that fields

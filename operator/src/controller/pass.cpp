@@ -4,6 +4,7 @@
 #include "controller/object_text.hpp"
 #include "controller/resource_table.hpp"
 #include "controller/stage_runner.hpp"
+#include "k8sio/object.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -33,7 +34,7 @@ void forget_disproved(context& shared, job_entry& entry) {
     const std::string& uid = entry.object->meta.uid;
     // A set: all pods of a large job may vanish at once.
     std::unordered_set<std::string_view> pods;
-    for (const core::pod_record* pod : shared.pods.of_owner(uid)) {
+    for (const core::pod_record* pod : shared.pods.find<by_owner>(uid)) {
         pods.insert(pod->name);
     }
     std::erase_if(entry.absences, [&](const core::confirmed_absence& absence) {
@@ -44,7 +45,7 @@ void forget_disproved(context& shared, job_entry& entry) {
             shared.children.begin(),
             shared.children.end(),
             [&](const std::unique_ptr<child_view>& view) {
-                const auto records = view->store.of_owner(uid);
+                const auto records = view->store.find<by_owner>(uid);
                 return view->kind == absence.kind &&
                        std::any_of(
                            records.begin(),
@@ -59,7 +60,7 @@ void forget_disproved(context& shared, job_entry& entry) {
 core::decision decide(context& shared, job_entry& entry, core::instant now) {
     const std::string& uid = entry.object->meta.uid;
     forget_disproved(shared, entry);
-    const auto in_view = shared.pods.of_owner(uid);
+    const auto in_view = shared.pods.find<by_owner>(uid);
     std::vector<const core::pod_record*> pods(in_view.begin(), in_view.end());
     for (const core::pod_record& hidden : entry.hidden_pods) {
         const bool shown = std::any_of(pods.begin(), pods.end(), [&](const core::pod_record* p) {
@@ -72,7 +73,7 @@ core::decision decide(context& shared, job_entry& entry, core::instant now) {
     std::vector<const core::child_record*> children;
     for (const auto& view : shared.children) {
         if (view->in_use()) {
-            const auto records = view->store.of_owner(uid);
+            const auto records = view->store.find<by_owner>(uid);
             children.insert(children.end(), records.begin(), records.end());
         }
     }
@@ -156,7 +157,7 @@ asio::awaitable<write_result> write_status(
         ++shared.counters.errors;
         shared.log->warn("status write failed: job={} error=\"{}\"", full_name(meta), error.text());
     }
-    if (kind == k8sio::retry_class::unknown_outcome && !shared.stopping) {
+    if (kind == k8sio::retry_class::unknown_outcome && !shared.stopping()) {
         co_return co_await read_back(
             shared, entry, decided, core::format_status(status, meta.kind)
         );
@@ -173,13 +174,13 @@ asio::awaitable<bool> read_again(context& shared, job_entry& entry) {
     if (live.has_error()) {
         co_return false;  // also when it is gone: the watch will say so
     }
-    const auto identity = read_identity(*live);
+    const auto identity = k8sio::read_object_meta(*live);
     const bool went_back =
         identity && identity->uid == meta.uid && !entry.doubtful &&
         k8sio::compare_versions(identity->resource_version, meta.resource_version) ==
             k8sio::version_order::older;
     if (went_back) {
-        shared.suspect();
+        shared.runtime->doubt_views();
         co_return false;
     }
     const job_entry_ptr read = shared.note_job(*live);
@@ -193,7 +194,9 @@ public:
     pass(context& shared, k8sio::event_recorder& events, job_entry_ptr entry)
         : shared_(&shared), recorder_(&events), entry_(std::move(entry)) {}
 
-    asio::awaitable<pass_report> run();
+    /// False: the job is gone, and nothing is to be done.
+    bool has_job() const { return entry_ != nullptr; }
+    asio::awaitable<k8sio::reconcile_result> run();
 
 private:
     asio::awaitable<bool> record();
@@ -210,41 +213,40 @@ private:
     job_ptr decided_;
     core::decision decision_;
     std::vector<std::string> views_;
-    pass_report report_;
+    k8sio::reconcile_result result_;
 };
 
-asio::awaitable<pass_report> pass::run() {
+asio::awaitable<k8sio::reconcile_result> pass::run() {
     job_entry& entry = *entry_;
     const bool conflicted = !entry.conflicted_version.empty() &&
                             entry.conflicted_version == entry.object->meta.resource_version;
     if (conflicted || entry.parked || entry.doubtful) {
         const bool read = co_await read_again(*shared_, entry);
         if (!read) {
-            report_.troubled = !entry.gone;
-            co_return report_;
+            result_.failed = !entry.gone;
+            co_return result_;
         }
     }
     entry.conflicted_version.clear();
     if (entry.gone) {
-        co_return report_;
+        co_return result_;
     }
-    if (!shared_->is_fresh(entry)) {
-        ++shared_->counters.stale_skips;
-        report_.blocked = true;
-        co_return report_;
+    if (!shared_->runtime->is_fresh(entry.object->meta.uid)) {
+        result_.behind = true;
+        co_return result_;
     }
     decided_ = entry.object;
     views_ = shared_->view_versions();
     decision_ = decide(*shared_, entry, shared_->now());
     if (decision_.wake_up) {
-        report_.at = shared_->steady_of(*decision_.wake_up);
+        result_.requeue_at = shared_->steady_of(*decision_.wake_up);
     }
     const bool recorded = co_await record();
     if (recorded) {
         co_await act();
         settle();
     }
-    co_return report_;
+    co_return result_;
 }
 
 /// Differences in counts and texts may wait (BEHAVIOUR.md 4.16), unless they come with something to
@@ -276,13 +278,13 @@ asio::awaitable<bool> pass::record() {
     if (may_defer()) {
         ++shared_->counters.status_deferred;
         const auto due = *entry.last_status_write + decision_.defer;
-        report_.at = report_.at ? std::min(*report_.at, due) : due;
+        result_.requeue_at = result_.requeue_at ? std::min(*result_.requeue_at, due) : due;
         decided_ = std::make_shared<const core::job_object>(std::move(with_status));
         co_return true;
     }
     const auto written = co_await write_status(*shared_, entry, *decided_, with_status.status);
     if (written != write_result::written) {
-        report_.troubled = true;
+        result_.failed = true;
         co_return false;
     }
     shared_->log->debug(
@@ -295,8 +297,8 @@ asio::awaitable<bool> pass::record() {
     if (!entry.gone) {
         shared_->require_views(decided_->meta.uid, views_);
     }
-    report_.troubled = is_unkept(with_status.status);
-    report_.again = true;
+    result_.failed = is_unkept(with_status.status);
+    result_.requeue = true;
     send_events();
     decided_ = std::make_shared<const core::job_object>(std::move(with_status));
     co_return true;
@@ -309,10 +311,11 @@ asio::awaitable<void> pass::act() {
         log_stage(actions);
         const stage_report done =
             co_await run_stage(*shared_, entry, *decided_, decision_, actions);
-        report_.again = report_.again || done.acted;
-        report_.troubled = report_.troubled || done.troubled;
+        result_.requeue = result_.requeue || done.acted;
+        result_.failed = result_.failed || done.troubled;
         if (done.at) {
-            report_.at = report_.at ? std::min(*report_.at, *done.at) : done.at;
+            result_.requeue_at =
+                result_.requeue_at ? std::min(*result_.requeue_at, *done.at) : done.at;
         }
         if (!done.complete) {
             break;
@@ -394,11 +397,15 @@ void pass::log_stage(const core::stage& actions) const {
 
 }  // namespace
 
-asio::awaitable<pass_report> run_pass(
+asio::awaitable<k8sio::reconcile_result> run_pass(
     context& shared, k8sio::event_recorder& events, job_entry_ptr entry
 ) {
     pass work(shared, events, std::move(entry));
-    co_return co_await work.run();
+    k8sio::reconcile_result result;
+    if (work.has_job()) {
+        result = co_await work.run();
+    }
+    co_return result;
 }
 
 }  // namespace signalbox::op

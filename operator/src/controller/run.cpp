@@ -153,35 +153,32 @@ asio::awaitable<void> run_all(
 
 /// The election with a connection of its own: its requests wait behind no others.
 struct election_parts {
-    std::unique_ptr<k8sio::transport> way;
-    std::optional<k8sio::client> api;
+    std::optional<k8sio::connection> cluster;
     std::optional<leadership> lead;
 };
 
-/// Gives what is wrong, or an empty text. Without an election in `options` it does nothing; with
-/// one, what `options` say of clients and controller asks it from now on. `parts` stays in place.
+/// Gives what is wrong, or an empty text. Without an election in `options` it does nothing. `parts`
+/// stays in place.
 std::string prepare_election(
     election_parts& parts,
-    run_options& options,
+    const run_options& options,
     asio::io_context& loop,
-    k8sio::clock& time,
     std::shared_ptr<spdlog::logger> log
 ) {
     if (!options.election) {
         return {};
     }
-    auto way = k8sio::make_http_transport(loop.get_executor(), time, options.cluster, options.http);
-    if (way.has_error()) {
-        return way.error().text();
+    k8sio::connect_options connect = options.connect;
+    connect.client.may_write = nullptr;
+    connect.client.manager = "signalbox-leader-election";
+    auto made = k8sio::connect(loop.get_executor(), options.cluster, std::move(connect));
+    if (made.has_error()) {
+        return made.error().text();
     }
-    parts.way = std::move(*way);
-    k8sio::client_options client = options.client;
-    client.manager = "signalbox-leader-election";
-    parts.api.emplace(*parts.way, time, std::move(client));
-    parts.lead.emplace(loop.get_executor(), *parts.api, *options.election, std::move(log));
-    const auto leads = [lead = &*parts.lead] { return lead->leads(); };
-    options.client.may_write = leads;
-    options.controller.leads = leads;
+    parts.cluster.emplace(std::move(*made));
+    parts.lead.emplace(
+        loop.get_executor(), parts.cluster->api(), *options.election, std::move(log)
+    );
     const std::string problem = parts.lead->problem();
     return problem.empty() ? problem : "leader election: " + problem;
 }
@@ -196,33 +193,34 @@ int run_operator(run_options options) {
         );
     }
     asio::io_context loop(1);
-    const auto time = k8sio::make_machine_clock(loop.get_executor());
     const std::string server =
         options.cluster.scheme + "://" + options.cluster.host + ":" + options.cluster.port;
-    auto way =
-        k8sio::make_http_transport(loop.get_executor(), *time, options.cluster, options.http);
-    if (way.has_error()) {
-        log->error("cannot connect to {}: {}", server, way.error().text());
-        return exit_configuration;
+    k8sio::client_options& client = options.connect.client;
+    if (!client.notice) {
+        client.notice = [log](const std::string& line) { log->warn("{}", line); };
     }
-    if (!options.client.notice) {
-        options.client.notice = [log](const std::string& line) { log->warn("{}", line); };
-    }
-    if (options.client.seed == 0) {
-        options.client.seed = std::random_device()();
+    if (client.seed == 0) {
+        client.seed = std::random_device()();
     }
     election_parts election;
-    const std::string problem = prepare_election(election, options, loop, *time, log);
+    if (options.election) {
+        client.may_write = [&election] { return election.lead->leads(); };
+        options.controller.leads = client.may_write;
+    }
+    auto cluster = k8sio::connect(loop.get_executor(), options.cluster, options.connect);
+    if (cluster.has_error()) {
+        log->error("cannot connect to {}: {}", server, cluster.error().text());
+        return exit_configuration;
+    }
+    const std::string problem = prepare_election(election, options, loop, log);
     if (!problem.empty()) {
         log->error("{}", problem);
         return exit_configuration;
     }
     leadership* const lead = election.lead ? &*election.lead : nullptr;
-    k8sio::client api(**way, *time, options.client);
-    controller work(
-        loop.get_executor(), api, *time, options.rules, std::move(options.controller), log
-    );
-    reporter report(*time, work, *log, options.report_interval);
+    k8sio::client& api = cluster->api();
+    controller work(loop.get_executor(), api, options.rules, std::move(options.controller), log);
+    reporter report(cluster->time(), work, *log, options.report_interval);
     definitions_wait kinds(loop.get_executor(), api, *log);
     signal_watch signals(loop, kinds, work, lead, *log);
     int code = exit_ok;

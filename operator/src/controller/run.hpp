@@ -4,7 +4,7 @@
 #pragma once
 
 #include "controller/controller.hpp"
-#include "k8sio/config.hpp"
+#include "k8sio/connect.hpp"
 #include "k8sio/leader_election.hpp"
 
 #include <spdlog/logger.h>
@@ -17,8 +17,8 @@ namespace signalbox::op {
 
 struct run_options {
     k8sio::cluster_config cluster;
-    k8sio::http_transport_options http;
-    k8sio::client_options client;  ///< a seed of 0 is replaced by a random one
+    /// A seed of 0 is replaced by a random one.
+    k8sio::connect_options connect;
     core::policy rules;
     controller_options controller;
     /// If set, only the holder of this Lease acts; of it namespace, name and durations count.

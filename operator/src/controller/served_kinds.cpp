@@ -3,12 +3,9 @@
 
 #include "controller/resource_table.hpp"
 
-#include <boost/asio/co_spawn.hpp>
-
 #include <rapidjson/document.h>
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 
 namespace signalbox::op {
@@ -58,19 +55,13 @@ std::optional<core::served> find_in_discovery(std::string_view document, std::st
     return core::served::no;
 }
 
-served_kinds::served_kinds(context& shared, std::function<void()> changed)
-    : shared_(&shared),
-      changed_(std::move(changed)),
-      wake_(shared.executor),
-      ended_(shared.executor) {
+served_kinds::served_kinds(context& shared) : shared_(&shared), wake_(shared.executor) {
     for (const watched_kind& kind : watched_children()) {
         if (kind.when == watched::if_served) {
-            rows_.push_back({shared.view_of(kind.kind), kind.type, nullptr});
+            rows_.push_back({shared.view_of(kind.kind), kind.type});
         }
     }
 }
-
-served_kinds::~served_kinds() = default;
 
 asio::awaitable<void> served_kinds::run() {
     std::chrono::nanoseconds retry = first_retry;
@@ -80,50 +71,17 @@ asio::awaitable<void> served_kinds::run() {
             co_await sleep(first_list_time);
         }
         waited_ = true;
-        changed_();
+        shared_->runtime->wake();
         const std::chrono::nanoseconds regular = shared_->rules.capability_retry;
         const std::chrono::nanoseconds pause = answered ? regular : std::min(retry, regular);
         retry = answered ? std::chrono::nanoseconds(first_retry) : pause * 2;
         co_await sleep(pause);
-    }
-    for (const row& r : rows_) {
-        if (r.reflector) {
-            r.reflector->stop();
-        }
-    }
-    while (running_ > 0) {
-        co_await ended_.wait();
-    }
-    if (broken_) {
-        std::rethrow_exception(broken_);
     }
 }
 
 void served_kinds::stop() {
     stopping_ = true;
     wake_.notify();
-}
-
-void served_kinds::start_over() {
-    for (const row& r : rows_) {
-        if (r.reflector) {
-            r.reflector->start_over();
-        }
-    }
-}
-
-void served_kinds::refresh() {
-    for (const row& r : rows_) {
-        if (r.reflector) {
-            r.reflector->refresh();
-        }
-    }
-}
-
-bool served_kinds::in_doubt() const {
-    return std::any_of(rows_.begin(), rows_.end(), [](const row& r) {
-        return r.reflector && r.reflector->synced() && r.reflector->doubtful();
-    });
 }
 
 asio::awaitable<void> served_kinds::sleep(std::chrono::nanoseconds duration) {
@@ -141,7 +99,7 @@ asio::awaitable<void> served_kinds::sleep(std::chrono::nanoseconds duration) {
 /// False if the server could not say of every kind.
 asio::awaitable<bool> served_kinds::look() {
     bool all = true;
-    for (row& r : rows_) {
+    for (const row& r : rows_) {
         const std::optional<core::served> answer = co_await ask(*shared_, *r.type);
         if (stopping_) {
             break;
@@ -154,13 +112,16 @@ asio::awaitable<bool> served_kinds::look() {
     co_return all;
 }
 
-void served_kinds::follow(row& r, core::served answer) {
+void served_kinds::follow(const row& r, core::served answer) {
+    k8sio::controller& runtime = *shared_->runtime;
     const bool news = r.view->offered != answer;
     r.view->offered = answer;
-    if (answer == core::served::yes && !r.reflector) {
-        start(r);
-    } else if (answer == core::served::no && r.reflector) {
-        r.reflector->stop();
+    // What a reflector leaves in the view is forgotten; the next look may start another.
+    const bool is_watched = runtime.reflector_of(r.view->store) != nullptr;
+    if (answer == core::served::yes && !is_watched) {
+        shared_->watch_children(*r.type, r.view->store, false);
+    } else if (answer == core::served::no && is_watched) {
+        runtime.unwatch(r.view->store);
     }
     if (news) {
         shared_->log->info(
@@ -171,29 +132,6 @@ void served_kinds::follow(row& r, core::served answer) {
     }
 }
 
-void served_kinds::start(row& r) {
-    k8sio::reflector_options options;
-    options.ns = shared_->options.ns;
-    options.label_selector = children_selector;
-    r.reflector = std::make_unique<k8sio::reflector>(
-        *shared_->api, *r.type, r.view->store, std::move(options)
-    );
-    ++running_;
-    // The row outlives its reflector: rows_ does not change. What a stopped reflector leaves in the
-    // view is forgotten, and the next look may start another.
-    auto done = [this, &r](std::exception_ptr broken) {
-        if (broken) {
-            broken_ = broken;
-            stop();
-        }
-        r.reflector.reset();
-        r.view->store.clear();
-        --running_;
-        ended_.notify();
-    };
-    asio::co_spawn(shared_->executor, r.reflector->run(), std::move(done));
-}
-
 bool served_kinds::all_synced() const {
     return std::all_of(rows_.begin(), rows_.end(), [](const row& r) {
         return r.view->offered != core::served::yes || r.view->store.synced();
@@ -202,16 +140,6 @@ bool served_kinds::all_synced() const {
 
 bool served_kinds::settled() const {
     return looked_ && (waited_ || all_synced());
-}
-
-std::vector<std::string> served_kinds::problems() const {
-    std::vector<std::string> all;
-    for (const row& r : rows_) {
-        if (r.reflector && !r.reflector->last_error().empty()) {
-            all.push_back(r.type->plural() + ": " + r.reflector->last_error());
-        }
-    }
-    return all;
 }
 
 }  // namespace signalbox::op

@@ -2,7 +2,8 @@
 #include "controller/stage_runner.hpp"
 
 #include "controller/action_executor.hpp"
-#include "controller/slow_start.hpp"
+#include "k8sio/slow_start.hpp"
+#include "k8sio/synchronization.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 
@@ -50,14 +51,14 @@ public:
         return !pace_.idle();
     }
 
-    notification& changed() { return changed_; }
+    k8sio::notification& changed() { return changed_; }
     const stage_report& report() const { return report_; }
 
 private:
     /// What was decided is about a job that is no longer so (BEHAVIOUR.md I4).
     bool is_overtaken() const {
         // Views become incomplete when the server went back in time.
-        if (shared_->stopping || entry_->gone || !shared_->views_synced()) {
+        if (shared_->stopping() || entry_->gone || !shared_->runtime->views_synced()) {
             return true;
         }
         const core::job_meta& latest = entry_->object->meta;
@@ -81,7 +82,7 @@ private:
     static asio::awaitable<action_result> one(stage_run* run, const core::action* a) {
         context& shared = *run->shared_;
         co_await shared.slots.acquire();
-        const slot_pool::holder held(shared.slots);
+        const k8sio::semaphore::holder held(shared.slots);
         auto result = action_result::skipped;
         if (!run->is_overtaken()) {
             result = co_await carry_out(shared, *run->entry_, *run->decided_, *run->made_, *a);
@@ -128,8 +129,8 @@ private:
     const core::job_object* decided_;
     const core::decision* made_;
     const core::stage* actions_;
-    slow_start pace_;
-    notification changed_;
+    k8sio::slow_start pace_;
+    k8sio::notification changed_;
     std::size_t next_ = 0;
     stage_report report_;
 };

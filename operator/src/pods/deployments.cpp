@@ -2,7 +2,7 @@
 #include "pods/deployments.hpp"
 
 #include "controller/resource_table.hpp"
-#include "controller/signal.hpp"
+#include "k8sio/synchronization.hpp"
 
 #include <jobcore/time.hpp>
 #include <k8sio/reflector.hpp>
@@ -100,7 +100,7 @@ public:
           idle_(executor) {}
 
     asio::awaitable<void> run() {
-        notification& idle = idle_;
+        k8sio::notification& idle = idle_;
         co_await reflector_.run();
         while (writes_ > 0) {
             co_await idle.wait();
@@ -167,7 +167,7 @@ private:
     k8sio::client& api_;
     deployment_options options_;
     k8sio::reflector reflector_;
-    notification idle_;
+    k8sio::notification idle_;
     std::unordered_map<std::string, k8sio::clock::timer_id> timers_;  // by UID
     std::size_t writes_ = 0;
     bool stopping_ = false;

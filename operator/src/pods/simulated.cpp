@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pods/simulated.hpp"
 
-#include "controller/signal.hpp"
+#include "k8sio/synchronization.hpp"
 #include "pods/pod_status.hpp"
 #include "pods/timeline.hpp"
 
@@ -400,7 +400,7 @@ private:
     bool stopping_ = false;
     runtime_counters counters_;
     k8sio::reflector reflector_;
-    notification idle_;
+    k8sio::notification idle_;
 };
 
 }  // namespace

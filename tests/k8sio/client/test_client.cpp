@@ -16,8 +16,8 @@ namespace {
 const resource_type& pods = resources::pods();
 
 struct fixture {
-    fixture() : way(loop.time), api(way, loop.time) {
-        way.on_exchange = [this](const http_request&) -> result<http_response> {
+    fixture() : transport(loop.time), api(transport, loop.time) {
+        transport.on_exchange = [this](const http_request&) -> result<http_response> {
             const std::size_t at = std::min(sent++, answers.size() - 1);
             return answers[at];
         };
@@ -33,7 +33,7 @@ struct fixture {
     }
 
     test::virtual_loop loop;
-    test::scripted_transport way;
+    test::scripted_transport transport;
     client api;
     std::vector<result<http_response>> answers{answer(200, R"({"kind":"Pod"})")};
     std::size_t sent = 0;
@@ -66,7 +66,7 @@ TEST_CASE_METHOD(fixture, "[requirement B7] who may not write sends reads only")
     bool leads = true;
     client_options options;
     options.may_write = [&] { return leads; };
-    client asking(way, loop.time, options);
+    client asking(transport, loop.time, options);
     const delete_options gone;
     CHECK(test::run(loop, asking.create(pods, "a", std::string("{}"))).has_value());
     CHECK(sent == 1);
@@ -88,7 +88,7 @@ TEST_CASE_METHOD(fixture, "[requirement B7] who may not write sends reads only")
     }
     SECTION("so does each repetition") {
         answers.assign(1, told_to_wait(429, "1"));
-        way.on_exchange = [&, inner = way.on_exchange](const http_request& request) {
+        transport.on_exchange = [&, inner = transport.on_exchange](const http_request& request) {
             leads = false;  // while it waits
             return inner(request);
         };
@@ -102,13 +102,13 @@ TEST_CASE_METHOD(fixture, "[requirement B7] who may not write sends reads only")
 TEST_CASE_METHOD(fixture, "[requirement T12] every request names the manager") {
     client_options options;
     options.manager = "somebody";
-    client named(way, loop.time, options);
+    client named(transport, loop.time, options);
     const delete_options gone;
     test::run(loop, named.get(pods, "a", "b"));
     test::run(loop, named.create(pods, "a", std::string("{}")));
     test::run(loop, named.remove(pods, "a", "b", gone));
-    REQUIRE(way.requests.size() == 3);
-    for (const http_request& request : way.requests) {
+    REQUIRE(transport.requests.size() == 3);
+    for (const http_request& request : transport.requests) {
         const auto found =
             std::find_if(request.headers.begin(), request.headers.end(), [](const auto& header) {
                 return header.first == "User-Agent";
@@ -131,7 +131,7 @@ TEST_CASE_METHOD(fixture, "[requirement X8] each verb's method, path, type and b
     test::run(loop, api.remove(pods, "a", "b", options));
     test::run(loop, api.remove(resources::nodes(), "", "n", delete_options()));
     std::vector<std::string> seen;
-    for (const http_request& request : way.requests) {
+    for (const http_request& request : transport.requests) {
         seen.push_back(request.method + " " + request.target + " " + request.content_type);
     }
     CHECK(
@@ -147,12 +147,12 @@ TEST_CASE_METHOD(fixture, "[requirement X8] each verb's method, path, type and b
             "DELETE /api/v1/nodes/n application/json"}
     );
     CHECK(
-        way.requests[5].body ==
+        transport.requests[5].body ==
         R"({"apiVersion":"v1","kind":"DeleteOptions","propagationPolicy":"Background",)"
         R"("gracePeriodSeconds":0,"preconditions":{"uid":"uid-1","resourceVersion":"7"}})"
     );
     CHECK(
-        way.requests[6].body ==
+        transport.requests[6].body ==
         R"({"apiVersion":"v1","kind":"DeleteOptions","propagationPolicy":"Background"})"
     );
 }
@@ -173,16 +173,16 @@ TEST_CASE_METHOD(
     bare.resource_version = "0";
     REQUIRE(test::run(loop, api.list(pods, "x", bare)).has_value());
     CHECK(
-        way.requests[0].target ==
+        transport.requests[0].target ==
         "/api/v1/pods?labelSelector=a%20in%20%28b%2Cc%29&fieldSelector=spec.nodeName%3Dn&limit=500"
         "&resourceVersion=7&resourceVersionMatch=NotOlderThan"
     );
     CHECK(
-        way.requests[1].target ==
+        transport.requests[1].target ==
         "/api/v1/namespaces/x/pods?labelSelector=a%20in%20%28b%2Cc%29"
         "&fieldSelector=spec.nodeName%3Dn&limit=500&continue=t%2F%2B"
     );
-    CHECK(way.requests[2].target == "/api/v1/namespaces/x/pods?resourceVersion=0");
+    CHECK(transport.requests[2].target == "/api/v1/namespaces/x/pods?resourceVersion=0");
 }
 
 TEST_CASE_METHOD(
@@ -338,7 +338,7 @@ TEST_CASE_METHOD(
     std::vector<std::string> told;
     client_options options;
     options.notice = [&](const std::string& line) { told.push_back(line); };
-    client patient(way, loop.time, options);
+    client patient(transport, loop.time, options);
     const auto ask = [&](int status, const char* body) {
         answers = {answer(status, body)};
         answers[0]->headers.emplace_back("Date", "Tue, 14 Nov 2023 23:13:20 GMT");  // an hour ahead
@@ -387,7 +387,7 @@ TEST_CASE_METHOD(fixture, "[requirement T11] a list in a namespace that is none 
 TEST_CASE_METHOD(fixture, "[requirement T12] requests name the program and its version") {
     get();
     const auto agent = [&] {
-        for (const auto& [name, value] : way.requests.back().headers) {
+        for (const auto& [name, value] : transport.requests.back().headers) {
             if (name == "User-Agent") {
                 return value;
             }

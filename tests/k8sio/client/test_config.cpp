@@ -1,58 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/server_url.hpp"
+#include "client/surroundings.hpp"
 #include "k8sio/config.hpp"
 #include "protocol/base64.hpp"
 
 #include <catch2/catch.hpp>
 
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 using namespace signalbox::k8sio;
+using test::environment;
+using test::folder;
 namespace fs = std::filesystem;
 
 namespace {
-
-/// A folder for one test.
-class folder {
-public:
-    folder() {
-        std::string pattern = (fs::temp_directory_path() / "k8sio-config-XXXXXX").string();
-        path_ = ::mkdtemp(pattern.data());
-    }
-    ~folder() { fs::remove_all(path_); }
-    folder(const folder&) = delete;
-    folder& operator=(const folder&) = delete;
-
-    std::string write(const std::string& name, const std::string& text) const {
-        const fs::path file = path_ / name;
-        fs::create_directories(file.parent_path());
-        std::ofstream(file) << text;
-        return file.string();
-    }
-    std::string path() const { return path_.string(); }
-
-private:
-    fs::path path_;
-};
-
-/// KUBECONFIG or HOME for one test.
-class environment {
-public:
-    environment(const char* name, const std::string& value) : name_(name) {
-        const char* old = std::getenv(name);
-        old_ = old == nullptr ? "" : old;
-        ::setenv(name, value.c_str(), 1);
-    }
-    ~environment() { ::setenv(name_, old_.c_str(), 1); }
-    environment(const environment&) = delete;
-    environment& operator=(const environment&) = delete;
-
-private:
-    const char* name_;
-    std::string old_;
-};
 
 std::string kubeconfig(const std::string& cluster, const std::string& user) {
     return "apiVersion: v1\nkind: Config\ncurrent-context: c\npreferences: {}\nclusters:\n- name: "

@@ -28,19 +28,19 @@ event_note note(const std::string& message, const std::string& reason = "Created
 }
 
 struct fixture {
-    fixture() : way(loop.time), api(way, loop.time), subject(api, "signalbox", 3) {
-        way.on_exchange = [this](const http_request&) { return reply; };
+    fixture() : transport(loop.time), api(transport, loop.time), subject(api, "signalbox", 3) {
+        transport.on_exchange = [this](const http_request&) { return reply; };
     }
     std::vector<std::string> sent() const {
         std::vector<std::string> out;
-        for (const http_request& request : way.requests) {
+        for (const http_request& request : transport.requests) {
             out.push_back(request.method + " " + request.target);
         }
         return out;
     }
 
     test::virtual_loop loop;
-    test::scripted_transport way;
+    test::scripted_transport transport;
     client api;
     event_recorder subject;
     result<http_response> reply = test::answer(201, R"({"kind":"Event"})");
@@ -155,11 +155,11 @@ TEST_CASE_METHOD(fixture, "[requirement N2] no connection: at most 12 tries, the
     subject.record(note("m"));
     test::task<void> running(loop, subject.run());
     loop.run_for(10min);
-    CHECK(way.requests.size() == 12);
+    CHECK(transport.requests.size() == 12);
     CHECK(subject.dropped() == 1);
     CHECK(subject.idle());
     // The Event may exist or not: its name is fixed, so trying again makes no second one.
-    CHECK(way.requests.front().body == way.requests.back().body);
+    CHECK(transport.requests.front().body == transport.requests.back().body);
     subject.stop();
     loop.settle();
     CHECK(running.done);
@@ -170,7 +170,7 @@ TEST_CASE_METHOD(fixture, "[requirement N2] a refusal is not repeated") {
     subject.record(note("m"));
     test::task<void> running(loop, subject.run());
     loop.run_for(10min);
-    CHECK(way.requests.size() == 1);
+    CHECK(transport.requests.size() == 1);
     CHECK(subject.dropped() == 1);
     subject.stop();
     loop.settle();
@@ -195,7 +195,7 @@ TEST_CASE_METHOD(fixture, "[requirement N3] a namespace that is terminating or g
     subject.record(note("m"));
     test::task<void> running(loop, subject.run());
     loop.run_for(1min);
-    CHECK(way.requests.size() == 1);
+    CHECK(transport.requests.size() == 1);
     CHECK(subject.dropped() == 0);
     subject.stop();
     loop.settle();
@@ -208,7 +208,7 @@ TEST_CASE_METHOD(
     subject.record(note("m"));
     test::task<void> running(loop, subject.run());
     loop.settle();
-    way.on_exchange = [](const http_request& request) -> result<http_response> {
+    transport.on_exchange = [](const http_request& request) -> result<http_response> {
         if (request.method == "PATCH") {
             return test::answer(404, R"({"kind":"Status","reason":"NotFound"})");
         }
@@ -216,8 +216,8 @@ TEST_CASE_METHOD(
     };
     subject.record(note("m"));
     loop.settle();
-    REQUIRE(way.requests.size() == 3);
-    CHECK(way.requests[2].method == "POST");
+    REQUIRE(transport.requests.size() == 3);
+    CHECK(transport.requests[2].method == "POST");
     CHECK(subject.dropped() == 0);
     subject.stop();
     loop.settle();
@@ -230,7 +230,7 @@ TEST_CASE_METHOD(fixture, "[requirement H1] stop flushes the queue, but not for 
         subject.record(note("b"));
         subject.stop();
         test::run(loop, subject.run());
-        CHECK(way.requests.size() == 2);
+        CHECK(transport.requests.size() == 2);
     }
     SECTION("the server does not answer") {
         reply = test::answer(429, "{}");
@@ -254,7 +254,7 @@ TEST_CASE_METHOD(fixture, "[requirement N2] [requirement H1] what is left at the
     test::task<void> running(loop, subject.run());
     loop.run_for(1s);
     SECTION("after stop") {
-        way.on_exchange = [&](const http_request&) -> result<http_response> {
+        transport.on_exchange = [&](const http_request&) -> result<http_response> {
             loop.time.advance(4s);  // more than there is
             return reply;
         };

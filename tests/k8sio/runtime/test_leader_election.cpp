@@ -18,7 +18,9 @@ namespace {
 
 struct process {
     process(test::virtual_loop& loop, server::api_server& server, const std::string& name)
-        : way(server.connect(), loop.time), api(way, loop.time), election(api, options(name)) {
+        : transport(server.connect(), loop.time),
+          api(transport, loop.time),
+          election(api, options(name)) {
         running = std::make_unique<test::task<void>>(loop, election.run());
     }
     leader_election_options options(const std::string& name) {
@@ -36,7 +38,7 @@ struct process {
     int acquired = 0;
     std::vector<std::string> holders;
     std::vector<std::string> failures;
-    signalbox::test::cut_transport way;
+    signalbox::test::cut_transport transport;
     client api;
     leader_election election;
     std::unique_ptr<test::task<void>> running;
@@ -109,7 +111,7 @@ TEST_CASE_METHOD(
 ) {
     pass(10s);
     REQUIRE(a.election.leads());
-    a.way.cut = true;
+    a.transport.cut = true;
     pass(10s);
     CHECK_FALSE(a.election.leads());
     pass(1s);
@@ -122,9 +124,9 @@ TEST_CASE_METHOD(
 
 TEST_CASE_METHOD(fixture, "[requirement B3] a short cut costs nothing") {
     pass(10s);
-    a.way.cut = true;
+    a.transport.cut = true;
     pass(4s);
-    a.way.cut = false;
+    a.transport.cut = false;
     pass(60s);
     CHECK(a.election.leads());
     CHECK(a.acquired == 1);

@@ -22,9 +22,9 @@ namespace {
 /// One resource type: objects, a log of events, pages of one item, watches.
 class model {
 public:
-    explicit model(signalbox::k8sio::clock& time) : way(time) {
-        way.on_exchange = [this](const http_request& request) { return list(request); };
-        way.on_open = [this](const http_request& request) { return watch(request); };
+    explicit model(signalbox::k8sio::clock& time) : transport(time) {
+        transport.on_exchange = [this](const http_request& request) { return list(request); };
+        transport.on_open = [this](const http_request& request) { return watch(request); };
         put("a");
         put("b");
         put("c");
@@ -55,7 +55,7 @@ public:
     }
 
     std::map<std::string, std::string> objects;
-    test::scripted_transport way;
+    test::scripted_transport transport;
     int version = 100;
     int epoch = 0;      // rises with each restore
     int compacted = 0;  // versions up to this are gone from the log
@@ -134,7 +134,7 @@ private:
 struct world {
     world()
         : server(loop.time),
-          api(server.way, loop.time),
+          api(server.transport, loop.time),
           subject(api, resources::pods(), sink, options()) {}
 
     static reflector_options options() {
@@ -159,7 +159,7 @@ struct world {
 /// List, watch, changes: with `error` at operation `number`. Gives the number of operations.
 std::size_t run_with_failure(std::size_t number, const std::optional<api_error>& error) {
     world w;
-    w.server.way.fail = [&](std::size_t n) -> std::optional<api_error> {
+    w.server.transport.fail = [&](std::size_t n) -> std::optional<api_error> {
         return n == number ? error : std::nullopt;
     };
     test::task<void> running(w.loop, w.subject.run());
@@ -176,7 +176,7 @@ std::size_t run_with_failure(std::size_t number, const std::optional<api_error>&
     CHECK(running.done);
     CHECK_FALSE(running.failure);
     CHECK_FALSE(w.loop.time.has_pending());
-    return w.server.way.operations;
+    return w.server.transport.operations;
 }
 
 }  // namespace
@@ -212,13 +212,13 @@ TEST_CASE("[requirement W4] after 410 the store is rebuilt, also of what was del
     world w;
     test::task<void> running(w.loop, w.subject.run());
     REQUIRE(w.loop.run_until([&] { return w.converged(); }));
-    w.server.way.fail = [](std::size_t) { return test::failure(errc::connection_lost); };
+    w.server.transport.fail = [](std::size_t) { return test::failure(errc::connection_lost); };
     w.change();
     w.loop.run_for(30s);
     CHECK_FALSE(w.converged());
     CHECK_FALSE(w.subject.last_error().empty());
     w.server.compacted = w.server.version;
-    w.server.way.fail = nullptr;
+    w.server.transport.fail = nullptr;
     CHECK(w.loop.run_until([&] { return w.converged(); }));
     CHECK(w.server.lists == 2);
     CHECK(w.subject.last_error().empty());
@@ -233,7 +233,7 @@ TEST_CASE("[requirement H1] stop and cancellation end a reflector at every step"
         for (std::size_t number = 0; number < steps; ++number) {
             world w;
             test::task<void> running(w.loop, w.subject.run());
-            w.server.way.fail = [&](std::size_t n) -> std::optional<api_error> {
+            w.server.transport.fail = [&](std::size_t n) -> std::optional<api_error> {
                 if (n == number) {
                     by_stop ? w.subject.stop() : running.cancel();
                 }
@@ -257,7 +257,7 @@ TEST_CASE("[requirement H1] stop and cancellation end a reflector at every step"
 
 TEST_CASE("[requirement H1] stop wakes a reflector that sleeps") {
     world w;
-    w.server.way.fail = [](std::size_t) { return test::failure(errc::bad_response); };
+    w.server.transport.fail = [](std::size_t) { return test::failure(errc::bad_response); };
     test::task<void> running(w.loop, w.subject.run());
     w.loop.settle();
     REQUIRE_FALSE(running.done);
@@ -310,7 +310,7 @@ TEST_CASE("[requirement W2] [requirement W1] a watch says how long it lasts, and
     world w;
     test::task<void> running(w.loop, w.subject.run());
     w.loop.settle();
-    const http_request& watch = w.server.way.requests.back();
+    const http_request& watch = w.server.transport.requests.back();
     REQUIRE(watch.target.find("watch=1") != std::string::npos);
     CHECK(watch.target.find("&resourceVersion=103&") != std::string::npos);
     const std::size_t at = watch.target.find("&timeoutSeconds=");
@@ -359,7 +359,7 @@ TEST_CASE("[requirement W6] [requirement V6] a thousand seeds of faults and rest
         protocol::jitter random(seed);
         const auto one_of = [&](std::uint64_t n) { return random.next() % n; };
         bool trouble = true;
-        w.server.way.fail = [&](std::size_t) -> std::optional<api_error> {
+        w.server.transport.fail = [&](std::size_t) -> std::optional<api_error> {
             if (!trouble || one_of(4) != 0) {
                 return std::nullopt;
             }
@@ -422,8 +422,8 @@ TEST_CASE("[requirement W6] [requirement V6] a thousand seeds of faults and rest
 TEST_CASE("[requirement W5] a refused watch is an error with what its answer says, no stream") {
     world w;
     std::vector<steady_time> opened;
-    const auto serve = w.server.way.on_open;
-    w.server.way.on_open = [&](const http_request& request) {
+    const auto serve = w.server.transport.on_open;
+    w.server.transport.on_open = [&](const http_request& request) {
         opened.push_back(w.loop.time.steady_now());
         if (opened.size() > 1) {
             return serve(request);
@@ -456,10 +456,10 @@ TEST_CASE("[requirement R6] clients of different seeds come back at different mo
     for (const std::uint64_t seed : {0u, 1u, 2u, 3u}) {
         test::virtual_loop loop;
         model server(loop.time);
-        server.way.fail = [](std::size_t) { return test::failure(errc::bad_response); };
+        server.transport.fail = [](std::size_t) { return test::failure(errc::bad_response); };
         client_options named;
         named.seed = seed;
-        client api(server.way, loop.time, named);
+        client api(server.transport, loop.time, named);
         test::recording_sink sink;
         reflector subject(api, resources::pods(), sink);
         test::task<void> running(loop, subject.run());

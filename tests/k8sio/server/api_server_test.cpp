@@ -51,9 +51,12 @@ struct seen {
 };
 
 asio::awaitable<void> exchange(
-    transport& way, const http_request& request, steady_time deadline, std::optional<seen>& out
+    transport& transport,
+    const http_request& request,
+    steady_time deadline,
+    std::optional<seen>& out
 ) {
-    result<http_response> response = co_await way.exchange(request, deadline);
+    result<http_response> response = co_await transport.exchange(request, deadline);
     seen s;
     if (response) {
         s.status = response->status;
@@ -65,12 +68,12 @@ asio::awaitable<void> exchange(
 }
 
 asio::awaitable<void> open(
-    transport& way,
+    transport& transport,
     const http_request& request,
     std::chrono::nanoseconds idle,
     std::optional<result<std::unique_ptr<response_stream>>>& out
 ) {
-    result<std::unique_ptr<response_stream>> opened = co_await way.open_stream(request, idle);
+    result<std::unique_ptr<response_stream>> opened = co_await transport.open_stream(request, idle);
     out.emplace(std::move(opened));
 }
 
@@ -91,7 +94,7 @@ public:
     explicit world(server_options options = {})
         : time_(io_.get_executor(), std::chrono::sys_days{std::chrono::year{2026} / 1 / 31}),
           server(io_.get_executor(), time_, options),
-          way_(server.connect()) {}
+          transport_(server.connect()) {}
 
     seen send(
         const std::string& method,
@@ -104,7 +107,7 @@ public:
         request.content_type = type;
         std::optional<seen> out;
         const steady_time deadline = time_.steady_now() + seconds{30};
-        asio::co_spawn(io_, exchange(*way_, request, deadline, out), asio::detached);
+        asio::co_spawn(io_, exchange(*transport_, request, deadline, out), asio::detached);
         settle();
         return out.value_or(seen{});
     }
@@ -114,7 +117,7 @@ public:
     ) {
         const http_request request("GET", target);
         std::optional<result<std::unique_ptr<response_stream>>> out;
-        asio::co_spawn(io_, open(*way_, request, idle, out), asio::detached);
+        asio::co_spawn(io_, open(*transport_, request, idle, out), asio::detached);
         settle();
         return out && *out ? std::move(**out) : nullptr;
     }
@@ -150,7 +153,7 @@ public:
     api_server server;
 
 private:
-    std::unique_ptr<transport> way_;
+    std::unique_ptr<transport> transport_;
 };
 
 bool contains(const std::string& text, const std::string& part) {

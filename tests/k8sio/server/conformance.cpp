@@ -124,7 +124,7 @@ asio::awaitable<exchange_result> exchange(
     }
     request.body = body;
     const steady_time deadline = target.time->steady_now() + patience;
-    result<http_response> response = co_await target.way->exchange(request, deadline);
+    result<http_response> response = co_await target.transport->exchange(request, deadline);
     exchange_result out;
     if (response) {
         out.status = response->status;
@@ -210,7 +210,7 @@ asio::awaitable<std::string> run_watch(
     }
     const std::chrono::nanoseconds idle = patience;
     result<std::unique_ptr<response_stream>> opened =
-        co_await target.way->open_stream(request, idle);
+        co_await target.transport->open_stream(request, idle);
     if (!opened) {
         co_return "the watch got no answer: " + opened.error().message;
     }

@@ -23,10 +23,10 @@ inline constexpr std::chrono::seconds patience{300};
 /// What a scenario runs against.
 class conformance_target {
 public:
-    conformance_target(transport& to, clock& c, std::string run)
-        : way(&to), time(&c), run_id(std::move(run)) {}
+    conformance_target(k8sio::transport& to, clock& c, std::string run)
+        : transport(&to), time(&c), run_id(std::move(run)) {}
 
-    transport* way;
+    k8sio::transport* transport;
     clock* time;
     std::string run_id;  ///< part of namespace names, so that runs do not meet
 };

@@ -94,8 +94,8 @@ TEST_CASE(
     api_server server(io.get_executor(), time);
     REQUIRE(server.add_custom_resource(read_file("widget_crd.json"), {}).has_value());
     server.compact();  // so that version 1 is too old, as on a server that has run for a while
-    const std::unique_ptr<transport> way = server.connect();
-    conformance_target target(*way, time, "m");
+    const std::unique_ptr<transport> transport = server.connect();
+    conformance_target target(*transport, time, "m");
     run_table(io, target, {"controllers", "compacted"}, [&] {
         io.restart();
         return io.poll() > 0 || time.advance_to_next();
@@ -115,15 +115,15 @@ TEST_CASE("the embedded server keeps the API's rules over HTTP") {
     config.scheme = "http";
     config.host = "127.0.0.1";
     config.port = std::to_string(*port);
-    auto way = make_http_transport(io.get_executor(), *time, config);
-    REQUIRE(way.has_value());
-    conformance_target target(**way, *time, "h");
+    auto transport = make_http_transport(io.get_executor(), *time, config);
+    REQUIRE(transport.has_value());
+    conformance_target target(**transport, *time, "h");
     run_table(io, target, {"controllers", "compacted"}, [&] {
         io.restart();
         return io.run_one_for(patience) > 0;
     });
     server.stop();
-    way->reset();
+    transport->reset();
     io.restart();
     io.poll();
 }
@@ -144,15 +144,15 @@ TEST_CASE("a real API server keeps the same rules", "[.real-server]") {
 
     asio::io_context io;
     const auto time = make_machine_clock(io.get_executor());
-    auto way = make_http_transport(io.get_executor(), *time, config);
-    REQUIRE(way.has_value());
+    auto transport = make_http_transport(io.get_executor(), *time, config);
+    REQUIRE(transport.has_value());
     const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-    conformance_target target(**way, *time, std::to_string(now));
+    conformance_target target(**transport, *time, std::to_string(now));
     run_table(io, target, {"controllers"}, [&io] {
         io.restart();
         return io.run_one_for(patience) > 0;
     });
-    way->reset();
+    transport->reset();
     io.restart();
     io.poll();
 }

@@ -31,7 +31,7 @@ struct loopback_world {
         config.host = "127.0.0.1";
     }
     ~loopback_world() {
-        way.reset();
+        transport.reset();
         if (server) {
             server->stop();
         }
@@ -46,7 +46,7 @@ struct loopback_world {
     void connect() {
         auto made = make_http_transport(loop.get_executor(), time, config, options);
         REQUIRE(made.has_value());
-        way = std::move(*made);
+        transport = std::move(*made);
     }
     /// Runs `work` to its end. As soon as `stalled` is true and nothing happens, an hour passes.
     template <class T>
@@ -71,10 +71,12 @@ struct loopback_world {
         return std::move(*value);
     }
     result<http_response> exchange(const std::function<bool()>& stalled = nullptr) {
-        return run(way->exchange(request, time.steady_now() + std::chrono::seconds{30}), stalled);
+        return run(
+            transport->exchange(request, time.steady_now() + std::chrono::seconds{30}), stalled
+        );
     }
     result<std::string> get() {
-        client api(*way, time);
+        client api(*transport, time);
         return run(api.get(resources::pods(), "a", "b"));
     }
     void use_tls(const certificate& own, const certificate* client_ca = nullptr) {
@@ -96,7 +98,7 @@ struct loopback_world {
     certificate authority{"authority", "", nullptr};
     std::shared_ptr<ssl::context> tls;
     std::unique_ptr<raw_server> server;
-    std::unique_ptr<transport> way;
+    std::unique_ptr<k8sio::transport> transport;
     http_request request{"GET", "/api"};
 };
 

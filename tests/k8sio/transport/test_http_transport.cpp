@@ -28,7 +28,7 @@ struct fixture {
         protocol::request_frame frame;
         frame.host = "h";
         protocol::credentials credentials(config, [this](const std::string&) { return token; });
-        way = std::make_unique<http_transport>(
+        transport = std::make_unique<http_transport>(
             loop.time,
             std::make_unique<test::scripted_connector>(net),
             frame,
@@ -37,7 +37,7 @@ struct fixture {
         );
     }
     boost::asio::awaitable<result<http_response>> start(std::chrono::seconds limit = 30s) {
-        return way->exchange(request, loop.time.steady_now() + limit);
+        return transport->exchange(request, loop.time.steady_now() + limit);
     }
     result<http_response> exchange() { return test::run(loop, start()); }
 
@@ -47,12 +47,14 @@ struct fixture {
     http_transport_options options;
     std::optional<std::string> token = "one";
     http_request request{"GET", "/api"};
-    std::unique_ptr<http_transport> way;
+    std::unique_ptr<http_transport> transport;
 };
 
 /// Opens a stream and reads it to its end; gives the error that came first.
-boost::asio::awaitable<result<void>> read_all(http_transport& way, const http_request& request) {
-    auto stream = co_await way.open_stream(request, 60s);
+boost::asio::awaitable<result<void>> read_all(
+    http_transport& transport, const http_request& request
+) {
+    auto stream = co_await transport.open_stream(request, 60s);
     if (stream.has_error()) {
         co_return stream.error();
     }
@@ -280,7 +282,7 @@ TEST_CASE_METHOD(
         CHECK(net.requests.size() == 1);
     }
     SECTION("for a watch too") {
-        auto stream = test::run(loop, way->open_stream(request, 60s));
+        auto stream = test::run(loop, transport->open_stream(request, 60s));
         REQUIRE(stream.has_value());
         CHECK((*stream)->status() == 200);
     }
@@ -303,7 +305,7 @@ TEST_CASE_METHOD(fixture, "[requirement T2] a watch owns its connection and bloc
     make();
     CHECK(exchange().has_value());
     net.respond = [](const std::string&) { return watch_head + "2\r\nab\r\n"; };
-    auto stream = test::run(loop, way->open_stream(request, 60s));
+    auto stream = test::run(loop, transport->open_stream(request, 60s));
     REQUIRE(stream.has_value());
     CHECK(net.connections == 1);
     CHECK((*stream)->header("a") == "b");
@@ -347,7 +349,7 @@ TEST_CASE_METHOD(fixture, "[requirement T5] a stream in pieces of each size, to 
     const std::string body = "2\r\nab\r\n3;x=y\r\ncde\r\n0\r\n\r\n";
     net.respond = [&](const std::string&) { return watch_head + body; };
     for (net.piece = 1; net.piece < 60; ++net.piece) {
-        auto stream = test::run(loop, way->open_stream(request, 60s));
+        auto stream = test::run(loop, transport->open_stream(request, 60s));
         REQUIRE(stream.has_value());
         std::string got;
         for (;;) {
@@ -367,7 +369,7 @@ TEST_CASE_METHOD(
 ) {
     net.respond = [&](const std::string&) { return watch_head + "2\r\nab\r\n0\r\n\r\n"; };
     net.piece = 7;
-    REQUIRE(test::run(loop, read_all(*way, request)).has_value());
+    REQUIRE(test::run(loop, read_all(*transport, request)).has_value());
     const std::size_t steps = net.operations;
     REQUIRE(steps > 10);
     for (std::size_t number = 0; number < steps; ++number) {
@@ -376,7 +378,7 @@ TEST_CASE_METHOD(
             net.operations = 0;
             net.at = number;
             net.what = how == 0 ? fault::fail : fault::hang;
-            test::task<result<void>> running(loop, read_all(*way, request));
+            test::task<result<void>> running(loop, read_all(*transport, request));
             loop.settle();
             if (how == 2) {
                 REQUIRE_FALSE(running.done);
@@ -399,7 +401,7 @@ TEST_CASE_METHOD(
 
 TEST_CASE_METHOD(fixture, "[requirement H1] close ends a pending read with cancelled") {
     net.respond = [&](const std::string&) { return watch_head; };
-    auto stream = test::run(loop, way->open_stream(request, 60s));
+    auto stream = test::run(loop, transport->open_stream(request, 60s));
     REQUIRE(stream.has_value());
     test::task<result<std::string_view>> reading(loop, (*stream)->read_some());
     loop.settle();
@@ -416,12 +418,12 @@ TEST_CASE_METHOD(
 ) {
     net.ends = true;
     net.respond = [&](const std::string&) { return watch_head + "5\r\nab"; };
-    auto cut = test::run(loop, way->open_stream(request, 60s));
+    auto cut = test::run(loop, transport->open_stream(request, 60s));
     REQUIRE(cut.has_value());
     CHECK(*test::run(loop, (*cut)->read_some()) == "ab");
     CHECK(test::run(loop, (*cut)->read_some()).error().code == errc::connection_lost);
     net.respond = [&](const std::string&) { return std::string("HTTP/1.1 200 OK\r\n\r\nab"); };
-    auto whole = test::run(loop, way->open_stream(request, 60s));
+    auto whole = test::run(loop, transport->open_stream(request, 60s));
     REQUIRE(whole.has_value());
     CHECK(*test::run(loop, (*whole)->read_some()) == "ab");
     CHECK(test::run(loop, (*whole)->read_some())->empty());
@@ -429,7 +431,7 @@ TEST_CASE_METHOD(
 
 TEST_CASE_METHOD(fixture, "[requirement H1] a client at its end: what is under way is cut off") {
     net.respond = [](const std::string&) { return std::string(); };
-    client api(*way, loop.time);
+    client api(*transport, loop.time);
     test::task<result<std::string>> first(loop, api.get(resources::pods(), "a", "b"));
     loop.run_for(5s);
     api.finish_by(loop.time.steady_now() + 10s);
@@ -458,7 +460,7 @@ TEST_CASE_METHOD(fixture, "[requirement H1] the wait before a repetition ends to
     net.respond = [](const std::string&) {
         return std::string("HTTP/1.1 503 Busy\r\nRetry-After: 20\r\nContent-Length: 0\r\n\r\n");
     };
-    client api(*way, loop.time);
+    client api(*transport, loop.time);
     test::task<result<std::string>> waiting(loop, api.get(resources::pods(), "a", "b"));
     loop.run_for(1s);
     REQUIRE_FALSE(waiting.done);
@@ -475,7 +477,7 @@ TEST_CASE_METHOD(
         R"({"kind":"PodList","metadata":{"resourceVersion":"7"},"items":[{"a":1},{"b":2}]})";
     options.body_limit = 10;  // of what is held
     make();
-    client api(*way, loop.time);
+    client api(*transport, loop.time);
     std::string got;
     const auto list = [&] {
         got.clear();

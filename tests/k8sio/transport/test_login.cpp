@@ -48,7 +48,7 @@ struct fixture {
         config.exec->command = "login";
         config.exec->api_version = v1;
         protocol::credentials credentials(config, [](const std::string&) { return std::nullopt; });
-        way = std::make_unique<http_transport>(
+        transport = std::make_unique<http_transport>(
             loop.time,
             std::make_unique<test::scripted_connector>(net),
             protocol::request_frame(),
@@ -60,7 +60,7 @@ struct fixture {
     }
     std::unique_ptr<test::task<result<http_response>>> start(std::chrono::seconds limit = 30s) {
         auto made = std::make_unique<test::task<result<http_response>>>(
-            loop, way->exchange(request, loop.time.steady_now() + limit)
+            loop, transport->exchange(request, loop.time.steady_now() + limit)
         );
         loop.settle();
         return made;
@@ -88,7 +88,7 @@ struct fixture {
     std::string good = "T";
     std::vector<scripted_runner::done_function> runs;
     http_request request{"GET", "/api"};
-    std::unique_ptr<http_transport> way;
+    std::unique_ptr<http_transport> transport;
 };
 
 /// A real program, on the machine's clock.
@@ -120,8 +120,9 @@ struct real_program {
 TEST_CASE_METHOD(fixture, "[requirement C7] one run serves all who wait") {
     const auto first = start();
     const auto second = start();
-    auto stream =
-        test::task<result<std::unique_ptr<response_stream>>>(loop, way->open_stream(request, 60s));
+    auto stream = test::task<result<std::unique_ptr<response_stream>>>(
+        loop, transport->open_stream(request, 60s)
+    );
     loop.settle();
     CHECK(runs.size() == 1);
     CHECK(net.requests.empty());

@@ -91,7 +91,7 @@ TEST_CASE_METHOD(world, "[requirement R4] a half answer to a write is reported, 
         serve([how](int, const std::string&) {
             return reply("HTTP/1.1 201 Created\r\nContent-Length: 14\r\n\r\n{\"kind", how);
         });
-        client api(*way, time);
+        client api(*transport, time);
         const auto outcome = run(api.create(resources::pods(), "a", std::string("{}")));
         REQUIRE(outcome.has_error());
         CHECK(outcome.error().code == errc::connection_lost);
@@ -152,7 +152,7 @@ TEST_CASE_METHOD(
           row{"2\r\nab\r\n", after::quiet, errc::timeout},
           row{"2\r\nab\r\n0\r\n\r\n", after::quiet, std::nullopt}}) {
         serve([&](int, const std::string&) { return reply(head + r.rest, r.next); });
-        auto stream = run(way->open_stream(request, 60s));
+        auto stream = run(transport->open_stream(request, 60s));
         if (r.next == after::reset && stream.has_error()) {
             // A reset may overtake the bytes before it, here those of the header.
             CHECK(stream.error().code == errc::connection_lost);
@@ -185,7 +185,7 @@ TEST_CASE_METHOD(
     serve([](int, const std::string&) {
         return reply("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", after::quiet);
     });
-    auto stream = run(way->open_stream(request, 60s));
+    auto stream = run(transport->open_stream(request, 60s));
     REQUIRE(stream.has_value());
     boost::asio::cancellation_signal signal;
     std::optional<result<std::string_view>> outcome;

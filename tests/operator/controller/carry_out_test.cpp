@@ -2,9 +2,9 @@
 //
 // The controller with a scripted decision in place of libjobcore's: what it does with the actions
 // it is given.
-#include "controller/object_text.hpp"
 #include "controller/resource_table.hpp"
 #include "controller/scripted.hpp"
+#include "k8sio/object.hpp"
 #include "k8sio/resource.hpp"
 #include "scenario/world.hpp"
 
@@ -74,14 +74,14 @@ TEST_CASE("[behaviour 2.2] a stage is carried out concurrently, but no wider tha
     s.nudge();
     s.w->run_for(milliseconds{10});
     CHECK(s.w->pods().size() == 100);
-    CHECK(s.w->operator_way().most_in_flight() > 8);
-    CHECK(s.w->operator_way().most_in_flight() <= 32);
+    CHECK(s.w->operator_transport().most_in_flight() > 8);
+    CHECK(s.w->operator_transport().most_in_flight() <= 32);
 }
 
 TEST_CASE("[behaviour 12.1] no decision before the view shows what we wrote") {
     scripted s;
     s.decide = [&](const core::job_object& job, core::instant) { return pods_once(s, job, 4); };
-    s.w->operator_way().hold_streams("/pods?");
+    s.w->operator_transport().hold_streams("/pods?");
     s.nudge();
     s.w->run_for(seconds{1});
     REQUIRE(s.writes("POST pods").size() == 4);
@@ -90,7 +90,7 @@ TEST_CASE("[behaviour 12.1] no decision before the view shows what we wrote") {
     s.w->run_for(seconds{30});
     CHECK(s.looks.size() == 1);
     CHECK(s.w->operator_().counters().stale_skips >= 1);
-    s.w->operator_way().release_streams();
+    s.w->operator_transport().release_streams();
     s.w->run_for(seconds{1});
     REQUIRE(s.looks.size() >= 2);
     CHECK(s.looks.back().pods == 4);
@@ -138,7 +138,7 @@ TEST_CASE(
         }
         return d;
     };
-    s.w->operator_way().lose(1, loss::answer, false);
+    s.w->operator_transport().lose(1, loss::answer, false);
     s.nudge();
     s.w->run_for(seconds{20});
     CHECK(s.writes("PUT status").size() == 1);
@@ -414,7 +414,7 @@ TEST_CASE("[behaviour I4] what is left of a stage is not started when the job ch
         return job.meta.generation > 1 ? core::decision() : pods_once(s, job, 64);
     };
     std::size_t posts = 0;
-    s.w->operator_way().before = [&](const k8sio::http_request& request) {
+    s.w->operator_transport().before = [&](const k8sio::http_request& request) {
         const bool pod =
             request.method == "POST" && request.target.find("/pods") != std::string::npos;
         if (pod && ++posts == 3 && change == "deletion") {
@@ -452,7 +452,7 @@ TEST_CASE("a repair that never takes hold is not repeated at full speed") {
         repair.kind = core::object_kind::service;
         repair.name = "vain";
         repair.request = core::patch_object{
-            op::read_identity(made)->uid,
+            k8sio::read_object_meta(made)->uid,
             R"({"metadata":{"labels":{"n":")" + std::to_string(s.looks.size()) + R"("}}})",
             std::nullopt};
         core::decision d;

@@ -25,8 +25,8 @@ struct empty_cluster {
     empty_cluster()
         : time(loop.get_executor(), std::chrono::sys_days{std::chrono::year{2026} / 1 / 31}),
           server(loop.get_executor(), time),
-          way(server.connect()),
-          api(*way, time),
+          transport(server.connect()),
+          api(*transport, time),
           log("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(text)),
           wait(loop.get_executor(), api, log) {
         log.set_pattern("%l %v");
@@ -58,7 +58,7 @@ struct empty_cluster {
     boost::asio::io_context loop;
     k8sio::virtual_clock time;
     k8sio::server::api_server server;
-    std::unique_ptr<k8sio::transport> way;
+    std::unique_ptr<k8sio::transport> transport;
     k8sio::client api;
     std::ostringstream text;
     spdlog::logger log;

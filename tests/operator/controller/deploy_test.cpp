@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The permissions in operator/deploy are those that the operator uses, no more and no fewer.
-#include "controller/object_text.hpp"
 #include "controller/resource_table.hpp"
+#include "k8sio/object.hpp"
 #include "k8sio/resource.hpp"
 #include "scenario/job_texts.hpp"
 #include "scenario/world.hpp"
@@ -102,7 +102,7 @@ void edit_all(world& w, core::object_kind kind, const std::string& patch) {
     CAPTURE(type.plural());
     CHECK_FALSE(all.empty());
     for (const std::string& object : all) {
-        CHECK(w.patch(type, op::read_identity(object)->name, patch).has_value());
+        CHECK(w.patch(type, k8sio::read_object_meta(object)->name, patch).has_value());
     }
 }
 

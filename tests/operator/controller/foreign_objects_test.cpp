@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Live reads: what has the name of a child but is another job's, and answers that say nothing.
-#include "controller/object_text.hpp"
 #include "controller/resource_table.hpp"
 #include "controller/scripted.hpp"
+#include "k8sio/object.hpp"
 #include "k8sio/resource.hpp"
 
 #include <catch2/catch.hpp>
@@ -92,7 +92,7 @@ TEST_CASE("[behaviour 1.8] [behaviour I5] another job's object under our name st
     CHECK(s.w->operator_().counters().confirms == 0);  // the next stage did not start
     const std::string after = *s.w->get(s.type(kind), create.name);
     CHECK(after.find("app.kubernetes.io/managed-by") == std::string::npos);
-    CHECK(op::read_identity(after)->uid == op::read_identity(before)->uid);
+    CHECK(k8sio::read_object_meta(after)->uid == k8sio::read_object_meta(before)->uid);
 }
 
 TEST_CASE("[behaviour 12.6] another job's object under the name of a child is no child") {
@@ -182,11 +182,11 @@ TEST_CASE("[behaviour 1.9] a pod whose labels were put back is waited for until 
     );
     core::decision once;
     once.stages = {{create}};  // an older pod is in the way
-    s.w->operator_way().hold_streams("/pods?");
+    s.w->operator_transport().hold_streams("/pods?");
     s.decide_once(once);
     s.w->run_for(seconds{5});
     CHECK(s.looks_at("job") == 1);
-    s.w->operator_way().release_streams();
+    s.w->operator_transport().release_streams();
     s.w->run_for(seconds{1});
     REQUIRE(s.looks_at("job") >= 2);
     CHECK(s.looks.back().pods == 1);
@@ -204,7 +204,7 @@ TEST_CASE("[requirement X8] [behaviour 12.4] a delete answered with a conflict i
         resources::services(),
         owned_object(core::object_kind::service, service.name, s.job.meta.uid)
     );
-    gone.request = core::delete_object{op::read_identity(made)->uid};
+    gone.request = core::delete_object{k8sio::read_object_meta(made)->uid};
     if (there != "the same") {
         s.w->remove(resources::services(), service.name);
     }
@@ -246,16 +246,16 @@ TEST_CASE("[requirement X8] an object that is deleted but held by a finalizer st
     }
     core::action gone = make.stages[0][0];
     gone.request =
-        core::delete_object{op::read_identity(*s.w->get(resources::services(), name))->uid};
+        core::delete_object{k8sio::read_object_meta(*s.w->get(resources::services(), name))->uid};
     core::decision once;
     once.stages = {{gone}};
     s.w->run_for(seconds{1});
     // Only the answer can tell: the watch is silent.
-    s.w->operator_way().hold_streams("/services?");
+    s.w->operator_transport().hold_streams("/services?");
     s.decide_once(once);
     s.w->run_for(seconds{1});
     CHECK(s.writes("DELETE").size() == 1);
-    s.w->operator_way().release_streams();
+    s.w->operator_transport().release_streams();
     s.w->run_for(seconds{1});
     REQUIRE(s.looks_at("job") >= 2);
     CHECK(s.looks.back().children.size() == (held ? 1U : 0U));

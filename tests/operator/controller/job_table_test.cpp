@@ -27,13 +27,6 @@ struct listener final : op::job_listener {
     strings heard, unreadable;
 };
 
-struct view_count final : op::view_listener {
-    void child_changed(const std::string&) override {}
-    void view_advanced() override {}
-    void view_rewound() override { ++rewinds; }
-    int rewinds = 0;
-};
-
 std::string job(const std::string& uid, const std::string& version) {
     rapidjson::Document object;
     object.Parse(test::job_builder("mnist").json().c_str());
@@ -54,8 +47,7 @@ std::string job(const std::string& uid, const std::string& version) {
 struct fixture {
     listener heard;
     op::job_table table{heard};
-    view_count views;
-    op::job_sink sink{core::job_kind::pytorch, table, views};
+    op::job_sink sink{core::job_kind::pytorch, table};
 
     void list(const strings& jobs, std::string_view version) {
         sink.replace_begin();
@@ -83,7 +75,7 @@ TEST_CASE("[requirement Q5] a list tells of jobs once, a change of each, an answ
     f.sink.upsert(job("a", "7"));  // the event of our own write
     CHECK(f.heard.heard == strings{"a listed", "b listed", "a changed"});
     CHECK(f.version_of("a") == "7");
-    CHECK(f.sink.synced());
+    CHECK(f.sink.complete());
 }
 
 TEST_CASE("[requirement W8] an older or repeated job changes nothing") {
@@ -123,7 +115,7 @@ TEST_CASE("what a complete list does not hold is gone, but for what came after i
 TEST_CASE("a list of one kind says nothing about jobs of another") {
     fixture f;
     f.list({job("a", "1")}, "5");
-    op::job_sink others(core::job_kind::deepspeed, f.table, f.views);
+    op::job_sink others(core::job_kind::deepspeed, f.table);
     others.replace_begin();
     others.replace_end("9");
     others.advance("9");
@@ -147,14 +139,12 @@ TEST_CASE("[requirement L4] a list that breaks off removes nothing") {
 TEST_CASE("[requirement V6] after a restore every job of the kind is in doubt until it is listed") {
     fixture f;
     f.list({job("a", "1"), job("b", "90"), job("c", "95")}, "100");
-    op::job_sink others(core::job_kind::deepspeed, f.table, f.views);
+    op::job_sink others(core::job_kind::deepspeed, f.table);
     others.rewound();
     CHECK_FALSE(f.table.find("a")->doubtful);
-    CHECK(f.views.rewinds == 1);
     f.sink.rewound();
-    CHECK(f.views.rewinds == 2);
     CHECK_FALSE(f.sink.synced());
-    CHECK(f.sink.listing_anew());
+    CHECK_FALSE(f.sink.complete());
     CHECK(f.table.find("a")->doubtful);
     CHECK(f.table.find("b")->doubtful);
     // What is read live counts, though its version is lower.
@@ -164,7 +154,7 @@ TEST_CASE("[requirement V6] after a restore every job of the kind is in doubt un
     // The list is the truth: what it does not hold is gone, newer or not.
     f.list({job("a", "1"), job("b", "40")}, "50");
     CHECK(f.sink.synced());
-    CHECK_FALSE(f.sink.listing_anew());
+    CHECK(f.sink.complete());
     CHECK(f.table.uids() == strings{"a", "b"});
     CHECK_FALSE(f.table.find("a")->doubtful);
     // Lists after it are as ever.

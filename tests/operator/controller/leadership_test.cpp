@@ -57,10 +57,10 @@ struct replica {
           )),
           lead(loop.get_executor(), lease_api, lease_of_both(), log),
           cutter(new cut_transport(server.connect(), time)),
-          way(std::unique_ptr<k8sio::transport>(cutter)),
-          api(way, time, client_options()),
-          work(loop.get_executor(), api, time, {}, controller_options(), log) {
-        way.before = [this](const k8sio::http_request& request) {
+          transport(std::unique_ptr<k8sio::transport>(cutter)),
+          api(transport, time, client_options()),
+          work(loop.get_executor(), api, {}, controller_options(), log) {
+        transport.before = [this](const k8sio::http_request& request) {
             const bool pods = request.target.find("/v1/pods?") != std::string::npos;
             const bool watch = request.target.find("watch=") != std::string::npos;
             pod_lists += pods && !watch && request.method == "GET" ? 1 : 0;
@@ -97,7 +97,7 @@ struct replica {
     std::shared_ptr<spdlog::logger> log;
     op::leadership lead;
     cut_transport* cutter;  ///< owned by `way`
-    mortal_transport way;
+    mortal_transport transport;
     k8sio::client api;
     op::controller work;
     int pod_lists = 0;
@@ -184,7 +184,7 @@ TEST_CASE_METHOD(
     CHECK(b.work.job_count() == 1);
     CHECK(b.work.pod_count() == 2);
     CHECK(b.work.counters().reconciles == 0);
-    CHECK(b.way.writes().empty());
+    CHECK(b.transport.writes().empty());
     CHECK(b.lease_way.writes().empty());
     CHECK(a.said("leading: lease=default/signalbox") == 1);
     CHECK(a.said("request for the lease failed") == 0);
@@ -201,14 +201,14 @@ TEST_CASE_METHOD(
     start(b);
     create_job("mnist");
     run_for(seconds{10});
-    const std::size_t writes = a.way.writes().size();
+    const std::size_t writes = a.transport.writes().size();
     a.stop();
     create_job("late");
     run_for(seconds{3});
     CHECK(a.ended);
     CHECK_FALSE(a.lead.lost());
     CHECK(b.lead.leads());
-    CHECK(a.way.writes().size() == writes);
+    CHECK(a.transport.writes().size() == writes);
     // The last one of all lets the Lease go.
     CHECK(a.lease_way.writes().back().body.find(R"("holderIdentity":"")") != std::string::npos);
     CHECK(pods() == 4);
@@ -225,7 +225,7 @@ TEST_CASE_METHOD(
     start(b);
     run_for(seconds{5});
     // Its watch of pods is behind: it sees a job of which both pods are missing.
-    b.way.hold_streams("/pods");
+    b.transport.hold_streams("/pods");
     create_job("mnist");
     run_for(seconds{5});
     REQUIRE(b.work.job_count() == 1);
@@ -255,12 +255,12 @@ TEST_CASE_METHOD(
     CHECK(a.said("the lease is lost, and this process ends: lease=default/signalbox") == 1);
     CHECK(a.said("request for the lease failed: lease=default/signalbox error=\"PATCH") == 1);
     CHECK_FALSE(b.lead.leads());
-    const std::size_t writes = a.way.writes().size();
+    const std::size_t writes = a.transport.writes().size();
     create_job("mnist");
     run_for(seconds{10});
     CHECK(b.lead.leads());
     CHECK(pods() == 2);
-    CHECK(a.way.writes().size() == writes);
+    CHECK(a.transport.writes().size() == writes);
     CHECK(b.said("the lease is lost") == 0);
 }
 
@@ -274,11 +274,11 @@ TEST_CASE_METHOD(
     create_job("mnist");
     run_for(seconds{1});
     REQUIRE(a.work.active_passes() == 1);
-    const std::size_t writes = a.way.writes().size();
+    const std::size_t writes = a.transport.writes().size();
     run_for(seconds{10});
     CHECK(a.lead.lost());
     CHECK(a.ended);
-    CHECK(a.way.writes().size() == writes);
+    CHECK(a.transport.writes().size() == writes);
 }
 
 TEST_CASE_METHOD(
@@ -302,12 +302,12 @@ TEST_CASE_METHOD(
         "GET /apis/scheduler.tensorstack.dev/v1beta1/podgroups?"
     );
     INFO(list);
-    b.way.hold_answers(list);
+    b.transport.hold_answers(list);
     a.stop();
     run_for(seconds{5});
     REQUIRE(b.lead.leads());
     CHECK(b.work.counters().reconciles == 0);
-    b.way.release_answers();
+    b.transport.release_answers();
     run_for(seconds{1});
     CHECK(b.work.counters().reconciles > 0);
 }

@@ -2,9 +2,9 @@
 //
 // When a job is looked at again: after trouble, at a wake-up, while somebody works against it, and
 // with many other jobs.
-#include "controller/object_text.hpp"
 #include "controller/resource_table.hpp"
 #include "controller/scripted.hpp"
+#include "k8sio/object.hpp"
 #include "k8sio/resource.hpp"
 #include "scenario/world.hpp"
 
@@ -118,9 +118,9 @@ TEST_CASE("[behaviour 2.6] a Service that somebody keeps changing is repaired ev
     w.create_job(job_builder("svc").replicas("worker", 2));
     REQUIRE(w.run_until([&] { return w.is_phase("svc", "Running"); }, seconds{10}));
     w.run_for(seconds{2});
-    name = op::read_identity(w.list(resources::services()).front())->name;
-    const std::string other = op::read_identity(w.list(resources::services()).back())->name;
-    w.operator_way().on_answer = [&](const k8sio::http_response& answer) {
+    name = k8sio::read_object_meta(w.list(resources::services()).front())->name;
+    const std::string other = k8sio::read_object_meta(w.list(resources::services()).back())->name;
+    w.operator_transport().on_answer = [&](const k8sio::http_response& answer) {
         const bool repaired =
             answer.body.find(R"("kind":"Service")") != std::string::npos &&
             answer.body.find(R"("publishNotReadyAddresses":true)") != std::string::npos;
@@ -130,7 +130,7 @@ TEST_CASE("[behaviour 2.6] a Service that somebody keeps changing is repaired ev
     };
     REQUIRE(w.patch(resources::services(), name, own_service).has_value());
     w.run_for(seconds{60});
-    const auto& writes = w.operator_way().writes();
+    const auto& writes = w.operator_transport().writes();
     const auto repairs = std::count_if(writes.begin(), writes.end(), is_service_patch);
     CHECK(repairs >= 8);  // at once, then after 1, 2, 4, 8, 16 s
     CHECK(repairs <= 10);
@@ -155,8 +155,8 @@ TEST_CASE("[behaviour 2.6] a Service that somebody keeps deleting is made again 
     world w(options);
     w.create_job(job_builder("svc").replicas("worker", 2));
     REQUIRE(w.run_until([&] { return w.is_phase("svc", "Running"); }, seconds{10}));
-    const std::string name = op::read_identity(w.list(resources::services()).front())->name;
-    const std::size_t before = w.operator_way().writes().size();
+    const std::string name = k8sio::read_object_meta(w.list(resources::services()).front())->name;
+    const std::size_t before = w.operator_transport().writes().size();
     std::size_t deleted = 0;
     for (int i = 0; i < 600; ++i) {
         if (w.get(resources::services(), name).has_value()) {
@@ -167,7 +167,7 @@ TEST_CASE("[behaviour 2.6] a Service that somebody keeps deleting is made again 
     }
     CHECK(deleted >= 8);
     CHECK(deleted <= 11);
-    CHECK(w.operator_way().writes().size() - before <= deleted + 2);
+    CHECK(w.operator_transport().writes().size() - before <= deleted + 2);
 }
 
 TEST_CASE("a job that writes in every pass is slowed down, whatever its children do") {
@@ -199,12 +199,12 @@ TEST_CASE("what is seen of a job's children while a pass runs is looked at after
         }
         return d;
     };
-    s.w->operator_way().hold_answers("/pods?");
+    s.w->operator_transport().hold_answers("/pods?");
     s.nudge();
     s.w->run_for(seconds{2});
     REQUIRE(s.looks.size() == 1);
     REQUIRE(s.w->pods().size() == 1);  // and it runs, which the watch has told
-    s.w->operator_way().release_answers();
+    s.w->operator_transport().release_answers();
     s.w->run_for(seconds{1});
     REQUIRE(s.looks.size() >= 2);
     CHECK(s.looks.back().pods == 1);
@@ -234,7 +234,7 @@ TEST_CASE("[behaviour 12.1] jobs that wait for a view go on when it has caught u
     };
     for (round = 1; round <= 2; ++round) {
         CAPTURE(round);
-        s.w->operator_way().hold_streams("/pods?");
+        s.w->operator_transport().hold_streams("/pods?");
         for (const std::string& name : names) {
             s.w->patch_job(
                 name, R"({"metadata":{"annotations":{"n":")" + std::to_string(round) + R"("}}})"
@@ -244,7 +244,7 @@ TEST_CASE("[behaviour 12.1] jobs that wait for a view go on when it has caught u
         REQUIRE(s.writes("POST pods").size() == names.size() * static_cast<std::size_t>(round));
         CHECK(s.w->operator_().counters().stale_skips >= names.size());
         s.looks.clear();
-        s.w->operator_way().release_streams();
+        s.w->operator_transport().release_streams();
         s.w->run_for(milliseconds{200});
         for (const std::string& name : names) {
             CAPTURE(name);

@@ -86,7 +86,7 @@ struct scripted {
     }
     std::vector<std::string> writes(std::string_view part = {}) const {
         std::vector<std::string> all;
-        for (const sent_write& write : w->operator_way().writes()) {
+        for (const sent_write& write : w->operator_transport().writes()) {
             const std::string path = write.target.substr(0, write.target.find('?'));
             const std::string line = write.method + " " + path.substr(path.rfind('/') + 1);
             if (line.find(part) != std::string::npos) {

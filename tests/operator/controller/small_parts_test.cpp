@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The controller's parts that need no server: slow start, refusals, texts.
+// The controller's parts that need no server: pace of repairs, refusals, texts.
 #include "controller/object_text.hpp"
 #include "controller/refusal_ledger.hpp"
 #include "controller/repair_pace.hpp"
-#include "controller/slow_start.hpp"
 #include "signalbox_test/jobcore_builders.hpp"
 
 #include <catch2/catch.hpp>
@@ -37,56 +36,6 @@ k8sio::api_error refusal(int status, std::string reason, std::string message) {
 }
 
 }  // namespace
-
-TEST_CASE("[behaviour 2.2] [requirement X12] slow start doubles per round trip up to the bound") {
-    op::slow_start pace(32);
-    std::vector<int> rounds;
-    for (int round = 0; round < 8; ++round) {
-        int sent = 0;
-        while (pace.may_start()) {
-            pace.started();
-            ++sent;
-        }
-        rounds.push_back(sent);
-        for (int i = 0; i < sent; ++i) {
-            pace.succeeded();
-        }
-    }
-    CHECK(rounds == std::vector<int>{1, 2, 4, 8, 16, 32, 32, 32});
-}
-
-TEST_CASE(
-    "[behaviour 2.2] [requirement X12] a refusal that will repeat costs one request, not the whole "
-    "stage"
-) {
-    op::slow_start pace(32);
-    for (int i = 0; i < 3; ++i) {
-        REQUIRE(pace.may_start());
-        pace.started();
-        pace.succeeded();
-    }
-    pace.started();
-    pace.started();
-    REQUIRE(pace.may_start());  // but for the refusal there would be room for two more
-    pace.failed();
-    pace.stop();
-    CHECK_FALSE(pace.may_start());
-    CHECK_FALSE(pace.idle());  // one is still under way
-    pace.succeeded();
-    CHECK(pace.idle());
-    CHECK_FALSE(pace.may_start());
-    CHECK(pace.stopped());
-}
-
-TEST_CASE("[behaviour 2.2] one failure leaves the window as it is, and gives its place back") {
-    op::slow_start pace(32);
-    pace.started();
-    CHECK_FALSE(pace.may_start());
-    pace.failed();
-    CHECK(pace.may_start());
-    CHECK(pace.window() == 1);
-    CHECK_FALSE(pace.stopped());
-}
 
 TEST_CASE("[behaviour 2.6] what is put right again and again has to wait, twice as long each time"
 ) {
@@ -205,22 +154,6 @@ TEST_CASE("[behaviour 2.5] [requirement X3] what says that the namespace is term
     CHECK_FALSE(op::is_namespace_terminating(
         refusal(404, "NotFound", "the server could not find the requested resource")
     ));
-}
-
-TEST_CASE("the identity of an object is read without the rest of it") {
-    const auto identity = op::read_identity(
-        R"({"kind":"Pod","spec":{"metadata":{"uid":"not this"}},)"
-        R"("metadata":{"labels":{"uid":"nor this"},"name":"p","namespace":"n",)"
-        R"("managedFields":[{"uid":"nor this"}],"resourceVersion":"7","uid":"u"}, broken)"
-    );
-    REQUIRE(identity);
-    CHECK(identity->uid == "u");
-    CHECK(identity->name == "p");
-    CHECK(identity->ns == "n");
-    CHECK(identity->resource_version == "7");
-    CHECK_FALSE(op::read_identity(R"({"metadata":{"name":"p"}})"));
-    CHECK_FALSE(op::read_identity("[]"));
-    CHECK_FALSE(op::read_identity(""));
 }
 
 TEST_CASE("[requirement X4] a status write carries UID and version of the object it was decided on"

@@ -50,7 +50,7 @@ bool creates_pod(const k8sio::http_request& request) {
 /// The order of what concerns the status: `status`, `read`, `pod`.
 struct sequence {
     explicit sequence(scripted& s) {
-        s.w->operator_way().before = [this](const k8sio::http_request& request) {
+        s.w->operator_transport().before = [this](const k8sio::http_request& request) {
             if (is_status(request)) {
                 steps.emplace_back("status");
             } else if (is_read(request)) {
@@ -76,7 +76,7 @@ TEST_CASE("[behaviour 12.3] a status write that was lost is written again before
     scripted s;
     s.decide = [&](const core::job_object& job, core::instant) { return record_and_act(s, job); };
     sequence seen(s);
-    s.w->operator_way().lose(1, loss::request, false);
+    s.w->operator_transport().lose(1, loss::request, false);
     s.nudge();
     s.w->run_for(seconds{5});
     CHECK(seen.steps == steps{"status", "read", "status", "pod"});
@@ -89,7 +89,7 @@ TEST_CASE("[behaviour 12.3] a status write that was carried out though its answe
     scripted s;
     s.decide = [&](const core::job_object& job, core::instant) { return record_and_act(s, job); };
     sequence seen(s);
-    s.w->operator_way().lose(1, loss::answer, false);
+    s.w->operator_transport().lose(1, loss::answer, false);
     s.nudge();
     s.w->run_for(seconds{5});
     CHECK(seen.steps == steps{"status", "read", "pod"});
@@ -108,7 +108,7 @@ TEST_CASE("[behaviour 12.3] somebody else's newer object is no proof that a lost
             );
         }
     };
-    s.w->operator_way().lose(1, loss::request, false);
+    s.w->operator_transport().lose(1, loss::request, false);
     s.nudge();
     s.w->run_for(seconds{5});
     CHECK(seen.steps == steps{"status", "read", "status", "pod"});
@@ -122,14 +122,14 @@ TEST_CASE("[behaviour 12.3] a job that was made again meanwhile is not the one t
         return job.meta.uid == s.uid ? record_and_act(s, job) : core::decision();
     };
     sequence seen(s);
-    s.w->operator_way().lose(1, loss::answer, false);
-    s.w->operator_way().hold_answers("PUT ");
+    s.w->operator_transport().lose(1, loss::answer, false);
+    s.w->operator_transport().hold_answers("PUT ");
     s.nudge();
     s.w->run_for(milliseconds{100});
     REQUIRE(seen.steps == steps{"status"});
     s.w->remove(s.w->type_of_job("job"), "job");
     s.w->create_job(job_builder("job").replicas("worker", 4));
-    s.w->operator_way().release_answers();
+    s.w->operator_transport().release_answers();
     s.w->run_for(seconds{5});
     CHECK(s.writes("POST pods").empty());
     CHECK(s.w->event_count("job", "Told") == 0);
@@ -247,11 +247,11 @@ TEST_CASE("[requirement H1] shutdown waits for what is under way, and tells its 
         d.wake_up = now + seconds{2};
         return d;
     };
-    mortal_transport& way = s.w->operator_way();
+    mortal_transport& transport = s.w->operator_transport();
     s.w->patch_job("other", R"({"metadata":{"annotations":{"n":"0"}}})");
     s.w->run_for(seconds{5});
     REQUIRE(s.looks_at("other") >= 3);
-    way.hold_answers("PUT ");
+    transport.hold_answers("PUT ");
     s.nudge();
     s.w->run_for(milliseconds{100});
     REQUIRE(s.w->operator_().active_passes() == 1);
@@ -261,27 +261,27 @@ TEST_CASE("[requirement H1] shutdown waits for what is under way, and tells its 
     CHECK(s.looks.size() == looked);
     CHECK(s.w->operator_().active_passes() == 1);
     CHECK(s.w->event_count("job", "Told") == 0);
-    const std::size_t sent = way.writes().size();
-    way.release_answers();
+    const std::size_t sent = transport.writes().size();
+    transport.release_answers();
     s.w->run_for(milliseconds{10});
     CHECK(s.w->operator_().active_passes() == 0);
     CHECK(s.w->event_count("job", "Told") == 1);
-    CHECK(s.w->pods().empty());              // nothing new is started
-    CHECK(way.writes().size() == sent + 1);  // the event
-    s.w->stop_operator();                    // ends
+    CHECK(s.w->pods().empty());                    // nothing new is started
+    CHECK(transport.writes().size() == sent + 1);  // the event
+    s.w->stop_operator();                          // ends
 }
 
 TEST_CASE("[requirement H1] shutdown ends when the last event is written, not before") {
     scripted s;
     s.decide = [&](const core::job_object& job, core::instant) { return record_and_act(s, job); };
-    mortal_transport& way = s.w->operator_way();
-    way.hold_answers("/events");
+    mortal_transport& transport = s.w->operator_transport();
+    transport.hold_answers("/events");
     s.nudge();
     s.w->run_for(seconds{1});
     s.w->stop_soon();
     s.w->run_for(seconds{1});
     CHECK_FALSE(s.w->operator_ended());
-    way.release_answers();
+    transport.release_answers();
     s.w->run_for(milliseconds{10});
     CHECK(s.w->operator_ended());
 }
@@ -290,13 +290,13 @@ TEST_CASE("[requirement X11] an answer that comes after the job's deletion does 
 ) {
     scripted s;
     s.decide = [&](const core::job_object& job, core::instant) { return record_and_act(s, job); };
-    s.w->operator_way().hold_answers("PUT ");
+    s.w->operator_transport().hold_answers("PUT ");
     s.nudge();
     s.w->run_for(milliseconds{100});
     s.w->remove(s.w->type_of_job("job"), "job");
     s.w->run_for(seconds{1});
     REQUIRE(s.w->operator_().job_count() == 0);
-    s.w->operator_way().release_answers();
+    s.w->operator_transport().release_answers();
     s.w->run_for(seconds{10});
     CHECK(s.w->operator_().job_count() == 0);
     CHECK(s.writes("POST pods").empty());
@@ -310,7 +310,7 @@ TEST_CASE("[behaviour 12.8] decisions and wake-ups go by the server's time, not 
     const auto machine_now = [&] {
         return story_start + std::chrono::floor<milliseconds>(s.w->elapsed());
     };
-    s.w->operator_way().on_answer = [&](k8sio::http_response& answer) {
+    s.w->operator_transport().on_answer = [&](k8sio::http_response& answer) {
         const std::time_t at = core::instant::clock::to_time_t(machine_now() + ahead);
         for (auto& [name, value] : answer.headers) {
             if (name == "Date") {

@@ -2,9 +2,9 @@
 //
 // What the controller looks at: which lists and watches, what decisions wait for, and what answers
 // say before a watch does.
-#include "controller/object_text.hpp"
 #include "controller/resource_table.hpp"
 #include "controller/scripted.hpp"
+#include "k8sio/object.hpp"
 #include "k8sio/resource.hpp"
 
 #include <catch2/catch.hpp>
@@ -88,12 +88,12 @@ TEST_CASE("[behaviour 12.2] no decision before every view is complete and discov
     s.w->kill_operator();
     s.looks.clear();
     s.w->start_operator();
-    s.w->operator_way().hold_answers(missing);
+    s.w->operator_transport().hold_answers(missing);
     s.w->run_for(seconds{20});
     CHECK(s.looks.empty());
     CHECK(s.w->operator_().counters().stale_skips == 0);
     CHECK(s.w->operator_().synced() == (missing.find("tensorstack") != std::string::npos));
-    s.w->operator_way().release_answers();
+    s.w->operator_transport().release_answers();
     s.w->run_for(seconds{5});
     CHECK(s.looks.size() == 1);
     CHECK(s.w->operator_().synced());
@@ -129,13 +129,13 @@ TEST_CASE("[behaviour 12.1] no decision before the view of other children shows 
     s.decide = [&](const core::job_object& job, core::instant) {
         return s.looks.size() == 1 ? only(create_service(job)) : core::decision();
     };
-    s.w->operator_way().hold_streams("/services?");
+    s.w->operator_transport().hold_streams("/services?");
     s.nudge();
     s.w->run_for(seconds{1});
     s.nudge();
     s.w->run_for(seconds{20});
     CHECK(s.looks.size() == 1);
-    s.w->operator_way().release_streams();
+    s.w->operator_transport().release_streams();
     s.w->run_for(seconds{1});
     REQUIRE(s.looks.size() >= 2);
     CHECK(s.looks.back().children.size() == 1);
@@ -151,7 +151,7 @@ TEST_CASE("[behaviour 12.1] what is in the way of a creation is waited for until
     s.nudge();
     s.w->run_for(seconds{1});
     s.looks.clear();
-    s.w->operator_way().hold_streams("/pods?");
+    s.w->operator_transport().hold_streams("/pods?");
     s.w->create(resources::pods(), made);
     s.decide = [&](const core::job_object& job, core::instant) {
         return s.looks.size() == 1 ? only(create_pod(job, 0, 2)) : core::decision();
@@ -159,7 +159,7 @@ TEST_CASE("[behaviour 12.1] what is in the way of a creation is waited for until
     s.nudge();
     s.w->run_for(seconds{20});
     CHECK(s.looks.size() == 1);
-    s.w->operator_way().release_streams();
+    s.w->operator_transport().release_streams();
     s.w->run_for(seconds{1});
     CHECK(s.looks.size() >= 2);
     CHECK(s.looks.back().pods == 1);
@@ -177,7 +177,7 @@ TEST_CASE("[behaviour 12.4] a pod that is gone already is out of view before the
     REQUIRE(s.looks.back().pods == 1);
     uid = s.w->pods().front().uid;
     s.looks.clear();
-    s.w->operator_way().hold_streams("/pods?");
+    s.w->operator_transport().hold_streams("/pods?");
     s.w->remove(resources::pods(), name, 0);
     s.decide = [&](const core::job_object& job, core::instant) {
         core::decision d;
@@ -213,8 +213,8 @@ TEST_CASE("[behaviour 12.4] the answer to a delete says whether the object is st
         s.w->run_for(seconds{1});
     }
     const std::string last = *s.w->get(resources::services(), name);
-    s.w->operator_way().hold_streams("/services?");
-    s.w->operator_way().on_answer = [&](k8sio::http_response& got) {
+    s.w->operator_transport().hold_streams("/services?");
+    s.w->operator_transport().on_answer = [&](k8sio::http_response& got) {
         const bool success = got.body.find(R"("status":"Success")") != std::string::npos;
         if (answer == "last state" && success) {
             got.body = last;
@@ -223,7 +223,7 @@ TEST_CASE("[behaviour 12.4] the answer to a delete says whether the object is st
     s.looks.clear();
     s.decide = [&](const core::job_object& job, core::instant) {
         return s.looks.size() == 1
-                   ? only(removal(create_service(job), op::read_identity(last)->uid))
+                   ? only(removal(create_service(job), k8sio::read_object_meta(last)->uid))
                    : core::decision();
     };
     s.nudge();
@@ -335,7 +335,7 @@ TEST_CASE("[behaviour 2.2] requests in flight are bounded over all jobs, and so 
         }
         return d;
     };
-    s.w->operator_way().hold_answers("POST ");
+    s.w->operator_transport().hold_answers("POST ");
     for (int i = 0; i < 12; ++i) {
         s.w->patch_job("many-" + std::to_string(i), R"({"metadata":{"annotations":{"n":"1"}}})");
     }
@@ -343,8 +343,8 @@ TEST_CASE("[behaviour 2.2] requests in flight are bounded over all jobs, and so 
     CHECK(s.w->operator_().active_passes() == 5);
     CHECK(s.w->operator_().queue_depth() == 7);
     CHECK(s.writes("POST pods").size() == 5);  // one of each: slow start
-    s.w->operator_way().release_answers();
+    s.w->operator_transport().release_answers();
     s.w->run_for(seconds{5});
     CHECK(s.w->pods().size() == 96);
-    CHECK(s.w->operator_way().most_in_flight() == 10);
+    CHECK(s.w->operator_transport().most_in_flight() == 10);
 }

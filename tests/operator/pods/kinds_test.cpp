@@ -135,8 +135,9 @@ private:
     k8sio::virtual_clock time_{
         loop_.get_executor(), k8sio::wall_time(std::chrono::seconds{1'700'000'000})};
     k8sio::server::api_server server_{loop_.get_executor(), time_};
-    std::unique_ptr<k8sio::transport> way_ = server_.connect(), user_way_ = server_.connect();
-    k8sio::client api_{*way_, time_}, user_{*user_way_, time_};
+    std::unique_ptr<k8sio::transport> transport_ = server_.connect(),
+                                      user_transport_ = server_.connect();
+    k8sio::client api_{*transport_, time_}, user_{*user_transport_, time_};
     op::pods::simulated_deployments deployments_{
         loop_.get_executor(), api_, op::pods::deployment_options()};
     bool ended_ = false;

@@ -120,8 +120,9 @@ private:
     asio::io_context loop_;
     k8sio::virtual_clock time_{loop_.get_executor(), start};
     k8sio::server::api_server server_{loop_.get_executor(), time_};
-    std::unique_ptr<k8sio::transport> pods_way_ = server_.connect(), user_way_ = server_.connect();
-    k8sio::client pods_api_{*pods_way_, time_}, user_{*user_way_, time_};
+    std::unique_ptr<k8sio::transport> pods_transport_ = server_.connect(),
+                                      user_transport_ = server_.connect();
+    k8sio::client pods_api_{*pods_transport_, time_}, user_{*user_transport_, time_};
     std::vector<std::string> complaints_;
     std::unique_ptr<pod_runtime> runtime_;
     bool ended_ = false;

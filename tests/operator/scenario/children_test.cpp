@@ -2,8 +2,8 @@
 //
 // Secrets, ConfigMaps and PodGroups that somebody else has, deletes or made badly, and those of a
 // job that pauses or goes.
-#include "controller/object_text.hpp"
 #include "controller/resource_table.hpp"
+#include "k8sio/object.hpp"
 #include "k8sio/resource.hpp"
 #include "scenario/job_texts.hpp"
 #include "scenario/world.hpp"
@@ -31,10 +31,10 @@ std::size_t count(world& w, const k8sio::resource_type& type) {
     return w.list(type).size();
 }
 
-op::object_identity only(world& w, const k8sio::resource_type& type) {
+k8sio::object_meta only(world& w, const k8sio::resource_type& type) {
     const auto all = w.list(type);
     REQUIRE(all.size() == 1);
-    return *op::read_identity(all.front());
+    return *k8sio::read_object_meta(all.front());
 }
 
 /// Without what the server sets, and with the string at the pointer set or, if it is null, with
@@ -98,13 +98,13 @@ TEST_CASE(
     if (!secret) {
         bad = copy_with(bad, "/metadata/labels/batch.tensorstack.dev~1attempt", "2");
     }
-    const auto planted = op::read_identity(w.create(type, bad));
+    const auto planted = k8sio::read_object_meta(w.create(type, bad));
     w.start_operator();
     w.patch_job("cifar", R"({"spec":{"runMode":{"pause":{"enabled":false}}}})");
     REQUIRE(w.run_until([&] { return w.is_phase("cifar", "Running"); }, seconds{30}));
     const auto now = w.get(type, next);
     REQUIRE(now.has_value());
-    CHECK(op::read_identity(*now)->uid != planted->uid);
+    CHECK(k8sio::read_object_meta(*now)->uid != planted->uid);
     CHECK(now->find(secret ? "\"config\"" : "\"hostfile\"") != std::string::npos);
     CHECK(w.audit().violations() == std::vector<std::string>{});
 }

@@ -90,16 +90,16 @@ void play_with_every_fault(const story& s) {
     const outcome wanted = play(calm, s);
     CAPTURE(wanted);
     REQUIRE(wanted.ended);
-    const std::size_t writes = calm.operator_way().writes().size();
+    const std::size_t writes = calm.operator_transport().writes().size();
     REQUIRE(calm.audit().violations() == std::vector<std::string>{});
     REQUIRE(writes > 5);
     REQUIRE(writes < 120);
     for (const fault& f : faults_of(writes)) {
-        const sent_write& lost = calm.operator_way().writes()[f.write - 1];
+        const sent_write& lost = calm.operator_transport().writes()[f.write - 1];
         CAPTURE(f.write, f.how == loss::answer, f.fatal, lost.method, lost.target);
         world w(s.options);
         w.restart_after = seconds{1};
-        w.operator_way().lose(f.write, f.how, f.fatal);
+        w.operator_transport().lose(f.write, f.how, f.fatal);
         const outcome got = play(w, s);
         CHECK(got == wanted);
         CHECK(w.audit().violations() == std::vector<std::string>{});

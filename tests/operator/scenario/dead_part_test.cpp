@@ -14,7 +14,7 @@ TEST_CASE("[requirement H1] a part that dies ends the operator, and says which a
         const char* part;
     };
     const row r = GENERATE(
-        row{"/pods?watch=1", "a reflector"},
+        row{"/pods?watch=1", "the reflector of pods"},
         row{"/apis/scheduler.tensorstack.dev/v1beta1", "the look at discovery"},
         row{"/events", "the event recorder"}
     );

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sizes that change while a job runs, and kinds that the server may or may not serve.
-#include "controller/object_text.hpp"
 #include "controller/resource_table.hpp"
 #include "controller/served_kinds.hpp"
+#include "k8sio/object.hpp"
 #include "k8sio/resource.hpp"
 #include "scenario/job_texts.hpp"
 #include "scenario/world.hpp"
@@ -70,7 +70,7 @@ TEST_CASE("[behaviour 7.1] the default size is written into the job once, so tha
     REQUIRE(w.run_until([&] { return w.is_phase("bert", "Running"); }, soon));
     CHECK(number_at(job_json(w, "bert"), "/spec/elastic/expectedReplicas") == 2);
     w.run_for(seconds{120});
-    const auto& writes = w.operator_way().writes();
+    const auto& writes = w.operator_transport().writes();
     const auto patches = std::count_if(writes.begin(), writes.end(), [](const sent_write& write) {
         return write.method == "PATCH" &&
                write.target.find("/pytorchtrainingjobs/bert") != std::string::npos;
@@ -167,9 +167,9 @@ TEST_CASE("[behaviour 8.4] without PodGroup a gang waits, and starts when the se
     w.run_for(seconds{200});
     CHECK(w.status("gang").reason == "WaitingForPodGroup");
     CHECK(w.audit().pods_created().empty());
-    const std::size_t writes = w.operator_way().writes().size();
+    const std::size_t writes = w.operator_transport().writes().size();
     w.run_for(seconds{600});
-    CHECK(w.operator_way().writes().size() == writes);  // looking is no writing
+    CHECK(w.operator_transport().writes().size() == writes);  // looking is no writing
 
     w.serve("podgroup");
     REQUIRE(w.run_until([&] { return w.is_phase("gang", "Running"); }, seconds{75}));
@@ -267,7 +267,7 @@ TEST_CASE(
     w.start_operator();
     w.run_for(seconds{120});
     CHECK(w.operator_().synced());
-    CHECK(w.operator_way().writes().empty());
+    CHECK(w.operator_transport().writes().empty());
 }
 
 TEST_CASE(
@@ -291,7 +291,7 @@ TEST_CASE(
     REQUIRE(w.run_until([&] { return w.is_phase("plain", "Running"); }, soon));
     w.run_for(seconds{30});
     CHECK(w.status("gang").reason == "WaitingForPodGroup");
-    for (const sent_write& write : w.operator_way().writes()) {
+    for (const sent_write& write : w.operator_transport().writes()) {
         CHECK(write.target.find("/podgroups") == std::string::npos);
     }
     REQUIRE(w.operator_().problems().size() == 1);
@@ -309,7 +309,7 @@ TEST_CASE("[behaviour 8.3] an edited or deleted PodGroup is put back; it goes wi
     w.create_job(job_builder("gang").replicas("worker", 2).field("scheduler", gang));
     REQUIRE(w.run_until([&] { return w.is_phase("gang", "Running"); }, soon));
     const k8sio::resource_type& groups = type_of(core::object_kind::pod_group);
-    const std::string name = op::read_identity(w.list(groups).front())->name;
+    const std::string name = k8sio::read_object_meta(w.list(groups).front())->name;
     REQUIRE(w.patch(groups, name, R"({"spec":{"minMember":9}})").has_value());
     w.run_for(seconds{1});
     CHECK(number_at(w.list(groups).front(), "/spec/minMember") == 2);
@@ -334,7 +334,7 @@ TEST_CASE(
     const auto made = w.list(deployments);
     REQUIRE(made.size() == 1);
     CHECK(number_at(made.front(), "/spec/replicas") == 1);
-    const std::string name = op::read_identity(made.front())->name;
+    const std::string name = k8sio::read_object_meta(made.front())->name;
     CHECK(w.get(resources::services(), name).has_value());
 
     w.patch_job("board", R"({"spec":{"tensorboardSpec":{"suspend":true}}})");
@@ -362,7 +362,7 @@ TEST_CASE("[behaviour 9.1] where TensorBoard is served, one such object with tha
     REQUIRE(made.size() == 1);
     CHECK(made.front().find("t9k://pvc/logs/run") != std::string::npos);
     CHECK(w.list(type_of(core::object_kind::deployment)).empty());
-    const std::string name = op::read_identity(made.front())->name;
+    const std::string name = k8sio::read_object_meta(made.front())->name;
     REQUIRE(w.patch(boards, name, R"({"status":{"phase":"Running"}})", "status").has_value());
     w.run_for(seconds{2});
     REQUIRE(w.status("board").tensorboard);

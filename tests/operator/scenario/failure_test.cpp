@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pods that fail or are taken away.
-#include "controller/object_text.hpp"
+#include "k8sio/object.hpp"
 #include "k8sio/resource.hpp"
 #include "scenario/world.hpp"
 
@@ -110,7 +110,7 @@ TEST_CASE("[behaviour 2.6] a Service that somebody deleted or edited is put back
     REQUIRE(w.run_until([&] { return w.is_phase("svc", "Running"); }, seconds{10}));
     const auto before = w.list(k8sio::resources::services());
     REQUIRE(before.size() == 2);
-    const auto name = op::read_identity(before.front())->name;
+    const auto name = k8sio::read_object_meta(before.front())->name;
 
     w.remove(k8sio::resources::services(), name);
     w.run_for(seconds{1});

@@ -63,9 +63,9 @@ TEST_CASE("[behaviour I19] [behaviour I21] few writes while a job runs, none whe
     CHECK(counters.reconciles < 60);
     CHECK(counters.errors == 0);
 
-    const std::size_t writes = w.operator_way().writes().size();
+    const std::size_t writes = w.operator_transport().writes().size();
     w.run_for(std::chrono::hours{1});
-    CHECK(w.operator_way().writes().size() == writes);
+    CHECK(w.operator_transport().writes().size() == writes);
     CHECK(w.audit().violations() == std::vector<std::string>{});
 }
 
@@ -97,7 +97,7 @@ TEST_CASE(
     w.run_for(seconds{60});
     CHECK(w.pods().empty());
     CHECK(w.is_phase("nap", "Paused"));
-    for (const sent_write& write : w.operator_way().writes()) {
+    for (const sent_write& write : w.operator_transport().writes()) {
         CHECK(write.body.find("Foreground") == std::string::npos);
     }
 
@@ -177,7 +177,7 @@ TEST_CASE("[behaviour 5.14] a finished job is deleted after its time to live") {
     w.run_for(seconds{10});
     CHECK(w.get(op::type_of(core::job_kind::pytorch), "brief").has_error());
     CHECK(w.pods().empty());
-    const auto& writes = w.operator_way().writes();
+    const auto& writes = w.operator_transport().writes();
     const auto removal = std::find_if(writes.begin(), writes.end(), [](const sent_write& write) {
         return write.method == "DELETE" && write.target.find("jobs/brief") != std::string::npos;
     });
@@ -204,5 +204,5 @@ TEST_CASE("[behaviour 2.9] a job of another controller is not touched") {
     w.run_for(seconds{60});
     CHECK(w.audit().pods_created().empty());
     CHECK(w.is_phase("theirs", ""));
-    CHECK(w.operator_way().writes().empty());
+    CHECK(w.operator_transport().writes().empty());
 }

@@ -64,7 +64,7 @@ private:
     mortal_transport* owner_;
     std::unique_ptr<k8sio::response_stream> inner_;
     std::string target_;
-    op::notification released_;
+    k8sio::notification released_;
     bool closed_ = false;
 };
 
@@ -128,7 +128,7 @@ asio::awaitable<k8sio::result<k8sio::http_response>> mortal_transport::exchange(
     const std::string line = request.method + " " + request.target;
     if (!held_answers_.empty() && line.find(held_answers_) != std::string::npos) {
         const asio::any_io_executor executor = co_await asio::this_coro::executor;
-        const auto held = std::make_shared<op::notification>(executor);
+        const auto held = std::make_shared<k8sio::notification>(executor);
         held_.push_back(held);
         co_await held->wait();
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The way of one operator process to the server, with faults on demand: the Nth write, or what
+// The transport of one operator process, with faults on demand: the Nth write, or what
 // matches, is lost before or after the server carried it out, and with it, if wanted, the whole
 // process.
 #pragma once
 
-#include "controller/signal.hpp"
+#include "k8sio/synchronization.hpp"
 #include "k8sio/transport.hpp"
 
 #include <functional>
@@ -70,7 +70,7 @@ private:
     bool streams_refused_ = false;
     std::string held_part_;
     std::string held_answers_;
-    std::vector<std::shared_ptr<op::notification>> held_;
+    std::vector<std::shared_ptr<k8sio::notification>> held_;
     std::size_t lose_number_ = 0;
     loss lose_how_ = loss::request;
     bool lose_is_fatal_ = false;

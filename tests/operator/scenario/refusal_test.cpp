@@ -27,8 +27,8 @@ bool creates_pod(std::string_view method, std::string_view target) {
     return method == "POST" && target.substr(0, target.find('?')).ends_with("/pods");
 }
 
-std::size_t pod_creates(const mortal_transport& way) {
-    const auto& writes = way.writes();
+std::size_t pod_creates(const mortal_transport& transport) {
+    const auto& writes = transport.writes();
     return static_cast<std::size_t>(std::count_if(
         writes.begin(),
         writes.end(),
@@ -52,11 +52,11 @@ TEST_CASE(
     w.create_job(job_builder("tight").replicas("worker", 8));
     w.run_for(seconds{4});
     // Slow start: the first refusal stops the rest.
-    CHECK(pod_creates(w.operator_way()) == 1);
+    CHECK(pod_creates(w.operator_transport()) == 1);
     CHECK(w.status("tight").reason == "QuotaExceeded");
     w.run_for(seconds{56});
     // After 5, 15 (5 + 10) and 35 s (15 + 20).
-    CHECK(pod_creates(w.operator_way()) == 4);
+    CHECK(pod_creates(w.operator_transport()) == 4);
     CHECK(w.event_count("tight", "QuotaExceeded") == 1);
     CHECK(w.status("tight").backoff_count == 0);
 
@@ -115,9 +115,9 @@ TEST_CASE("[behaviour 4.2] [api 6.4] an invalid job fails with one event, and ot
     REQUIRE(w.run_until([&] { return w.is_phase("broken", "Failed"); }, seconds{5}));
     CHECK(w.status("broken").reason == "InvalidSpec");
     REQUIRE(w.run_until([&] { return w.is_phase("fine", "Succeeded"); }, seconds{20}));
-    const std::size_t writes = w.operator_way().writes().size();
+    const std::size_t writes = w.operator_transport().writes().size();
     w.run_for(seconds{600});
-    CHECK(w.operator_way().writes().size() == writes);
+    CHECK(w.operator_transport().writes().size() == writes);
     CHECK(w.event_count("broken", "InvalidSpec") == 1);
 }
 
@@ -129,7 +129,7 @@ TEST_CASE("[behaviour 2.5] a terminating namespace holds the pods without a stor
     w.create_job(job_builder("ending").replicas("worker", 8).pause());
     w.run_for(seconds{1});
     bool ended = false;
-    w.operator_way().before = [&](const k8sio::http_request& request) {
+    w.operator_transport().before = [&](const k8sio::http_request& request) {
         if (!std::exchange(ended, ended || creates_pod(request.method, request.target)) && ended) {
             w.remove_soon(k8sio::resources::namespaces(), "default");
         }
@@ -140,16 +140,16 @@ TEST_CASE("[behaviour 2.5] a terminating namespace holds the pods without a stor
     CHECK(w.audit().pods_created().empty());
     CHECK(w.is_phase("ending", "Resuming"));
     CHECK(w.status("ending").reason == "ObjectRefused");
-    CHECK(pod_creates(w.operator_way()) == 1);
+    CHECK(pod_creates(w.operator_transport()) == 1);
     w.run_for(seconds{60});
-    CHECK(pod_creates(w.operator_way()) == 3);  // after 10 s and 20 s more
+    CHECK(pod_creates(w.operator_transport()) == 3);  // after 10 s and 20 s more
     w.run_for(seconds{600});
-    CHECK(pod_creates(w.operator_way()) <= 7);
+    CHECK(pod_creates(w.operator_transport()) <= 7);
     CHECK(w.operator_().counters().status_writes < 15);
     CHECK(w.is_phase("ending", "Resuming"));
     CHECK(w.status("ending").backoff_count == 0);
     std::size_t told = 0;
-    for (const sent_write& write : w.operator_way().writes()) {
+    for (const sent_write& write : w.operator_transport().writes()) {
         const bool event = write.target.find("/events") != std::string::npos;
         told += event && write.body.find(R"("reason":"ObjectRefused")") != std::string::npos;
     }
@@ -170,9 +170,9 @@ TEST_CASE("[behaviour 2.5] a namespace that is gone holds every creation without
     });
     w.create_job(job_builder("ending").replicas("worker", 8));
     w.run_for(seconds{600});
-    CHECK(w.operator_way().writes().size() < 20);
-    CHECK(w.operator_way().writes().size() > 4);
+    CHECK(w.operator_transport().writes().size() < 20);
+    CHECK(w.operator_transport().writes().size() > 4);
     CHECK(w.audit().pods_created().empty());
-    CHECK(pod_creates(w.operator_way()) == 0);  // the Services are held, and pods behind them
+    CHECK(pod_creates(w.operator_transport()) == 0);  // the Services are held, and pods behind them
     CHECK(w.status("ending").reason == "ObjectRefused");
 }

@@ -4,9 +4,9 @@
 // embedded server with the same job, made in the same order and so with the same UID, takes the
 // place of the first.
 #include "controller/controller.hpp"
-#include "controller/object_text.hpp"
 #include "controller/resource_table.hpp"
 #include "jobcore/schema.hpp"
+#include "k8sio/object.hpp"
 #include "k8sio/resource.hpp"
 #include "k8sio/server/api_server.hpp"
 #include "signalbox_test/jobcore_builders.hpp"
@@ -37,14 +37,14 @@ using std::chrono::seconds;
 /// One state of the world: our kinds, and what a user does with them.
 struct cluster {
     cluster(asio::io_context& loop, k8sio::clock& time)
-        : server(loop.get_executor(), time), way(server.connect()), user(*way, time) {
+        : server(loop.get_executor(), time), transport(server.connect()), user(*transport, time) {
         for (const core::job_kind kind : core::all_job_kinds) {
             REQUIRE(server.add_custom_resource(core::crd_json(kind), nullptr).has_value());
         }
     }
 
     k8sio::server::api_server server;
-    std::unique_ptr<k8sio::transport> way;
+    std::unique_ptr<k8sio::transport> transport;
     k8sio::client user;
 };
 
@@ -79,12 +79,12 @@ struct restored_world {
         : time(loop.get_executor(), k8sio::wall_time(story_start)),
           before(loop, time),
           after(loop, time),
-          way(before),
-          api(way, time),
+          transport(before),
+          api(transport, time),
           log(std::make_shared<spdlog::logger>(
               "operator", std::make_shared<spdlog::sinks::ostream_sink_mt>(text)
           )),
-          work(loop.get_executor(), api, time, {}, {}, log) {
+          work(loop.get_executor(), api, {}, {}, log) {
         uid = create_job(before);
         // Of the other server nothing is heard yet.
         CHECK(create_job(after) == uid);
@@ -129,13 +129,13 @@ struct restored_world {
             in.user.create(op::type_of(core::job_kind::pytorch), "default", buffer.GetString())
         );
         REQUIRE(made.has_value());
-        return op::read_identity(*made)->uid;
+        return k8sio::read_object_meta(*made)->uid;
     }
     std::set<std::string> pods_in(cluster& in) {
         std::set<std::string> names;
         const auto page = finish(in.user.list(resources::pods(), "default", {}));
         for (const std::string& pod : page->items) {
-            names.insert(op::read_identity(pod)->name);
+            names.insert(k8sio::read_object_meta(pod)->name);
         }
         return names;
     }
@@ -148,7 +148,7 @@ struct restored_world {
     asio::io_context loop;
     k8sio::virtual_clock time;
     cluster before, after;
-    redirected way;
+    redirected transport;
     k8sio::client api;
     std::ostringstream text;
     std::shared_ptr<spdlog::logger> log;
@@ -175,7 +175,7 @@ TEST_CASE("[requirement V6] [behaviour 12.1] after a restore the job is decided 
                     .has_value());
     }
     w.run_for(seconds{5});
-    const std::size_t writes = w.way.writes.size();
+    const std::size_t writes = w.transport.writes.size();
     // A history that does not reach the version of a watch is answered so.
     w.after.server.set_fault_hook([](std::string_view method, std::string_view target) {
         k8sio::server::fault gone;
@@ -188,7 +188,7 @@ TEST_CASE("[requirement V6] [behaviour 12.1] after a restore the job is decided 
         }
         return gone;
     });
-    w.way.to(w.after);
+    w.transport.to(w.after);
     w.before.server.break_watches();
     w.run_for(seconds{120});
     CHECK(w.text.str().find("went back in time") != std::string::npos);
@@ -199,9 +199,9 @@ TEST_CASE("[requirement V6] [behaviour 12.1] after a restore the job is decided 
     CHECK(w.work.pod_count() == 2);
     // Nothing was written that the server refused, and nothing twice.
     CHECK(w.work.counters().status_conflicts == 0);
-    CHECK(w.way.writes.size() - writes < 20);
+    CHECK(w.transport.writes.size() - writes < 20);
     // The views of the past do not come back.
-    const std::size_t settled = w.way.writes.size();
+    const std::size_t settled = w.transport.writes.size();
     w.run_for(seconds{600});
-    CHECK(w.way.writes.size() == settled);
+    CHECK(w.transport.writes.size() == settled);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // DeepSpeedJob and ColossalAIJob from creation to their end.
-#include "controller/object_text.hpp"
+#include "k8sio/object.hpp"
 #include "k8sio/resource.hpp"
 #include "scenario/job_texts.hpp"
 #include "scenario/world.hpp"
@@ -33,7 +33,7 @@ world_options with_worker_1(op::pods::settings does) {
 std::vector<std::string> names(world& w, const k8sio::resource_type& type) {
     std::vector<std::string> out;
     for (const std::string& object : w.list(type)) {
-        out.push_back(op::read_identity(object)->name);
+        out.push_back(k8sio::read_object_meta(object)->name);
     }
     std::sort(out.begin(), out.end());
     return out;
@@ -56,7 +56,7 @@ long lines(const std::string& text) {
 std::string uid_of_only(world& w, const k8sio::resource_type& type) {
     const auto all = w.list(type);
     REQUIRE(all.size() == 1);
-    return op::read_identity(all.front())->uid;
+    return k8sio::read_object_meta(all.front())->uid;
 }
 
 bool has_launcher(world& w) {
@@ -136,7 +136,7 @@ TEST_CASE("[behaviour 1.5] the keys reach the server, in one request, and no log
     }
     const std::string secret = data_of_only(w, resources::secrets(), "ssh-privatekey");
     std::size_t carriers = 0;
-    for (const sent_write& write : w.operator_way().writes()) {
+    for (const sent_write& write : w.operator_transport().writes()) {
         if (write.body.find(secret) != std::string::npos) {
             ++carriers;
         }
@@ -205,12 +205,12 @@ TEST_CASE(
     w.create_job(deepspeed("cifar", 2));
     REQUIRE(w.run_until([&] { return w.is_phase("cifar", "Running"); }, soon));
     w.remove(resources::secrets(), names(w, resources::secrets()).front());
-    const std::size_t writes = w.operator_way().writes().size();
+    const std::size_t writes = w.operator_transport().writes().size();
     w.run_for(seconds{30});
     CHECK(w.list(resources::secrets()).empty());
     CHECK(w.is_phase("cifar", "Running"));
     CHECK(w.event_count("cifar", "SecretLost") == 1);
-    CHECK(w.operator_way().writes().size() - writes <= 4);
+    CHECK(w.operator_transport().writes().size() - writes <= 4);
     REQUIRE(w.run_until([&] { return w.status("cifar").attempt == 2; }, seconds{60}));
     REQUIRE(w.run_until([&] { return w.is_phase("cifar", "Running"); }, soon));
     CHECK(w.list(resources::secrets()).size() == 1);

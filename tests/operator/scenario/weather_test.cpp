@@ -75,12 +75,12 @@ TEST_CASE("[behaviour 12.1] a blind operator writes nothing on what it no longer
     world w(one_failure("60s"));
     create_job(w, kind);
     REQUIRE(w.run_until([&] { return w.is_phase("mnist", "Running"); }, seconds{10}));
-    w.operator_way().refuse_streams(true);
+    w.operator_transport().refuse_streams(true);
     w.server().break_watches();
-    const std::size_t writes = w.operator_way().writes().size();
+    const std::size_t writes = w.operator_transport().writes().size();
     w.run_for(seconds{20});
-    CHECK(w.operator_way().writes().size() == writes);
-    w.operator_way().refuse_streams(false);
+    CHECK(w.operator_transport().writes().size() == writes);
+    w.operator_transport().refuse_streams(false);
     check_usual_end(w);
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenario/world.hpp"
 
-#include "controller/object_text.hpp"
 #include "controller/resource_table.hpp"
 #include "jobcore/schema.hpp"
+#include "k8sio/object.hpp"
 #include "manifests/manifest.hpp"
 
 #include <catch2/catch.hpp>
@@ -46,10 +46,10 @@ world::world(world_options options)
     : options_(std::move(options)),
       time_(loop_.get_executor(), k8sio::wall_time(story_start)),
       server_(loop_.get_executor(), time_, options_.server),
-      user_way_(server_.connect()),
-      kubelet_way_(server_.connect()),
-      user_(*user_way_, time_),
-      kubelet_(*kubelet_way_, time_),
+      user_transport_(server_.connect()),
+      kubelet_transport_(server_.connect()),
+      user_(*user_transport_, time_),
+      kubelet_(*kubelet_transport_, time_),
       audit_(user_),
       deployments_(loop_.get_executor(), kubelet_, op::pods::deployment_options()) {
     for (const core::job_kind kind : core::all_job_kinds) {
@@ -146,13 +146,12 @@ void world::run_to_value(const std::function<bool()>& done) {
 
 void world::start_operator() {
     process_ = std::make_unique<process>();
-    process_->way = std::make_unique<mortal_transport>(server_.connect());
-    process_->way->before = on_request;
-    process_->api = std::make_unique<k8sio::client>(*process_->way, time_);
+    process_->transport = std::make_unique<mortal_transport>(server_.connect());
+    process_->transport->before = on_request;
+    process_->api = std::make_unique<k8sio::client>(*process_->transport, time_);
     process_->work = std::make_unique<op::controller>(
         loop_.get_executor(),
         *process_->api,
-        time_,
         options_.rules,
         options_.controller,
         options_.log ? options_.log : make_log()
@@ -166,7 +165,7 @@ void world::start_operator() {
 /// without waiting for them.
 void world::bury() {
     process_->work->stop();
-    dead_writes_ += process_->way->writes().size();
+    dead_writes_ += process_->transport->writes().size();
     graveyard_.push_back(std::move(process_));
 }
 
@@ -175,7 +174,7 @@ void world::clear_graveyard() {
 }
 
 void world::kill_operator() {
-    process_->way->die();
+    process_->transport->die();
     bury();
 }
 
@@ -187,7 +186,7 @@ void world::stop_operator() {
 
 void world::look_after_process() {
     clear_graveyard();
-    if (process_ && process_->way->dead()) {
+    if (process_ && process_->transport->dead()) {
         bury();
         if (restart_after) {
             restart_at_ = time_.steady_now() +
@@ -224,8 +223,8 @@ std::string world::create_job(const std::string& job_json) {
     object.Accept(out);
     const auto kind = core::parse_job_kind(text(object, "kind"));
     const std::string made = create(op::type_of(kind.value()), buffer.GetString());
-    kinds_[op::read_identity(made)->name] = *kind;
-    return op::read_identity(made)->uid;
+    kinds_[k8sio::read_object_meta(made)->name] = *kind;
+    return k8sio::read_object_meta(made)->uid;
 }
 
 void world::serve(const std::string& name) {

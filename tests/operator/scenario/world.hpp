@@ -73,7 +73,7 @@ public:
     /// The same, without waiting for its end.
     void stop_soon() { bury(); }
     op::controller& operator_() { return *process_->work; }
-    mortal_transport& operator_way() { return *process_->way; }
+    mortal_transport& operator_transport() { return *process_->transport; }
     /// Of the last one that was stopped or killed: nothing of it is left.
     bool operator_ended() const { return graveyard_.empty(); }
     bool operator_runs() const { return process_ != nullptr; }
@@ -151,7 +151,7 @@ public:
 
 private:
     struct process {
-        std::unique_ptr<mortal_transport> way;
+        std::unique_ptr<mortal_transport> transport;
         std::unique_ptr<k8sio::client> api;
         std::unique_ptr<op::controller> work;
         std::shared_ptr<bool> ended = std::make_shared<bool>(false);
@@ -168,7 +168,7 @@ private:
     boost::asio::io_context loop_{1};
     k8sio::virtual_clock time_;
     k8sio::server::api_server server_;
-    std::unique_ptr<k8sio::transport> user_way_, kubelet_way_;
+    std::unique_ptr<k8sio::transport> user_transport_, kubelet_transport_;
     k8sio::client user_, kubelet_;
     auditor audit_;
     std::unique_ptr<op::pods::pod_runtime> pods_;

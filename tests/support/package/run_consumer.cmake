@@ -3,7 +3,8 @@
 # -DPROJECT=dir -DWORK=dir -DCOMPILER=c++ -DLAUNCHER=[ccache] -DGENERATOR=name, and one of
 #   -DINSTALL_FROM=build-folder -DCOMPONENT=name   installs that component into a prefix of its own and finds it there
 #   -DSUBDIRECTORY=source-folder                   adds the folder to the consumer's build
-# Optional: -DPROGRAM=name of the program, if it is not `consumer`.
+# Optional: -DPROGRAM=name of the program, if it is not `consumer`; -DPYTHON=python3 -DSCRIPT=file -DARGUMENT=text, where a
+# script runs it: `SCRIPT program ARGUMENT`.
 cmake_minimum_required(VERSION 3.25)
 
 if(NOT PROGRAM)
@@ -43,5 +44,9 @@ else()
 endif()
 run("${CMAKE_COMMAND}" ${arguments})
 run("${CMAKE_COMMAND}" --build "${WORK}/build" --target ${PROGRAM})
-run("${WORK}/build/${PROGRAM}")
+if(SCRIPT)
+    run("${PYTHON}" -B "${SCRIPT}" "${WORK}/build/${PROGRAM}" "${ARGUMENT}")
+else()
+    run("${WORK}/build/${PROGRAM}")
+endif()
 file(REMOVE_RECURSE "${WORK}")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "controller/signal.hpp"
+#include "k8sio/synchronization.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace signalbox::op {
+namespace signalbox::k8sio {
 
 namespace asio = boost::asio;
 
@@ -27,10 +27,10 @@ asio::awaitable<void> notification::wait() {
     pending_ = false;
 }
 
-slot_pool::slot_pool(asio::any_io_executor executor, std::size_t slots)
+semaphore::semaphore(asio::any_io_executor executor, std::size_t slots)
     : executor_(std::move(executor)), slots_(std::max<std::size_t>(slots, 1)) {}
 
-asio::awaitable<void> slot_pool::acquire() {
+asio::awaitable<void> semaphore::acquire() {
     std::shared_ptr<notification> turn;
     if (in_use_ < slots_) {
         ++in_use_;
@@ -41,7 +41,7 @@ asio::awaitable<void> slot_pool::acquire() {
     co_await turn->wait();  // release() hands its slot over
 }
 
-void slot_pool::release() {
+void semaphore::release() {
     if (waiting_.empty()) {
         --in_use_;
         return;
@@ -51,4 +51,4 @@ void slot_pool::release() {
     next->notify();
 }
 
-}  // namespace signalbox::op
+}  // namespace signalbox::k8sio

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many requests of one stage may be in flight: 1, then twice as many per round trip up to a
-// bound, so that a refusal that will repeat costs one request and not a thousand (BEHAVIOUR.md 2.2,
-// REQUIREMENTS.md X12). No I/O, no clock.
+// How many requests of one batch may be in flight: 1, then twice as many per round trip up to a
+// bound, so that a refusal that will repeat costs one request and not a thousand (REQUIREMENTS.md
+// X12). No I/O, no clock.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 
-namespace signalbox::op {
+namespace signalbox::k8sio {
 
+/// Of one batch; each request started is reported once, as succeeded or failed.
 class slow_start {
 public:
+    /// At least 1.
     explicit slow_start(std::size_t bound) : bound_(std::max<std::size_t>(bound, 1)) {}
 
     bool may_start() const { return !stopped_ && in_flight_ < window_; }
+    /// Nothing is in flight.
     bool idle() const { return in_flight_ == 0; }
     std::size_t window() const { return window_; }
 
@@ -24,9 +27,9 @@ public:
         --in_flight_;
         window_ = std::min(window_ + 1, bound_);
     }
-    /// The rest of the stage may still be tried.
+    /// The rest of the batch may still be tried.
     void failed() { --in_flight_; }
-    /// Nothing more is started in this stage.
+    /// Nothing more is started.
     void stop() { stopped_ = true; }
     bool stopped() const { return stopped_; }
 
@@ -37,4 +40,4 @@ private:
     bool stopped_ = false;
 };
 
-}  // namespace signalbox::op
+}  // namespace signalbox::k8sio

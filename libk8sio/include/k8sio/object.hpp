@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who an object is: read from its JSON text without building a document.
+#pragma once
+
+#include <compare>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace signalbox::k8sio {
+
+/// Namespace and name: which object of a type, whoever it is now. A value.
+class object_key {
+public:
+    object_key() = default;
+    /// `ns` is empty for objects of the cluster.
+    object_key(std::string object_ns, std::string object_name)
+        : ns(std::move(object_ns)), name(std::move(object_name)) {}
+    /// The opposite of text(). Without a slash the whole text is the name.
+    static object_key from_text(std::string_view text);
+
+    /// `namespace/name`, or the name alone if there is no namespace: a key of a work queue, or a
+    /// line of a log.
+    std::string text() const;
+
+    friend auto operator<=>(const object_key&, const object_key&) = default;
+
+    std::string ns;
+    std::string name;
+};
+
+/// What every object says of itself.
+class object_meta {
+public:
+    object_meta() = default;
+    object_key key() const { return object_key(ns, name); }
+
+    std::string api_version;
+    std::string kind;
+    std::string ns;  ///< empty for objects of the cluster
+    std::string name;
+    std::string uid;               ///< another object of the same name has another one
+    std::string resource_version;  ///< see compare_versions()
+};
+
+/// Reads an object of an answer or an event; the text behind the last of these members is not
+/// looked at. Absent members stay empty. Nothing if there is no UID, or if the text is no object.
+std::optional<object_meta> read_object_meta(std::string_view object_json);
+
+}  // namespace signalbox::k8sio

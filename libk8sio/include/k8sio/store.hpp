@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A view of the objects of one resource type: records by UID, with indexes, fed by a reflector and
+// by the answers to one's own writes (REQUIREMENTS.md Q9, Q10, L4, W8).
+#pragma once
+
+#include "k8sio/reflector.hpp"
+#include "k8sio/resource.hpp"
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace signalbox::k8sio {
+
+/// What a reflector fills and a controller looks at.
+///
+/// Thread: the loop's only.
+class view : public reflector_sink {
+public:
+    /// False: there may be objects that the view does not show. Nothing is to be decided on it.
+    virtual bool synced() const = 0;
+    /// Everything up to this version is in the view; empty before the first list.
+    ///
+    /// Lifetimes: the text is valid until the next change.
+    virtual std::string_view seen() const = 0;
+    /// As before the first list: nobody watches the type any more.
+    virtual void clear() = 0;
+};
+
+/// An index by a member of records, as `by<&pod::owner>`.
+template <auto Member>
+struct by {
+    const std::string& operator()(const auto& record) const { return record.*Member; }
+};
+
+/// `Record` has the texts `uid` and `resource_version`, and besides only what its user needs: whole
+/// objects would take a hundred times the memory. An `Index` is a type whose objects give the key
+/// of a record, as text or reference to one, when called with it: `by`, or one of your own. A
+/// record whose key is empty is not in that index.
+///
+/// Lifetimes: records are valid until the next change of the store.
+/// Thread: the loop's only.
+template <class Record, class... Index>
+class store final : public view {
+public:
+    /// Nothing, for a text that is no such object; that text is passed over.
+    using decode_function = std::function<std::optional<Record>(std::string_view object_json)>;
+    using filter_function = std::function<bool(const Record&)>;
+    /// What was and what is now: null before an object came, and after it went.
+    using change_function = std::function<void(const Record* before, const Record* now)>;
+
+    /// `keep`: which records are held; none given: all. One that no longer passes goes.
+    explicit store(decode_function decode, filter_function keep = nullptr)
+        : decode_(std::move(decode)), keep_(std::move(keep)) {}
+    store(const store&) = delete;
+    store& operator=(const store&) = delete;
+
+    /// Called after each change, from inside the store: remember, do not act. Replaces the function
+    /// before.
+    ///
+    /// Lifetimes: the records are valid during the call.
+    void on_change(change_function changed) { changed_ = std::move(changed); }
+
+    bool synced() const override { return synced_; }
+    std::string_view seen() const override { return seen_; }
+    std::size_t size() const { return by_uid_.size(); }
+
+    /// Null if it is not held.
+    const Record* get(const std::string& uid) const {
+        const auto found = by_uid_.find(uid);
+        return found == by_uid_.end() ? nullptr : &found->second.record;
+    }
+
+    /// Records with this key of the index `I`, in no order.
+    template <class I>
+    std::span<const Record* const> find(const std::string& key) const {
+        const auto& index = by_index_[number_of<I>()];
+        const auto found = index.find(key);
+        if (found == index.end()) {
+            return {};
+        }
+        return found->second;
+    }
+
+    /// Takes the object of an answer to a request of one's own. An object that the view does not
+    /// hold though it has seen that version was deleted meanwhile, or is outside the watch's
+    /// selector: it is not taken, because no event would ever remove it. True if the view now holds
+    /// the object at least as new as this.
+    bool insert_answer(Record record) {
+        const bool held = by_uid_.count(record.uid) != 0;
+        if (!held && !seen_.empty() && !is_newer(record.resource_version, seen_)) {
+            return false;
+        }
+        if (!is_wanted(record)) {
+            return false;
+        }
+        put(std::move(record), false);
+        return true;
+    }
+    /// The same for its text: gives the version of the object, empty if it is none.
+    std::string insert_answer(std::string_view object_json) {
+        auto record = decode_(object_json);
+        if (!record) {
+            return {};
+        }
+        std::string version = record->resource_version;
+        insert_answer(std::move(*record));
+        return version;
+    }
+
+    /// An answer said that this object is gone.
+    void drop(const std::string& uid) { erase(uid); }
+
+    void clear() override {
+        while (!by_uid_.empty()) {
+            erase(std::string(by_uid_.begin()->first));
+        }
+        staged_ = {};
+        seen_.clear();
+        synced_ = false;
+    }
+
+    // reflector_sink.
+
+    /// What is held may be newer than the truth: the view is incomplete until the list that
+    /// follows.
+    void rewound() override {
+        rewound_ = true;
+        synced_ = false;
+    }
+
+    void replace_begin() override { staged_.clear(); }
+
+    void replace_item(std::string_view object_json) override {
+        auto record = decode_(object_json);
+        if (record && is_wanted(*record)) {
+            staged_.push_back(std::move(*record));
+        }
+    }
+
+    void replace_end(std::string_view resource_version) override {
+        const bool rewound = std::exchange(rewound_, false);
+        std::unordered_set<std::string_view> listed;
+        for (const Record& record : staged_) {
+            listed.insert(record.uid);
+        }
+        std::vector<std::string> gone;
+        for (const auto& [uid, held] : by_uid_) {
+            // What we wrote after the list was taken is not in it, and yet exists.
+            const bool after = is_newer(held.record.resource_version, resource_version);
+            if (listed.count(uid) == 0 && (rewound || !after)) {
+                gone.push_back(uid);
+            }
+        }
+        listed.clear();
+        for (const std::string& uid : gone) {
+            erase(uid);
+        }
+        for (Record& record : staged_) {
+            put(std::move(record), rewound);
+        }
+        staged_ = {};
+        seen_ = resource_version;
+        synced_ = true;
+    }
+
+    void replace_abort() override { staged_ = {}; }
+
+    void upsert(std::string_view object_json) override {
+        auto record = decode_(object_json);
+        if (!record) {
+            return;
+        }
+        if (!is_wanted(*record)) {
+            erase(record->uid);  // as a child that its owner has released
+            return;
+        }
+        put(std::move(*record), false);
+    }
+
+    void remove(std::string_view object_json) override {
+        const auto record = decode_(object_json);
+        if (record) {
+            erase(record->uid);
+        }
+    }
+
+    void advance(std::string_view resource_version) override {
+        if (synced_ && !is_newer(seen_, resource_version)) {
+            seen_ = resource_version;
+        }
+    }
+
+private:
+    static constexpr std::size_t index_count = sizeof...(Index);
+
+    struct slot {
+        Record record;
+        std::array<std::size_t, index_count> position{};  // in the list of its key
+    };
+    using index_map = std::unordered_map<std::string, std::vector<const Record*>>;
+
+    template <class I>
+    static constexpr std::size_t number_of() {
+        constexpr std::array<bool, index_count> same{std::is_same_v<I, Index>...};
+        std::size_t number = 0;
+        while (!same[number]) {
+            ++number;
+        }
+        return number;
+    }
+
+    static bool is_newer(std::string_view a, std::string_view b) {
+        return compare_versions(a, b) == version_order::newer;
+    }
+
+    bool is_wanted(const Record& record) const { return !keep_ || keep_(record); }
+
+    void put(Record record, bool even_if_older) {
+        const auto found = by_uid_.find(record.uid);
+        if (found == by_uid_.end()) {
+            std::string uid = record.uid;
+            slot& fresh =
+                by_uid_.try_emplace(std::move(uid), slot{std::move(record)}).first->second;
+            (link<Index>(fresh), ...);
+            tell(nullptr, &fresh.record);
+            return;
+        }
+        slot& held = found->second;
+        const auto order = compare_versions(record.resource_version, held.record.resource_version);
+        const bool stale = order == version_order::older && !even_if_older;  // REQUIREMENTS.md W8
+        if (stale || order == version_order::same) {
+            return;
+        }
+        // Most changes leave the keys as they are, and the place in the lists with them.
+        [[maybe_unused]] const std::array<bool, index_count> moved{
+            (Index()(held.record) != Index()(record))...};
+        ((moved[number_of<Index>()] ? unlink<Index>(held) : void()), ...);
+        const Record before = std::exchange(held.record, std::move(record));
+        ((moved[number_of<Index>()] ? link<Index>(held) : void()), ...);
+        tell(&before, &held.record);
+    }
+
+    void erase(const std::string& uid) {
+        const auto found = by_uid_.find(uid);
+        if (found == by_uid_.end()) {
+            return;
+        }
+        (unlink<Index>(found->second), ...);
+        const Record before = std::move(found->second.record);
+        by_uid_.erase(found);
+        tell(&before, nullptr);
+    }
+
+    void tell(const Record* before, const Record* now) const {
+        if (changed_) {
+            changed_(before, now);
+        }
+    }
+
+    template <class I>
+    void link(slot& entry) {
+        const std::string& key = I()(entry.record);
+        if (key.empty()) {
+            return;
+        }
+        auto& list = by_index_[number_of<I>()][key];
+        entry.position[number_of<I>()] = list.size();
+        list.push_back(&entry.record);
+    }
+
+    template <class I>
+    void unlink(slot& entry) {
+        constexpr std::size_t number = number_of<I>();
+        const std::string& key = I()(entry.record);
+        if (key.empty()) {
+            return;
+        }
+        const auto found = by_index_[number].find(key);
+        auto& list = found->second;
+        // The last one takes the place that becomes free.
+        const Record* last = list.back();
+        const std::size_t place = entry.position[number];
+        list[place] = last;
+        by_uid_.find(last->uid)->second.position[number] = place;
+        list.pop_back();
+        if (list.empty()) {
+            by_index_[number].erase(found);
+        }
+    }
+
+    decode_function decode_;
+    filter_function keep_;
+    change_function changed_;
+    std::string seen_;
+    bool synced_ = false;
+    bool rewound_ = false;  // the next list is the truth, also where it is older
+    std::unordered_map<std::string, slot> by_uid_;
+    std::array<index_map, index_count> by_index_;
+    std::vector<Record> staged_;
+};
+
+}  // namespace signalbox::k8sio

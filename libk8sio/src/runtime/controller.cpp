@@ -1,0 +1,557 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "k8sio/controller.hpp"
+
+#include "k8sio/synchronization.hpp"
+#include "k8sio/version_fence.hpp"
+#include "runtime/pass_schedule.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <exception>
+
+namespace signalbox::k8sio {
+
+namespace asio = boost::asio;
+
+namespace {
+
+/// Up to this number of blocked keys each advance of a view is looked at by itself.
+constexpr std::size_t few_blocked = 16;
+constexpr std::chrono::milliseconds blocked_interval{5};
+constexpr std::chrono::milliseconds doubt_interval{200};
+/// For what is under way at the end: with the recorder's time less than a pod's grace period.
+constexpr std::chrono::seconds stop_limit{10};
+std::string what(std::exception_ptr broken) {
+    try {
+        std::rethrow_exception(broken);
+    } catch (const std::exception& e) {
+        return e.what();
+    } catch (...) {
+        return "unknown exception";
+    }
+}
+
+struct part {
+    std::string name;
+    part_function run;
+    std::function<void()> stop;
+    stop_order order;
+};
+
+}  // namespace
+
+struct controller::impl {
+    /// Stands between a reflector and its view, and hears what the view is told.
+    class watched final : public reflector_sink {
+    public:
+        watched(impl& owner, view& to, std::string name, watch_options options)
+            : owner_(&owner), to_(&to), name_(std::move(name)), options_(std::move(options)) {}
+
+        const view& to() const { return *to_; }
+        const std::string& name() const { return name_; }
+        const watch_options& options() const { return options_; }
+        /// Passes wait for it, or for what they expect of it.
+        bool counts() const { return !ending && (options_.required || to_->synced()); }
+        bool is_in_doubt(steady_time now) const {
+            const reflector& r = *filled_by;
+            const bool aged = options_.max_age.count() > 0 && now - r.heard_at() > options_.max_age;
+            // Of a type that is not served no list ends.
+            const bool served = r.synced() || (options_.required && r.last_error().empty());
+            return !ending && ((served && r.doubtful()) || (r.synced() && aged));
+        }
+
+        void upsert(std::string_view object_json) override { to_->upsert(object_json); }
+        void remove(std::string_view object_json) override { to_->remove(object_json); }
+        void advance(std::string_view resource_version) override {
+            to_->advance(resource_version);
+            owner_->view_advanced();
+        }
+        void replace_begin() override { to_->replace_begin(); }
+        void replace_item(std::string_view object_json) override { to_->replace_item(object_json); }
+        void replace_end(std::string_view resource_version) override {
+            to_->replace_end(resource_version);
+            owner_->view_advanced();
+        }
+        void replace_abort() override { to_->replace_abort(); }
+        void rewound() override {
+            to_->rewound();
+            owner_->view_rewound();
+        }
+        void clear() { to_->clear(); }
+
+        std::unique_ptr<reflector> filled_by;
+        bool ending = false;  ///< by unwatch()
+
+    private:
+        impl* owner_;
+        view* to_;
+        std::string name_;  // in the fence: two views of one type each have one
+        watch_options options_;
+    };
+
+    impl(
+        asio::any_io_executor on,
+        client& used,
+        reconcile_function function,
+        controller_options settings
+    )
+        : executor(std::move(on)),
+          api(&used),
+          time(&used.time()),
+          reconcile(std::move(function)),
+          options(std::move(settings)),
+          schedule(options.backoff, options.gather),
+          changed(executor),
+          alive(std::make_shared<bool>(true)) {}
+
+    watched* find(const view& to);
+    void start(watched& w);
+    void end(watched& w);
+    void spawn(asio::awaitable<void> task, std::string name);
+    void join(std::exception_ptr broken, const std::string& name, bool asked);
+
+    void log(severity how, const std::string& line) const;
+    void fail(std::string why);
+    void stop();
+    void stop_parts(stop_order order);
+
+    // What the watches see.
+    void view_advanced();
+    void view_rewound();
+
+    bool is_fresh(const std::string& key) const;
+    bool views_synced() const;
+    bool views_in_doubt() const;
+    bool may_start();
+
+    void request_pump();
+    void pump();
+    void arm_timer();
+    void start_pass(const std::string& key);
+    void end_pass(const std::string& key, const reconcile_result& result);
+    void release_blocked();
+
+    asio::any_io_executor executor;
+    client* api;
+    clock* time;
+    reconcile_function reconcile;
+    controller_options options;
+    std::vector<std::unique_ptr<watched>> watches;
+    std::size_t watches_made = 0;
+    std::vector<part> parts;
+    version_fence fence;
+    pass_schedule schedule;
+    reconcile_counters counters;
+    notification changed;
+    std::string failure;     ///< why run() ends unasked
+    std::size_t tasks = 0;   ///< coroutines that run() joins
+    std::size_t passes = 0;  ///< those of them that are passes
+    bool started = false;
+    bool stopping = false;
+    bool pump_posted = false;
+    clock::timer_id timer = 0;
+    std::optional<steady_time> timer_at;
+    clock::timer_id blocked_timer = 0;
+    bool rewinding = false;  ///< the server went back, and not all views have followed
+    clock::timer_id doubt_timer = 0;
+    std::shared_ptr<bool> alive;  ///< asked by posted functions
+};
+
+controller::impl::watched* controller::impl::find(const view& to) {
+    const auto found = std::find_if(watches.begin(), watches.end(), [&](const auto& w) {
+        return &w->to() == &to;
+    });
+    return found == watches.end() ? nullptr : found->get();
+}
+
+void controller::impl::start(watched& w) {
+    ++tasks;
+    asio::co_spawn(executor, w.filled_by->run(), [this, &w](std::exception_ptr broken) {
+        const std::string name = "the reflector of " + w.filled_by->type().plural();
+        const bool asked = w.ending;
+        if (asked) {
+            end(w);
+        }
+        join(broken, name, asked);
+    });
+}
+
+void controller::impl::end(watched& w) {
+    const auto found = std::find_if(watches.begin(), watches.end(), [&](const auto& each) {
+        return each.get() == &w;
+    });
+    const auto last = std::move(*found);
+    watches.erase(found);
+    last->clear();
+    view_advanced();  // for keys that waited for it
+}
+
+void controller::impl::spawn(asio::awaitable<void> task, std::string name) {
+    ++tasks;
+    asio::co_spawn(executor, std::move(task), [this, name](std::exception_ptr broken) {
+        join(broken, name, false);
+    });
+}
+
+void controller::impl::join(std::exception_ptr broken, const std::string& name, bool asked) {
+    if (broken) {
+        fail(name + " ended by an exception: " + what(broken));
+    } else if (!stopping && !asked) {
+        fail(name + " ended unasked");
+    }
+    --tasks;
+    changed.notify();
+}
+
+void controller::impl::log(severity how, const std::string& line) const {
+    if (options.log) {
+        options.log(how, line);
+    }
+}
+
+void controller::impl::fail(std::string why) {
+    log(severity::error, why);
+    if (failure.empty()) {
+        failure = std::move(why);
+    }
+    stop();
+}
+
+void controller::impl::stop() {
+    if (!std::exchange(stopping, true)) {
+        api->finish_by(time->steady_now() + stop_limit);
+    }
+    changed.notify();
+}
+
+void controller::impl::stop_parts(stop_order order) {
+    for (const part& p : parts) {
+        if (p.order == order) {
+            p.stop();
+        }
+    }
+}
+
+void controller::impl::view_advanced() {
+    if (schedule.blocked() > 0 && schedule.blocked() <= few_blocked) {
+        release_blocked();
+    } else if (schedule.blocked() > 0 && blocked_timer == 0) {
+        blocked_timer = time->schedule(time->steady_now() + blocked_interval, [this] {
+            blocked_timer = 0;
+            release_blocked();
+        });
+    }
+    request_pump();
+}
+
+/// One view has shown it. The others are of a world that is no more, even if their versions do not
+/// say so: none may be decided on before all have been listed anew.
+void controller::impl::view_rewound() {
+    if (std::exchange(rewinding, true)) {
+        return;
+    }
+    log(severity::warning,
+        "the server's data went back in time: all views are listed anew, every awaited version is "
+        "forgotten");
+    fence = {};
+    for (const auto& w : watches) {
+        w->filled_by->start_over();
+    }
+}
+
+bool controller::impl::is_fresh(const std::string& key) const {
+    return views_synced() && std::all_of(watches.begin(), watches.end(), [&](const auto& w) {
+               return !w->counts() || fence.passed(key, w->name(), w->to().seen());
+           });
+}
+
+bool controller::impl::views_synced() const {
+    return std::all_of(watches.begin(), watches.end(), [](const auto& w) {
+        return !w->counts() || w->to().synced();
+    });
+}
+
+bool controller::impl::views_in_doubt() const {
+    return std::any_of(watches.begin(), watches.end(), [&](const auto& w) {
+        return w->is_in_doubt(time->steady_now());
+    });
+}
+
+/// False if views are incomplete, in doubt or too old; what ends that without an event is looked
+/// for again soon.
+bool controller::impl::may_start() {
+    if (stopping || !views_synced() || (options.ready && !options.ready())) {
+        return false;  // the queue keeps what comes
+    }
+    if (!views_in_doubt()) {
+        rewinding = false;
+        return true;
+    }
+    if (doubt_timer == 0) {
+        doubt_timer = time->schedule(time->steady_now() + doubt_interval, [this] {
+            doubt_timer = 0;
+            pump();
+        });
+    }
+    return false;
+}
+
+void controller::impl::request_pump() {
+    if (pump_posted) {
+        return;
+    }
+    pump_posted = true;
+    asio::post(executor, [this, life = std::weak_ptr<bool>(alive)] {
+        if (!life.expired()) {
+            pump_posted = false;
+            pump();
+        }
+    });
+}
+
+void controller::impl::pump() {
+    if (!started || !may_start()) {
+        return;
+    }
+    while (passes < options.max_passes) {
+        const auto key = schedule.pop(time->steady_now());
+        if (!key) {
+            break;
+        }
+        start_pass(*key);
+    }
+    arm_timer();
+}
+
+void controller::impl::arm_timer() {
+    const auto next = schedule.next_time();
+    if (next == timer_at) {
+        return;
+    }
+    if (timer_at) {
+        time->cancel(timer);
+    }
+    timer_at = next;
+    if (next) {
+        timer = time->schedule(*next, [this] {
+            timer_at.reset();
+            pump();
+        });
+    }
+}
+
+void controller::impl::start_pass(const std::string& key) {
+    if (!is_fresh(key)) {
+        ++counters.behind;
+        schedule.block(key);
+        return;
+    }
+    fence.forget(key);  // all of it has come
+    schedule.begin(key, time->steady_now());
+    ++counters.passes;
+    ++tasks;
+    ++passes;
+    auto done = [this, key](std::exception_ptr broken, reconcile_result result) {
+        if (broken) {
+            log(severity::error, "a pass ended by an exception: key=" + key + " " + what(broken));
+            result.failed = true;
+        }
+        end_pass(key, result);
+    };
+    asio::co_spawn(executor, reconcile(key), std::move(done));
+}
+
+void controller::impl::end_pass(const std::string& key, const reconcile_result& result) {
+    --tasks;
+    --passes;
+    changed.notify();
+    counters.failed += result.failed ? 1 : 0;
+    if (schedule.end(key, result, time->steady_now())) {
+        log(severity::warning, "a key does not come to rest: " + key);
+    }
+    if (result.behind) {
+        ++counters.behind;
+        release_blocked();  // the view may have advanced in between
+    }
+    request_pump();
+}
+
+void controller::impl::release_blocked() {
+    schedule.release([this](const std::string& key) { return is_fresh(key); });
+    request_pump();
+}
+
+controller::controller(
+    asio::any_io_executor executor,
+    client& api,
+    reconcile_function reconcile,
+    controller_options options
+)
+    : impl_(
+          std::make_unique<impl>(std::move(executor), api, std::move(reconcile), std::move(options))
+      ) {}
+
+controller::~controller() = default;
+
+void controller::watch(resource_type type, view& to, watch_options options) {
+    impl& self = *impl_;
+    const std::string number = std::to_string(++self.watches_made);
+    options.reflect.seed += self.watches_made;
+    auto made =
+        std::make_unique<impl::watched>(self, to, type.plural() + "#" + number, std::move(options));
+    made->filled_by =
+        std::make_unique<reflector>(*self.api, std::move(type), *made, made->options().reflect);
+    self.watches.push_back(std::move(made));
+    if (self.started && !self.stopping) {
+        self.start(*self.watches.back());
+    }
+}
+
+void controller::unwatch(const view& to) {
+    impl& self = *impl_;
+    impl::watched* const found = self.find(to);
+    if (found == nullptr || found->ending) {
+        return;
+    }
+    if (!self.started) {
+        self.end(*found);
+        return;
+    }
+    found->ending = true;
+    found->filled_by->stop();
+}
+
+const reflector* controller::reflector_of(const view& to) const {
+    const impl::watched* const found = impl_->find(to);
+    return found == nullptr ? nullptr : found->filled_by.get();
+}
+
+void controller::add_part(
+    std::string name, part_function run, std::function<void()> stop, stop_order order
+) {
+    impl_->parts.push_back({std::move(name), std::move(run), std::move(stop), order});
+}
+
+asio::awaitable<void> controller::run() {
+    impl& self = *impl_;
+    self.started = true;
+    for (const auto& w : self.watches) {
+        self.start(*w);
+    }
+    for (const part& p : self.parts) {
+        self.spawn(p.run(), p.name);
+    }
+    self.request_pump();
+    while (!self.stopping) {
+        co_await self.changed.wait();
+    }
+    for (const auto& w : self.watches) {
+        w->filled_by->stop();
+    }
+    self.stop_parts(stop_order::with_watches);
+    while (self.passes > 0) {
+        co_await self.changed.wait();
+    }
+    self.stop_parts(stop_order::behind_passes);
+    self.api->finish_by(self.time->steady_now() + stop_limit);
+    while (self.tasks > 0) {
+        co_await self.changed.wait();
+    }
+    self.time->cancel(self.timer);
+    self.time->cancel(self.blocked_timer);
+    self.time->cancel(self.doubt_timer);
+    self.alive.reset();
+}
+
+void controller::stop() {
+    impl_->stop();
+}
+
+bool controller::stopping() const {
+    return impl_->stopping;
+}
+
+const std::string& controller::failure() const {
+    return impl_->failure;
+}
+
+void controller::enqueue(const std::string& key, bool low_priority) {
+    impl_->schedule.add(key, low_priority);
+    impl_->request_pump();
+}
+
+void controller::enqueue_gathered(const std::string& key) {
+    impl_->schedule.add_gathered(key, impl_->time->steady_now());
+    impl_->request_pump();
+}
+
+void controller::forget(const std::string& key) {
+    impl_->schedule.forget(key);
+    impl_->fence.forget(key);
+}
+
+void controller::wake() {
+    impl_->request_pump();
+}
+
+void controller::expect(const std::string& key, const view& v, std::string_view version) {
+    const impl::watched* const found = impl_->find(v);
+    if (found != nullptr) {
+        impl_->fence.raise(key, found->name(), version);
+    }
+}
+
+bool controller::is_fresh(const std::string& key) const {
+    return impl_->is_fresh(key);
+}
+
+void controller::doubt_views() {
+    impl& self = *impl_;
+    if (self.views_in_doubt()) {
+        return;
+    }
+    self.log(severity::warning, "an answer is older than what was seen before: views are checked");
+    for (const auto& w : self.watches) {
+        if (w->options().required) {
+            w->filled_by->doubt();
+        }
+    }
+}
+
+void controller::refresh() {
+    for (const auto& w : impl_->watches) {
+        w->filled_by->refresh();
+    }
+    impl_->request_pump();
+}
+
+bool controller::views_synced() const {
+    return impl_->views_synced();
+}
+
+std::vector<std::string> controller::problems() const {
+    std::vector<std::string> all;
+    for (const auto& w : impl_->watches) {
+        const reflector& r = *w->filled_by;
+        if (!r.last_error().empty()) {
+            all.push_back(r.type().plural() + ": " + r.last_error());
+        }
+    }
+    return all;
+}
+
+std::size_t controller::queue_depth() const {
+    return impl_->schedule.ready();
+}
+
+std::size_t controller::active_passes() const {
+    return impl_->passes;
+}
+
+const reconcile_counters& controller::counters() const {
+    return impl_->counters;
+}
+
+}  // namespace signalbox::k8sio
