@@ -282,7 +282,13 @@ std::string client::user_agent() const {
 class client::under_way {
 public:
     explicit under_way(client& owner) : owner_(&owner) { owner_->under_way_.push_back(&signal); }
-    ~under_way() { std::erase(owner_->under_way_, &signal); }
+    ~under_way() {
+        std::erase(owner_->under_way_, &signal);
+        if (owner_->under_way_.empty()) {
+            // A timer that pends keeps the loop, and with it a process that is done.
+            owner_->time_->cancel(owner_->finish_timer_);
+        }
+    }
     under_way(const under_way&) = delete;
     under_way& operator=(const under_way&) = delete;
 
@@ -295,6 +301,9 @@ private:
 void client::finish_by(steady_time at) {
     finish_by_ = at;
     time_->cancel(finish_timer_);
+    if (under_way_.empty()) {
+        return;  // those that follow have it as their deadline
+    }
     finish_timer_ = time_->schedule(at, [this] {
         const auto all = under_way_;  // ending one may take others out
         for (asio::cancellation_signal* each : all) {

@@ -456,6 +456,20 @@ TEST_CASE_METHOD(fixture, "[requirement H1] a client at its end: what is under w
     CHECK(test::run(loop, api.get(resources::pods(), "a", "b")).has_value());
 }
 
+TEST_CASE_METHOD(fixture, "[requirement H1] a client that is done leaves no timer to wait for") {
+    net.respond = [](const std::string&) { return std::string(); };
+    client api(*transport, loop.time);
+    api.finish_by(loop.time.steady_now() + 10s);
+    CHECK_FALSE(loop.time.has_pending());
+    test::task<result<std::string>> last(loop, api.get(resources::pods(), "a", "b"));
+    loop.settle();
+    api.finish_by(loop.time.steady_now() + 10s);
+    last.cancel();
+    loop.settle();
+    REQUIRE(last.done);
+    CHECK_FALSE(loop.time.has_pending());
+}
+
 TEST_CASE_METHOD(fixture, "[requirement H1] the wait before a repetition ends too") {
     net.respond = [](const std::string&) {
         return std::string("HTTP/1.1 503 Busy\r\nRetry-After: 20\r\nContent-Length: 0\r\n\r\n");
