@@ -21,29 +21,36 @@
 
 namespace signalbox::k8sio::server {
 
-/// The server. Thread: one, that of `executor`, also for every call here. Errors of its API are
-/// answers (Status), as a real server gives them. Destroying it stops it; transports of connect()
-/// may live on, and then fail with `connect` or `connection_lost`.
+/// The server. Errors of its API are answers (Status), as a real server gives them.
+///
+/// Lifetimes: `time` must outlive the server. Destroying it stops it; transports of connect() may
+/// live on, and then fail with `connect` or `connection_lost`.
+/// Thread: one, that of `executor`, also for every call here.
 class api_server {
 public:
-    /// `time` gives timestamps, bookmarks and collection; must outlive the server. Begins with the
-    /// namespaces of a new cluster and nothing else.
+    /// `time` gives timestamps, bookmarks and collection. Begins with the namespaces of a new
+    /// cluster and nothing else.
     api_server(boost::asio::any_io_executor executor, clock& time, server_options options = {});
     ~api_server();
 
     /// Adds a kind from its CustomResourceDefinition (JSON); the CRD object itself becomes visible,
     /// discovery and OpenAPI show it. A CRD applied by a client does the same without validator. An
-    /// empty `check` accepts everything. Errors: http_status with the Status that a client would
-    /// get.
+    /// empty `check` accepts everything.
+    ///
+    /// Errors: http_status with the Status that a client would get.
     result<void> add_custom_resource(std::string_view crd_json, validator check);
 
     /// A transport in process: no sockets, no threads, no token; answers are posted to the
-    /// executor.
+    /// executor. Requests are handled one by one, in the order in which they were made.
+    ///
+    /// Errors: of its operations, as of transport; a deadline is looked at before a request alone.
+    /// Cancellation: of its operations, as of transport.
     std::unique_ptr<transport> connect();
 
     /// Serves HTTP on `address`:`port` (port 0: any free one) until stop(); gives the port. May be
-    /// called again for another address. Error: connect, if `address` is no IP address
-    /// or cannot be used.
+    /// called again for another address.
+    ///
+    /// Errors: connect, if `address` is no IP address or cannot be used.
     result<std::uint16_t> listen(const std::string& address, std::uint16_t port);
     /// A kubeconfig (YAML) for kubectl: what listen() was given last, its port, token and
     /// certificate.
@@ -56,6 +63,8 @@ public:
     /// Forgets watch history, so that resuming clients get 410.
     void compact();
     /// An empty hook ends the faults.
+    ///
+    /// Lifetimes: what the hook refers to must outlive the server, unless another hook follows.
     void set_fault_hook(fault_hook hook);
 
     /// Requests received so far, refused ones too, of `method` (empty: any) whose path
