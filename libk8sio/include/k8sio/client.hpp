@@ -196,6 +196,8 @@ public:
 private:
     class under_way;
 
+    /// Sends it, unless it is an error; gives the object of the answer.
+    boost::asio::awaitable<result<std::string>> object_of(result<http_request> request);
     boost::asio::awaitable<result<http_response>> send(http_request& request);
     boost::asio::awaitable<result<http_response>> send_task(http_request& request);
     void note_server_time(const http_response& answer, steady_time sent);

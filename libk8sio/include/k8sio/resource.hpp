@@ -60,8 +60,10 @@ const resource_type& custom_resource_definitions();
 }  // namespace resources
 
 /// Percent-encodes everything but unreserved characters (RFC 3986), `/` too: for one segment or
-/// value.
-std::string percent_encode(std::string_view text);
+/// value. `kept`: characters that stay all the same.
+std::string percent_encode(std::string_view text, std::string_view kept = {});
+/// The reverse. A `%` without two hexadecimal digits behind it stands for itself.
+std::string percent_decode(std::string_view text);
 
 /// How `a` stands to `b`. `incomparable`: they differ, and one is no decimal number without a
 /// leading zero.

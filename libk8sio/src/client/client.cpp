@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The verbs: each builds one request, sends it with repetitions (REQUIREMENTS.md R2, R4, R5), and
-// reads the answer.
+// The verbs: each sends one request of protocol/requests with repetitions (REQUIREMENTS.md R2, R4,
+// R5), and reads the answer.
 #include "k8sio/client.hpp"
 
 #include "protocol/api_json.hpp"
@@ -10,6 +10,7 @@
 #include "protocol/list_stream.hpp"
 #include "protocol/printable.hpp"
 #include "protocol/request_retry.hpp"
+#include "protocol/requests.hpp"
 #include "protocol/server_time.hpp"
 #include "runtime/cancellable_task.hpp"
 
@@ -24,20 +25,10 @@ namespace asio = boost::asio;
 
 namespace {
 
+using protocol::request_error;
+
+constexpr std::string_view json_type = "application/json";
 constexpr std::size_t excerpt_size = 2048;
-
-std::string path_of(const http_request& request) {
-    return request.target.substr(0, request.target.find('?'));
-}
-
-api_error make_error(errc code, const http_request& request, std::string message) {
-    api_error error;
-    error.code = code;
-    error.message = std::move(message);
-    error.method = request.method;
-    error.path = path_of(request);
-    return error;
-}
 
 /// What a proxy or a broken server sent instead of an answer (REQUIREMENTS.md T14).
 std::string excerpt(const http_response& answer) {
@@ -57,120 +48,13 @@ std::string excerpt(const http_response& answer) {
 }
 
 api_error bad_answer(const http_request& request, const http_response& answer) {
-    api_error error = make_error(errc::bad_response, request, excerpt(answer));
+    api_error error = request_error(errc::bad_response, request, excerpt(answer));
     error.http_status = answer.status;
     return error;
 }
 
-bool is_bad_segment(std::string_view segment) {
-    // `.` and `..` would be resolved by proxies.
-    return segment.empty() || segment == "." || segment == "..";
-}
-
-/// REQUIREMENTS.md T11: an empty segment would turn the request into one on the whole collection.
-std::optional<api_error> check_namespace(
-    const http_request& request, const resource_type& type, std::string_view ns
-) {
-    if (type.namespaced() && is_bad_segment(ns)) {
-        return make_error(errc::invalid_argument, request, fmt::format("bad namespace '{}'", ns));
-    }
-    return std::nullopt;
-}
-
-/// An empty one means all.
-std::optional<api_error> check_list(const http_request& request, std::string_view ns) {
-    if (!ns.empty() && is_bad_segment(ns)) {
-        return make_error(errc::invalid_argument, request, fmt::format("bad namespace '{}'", ns));
-    }
-    return std::nullopt;
-}
-
-std::optional<api_error> check_object(
-    const http_request& request,
-    const resource_type& type,
-    std::string_view ns,
-    std::string_view name
-) {
-    if (is_bad_segment(name)) {
-        return make_error(errc::invalid_argument, request, fmt::format("bad name '{}'", name));
-    }
-    return check_namespace(request, type, ns);
-}
-
-void add_query(std::string& target, std::string_view key, std::string_view value) {
-    target += target.find('?') == std::string::npos ? '?' : '&';
-    target += key;
-    target += '=';
-    target += percent_encode(value);
-}
-
-http_request make_write(
-    std::string method,
-    std::string path,
-    const client_options& options,
-    std::string_view content_type,
-    std::string body
-) {
-    http_request request(std::move(method), std::move(path));
-    if (!options.manager.empty()) {
-        add_query(request.target, "fieldManager", options.manager);
-    }
-    request.content_type = content_type;
-    request.body = std::move(body);
-    return request;
-}
-
-std::string list_target(
-    const resource_type& type, std::string_view ns, const list_options& options
-) {
-    std::string target = type.collection_path(ns);
-    if (!options.label_selector.empty()) {
-        add_query(target, "labelSelector", options.label_selector);
-    }
-    if (!options.field_selector.empty()) {
-        add_query(target, "fieldSelector", options.field_selector);
-    }
-    if (options.limit > 0) {
-        add_query(target, "limit", std::to_string(options.limit));
-    }
-    if (!options.continue_token.empty()) {
-        add_query(target, "continue", options.continue_token);
-    } else if (!options.resource_version.empty()) {  // never on a continuation: L1, k/k#85221
-        add_query(target, "resourceVersion", options.resource_version);
-        if (options.resource_version != "0") {
-            // With a limit and without this, the server takes the version as exact (V1).
-            add_query(target, "resourceVersionMatch", "NotOlderThan");
-        }
-    }
-    return target;
-}
-
-std::string delete_body(const delete_options& options) {
-    std::string body = R"({"apiVersion":"v1","kind":"DeleteOptions")";
-    if (!options.propagation.empty()) {
-        body += ",\"propagationPolicy\":";
-        protocol::append_json_string(body, options.propagation);
-    }
-    if (options.grace_seconds) {
-        body += fmt::format(",\"gracePeriodSeconds\":{}", *options.grace_seconds);
-    }
-    if (!options.uid.empty() || !options.resource_version.empty()) {
-        body += ",\"preconditions\":{";
-        if (!options.uid.empty()) {
-            body += "\"uid\":";
-            protocol::append_json_string(body, options.uid);
-        }
-        if (!options.resource_version.empty()) {
-            body += options.uid.empty() ? "\"resourceVersion\":" : ",\"resourceVersion\":";
-            protocol::append_json_string(body, options.resource_version);
-        }
-        body += "}";
-    }
-    return body + "}";
-}
-
 /// The object of a successful answer.
-result<std::string> object_of(const http_request& request, result<http_response> answer) {
+result<std::string> object_in(const http_request& request, result<http_response> answer) {
     if (answer.has_error()) {
         return std::move(answer).error();
     }
@@ -234,8 +118,7 @@ result<http_response> judge(const http_request& request, result<http_response> a
     if (answer.has_error()) {
         api_error error = std::move(answer).error();
         if (error.method.empty()) {
-            error.method = request.method;
-            error.path = path_of(request);
+            protocol::name_request(error, request);
         }
         return error;
     }
@@ -248,7 +131,7 @@ result<http_response> judge(const http_request& request, result<http_response> a
 }  // namespace
 
 api_error error_from_response(const http_request& request, const http_response& answer) {
-    api_error error = make_error(errc::http_status, request, {});
+    api_error error = request_error(errc::http_status, request, {});
     if (!protocol::read_status(answer.body, error)) {
         error.message = excerpt(answer);
     }
@@ -315,80 +198,61 @@ void client::finish_by(steady_time at) {
 asio::awaitable<result<std::string>> client::get(
     const resource_type& type, std::string_view ns, std::string_view name
 ) {
-    http_request request("GET", type.object_path(ns, name));
-    const auto refused = check_object(request, type, ns, name);
-    if (refused) {
-        co_return *refused;
-    }
-    auto answer = co_await send(request);
-    co_return object_of(request, std::move(answer));
+    return object_of(protocol::object_request("GET", type, ns, name));
 }
 
 asio::awaitable<result<list_page>> client::list(
     const resource_type& type, std::string_view ns, const list_options& options
 ) {
-    http_request request("GET", list_target(type, ns, options));
-    const auto refused = check_list(request, ns);
-    if (refused) {
-        co_return *refused;
+    auto request = protocol::list_request(type, ns, options);
+    if (request.has_error()) {
+        co_return request.error();
     }
-    auto answer = co_await send(request);
-    co_return page_of(request, type, std::move(answer));
+    auto answer = co_await send(*request);
+    co_return page_of(*request, type, std::move(answer));
 }
 
 asio::awaitable<result<list_page>> client::list(
     const resource_type& type, std::string_view ns, const list_options& options, item_function item
 ) {
-    http_request request("GET", list_target(type, ns, options));
-    const auto refused = check_list(request, ns);
-    if (refused) {
-        co_return *refused;
+    auto request = protocol::list_request(type, ns, options);
+    if (request.has_error()) {
+        co_return request.error();
     }
     protocol::list_stream stream(type, std::move(item));
-    request.on_body = [&stream](std::string_view piece) { return stream.feed(piece); };
-    auto answer = co_await send(request);
-    co_return end_of_page(request, stream, std::move(answer));
+    request->on_body = [&stream](std::string_view piece) { return stream.feed(piece); };
+    auto answer = co_await send(*request);
+    co_return end_of_page(*request, stream, std::move(answer));
 }
 
 asio::awaitable<result<std::string>> client::create(
     const resource_type& type, std::string_view ns, std::string body
 ) {
-    http_request request =
-        make_write("POST", type.collection_path(ns), options_, "application/json", std::move(body));
-    const auto refused = check_namespace(request, type, ns);
-    if (refused) {
-        co_return *refused;
-    }
-    auto answer = co_await send(request);
-    co_return object_of(request, std::move(answer));
+    return object_of(protocol::with_body(
+        protocol::create_request(type, ns), options_.manager, json_type, std::move(body)
+    ));
 }
 
 asio::awaitable<result<std::string>> client::update(
     const resource_type& type, std::string_view ns, std::string_view name, std::string body
 ) {
-    http_request request = make_write(
-        "PUT", type.object_path(ns, name), options_, "application/json", std::move(body)
-    );
-    const auto refused = check_object(request, type, ns, name);
-    if (refused) {
-        co_return *refused;
-    }
-    auto answer = co_await send(request);
-    co_return object_of(request, std::move(answer));
+    return object_of(protocol::with_body(
+        protocol::object_request("PUT", type, ns, name),
+        options_.manager,
+        json_type,
+        std::move(body)
+    ));
 }
 
 asio::awaitable<result<std::string>> client::update_status(
     const resource_type& type, std::string_view ns, std::string_view name, std::string body
 ) {
-    http_request request = make_write(
-        "PUT", type.object_path(ns, name, "status"), options_, "application/json", std::move(body)
-    );
-    const auto refused = check_object(request, type, ns, name);
-    if (refused) {
-        co_return *refused;
-    }
-    auto answer = co_await send(request);
-    co_return object_of(request, std::move(answer));
+    return object_of(protocol::with_body(
+        protocol::object_request("PUT", type, ns, name, "status"),
+        options_.manager,
+        json_type,
+        std::move(body)
+    ));
 }
 
 asio::awaitable<result<std::string>> client::merge_patch(
@@ -398,19 +262,12 @@ asio::awaitable<result<std::string>> client::merge_patch(
     std::string body,
     std::string_view subresource
 ) {
-    http_request request = make_write(
-        "PATCH",
-        type.object_path(ns, name, subresource),
-        options_,
+    return object_of(protocol::with_body(
+        protocol::object_request("PATCH", type, ns, name, subresource),
+        options_.manager,
         "application/merge-patch+json",
         std::move(body)
-    );
-    const auto refused = check_object(request, type, ns, name);
-    if (refused) {
-        co_return *refused;
-    }
-    auto answer = co_await send(request);
-    co_return object_of(request, std::move(answer));
+    ));
 }
 
 asio::awaitable<result<std::string>> client::remove(
@@ -419,15 +276,12 @@ asio::awaitable<result<std::string>> client::remove(
     std::string_view name,
     const delete_options& options
 ) {
-    http_request request("DELETE", type.object_path(ns, name));
-    request.content_type = "application/json";
-    request.body = delete_body(options);
-    const auto refused = check_object(request, type, ns, name);
-    if (refused) {
-        co_return *refused;
-    }
-    auto answer = co_await send(request);
-    co_return object_of(request, std::move(answer));
+    return object_of(protocol::with_body(
+        protocol::object_request("DELETE", type, ns, name),
+        {},
+        json_type,
+        protocol::delete_body(options)
+    ));
 }
 
 asio::awaitable<result<std::string>> client::raw(
@@ -438,6 +292,15 @@ asio::awaitable<result<std::string>> client::raw(
     request.body = std::move(body);
     auto answer = co_await send(request);
     co_return text_of(std::move(answer));
+}
+
+asio::awaitable<result<std::string>> client::object_of(result<http_request> request) {
+    result<http_request> asked = std::move(request);
+    if (asked.has_error()) {
+        co_return asked.error();
+    }
+    auto answer = co_await send(*asked);
+    co_return object_in(*asked, std::move(answer));
 }
 
 asio::awaitable<result<http_response>> client::send(http_request& request) {
@@ -467,7 +330,7 @@ asio::awaitable<result<http_response>> client::send_task(http_request& request) 
     for (;;) {
         // Of a transport in process, too; and a wait for the next try may have been long.
         if (request.may_send && !request.may_send()) {
-            co_return make_error(errc::cancelled, request, "this process may not write now");
+            co_return request_error(errc::cancelled, request, "this process may not write now");
         }
         ++requests_sent_;
         const steady_time sent = time_->steady_now();
@@ -489,7 +352,7 @@ asio::awaitable<result<http_response>> client::send_task(http_request& request) 
         }
         const bool reached = co_await sleep_until(*time_, *again);
         if (!reached) {
-            co_return make_error(errc::cancelled, request, {});
+            co_return request_error(errc::cancelled, request, {});
         }
     }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/impersonation.hpp"
 
+#include "k8sio/resource.hpp"
+
 #include <algorithm>
 #include <string_view>
 
@@ -8,27 +10,9 @@ namespace signalbox::k8sio {
 
 namespace {
 
-/// What a header's name may hold (RFC 9110), but `%`, which escapes the rest.
-bool is_header_name(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("!#$&'*+-.^_`|~").find(c) != std::string_view::npos;
-}
-
-std::string escape_header_name(std::string_view key) {
-    constexpr char digits[] = "0123456789ABCDEF";
-    std::string out;
-    for (const char c : key) {
-        if (is_header_name(c)) {
-            out += c;
-        } else {
-            const auto byte = static_cast<unsigned char>(c);
-            out += '%';
-            out += digits[byte >> 4];
-            out += digits[byte & 15];
-        }
-    }
-    return out;
-}
+/// What a header's name may hold (RFC 9110) beside unreserved characters, but `%`, which escapes
+/// the rest. The server decodes the name, so more could be escaped; kubectl does not.
+constexpr std::string_view header_name_marks = "!#$&'*+^`|";
 
 bool has_control(std::string_view text) {
     return std::any_of(text.begin(), text.end(), [](char c) {
@@ -64,7 +48,7 @@ std::vector<std::pair<std::string, std::string>> impersonation_headers(const imp
     }
     for (const auto& [key, values] : as.extra) {
         for (const std::string& value : values) {
-            out.emplace_back("Impersonate-Extra-" + escape_header_name(key), value);
+            out.emplace_back("Impersonate-Extra-" + percent_encode(key, header_name_marks), value);
         }
     }
     return out;

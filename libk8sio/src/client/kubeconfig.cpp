@@ -6,8 +6,8 @@
 #include "client/impersonation.hpp"
 #include "client/proxy.hpp"
 #include "client/server_url.hpp"
+#include "k8sio/base64.hpp"
 #include "k8sio/config.hpp"
-#include "protocol/base64.hpp"
 #include "protocol/exec_credential.hpp"
 #include "protocol/json_cursor.hpp"
 
@@ -83,7 +83,7 @@ struct entry {
     std::string content(const std::string& field) const {
         const std::string inline_field = field + "-data";
         if (has(inline_field.c_str())) {
-            const auto bytes = protocol::base64_decode(text(inline_field.c_str()));
+            const auto bytes = base64_decode(text(inline_field.c_str()));
             if (!bytes) {
                 fail(inline_field, "is not base64");
             }

@@ -2,7 +2,8 @@
 #include "client/proxy.hpp"
 
 #include "client/server_url.hpp"
-#include "protocol/base64.hpp"
+#include "k8sio/base64.hpp"
+#include "k8sio/resource.hpp"
 
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/network_v4.hpp>
@@ -33,29 +34,6 @@ std::string_view trim_blanks(std::string_view text) {
         text.remove_suffix(1);
     }
     return text;
-}
-
-int hex_digit(char c) {
-    const std::size_t at =
-        std::string_view("0123456789abcdef")
-            .find(static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
-    return at == std::string_view::npos ? -1 : static_cast<int>(at);
-}
-
-std::string percent_decode(std::string_view text) {
-    std::string out;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const bool escape = text[i] == '%' && i + 2 < text.size();
-        const int high = escape ? hex_digit(text[i + 1]) : -1;
-        const int low = escape ? hex_digit(text[i + 2]) : -1;
-        if (high >= 0 && low >= 0) {
-            out += static_cast<char>(high * 16 + low);
-            i += 2;
-        } else {
-            out += text[i];
-        }
-    }
-    return out;
 }
 
 /// `host:port`, `[v6]:port`, or a host alone; the port is empty then.
@@ -122,7 +100,7 @@ std::string read_proxy_url(std::string_view url, std::optional<proxy_server>& ou
         const std::string plain =
             percent_decode(user.substr(0, colon)) + ":" +
             percent_decode(colon < user.size() ? user.substr(colon + 1) : std::string_view());
-        made.authorization = secret_text("Basic " + protocol::base64_encode(plain));
+        made.authorization = secret_text("Basic " + base64_encode(plain));
         rest.remove_prefix(at + 1);
     }
     cluster_config address;

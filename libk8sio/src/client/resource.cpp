@@ -4,6 +4,7 @@
 #include "k8sio/resource.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 namespace signalbox::k8sio {
 
@@ -104,12 +105,12 @@ bool is_version(std::string_view text) {
 
 }  // namespace
 
-std::string percent_encode(std::string_view text) {
+std::string percent_encode(std::string_view text, std::string_view kept) {
     constexpr char digits[] = "0123456789ABCDEF";
     std::string out;
     out.reserve(text.size());
     for (const char c : text) {
-        if (is_unreserved(c)) {
+        if (is_unreserved(c) || kept.find(c) != std::string_view::npos) {
             out += c;
             continue;
         }
@@ -117,6 +118,21 @@ std::string percent_encode(std::string_view text) {
         out += '%';
         out += digits[byte >> 4];
         out += digits[byte & 15];
+    }
+    return out;
+}
+
+std::string percent_decode(std::string_view text) {
+    std::string out;
+    out.reserve(text.size());
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        unsigned char byte = 0;
+        const std::string_view digits = text.substr(i + 1, 2);
+        const char* const end = digits.data() + digits.size();
+        const bool escape = text[i] == '%' && digits.size() == 2 &&
+                            std::from_chars(digits.data(), end, byte, 16).ptr == end;
+        out += escape ? static_cast<char>(byte) : text[i];
+        i += escape ? 2 : 0;
     }
     return out;
 }

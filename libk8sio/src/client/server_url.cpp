@@ -1,18 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/server_url.hpp"
 
+#include <boost/asio/ip/address_v6.hpp>
+
 #include <algorithm>
+#include <charconv>
 
 namespace signalbox::k8sio {
 
 namespace {
 
-bool is_port(std::string_view text) {
-    return !text.empty() && text.size() <= 5 &&
-           std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+bool is_v6_address(const std::string& text) {
+    boost::system::error_code error;
+    boost::asio::ip::make_address_v6(text, error);
+    return !error;
 }
 
 }  // namespace
+
+bool is_port(std::string_view text) {
+    unsigned value = 0;
+    const char* end = text.data() + text.size();
+    const auto [last, error] = std::from_chars(text.data(), end, value);
+    return error == std::errc{} && last == end && value > 0 && value < 65536;
+}
 
 std::string read_server_url(std::string_view url, cluster_config& out) {
     const std::size_t scheme_end = url.find("://");
@@ -27,6 +38,12 @@ std::string read_server_url(std::string_view url, cluster_config& out) {
     if (url.find_first_of("?#@ ") != std::string_view::npos) {
         return "has more than host, port and path";
     }
+    const bool line = std::none_of(url.begin(), url.end(), [](char c) {
+        return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+    });
+    if (!line) {
+        return "has control characters";
+    }
     const std::size_t path = std::min(url.find('/'), url.size());
     out.path_prefix = url.substr(path);
     while (!out.path_prefix.empty() && out.path_prefix.back() == '/') {
@@ -40,6 +57,9 @@ std::string read_server_url(std::string_view url, cluster_config& out) {
             return "has an address without a closing bracket";
         }
         out.host = authority.substr(1, end - 1);
+        if (!is_v6_address(out.host)) {
+            return "has brackets around what is no IPv6 address";
+        }
         port = authority.substr(end + 1);
     } else {
         const std::size_t end = std::min(authority.find(':'), authority.size());

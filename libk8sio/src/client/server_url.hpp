@@ -12,4 +12,7 @@ namespace signalbox::k8sio {
 /// is wrong with it, or an empty text.
 std::string read_server_url(std::string_view url, cluster_config& out);
 
+/// 1 to 65535.
+bool is_port(std::string_view text);
+
 }  // namespace signalbox::k8sio

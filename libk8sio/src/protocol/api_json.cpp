@@ -7,20 +7,6 @@ namespace signalbox::k8sio::protocol {
 
 namespace {
 
-void read_metadata_version(json_cursor& cursor, std::string& version) {
-    if (!cursor.begin_object()) {
-        cursor.skip();
-        return;
-    }
-    for (std::string key; cursor.next_member(key);) {
-        if (key == "resourceVersion") {
-            cursor.string(version);
-        } else {
-            cursor.skip();
-        }
-    }
-}
-
 void read_causes(json_cursor& cursor, std::vector<status_cause>& causes) {
     if (!cursor.begin_array()) {
         cursor.skip();
@@ -28,57 +14,22 @@ void read_causes(json_cursor& cursor, std::vector<status_cause>& causes) {
     }
     while (cursor.next_element()) {
         status_cause cause;
-        if (!cursor.begin_object()) {
-            cursor.skip();
-            continue;
+        const bool object = read_members(
+            cursor,
+            {{"reason", &cause.reason}, {"message", &cause.message}, {"field", &cause.field}}
+        );
+        if (object) {
+            causes.push_back(std::move(cause));
         }
-        for (std::string key; cursor.next_member(key);) {
-            if (key == "reason") {
-                cursor.string(cause.reason);
-            } else if (key == "message") {
-                cursor.string(cause.message);
-            } else if (key == "field") {
-                cursor.string(cause.field);
-            } else {
-                cursor.skip();
-            }
-        }
-        causes.push_back(std::move(cause));
     }
 }
 
 void read_details(json_cursor& cursor, api_error& error) {
-    if (!cursor.begin_object()) {
-        cursor.skip();
-        return;
-    }
-    for (std::string key; cursor.next_member(key);) {
-        std::int64_t seconds = 0;
-        if (key == "causes") {
-            read_causes(cursor, error.causes);
-        } else if (key == "retryAfterSeconds") {
-            if (cursor.integer(seconds) && seconds > 0) {
-                error.retry_after = std::chrono::seconds{seconds};
-            }
-        } else {
-            cursor.skip();
-        }
-    }
-}
-
-void read_list_metadata(json_cursor& cursor, list_page& out) {
-    if (!cursor.begin_object()) {
-        cursor.skip();
-        return;
-    }
-    for (std::string key; cursor.next_member(key);) {
-        if (key == "resourceVersion") {
-            cursor.string(out.resource_version);
-        } else if (key == "continue") {
-            cursor.string(out.continue_token);
-        } else {
-            cursor.skip();  // remainingItemCount is a hint (L5)
-        }
+    std::int64_t seconds = 0;
+    const auto causes = [&error](json_cursor& inner) { read_causes(inner, error.causes); };
+    read_members(cursor, {{"causes", causes}, {"retryAfterSeconds", &seconds}});
+    if (seconds > 0) {
+        error.retry_after = std::chrono::seconds{seconds};
     }
 }
 
@@ -126,7 +77,7 @@ bool read_object_facts(std::string_view object, object_facts& out) {
         } else if (key == "apiVersion") {
             cursor.string(out.api_version);
         } else if (key == "metadata") {
-            read_metadata_version(cursor, out.resource_version);
+            read_members(cursor, {{"resourceVersion", &out.resource_version}});
             metadata = true;
         } else {
             cursor.skip();
@@ -158,28 +109,20 @@ std::string with_type(std::string_view item, const resource_type& type) {
 
 bool read_status(std::string_view json, api_error& error) {
     json_cursor cursor(json);
-    if (!cursor.begin_object()) {
-        return false;
-    }
     api_error found = error;
     std::string kind;
-    for (std::string key; cursor.next_member(key);) {
-        std::int64_t code = 0;
-        if (key == "kind") {
-            cursor.string(kind);
-        } else if (key == "reason") {
-            cursor.string(found.reason);
-        } else if (key == "message") {
-            cursor.string(found.message);
-        } else if (key == "details") {
-            read_details(cursor, found);
-        } else if (key == "code") {
-            if (cursor.integer(code) && code >= 100 && code <= 999) {
-                found.http_status = static_cast<int>(code);
-            }
-        } else {
-            cursor.skip();
-        }
+    std::int64_t code = 0;
+    const auto details = [&found](json_cursor& inner) { read_details(inner, found); };
+    read_members(
+        cursor,
+        {{"kind", &kind},
+         {"reason", &found.reason},
+         {"message", &found.message},
+         {"details", details},
+         {"code", &code}}
+    );
+    if (code >= 100 && code <= 999) {
+        found.http_status = static_cast<int>(code);
     }
     if (!cursor.at_end() || kind != "Status") {
         return false;
@@ -190,22 +133,16 @@ bool read_status(std::string_view json, api_error& error) {
 
 bool read_list(std::string_view body, const resource_type& type, list_page& out) {
     json_cursor cursor(body);
-    if (!cursor.begin_object()) {
-        return false;
-    }
     std::string kind;
     bool items_ok = true;
-    for (std::string key; items_ok && cursor.next_member(key);) {
-        if (key == "kind") {
-            cursor.string(kind);
-        } else if (key == "metadata") {
-            read_list_metadata(cursor, out);
-        } else if (key == "items") {
-            items_ok = read_items(cursor, type, out);
-        } else {
-            cursor.skip();
-        }
-    }
+    const auto metadata = [&out](json_cursor& inner) {
+        // remainingItemCount is a hint (L5)
+        read_members(
+            inner, {{"resourceVersion", &out.resource_version}, {"continue", &out.continue_token}}
+        );
+    };
+    const auto items = [&](json_cursor& inner) { items_ok &= read_items(inner, type, out); };
+    read_members(cursor, {{"kind", &kind}, {"metadata", metadata}, {"items", items}});
     // A Status or Table with status 200 is no list; the list kind of a custom type is free.
     const bool is_list = kind.size() > 4 && kind.compare(kind.size() - 4, 4, "List") == 0;
     return items_ok && is_list && cursor.at_end();
@@ -213,19 +150,9 @@ bool read_list(std::string_view body, const resource_type& type, list_page& out)
 
 bool read_watch_event(std::string_view line, watch_event& out) {
     json_cursor cursor(line);
-    if (!cursor.begin_object()) {
-        return false;
-    }
     std::string type;
-    for (std::string key; cursor.next_member(key);) {
-        if (key == "type") {
-            cursor.string(type);
-        } else if (key == "object") {
-            out.object = cursor.skip();
-        } else {
-            cursor.skip();
-        }
-    }
+    const auto object = [&out](json_cursor& inner) { out.object = inner.skip(); };
+    read_members(cursor, {{"type", &type}, {"object", object}});
     out.type = type_of(type);
     return cursor.at_end() && !type.empty() && read_object_facts(out.object, out.facts);
 }

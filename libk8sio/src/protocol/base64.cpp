@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "protocol/base64.hpp"
+#include "k8sio/base64.hpp"
 
 #include <openssl/evp.h>
 
-#include <cstdint>
+#include <algorithm>
 
-namespace signalbox::k8sio::protocol {
+namespace signalbox::k8sio {
 
 namespace {
+
+constexpr std::string_view digits =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 const unsigned char* as_bytes(const std::string& text) {
     return reinterpret_cast<const unsigned char*>(text.data());
@@ -35,19 +38,20 @@ std::optional<std::string> base64_decode(std::string_view text) {
             input += c;
         }
     }
+    // OpenSSL takes padding anywhere, decodes it as zeros, and ignores `-` at the end.
+    const std::size_t end = std::min(input.find_first_not_of(digits), input.size());
+    const std::string_view padding = std::string_view(input).substr(end);
+    if (input.size() % 4 != 0 || (padding != "" && padding != "=" && padding != "==")) {
+        return std::nullopt;
+    }
     std::string out(input.size() / 4 * 3, '\0');
     const int size =
         EVP_DecodeBlock(as_bytes(out), as_bytes(input), static_cast<int>(input.size()));
-    if (size < 0 || input.size() % 4 != 0) {
+    if (size < 0) {
         return std::nullopt;
     }
-    // EVP_DecodeBlock counts the bytes of the padding.
-    std::size_t padding = 0;
-    while (padding < 2 && padding < input.size() && input[input.size() - 1 - padding] == '=') {
-        ++padding;
-    }
-    out.resize(static_cast<std::size_t>(size) - padding);
+    out.resize(static_cast<std::size_t>(size) - padding.size());
     return out;
 }
 
-}  // namespace signalbox::k8sio::protocol
+}  // namespace signalbox::k8sio

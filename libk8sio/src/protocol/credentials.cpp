@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/credentials.hpp"
 
-#include "protocol/base64.hpp"
+#include "k8sio/base64.hpp"
 
 namespace signalbox::k8sio::protocol {
 
@@ -25,10 +25,8 @@ credentials::credentials(const cluster_config& config, file_reader read)
       token_file_(config.token_file),
       ca_file_(config.ca_file),
       client_cert_file_(config.client_cert_file),
-      client_key_file_(config.client_key_file) {
-    keys_.ca_pem = config.ca_pem;
-    keys_.client_cert_pem = config.client_cert_pem;
-    keys_.client_key_pem = config.client_key_pem;
+      client_key_file_(config.client_key_file),
+      keys_(config) {
     if (!config.token.empty()) {
         header_ = secret_text("Bearer " + trim(config.token.reveal()));
     } else if (!token_file_.empty()) {

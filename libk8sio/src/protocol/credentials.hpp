@@ -21,7 +21,12 @@ using file_reader = std::function<std::optional<std::string>(const std::string& 
 /// What TLS connections are made with.
 class tls_keys {
 public:
-    tls_keys() = default;
+    /// As they stand in the configuration.
+    explicit tls_keys(const cluster_config& config)
+        : ca_pem(config.ca_pem),
+          client_cert_pem(config.client_cert_pem),
+          client_key_pem(config.client_key_pem) {}
+
     std::string ca_pem;           ///< empty: the system's certificates
     std::string client_cert_pem;  ///< chain, or empty; needs client_key_pem
     secret_text client_key_pem;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/exec_credential.hpp"
 
-#include "protocol/base64.hpp"
+#include "k8sio/base64.hpp"
 #include "protocol/http_date.hpp"
 #include "protocol/json_cursor.hpp"
 #include "protocol/printable.hpp"
@@ -54,23 +54,13 @@ struct raw_status {
 };
 
 void read_status_object(json_cursor& cursor, raw_status& out) {
-    if (!cursor.begin_object()) {
-        cursor.skip();
-        return;
-    }
-    out.present = true;
-    for (std::string key; cursor.next_member(key);) {
-        std::string* field = key == "expirationTimestamp"     ? &out.expires
-                             : key == "token"                 ? &out.token
-                             : key == "clientCertificateData" ? &out.cert
-                             : key == "clientKeyData"         ? &out.key
-                                                              : nullptr;
-        if (field == nullptr) {
-            cursor.skip();
-        } else {
-            cursor.string(*field);
-        }
-    }
+    out.present = read_members(
+        cursor,
+        {{"expirationTimestamp", &out.expires},
+         {"token", &out.token},
+         {"clientCertificateData", &out.cert},
+         {"clientKeyData", &out.key}}
+    );
 }
 
 /// How it ended, if not well.
@@ -97,19 +87,12 @@ result<exec_credential> read_output(const exec_plugin& plugin, const std::string
     std::string kind;
     std::string api_version;
     raw_status status;
-    if (!cursor.begin_object()) {
+    const auto read_status = [&status](json_cursor& inner) { read_status_object(inner, status); };
+    const bool object = read_members(
+        cursor, {{"kind", &kind}, {"apiVersion", &api_version}, {"status", read_status}}
+    );
+    if (!object) {
         return refuse("gave no JSON object");
-    }
-    for (std::string key; cursor.next_member(key);) {
-        if (key == "kind") {
-            cursor.string(kind);
-        } else if (key == "apiVersion") {
-            cursor.string(api_version);
-        } else if (key == "status") {
-            read_status_object(cursor, status);
-        } else {
-            cursor.skip();
-        }
     }
     if (!cursor.at_end() || kind != "ExecCredential") {
         return refuse("gave no ExecCredential");

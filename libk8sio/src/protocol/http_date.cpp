@@ -19,11 +19,34 @@ std::optional<unsigned> read_number(std::string_view text, std::size_t at, std::
     return value;
 }
 
+constexpr std::string_view weekdays = "SunMonTueWedThuFriSat";
+constexpr std::string_view months = "JanFebMarAprMayJunJulAugSepOctNovDec";
+constexpr std::size_t http_date_size = 29;
+
+/// A time to the second, as texts have it.
+struct civil_time {
+    explicit civil_time(wall_time time) {
+        const auto days = std::chrono::floor<std::chrono::days>(time);
+        const std::chrono::year_month_day date(days);
+        const std::chrono::hh_mm_ss of_day(std::chrono::floor<std::chrono::seconds>(time - days));
+        year = static_cast<int>(date.year());
+        month = static_cast<unsigned>(date.month());
+        day = static_cast<unsigned>(date.day());
+        hour = of_day.hours().count();
+        minute = of_day.minutes().count();
+        second = of_day.seconds().count();
+    }
+
+    int year;
+    unsigned month, day;
+    std::int64_t hour, minute, second;
+};
+
 /// What wall_time holds: nanoseconds since 1970 in 64 bits end in 1677 and 2262.
 constexpr std::chrono::year first_year{1678};
 constexpr std::chrono::year last_year{2261};
 
-/// `00:00:00` to `23:59:60`, a leap second included.
+/// `00:00:00` to `23:59:59`.
 std::optional<std::chrono::seconds> read_time_of_day(std::string_view text) {
     if (text.size() != 8 || text[2] != ':' || text[5] != ':') {
         return std::nullopt;
@@ -31,7 +54,7 @@ std::optional<std::chrono::seconds> read_time_of_day(std::string_view text) {
     const auto hour = read_number(text, 0, 2);
     const auto minute = read_number(text, 3, 2);
     const auto second = read_number(text, 6, 2);
-    if (!hour || !minute || !second || *hour > 23 || *minute > 59 || *second > 60) {
+    if (!hour || !minute || !second || *hour > 23 || *minute > 59 || *second > 59) {
         return std::nullopt;
     }
     return std::chrono::hours(*hour) + std::chrono::minutes(*minute) +
@@ -90,8 +113,7 @@ std::optional<std::chrono::minutes> read_offset(std::string_view text) {
 }  // namespace
 
 std::optional<wall_time> parse_http_date(std::string_view text) {
-    constexpr std::string_view months = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    if (text.size() != 29 || text.substr(25) != " GMT") {
+    if (text.size() != http_date_size) {
         return std::nullopt;
     }
     const auto month = months.find(text.substr(8, 3));
@@ -105,7 +127,23 @@ std::optional<wall_time> parse_http_date(std::string_view text) {
     if (!date || date->year() < first_year || date->year() > last_year) {
         return std::nullopt;
     }
-    return std::chrono::sys_days(*date) + *of_day;
+    const wall_time time = std::chrono::sys_days(*date) + *of_day;
+    return format_http_date(time) == text ? std::optional(time) : std::nullopt;
+}
+
+std::string format_http_date(wall_time time) {
+    const civil_time at(time);
+    const std::chrono::weekday weekday(std::chrono::floor<std::chrono::days>(time));
+    return fmt::format(
+        "{}, {:02} {} {:04} {:02}:{:02}:{:02} GMT",
+        weekdays.substr(weekday.c_encoding() * 3, 3),
+        at.day,
+        months.substr((at.month - 1) * 3, 3),
+        at.year,
+        at.hour,
+        at.minute,
+        at.second
+    );
 }
 
 std::optional<wall_time> parse_api_time(std::string_view text) {
@@ -134,17 +172,15 @@ std::optional<wall_time> parse_api_time(std::string_view text) {
 }
 
 std::string format_api_time(wall_time time) {
-    const auto days = std::chrono::floor<std::chrono::days>(time);
-    const std::chrono::year_month_day date(days);
-    const std::chrono::hh_mm_ss clock_time(std::chrono::floor<std::chrono::seconds>(time - days));
+    const civil_time at(time);
     return fmt::format(
         "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z",
-        static_cast<int>(date.year()),
-        static_cast<unsigned>(date.month()),
-        static_cast<unsigned>(date.day()),
-        clock_time.hours().count(),
-        clock_time.minutes().count(),
-        clock_time.seconds().count()
+        at.year,
+        at.month,
+        at.day,
+        at.hour,
+        at.minute,
+        at.second
     );
 }
 

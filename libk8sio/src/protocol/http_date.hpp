@@ -11,9 +11,11 @@
 
 namespace signalbox::k8sio::protocol {
 
-/// `Sun, 06 Nov 1994 08:49:37 GMT`; nothing if it is anything else, or a year that wall_time does
-/// not reach (1678 to 2261).
+/// `Sun, 06 Nov 1994 08:49:37 GMT`; nothing if it is anything else (format_http_date() gives the
+/// same text again), or a year that wall_time does not reach (1678 to 2261).
 std::optional<wall_time> parse_http_date(std::string_view text);
+/// What a fraction of a second has is left out.
+std::string format_http_date(wall_time time);
 /// `1994-11-06T08:49:37Z`, also with a fraction and another offset; nothing if it is anything else.
 /// What wall_time does not reach is its first or last value.
 std::optional<wall_time> parse_api_time(std::string_view text);

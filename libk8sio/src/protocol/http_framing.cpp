@@ -18,6 +18,10 @@ namespace http = boost::beast::http;
 
 namespace {
 
+/// `0\r\n\r\n`. When Beast has seen the first line of a last chunk, it asserts that it is asked
+/// again with no less than this; what is kept back behind a header is the beginning of a chunk.
+constexpr std::size_t shortest_last_chunk = 5;
+
 using beast_view = beast::string_view;
 using beast_error = beast::error_code;
 
@@ -190,6 +194,9 @@ bool answer_reader::feed(std::string_view bytes) {
         self.pending.assign(bytes.substr(used));
     } else {
         self.pending.append(bytes);
+        if (self.current->is_header_done() && self.pending.size() < shortest_last_chunk) {
+            return true;
+        }
         used = self.put(self.pending, error);
         self.pending.erase(0, used);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/json_cursor.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 namespace signalbox::k8sio::protocol {
@@ -236,8 +237,33 @@ bool json_cursor::string(std::string& out) {
 
 bool json_cursor::integer(std::int64_t& out) {
     const std::string_view value = skip();
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), out);
-    return !value.empty() && error == std::errc{} && end == value.data() + value.size();
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    const bool whole = !value.empty() && error == std::errc{} && end == value.data() + value.size();
+    out = whole ? number : out;
+    return whole;
+}
+
+bool read_members(json_cursor& cursor, std::initializer_list<json_member> members) {
+    if (!cursor.begin_object()) {
+        cursor.skip();
+        return false;
+    }
+    for (std::string key; cursor.next_member(key);) {
+        const auto found = std::find_if(members.begin(), members.end(), [&key](const auto& each) {
+            return each.key == key;
+        });
+        if (found == members.end()) {
+            cursor.skip();
+        } else if (const auto* text = std::get_if<std::string*>(&found->into)) {
+            cursor.string(**text);
+        } else if (const auto* number = std::get_if<std::int64_t*>(&found->into)) {
+            cursor.integer(**number);
+        } else {
+            std::get<2>(found->into)(cursor);
+        }
+    }
+    return true;
 }
 
 bool json_cursor::skip_string() {

@@ -6,8 +6,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <variant>
 
 namespace signalbox::k8sio::protocol {
 
@@ -16,7 +19,8 @@ constexpr bool is_blank(char c) {
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-/// Usage: `for (begin_object(); next_member(key);) { read or skip the value }`, then ok().
+/// Usage: read_members(), or `for (begin_object(); next_member(key);) { read or skip the value }`;
+/// then ok() or at_end().
 /// After a failure every call gives false or an empty view.
 class json_cursor {
 public:
@@ -54,6 +58,16 @@ private:
     bool fresh_ = false;  // just inside a bracket: no comma is due
     bool failed_ = false;
 };
+
+/// A member that is read: into a text or number, which stays as it is if the value is no such, or
+/// by a function that consumes the value.
+struct json_member {
+    std::string_view key;
+    std::variant<std::string*, std::int64_t*, std::function<void(json_cursor&)>> into;
+};
+/// Reads members of the object that comes next, and skips the others. Another value is skipped as a
+/// whole: false.
+bool read_members(json_cursor& cursor, std::initializer_list<json_member> members);
 
 /// Decodes the JSON string `quoted` (with its quotes). False if an escape is wrong.
 bool decode_json_string(std::string_view quoted, std::string& out);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 namespace signalbox::k8sio::protocol {
 
@@ -16,7 +17,7 @@ public:
         text_ends,    ///< its closing quote
         opens,        ///< a bracket, from now on one deeper
         closes,       ///< a bracket, from now on one less deep
-        overcloses,   ///< a closing bracket at depth 0: no JSON
+        mismatches,   ///< a bracket that closes nothing, or another one: no JSON
     };
 
     event take(char c) {
@@ -31,27 +32,27 @@ public:
                 in_text_ = true;
                 return event::text_begins;
             case '{':
+                open_ += '}';
+                return event::opens;
             case '[':
-                ++depth_;
+                open_ += ']';
                 return event::opens;
             case '}':
             case ']':
-                if (depth_ == 0) {
-                    return event::overcloses;
+                if (open_.empty() || open_.back() != c) {
+                    return event::mismatches;
                 }
-                --depth_;
+                open_.pop_back();
                 return event::closes;
             default:
                 return event::none;
         }
     }
 
-    std::size_t depth() const { return depth_; }
-    /// Outside of texts only.
-    void set_depth(std::size_t depth) { depth_ = depth; }
+    std::size_t depth() const { return open_.size(); }
 
 private:
-    std::size_t depth_ = 0;
+    std::string open_;  // the brackets that are due
     bool in_text_ = false;
     bool escaped_ = false;
 };

@@ -27,42 +27,6 @@ steady_time after(steady_time from, nanoseconds wait) {
     return from + std::chrono::duration_cast<steady_time::duration>(wait);
 }
 
-void read_spec(json_cursor& cursor, lease_record& out) {
-    if (!cursor.begin_object()) {
-        cursor.skip();
-        return;
-    }
-    for (std::string key; cursor.next_member(key);) {
-        if (key == "holderIdentity") {
-            cursor.string(out.holder);
-        } else if (key == "leaseDurationSeconds") {
-            cursor.integer(out.duration_seconds);
-        } else if (key == "acquireTime") {
-            cursor.string(out.acquire_time);
-        } else if (key == "renewTime") {
-            cursor.string(out.renew_time);
-        } else if (key == "leaseTransitions") {
-            cursor.integer(out.transitions);
-        } else {
-            cursor.skip();
-        }
-    }
-}
-
-void read_version(json_cursor& cursor, lease_record& out) {
-    if (!cursor.begin_object()) {
-        cursor.skip();
-        return;
-    }
-    for (std::string key; cursor.next_member(key);) {
-        if (key == "resourceVersion") {
-            cursor.string(out.resource_version);
-        } else {
-            cursor.skip();
-        }
-    }
-}
-
 bool is_changed(const lease_record& a, const lease_record& b) {
     return a.resource_version != b.resource_version || a.holder != b.holder ||
            a.renew_time != b.renew_time;
@@ -74,20 +38,20 @@ std::optional<lease_record> read_lease(std::string_view object) {
     json_cursor cursor(object);
     lease_record out;
     std::string kind;
-    if (!cursor.begin_object()) {
-        return std::nullopt;
-    }
-    for (std::string key; cursor.next_member(key);) {
-        if (key == "kind") {
-            cursor.string(kind);
-        } else if (key == "metadata") {
-            read_version(cursor, out);
-        } else if (key == "spec") {
-            read_spec(cursor, out);
-        } else {
-            cursor.skip();
-        }
-    }
+    const auto read_version = [&out](json_cursor& metadata) {
+        read_members(metadata, {{"resourceVersion", &out.resource_version}});
+    };
+    const auto read_spec = [&out](json_cursor& spec) {
+        read_members(
+            spec,
+            {{"holderIdentity", &out.holder},
+             {"leaseDurationSeconds", &out.duration_seconds},
+             {"acquireTime", &out.acquire_time},
+             {"renewTime", &out.renew_time},
+             {"leaseTransitions", &out.transitions}}
+        );
+    };
+    read_members(cursor, {{"kind", &kind}, {"metadata", read_version}, {"spec", read_spec}});
     if (!cursor.at_end() || kind != "Lease" || out.resource_version.empty()) {
         return std::nullopt;
     }

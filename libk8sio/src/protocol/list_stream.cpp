@@ -6,11 +6,6 @@
 
 namespace signalbox::k8sio::protocol {
 
-bool list_stream::fail() {
-    failed_ = true;
-    return false;
-}
-
 bool list_stream::feed(std::string_view bytes) {
     while (!failed_ && !bytes.empty()) {
         const std::size_t used = at_ == place::outside   ? skim(bytes)
@@ -19,7 +14,7 @@ bool list_stream::feed(std::string_view bytes) {
         bytes.remove_prefix(used);
         if (current_.size() > limit_ || rest_.size() > limit_) {
             too_large_ = true;
-            fail();
+            failed_ = true;
         }
     }
     return !failed_;
@@ -42,8 +37,8 @@ std::size_t list_stream::skim(std::string_view bytes) {
             seen_items_ = true;
             at_ = place::between;
             return i + 1;
-        } else if (e == event::overcloses) {
-            fail();
+        } else if (e == event::mismatches) {
+            failed_ = true;
             return i + 1;
         }
     }
@@ -65,16 +60,16 @@ std::size_t list_stream::between(std::string_view bytes) {
         } else if (c == '{' && (first_ || comma_)) {
             first_ = comma_ = false;
             at_ = place::item;
-            nesting_.set_depth(0);
+            item_nesting_ = json_nesting();
             current_.clear();
             return i;
         } else if (c == ']' && !comma_) {
             rest_ += c;
             at_ = place::outside;
-            nesting_.set_depth(1);
+            nesting_.take(c);
             return i + 1;
         } else {
-            fail();
+            failed_ = true;
             return i + 1;
         }
     }
@@ -83,7 +78,13 @@ std::size_t list_stream::between(std::string_view bytes) {
 
 std::size_t list_stream::collect(std::string_view bytes) {
     for (std::size_t i = 0; i < bytes.size(); ++i) {
-        if (nesting_.take(bytes[i]) != json_nesting::event::closes || nesting_.depth() > 0) {
+        const auto event = item_nesting_.take(bytes[i]);
+        if (event == json_nesting::event::mismatches) {
+            current_.append(bytes.substr(0, i + 1));  // it may be beyond the limit as well
+            failed_ = true;
+            return i + 1;
+        }
+        if (event != json_nesting::event::closes || item_nesting_.depth() > 0) {
             continue;
         }
         current_.append(bytes.substr(0, i + 1));

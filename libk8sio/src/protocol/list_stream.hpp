@@ -36,7 +36,6 @@ private:
     std::size_t skim(std::string_view bytes);
     std::size_t between(std::string_view bytes);
     std::size_t collect(std::string_view bytes);
-    bool fail();
 
     enum class place {
         outside,  ///< whatever is no item
@@ -50,8 +49,9 @@ private:
     place at_ = place::outside;
     std::string rest_;  // the list with an empty `items`
     std::string current_;
-    std::string version_;  // the list's, if it came before the items
-    json_nesting nesting_;
+    std::string version_;        // the list's, if it came before the items
+    json_nesting nesting_;       // of rest_
+    json_nesting item_nesting_;  // of current_
     std::size_t key_begin_ = 0;  // in rest_: of the last text at the list's own level
     std::size_t key_end_ = 0;
     bool first_ = true;   // no comma is due

@@ -42,26 +42,29 @@ watch_frames::outcome watch_frames::next(std::string_view& document) {
     if (nesting_.depth() == 0 && buffer_[scanned_] != '{') {
         return final_ = outcome::malformed;
     }
-    const bool complete = scan_document();
+    const outcome found = scan_document();
     if (scanned_ - begin_ > limit_) {
         return final_ = outcome::too_large;
     }
-    if (!complete) {
-        return outcome::more;
+    if (found != outcome::document) {
+        return final_ = found;
     }
     document = std::string_view(buffer_).substr(begin_, scanned_ - begin_);
     begin_ = scanned_;
     return outcome::document;
 }
 
-bool watch_frames::scan_document() {
+watch_frames::outcome watch_frames::scan_document() {
     while (scanned_ < buffer_.size()) {
         const auto event = nesting_.take(buffer_[scanned_++]);
+        if (event == json_nesting::event::mismatches) {
+            return outcome::malformed;
+        }
         if (event == json_nesting::event::closes && nesting_.depth() == 0) {
-            return true;
+            return outcome::document;
         }
     }
-    return false;
+    return outcome::more;
 }
 
 }  // namespace signalbox::k8sio::protocol

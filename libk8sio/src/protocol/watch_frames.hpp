@@ -21,7 +21,7 @@ public:
         document,   ///< one whole document was found
         more,       ///< feed more bytes
         too_large,  ///< a document exceeds the limit; final
-        malformed,  ///< something that is no JSON object between documents; final
+        malformed,  ///< no JSON object where one should be, or a wrong bracket in one; final
     };
 
     /// Takes the next bytes. Views given out before become invalid.
@@ -32,8 +32,8 @@ public:
     bool at_boundary() const { return nesting_.depth() == 0 && scanned_ == buffer_.size(); }
 
 private:
-    /// Scans on from scanned_ to the end of the document; false if it is not complete.
-    bool scan_document();
+    /// Scans on from scanned_ to the end of the document.
+    outcome scan_document();
 
     std::size_t limit_;
     std::string buffer_;

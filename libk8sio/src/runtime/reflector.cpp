@@ -4,6 +4,7 @@
 #include "k8sio/reflector.hpp"
 
 #include "protocol/reflector_fsm.hpp"
+#include "protocol/requests.hpp"
 #include "runtime/cancellable_task.hpp"
 
 namespace signalbox::k8sio {
@@ -15,21 +16,6 @@ using protocol::reflector_fsm;
 namespace {
 
 constexpr std::size_t error_body_limit = 64u << 10;
-
-http_request watch_request(
-    const resource_type& type, const reflector_options& options, const reflector_action& action
-) {
-    std::string target = type.collection_path(options.ns) + "?watch=1&allowWatchBookmarks=true";
-    target += "&resourceVersion=" + percent_encode(action.version);
-    target += "&timeoutSeconds=" + std::to_string(action.timeout.count());
-    if (!options.label_selector.empty()) {
-        target += "&labelSelector=" + percent_encode(options.label_selector);
-    }
-    if (!options.field_selector.empty()) {
-        target += "&fieldSelector=" + percent_encode(options.field_selector);
-    }
-    return http_request("GET", std::move(target));
-}
 
 /// The error that a refused watch carries in its body.
 asio::awaitable<api_error> read_refusal(const http_request& request, response_stream& stream) {
@@ -83,7 +69,8 @@ struct reflector::impl_access {
     static asio::awaitable<void> watch(
         reflector& self, reflector_fsm& fsm, const reflector_action& action
     ) {
-        http_request request = watch_request(self.type_, self.options_, action);
+        http_request request =
+            protocol::watch_request(self.type_, self.options_, action.version, action.timeout);
         request.headers.emplace_back("User-Agent", self.api_->user_agent());
         auto stream = co_await self.api_->transport().open_stream(request, action.idle);
         if (stream.has_error()) {

@@ -3,9 +3,8 @@
 
 #include "client/files.hpp"
 #include "client/impersonation.hpp"
+#include "client/server_url.hpp"
 #include "runtime/cancellable_task.hpp"
-
-#include <charconv>
 
 namespace signalbox::k8sio {
 
@@ -334,13 +333,6 @@ std::string authority(const cluster_config& config) {
 bool has_credentials(const cluster_config& config) {
     return !config.token.empty() || !config.token_file.empty() || !config.username.empty() ||
            config.exec.has_value();
-}
-
-bool is_port(const std::string& text) {
-    unsigned value = 0;
-    const char* end = text.data() + text.size();
-    const auto [last, error] = std::from_chars(text.data(), end, value);
-    return error == std::errc{} && last == end && value > 0 && value < 65536;
 }
 
 }  // namespace

@@ -174,11 +174,7 @@ result<std::unique_ptr<connector>> make_tls_connector(
     tcp_opener opener(std::move(executor), time, config, options);
     std::unique_ptr<connector> made =
         std::make_unique<tls_connector>(std::move(opener), time, config, options.tls_timeout);
-    protocol::tls_keys keys;
-    keys.ca_pem = config.ca_pem;
-    keys.client_cert_pem = config.client_cert_pem;
-    keys.client_key_pem = config.client_key_pem;
-    auto used = made->use_keys(keys);
+    auto used = made->use_keys(protocol::tls_keys(config));
     if (used.has_error()) {
         return used.error();
     }

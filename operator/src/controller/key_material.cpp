@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/key_material.hpp"
 
+#include "k8sio/base64.hpp"
+
 #include <openssl/bio.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
@@ -34,17 +36,6 @@ std::string openssl_error(const char* doing) {
     return std::string(doing) + ": " + text.data();
 }
 
-std::string base64(std::string_view bytes) {
-    std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');  // EVP_EncodeBlock ends with a NUL
-    const int length = EVP_EncodeBlock(
-        reinterpret_cast<unsigned char*>(out.data()),
-        reinterpret_cast<const unsigned char*>(bytes.data()),
-        static_cast<int>(bytes.size())
-    );
-    out.resize(static_cast<std::size_t>(length));
-    return out;
-}
-
 /// An ssh wire string: four bytes of length, then the bytes (RFC 4251, section 5).
 void append_string(std::string& wire, std::string_view bytes) {
     for (int shift = 24; shift >= 0; shift -= 8) {
@@ -65,7 +56,7 @@ std::optional<std::string> public_line(EVP_PKEY* key) {
     append_string(wire, curve);
     append_string(wire, {reinterpret_cast<const char*>(point), length});
     OPENSSL_free(point);
-    return std::string(key_type) + ' ' + base64(wire) + '\n';
+    return std::string(key_type) + ' ' + k8sio::base64_encode(wire) + '\n';
 }
 
 std::optional<std::string> private_pem(EVP_PKEY* key) {
@@ -144,8 +135,9 @@ std::optional<std::string> fill_key_slots(
             return std::nullopt;
         }
         const bool secret_half = slot.form == core::key_form::private_pem;
-        const std::string value =
-            base64(slot.prefix + (secret_half ? pair->private_pem : pair->public_line));
+        const std::string value = k8sio::base64_encode(
+            slot.prefix + (secret_half ? pair->private_pem : pair->public_line)
+        );
         place->SetString(
             value.data(), static_cast<rapidjson::SizeType>(value.size()), secret.GetAllocator()
         );

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/server_url.hpp"
 #include "client/surroundings.hpp"
+#include "k8sio/base64.hpp"
 #include "k8sio/config.hpp"
-#include "protocol/base64.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -75,6 +75,12 @@ TEST_CASE("[requirement C6] a server address in all its forms") {
           "https://h:",
           "https://fd00::1:6443",
           "https://[::1",
+          "https://h:0",
+          "https://h:65536",
+          "https://h\r\nX: y",
+          "https://h/a\tb",
+          "https://[h]",
+          "https://[[::1]",
           "https://u@h",
           "https://h?x"}) {
         cluster_config config;
@@ -118,9 +124,9 @@ TEST_CASE("[requirement C5] inline data, certificates, token, password") {
         kubeconfig(
             "{server: 'https://h', certificate-authority: ignored.pem, "
             "certificate-authority-data: " +
-                protocol::base64_encode("CA") + "}",
-            "{client-certificate-data: " + protocol::base64_encode("CERT") + ", client-key-data: " +
-                protocol::base64_encode("KEY") + ", token: T, username: U, password: P}"
+                base64_encode("CA") + "}",
+            "{client-certificate-data: " + base64_encode("CERT") + ", client-key-data: " +
+                base64_encode("KEY") + ", token: T, username: U, password: P}"
         )
     );
     const auto loaded = load_kubeconfig(file, "c");
@@ -265,8 +271,7 @@ TEST_CASE("[requirement C7] a credential program, as a kubeconfig describes it")
     const folder dir;
     const std::string group = "client.authentication.k8s.io/";
     const std::string cluster =
-        "{server: 'https://h:6443/p', certificate-authority-data: " +
-        protocol::base64_encode("CA") +
+        "{server: 'https://h:6443/p', certificate-authority-data: " + base64_encode("CA") +
         ", tls-server-name: t, extensions: [{name: other, extension: 1}, {name: " + group +
         "exec, extension: {a: 1, b: '1', c: [true, null, x], d: {e: 1.5}, f: 010}}]}";
     const auto load = [&](const std::string& exec) {

@@ -125,3 +125,16 @@ TEST_CASE("[requirement T11] paths are percent-encoded segment by segment") {
     CHECK(job.collection_path("a b") == "/apis/batch.example.com/v1beta1/namespaces/a%20b/jobs");
     CHECK(percent_encode("a=b,c in (d)%\xC3\xA4~") == "a%3Db%2Cc%20in%20%28d%29%25%C3%A4~");
 }
+
+TEST_CASE("[requirement T11] what is percent-encoded can be decoded") {
+    std::string every;
+    for (int byte = 0; byte < 256; ++byte) {
+        every += static_cast<char>(byte);
+    }
+    CHECK(percent_decode(percent_encode(every)) == every);
+    CHECK(percent_encode("a/b!c%", "/!") == "a/b!c%25");
+    CHECK(percent_decode("%2f%2F%41+") == "//A+");
+    for (const char* kept : {"%", "%4", "%zz", "%-1", "%+1", "% 1", "a%", "%%"}) {
+        CHECK(percent_decode(kept) == kept);
+    }
+}

@@ -31,7 +31,13 @@ TEST_CASE("[requirement T10] the address of a proxy") {
         CHECK(proxy->host + " " + proxy->port + " " + proxy->authorization.reveal() == r.expected);
     }
     for (const char* bad :
-         {"socks5://p:1", "https://p:1", "http://hunter2@", "http://u:hunter2@p:x", "p/path", ""}) {
+         {"socks5://p:1",
+          "https://p:1",
+          "http://hunter2@",
+          "http://u:hunter2@p:x",
+          "p\r\nX: y",
+          "p/path",
+          ""}) {
         std::optional<proxy_server> proxy;
         INFO(bad);
         const std::string wrong = read_proxy_url(bad, proxy);

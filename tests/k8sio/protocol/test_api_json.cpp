@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "k8sio/base64.hpp"
 #include "protocol/api_json.hpp"
-#include "protocol/base64.hpp"
 #include "protocol/http_date.hpp"
 #include "protocol/json_cursor.hpp"
 #include "protocol/printable.hpp"
@@ -136,8 +136,20 @@ TEST_CASE("[requirement C5] base64 with padding, line ends and errors") {
     }
     CHECK(base64_encode("user:pass") == "dXNlcjpwYXNz");
     CHECK(base64_decode("dXNl\n cjpwYXNz\r\n") == "user:pass");
-    CHECK_FALSE(base64_decode("dXN"));
-    CHECK_FALSE(base64_decode("dXN*"));
+    for (const char* bad :
+         {"dXN",
+          "dXN*",
+          "=",
+          "====",
+          "d===",
+          "dXN=dXNl",
+          "dX==dXNl",
+          "dXNldXNl----",
+          "-dXNldXN",
+          "dXNlcjp-"}) {
+        INFO(bad);
+        CHECK_FALSE(base64_decode(bad));
+    }
 }
 
 TEST_CASE("[requirement R8] the Date header, and times as the API has them") {
@@ -153,13 +165,22 @@ TEST_CASE("[requirement R8] the Date header, and times as the API has them") {
           "Sun, 06 Nov 1994 24:49:37 GMT",
           "Sun, 06 ovD 1994 08:49:37 GMT",
           "Sunday, 06-Nov-94 08:49:37 GMT",
+          "Sun, 06 Nov 1994 08:49:60 GMT",
+          "Mon, 06 Nov 1994 08:49:37 GMT",
+          "Sun.06.Nov.1994.08:49:37 GMT",
+          "XXX,X06XNovX1994X08:49:37 GMT",
           "Fri, 11 Apr 2262 23:47:17 GMT",
           "Fri, 31 Dec 9999 23:59:59 GMT",
           "Sat, 01 Jan 0000 00:00:00 GMT"}) {
         INFO(bad);
         CHECK_FALSE(parse_http_date(bad));
     }
-    CHECK(parse_http_date("Tue, 31 Dec 2261 23:59:59 GMT"));
+    const auto last = parse_http_date("Tue, 31 Dec 2261 23:59:59 GMT");
+    REQUIRE(last);
+    CHECK(format_http_date(*last) == "Tue, 31 Dec 2261 23:59:59 GMT");
+    CHECK(
+        format_http_date(*time + std::chrono::milliseconds{999}) == "Sun, 06 Nov 1994 08:49:37 GMT"
+    );
 }
 
 TEST_CASE("[requirement C7] a time of the API, with fraction and offset") {
@@ -185,6 +206,7 @@ TEST_CASE("[requirement C7] a time of the API, with fraction and offset") {
           "1994-11-31T08:49:37Z",
           "1994-11-06T24:00:00Z",
           "1994-11-06T08:60:00Z",
+          "1994-11-06T08:49:60Z",
           "1994-11-06T08:49:61Z",
           "1994/11/06T08:49:37Z",
           "+994-11-06T08:49:37Z"}) {

@@ -25,6 +25,17 @@ const sample samples[] = {
      "hello",
      false,
      true},
+    {"chunked and empty",
+     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX: y\r\n\r\n0\r\n\r\n",
+     "",
+     false,
+     true},
+    {"chunks of one byte",
+     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX: y\r\n\r\n"
+     "1\r\na\r\n1\r\nb\r\n0\r\n\r\n",
+     "ab",
+     false,
+     true},
     {"until the end", "HTTP/1.1 200 OK\r\nX: y\r\n\r\nhello", "hello", true, false},
     {"after 100 and 103",
      "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n"

@@ -103,6 +103,9 @@ TEST_CASE("[requirement L7] [requirement T14] what is no list, and a list that i
           R"({"kind":"PodList","items":[,{}]})",
           R"({"kind":"PodList","items":[{}{}]})",
           R"({"kind":"PodList","items":{}})",
+          R"({"kind":"PodList","items":[{"a":{}]]})",
+          R"({"kind":"PodList","items":[{"a":[1}}]})",
+          R"({"kind":"PodList","items":[{}],"x":[}]})",
           R"({"kind":"PodList","items":[{}]}})",
           R"({"kind":"PodList","items":[{}],"items":[{}]})"}) {
         INFO(bad);

@@ -79,6 +79,18 @@ TEST_CASE("[requirement T7] a watch has a limit per event and none in total") {
     CHECK(frames.next(document) == outcome::too_large);
 }
 
+TEST_CASE("[requirement T14] a bracket that closes another one ends the stream") {
+    for (const char* bad : {"{]", "{[}]}", R"({"a":[{"b":"}"]})", "{\"a\":1]"}) {
+        watch_frames frames;
+        std::string_view document;
+        INFO(bad);
+        frames.feed("{} " + std::string(bad) + "{}");
+        CHECK(frames.next(document) == outcome::document);
+        CHECK(frames.next(document) == outcome::malformed);
+        CHECK(frames.next(document) == outcome::malformed);
+    }
+}
+
 TEST_CASE("[requirement T14] what is no JSON between documents ends the stream") {
     watch_frames frames;
     std::string_view document;

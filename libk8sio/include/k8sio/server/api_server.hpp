@@ -41,7 +41,10 @@ public:
     result<void> add_custom_resource(std::string_view crd_json, validator check);
 
     /// A transport in process: no sockets, no threads, no token; answers are posted to the
-    /// executor.
+    /// executor. Requests are handled one by one, in the order in which they were made.
+    ///
+    /// Errors: of its operations, as of transport; a deadline is looked at before a request alone.
+    /// Cancellation: of its operations, as of transport.
     std::unique_ptr<transport> connect();
 
     /// Serves HTTP on `address`:`port` (port 0: any free one) until stop(); gives the port. May be
@@ -60,6 +63,8 @@ public:
     /// Forgets watch history, so that resuming clients get 410.
     void compact();
     /// An empty hook ends the faults.
+    ///
+    /// Lifetimes: what the hook refers to must outlive the server, unless another hook follows.
     void set_fault_hook(fault_hook hook);
 
     /// Requests received so far, refused ones too, of `method` (empty: any) whose path

@@ -16,7 +16,7 @@ namespace signalbox::k8sio::server {
 struct server_options {
     std::uint64_t uid_seed = 1;  ///< UIDs are a deterministic sequence of version-4-shaped UUIDs
     std::string version = "v1.34.0";  ///< that it says to have
-    /// Changes kept per resource type; a watch from before them gets 410 Expired.
+    /// Changes kept per resource type; a watch or list from before them gets 410 Expired.
     std::size_t watch_history = 10000;
     /// Of watches that ask for bookmarks.
     std::chrono::nanoseconds bookmark_interval = std::chrono::seconds{60};
@@ -35,8 +35,10 @@ struct fault {
     bool apply_then_drop = false;  ///< carry the request out, then fail with connection_lost
     bool drop = false;             ///< fail with connection_lost without carrying it out
 };
-/// Asked before each request of either face, watches included. `target`: path and query. Called on
-/// the loop; it must not call the server.
+/// Asked before each request of either face, watches included. `target`: path and query.
+///
+/// Lifetimes: both texts are valid during the call.
+/// Thread: that of the server, which it must not call.
 using fault_hook = std::function<fault(std::string_view method, std::string_view target)>;
 
 }  // namespace signalbox::k8sio::server

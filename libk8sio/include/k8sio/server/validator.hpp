@@ -16,9 +16,11 @@ struct field_error {
     std::string message;
 };
 
-/// Validator of a custom kind, called on the loop with objects as JSON; `before` is empty on
-/// create. No error: accepted. It is what an admission webhook is elsewhere, and must not call the
-/// server.
+/// What is wrong with an object of a custom kind, if anything: it is asked behind the schema, on
+/// create and on update, also of the status. Both are JSON; `before` is empty on create.
+///
+/// Lifetimes: both texts are valid during the call. What it refers to must outlive the server.
+/// Thread: that of the server, which it must not call.
 using validator =
     std::function<std::vector<field_error>(std::string_view before, std::string_view after)>;
 

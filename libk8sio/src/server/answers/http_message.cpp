@@ -1,38 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/answers/http_message.hpp"
 
+#include "k8sio/resource.hpp"
 #include "server/answers/watch_stream.hpp"
 #include "server/values/text.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 namespace signalbox::k8sio::server {
 namespace {
 
-int hex(char c) {
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
-enum class plus { literal, space };
-
-std::string decode(std::string_view text, plus mode) {
-    std::string out;
-    out.reserve(text.size());
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] == '%' && i + 2 < text.size() && hex(text[i + 1]) >= 0 &&
-            hex(text[i + 2]) >= 0) {
-            out += static_cast<char>(hex(text[i + 1]) * 16 + hex(text[i + 2]));
-            i += 2;
-        } else if (text[i] == '+' && mode == plus::space) {
-            out += ' ';
-        } else {
-            out += text[i];
-        }
-    }
-    return out;
+/// Of a query, in which `+` is a blank.
+std::string decode_query(std::string_view text) {
+    std::string blanks(text);
+    std::replace(blanks.begin(), blanks.end(), '+', ' ');
+    return percent_decode(blanks);
 }
 
 template <class Function>
@@ -111,7 +94,7 @@ api_request make_request(
     r.path = target.substr(0, mark);
     split(r.path, '/', [&r](std::string_view segment) {
         if (!segment.empty()) {
-            r.segments.push_back(decode(segment, plus::literal));
+            r.segments.push_back(percent_decode(segment));
         }
     });
     if (mark != std::string_view::npos) {
@@ -120,9 +103,8 @@ api_request make_request(
             const std::string_view value =
                 equals == std::string_view::npos ? std::string_view{} : pair.substr(equals + 1);
             // `watch` alone means `watch=true` to the real server's decoder as well.
-            std::string text =
-                equals == std::string_view::npos ? "true" : decode(value, plus::space);
-            r.query.emplace(decode(pair.substr(0, equals), plus::space), std::move(text));
+            std::string text = equals == std::string_view::npos ? "true" : decode_query(value);
+            r.query.emplace(decode_query(pair.substr(0, equals)), std::move(text));
         });
     }
     r.content_type = without_blanks(content_type.substr(0, content_type.find(';')));

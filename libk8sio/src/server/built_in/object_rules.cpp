@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Defaults and validation of the other built-in kinds.
+#include "k8sio/base64.hpp"
 #include "kubernetes/forms.hpp"
-#include "protocol/base64.hpp"
 #include "server/built_in/built_in_rules.hpp"
 #include "server/built_in/typed_objects.hpp"
 #include "server/kinds/meta.hpp"
@@ -302,9 +302,7 @@ void default_secret(value& secret, arena& a) {
         value& data = json::object_at(secret, "data", a);
         for (const auto& m : copied.GetObject()) {
             if (m.value.IsString()) {
-                json::set(
-                    data, json::view(m.name), protocol::base64_encode(json::view(m.value)), a
-                );
+                json::set(data, json::view(m.name), base64_encode(json::view(m.value)), a);
             }
         }
         json::remove(secret, "stringData");

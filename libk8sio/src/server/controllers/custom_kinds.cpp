@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/controllers/custom_kinds.hpp"
 
+#include "protocol/http_date.hpp"
 #include "server/kinds/definition.hpp"
-#include "server/values/times.hpp"
 
 #include <utility>
 
@@ -108,7 +108,7 @@ void custom_kinds::set_status(const record_ptr& definition, const value& object)
     json::arena a;
     value crd = json::copy(object, a);
     value& status = json::object_at(crd, "status", a);
-    const std::string now = rfc3339(world_->time().wall_now());
+    const std::string now = protocol::format_api_time(world_->time().wall_now());
     value conditions = json::array();
     conditions.PushBack(
         condition("NamesAccepted", "NoConflicts", "no conflicts found", now, a).Move(), a

@@ -4,7 +4,7 @@
 // a watch writes and waits for the peer to leave at the same time.
 #include "server/faces/http_face.hpp"
 
-#include "protocol/base64.hpp"
+#include "k8sio/base64.hpp"
 #include "server/answers/watch_stream.hpp"
 #include "server/faces/tls_identity.hpp"
 
@@ -468,10 +468,7 @@ std::string kubeconfig_for(
         tls ? "https" : "http",
         address.find(':') == std::string::npos ? address : "[" + address + "]",
         port,
-        tls ? fmt::format(
-                  "    certificate-authority-data: {}\n", protocol::base64_encode(certificate)
-              )
-            : "",
+        tls ? fmt::format("    certificate-authority-data: {}\n", base64_encode(certificate)) : "",
         token.empty() ? "{}" : fmt::format("{{token: \"{}\"}}", token)
     );
 }

@@ -4,6 +4,8 @@
 // same inputs gives the same order of events. Waiting uses the server's clock only.
 #include "server/faces/in_process.hpp"
 
+#include "protocol/requests.hpp"
+
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/async_result.hpp>
@@ -17,15 +19,6 @@ namespace signalbox::k8sio::server {
 namespace {
 
 namespace asio = boost::asio;
-
-api_error failure(errc code, std::string message, const http_request& request) {
-    api_error e;
-    e.code = code;
-    e.message = std::move(message);
-    e.method = request.method;
-    e.path = request.target.substr(0, request.target.find('?'));
-    return e;
-}
 
 bool same_header(std::string_view x, std::string_view y) {
     return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](char a, char b) {
@@ -213,16 +206,20 @@ public:
     ) override {
         const std::shared_ptr<reception> before = door_.lock();
         if (!before) {
-            co_return failure(errc::connect, "the embedded server is gone", request);
+            co_return protocol::request_error(
+                errc::connect, request, "the embedded server is gone"
+            );
         }
         if (deadline <= before->world().time().steady_now()) {
-            co_return failure(errc::timeout, "the deadline had passed before sending", request);
+            co_return protocol::request_error(
+                errc::timeout, request, "the deadline had passed before sending"
+            );
         }
         const asio::any_io_executor executor = before->executor();
         co_await asio::post(executor, asio::use_awaitable);
         reception::outcome_of_request done = receive(request);
         if (done.dropped) {
-            co_return failure(errc::connection_lost, "connection dropped", request);
+            co_return protocol::request_error(errc::connection_lost, request, "connection dropped");
         }
         http_response response;
         response.status = done.answer.status;
@@ -240,13 +237,15 @@ public:
     ) override {
         const std::shared_ptr<reception> before = door_.lock();
         if (!before) {
-            co_return failure(errc::connect, "the embedded server is gone", request);
+            co_return protocol::request_error(
+                errc::connect, request, "the embedded server is gone"
+            );
         }
         const asio::any_io_executor executor = before->executor();
         co_await asio::post(executor, asio::use_awaitable);
         reception::outcome_of_request done = receive(request);
         if (done.dropped) {
-            co_return failure(errc::connection_lost, "connection dropped", request);
+            co_return protocol::request_error(errc::connection_lost, request, "connection dropped");
         }
         std::unique_ptr<response_stream> s =
             std::make_unique<stream>(door_, std::move(done.answer), idle);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/faces/reception.hpp"
 
-#include "server/values/times.hpp"
+#include "protocol/http_date.hpp"
 
 #include <fmt/format.h>
 
@@ -81,7 +81,7 @@ reception::outcome_of_request reception::receive(
     headers.emplace_back("Audit-Id", fmt::format("00000000-0000-4000-8000-{:012x}", requests_));
     headers.emplace_back("Cache-Control", "no-cache, private");
     headers.emplace_back("Content-Type", out.answer.content_type);
-    headers.emplace_back("Date", http_date(world_.time().wall_now()));
+    headers.emplace_back("Date", protocol::format_http_date(world_.time().wall_now()));
     return out;
 }
 

@@ -4,8 +4,8 @@
 // adding one is adding its rows.
 #include "server/formats/protobuf_body.hpp"
 
-#include "protocol/base64.hpp"
-#include "server/values/times.hpp"
+#include "k8sio/base64.hpp"
+#include "protocol/http_date.hpp"
 
 #include <fmt/format.h>
 
@@ -399,8 +399,7 @@ bool decode_map_entry(const raw_field& f, wire type, value& map, arena& a) {
             const auto amount = reader(part->bytes).next();
             text = amount ? std::string(amount->bytes) : std::string();
         } else if (part->number == 2) {
-            text = type == wire::bytes_map ? protocol::base64_encode(part->bytes)
-                                           : std::string(part->bytes);
+            text = type == wire::bytes_map ? base64_encode(part->bytes) : std::string(part->bytes);
         }
     }
     json::set(map, key, text, a);
@@ -438,7 +437,7 @@ bool decode_field(const raw_field& f, const field& as, value& out, leftover& res
             }
             return true;
         case wire::bytes:
-            out = json::make_string(protocol::base64_encode(f.bytes), a);
+            out = json::make_string(base64_encode(f.bytes), a);
             return true;
         case wire::integer:
             if (f.varint != 0) {
@@ -467,8 +466,10 @@ bool decode_field(const raw_field& f, const field& as, value& out, leftover& res
         case wire::time: {
             const auto seconds = reader(f.bytes).next();
             if (seconds && seconds->varint != 0 && static_cast<std::int64_t>(seconds->varint) > 0) {
-                const std::chrono::seconds s{static_cast<std::int64_t>(seconds->varint)};
-                out = json::make_string(rfc3339(wall_time(s)), a);
+                const std::chrono::seconds sent{static_cast<std::int64_t>(seconds->varint)};
+                const auto last = std::chrono::floor<std::chrono::seconds>(wall_time::max());
+                const wall_time at(std::min(sent, last.time_since_epoch()));
+                out = json::make_string(protocol::format_api_time(at), a);
             }
             return true;
         }

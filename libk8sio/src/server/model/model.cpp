@@ -4,6 +4,7 @@
 // model_delete.cpp.
 #include "server/model/model.hpp"
 
+#include "protocol/http_date.hpp"
 #include "server/built_in/built_in_kinds.hpp"
 #include "server/built_in/typed_objects.hpp"
 #include "server/kinds/definition.hpp"
@@ -11,7 +12,6 @@
 #include "server/schema/schema.hpp"
 #include "server/values/problems.hpp"
 #include "server/values/text.hpp"
-#include "server/values/times.hpp"
 
 #include <fmt/format.h>
 
@@ -314,7 +314,7 @@ void model::prepare_create(const kind_info& kind, json::value& object, json::are
         json::remove(metadata, key);
     }
     json::set(metadata, "uid", uids_.next_uid(), a);
-    json::set(metadata, "creationTimestamp", rfc3339(time_->wall_now()), a);
+    json::set(metadata, "creationTimestamp", protocol::format_api_time(time_->wall_now()), a);
     if (kind.has(trait::generation)) {
         json::set(metadata, "generation", json::value(1), a);
     }

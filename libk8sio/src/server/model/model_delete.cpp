@@ -2,9 +2,9 @@
 //
 // Deletion as the generic registry of the real server does it: preconditions, grace period,
 // finalizers, propagation policy (REQUIREMENTS.md X8, X9, X11).
+#include "protocol/http_date.hpp"
 #include "server/kinds/refusals.hpp"
 #include "server/model/model.hpp"
-#include "server/values/times.hpp"
 
 #include <fmt/format.h>
 
@@ -131,16 +131,21 @@ outcome<delete_outcome> model::remove(
             }
             graceful = true;
             grace = std::max<std::int64_t>(*request.grace_seconds, 0);
-            wall_time at = now;
-            parse_time(json::string_at(metadata, {"deletionTimestamp"}), at);
-            at += std::chrono::seconds{grace - pending};
-            json::set(metadata, "deletionTimestamp", rfc3339(at), a);
+            const auto due =
+                protocol::parse_api_time(json::string_at(metadata, {"deletionTimestamp"}));
+            const wall_time at = due.value_or(now) + std::chrono::seconds{grace - pending};
+            json::set(metadata, "deletionTimestamp", protocol::format_api_time(at), a);
             json::set(metadata, "deletionGracePeriodSeconds", value(grace), a);
         }
     } else if (kind.has(trait::graceful)) {
         graceful = true;
         grace = pod_grace(object, request.grace_seconds);
-        json::set(metadata, "deletionTimestamp", rfc3339(now + std::chrono::seconds{grace}), a);
+        json::set(
+            metadata,
+            "deletionTimestamp",
+            protocol::format_api_time(now + std::chrono::seconds{grace}),
+            a
+        );
         json::set(metadata, "deletionGracePeriodSeconds", value(grace), a);
         raise_generation(metadata, a);
     }
@@ -151,7 +156,7 @@ outcome<delete_outcome> model::remove(
     }
     const bool namespace_content = kind.plural == "namespaces" && kind.group.empty();
     if (!graceful && (!finalizers.empty() || namespace_content) && !current->deleting) {
-        json::set(metadata, "deletionTimestamp", rfc3339(now), a);
+        json::set(metadata, "deletionTimestamp", protocol::format_api_time(now), a);
         json::set(metadata, "deletionGracePeriodSeconds", value(0), a);
         raise_generation(metadata, a);
         if (namespace_content) {

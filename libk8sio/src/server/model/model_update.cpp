@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Updates: conflict, preconditions, immutable metadata, status separation, generation, no-op.
+#include "protocol/http_date.hpp"
 #include "server/kinds/refusals.hpp"
 #include "server/model/model.hpp"
 #include "server/schema/schema.hpp"
 #include "server/values/problems.hpp"
 #include "server/values/text.hpp"
-#include "server/values/times.hpp"
 
 #include <fmt/format.h>
 
@@ -299,7 +299,7 @@ outcome<void> model::bind(
     value scheduled = json::object();
     json::set(scheduled, "type", "PodScheduled", a);
     json::set(scheduled, "status", "True", a);
-    json::set(scheduled, "lastTransitionTime", rfc3339(time_->wall_now()), a);
+    json::set(scheduled, "lastTransitionTime", protocol::format_api_time(time_->wall_now()), a);
     conditions->PushBack(scheduled, a);
     replace(pods, current, pod, a);
     return {};

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Times that clients send to the embedded server, and ages that it shows.
+#include "server/values/times.hpp"
+
+#include "server/formats/protobuf_body.hpp"
+#include "server/schema/schema.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace signalbox::k8sio::server {
+namespace {
+
+/// Whether an object whose schema asks for a date-time may hold `text`.
+bool is_accepted(const std::string& text) {
+    json::arena a;
+    json::value schema;
+    json::parse(schema, R"({"type":"string","format":"date-time"})", a);
+    problems found;
+    schema_node::compile(schema)->validate(json::make_string(text, a), "spec.time", found);
+    return found.empty();
+}
+
+/// A message of protobuf with one field of bytes.
+std::string with_field(unsigned number, const std::string& bytes) {
+    return std::string{static_cast<char>(number << 3U | 2U), static_cast<char>(bytes.size())} +
+           bytes;
+}
+
+std::string varint(std::uint64_t number) {
+    std::string out;
+    for (; number > 127; number >>= 7U) {
+        out += static_cast<char>((number & 127U) | 128U);
+    }
+    return out + static_cast<char>(number);
+}
+
+/// creationTimestamp of a Namespace that was sent with that many seconds.
+std::string sent_in_protobuf(std::uint64_t seconds) {
+    const std::string type = with_field(1, "v1") + with_field(2, "Namespace");
+    const std::string metadata = with_field(8, "\x08" + varint(seconds));
+    const std::string body =
+        std::string("k8s\0", 4) + with_field(1, type) + with_field(2, with_field(1, metadata));
+    json::arena a;
+    json::value object;
+    std::string kind;
+    REQUIRE(decode_protobuf(body, object, kind, a) == protobuf_result::ok);
+    return std::string(json::string_at(object, {"metadata", "creationTimestamp"}));
+}
+
+}  // namespace
+
+TEST_CASE("[requirement A7] a date-time is one of RFC 3339") {
+    for (const char* good :
+         {"1994-11-06T08:49:37Z",
+          "1994-11-06t08:49:37z",
+          "1994-11-06T08:49:37.123456789Z",
+          "1994-11-06T08:49:37+01:30",
+          "0001-01-01T00:00:00Z",
+          "9999-12-31T23:59:59Z"}) {
+        INFO(good);
+        CHECK(is_accepted(good));
+    }
+    for (const char* bad :
+         {"",
+          "1994-11-06",
+          "1994-11-06X08:49:37Z",
+          "1994/11/06T08:49:37Z",
+          "1994-11-06T08.49.37Z",
+          "1994-11-06T24:49:37Z",
+          "1994-11-06T08:60:37Z",
+          "1994-11-06T08:49:60Z",
+          "1994-11-06T08:49:37.Z",
+          "1994-11-06T08:49:37",
+          "1994-11-06T08:49:37Zx",
+          "1994-11-06T08:49:37+01:30x",
+          "1994-11-06T08:49:37+0130",
+          "1994-02-29T08:49:37Z"}) {
+        INFO(bad);
+        CHECK_FALSE(is_accepted(bad));
+    }
+}
+
+TEST_CASE("[requirement A6] a time in protobuf, beyond what a clock holds too") {
+    CHECK(sent_in_protobuf(784111777) == "1994-11-06T08:49:37Z");
+    CHECK(sent_in_protobuf(std::uint64_t{1} << 62U) == "2262-04-11T23:47:16Z");
+}
+
+TEST_CASE("the age of what was made in the past, at no time, or in the future") {
+    const wall_time now{std::chrono::seconds{784111777}};
+    CHECK(age("1994-11-06T08:49:32Z", now) == "5s");
+    CHECK(age("1994-11-06T08:49:32.5Z", now + std::chrono::milliseconds{400}) == "4s");
+    CHECK(age("1994-11-06T06:49:37Z", now) == "120m");
+    CHECK(age("1678-01-01T00:00:00Z", now) == "317y20d");
+    CHECK(age("1994-11-06T08:49:38Z", now) == "0s");
+    CHECK(age("9999-12-31T23:59:59Z", now) == "<invalid>");
+    for (const char* none : {"", "yesterday", "1994-11-06T08:49:32", "0001-01-01T00:00:00Z"}) {
+        INFO(none);
+        CHECK(age(none, now) == "<unknown>");
+    }
+}
+
+}  // namespace signalbox::k8sio::server
