@@ -340,7 +340,8 @@ TEST_CASE_METHOD(fixture, "[requirement T1] a kept connection that is dead costs
         net.operations = 0;
         net.at = 1;
         CHECK(
-            test::run(loop, transport->open_stream(request, 60s)).error().code == errc::connection_lost
+            test::run(loop, transport->open_stream(request, 60s)).error().code ==
+            errc::connection_lost
         );
     }
 }
