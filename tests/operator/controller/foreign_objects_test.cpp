@@ -260,3 +260,16 @@ TEST_CASE("[requirement X8] an object that is deleted but held by a finalizer st
     REQUIRE(s.looks_at("job") >= 2);
     CHECK(s.looks.back().children.size() == (held ? 1U : 0U));
 }
+
+TEST_CASE("what has our label and no owner is not held") {
+    scripted s;
+    const std::string spec = R"("spec":{"containers":[{"name":"c","image":"i"}]}})";
+    const std::string label = R"("labels":{"app.kubernetes.io/managed-by":"signalbox"}},)";
+    s.w->create(
+        resources::pods(),
+        R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"nobodys",)" + label + spec
+    );
+    s.w->run_for(seconds{1});
+    REQUIRE(s.w->pods().size() == 1);
+    CHECK(s.w->operator_().pod_count() == 0);
+}
