@@ -324,7 +324,7 @@ TEST_CASE_METHOD(fixture, "[requirement T1] a kept connection that is dead costs
     net.what = fault::fail;
     for (net.at = 0; net.at < 2; ++net.at) {
         net.operations = 0;
-        auto stream = test::run(loop, way->open_stream(request, 60s));
+        auto stream = test::run(loop, transport->open_stream(request, 60s));
         REQUIRE(stream.has_value());
         CHECK((*stream)->status() == 200);
         stream->reset();
@@ -335,12 +335,13 @@ TEST_CASE_METHOD(fixture, "[requirement T1] a kept connection that is dead costs
         net.respond = [](const std::string&) { return watch_head; };
     }
     SECTION("but a new one that is lost is an error") {
-        way = nullptr;
+        transport = nullptr;
         make();
         net.operations = 0;
         net.at = 1;
         CHECK(
-            test::run(loop, way->open_stream(request, 60s)).error().code == errc::connection_lost
+            test::run(loop, transport->open_stream(request, 60s)).error().code ==
+            errc::connection_lost
         );
     }
 }
