@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace signalbox::k8sio::protocol {
 
@@ -49,9 +50,31 @@ public:
         }
     }
 
+    /// Where, from `at` on, the next byte stands that take() has to see: before it is only
+    /// event::none.
+    std::size_t next(std::string_view bytes, std::size_t at) const {
+        if (escaped_) {
+            return at;
+        }
+        if (in_text_) {
+            while (at < bytes.size() && bytes[at] != '"' && bytes[at] != '\\') {
+                ++at;
+            }
+            return at;
+        }
+        while (at < bytes.size() && !is_structure(bytes[at])) {
+            ++at;
+        }
+        return at;
+    }
+
     std::size_t depth() const { return open_.size(); }
 
 private:
+    static bool is_structure(char c) {
+        return c == '"' || c == '{' || c == '}' || c == '[' || c == ']';
+    }
+
     std::string open_;  // the brackets that are due
     bool in_text_ = false;
     bool escaped_ = false;

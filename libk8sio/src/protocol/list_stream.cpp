@@ -77,7 +77,8 @@ std::size_t list_stream::between(std::string_view bytes) {
 }
 
 std::size_t list_stream::collect(std::string_view bytes) {
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const auto next = [&](std::size_t at) { return item_nesting_.next(bytes, at); };
+    for (std::size_t i = next(0); i < bytes.size(); i = next(i + 1)) {
         const auto event = item_nesting_.take(bytes[i]);
         if (event == json_nesting::event::mismatches) {
             current_.append(bytes.substr(0, i + 1));  // it may be beyond the limit as well

@@ -55,7 +55,7 @@ watch_frames::outcome watch_frames::next(std::string_view& document) {
 }
 
 watch_frames::outcome watch_frames::scan_document() {
-    while (scanned_ < buffer_.size()) {
+    while ((scanned_ = nesting_.next(buffer_, scanned_)) < buffer_.size()) {
         const auto event = nesting_.take(buffer_[scanned_++]);
         if (event == json_nesting::event::mismatches) {
             return outcome::malformed;
