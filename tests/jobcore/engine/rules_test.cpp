@@ -48,6 +48,16 @@ TEST_CASE("[behaviour 4] a completed or given-up replica is up", "[engine]") {
     CHECK(w.status().phase == job_phase::running);
 }
 
+TEST_CASE("[behaviour 5.10] a worker that fails with the master is not given up", "[engine]") {
+    world w(ddp(2).run_policy(R"("failurePolicy":"Master","backoffLimit":0)"));
+    w.start();
+    w.exit("worker", 0, 1);
+    w.exit("master", 0, 1);
+    w.settle();
+    CHECK(w.status().phase == job_phase::failed);
+    CHECK(w.status().restarts.given_up.empty());
+}
+
 TEST_CASE("[behaviour 4] an end in the future counts as now", "[engine]") {
     world w(ddp());
     w.start();
@@ -83,6 +93,16 @@ TEST_CASE("[behaviour 4.12] what a pending job waits for is its reason", "[engin
         CHECK(w.status().reason == "WaitingForNames");
         w.finish_deletions();
         CHECK(w.status().reason == "CreatingPods");
+    }
+    SECTION("a pod whose replacement has its name") {
+        world w(c10d());
+        w.settle();
+        w.slow_deletes = true;
+        w.ask_deletion(w.pod("node", 1));
+        w.settle();
+        CHECK(w.status().attempt == 1);
+        CHECK(w.status().reason == "WaitingForNames");
+        CHECK(find_condition(w.status(), "Running")->message == "an older pod is being deleted");
     }
 }
 
