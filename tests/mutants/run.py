@@ -6,7 +6,7 @@ usage: run.py [--seed N] [--count N] [--at-least PERCENT] [--jobs N] [--only LIS
 
 A suite is a row of suites.py: core, search, controller. Its mutants are those of its list (LIST `chosen`), and --count made
 by generate.py of --seed (LIST `generated`). All are compiled once, each behind a switch, and linked with the objects of the
-build folder to the suite's programs; these then run once per mutant, with what may notice it.
+build folder to the suite's programs; these then run once per mutant, with what may notice it. --only judges one list.
 
 The exit code is 1 if a chosen one survives that has no `equivalent`, the reason why nothing can notice it, and if fewer of
 the generated ones are killed than --at-least says; those in equivalent.json are not counted. The build folder must hold the
@@ -43,16 +43,16 @@ def arguments():
 def main():
     options = arguments()
     suite = suites.SUITES[options.suite]
-    mutants = [] if options.only == "generated" else suites.chosen_mutants(suite)
+    chosen = suites.chosen_mutants(suite)
     # Some do not compile behind a switch: a few more are made, and the first that do are taken.
-    spare = []
-    if suite.folders and options.only != "chosen":
-        spare = suites.generated_mutants(suite, options.seed, options.count * 5 // 4)
+    spare = suites.generated_mutants(suite, options.seed, options.count * 5 // 4) if suite.folders else []
     start = time.monotonic()
-    built = build.Build(options.build, options.suite, suite, mutants + spare, options.jobs)
+    # With all of them, whatever is asked for: what was compiled the last time is not compiled again.
+    built = build.Build(options.build, options.suite, suite, chosen + spare, options.jobs)
     programs = built.make()
-    mutants += [m for m in spare if m.fits][:options.count]
-    mutants = [m for m in mutants if options.word in m.rule + m.file]
+    lists = {"chosen": chosen, "generated": [m for m in spare if m.fits][:options.count]}
+    mutants = [m for name, some in lists.items() if options.only in (None, name) for m in some
+               if options.word in m.rule + m.file]
     print(f"built after {time.monotonic() - start:.0f} s", flush=True)
     judged = judge.judge_of(suite, programs, built.scratch)
     print(f"{judged.summary()}, after {time.monotonic() - start:.0f} s", flush=True)

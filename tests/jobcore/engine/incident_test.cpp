@@ -450,6 +450,7 @@ TEST_CASE("[behaviour 5.10] failurePolicy Master gives up a worker and goes on",
     CHECK(w.status().phase == job_phase::running);
     CHECK(w.condition("ReplicaFailure") == "True/ReplicaFailed");
     const std::string told = find_condition(w.status(), "ReplicaFailure")->message;
+    CHECK(told.find("worker-0") != told.npos);
     w.vanish("worker", 0);
     w.settle();
     CHECK(find_condition(w.status(), "ReplicaFailure")->message == told);
