@@ -10,14 +10,15 @@ import dataclasses
 import re
 
 DECLARATION = 'extern "C" bool mutant_is(int number);'
-HIDDEN = re.compile(r'R"\(.*?\)"|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Fa-f])\'(?:\\.|[^\'\\\n])+\'|//[^\n]*', re.S)
+HIDDEN = re.compile(r'R"([^\s()]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Fa-f])\'(?:\\.|[^\'\\\n])+\'|//[^\n]*', re.S)
 WORD = re.compile(r"\w")
 # Left of an expression, apart from brackets and marks.
 STARTS = re.compile(r"(?:\breturn|\bco_return|\bthrow|\belse|\bdo|\bcase)\s*$")
-BLOCK = re.compile(r"(?:if|while|for|return|co_return|break)\b")
+BLOCK = re.compile(r"(?:if|while|for|return|co_return|break|continue)\b|\(void\)")
 CONDITION = re.compile(r"(?:if|while) \($")
+VALUE_GOES_ON = re.compile(r"\s*[,.)]")
 ASSIGNMENT = re.compile(r"(?<![=<>!])=(?!=)")
-CONSTANT = re.compile(r"(?<!static )\bconstexpr\b(?! std::array| auto)")
+CONSTANT = re.compile(r"(?<!static )\bconstexpr\b(?! auto)")
 
 
 class Unfit(Exception):
@@ -82,8 +83,10 @@ def expression_start(seen, at):
     depth = 0
     while at > 0:
         c = seen[at - 1]
+        within_word = WORD.match(c) and WORD.match(seen[at:at + 1])
         if depth == 0 and (c in "([{,;?" or (c == "}" and seen[at:at + 1] != ".") or is_colon(seen, at - 1) or
-                           is_assignment(seen, at - 1) or STARTS.search(seen, max(0, at - 12), at)):
+                           is_assignment(seen, at - 1) or
+                           (not within_word and STARTS.search(seen, max(0, at - 12), at))):
             break
         if c in ")]}":
             depth += 1
@@ -116,13 +119,12 @@ def statement_start(seen, at):
     depth = 0
     while at > 0:
         c = seen[at - 1]
-        if depth <= 0 and c in ";{}":
+        # `}` of a value in an expression ends no statement.
+        if depth <= 0 and (c in ";{" or (c == "}" and not VALUE_GOES_ON.match(seen, at))):
             break
         if c in ")]}":
             depth += 1
-        elif c in "([":
-            depth -= 1
-        elif c == "{":
+        elif c in "([{":
             depth -= 1
         at -= 1
     while seen[at:at + 1].isspace():
@@ -169,6 +171,54 @@ def top_level(text, marks):
     return depth != 0
 
 
+def edits_of_constant(seen, at):
+    """The edit that makes the constant variable that `at` is in the value of, if any."""
+    constant = max((c.start() for c in CONSTANT.finditer(seen, 0, at)), default=None)
+    if constant is None or ";" in seen[constant:at]:
+        return []
+    return [Edit(-1, constant, constant + len("constexpr"), "const", False)]
+
+
+def in_constant(text, old, new):
+    """Whether this change makes a constant variable."""
+    return any(e.number < 0 for e in edits_of(0, text, masked(text), old, new))
+
+
+def items_of(text):
+    """(start, item) of each part between commas, blanks around it left out."""
+    seen = masked(text)
+    ends = [i for i in range(len(seen)) if seen[i] == "," and balanced(text[:i])]
+    out = []
+    for first, end in zip([0, *(i + 1 for i in ends)], [*ends, len(text)]):
+        item = text[first:end].strip()
+        if item:
+            out.append((first + text[first:end].index(item), item))
+    return out
+
+
+def edits_of_rows(number, text, at, old, new):
+    """Edits for the expressions in which rows, `{a, b}, {c, d}`, differ from as many others. None for what are no rows."""
+    if not (balanced(old) and balanced(new)):
+        return None
+    before, after = items_of(old), items_of(new)
+    if len(before) != len(after):
+        return None
+    out = []
+    for (start, right), (_, wrong) in zip(before, after):
+        if right == wrong:
+            continue
+        if right[0] == "{" and wrong[0] == "{" and right[-1] == "}" and wrong[-1] == "}":
+            inner = edits_of_rows(number, text, at + start + 1, right[1:-1], wrong[1:-1])
+            if inner is None:
+                return None
+            out += inner
+        elif text[at - 1] == "{" and not top_level(right + wrong, ";"):
+            out.append(Edit(number, at + start, at + start + len(right), wrong, False))
+        else:
+            return None
+    return out
+
+
 def edits_of(number, text, seen, old, new):
     """The edits for one change: one with the switch, and one more where a constant has to become variable."""
     if text.count(old) != 1:
@@ -191,11 +241,9 @@ def edits_of(number, text, seen, old, new):
             raise Unfit("a list in braces is no expression")
         if not whole:
             condition = CONDITION.search(seen, max(0, start - 8), start) is not None
-            edits = [Edit(number, start, end, changed, False, condition)]
-            constant = max((c.start() for c in CONSTANT.finditer(seen, 0, start)), default=None)
-            if constant is not None and ";" not in seen[constant:start]:
-                edits.append(Edit(-1, constant, constant + len("constexpr"), "const", False))
-            return edits
+            return [Edit(number, start, end, changed, False, condition), *edits_of_constant(seen, start)]
+    if right.strip() and (rows := edits_of_rows(number, text, at, old, new)):
+        return [*rows, *edits_of_constant(seen, at)]
     start = statement_start(seen, a)
     end = statement_end(seen, max(b, start))
     return [Edit(number, start, end, text[start:a] + wrong + text[b:end], True)]

@@ -158,6 +158,10 @@ TEST_CASE("[hostile input] findings are bounded, and errors are not lost among w
     CHECK(items.findings.size() == 257);
     CHECK(items.findings.back().level == severity::error);
     CHECK(items.findings.back().message == "256 more errors are not listed");
+    const auto all =
+        parse_job(job(R"("torchrunConfig":{"extraOptions":[)" + repeated("1,", 255) + "1]},"));
+    CHECK(all.findings.size() == 256);
+    CHECK(all.findings.back().pointer == "/spec/torchrunConfig/extraOptions/255");
 }
 
 TEST_CASE("[hostile input] ten megabytes of anything are read", "[api]") {

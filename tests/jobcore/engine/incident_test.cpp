@@ -449,8 +449,11 @@ TEST_CASE("[behaviour 5.10] failurePolicy Master gives up a worker and goes on",
     w.settle();
     CHECK(w.status().phase == job_phase::running);
     CHECK(w.condition("ReplicaFailure") == "True/ReplicaFailed");
+    const std::string told = find_condition(w.status(), "ReplicaFailure")->message;
+    CHECK(told.find("worker-0") != told.npos);
     w.vanish("worker", 0);
     w.settle();
+    CHECK(find_condition(w.status(), "ReplicaFailure")->message == told);
     CHECK(w.pods().size() == 2);
     CHECK(w.status().attempt == 1);
     w.exit("master", 0, 0);

@@ -10,6 +10,7 @@ using signalbox::test::at;
 using signalbox::test::c10d;
 using signalbox::test::colossalai;
 using signalbox::test::ddp;
+using signalbox::test::refused;
 using signalbox::test::world;
 
 TEST_CASE("[behaviour 1.4] the pod of the higher attempt and round is kept", "[engine]") {
@@ -48,6 +49,23 @@ TEST_CASE("[behaviour 4] a completed or given-up replica is up", "[engine]") {
     CHECK(w.status().phase == job_phase::running);
 }
 
+TEST_CASE("[behaviour 5.10] who fails with a master that cannot be made ends the job", "[engine]") {
+    world w(ddp(2).run_policy(R"("failurePolicy":"Master","backoffLimit":1)"));
+    w.start();
+    w.exit("worker", 0, 1);
+    w.settle();
+    REQUIRE(w.status().attempt == 2);
+    w.vanish("master", 0);
+    w.status().restarts.seen.clear();
+    w.refusals.push_back(
+        refused(w, object_kind::pod, pod_name(w.plan(), {0, 0, 2, 0, 0}), 422, "Invalid", 2)
+    );
+    w.exit("worker", 0, 1);
+    w.settle();
+    CHECK(w.status().phase == job_phase::failed);
+    CHECK(w.status().restarts.given_up.empty());
+}
+
 TEST_CASE("[behaviour 4] an end in the future counts as now", "[engine]") {
     world w(ddp());
     w.start();
@@ -83,6 +101,16 @@ TEST_CASE("[behaviour 4.12] what a pending job waits for is its reason", "[engin
         CHECK(w.status().reason == "WaitingForNames");
         w.finish_deletions();
         CHECK(w.status().reason == "CreatingPods");
+    }
+    SECTION("a pod whose replacement has its name") {
+        world w(c10d());
+        w.settle();
+        w.slow_deletes = true;
+        w.ask_deletion(w.pod("node", 1));
+        w.settle();
+        CHECK(w.status().attempt == 1);
+        CHECK(w.status().reason == "WaitingForNames");
+        CHECK(find_condition(w.status(), "Running")->message == "an older pod is being deleted");
     }
 }
 

@@ -88,6 +88,7 @@ TEST_CASE("a job that runs: which pod decides, and what is left of the budget", 
     CHECK(e.says(in::phase, "is Running since"));
     CHECK(e.says(in::awaited, "The end of pod mnist-40c14-master-0, which decides"));
     CHECK(e.says(in::next, "(in 50 min) the deadline passes"));
+    CHECK(e.says(in::history, "This is attempt 1, of a job that started at"));
     CHECK(e.says(in::history, "0 of 3 restarts counted, 3 left"));
     CHECK(e.says(in::history, "the next failure that counts restarts all pods"));
     CHECK(e.says(in::actions, "Nothing: all that can be done now is done"));
@@ -165,6 +166,17 @@ TEST_CASE("a recording knows no refusals: the recorded reason stands", "[explain
     CHECK(e.says(in::next, "tries again 5 s after a refusal, doubling to 5 min"));
     CHECK(e.says(in::actions, "the server refused it before, and it is tried again at its time"));
     CHECK_FALSE(e.says(in::actions, "Write the status"));
+}
+
+TEST_CASE("a refusal that is known and whose time has come: the action as any other", "[explain]") {
+    world w(ddp());
+    refuse_pods(w);
+    w.wait(seconds(3600));
+    const explained e(w);
+    INFO(e.text());
+    CHECK(e.says(in::phase, "is Pending (QuotaExceeded)"));
+    CHECK(e.says(in::actions, "Create Pod"));
+    CHECK_FALSE(e.says(in::actions, "the server refused it before"));
 }
 
 TEST_CASE("an invalid specification is told in full, before and after the start", "[explain]") {

@@ -188,6 +188,10 @@ TEST_CASE("[behaviour 8.5] a scheduler that has not admitted its gang is named, 
     CHECK(w.children.pods.size() == 3);  // they wait at their gates
     CHECK(w.job.status.phase == job_phase::pending);
     CHECK(w.job.status.reason == "WaitingForGang");
+    CHECK(
+        find_condition(w.job.status, "Running")->message ==
+        "Gang " + w.gang()->name + " is not ready"
+    );
     const std::string name = w.gang()->name;
     w.gang()->reason = "QueueIsFull";
     w.settle();

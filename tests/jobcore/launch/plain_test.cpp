@@ -335,3 +335,23 @@ TEST_CASE("a template whose parts have other types than Kubernetes wants is an e
     CHECK(bad({}, R"("volumes":{})") == spec + "/volumes");
     CHECK(bad({}, R"("initContainers":[1])") == spec + "/initContainers");
 }
+
+TEST_CASE("a specification that nobody has validated: a template that is none", "[launch]") {
+    const auto errors_of = [](const std::string& pod_template) {
+        const auto parsed = core::parse_job(job_builder().replicas("worker", 1).json());
+        REQUIRE(parsed.spec);
+        core::job_spec spec = *parsed.spec;
+        spec.replicas[0].pod_template = pod_template;
+        std::vector<core::diagnostic> findings;
+        core::compile_plan(parsed.meta, spec, findings);
+        std::string out;
+        for (const core::diagnostic& d : findings) {
+            out += d.level == core::severity::error ? d.pointer + "\n" : "";
+        }
+        return out;
+    };
+    const std::string place = "/spec/replicaSpecs/0/template";
+    CHECK(errors_of("[]") == place + "\n");
+    CHECK(errors_of("{}") == place + "/spec\n");
+    CHECK(errors_of(R"({"spec":7})") == place + "/spec\n");
+}

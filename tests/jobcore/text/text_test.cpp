@@ -266,6 +266,12 @@ TEST_CASE("plan: every object of the attempt", "[text]") {
     REQUIRE(a.size("/objects") == 4);
     CHECK(a.string("/objects/0/object/kind") == "Service");
     CHECK(a.string("/objects/3/object/metadata/labels/batch.tensorstack.dev~1attempt") == "3");
+    const answer first(request("plan", "\"attempt\":1,\"job\":" + job));
+    CHECK(first.string("/objects/3/object/metadata/labels/batch.tensorstack.dev~1attempt") == "1");
+    CHECK(
+        answer(request("plan", "\"attempt\":0,\"job\":" + job)).errors() ==
+        "/attempt: a whole number from 1 to 2147483647 is expected\n"
+    );
 }
 
 TEST_CASE("explain: the lines of the C++ function", "[text]") {
@@ -291,6 +297,7 @@ TEST_CASE("wrong requests: every error at its place, all at once", "[text]") {
         "/apiVersion: `v2` is none of: text.jobcore/v1\n"
         "/operation: `fly` is none of: validate, plan, decide, explain\n"
     );
+    CHECK(answer(decide_request("{}")).errors().starts_with("/job: "));
     const std::string job = job_builder("mnist").json();
     const answer many(request(
         "decide",

@@ -1,43 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The switch of the mutants of run_switched.py, linked to a suite of Catch2: SIGNALBOX_MUTANT is
-// the number of the one that is on. With SIGNALBOX_MUTANT_TRACE all are off, and that file gets a
-// line for each test case: its time, the switches that it came to, its name. Else a line `NOTICED
-// <name>` tells of one that fails.
+// Tells of the test cases of a suite of Catch2 that is built with mutants (switch.cpp). The trace
+// gets a line for each: its time, the switches that it came to, its name; the first line is for
+// what came before all of them. Without a trace a line `NOTICED <name>` tells of one that fails.
+#include "switch.hpp"
+
 #define CATCH_CONFIG_EXTERNAL_INTERFACES
 #include <catch2/catch.hpp>
 
-#include <array>
-#include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
-#include <mutex>
-#include <set>
 #include <string>
 
 namespace {
-
-/// Made when it is first asked: by constants of other units, before anything of this one.
-struct switches {
-    std::mutex lock;
-    std::set<int> reached;
-    /// The same, by the lowest bits: what is asked again and again is quickly answered.
-    std::array<std::atomic<int>, 65536> lately{};
-    int on = -1;
-    const char* trace = std::getenv("SIGNALBOX_MUTANT_TRACE");
-    switches() {
-        if (const char* number = std::getenv("SIGNALBOX_MUTANT")) {
-            on = std::atoi(number);
-        }
-    }
-};
-
-switches& all() {
-    static switches made;
-    return made;
-}
 
 #if CATCH_VERSION_MAJOR >= 3
 using listener = Catch::EventListenerBase;
@@ -59,8 +35,8 @@ public:
 
     void testRunStarting(const Catch::TestRunInfo& run) override {
         listener::testRunStarting(run);
-        if (all().trace != nullptr) {
-            out_.open(all().trace);
+        if (const char* file = signalbox::mutants::trace_file()) {
+            out_.open(file);
             write("", std::chrono::nanoseconds(0));
         }
     }
@@ -80,16 +56,11 @@ public:
 
 private:
     void write(const std::string& name, std::chrono::nanoseconds time) {
-        const std::lock_guard<std::mutex> held(all().lock);
         out_ << time.count() << ' ';
-        for (const int number : all().reached) {
+        for (const int number : signalbox::mutants::take_reached()) {
             out_ << number << ',';
         }
         out_ << ' ' << name << std::endl;
-        all().reached.clear();
-        for (auto& number : all().lately) {
-            number = -1;
-        }
     }
 
     std::ofstream out_;
@@ -98,18 +69,3 @@ private:
 CATCH_REGISTER_LISTENER(tracer)
 
 }  // namespace
-
-extern "C" bool mutant_is(int number);
-
-extern "C" bool mutant_is(int number) {
-    switches& s = all();
-    if (s.trace != nullptr) {
-        auto& lately = s.lately[static_cast<std::size_t>(number) % s.lately.size()];
-        if (lately.exchange(number) != number) {
-            const std::lock_guard<std::mutex> held(s.lock);
-            s.reached.insert(number);
-        }
-        return false;
-    }
-    return number == s.on;
-}
