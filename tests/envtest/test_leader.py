@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two operators with --leader-elect on one API server: SIGTERM, SIGKILL and SIGSTOP of the one that leads. Every job has
-failures, most of them while nobody leads; nothing is doubled, every restart is counted once."""
+"""Two operators with --leader-elect on one API server: SIGTERM, SIGKILL and SIGSTOP of the one that leads, and a network that
+holds its requests back. Every job has failures, most of them while nobody leads; nothing is doubled, every restart is counted
+once."""
 
 import base64
 import datetime
@@ -18,6 +19,7 @@ import unittest
 import cluster
 from auditor import PodAuditor
 from cluster import PATIENCE, eventually, job, pods
+from cut_proxy import CutProxy
 
 NAMESPACE = "signalbox-system"
 AUDIT_POLICY = {
@@ -40,12 +42,14 @@ SEED = int(os.environ.get("SIGNALBOX_LEADER_SEED", "20261122"))
 class Replica:
     """One operator, with a token of its own, so that the server's audit log tells its requests from those of others."""
 
-    def __init__(self, c, name, *flags):
+    def __init__(self, c, name, *flags, port=None):
         token = c.plane.kubectl("create", "token", "signalbox", "-n", NAMESPACE, "--duration=1h").stdout.strip()
         payload = token.split(".")[1]
         self.credential = "JTI=" + json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))["jti"]
         kubeconfig = c.plane.folder / f"{name}.kubeconfig"
         c.plane.write_kubeconfig(kubeconfig, name, token)
+        if port:
+            kubeconfig.write_text(kubeconfig.read_text().replace(f":{c.plane.port}", f":{port}"))
         namespace = f"--leader-elect-resource-namespace={NAMESPACE}"
         self.process = c.operator_process(name, kubeconfig, "--leader-elect", namespace, *flags)
         self.log, self.name = self.process.log, name
@@ -94,8 +98,8 @@ class Leader(unittest.TestCase):
         self.assertTrue(self.auditor.ready.wait(PATIENCE))
         self.jobs = []
 
-    def start(self, name, *flags):
-        self.replicas.append(Replica(self.cluster, name, *flags))
+    def start(self, name, *flags, **way):
+        self.replicas.append(Replica(self.cluster, name, *flags, **way))
         return self.replicas[-1]
 
     def failing_job(self, name):
@@ -163,7 +167,7 @@ class Leader(unittest.TestCase):
         print(f"{ROUNDS} hand-overs, {len(woken)} of them by SIGSTOP, seed {SEED}, {self.auditor.created} pods")
 
     @unittest.skipIf(FULL, "a suite of its own")
-    def test_the_leader_is_ended_killed_and_stopped(self):
+    def test_the_leader_is_ended_killed_stopped_and_cut_off(self):
         """[requirement B3] [requirement B4] [requirement B6] [requirement B7] [requirement B8] [behaviour I13]"""
         first = self.start("first")
         first.leads()
@@ -196,7 +200,9 @@ class Leader(unittest.TestCase):
         self.assertEqual(third.end(), 0)
         fourth = self.start("fourth", *SHORT_LEASE)
         fourth.leads()
-        fifth = self.start("fifth", *SHORT_LEASE)
+        proxy = CutProxy(self.cluster.plane.port)
+        self.addCleanup(proxy.close)
+        fifth = self.start("fifth", *SHORT_LEASE, port=proxy.port)
         fifth.follows()
         self.failing_job("stopped")
         self.has_pods("stopped")
@@ -210,6 +216,17 @@ class Leader(unittest.TestCase):
         self.assertEqual(fourth.end(), LEASE_LOST)
         print(f"SIGSTOP: {stopped:.2f} s to the next leader; the stopped one woke, and ended")
         self.assertTrue(fourth.said("the lease is lost, and this process ends"))
+
+        sixth = self.start("sixth", *SHORT_LEASE)
+        sixth.follows()
+        self.failing_job("late")
+        begin = time.monotonic()
+        proxy.cut("stall")
+        cut = sixth.leads() - begin
+        self.has_pods("late")
+        self.assertEqual(fifth.end(), LEASE_LOST)
+        proxy.mend()  # what it has held back arrives now
+        print(f"network cut: {cut:.2f} s to the next leader")
         self.check_jobs()
         self.assertEqual(self.writes_of(fourth, woken_at), [])
         self.assertTrue(self.writes_of(fourth, LONG_AGO))

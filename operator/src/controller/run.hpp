@@ -31,10 +31,10 @@ struct run_options {
 
 /// Runs the controller until SIGTERM or SIGINT: then nothing new is started, requests under way and
 /// queued events are finished, and 0 is returned (REQUIREMENTS.md H1). A second signal ends the
-/// process at once with code 130. An API server that is away is waited for. A part that dies ends
-/// the process with code 1 and says why in the log; so does a lease that is lost, with code 4
-/// (REQUIREMENTS.md B6). 2, with a line in the log, if the configuration makes no connection
-/// possible, or the options of the election do not fit.
+/// process at once with code 130. An API server that is away is waited for, but for a leader
+/// (below). A part that dies ends the process with code 1 and says why in the log; so does a lease
+/// that is lost, with code 4 (REQUIREMENTS.md B6). 2, with a line in the log, if the configuration
+/// makes no connection possible, or the options of the election do not fit.
 int run_operator(run_options options);
 
 }  // namespace signalbox::op

@@ -2,6 +2,7 @@
 //
 // The permissions in operator/deploy are those that the operator uses, no more and no fewer.
 #include "controller/resource_table.hpp"
+#include "k8sio/leader_election.hpp"
 #include "k8sio/object.hpp"
 #include "k8sio/resource.hpp"
 #include "scenario/job_texts.hpp"
@@ -64,10 +65,13 @@ std::string permission_of(const std::string& method, const std::string& target) 
     return verb + " " + resource;
 }
 
-std::set<std::string> granted() {
+YAML::Node deployed(const std::string& file) {
+    return YAML::LoadFile(std::string(SIGNALBOX_SOURCE_DIR) + "/operator/deploy/" + file);
+}
+
+std::set<std::string> granted(const std::string& file) {
     std::set<std::string> all;
-    const YAML::Node role =
-        YAML::LoadFile(std::string(SIGNALBOX_SOURCE_DIR) + "/operator/deploy/cluster_role.yaml");
+    const YAML::Node role = deployed(file);
     for (const auto& rule : role["rules"]) {
         for (const auto& group : rule["apiGroups"]) {
             for (const auto& resource : rule["resources"]) {
@@ -197,7 +201,7 @@ TEST_CASE("[behaviour I17] the ClusterRole grants what the operator sends, and n
     run_tensorboard(used, core::object_kind::deployment);
     run_tensorboard(used, core::object_kind::tensorboard);
     used.erase("");
-    const std::set<std::string> allowed = granted();
+    const std::set<std::string> allowed = granted("cluster_role.yaml");
     for (const std::string& need : used) {
         CAPTURE(need);
         CHECK(allowed.count(need) == 1);
@@ -206,6 +210,59 @@ TEST_CASE("[behaviour I17] the ClusterRole grants what the operator sends, and n
         CAPTURE(grant);
         CHECK((used.count(grant) == 1 || is_rare(grant)));
     }
+}
+
+TEST_CASE("[requirement B1] the Role grants what leader election sends, and nothing else") {
+    boost::asio::io_context loop;
+    k8sio::virtual_clock time(loop.get_executor(), k8sio::wall_time(story_start));
+    k8sio::server::api_server server(loop.get_executor(), time);
+    const auto run_for = [&](seconds duration) {
+        const auto end = time.steady_now() + duration;
+        do {
+            loop.restart();
+            loop.poll();
+        } while (time.has_pending() && time.next_at() <= end && time.advance_to_next());
+        time.advance(end - time.steady_now());
+    };
+    const auto admin_way = server.connect();
+    k8sio::client admin(*admin_way, time);
+    boost::asio::co_spawn(
+        loop,
+        admin.create(
+            k8sio::resources::namespaces(), "", R"({"metadata":{"name":"signalbox-system"}})"
+        ),
+        [](std::exception_ptr, k8sio::result<std::string> made) { CHECK(made.has_value()); }
+    );
+    run_for(seconds{1});
+    used_permissions used;
+    for (const char* identity : {"first", "second"}) {
+        mortal_transport way(server.connect());
+        way.before = [&used](const k8sio::http_request& request) {
+            used.insert(permission_of(request.method, request.target));
+        };
+        k8sio::client api(way, time);
+        k8sio::leader_election_options options;
+        options.ns = deployed("role.yaml")["metadata"]["namespace"].as<std::string>();
+        options.name = deployed("role.yaml")["rules"][1]["resourceNames"][0].as<std::string>();
+        options.identity = identity;
+        k8sio::leader_election election(api, options);
+        bool ended = false;
+        boost::asio::co_spawn(loop, election.run(), [&](std::exception_ptr) { ended = true; });
+        run_for(seconds{10});
+        CHECK(election.leads());
+        election.stop();
+        run_for(seconds{1});
+        CHECK(ended);
+    }
+    CHECK(used == granted("role.yaml"));
+    // Of the Deployment: the Lease's name is the default of the flag, its namespace the pod's own.
+    CHECK(deployed("role.yaml")["rules"][1]["resourceNames"][0].as<std::string>() == "signalbox");
+    const YAML::Node pod = deployed("deployment.yaml")["spec"]["template"]["spec"];
+    CHECK(pod["containers"][0]["args"][1].as<std::string>() == "--leader-elect");
+    CHECK(
+        deployed("role.yaml")["metadata"]["namespace"].as<std::string>() ==
+        deployed("deployment.yaml")["metadata"]["namespace"].as<std::string>()
+    );
 }
 
 TEST_CASE("the Kustomization names files that are there") {
