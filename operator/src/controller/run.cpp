@@ -39,7 +39,7 @@ public:
     )
         : time_(&time), work_(&work), log_(&log), every_(every) {}
 
-    void start() { arm(std::chrono::milliseconds{200}); }
+    void start() { arm(until_synced); }
     void stop() { time_->cancel(timer_); }
 
     void tell_dropped() {
@@ -51,6 +51,8 @@ public:
     }
 
 private:
+    static constexpr std::chrono::nanoseconds until_synced = std::chrono::milliseconds{100};
+
     void arm(std::chrono::nanoseconds wait) {
         const auto at =
             time_->steady_now() + std::chrono::duration_cast<k8sio::steady_time::duration>(wait);
@@ -75,7 +77,7 @@ private:
             problems_ = std::move(problems);
         }
         tell_dropped();
-        arm(synced_ ? every_ : std::min<std::chrono::nanoseconds>(every_, std::chrono::seconds{1}));
+        arm(synced_ ? every_ : std::min(every_, until_synced));
     }
 
     k8sio::clock* time_;
