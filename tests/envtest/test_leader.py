@@ -33,6 +33,7 @@ SHORT_LEASE = (
     "--leader-elect-lease-duration=6s", "--leader-elect-renew-deadline=4s", "--leader-elect-retry-period=1s"
 )
 LEASE_LOST = 4  # exit code
+GRACE = 30  # seconds; a pod has no more to end in
 LONG_AGO = datetime.datetime.fromtimestamp(0, datetime.timezone.utc)
 FULL = "--full" in sys.argv  # many hand-overs, at random
 ROUNDS = 20
@@ -183,6 +184,7 @@ class Leader(unittest.TestCase):
         ended = second.leads() - begin
         acted = self.has_pods("ended") - begin
         self.assertEqual(first.end(), 0)
+        self.assertLess(time.monotonic() - begin, GRACE)
         print(f"SIGTERM: {ended:.2f} s to the next leader, {acted:.2f} s to pods of a job made meanwhile")
         self.assertLess(acted, 3)
 

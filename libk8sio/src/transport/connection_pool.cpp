@@ -21,6 +21,16 @@ pool_permit::~pool_permit() {
     }
 }
 
+stream_mark::stream_mark(connection_pool& pool) : pool_(&pool) {
+    ++pool_->streams_;
+    pool_->drop_old();
+}
+
+stream_mark::~stream_mark() {
+    --pool_->streams_;
+    pool_->drop_old();
+}
+
 asio::awaitable<result<pool_permit>> connection_pool::enter(steady_time deadline) {
     waiter self;
     if (in_flight_ < max_in_flight_) {
@@ -77,7 +87,7 @@ void connection_pool::drop_old() {
     time_->cancel(std::exchange(timer_, 0));
     const steady_time now = time_->steady_now();
     std::erase_if(idle_, [&](const idle_connection& c) { return now - c.since >= keep_idle; });
-    if (!idle_.empty()) {
+    if (!idle_.empty() && streams_ > 0) {
         timer_ = time_->schedule(idle_.front().since + keep_idle, [this] { drop_old(); });
     }
 }

@@ -30,6 +30,20 @@ private:
     connection_pool* pool_ = nullptr;
 };
 
+/// For the life of a stream: while there is one, idle connections are closed though nobody asks for
+/// them. Without one they wait for the next request: a timer would keep the loop, and with it a
+/// process that is done.
+class stream_mark {
+public:
+    explicit stream_mark(connection_pool& pool);
+    ~stream_mark();
+    stream_mark(const stream_mark&) = delete;
+    stream_mark& operator=(const stream_mark&) = delete;
+
+private:
+    connection_pool* pool_;
+};
+
 class connection_pool {
 public:
     connection_pool(clock& time, std::size_t max_in_flight, std::size_t max_idle)
@@ -42,7 +56,8 @@ public:
     boost::asio::awaitable<result<pool_permit>> enter(steady_time deadline);
 
     /// The idle connection used last that still looks alive, or none. One that nobody takes for a
-    /// minute is closed: each holds memory here and at the server.
+    /// minute is closed, with the next request or by a stream_mark: each holds memory here and at
+    /// the server.
     std::unique_ptr<byte_stream> take_idle();
     void give_back(std::unique_ptr<byte_stream> connection);
     /// One kept connection was found dead: the others are of the same age.
@@ -51,6 +66,7 @@ public:
 
 private:
     friend class pool_permit;
+    friend class stream_mark;
     struct waiter {
         sleep_waker waker;
         bool granted = false;
@@ -66,6 +82,7 @@ private:
     clock::timer_id timer_ = 0;  // until the oldest idle one is too old; 0: there was none
     std::size_t max_in_flight_, max_idle_;
     std::size_t in_flight_ = 0;
+    std::size_t streams_ = 0;
     std::deque<waiter*> waiters_;
     std::vector<idle_connection> idle_;
 };

@@ -61,11 +61,13 @@ class http_stream final : public response_stream {
 public:
     http_stream(
         clock& time,
+        connection_pool& pool,
         std::unique_ptr<byte_stream> connection,
         std::unique_ptr<protocol::answer_reader> reader,
         std::chrono::nanoseconds idle
     )
         : time_(&time),
+          mark_(pool),
           connection_(std::move(connection)),
           reader_(std::move(reader)),
           idle_(idle),
@@ -121,6 +123,7 @@ private:
     }
 
     clock* time_;
+    stream_mark mark_;
     std::unique_ptr<byte_stream> connection_;
     std::unique_ptr<protocol::answer_reader> reader_;
     std::chrono::nanoseconds idle_;
@@ -316,8 +319,9 @@ asio::awaitable<result<std::unique_ptr<response_stream>>> http_transport::open_o
     if (done.has_error()) {
         co_return guard.explain(std::move(done).error(), "waiting for the answer's header");
     }
-    std::unique_ptr<response_stream> stream =
-        std::make_unique<http_stream>(*time_, std::move(connection), std::move(reader), idle);
+    std::unique_ptr<response_stream> stream = std::make_unique<http_stream>(
+        *time_, pool_, std::move(connection), std::move(reader), idle
+    );
     co_return stream;
 }
 

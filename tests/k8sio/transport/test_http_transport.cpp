@@ -91,12 +91,23 @@ TEST_CASE_METHOD(fixture, "[requirement T1] one connection serves request after 
         CHECK(net.connections == 2);
     }
     SECTION("nor one that was idle for long") {
-        loop.run_for(30s);
-        CHECK(net.open == 1);
-        loop.run_for(31s);
-        CHECK(net.open == 0);  // though nobody asked for it
+        CHECK_FALSE(loop.time.has_pending());  // [requirement H1] it keeps no process that is done
+        loop.run_for(61s);
         CHECK(exchange().has_value());
         CHECK(net.connections == 2);
+        CHECK(net.open == 1);
+    }
+    SECTION("which is closed, while there is a watch, though nobody asks for it") {
+        net.respond = [](const std::string&) { return watch_head; };
+        const auto watch = test::run(loop, way->open_stream(request, 600s));
+        net.respond = [](const std::string&) { return ok; };
+        CHECK(exchange().has_value());
+        loop.run_for(30s);
+        CHECK(net.open == 2);
+        loop.run_for(31s);
+        CHECK(net.open == 1);
+        CHECK(exchange().has_value());
+        CHECK(net.connections == 3);
     }
     CHECK(net.open == 1);
 }
