@@ -30,7 +30,8 @@ FULL = "--full" in sys.argv  # many steps; builds client-go's elector if it is n
 STEPS = 24 if FULL else 4
 LEASE, DEADLINE, RETRY = 6, 4, 1
 OURS = os.environ.get("SIGNALBOX_ELECTOR", "")  # electors/elector.cpp
-BUILD = servers.HERE / "electors" / "build.sh"  # of client-go's
+BUILD = servers.HERE / "go_program.sh"
+SOURCES = servers.HERE / "electors"  # of client-go's
 SUITE = "envtest_electors_full" if FULL else "envtest_electors"
 
 
@@ -169,7 +170,7 @@ class Electors(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    built = subprocess.run(["bash", BUILD, *([] if FULL else ["--cached"])], capture_output=True, text=True, timeout=1800)
+    built = subprocess.run(["bash", BUILD, *([] if FULL else ["--cached"]), SOURCES], capture_output=True, text=True, timeout=1800)
     if built.returncode != 0:
         cluster.skip_suite(SUITE, built.stderr.strip().splitlines()[-1])
     THEIRS = built.stdout.strip().splitlines()[-1]
