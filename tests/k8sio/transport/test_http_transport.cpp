@@ -99,7 +99,7 @@ TEST_CASE_METHOD(fixture, "[requirement T1] one connection serves request after 
     }
     SECTION("which is closed, while there is a watch, though nobody asks for it") {
         net.respond = [](const std::string&) { return watch_head; };
-        const auto watch = test::run(loop, way->open_stream(request, 600s));
+        const auto watch = test::run(loop, transport->open_stream(request, 600s));
         net.respond = [](const std::string&) { return ok; };
         CHECK(exchange().has_value());
         loop.run_for(30s);
