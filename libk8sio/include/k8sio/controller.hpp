@@ -42,8 +42,9 @@ public:
     std::optional<steady_time> requeue_at;
 };
 
-/// One pass over one key; never two at a time on one key. It looks at views and acts, and never
-/// relies on what has changed: one pass may stand for many changes, and comes also for none.
+/// One pass: it reconciles one key, and is never run twice at a time for it. It looks at views and
+/// acts, and never relies on what has changed: one pass may stand for many changes, and comes also
+/// for none.
 ///
 /// Errors: an exception counts as failed.
 /// Lifetimes: what it refers to must outlive controller::run().
@@ -57,7 +58,7 @@ class controller_options {
 public:
     controller_options() = default;
     /// Keys worked on at a time.
-    std::size_t max_passes = 64;
+    std::size_t max_concurrent_reconciles = 64;
     /// Passes over one key that changes of views ask for are at least this far apart, so that a
     /// burst of events is one pass. The first event after a quiet time is acted on at once.
     std::chrono::nanoseconds gather = std::chrono::milliseconds{25};
@@ -94,15 +95,15 @@ using part_function = std::function<boost::asio::awaitable<void>()>;
 
 /// When it is told to stop.
 enum class stop_order {
-    with_watches,   ///< as soon as stop() is called
-    behind_passes,  ///< when the last pass has ended: what passes use, e.g. an event recorder
+    with_watches,      ///< as soon as stop() is called
+    after_reconciles,  ///< when the last pass has ended: what passes use, e.g. an event recorder
 };
 
 /// Since construction.
 struct reconcile_counters {
-    std::uint64_t passes = 0;  ///< begun
-    std::uint64_t behind = 0;  ///< put off, because a view was behind our own writes
-    std::uint64_t failed = 0;  ///< with reconcile_result::failed, or by an exception
+    std::uint64_t reconciles = 0;  ///< passes begun
+    std::uint64_t behind = 0;      ///< put off, because a view was behind our own writes
+    std::uint64_t failed = 0;      ///< with reconcile_result::failed, or by an exception
 };
 
 /// Runs the watches and the passes over keys.
@@ -197,7 +198,7 @@ public:
 
     /// Keys waiting for their turn now; passes under way.
     std::size_t queue_depth() const;
-    std::size_t active_passes() const;
+    std::size_t active_reconciles() const;
     const reconcile_counters& counters() const;
 
 private:

@@ -315,7 +315,7 @@ void controller::impl::pump() {
     if (!started || !may_start()) {
         return;
     }
-    while (passes < options.max_passes) {
+    while (passes < options.max_concurrent_reconciles) {
         const auto key = schedule.pop(time->steady_now());
         if (!key) {
             break;
@@ -350,7 +350,7 @@ void controller::impl::start_pass(const std::string& key) {
     }
     fence.forget(key);  // all of it has come
     schedule.begin(key, time->steady_now());
-    ++counters.passes;
+    ++counters.reconciles;
     ++tasks;
     ++passes;
     auto done = [this, key](std::exception_ptr broken, reconcile_result result) {
@@ -454,7 +454,7 @@ asio::awaitable<void> controller::run() {
     while (self.passes > 0) {
         co_await self.changed.wait();
     }
-    self.stop_parts(stop_order::behind_passes);
+    self.stop_parts(stop_order::after_reconciles);
     self.api->finish_by(self.time->steady_now() + stop_limit);
     while (self.tasks > 0) {
         co_await self.changed.wait();
@@ -546,7 +546,7 @@ std::size_t controller::queue_depth() const {
     return impl_->schedule.ready();
 }
 
-std::size_t controller::active_passes() const {
+std::size_t controller::active_reconciles() const {
     return impl_->passes;
 }
 

@@ -59,7 +59,7 @@ struct controller::impl final : job_listener {
             "the event recorder",
             [this] { return recorder.run(); },
             [this] { recorder.stop(); },
-            k8sio::stop_order::behind_passes
+            k8sio::stop_order::after_reconciles
         );
     }
 
@@ -83,7 +83,7 @@ struct controller::impl final : job_listener {
 
 k8sio::controller_options controller::impl::runtime_options() {
     k8sio::controller_options out;
-    out.max_passes = shared.options.max_passes;
+    out.max_concurrent_reconciles = shared.options.max_passes;
     out.gather = shared.options.gather;
     out.backoff = shared.options.backoff;
     out.ready = [this] {
@@ -123,7 +123,7 @@ void controller::impl::look_at_capabilities() {
     }
     capabilities = std::move(now);
     // Before the first pass every job waits for its turn already (REQUIREMENTS.md Q5).
-    const bool low_priority = runtime.counters().passes == 0;
+    const bool low_priority = runtime.counters().reconciles == 0;
     for (const std::string& uid : shared.jobs.uids()) {
         if (!shared.jobs.find(uid)->parked) {
             runtime.enqueue(uid, low_priority);
@@ -212,7 +212,7 @@ std::size_t controller::queue_depth() const {
 }
 
 std::size_t controller::active_passes() const {
-    return impl_->runtime.active_passes();
+    return impl_->runtime.active_reconciles();
 }
 
 std::uint64_t controller::dropped_events() const {

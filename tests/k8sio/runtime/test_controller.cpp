@@ -18,7 +18,7 @@ using strings = std::vector<std::string>;
 
 controller_options two_at_a_time() {
     controller_options options;
-    options.max_passes = 2;
+    options.max_concurrent_reconciles = 2;
     return options;
 }
 
@@ -39,7 +39,7 @@ TEST_CASE("[requirement Q1] what is there and what changes is reconciled, and no
     REQUIRE(gone.has_value());
     f.loop.run_for(1s);
     CHECK(f.count("a") == 3);
-    CHECK(f.subject->counters().passes == f.passes.size());
+    CHECK(f.subject->counters().reconciles == f.passes.size());
 }
 
 TEST_CASE("changes that come together are one pass, and the first after a quiet time is at once") {
@@ -189,7 +189,7 @@ TEST_CASE("[requirement Q5] passes at a time are bounded, and a first list comes
     }
     f.subject->enqueue("e");
     f.loop.run_for(50ms);
-    CHECK(f.subject->active_passes() == 2);
+    CHECK(f.subject->active_reconciles() == 2);
     CHECK(f.subject->queue_depth() == 3);
     CHECK(f.passes.front().key == "e");
     f.loop.run_for(1s);
@@ -265,7 +265,7 @@ TEST_CASE("[requirement H1] at the end no pass begins, and those that run are wa
             when
         );
     };
-    add("last", stop_order::behind_passes);
+    add("last", stop_order::after_reconciles);
     add("first", stop_order::with_watches);
     f.create("a");
     f.start();

@@ -236,11 +236,11 @@ TEST_CASE("[requirement B1] the Role grants what leader election sends, and noth
     run_for(seconds{1});
     used_permissions used;
     for (const char* identity : {"first", "second"}) {
-        mortal_transport way(server.connect());
-        way.before = [&used](const k8sio::http_request& request) {
+        mortal_transport transport(server.connect());
+        transport.before = [&used](const k8sio::http_request& request) {
             used.insert(permission_of(request.method, request.target));
         };
-        k8sio::client api(way, time);
+        k8sio::client api(transport, time);
         k8sio::leader_election_options options;
         options.ns = deployed("role.yaml")["metadata"]["namespace"].as<std::string>();
         options.name = deployed("role.yaml")["rules"][1]["resourceNames"][0].as<std::string>();
