@@ -96,7 +96,7 @@ struct replica {
     std::ostringstream text;
     std::shared_ptr<spdlog::logger> log;
     op::leadership lead;
-    cut_transport* cutter;  ///< owned by `way`
+    cut_transport* cutter;  ///< owned by `transport`
     mortal_transport transport;
     k8sio::client api;
     op::controller work;
@@ -113,13 +113,18 @@ struct two_replicas {
     ~two_replicas() {
         for (replica* each : {&a, &b}) {
             each->stop();
+            each->transport.release_streams();  // what is held would not end
+            each->transport.release_answers();
         }
         run_for(seconds{60});
+        CHECK(running == 0);
     }
 
     void start(replica& each) {
-        asio::co_spawn(loop, each.lead.run(each.work, each.api), [&each](std::exception_ptr) {
+        ++running;
+        asio::co_spawn(loop, each.lead.run(each.work, each.api), [this, &each](std::exception_ptr) {
             each.ended = true;
+            --running;
         });
         run_for(milliseconds{100});
     }
@@ -164,6 +169,7 @@ struct two_replicas {
     k8sio::server::api_server server{loop.get_executor(), time};
     std::unique_ptr<k8sio::transport> user_way = server.connect();
     k8sio::client user{*user_way, time};
+    int running = 0;
     replica a{loop, time, server};
     replica b{loop, time, server};
 };
