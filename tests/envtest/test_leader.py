@@ -7,27 +7,19 @@ import base64
 import datetime
 import json
 import os
-import pathlib
 import random
-import shutil
 import signal
 import sys
-import tempfile
 import time
 import unittest
 
 import cluster
+from audit_log import AuditLog
 from auditor import PodAuditor
 from cluster import PATIENCE, eventually, job, pods
 from cut_proxy import CutProxy
 
 NAMESPACE = "signalbox-system"
-AUDIT_POLICY = {
-    "apiVersion": "audit.k8s.io/v1",
-    "kind": "Policy",
-    "omitStages": ["RequestReceived", "ResponseStarted"],
-    "rules": [{"level": "Metadata", "verbs": ["create", "update", "patch", "delete"]}, {"level": "None"}],
-}
 # Shorter than the defaults, where only the order of things counts.
 SHORT_LEASE = (
     "--leader-elect-lease-duration=6s", "--leader-elect-renew-deadline=4s", "--leader-elect-retry-period=1s"
@@ -83,13 +75,8 @@ class Replica:
 
 class Leader(unittest.TestCase):
     def setUp(self):
-        folder = pathlib.Path(tempfile.mkdtemp(prefix="signalbox-audit-"))
-        self.addCleanup(shutil.rmtree, folder, True)
-        self.audit_log = folder / "audit.log"
-        policy = folder / "policy.json"
-        policy.write_text(json.dumps(AUDIT_POLICY))
-        arguments = [f"--audit-policy-file={policy}", f"--audit-log-path={self.audit_log}"]
-        self.cluster = cluster.Cluster(apiserver_arguments=arguments)
+        self.audit_log = AuditLog(self, ["create", "update", "patch", "delete"])
+        self.cluster = cluster.Cluster(apiserver_arguments=self.audit_log.arguments)
         self.cluster.__enter__()
         self.addCleanup(self.cluster.stop)
         self.replicas = []
@@ -118,8 +105,7 @@ class Leader(unittest.TestCase):
     def writes_of(self, replica, after):
         """What the server got from it after that time, by its audit log."""
         found = []
-        for line in self.audit_log.read_text().splitlines():
-            entry = json.loads(line)
+        for entry in self.audit_log.entries():
             extra = entry["user"].get("extra", {})
             mine = replica.credential in extra.get("authentication.kubernetes.io/credential-id", [])
             received = datetime.datetime.fromisoformat(entry["requestReceivedTimestamp"].replace("Z", "+00:00"))

@@ -2,21 +2,11 @@
 """The API server goes away in the middle of a job and comes back: no exit, no list more than needed (REQUIREMENTS.md W6).
 It has no kinds of ours at first: the operator waits for them."""
 
-import json
-import pathlib
-import shutil
-import tempfile
 import unittest
 
 import cluster
+from audit_log import AuditLog
 from cluster import eventually, job, pods
-
-AUDIT_POLICY = {
-    "apiVersion": "audit.k8s.io/v1",
-    "kind": "Policy",
-    "omitStages": ["RequestReceived", "ResponseStarted"],
-    "rules": [{"level": "Metadata", "verbs": ["list"]}, {"level": "None"}],
-}
 
 
 class Outage(unittest.TestCase):
@@ -24,21 +14,15 @@ class Outage(unittest.TestCase):
         """How often the operator was given a list of each kind so far, by the server's own audit log. What a server refuses
         while it starts is not counted: that has to be asked again."""
         counts = {}
-        for line in self.audit_log.read_text().splitlines():
-            entry = json.loads(line)
+        for entry in self.audit_log.entries():
             if entry["user"]["username"] == c.plane.operator_user and entry["responseStatus"]["code"] == 200:
                 kind = entry["objectRef"]["resource"]
                 counts[kind] = counts.get(kind, 0) + 1
         return counts
 
     def test_an_outage_in_the_middle_of_a_job(self):
-        folder = pathlib.Path(tempfile.mkdtemp(prefix="signalbox-audit-"))
-        self.addCleanup(shutil.rmtree, folder, True)
-        self.audit_log = folder / "audit.log"
-        policy = folder / "policy.json"
-        policy.write_text(json.dumps(AUDIT_POLICY))
-        arguments = [f"--audit-policy-file={policy}", f"--audit-log-path={self.audit_log}"]
-        with cluster.Cluster(apiserver_arguments=arguments) as c:
+        self.audit_log = AuditLog(self, ["list"])
+        with cluster.Cluster(apiserver_arguments=self.audit_log.arguments) as c:
             c.start_operator()
             c.apply(job("enduring", {"master": pods(1, duration="never"), "worker": pods(3, duration="never")}))
             c.wait("enduring", "all pods", lambda s: (s.get("phase"), s.get("ready")) == ("Running", "4/4"))

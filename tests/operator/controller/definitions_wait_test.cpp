@@ -5,6 +5,7 @@
 
 #include "jobcore/schema.hpp"
 #include "k8sio/server/api_server.hpp"
+#include "scenario/virtual_time.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -21,10 +22,9 @@ namespace {
 using namespace signalbox;
 using std::chrono::seconds;
 
-struct empty_cluster {
+struct empty_cluster : test::virtual_time {
     empty_cluster()
-        : time(loop.get_executor(), std::chrono::sys_days{std::chrono::year{2026} / 1 / 31}),
-          server(loop.get_executor(), time),
+        : server(loop.get_executor(), time),
           transport(server.connect()),
           api(*transport, time),
           log("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(text)),
@@ -33,30 +33,11 @@ struct empty_cluster {
         boost::asio::co_spawn(loop, wait.run(), [this](std::exception_ptr) { ended = true; });
     }
 
-    void run_for(seconds duration) {
-        const auto end = time.steady_now() + duration;
-        do {
-            loop.restart();
-            while (loop.poll() > 0) {
-            }
-        } while (time.has_pending() && time.next_at() <= end && time.advance_to_next());
-        time.advance(end - time.steady_now());
-    }
     void install(core::job_kind kind) {
         REQUIRE(server.add_custom_resource(core::crd_json(kind), nullptr).has_value());
     }
-    long told(const std::string& what) const {
-        const std::string all = text.str();
-        long count = 0;
-        for (std::size_t at = all.find(what); at != std::string::npos;
-             at = all.find(what, at + 1)) {
-            ++count;
-        }
-        return count;
-    }
+    long told(const std::string& what) const { return test::count_in(text.str(), what); }
 
-    boost::asio::io_context loop;
-    k8sio::virtual_clock time;
     k8sio::server::api_server server;
     std::unique_ptr<k8sio::transport> transport;
     k8sio::client api;

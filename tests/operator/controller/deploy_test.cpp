@@ -6,6 +6,7 @@
 #include "k8sio/object.hpp"
 #include "k8sio/resource.hpp"
 #include "scenario/job_texts.hpp"
+#include "scenario/virtual_time.hpp"
 #include "scenario/world.hpp"
 
 #include <catch2/catch.hpp>
@@ -213,45 +214,36 @@ TEST_CASE("[behaviour I17] the ClusterRole grants what the operator sends, and n
 }
 
 TEST_CASE("[requirement B1] the Role grants what leader election sends, and nothing else") {
-    boost::asio::io_context loop;
-    k8sio::virtual_clock time(loop.get_executor(), k8sio::wall_time(story_start));
-    k8sio::server::api_server server(loop.get_executor(), time);
-    const auto run_for = [&](seconds duration) {
-        const auto end = time.steady_now() + duration;
-        do {
-            loop.restart();
-            loop.poll();
-        } while (time.has_pending() && time.next_at() <= end && time.advance_to_next());
-        time.advance(end - time.steady_now());
-    };
+    virtual_time t;
+    k8sio::server::api_server server(t.loop.get_executor(), t.time);
     const auto admin_way = server.connect();
-    k8sio::client admin(*admin_way, time);
+    k8sio::client admin(*admin_way, t.time);
     boost::asio::co_spawn(
-        loop,
+        t.loop,
         admin.create(
             k8sio::resources::namespaces(), "", R"({"metadata":{"name":"signalbox-system"}})"
         ),
         [](std::exception_ptr, k8sio::result<std::string> made) { CHECK(made.has_value()); }
     );
-    run_for(seconds{1});
+    t.run_for(seconds{1});
     used_permissions used;
     for (const char* identity : {"first", "second"}) {
         mortal_transport transport(server.connect());
         transport.before = [&used](const k8sio::http_request& request) {
             used.insert(permission_of(request.method, request.target));
         };
-        k8sio::client api(transport, time);
+        k8sio::client api(transport, t.time);
         k8sio::leader_election_options options;
         options.ns = deployed("role.yaml")["metadata"]["namespace"].as<std::string>();
         options.name = deployed("role.yaml")["rules"][1]["resourceNames"][0].as<std::string>();
         options.identity = identity;
         k8sio::leader_election election(api, options);
         bool ended = false;
-        boost::asio::co_spawn(loop, election.run(), [&](std::exception_ptr) { ended = true; });
-        run_for(seconds{10});
+        boost::asio::co_spawn(t.loop, election.run(), [&](std::exception_ptr) { ended = true; });
+        t.run_for(seconds{10});
         CHECK(election.leads());
         election.stop();
-        run_for(seconds{1});
+        t.run_for(seconds{1});
         CHECK(ended);
     }
     CHECK(used == granted("role.yaml"));

@@ -10,6 +10,7 @@
 #include "k8sio/server/api_server.hpp"
 #include "manifests/manifest.hpp"
 #include "scenario/mortal_transport.hpp"
+#include "scenario/virtual_time.hpp"
 #include "signalbox_test/cut_transport.hpp"
 #include "signalbox_test/jobcore_builders.hpp"
 
@@ -17,9 +18,6 @@
 #include <boost/asio/io_context.hpp>
 
 #include <catch2/catch.hpp>
-#include <rapidjson/document.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
 #include <spdlog/sinks/ostream_sink.h>
 
 #include <optional>
@@ -81,15 +79,7 @@ struct replica {
         work.stop();
         lead.stop();
     }
-    long said(const std::string& what) const {
-        const std::string all = text.str();
-        long count = 0;
-        for (std::size_t at = all.find(what); at != std::string::npos;
-             at = all.find(what, at + 1)) {
-            ++count;
-        }
-        return count;
-    }
+    long said(const std::string& what) const { return count_in(text.str(), what); }
 
     mortal_transport lease_way;
     k8sio::client lease_api;
@@ -104,8 +94,9 @@ struct replica {
     bool ended = false;
 };
 
-struct two_replicas {
+struct two_replicas : virtual_time {
     two_replicas() {
+        after_step = [this] { REQUIRE_FALSE((a.lead.leads() && b.lead.leads())); };
         for (const core::job_kind kind : core::all_job_kinds) {
             REQUIRE(server.add_custom_resource(core::crd_json(kind), nullptr).has_value());
         }
@@ -128,44 +119,15 @@ struct two_replicas {
         });
         run_for(milliseconds{100});
     }
-    template <class T>
-    T finish(asio::awaitable<T> operation) {
-        std::optional<T> value;
-        asio::co_spawn(loop, std::move(operation), [&](std::exception_ptr, T result) {
-            value.emplace(std::move(result));
-        });
-        run_for(seconds{0});
-        REQUIRE(value);
-        return std::move(*value);
-    }
-    void run_for(std::chrono::nanoseconds duration) {
-        const auto end = time.steady_now() + duration;
-        do {
-            loop.restart();
-            while (loop.poll() > 0) {
-            }
-            REQUIRE_FALSE((a.lead.leads() && b.lead.leads()));
-        } while (time.has_pending() && time.next_at() <= end && time.advance_to_next());
-        time.advance(end - time.steady_now());
-    }
     void create_job(const std::string& name) {
-        rapidjson::Document object;
-        object.Parse(job_builder(name).replicas("worker", 2).json().c_str());
-        for (const char* field : {"uid", "resourceVersion", "generation", "creationTimestamp"}) {
-            object["metadata"].RemoveMember(field);
-        }
-        rapidjson::StringBuffer buffer;
-        rapidjson::Writer<rapidjson::StringBuffer> out(buffer);
-        object.Accept(out);
-        REQUIRE(finish(user.create(job_type(), "default", buffer.GetString())).has_value());
+        std::string job = as_written(job_builder(name).replicas("worker", 2).json());
+        REQUIRE(finish(user.create(job_type(), "default", std::move(job))).has_value());
     }
     std::size_t pods() { return finish(user.list(resources::pods(), "default", {}))->items.size(); }
     core::job_status status(const std::string& name) {
         return core::parse_status(*finish(user.get(job_type(), "default", name)));
     }
 
-    asio::io_context loop;
-    k8sio::virtual_clock time{loop.get_executor(), k8sio::wall_time(story_start)};
     k8sio::server::api_server server{loop.get_executor(), time};
     std::unique_ptr<k8sio::transport> user_way = server.connect();
     k8sio::client user{*user_way, time};

@@ -9,15 +9,13 @@
 #include "k8sio/object.hpp"
 #include "k8sio/resource.hpp"
 #include "k8sio/server/api_server.hpp"
+#include "scenario/virtual_time.hpp"
 #include "signalbox_test/jobcore_builders.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 
 #include <catch2/catch.hpp>
-#include <rapidjson/document.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
 #include <spdlog/sinks/ostream_sink.h>
 
 #include <memory>
@@ -74,10 +72,9 @@ private:
     std::unique_ptr<k8sio::transport> inner_;
 };
 
-struct restored_world {
+struct restored_world : virtual_time {
     restored_world()
-        : time(loop.get_executor(), k8sio::wall_time(story_start)),
-          before(loop, time),
+        : before(loop, time),
           after(loop, time),
           transport(before),
           api(transport, time),
@@ -97,37 +94,10 @@ struct restored_world {
     void start() {
         asio::co_spawn(loop, work.run(), [](std::exception_ptr) {});
     }
-    template <class T>
-    T finish(asio::awaitable<T> operation) {
-        std::optional<T> value;
-        asio::co_spawn(loop, std::move(operation), [&](std::exception_ptr, T result) {
-            value.emplace(std::move(result));
-        });
-        run_for(seconds{0});
-        REQUIRE(value);
-        return std::move(*value);
-    }
-    void run_for(std::chrono::nanoseconds duration) {
-        const auto end = time.steady_now() + duration;
-        do {
-            loop.restart();
-            while (loop.poll() > 0) {
-            }
-        } while (time.has_pending() && time.next_at() <= end && time.advance_to_next());
-        time.advance(end - time.steady_now());
-    }
     std::string create_job(cluster& in) {
-        rapidjson::Document object;
-        object.Parse(job_builder("mnist").replicas("worker", 2).json().c_str());
-        for (const char* field : {"uid", "resourceVersion", "generation", "creationTimestamp"}) {
-            object["metadata"].RemoveMember(field);
-        }
-        rapidjson::StringBuffer buffer;
-        rapidjson::Writer<rapidjson::StringBuffer> out(buffer);
-        object.Accept(out);
-        const auto made = finish(
-            in.user.create(op::type_of(core::job_kind::pytorch), "default", buffer.GetString())
-        );
+        std::string job = as_written(job_builder("mnist").replicas("worker", 2).json());
+        const auto made =
+            finish(in.user.create(op::type_of(core::job_kind::pytorch), "default", std::move(job)));
         REQUIRE(made.has_value());
         return k8sio::read_object_meta(*made)->uid;
     }
@@ -145,8 +115,6 @@ struct restored_world {
         );
     }
 
-    asio::io_context loop;
-    k8sio::virtual_clock time;
     cluster before, after;
     redirected transport;
     k8sio::client api;

@@ -5,11 +5,10 @@
 #include "jobcore/schema.hpp"
 #include "k8sio/object.hpp"
 #include "manifests/manifest.hpp"
+#include "scenario/virtual_time.hpp"
 
 #include <catch2/catch.hpp>
 #include <rapidjson/document.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
 #include <algorithm>
@@ -212,17 +211,10 @@ std::string world::create_job(const job_builder& job) {
 }
 
 std::string world::create_job(const std::string& job_json) {
-    // As a user writes it: without what the server sets.
     rapidjson::Document object;
     object.Parse(job_json.c_str());
-    for (const char* field : {"uid", "resourceVersion", "generation", "creationTimestamp"}) {
-        object["metadata"].RemoveMember(field);
-    }
-    rapidjson::StringBuffer buffer;
-    rapidjson::Writer<rapidjson::StringBuffer> out(buffer);
-    object.Accept(out);
     const auto kind = core::parse_job_kind(text(object, "kind"));
-    const std::string made = create(op::type_of(kind.value()), buffer.GetString());
+    const std::string made = create(op::type_of(kind.value()), as_written(job_json));
     kinds_[k8sio::read_object_meta(made)->name] = *kind;
     return k8sio::read_object_meta(made)->uid;
 }

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a server was asked for, by its own audit log."""
+
+import json
+import pathlib
+import shutil
+import tempfile
+
+
+class AuditLog:
+    """Of the requests with these verbs. Give `arguments` to kube-apiserver; the log goes with the test."""
+
+    def __init__(self, test, verbs):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="signalbox-audit-"))
+        test.addCleanup(shutil.rmtree, folder, True)
+        self.file = folder / "audit.log"
+        policy = folder / "policy.json"
+        policy.write_text(json.dumps({
+            "apiVersion": "audit.k8s.io/v1",
+            "kind": "Policy",
+            "omitStages": ["RequestReceived", "ResponseStarted"],
+            "rules": [{"level": "Metadata", "verbs": verbs}, {"level": "None"}],
+        }))
+        self.arguments = [f"--audit-policy-file={policy}", f"--audit-log-path={self.file}"]
+
+    def entries(self):
+        """So far, as dictionaries."""
+        return [json.loads(line) for line in self.file.read_text().splitlines()]
