@@ -163,6 +163,21 @@ outcome<void> model::decode(
     return tell_unknown(kind, object, result.unknown, options);
 }
 
+outcome<void> model::take_body(
+    const kind_info& kind, json::value& object, json::arena& a, const write_options& options
+) const {
+    if (const auto ok = check_body(kind, object); !ok) {
+        return ok.error();
+    }
+    if (const auto ok = decode(kind, object, options); !ok) {
+        return ok.error();
+    }
+    json::set(object, "apiVersion", kind.api_version(), a);
+    json::set(object, "kind", kind.kind, a);
+    tidy_metadata(json::object_at(object, "metadata", a), a);
+    return {};
+}
+
 outcome<void> model::check_namespace(
     const kind_info& kind, std::string_view ns, std::string_view name
 ) const {
@@ -337,16 +352,10 @@ outcome<record_ptr> model::create(
     const write_options& options
 ) {
     const kind_info& kind = *k.info;
-    if (const auto ok = check_body(kind, object); !ok) {
+    if (const auto ok = take_body(kind, object, a, options); !ok) {
         return ok.error();
     }
-    if (const auto ok = decode(kind, object, options); !ok) {
-        return ok.error();
-    }
-    json::set(object, "apiVersion", kind.api_version(), a);
-    json::set(object, "kind", kind.kind, a);
     json::value& metadata = json::object_at(object, "metadata", a);
-    tidy_metadata(metadata, a);
     if (!json::string_at(metadata, {"resourceVersion"}).empty()) {
         refusal r = bad_request("resourceVersion should not be set on objects to be created");
         r.code = 500;

@@ -109,6 +109,10 @@ private:
     /// Built-in kinds: types and names of fields, as the real server's decoder sees them.
     outcome<void> decode(const kind_info& kind, json::value& object, const write_options& options)
         const;
+    /// Checks the body of a create or update, and completes what every object has.
+    outcome<void> take_body(
+        const kind_info& kind, json::value& object, json::arena& a, const write_options& options
+    ) const;
     outcome<void> check_namespace(const kind_info& kind, std::string_view ns, std::string_view name)
         const;
     outcome<void> check_quota(std::string_view ns, std::string_view name) const;

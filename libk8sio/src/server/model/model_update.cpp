@@ -161,16 +161,10 @@ outcome<record_ptr> model::update(
     const write_options& options
 ) {
     const kind_info& kind = *k.info;
-    if (const auto ok = check_body(kind, object); !ok) {
+    if (const auto ok = take_body(kind, object, a, options); !ok) {
         return ok.error();
     }
-    if (const auto ok = decode(kind, object, options); !ok) {
-        return ok.error();
-    }
-    json::set(object, "apiVersion", kind.api_version(), a);
-    json::set(object, "kind", kind.kind, a);
     value& metadata = json::object_at(object, "metadata", a);
-    tidy_metadata(metadata, a);
     const std::string_view own_name = json::string_at(metadata, {"name"});
     if (own_name != name) {
         return bad_request(

@@ -71,6 +71,15 @@ private:
         update_part part,
         const write_options& options
     );
+    /// Writes the object that a patch has made.
+    api_answer store_patched(
+        const api_request& request,
+        const target_object& t,
+        json::value& object,
+        json::arena& a,
+        update_part part,
+        write_options options
+    );
     api_answer remove(const api_request& request, const target_object& t);
     api_answer remove_collection(const api_request& request, const target_object& t);
     api_answer bind(const api_request& request, const target_object& t);

@@ -162,11 +162,20 @@ api_answer front::patch(
     } else {
         merge_patch(object, document, a);
     }
-    write_options by_patch = options;
-    by_patch.by = update_by::patch;
+    return store_patched(request, t, object, a, part, options);
+}
+
+api_answer front::store_patched(
+    const api_request& request,
+    const target_object& t,
+    value& object,
+    json::arena& a,
+    update_part part,
+    write_options options
+) {
+    options.by = update_by::patch;
     to_kept_form(t, object, a);
-    const outcome<record_ptr> r =
-        world_->update(*t.keeper, t.ns, t.name, object, a, part, by_patch);
+    const outcome<record_ptr> r = world_->update(*t.keeper, t.ns, t.name, object, a, part, options);
     if (!r) {
         return r.error();
     }
@@ -212,15 +221,7 @@ api_answer front::apply(
     } else {
         apply_merge(object, wanted, a);
     }
-    write_options by_patch = options;
-    by_patch.by = update_by::patch;
-    to_kept_form(t, object, a);
-    const outcome<record_ptr> r =
-        world_->update(*t.keeper, t.ns, t.name, object, a, part, by_patch);
-    if (!r) {
-        return r.error();
-    }
-    return answer_object(request, t, 200, **r);
+    return store_patched(request, t, object, a, part, options);
 }
 
 outcome<delete_request> front::read_delete_options(const api_request& request) const {
