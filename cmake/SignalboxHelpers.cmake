@@ -115,14 +115,23 @@ function(signalbox_embed_texts target)
     target_link_libraries(${target} PRIVATE ${target}_texts)
 endfunction()
 
+# signalbox_label_build(<list>)
+# Appends the label of compiled tests that another build runs again under sanitizers.
+function(signalbox_label_build list)
+    if(NOT SIGNALBOX_TEST_SUFFIX)
+        set(${list} ${${list}} plain_build PARENT_SCOPE)
+    endif()
+endfunction()
+
 # signalbox_add_test(<name> SOURCES ... [LIBS ...] [LABELS ...] [TIMEOUT seconds] [INCLUDES ...] [PRECOMPILE ...]
 #                    [COMPUTES] [FULL])
 # COMPUTES: it does not get signalbox_test_flags.
 # FULL: it takes long or fetches much; only `tests/run.sh --full` and `ctest -C full` run it, and it has the label `full`.
 # PRECOMPILE takes the arguments of signalbox_precompile; by default the target has the headers of signalbox_test_support.
 # One Catch2 executable and one CTest entry of the same name, plus SIGNALBOX_TEST_SUFFIX in the builds that run the
-# compiled tests a second time (sanitizers, other compiler). The order of test cases is shuffled; a test case without an
-# assertion, or an executable without test cases, fails. Exit code 77 means skipped (see tests/README.md).
+# compiled tests a second time (sanitizers, other compiler); the others have the label `plain_build`. The order of test
+# cases is shuffled; a test case without an assertion, or an executable without test cases, fails. Exit code 77 means
+# skipped (see tests/README.md).
 function(signalbox_add_test name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "COMPUTES;FULL" "TIMEOUT" "SOURCES;LIBS;LABELS;INCLUDES;PRECOMPILE")
     if(NOT arg_TIMEOUT)
@@ -147,6 +156,7 @@ function(signalbox_add_test name)
     signalbox_precompile(${name} ${arg_PRECOMPILE})
     add_dependencies(signalbox_compiled_tests ${name})
     set(test ${name}${SIGNALBOX_TEST_SUFFIX})
+    signalbox_label_build(arg_LABELS)
     if(arg_FULL)
         list(APPEND arg_LABELS full)
         set(only_full CONFIGURATIONS full)

@@ -5,18 +5,21 @@
 #
 # Usage: tests/run.sh [--full] [argument of ctest...]     e.g. tests/run.sh -R jobcore
 #
-# --full adds the suites that take long or fetch much; without it the last lines name them.
+# Two builds: `asan` for the compiled suites, under AddressSanitizer and UndefinedBehaviorSanitizer, and `dev` for the
+# programs that the other suites start. CTest runs both at once and its summary comes last, followed by a line for each
+# suite that could not run here. The exit code is CTest's, or 1 if a build failed.
 #
-# Two builds: `dev` for all suites, and `asan` for the compiled ones again under AddressSanitizer and
-# UndefinedBehaviorSanitizer. CTest runs both at once and its summary comes last, followed by a line for each suite
-# that could not run here. The exit code is CTest's, or 1 if a build failed.
+# --full adds the suites that take long or fetch much, and runs the compiled ones without sanitizers too. Without it the
+# last lines name what was left out.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # Suites with CONFIGURATIONS full run only if CTest is asked for that configuration.
-configuration=()
+selection=(-LE '^plain_build$')
+dev_targets=(signalbox_programs)
 if [[ ${1:-} == --full ]]; then
-    configuration=(-C full)
+    selection=(-C full)
+    dev_targets=(all)
     shift
 fi
 
@@ -46,7 +49,7 @@ configure() {
 
 say "build: dev ($jobs jobs)"
 configure dev
-cmake --build --preset dev --parallel "$jobs" --target all all_verify_interface_header_sets
+cmake --build --preset dev --parallel "$jobs" --target "${dev_targets[@]}" all_verify_interface_header_sets
 
 say "build: asan"
 configure asan
@@ -66,13 +69,13 @@ fi
 say "tests"
 printf 'subdirs("%s/build/dev" "%s/build/asan")\n' "$PWD" "$PWD" >"$run/CTestTestfile.cmake"
 status=0
-ctest --test-dir "$run" "${configuration[@]}" --output-on-failure --no-tests=error "$@" || status=$?
+ctest --test-dir "$run" "${selection[@]}" --output-on-failure --no-tests=error "$@" || status=$?
 
 for file in "$SIGNALBOX_SKIP_DIR"/*.txt; do
     [[ -e $file ]] && sed 's/^/SKIPPED /' "$file"
 done
-if ((${#configuration[@]} == 0)); then
-    left_out=$(ctest --test-dir "$run" -C full -L '^full$' -N | sed -n 's/^ *Test *#[0-9]*: //p' | paste -sd ' ')
+if [[ ${selection[0]} == -LE ]]; then
+    left_out=$(ctest --test-dir "$run" -C full -L '^(full|plain_build)$' -N | sed -n 's/^ *Test *#[0-9]*: //p' | paste -sd ' ')
     echo "NOT RUN without --full: $left_out"
 fi
 exit "$status"
