@@ -63,11 +63,12 @@ void connection_pool::leave() {
 }
 
 std::unique_ptr<byte_stream> connection_pool::take_idle() {
+    drop_old();
     while (!idle_.empty()) {
-        idle_connection last = std::move(idle_.back());
+        std::unique_ptr<byte_stream> last = std::move(idle_.back().stream);
         idle_.pop_back();
-        if (time_->steady_now() - last.since < keep_idle && last.stream->looks_alive()) {
-            return std::move(last.stream);
+        if (last->looks_alive()) {
+            return last;
         }
     }
     return nullptr;
@@ -84,11 +85,16 @@ void connection_pool::give_back(std::unique_ptr<byte_stream> connection) {
 }
 
 void connection_pool::drop_old() {
-    time_->cancel(std::exchange(timer_, 0));
     const steady_time now = time_->steady_now();
     std::erase_if(idle_, [&](const idle_connection& c) { return now - c.since >= keep_idle; });
-    if (!idle_.empty() && streams_ > 0) {
-        timer_ = time_->schedule(idle_.front().since + keep_idle, [this] { drop_old(); });
+    const bool watched = !idle_.empty() && streams_ > 0;
+    if (!watched) {
+        time_->cancel(std::exchange(timer_, 0));
+    } else if (timer_ == 0) {
+        timer_ = time_->schedule(idle_.front().since + keep_idle, [this] {
+            timer_ = 0;
+            drop_old();
+        });
     }
 }
 

@@ -79,7 +79,7 @@ private:
     void drop_old();
 
     clock* time_;
-    clock::timer_id timer_ = 0;  // until the oldest idle one is too old; 0: there was none
+    clock::timer_id timer_ = 0;  // at the latest when the oldest idle one is too old; 0: none set
     std::size_t max_in_flight_, max_idle_;
     std::size_t in_flight_ = 0;
     std::size_t streams_ = 0;

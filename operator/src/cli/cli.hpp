@@ -12,7 +12,6 @@ inline constexpr int exit_ok = 0;
 inline constexpr int exit_failed = 1;   ///< it was done, and the result is a failure
 inline constexpr int exit_refused = 2;  ///< the command line, a file or a setting is wrong
 inline constexpr int exit_time_is_up = 3;
-inline constexpr int exit_lease_lost = 4;  ///< of `run`: another replica may lead
 
 /// Runs the command that `argv` names. Results go to `out`, complaints to `err`.
 int run(int argc, const char* const* argv, std::ostream& out, std::ostream& err);
