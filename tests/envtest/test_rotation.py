@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an operator logs in with is replaced while it runs: its token is revoked, the server gets another certificate."""
+"""What an operator logs in with is replaced while it runs: its token is revoked or ends, the server gets another
+certificate."""
 
 import json
+import re
 import shutil
 import sys
 import unittest
 
 import cluster
+import short_token
 from cluster import eventually, job, pods
 
 NAMESPACE = "signalbox-system"
@@ -61,6 +64,51 @@ class Rotation(unittest.TestCase):
         self.assertTrue(self.c.operator.running())
         for token in (old, self.token.read_text().strip()):
             self.assertNotIn(token, self.c.operator.log.read_text())
+
+    def test_a_token_that_ends_before_there_is_another(self):
+        """[requirement C2] A token file with a token that has ended: what is refused is sent again when there is a new one."""
+        key = self.c.plane.folder / "service-account.key"
+        real = self.bound_token("real")
+        ends_soon = short_token.short_token(key, real, 8)
+        self.token.write_text(ends_soon)
+        self.c.start_operator()
+        self.run_job("before")
+        eventually("the server refuses the token", lambda: self.is_refused(ends_soon))
+        self.c.apply(job("late", {"master": pods(1, duration="1s")}))
+        eventually("the operator is refused", lambda: "401" in self.c.operator.log.read_text())
+        self.assertEqual(self.c.pods_of("late"), [])
+        self.replace(self.token, short_token.short_token(key, real, 300))
+        self.c.wait_phase("late", "Succeeded")
+        self.assertTrue(self.c.operator.running())
+
+    def refused_requests(self):
+        """How many tokens the server has refused since it started."""
+        text = self.c.plane.get("/metrics", accept="text/plain").decode()
+        found = re.findall(r'^authentication_attempts\{result="(?:error|failure)"\} (\S+)', text, re.M)
+        return sum(float(count) for count in found)
+
+    def test_credentials_of_a_program_that_end(self):
+        """[requirement C7] Each credential is replaced before its end: the server refuses none."""
+        folder = self.c.plane.folder
+        real, count = folder / "real", folder / "count"
+        real.write_text(self.bound_token("real"))
+        config = json.loads(self.c.plane.operator_kubeconfig.read_text())
+        arguments = [short_token.__file__, folder / "service-account.key", real, 14, count]
+        config["users"][0]["user"] = {"exec": {
+            "apiVersion": "client.authentication.k8s.io/v1",
+            "command": sys.executable,
+            "args": [str(word) for word in arguments],
+            "interactiveMode": "Never",
+        }}
+        self.c.plane.operator_kubeconfig.write_text(json.dumps(config))
+        before = self.refused_requests()
+        self.c.start_operator()
+        jobs = 0
+        while not count.exists() or count.read_text().count("run") < 4:  # longer than two of them last
+            jobs += 1
+            self.run_job(f"job-{jobs}")
+        self.assertEqual(self.refused_requests(), before)
+        self.assertTrue(self.c.operator.running())
 
     @unittest.skipUnless(FULL, "files are read again after a minute")
     def test_a_server_with_another_certificate(self):

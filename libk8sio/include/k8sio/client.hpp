@@ -23,6 +23,7 @@
 namespace signalbox::k8sio {
 
 namespace protocol {
+class list_memory;
 class server_time;
 }  // namespace protocol
 
@@ -38,6 +39,10 @@ public:
     /// How often a request that the server told to come back later (429, 503 with Retry-After) or
     /// that failed before it was sent is repeated within its deadline (REQUIREMENTS.md R2, R4).
     int max_retries = 3;
+    /// What all lists that are read item by item at one time may hold together, in bytes: of each
+    /// the item that is not whole yet. One that needs more fails with errc::too_large
+    /// (REQUIREMENTS.md L7); a reflector then begins it anew, later.
+    std::size_t list_memory = 32u << 20;
     /// Of the random parts of waits. Processes that shall not all come back at the same moment need
     /// different ones; 0 and so on make tests repeatable.
     std::uint64_t seed = 0;
@@ -206,6 +211,7 @@ private:
     clock* time_;
     client_options options_;
     std::unique_ptr<protocol::server_time> server_time_;
+    std::unique_ptr<protocol::list_memory> list_memory_;
     std::uint64_t requests_sent_ = 0;
     std::optional<steady_time> finish_by_;
     clock::timer_id finish_timer_ = 0;

@@ -99,9 +99,9 @@ result<list_page> end_of_page(
         answer = error;
     }
     api_error error = std::move(answer).error();
-    if (stream.too_large()) {
+    if (*stream.too_large() != '\0') {
         error.code = errc::too_large;
-        error.message = "an item of the list is beyond the limit";
+        error.message = stream.too_large();
     }
     return error;
 }
@@ -150,7 +150,8 @@ client::client(k8sio::transport& transport, clock& time, client_options options)
     : transport_(&transport),
       time_(&time),
       options_(std::move(options)),
-      server_time_(std::make_unique<protocol::server_time>()) {}
+      server_time_(std::make_unique<protocol::server_time>()),
+      list_memory_(std::make_unique<protocol::list_memory>(options_.list_memory)) {}
 
 client::~client() {
     time_->cancel(finish_timer_);
@@ -219,7 +220,7 @@ asio::awaitable<result<list_page>> client::list(
     if (request.has_error()) {
         co_return request.error();
     }
-    protocol::list_stream stream(type, std::move(item));
+    protocol::list_stream stream(type, std::move(item), *list_memory_);
     request->on_body = [&stream](std::string_view piece) { return stream.feed(piece); };
     auto answer = co_await send(*request);
     co_return end_of_page(*request, stream, std::move(answer));

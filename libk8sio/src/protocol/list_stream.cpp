@@ -6,6 +6,13 @@
 
 namespace signalbox::k8sio::protocol {
 
+namespace {
+
+/// The memory of an item up to this size is used again for the next one.
+constexpr std::size_t usual_item = 64u << 10;
+
+}  // namespace
+
 bool list_stream::feed(std::string_view bytes) {
     while (!failed_ && !bytes.empty()) {
         const std::size_t used = at_ == place::outside   ? skim(bytes)
@@ -13,11 +20,22 @@ bool list_stream::feed(std::string_view bytes) {
                                                          : collect(bytes);
         bytes.remove_prefix(used);
         if (current_.size() > limit_ || rest_.size() > limit_) {
-            too_large_ = true;
+            too_large_ = "an item of the list is beyond the limit";
+            failed_ = true;
+        } else if (!count()) {
+            too_large_ = "all lists together hold more than the limit";
             failed_ = true;
         }
     }
     return !failed_;
+}
+
+/// False if all lists hold too much. Of the whole capacity: it is what is taken.
+bool list_stream::count() {
+    const std::size_t now = current_.capacity() + rest_.capacity();
+    all_->held += now - counted_;
+    counted_ = now;
+    return all_->held <= all_->limit;
 }
 
 /// Keeps what is no item, up to the bracket that opens `items`.
@@ -92,6 +110,9 @@ std::size_t list_stream::collect(std::string_view bytes) {
         if (current_.size() <= limit_) {
             at_ = place::between;
             item_(with_type(current_, *type_), version_);
+            if (current_.capacity() > usual_item) {
+                current_ = std::string();
+            }
         }
         return i + 1;
     }

@@ -14,21 +14,36 @@
 
 namespace signalbox::k8sio::protocol {
 
+/// What the lists that are under way at one time hold together, in bytes.
+class list_memory {
+public:
+    explicit list_memory(std::size_t l) : limit(l) {}
+    std::size_t limit;
+    std::size_t held = 0;
+};
+
 class list_stream {
 public:
     /// `item` gets each one as it is complete, with apiVersion and kind (L6), and the list's
     /// version if that came before. `limit`: the largest item in bytes, and the largest rest of the
-    /// list.
+    /// list. `all`, which must outlive this, counts what this list holds with the others.
     list_stream(
-        const resource_type& type, client::item_function item, std::size_t limit = 16u << 20
+        const resource_type& type,
+        client::item_function item,
+        list_memory& all,
+        std::size_t limit = 16u << 20
     )
-        : type_(&type), item_(std::move(item)), limit_(limit) {}
+        : type_(&type), item_(std::move(item)), all_(&all), limit_(limit) {}
+    ~list_stream() { all_->held -= counted_; }
+    list_stream(const list_stream&) = delete;
+    list_stream& operator=(const list_stream&) = delete;
 
-    /// False if the text is no list, or beyond the limit; final.
+    /// False if the text is no list, or beyond a limit; final.
     bool feed(std::string_view bytes);
     /// The end. False if the list is not complete; otherwise `out` has all but the items.
     bool finish(list_page& out);
-    bool too_large() const { return too_large_; }
+    /// Which limit the text was beyond; empty: none.
+    const char* too_large() const { return too_large_; }
 
 private:
     std::string early_version() const;
@@ -36,6 +51,7 @@ private:
     std::size_t skim(std::string_view bytes);
     std::size_t between(std::string_view bytes);
     std::size_t collect(std::string_view bytes);
+    bool count();
 
     enum class place {
         outside,  ///< whatever is no item
@@ -45,7 +61,9 @@ private:
 
     const resource_type* type_;
     client::item_function item_;
+    list_memory* all_;
     std::size_t limit_;
+    std::size_t counted_ = 0;  // of all_->held
     place at_ = place::outside;
     std::string rest_;  // the list with an empty `items`
     std::string current_;
@@ -58,7 +76,7 @@ private:
     bool comma_ = false;  // an item has to follow
     bool seen_items_ = false;
     bool failed_ = false;
-    bool too_large_ = false;
+    const char* too_large_ = "";
 };
 
 }  // namespace signalbox::k8sio::protocol

@@ -145,7 +145,11 @@ struct reflector::impl_access {
                 );
                 fsm.on_list(now(self), page);
             } else if (action.what == reflector_action::kind::probe) {
-                auto page = co_await self.api_->list(self.type_, self.options_.ns, action.list);
+                // Its version alone counts; a server that ignores the limit sends any number.
+                client::item_function item = [](std::string_view, std::string_view) {};
+                auto page = co_await self.api_->list(
+                    self.type_, self.options_.ns, action.list, std::move(item)
+                );
                 fsm.on_probe(now(self), page);
             } else if (action.what == reflector_action::kind::watch) {
                 co_await watch(self, fsm, action);

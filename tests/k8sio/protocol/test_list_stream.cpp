@@ -17,11 +17,13 @@ struct outcome {
 
 outcome read(const std::vector<std::string>& pieces, std::size_t limit = 1000) {
     outcome out;
+    protocol::list_memory all(1u << 20);
     list_stream stream(
         resources::pods(),
         [&](std::string_view item, std::string_view version) {
             out.items += std::string(item) + "@" + std::string(version) + "\n";
         },
+        all,
         limit
     );
     out.good = true;

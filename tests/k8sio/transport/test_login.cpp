@@ -8,8 +8,10 @@
 
 #include <catch2/catch.hpp>
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 
@@ -47,7 +49,10 @@ struct fixture {
         config.exec.emplace();
         config.exec->command = "login";
         config.exec->api_version = v1;
-        protocol::credentials credentials(config, [](const std::string&) { return std::nullopt; });
+        make();
+    }
+    void make() {
+        protocol::credentials credentials(config, [this](const std::string&) { return file; });
         transport = std::make_unique<http_transport>(
             loop.time,
             std::make_unique<test::scripted_connector>(net),
@@ -65,11 +70,11 @@ struct fixture {
         loop.settle();
         return made;
     }
-    void end_run(const std::string& token) {
+    void end_run(const std::string& token, const std::string& more = {}) {
         plugin_outcome outcome;
         outcome.output = secret_text(
             R"({"kind":"ExecCredential","apiVersion":")" + v1 + R"(","status":{"token":")" + token +
-            "\"}}"
+            "\"" + more + "}}"
         );
         runs.back()(outcome);
         loop.settle();
@@ -86,9 +91,45 @@ struct fixture {
     test::network net;
     cluster_config config;
     std::string good = "T";
+    std::optional<std::string> file;
     std::vector<scripted_runner::done_function> runs;
     http_request request{"GET", "/api"};
     std::unique_ptr<http_transport> transport;
+};
+
+/// A server whose tokens end by time. `T5` is the one that was made in the fifth second.
+struct ending_tokens : fixture {
+    ending_tokens() {
+        net.respond = [this](const std::string& bytes) {
+            const std::size_t at = bytes.find("Bearer T");
+            const bool known = at != std::string::npos;
+            const auto made =
+                std::chrono::seconds{known ? std::stol(bytes.substr(at + 8)) : -10000};
+            const bool valid = known && second() >= made && second() < made + life;
+            refused += valid ? 0 : 1;
+            return valid ? ok : refusal;
+        };
+    }
+    std::chrono::seconds second() {
+        return std::chrono::floor<std::chrono::seconds>(loop.time.steady_now() - begin);
+    }
+    std::string token() { return "T" + std::to_string(second().count()); }
+    /// A request every three seconds for so long, and `between` before each; how many failed.
+    int ask_for(std::chrono::seconds duration, const std::function<void()>& between) {
+        int failed = 0;
+        for (const auto end = second() + duration; second() < end; loop.run_for(3s)) {
+            between();
+            const auto asked = start();
+            between();
+            failed +=
+                asked->done && asked->result.has_value() && asked->result->status == 200 ? 0 : 1;
+        }
+        return failed;
+    }
+
+    steady_time begin = loop.time.steady_now();
+    std::chrono::seconds life{600};
+    int refused = 0;
 };
 
 /// A real program, on the machine's clock.
@@ -196,6 +237,59 @@ TEST_CASE_METHOD(fixture, "[requirement C7] [requirement R5] 401 runs it again, 
         CHECK(two->result.error().code == errc::credentials);
         CHECK(three->result.error().code == errc::credentials);
     }
+}
+
+TEST_CASE_METHOD(ending_tokens, "[requirement C7] by its time a credential is replaced unrefused") {
+    life = GENERATE(20s, 60s, 900s, 3600s);
+    INFO(life.count());
+    std::size_t ended = 0;
+    const auto run_program = [&] {
+        if (runs.size() == ended) {
+            return;
+        }
+        ++ended;
+        const auto end = std::chrono::floor<std::chrono::seconds>(loop.time.wall_now()) + life;
+        const std::time_t seconds = std::chrono::system_clock::to_time_t(
+            std::chrono::time_point_cast<std::chrono::system_clock::duration>(end)
+        );
+        std::array<char, 32> text{};
+        std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&seconds));
+        end_run(token(), R"(,"expirationTimestamp":")" + std::string(text.data()) + '"');
+    };
+    CHECK(ask_for(life * 10, run_program) == 0);
+    CHECK(refused == 0);
+    // Each was used for three quarters of its life at least.
+    CHECK(ended >= 10);
+    CHECK(ended <= 15);
+}
+
+TEST_CASE_METHOD(
+    ending_tokens, "[requirement C2] by the file's change a token is replaced unrefused"
+) {
+    config.exec.reset();
+    config.token_file = "/token";
+    make();
+    int changes = 0;
+    std::optional<std::chrono::seconds> written;
+    bool kubelet = true;
+    const auto replace_file = [&] {  // at four fifths of its life, as the kubelet
+        if (kubelet && (!written || second() >= *written + life * 4 / 5)) {
+            written = second();
+            file = token();
+            ++changes;
+        }
+    };
+    CHECK(ask_for(life * 10, replace_file) == 0);
+    CHECK(refused == 0);
+    CHECK(changes >= 12);
+    // Nobody replaces it: what is asked after its end is refused until there is another one, and
+    // not longer.
+    kubelet = false;
+    const auto left = *written + life - second();
+    CHECK(ask_for(left, replace_file) == 0);
+    CHECK(ask_for(30s, replace_file) == 10);
+    kubelet = true;
+    CHECK(ask_for(life, replace_file) == 0);
 }
 
 TEST_CASE_METHOD(real_program, "[requirement C7] a program's output, complaint and code") {
