@@ -81,6 +81,10 @@ void api_server::set_fault_hook(fault_hook hook) {
     impl_->door->set_fault_hook(std::move(hook));
 }
 
+void api_server::set_pod_streams(pod_streams* of_pods) {
+    impl_->door->set_pod_streams(of_pods);
+}
+
 std::uint64_t api_server::count_requests(std::string_view method, std::string_view path_part)
     const {
     return impl_->door->count(method, path_part);

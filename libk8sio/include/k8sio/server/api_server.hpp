@@ -8,6 +8,7 @@
 #include "k8sio/clock.hpp"
 #include "k8sio/error.hpp"
 #include "k8sio/server/options.hpp"
+#include "k8sio/server/pod_streams.hpp"
 #include "k8sio/server/validator.hpp"
 #include "k8sio/transport.hpp"
 
@@ -66,6 +67,12 @@ public:
     ///
     /// Lifetimes: what the hook refers to must outlive the server, unless another hook follows.
     void set_fault_hook(fault_hook hook);
+
+    /// What serves logs, exec, attach and port-forward of pods from now on; null, as it begins:
+    /// these answer 501.
+    ///
+    /// Lifetimes: `of_pods` must outlive the server, and its executor's last step behind that.
+    void set_pod_streams(pod_streams* of_pods);
 
     /// Requests received so far, refused ones too, of `method` (empty: any) whose path
     /// contains `path_part`; for tests. Of queries nothing is kept but `?watch` behind a watch's

@@ -2,7 +2,7 @@
 #include "server/answers/http_message.hpp"
 
 #include "k8sio/resource.hpp"
-#include "server/answers/watch_stream.hpp"
+#include "server/answers/body_stream.hpp"
 #include "server/values/text.hpp"
 
 #include <algorithm>
@@ -64,7 +64,12 @@ bool is_json(std::string_view type) {
 
 std::string_view api_request::param(std::string_view name) const {
     const auto it = query.find(std::string(name));
-    return it == query.end() ? std::string_view{} : std::string_view(it->second);
+    return it == query.end() ? std::string_view{} : std::string_view(it->second.front());
+}
+
+std::vector<std::string> api_request::params(std::string_view name) const {
+    const auto it = query.find(std::string(name));
+    return it == query.end() ? std::vector<std::string>{} : it->second;
 }
 
 bool api_request::flag(std::string_view name) const {
@@ -104,7 +109,7 @@ api_request make_request(
                 equals == std::string_view::npos ? std::string_view{} : pair.substr(equals + 1);
             // `watch` alone means `watch=true` to the real server's decoder as well.
             std::string text = equals == std::string_view::npos ? "true" : decode_query(value);
-            r.query.emplace(decode_query(pair.substr(0, equals)), std::move(text));
+            r.query[decode_query(pair.substr(0, equals))].push_back(std::move(text));
         });
     }
     r.content_type = without_blanks(content_type.substr(0, content_type.find(';')));

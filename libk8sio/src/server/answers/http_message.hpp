@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A request and an answer as both faces see them; watch answers carry a stream instead of a body.
+// A request and an answer as both faces see them; watches and logs carry a stream instead of a
+// body.
 #pragma once
 
 #include "server/values/refusal.hpp"
@@ -16,19 +17,21 @@
 
 namespace signalbox::k8sio::server {
 
-class watch_stream;
+class body_stream;
 
 struct api_request {
     std::string method;
-    std::string path;                   ///< still percent-encoded
-    std::vector<std::string> segments;  ///< of the path, decoded
-    std::map<std::string, std::string> query;
-    std::string content_type;  ///< without parameters
+    std::string path;                                       ///< still percent-encoded
+    std::vector<std::string> segments;                      ///< of the path, decoded
+    std::map<std::string, std::vector<std::string>> query;  ///< values in the order of the query
+    std::string content_type;                               ///< without parameters
     std::string accept;
     std::string body;
 
-    /// The query value; empty if absent.
+    /// The first query value; empty if absent.
     std::string_view param(std::string_view name) const;
+    /// All query values of that name.
+    std::vector<std::string> params(std::string_view name) const;
     bool flag(std::string_view name) const;
     std::optional<std::int64_t> number(std::string_view name) const;
 };
@@ -47,7 +50,7 @@ struct api_answer {
     std::string content_type = "application/json";
     std::vector<std::pair<std::string, std::string>> headers;
     std::string body;
-    std::unique_ptr<watch_stream> watch;  ///< if set, `body` is empty
+    std::unique_ptr<body_stream> stream;  ///< if set, `body` is empty
 
     api_answer();
     api_answer(int status, std::string body);

@@ -74,12 +74,6 @@ void watch_stream::on_timer() {
     wake();
 }
 
-void watch_stream::wake() {
-    if (ready_) {
-        ready_();
-    }
-}
-
 void watch_stream::finish() {
     finished_ = true;
     bookmark_due_ = false;

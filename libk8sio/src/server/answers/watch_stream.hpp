@@ -4,6 +4,7 @@
 // a slow watcher costs no memory; one that falls behind the history gets 410 (REQUIREMENTS.md W4).
 #pragma once
 
+#include "server/answers/body_stream.hpp"
 #include "server/model/model.hpp"
 #include "server/store/selectors.hpp"
 
@@ -35,22 +36,16 @@ struct watch_options {
     std::chrono::nanoseconds bookmark_interval{};
 };
 
-class watch_stream {
+class watch_stream final : public body_stream {
 public:
     watch_stream(model& world, std::shared_ptr<resource_table> table, watch_options options);
-    ~watch_stream();
-    watch_stream(const watch_stream&) = delete;
-    watch_stream& operator=(const watch_stream&) = delete;
+    ~watch_stream() override;
 
-    /// The next events as text, at most about `limit` bytes; empty: nothing now.
-    std::string next(std::size_t limit = 64 * 1024);
-    /// No more events will come, once next() gives nothing.
-    bool finished() const { return finished_; }
-    /// Called whenever next() may give something or the stream finishes; from within a write, so it
-    /// must only post.
-    void on_ready(std::function<void()> callback) { ready_ = std::move(callback); }
-    /// Ends the stream, as a server that shuts down does.
-    void finish();
+    /// The next events as text.
+    std::string next(std::size_t limit) override;
+    bool finished() const override { return finished_; }
+    bool ends() const override { return false; }
+    void finish() override;
 
 private:
     void append(std::string& out, std::string_view type, const record& r) const;
@@ -59,7 +54,6 @@ private:
     void append_error(std::string& out, const refusal& r) const;
     void arm();
     void on_timer();
-    void wake();
 
     model* world_;
     std::shared_ptr<resource_table> table_;
@@ -71,7 +65,6 @@ private:
     bool bookmark_due_ = false;
     bool expired_ = false;
     bool error_sent_ = false;
-    std::function<void()> ready_;
     clock::timer_id timer_ = 0;
     std::uint64_t id_ = 0;
     steady_time next_bookmark_{};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// HTTP/1.1 with keep-alive; watches are chunked and own their connection. Callbacks, no coroutines:
-// a watch writes and waits for the peer to leave at the same time.
+// HTTP/1.1 with keep-alive; watches and logs are chunked and own their connection. Callbacks, no
+// coroutines: a watch writes and waits for the peer to leave at the same time.
 #include "server/faces/http_face.hpp"
 
 #include "k8sio/base64.hpp"
-#include "server/answers/watch_stream.hpp"
+#include "server/answers/body_stream.hpp"
 #include "server/faces/tls_identity.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
@@ -107,8 +107,8 @@ public:
 
     /// open_watch: the server ends the stream cleanly; the connection goes with it.
     void end() override {
-        if (watch_) {
-            watch_->finish();
+        if (body_) {
+            body_->finish();
         }
     }
 
@@ -124,7 +124,7 @@ private:
     void on_request(error_code error);
     std::optional<refusal> check_access(std::string_view target) const;
     void answer(api_answer a, bool keep_alive);
-    void start_watch(api_answer a);
+    void start_body(api_answer a);
     void wait_for_peer();
     void pump();
     void write_chunk(std::string text);
@@ -138,9 +138,9 @@ private:
     std::optional<request_parser> parser_;
     std::optional<response> response_;
 
-    std::unique_ptr<watch_stream> watch_;
-    std::optional<http::response<http::empty_body>> watch_header_;
-    std::optional<http::response_serializer<http::empty_body>> watch_serializer_;
+    std::unique_ptr<body_stream> body_;
+    std::optional<http::response<http::empty_body>> body_header_;
+    std::optional<http::response_serializer<http::empty_body>> body_serializer_;
     std::string chunk_;
     char ignored_ = 0;
     bool writing_ = false;
@@ -245,7 +245,7 @@ void session::close() {
         home->remove(*this);
     }
     door_->remove(*this);
-    watch_.reset();
+    body_.reset();
     error_code ignored;
     socket().shutdown(tcp::socket::shutdown_both, ignored);
     socket().close(ignored);
@@ -309,8 +309,8 @@ void session::on_request(error_code error) {
     );
     if (done.dropped) {
         close();
-    } else if (done.answer.watch) {
-        start_watch(std::move(done.answer));
+    } else if (done.answer.stream) {
+        start_body(std::move(done.answer));
     } else {
         answer(std::move(done.answer), keep_alive);
     }
@@ -349,11 +349,11 @@ void session::answer(api_answer a, bool keep_alive) {
     std::visit([&](auto& to) { http::async_write(to, *response_, done); }, stream_);
 }
 
-void session::start_watch(api_answer a) {
-    watch_ = std::move(a.watch);
+void session::start_body(api_answer a) {
+    body_ = std::move(a.stream);
     door_->add(*this);
     std::weak_ptr<session> weak = weak_from_this();
-    watch_->on_ready([weak] {
+    body_->on_ready([weak] {
         // From within a write: only posted, and once for many events.
         const auto self = weak.lock();
         if (self && !std::exchange(self->pump_posted_, true)) {
@@ -363,13 +363,13 @@ void session::start_watch(api_answer a) {
             });
         }
     });
-    watch_header_.emplace();
-    watch_header_->result(http::status::ok);
-    watch_header_->version(11);
-    watch_header_->keep_alive(false);
-    fill_headers(*watch_header_, a);
-    watch_header_->chunked(true);
-    watch_serializer_.emplace(*watch_header_);
+    body_header_.emplace();
+    body_header_->result(static_cast<unsigned>(a.status));
+    body_header_->version(11);
+    body_header_->keep_alive(false);
+    fill_headers(*body_header_, a);
+    body_header_->chunked(true);
+    body_serializer_.emplace(*body_header_);
     writing_ = true;
     const auto done = [self = shared_from_this()](error_code error, std::size_t) {
         self->writing_ = false;
@@ -379,7 +379,7 @@ void session::start_watch(api_answer a) {
         }
         self->pump();
     };
-    std::visit([&](auto& to) { http::async_write_header(to, *watch_serializer_, done); }, stream_);
+    std::visit([&](auto& to) { http::async_write_header(to, *body_serializer_, done); }, stream_);
     wait_for_peer();
 }
 
@@ -400,13 +400,15 @@ void session::wait_for_peer() {
 }
 
 void session::pump() {
-    if (closed_ || writing_ || !watch_) {
+    if (closed_ || writing_ || !body_) {
         return;
     }
-    std::string text = watch_->next();
+    std::string text = body_->next(body_stream::piece_size);
     if (!text.empty()) {
         write_chunk(std::move(text));
-    } else if (watch_->finished()) {
+    } else if (body_->finished() && body_->broken()) {
+        close();
+    } else if (body_->finished()) {
         end_chunks();
     }
 }

@@ -5,6 +5,7 @@
 #include "server/faces/in_process.hpp"
 
 #include "protocol/requests.hpp"
+#include "server/answers/body_stream.hpp"
 
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
@@ -78,9 +79,9 @@ public:
           idle_(idle),
           room_(std::make_shared<waiting_room>(door_.lock()->executor())) {
         door_.lock()->add(*this);
-        if (answer_.watch) {
+        if (answer_.stream) {
             // The callback comes from within a write; waking only posts.
-            answer_.watch->on_ready([room = room_] { room->wake(woken::ready); });
+            answer_.stream->on_ready([room = room_] { room->wake(woken::ready); });
         }
     }
     ~stream() override { leave(); }
@@ -103,6 +104,9 @@ public:
                 co_return ending();
             }
             piece_ = next_piece();
+            if (state_ != state::open) {
+                co_return ending();
+            }
             if (!piece_.empty() || ended_) {
                 co_return std::string_view(piece_);
             }
@@ -124,9 +128,12 @@ public:
         room_->wake(woken::closed);
     }
 
+    /// Of the reads from now on.
+    void set_idle(std::chrono::nanoseconds idle) { idle_ = idle; }
+
     /// The server ends the stream cleanly, as on a restart.
     void end() override {
-        answer_.watch.reset();  // it must not outlive the server
+        answer_.stream.reset();  // it must not outlive the server
         answer_.body.clear();
         room_->wake(woken::ready);
     }
@@ -145,12 +152,15 @@ private:
             ended_ = true;
             return {};
         }
-        if (!answer_.watch) {
+        if (!answer_.stream) {
             ended_ = answer_.body.empty();
             return std::exchange(answer_.body, {});
         }
-        std::string out = answer_.watch->next();
-        ended_ = out.empty() && answer_.watch->finished();
+        std::string out = answer_.stream->next(body_stream::piece_size);
+        ended_ = out.empty() && answer_.stream->finished();
+        if (ended_ && answer_.stream->broken()) {
+            state_ = state::lost;
+        }
         return out;
     }
 
@@ -185,7 +195,7 @@ private:
         if (const auto door = door_.lock()) {
             door->remove(*this);
         }
-        answer_.watch.reset();
+        answer_.stream.reset();
     }
 
     std::weak_ptr<reception> door_;
@@ -223,11 +233,15 @@ public:
         }
         http_response response;
         response.status = done.answer.status;
-        response.headers = std::move(done.answer.headers);
+        response.headers = done.answer.headers;
         response.body = std::move(done.answer.body);
-        if (done.answer.watch) {
+        if (done.answer.stream && done.answer.stream->ends()) {
+            stream whole(door_, std::move(done.answer), std::chrono::nanoseconds::zero());
+            co_return co_await read_whole(whole, request, std::move(response), deadline);
+        }
+        if (done.answer.stream) {
             // A watch read as a whole answer: what there is now.
-            response.body = done.answer.watch->next(std::string::npos);
+            response.body = done.answer.stream->next(std::string::npos);
         }
         co_return response;
     }
@@ -253,6 +267,32 @@ public:
     }
 
 private:
+    asio::awaitable<result<http_response>> read_whole(
+        stream& body, const http_request& request, http_response response, steady_time deadline
+    ) {
+        std::shared_ptr<reception> door;
+        while (true) {
+            door = door_.lock();
+            const steady_time now = door ? door->world().time().steady_now() : steady_time{};
+            if (door && deadline <= now) {
+                co_return protocol::request_error(errc::timeout, request, "the answer goes on");
+            }
+            body.set_idle(deadline - now);
+            door.reset();
+            asio::awaitable<result<std::string_view>> reading = body.read_some();
+            const result<std::string_view> piece = co_await std::move(reading);
+            if (piece.has_error()) {
+                co_return protocol::request_error(
+                    piece.error().code, request, piece.error().message
+                );
+            }
+            if (piece->empty()) {
+                co_return response;
+            }
+            response.body += *piece;
+        }
+    }
+
     reception::outcome_of_request receive(const http_request& request) {
         const std::shared_ptr<reception> door = door_.lock();
         if (!door) {

@@ -21,7 +21,7 @@ reception::reception(boost::asio::any_io_executor executor, clock& time, server_
       world_(time, options_),
       definitions_(world_),
       collector_(executor, world_, options_.gc_delay),
-      front_(world_, definitions_, options_) {
+      front_(executor, world_, definitions_, options_) {
     world_.objects().observe([this](resource_table& table, const history_event& event) {
         definitions_.on_write(table, event);
         collector_.on_write(table, event);

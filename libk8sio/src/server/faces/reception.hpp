@@ -43,6 +43,7 @@ public:
         std::string body
     );
 
+    void set_pod_streams(pod_streams* of_pods) { front_.set_pod_streams(of_pods); }
     void set_fault_hook(fault_hook hook) { hook_ = std::move(hook); }
     std::uint64_t count(std::string_view method, std::string_view path_part) const;
 

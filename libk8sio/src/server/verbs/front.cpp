@@ -97,8 +97,16 @@ unknown_fields wanted_field_validation(std::string_view text) {
 
 }  // namespace
 
-front::front(model& world, custom_kinds& definitions, const server_options& options)
-    : world_(&world), definitions_(&definitions), options_(options) {}
+front::front(
+    boost::asio::any_io_executor executor,
+    model& world,
+    custom_kinds& definitions,
+    const server_options& options
+)
+    : executor_(std::move(executor)),
+      world_(&world),
+      definitions_(&definitions),
+      options_(options) {}
 
 api_answer front::handle(const api_request& request) {
     std::vector<std::string> warnings;
@@ -328,7 +336,10 @@ api_answer front::route_subresource(
     if (kind.plural == "namespaces" && t.subresource == "finalize" && method == "PUT") {
         return finalize(request, t);
     }
-    static constexpr std::array node_doors = {"log", "exec", "attach", "portforward", "proxy"};
+    if (core_pod && t.subresource == "log") {
+        return pod_log(request, t);
+    }
+    static constexpr std::array node_doors = {"exec", "attach", "portforward", "proxy"};
     if (core_pod &&
         std::find(node_doors.begin(), node_doors.end(), t.subresource) != node_doors.end()) {
         if (t.kind->table->find(t.ns, t.name) == nullptr) {

@@ -3,12 +3,15 @@
 // From a request to its answer: routing and the verbs. Both faces call it; it does no I/O.
 #pragma once
 
+#include "k8sio/server/pod_streams.hpp"
 #include "server/answers/http_message.hpp"
 #include "server/answers/render.hpp"
 #include "server/answers/watch_stream.hpp"
 #include "server/controllers/custom_kinds.hpp"
 #include "server/formats/patch.hpp"
 #include "server/model/model.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
 
 #include <cstdint>
 #include <map>
@@ -28,9 +31,18 @@ struct target_object {
 
 class front {
 public:
-    front(model& world, custom_kinds& definitions, const server_options& options);
+    /// `executor` runs what goes on behind an answer.
+    front(
+        boost::asio::any_io_executor executor,
+        model& world,
+        custom_kinds& definitions,
+        const server_options& options
+    );
 
     api_answer handle(const api_request& request);
+
+    /// As api_server::set_pod_streams().
+    void set_pod_streams(pod_streams* of_pods) { pods_ = of_pods; }
 
 private:
     api_answer route(const api_request& request, std::vector<std::string>& warnings);
@@ -88,6 +100,9 @@ private:
         const api_request& request, const target_object& t, const write_options& options
     );
     api_answer finalize(const api_request& request, const target_object& t);
+    /// The pod of a request, and its JSON.
+    outcome<record_ptr> find_pod(const target_object& t, json::value& into, json::arena& a) const;
+    api_answer pod_log(const api_request& request, const target_object& t);
 
     outcome<delete_request> read_delete_options(const api_request& request) const;
     outcome<std::vector<record_ptr>> select(const api_request& request, const target_object& t)
@@ -98,9 +113,11 @@ private:
     view wanted_view(const api_request& request) const;
     wall_time now() const { return world_->time().wall_now(); }
 
+    boost::asio::any_io_executor executor_;
     model* world_;
     custom_kinds* definitions_;
     server_options options_;
+    pod_streams* pods_ = nullptr;
 };
 
 /// Stands for e.g. CreateOptions in a refusal of query parameters.

@@ -273,7 +273,7 @@ api_answer front::watch(const api_request& request, const target_object& t) {
         options.mark_initial_end = send_initial && options.bookmarks;
     }
     api_answer a;
-    a.watch = std::make_unique<watch_stream>(*world_, t.kind->table, std::move(options));
+    a.stream = std::make_unique<watch_stream>(*world_, t.kind->table, std::move(options));
     return a;
 }
 

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Subresources of pods behind which is the pod's runtime: log, exec, attach, portforward.
+#include "server/kinds/refusals.hpp"
+#include "server/streams/log_stream.hpp"
+#include "server/streams/pod_refusal.hpp"
+#include "server/verbs/front.hpp"
+#include "server/verbs/pod_requests.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace signalbox::k8sio::server {
+namespace {
+
+refusal no_runtime(std::string_view subresource) {
+    refusal r;
+    r.code = 501;
+    r.reason = "NotImplemented";
+    r.message = fmt::format(
+        "the embedded API server has no kubelet: pods/{} is not available", subresource
+    );
+    return r;
+}
+
+pod_ref name_of(const record& pod) {
+    return {pod.ns, pod.name, pod.uid};
+}
+
+}  // namespace
+
+outcome<record_ptr> front::find_pod(const target_object& t, json::value& into, json::arena& a)
+    const {
+    record_ptr pod = t.kind->table->find(t.ns, t.name);
+    if (pod == nullptr) {
+        return not_found(*t.kind->info, t.name);
+    }
+    into = parse_record(*t.kind->info, *pod, a);
+    return pod;
+}
+
+api_answer front::pod_log(const api_request& request, const target_object& t) {
+    if (request.method != "GET") {
+        return method_not_allowed();
+    }
+    outcome<log_request> wanted = read_log_options(request, t.name, now());
+    if (!wanted) {
+        return wanted.error();
+    }
+    json::arena a;
+    json::value pod;
+    const outcome<record_ptr> found = find_pod(t, pod, a);
+    if (!found) {
+        return found.error();
+    }
+    const outcome<std::string> container = choose_container(request, pod);
+    if (!container) {
+        return container.error();
+    }
+    if (json::string_at(pod, {"spec", "nodeName"}).empty()) {
+        return {204, ""};
+    }
+    if (pods_ == nullptr) {
+        return no_runtime(t.subresource);
+    }
+    wanted->options.container = *container;
+    auto source = pods_->open_log(name_of(**found), wanted->options);
+    if (source.has_error()) {
+        return refusal_of(source.error());
+    }
+    api_answer answer;
+    answer.content_type = "text/plain";
+    answer.stream = make_log_stream(executor_, std::move(*source), wanted->limit_bytes);
+    return answer;
+}
+
+}  // namespace signalbox::k8sio::server
