@@ -2,6 +2,7 @@
 """The command line itself: help, mistakes, version, crds."""
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -20,6 +21,24 @@ class CommandLine(unittest.TestCase):
             about = program.run(command, "--help")
             self.assertEqual(about.code, 0)
             self.assertIn("Usage: signalbox " + command, about.out)
+
+    def test_a_plugin_of_kubectl_is_called_as_kubectl_calls_it(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        plugin = pathlib.Path(folder.name) / "kubectl-signalbox"
+        plugin.symlink_to(program.binary())
+        for arguments, code, usage, also in (
+                (["--help"], 0, "Usage: kubectl signalbox [OPTIONS] SUBCOMMAND", "`kubectl signalbox COMMAND --help` says"),
+                (["explain", "--help"], 0, "Usage: kubectl signalbox explain [", "\n  kubectl signalbox explain mnist -n team-a\n"),
+                (["docs", "rule", "--help"], 0, "Usage: kubectl signalbox docs rule [", "libk8sio/REQUIREMENTS.md"),
+                (["validate"], 2, "Usage: kubectl signalbox validate [", "`kubectl signalbox validate --help` says more")):
+            with self.subTest(arguments):
+                child = subprocess.run([plugin, *arguments], capture_output=True, text=True, timeout=program.PATIENCE)
+                text = child.stdout + child.stderr
+                self.assertEqual(child.returncode, code, text)
+                self.assertIn(usage, text)
+                self.assertIn(also, text)
+                self.assertNotRegex(text, r"(?<!kubectl )\bsignalbox (explain|docs|validate|COMMAND)\b")
 
     def test_mistakes_are_refused_with_usage(self):
         for arguments in ([], ["fly"], ["validate"], ["validate", "--output", "xml", "f"], ["plan"],

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The operator in a cluster, and what stands in for one.
+#include "cli/commands.hpp"
+#include "cli/settings.hpp"
+#include "cli/tree/groups.hpp"
+#include "cli/tree/shared_options.hpp"
+
+namespace signalbox::op::cli {
+
+namespace {
+
+constexpr const char* run_footer = R"(
+Finds the API server like kubectl: --kubeconfig, else the service account of the pod it runs in, else
+$KUBECONFIG, else ~/.kube/config. It waits for the CRDs (`signalbox crds`). SIGTERM ends it cleanly.
+
+Examples:
+  signalbox run --kubeconfig ~/.kube/config --log-level debug
+  signalbox run --policy restart_delay=100 --policy settle=200     # for tests
+  signalbox run --leader-elect                                     # one of several replicas acts
+
+Exit codes: 0 ended by a signal, 1 a part of it died, 2 refused, 4 the Lease was lost to another
+replica or could not be renewed.
+
+Keys of --policy, all in milliseconds but the counts:
+  )";
+
+constexpr const char* dev_footer = R"(
+One process on this machine: an API server that keeps everything in memory, the operator, and pods
+that are simulated. No cluster, no containers, no root, nothing leaves the loopback interface.
+kubectl works against it: each instance writes a kubeconfig of its own, and removes it at the end.
+
+Examples:
+  signalbox dev                                        # then, elsewhere: kubectl apply -f train.yaml
+  signalbox dev --apply train.yaml --until-finished    # 0 if all jobs succeed, 1 if not
+  signalbox dev --apply train.yaml --scenario faults.yaml --speed 10
+
+What a simulated pod does is said in a scenario file or in annotations `sim.signalbox.dev/...` of its
+template: operator/src/pods/README.md.)";
+
+constexpr const char* pods_footer = R"(
+A simulated kubelet and scheduler for any API server, for tests and demonstrations: binds pods to
+nodes that do not exist and lets them run, end and fail as a scenario or their annotations say.
+NEVER point it at a cluster that has nodes.
+
+Examples:
+  signalbox pods --kubeconfig test.kubeconfig --scenario faults.yaml)";
+
+void add_election(CLI::App& to, election_options& options) {
+    const auto add = [&to](const char* name, std::string& into, const char* what, const char* of) {
+        to.add_option(name, into, what)->type_name(of)->capture_default_str();
+    };
+    to.add_flag("--leader-elect", options.wanted, "Act only as the holder of a Lease");
+    add("--leader-elect-lease-duration",
+        options.lease_duration,
+        "Others wait so long for a renewal",
+        "TIME");
+    add("--leader-elect-renew-deadline",
+        options.renew_deadline,
+        "So long after a renewal the leader gives up",
+        "TIME");
+    add("--leader-elect-retry-period", options.retry_period, "Between two tries", "TIME");
+    add("--leader-elect-resource-name", options.name, "Name of the Lease", "NAME");
+    to.add_option(
+          "--leader-elect-resource-namespace", options.ns, "Its namespace; in a pod the pod's own"
+    )
+        ->type_name("NAME");
+}
+
+void add_dev(command_tree& tree) {
+    auto [c, options] = tree.add(
+        tree.root(), "dev", "Try jobs on this machine, without a cluster", dev_footer, &dev
+    );
+    options.program = tree.program();
+    c.add_option("--apply", options.files, "Apply what is in this file; may be repeated")
+        ->type_name("FILE");
+    c.add_flag("--until-finished", options.until_finished, "End when all applied jobs have ended");
+    c.add_option("--scenario", options.scenario, "What the simulated pods do")->type_name("FILE");
+    c.add_option("--speed", options.speed, "Simulated pods live this many times as fast")
+        ->check(CLI::Range(0.01, 10000.0))
+        ->type_name("FACTOR")
+        ->capture_default_str();
+    c.add_option("--listen", options.listen, "Where kubectl reaches the API server; port 0: any")
+        ->type_name("ADDR:PORT")
+        ->capture_default_str();
+    c.add_option("--kubeconfig", options.kubeconfig, "Where to write the kubeconfig")
+        ->type_name("FILE");
+    c.add_option("-n,--namespace", options.ns, "Namespace of applied objects that name none")
+        ->type_name("NAME")
+        ->capture_default_str();
+    add_policy(c, options.policy);
+    add_log(c, options.log);
+}
+
+void add_run(command_tree& tree) {
+    auto [c, options] = tree.add(
+        tree.root(),
+        "run",
+        "Run the operator against a cluster",
+        run_footer + policy_keys(),
+        &run_operator_command
+    );
+    add_cluster(c, options.cluster);
+    add_namespace(c, options.ns, "Only this namespace; all if not given");
+    add_election(c, options.election);
+    add_policy(c, options.policy);
+    add_log(c, options.log);
+}
+
+void add_pods(command_tree& tree) {
+    auto [c, options] = tree.add(
+        tree.root(),
+        "pods",
+        "Simulate nodes and pods for any API server (tests, demos)",
+        pods_footer,
+        &pods_command
+    );
+    add_cluster(c, options.cluster);
+    add_namespace(c, options.ns, "Only this namespace; all if not given");
+    c.add_option("-l,--selector", options.selector, "Only pods with these labels")
+        ->type_name("SELECTOR");
+    c.add_option("--scenario", options.scenario, "What the pods do")->type_name("FILE");
+    c.add_option("--speed", options.speed, "Pods live this many times as fast")
+        ->check(CLI::Range(0.01, 10000.0))
+        ->type_name("FACTOR")
+        ->capture_default_str();
+    c.add_option("--nodes", options.nodes, "Number of simulated nodes")
+        ->check(CLI::Range(1, 5000))
+        ->type_name("N")
+        ->capture_default_str();
+    c.add_flag("--create-nodes", options.create_nodes, "Create the Node objects too");
+}
+
+}  // namespace
+
+void add_operator_commands(command_tree& tree) {
+    add_dev(tree);
+    add_run(tree);
+    add_pods(tree);
+}
+
+}  // namespace signalbox::op::cli
