@@ -3,6 +3,7 @@
 // The commands and what can be said to each. Every function gives the exit code.
 #pragma once
 
+#include <cstdint>
 #include <iosfwd>
 #include <string>
 #include <vector>
@@ -54,6 +55,30 @@ struct wait_options {
 int wait_for_job(const wait_options& options, std::ostream& out, std::ostream& err);
 /// What can be waited for.
 std::vector<std::string> wait_conditions();
+
+/// A job of a cluster.
+struct job_options {
+    std::string target;  ///< `NAME` or `KIND/NAME`
+    cluster_options cluster;
+    std::string ns;  ///< empty: that of the context
+};
+int pause_job(const job_options& options, std::ostream& out, std::ostream& err);
+int resume_job(const job_options& options, std::ostream& out, std::ostream& err);
+
+struct scale_options {
+    job_options job;
+    std::int32_t replicas = 0;
+};
+int scale_job(const scale_options& options, std::ostream& out, std::ostream& err);
+
+struct top_options {
+    cluster_options cluster;
+    std::string ns;  ///< empty: that of the context
+    bool all_namespaces = false;
+    std::string selector;
+    bool once = false;
+};
+int top(const top_options& options, std::ostream& out, std::ostream& err);
 
 int crds(std::ostream& out);
 

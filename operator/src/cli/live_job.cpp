@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/live_job.hpp"
 
-#include "cli/job_target.hpp"
-#include "cli/settings.hpp"
-#include "controller/definitions_wait.hpp"
+#include "cli/cluster_session.hpp"
+#include "cli/job_lookup.hpp"
 #include "controller/resource_table.hpp"
 #include "controller/served_kinds.hpp"
-#include "manifests/json_edit.hpp"
 
 #include <k8sio/client.hpp>
-
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
 
 #include <fmt/format.h>
 #include <rapidjson/document.h>
@@ -30,26 +25,18 @@ using k8sio::resource_type;
 
 class reader {
 public:
-    reader(k8sio::client& api, std::string ns, std::string name, std::vector<core::job_kind> kinds)
-        : api_(&api), ns_(std::move(ns)), name_(std::move(name)), kinds_(std::move(kinds)) {}
+    reader(k8sio::client& api, const std::string& ns, const job_target& target)
+        : api_(&api), ns_(ns), name_(target.name), lookup_(api, ns, target) {}
 
     asio::awaitable<void> run() {
-        std::size_t tried = 0;
-        while (tried < kinds_.size() && out_.error.empty()) {
-            const core::job_kind kind = kinds_[tried++];
-            co_await read_job(kind);
-        }
-        if (found_.empty() && out_.error.empty()) {
-            out_.error =
-                !unreadable_.empty() ? std::move(unreadable_)
-                : served_
-                    ? fmt::format("namespace {} has no training job {}", ns_, name_)
-                    : fmt::format(
-                          "the server does not serve {}; {}", core::api_version, how_to_install
-                      );
-        }
+        job_lookup& jobs = lookup_;
+        co_await jobs.run();
+        out_.error = lookup_.problem();
         if (!out_.error.empty()) {
             co_return;
+        }
+        for (found_job& job : lookup_.found()) {
+            add(type_of(job.kind), std::move(job.json));
         }
         co_await discover();
         for (const object_kind kind : listed_) {
@@ -65,21 +52,6 @@ private:
         out_.objects.push_back(
             {type.api_version(), type.kind(), std::move(json), fmt::format("{}/{}", ns_, name_)}
         );
-    }
-
-    asio::awaitable<void> read_job(core::job_kind kind) {
-        const resource_type& type = type_of(kind);
-        k8sio::result<std::string> answer = co_await api_->get(type, ns_, name_);
-        // A kind that nothing serves is answered without a Status that names an object.
-        served_ = served_ || answer.has_value() || !answer.error().reason.empty();
-        if (answer.has_value()) {
-            found_.emplace_back(kind, manifests::string_at(*answer, "/metadata/uid"));
-            add(type, std::move(*answer));
-        } else if (answer.error().http_status == 403) {
-            unreadable_ = answer.error().text();  // the job may be of a kind that may be read
-        } else if (answer.error().http_status != 404) {
-            out_.error = answer.error().text();
-        }
     }
 
     asio::awaitable<void> discover() {
@@ -117,10 +89,11 @@ private:
     asio::awaitable<void> list(object_kind kind) {
         std::size_t next = 0;
         std::string continue_token;
-        while (next < found_.size()) {
-            const resource_type& type = type_of(kind, found_[next].first);
+        while (next < lookup_.found().size()) {
+            const found_job& job = lookup_.found()[next];
+            const resource_type& type = type_of(kind, job.kind);
             k8sio::list_options options;
-            options.label_selector = "batch.tensorstack.dev/job-uid=" + found_[next].second;
+            options.label_selector = "batch.tensorstack.dev/job-uid=" + job.uid;
             options.continue_token = std::move(continue_token);
             k8sio::result<k8sio::list_page> page = co_await api_->list(type, ns_, options);
             if (page.has_error()) {
@@ -150,10 +123,7 @@ private:
     k8sio::client* api_;
     std::string ns_;
     std::string name_;
-    std::vector<core::job_kind> kinds_;
-    std::vector<std::pair<core::job_kind, std::string>> found_;  ///< with their UIDs
-    bool served_ = false;
-    std::string unreadable_;  ///< why a kind may not be read
+    job_lookup lookup_;
     std::vector<object_kind> listed_;
     live_read out_;
 };
@@ -166,28 +136,19 @@ live_read refuse(std::string why) {
 
 }  // namespace
 
-live_read read_live(const cluster_options& cluster, const std::string& target, std::string ns) {
-    std::optional<job_target> wanted = parse_job_target(target);
+live_read read_live(
+    const cluster_options& cluster, const std::string& target, const std::string& ns
+) {
+    const std::optional<job_target> wanted = parse_job_target(target);
     if (!wanted) {
         return refuse(no_job_target(target));
     }
-    asio::io_context loop(1);
-    auto connection = k8sio::connect(loop.get_executor(), connect_to(cluster));
-    if (connection.has_error()) {
-        return refuse(connection.error().text());
+    cluster_session session(cluster, ns);
+    if (!session.problem().empty()) {
+        return refuse(session.problem());
     }
-    if (ns.empty()) {
-        ns = connection->ns();
-    }
-    reader reads(
-        connection->api(), std::move(ns), std::move(wanted->name), std::move(wanted->kinds)
-    );
-    std::exception_ptr failed;
-    asio::co_spawn(loop, reads.run(), [&](std::exception_ptr e) { failed = e; });
-    loop.run();
-    if (failed) {
-        std::rethrow_exception(failed);
-    }
+    reader reads(session.api(), session.ns(), *wanted);
+    session.run(reads.run());
     return reads.take();
 }
 

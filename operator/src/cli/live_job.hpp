@@ -23,6 +23,8 @@ struct live_read {
 /// that of the context); a NAME that several kinds have gives all of them. Children are found by
 /// the label of the job's UID. Kinds of children that may not be listed are noted and left out, but
 /// for pods; kinds of jobs that may not be read count as long as no job is found.
-live_read read_live(const cluster_options& cluster, const std::string& target, std::string ns);
+live_read read_live(
+    const cluster_options& cluster, const std::string& target, const std::string& ns
+);
 
 }  // namespace signalbox::op::cli

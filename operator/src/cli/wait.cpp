@@ -2,11 +2,10 @@
 //
 // `signalbox wait`: until a job has come as far as is asked, or cannot come there any more.
 #include "cli/cli.hpp"
+#include "cli/cluster_session.hpp"
 #include "cli/commands.hpp"
-#include "cli/job_target.hpp"
-#include "cli/settings.hpp"
+#include "cli/job_lookup.hpp"
 #include "cli/text_layout.hpp"
-#include "controller/definitions_wait.hpp"
 #include "controller/resource_table.hpp"
 #include "k8sio/synchronization.hpp"
 #include "manifests/json_edit.hpp"
@@ -17,7 +16,6 @@
 #include <k8sio/reflector.hpp>
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
@@ -52,21 +50,28 @@ enum class standing { pending, reached, unreachable };
 
 class job_wait final : public k8sio::reflector_sink {
 public:
-    job_wait(
-        asio::io_context& loop, k8sio::client& api, std::string ns, job_target target, goal wanted
-    )
-        : api_(&api),
-          ns_(std::move(ns)),
-          target_(std::move(target)),
+    job_wait(cluster_session& session, const job_target& target, goal wanted)
+        : api_(&session.api()),
+          name_(target.name),
+          lookup_(session.api(), session.ns(), target),
           goal_(wanted),
-          changed_(loop.get_executor()),
-          ended_(loop.get_executor()),
-          executor_(loop.get_executor()) {}
+          changed_(session.loop().get_executor()),
+          ended_(session.loop().get_executor()),
+          executor_(session.loop().get_executor()) {}
 
     asio::awaitable<void> run(std::chrono::nanoseconds patience) {
         const auto start = api_->time().steady_now();
-        co_await find();
-        if (!error_.empty() || state_ != standing::pending) {
+        job_lookup& jobs = lookup_;
+        co_await jobs.run();
+        error_ = lookup_.problem_unless_one();
+        if (!error_.empty()) {
+            co_return;
+        }
+        const found_job& job = lookup_.found().front();
+        kind_ = job.kind;
+        uid_ = job.uid;
+        judge(job.json);
+        if (state_ != standing::pending) {
             co_return;
         }
         const bool bounded = patience != pods::never;
@@ -93,9 +98,7 @@ public:
     const core::job_status& status() const { return status_; }
     std::string_view wanted() const { return goal_.name; }
     /// `pytorchtrainingjob/mnist`
-    std::string name() const {
-        return fmt::format("{}/{}", lower(core::to_string(kind_)), target_.name);
-    }
+    std::string name() const { return kubectl_name(kind_, name_); }
 
     void replace_begin() override { listed_ = false; }
     void replace_end(std::string_view) override {
@@ -115,53 +118,6 @@ public:
     void remove(std::string_view) override { gone(); }
 
 private:
-    k8sio::list_options only_this() const {
-        k8sio::list_options out;
-        out.field_selector = "metadata.name=" + target_.name;
-        return out;
-    }
-
-    asio::awaitable<void> find() {
-        std::string refused;
-        bool served = false;
-        std::size_t next = 0;
-        while (next < target_.kinds.size()) {
-            const core::job_kind kind = target_.kinds[next++];
-            const k8sio::resource_type& type = type_of(kind);
-            const k8sio::list_options options = only_this();
-            const auto page = co_await api_->list(type, ns_, options);
-            // A kind that is not served or may not be read has no job for us; another may.
-            if (page.has_error() && page.error().http_status != 404 &&
-                page.error().http_status != 403) {
-                error_ = page.error().text();
-                co_return;
-            }
-            served = served || page.has_value() || page.error().http_status != 404;
-            if (page.has_error()) {
-                refused = page.error().http_status == 403 ? page.error().text() : refused;
-            } else if (!page->items.empty()) {
-                found(kind, page->items.front());
-            }
-        }
-        if (!served) {
-            error_ =
-                fmt::format("the server does not serve {}; {}", core::api_version, how_to_install);
-        } else if (names_.empty()) {
-            error_ = refused.empty()
-                         ? fmt::format("namespace {} has no training job {}", ns_, target_.name)
-                         : refused;
-        } else if (names_.find(' ') != std::string::npos) {
-            error_ = fmt::format("`{}` names several jobs: {}", target_.name, names_);
-        }
-    }
-
-    void found(core::job_kind kind, const std::string& json) {
-        kind_ = kind;
-        uid_ = manifests::string_at(json, "/metadata/uid");
-        names_ += (names_.empty() ? "" : " and ") + name();
-        judge(json);
-    }
-
     void judge(std::string_view json) {
         status_ = core::parse_status(json);
         state_ = goal_.is_reached(status_.phase) ? standing::reached
@@ -180,15 +136,15 @@ private:
 
     void follow() {
         k8sio::reflector_options options;
-        options.ns = ns_;
-        options.field_selector = only_this().field_selector;
+        options.ns = lookup_.ns();
+        options.field_selector = "metadata.name=" + name_;
         watch_ = std::make_unique<k8sio::reflector>(*api_, type_of(kind_), *this, options);
         asio::co_spawn(executor_, watch_->run(), [this](std::exception_ptr) { ended_.notify(); });
     }
 
     k8sio::client* api_;
-    std::string ns_;
-    job_target target_;
+    std::string name_;
+    job_lookup lookup_;
     goal goal_;
     k8sio::notification changed_;
     k8sio::notification ended_;
@@ -196,7 +152,6 @@ private:
     std::unique_ptr<k8sio::reflector> watch_;
     core::job_kind kind_ = core::job_kind::pytorch;
     std::string uid_;
-    std::string names_;  ///< of all jobs found
     std::string error_;
     core::job_status status_;
     standing state_ = standing::pending;
@@ -258,26 +213,19 @@ int wait_for_job(const wait_options& options, std::ostream& out, std::ostream& e
             "--timeout: `{}` is no duration such as 30s, 10m, 2h or never", options.timeout
         ));
     }
-    std::optional<job_target> target = parse_job_target(options.target);
+    const std::optional<job_target> target = parse_job_target(options.target);
     if (!target) {
         return refuse(no_job_target(options.target));
     }
     const auto* wanted = std::ranges::find_if(goals, [&](const goal& g) {
         return lower(g.name) == lower(options.condition);
     });
-    asio::io_context loop(1);
-    auto cluster = k8sio::connect(loop.get_executor(), connect_to(options.cluster));
-    if (cluster.has_error()) {
-        return refuse(cluster.error().text());
+    cluster_session session(options.cluster, options.ns);
+    if (!session.problem().empty()) {
+        return refuse(session.problem());
     }
-    const std::string ns = options.ns.empty() ? cluster->ns() : options.ns;
-    job_wait wait(loop, cluster->api(), ns, std::move(*target), *wanted);
-    std::exception_ptr failed;
-    asio::co_spawn(loop, wait.run(*patience), [&](std::exception_ptr e) { failed = e; });
-    loop.run();
-    if (failed) {
-        std::rethrow_exception(failed);
-    }
+    job_wait wait(session, *target, *wanted);
+    session.run(wait.run(*patience));
     return wait.error().empty() ? report(wait, options.timeout, out, err) : refuse(wait.error());
 }
 

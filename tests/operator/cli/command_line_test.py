@@ -9,7 +9,8 @@ import unittest
 
 import program
 
-COMMANDS = ["validate", "plan", "explain", "wait", "crds", "docs", "dev", "run", "pods", "version"]
+COMMANDS = ["validate", "plan", "explain", "crds", "docs", "wait", "top", "pause", "resume", "scale", "dev", "run", "pods",
+            "version"]
 
 
 class CommandLine(unittest.TestCase):

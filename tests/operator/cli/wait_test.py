@@ -6,26 +6,11 @@ import sys
 import tempfile
 import unittest
 
+import jobs
 import program
 
 sys.path.insert(0, os.path.join(program.source_dir(), "tests/envtest"))
 import rule_cases  # noqa: E402 (from the folder above)
-
-API = "/apis/batch.tensorstack.dev/v1beta1/namespaces/default/pytorchtrainingjobs"
-
-
-def job(name, duration, **spec):
-    """A PyTorchTrainingJob of one pod. It lives until `duration` is over, then ends with 0 or as `sim` says."""
-    sim = {f"sim.signalbox.dev/{key.replace('_', '-')}": value for key, value in spec.pop("sim", {}).items()}
-    template = {
-        "metadata": {"annotations": {"sim.signalbox.dev/duration": duration, **sim}},
-        "spec": {"containers": [{"name": "pytorch", "image": "example.org/torch:2", "args": ["train.py"]}]},
-    }
-    return {
-        "apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "PyTorchTrainingJob", "metadata": {"name": name},
-        "spec": {"replicaSpecs": [{"type": "master", "replicas": 1, "template": template}], **spec},
-    }
-
 
 class Wait(unittest.TestCase):
     @classmethod
@@ -34,7 +19,7 @@ class Wait(unittest.TestCase):
         cls.addClassCleanup(cls.dev.stop)
 
     def create(self, body):
-        self.dev.open("POST", API, body).close()
+        self.dev.open("POST", jobs.collection(body), body).close()
 
     def wait(self, *arguments):
         return program.run("wait", "--kubeconfig", self.dev.kubeconfig, *arguments)
@@ -44,32 +29,32 @@ class Wait(unittest.TestCase):
         self.assertRegex(result.out if code == 0 else result.err, text)
 
     def test_a_job_that_succeeds(self):
-        self.create(job("good", "1s"))
+        self.create(jobs.pytorch("good", "1s"))
         self.check(self.wait("good"), 0, r"^pytorchtrainingjob/good: Succeeded\n$")
         self.check(self.wait("pj/good", "--for=completed"), 0, r": Succeeded\n$")
         self.check(self.wait("good", "--for", "Failed"), 1, r"/good: Succeeded; waited for Failed\n")
         self.check(self.wait("good", "--for", "running"), 1, r"/good: Succeeded; waited for Running\n")
 
     def test_a_job_that_fails(self):
-        self.create(job("bad", "1s", sim={"exit_code": "3"}, runPolicy={"backoffLimit": 0}))
+        self.create(jobs.pytorch("bad", "1s", sim={"exit_code": "3"}, runPolicy={"backoffLimit": 0}))
         self.check(self.wait("bad"), 1, r"^pytorchtrainingjob/bad: Failed \(\w+\): .+; waited for Succeeded\n")
         self.check(self.wait("bad", "--for=Failed"), 0, r"/bad: Failed \(")
         self.check(self.wait("bad", "--for=Completed"), 0, r"/bad: Failed \(")
 
     def test_a_job_that_goes_on(self):
-        self.create(job("long", "never"))
+        self.create(jobs.pytorch("long", "never"))
         self.check(self.wait("long", "--for=Running"), 0, r"/long: Running")
         self.check(self.wait("long", "--timeout", "100ms"), 3, r"/long: Running.*; waited 100ms for Succeeded\n")
         self.check(self.wait("long", "--timeout", "0"), 3, r"; waited 0 for Succeeded\n")
         child = subprocess.Popen([program.binary(), "wait", "long", "--kubeconfig", self.dev.kubeconfig],
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.dev.open("DELETE", f"{API}/long").close()
+        self.dev.open("DELETE", jobs.collection(jobs.pytorch("long")) + "/long").close()
         err = child.communicate(timeout=program.PATIENCE)[1].decode()
         # It had seen the job before, or never did.
         self.assertIn((child.returncode, "deleted; waited for Succeeded" in err), ((1, True), (2, False)), err)
 
     def test_a_job_that_is_paused(self):
-        self.create(job("later", "1s", runMode={"pause": {"enabled": True}}))
+        self.create(jobs.pytorch("later", "1s", runMode={"pause": {"enabled": True}}))
         self.check(self.wait("later", "--for=Paused"), 0, r"/later: Paused")
 
     def test_a_server_without_our_kinds(self):

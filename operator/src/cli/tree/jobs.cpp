@@ -23,6 +23,44 @@ Examples:
 Exit codes: 0 it has come there; 1 it cannot come there any more: it ended otherwise, or was deleted;
 2 there is no such job, or the cluster cannot be asked; 3 the time is up.)";
 
+constexpr const char* pause_footer = R"(
+Asks the operator to take the job's pods away and to keep the job. A paused job can be changed in full
+(`signalbox docs rule api 7.3`), and goes on with `signalbox resume`.
+
+Examples:
+  signalbox pause mnist && signalbox wait mnist --for Paused
+
+Exit codes: 0 asked, or paused already; 1 it has ended; 2 there is no such job, or the server refused.)";
+
+constexpr const char* resume_footer = R"(
+The job gets a new attempt, with what runMode.pause.resumeSpecs says for it.
+
+Examples:
+  signalbox resume mnist
+
+Exit codes: 0 asked, or it is not paused; 1 it has ended; 2 there is no such job, or the server refused.)";
+
+constexpr const char* scale_footer = R"(
+Sets the wanted number of replicas of an elastic job, by the subresource `scale`: all that it takes is
+the permission to patch that. What a size means is in `signalbox docs rule 7`.
+
+Examples:
+  signalbox scale dj/llama --replicas 6
+
+Exit codes: 0 asked, or the size is that already; 1 it cannot be: not elastic, out of bounds, ended;
+2 there is no such job, or the server refused.)";
+
+constexpr const char* top_footer = R"(
+The jobs of a namespace: phase, ready of wanted replicas, restarts, disruptions (restarts that are not
+counted), age, reason. On a terminal it follows them until Ctrl-C; elsewhere, and with --once, it
+prints the table as it is now.
+
+Examples:
+  signalbox top -A
+  signalbox top -n team-a -l queue=night | grep Failed
+
+Exit codes: 0 shown, 2 the cluster cannot be asked.)";
+
 void add_wait(command_tree& tree) {
     auto [c, options] =
         tree.add(tree.root(), "wait", "Wait for a job in a cluster", wait_footer, &wait_for_job);
@@ -37,10 +75,52 @@ void add_wait(command_tree& tree) {
     add_cluster(c, options.cluster);
 }
 
+/// The job and where it is.
+void add_job(CLI::App& to, job_options& options) {
+    add_target(to, options.target);
+    add_namespace(to, options.ns, context_namespace);
+    add_cluster(to, options.cluster);
+}
+
+void add_pause_and_resume(command_tree& tree) {
+    auto [pause, pause_options] =
+        tree.add(tree.root(), "pause", "Pause a job in a cluster", pause_footer, &pause_job);
+    add_job(pause, pause_options);
+    auto [resume, resume_options] =
+        tree.add(tree.root(), "resume", "Let a paused job go on", resume_footer, &resume_job);
+    add_job(resume, resume_options);
+}
+
+void add_scale(command_tree& tree) {
+    auto [c, options] = tree.add(
+        tree.root(), "scale", "Change the size of an elastic job", scale_footer, &scale_job
+    );
+    c.add_option("--replicas", options.replicas, "Wanted number of replicas, of all types")
+        ->check(CLI::Range(0, 1'000'000))
+        ->type_name("N")
+        ->required();
+    add_job(c, options.job);
+}
+
+void add_top(command_tree& tree) {
+    auto [c, options] = tree.add(
+        tree.root(), "top", "Show the jobs of a cluster and how they are doing", top_footer, &top
+    );
+    c.add_flag("-A,--all-namespaces", options.all_namespaces, "Jobs of all namespaces");
+    c.add_option("-l,--selector", options.selector, "Only jobs with these labels")
+        ->type_name("SELECTOR");
+    c.add_flag("--once", options.once, "Print the table once, on a terminal too");
+    add_namespace(c, options.ns, context_namespace);
+    add_cluster(c, options.cluster);
+}
+
 }  // namespace
 
 void add_job_commands(command_tree& tree) {
     add_wait(tree);
+    add_top(tree);
+    add_pause_and_resume(tree);
+    add_scale(tree);
 }
 
 }  // namespace signalbox::op::cli

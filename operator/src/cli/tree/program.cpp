@@ -2,7 +2,6 @@
 //
 // Parses the command line, and complains about mistakes in it.
 #include "cli/cli.hpp"
-
 #include "cli/commands.hpp"
 #include "cli/tree/groups.hpp"
 
@@ -24,7 +23,7 @@ constexpr const char* overview =
     R"(Runs distributed training jobs on Kubernetes: DeepSpeed, PyTorch (plain and torchrun), ColossalAI.
 
 Without a cluster:  validate, plan, explain, docs, dev
-With a cluster:     crds, run, explain, wait)";
+With a cluster:     crds, run, top, explain, wait, pause, resume, scale)";
 
 constexpr const char* overview_footer = R"(
 Try it, with no cluster and in a few seconds:

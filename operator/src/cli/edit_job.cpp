@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `signalbox pause`, `resume` and `scale`: what the API lets people change of a job at any time
+// (BEHAVIOUR.md api 7.1).
+#include "cli/cli.hpp"
+#include "cli/cluster_session.hpp"
+#include "cli/commands.hpp"
+#include "cli/job_lookup.hpp"
+#include "controller/resource_table.hpp"
+
+#include <jobcore/decide.hpp>
+#include <jobcore/schema.hpp>
+#include <jobcore/status.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <functional>
+#include <optional>
+#include <ostream>
+#include <utility>
+
+namespace signalbox::op::cli {
+
+namespace asio = boost::asio;
+
+namespace {
+
+/// What to do about the job that was found.
+class job_change {
+public:
+    job_change() = default;
+
+    std::string said;         ///< about the job, as kubectl says it: `paused`
+    std::string impossible;   ///< not empty: why not
+    std::string patch;        ///< empty: nothing is to be changed
+    std::string subresource;  ///< of the patch
+};
+using judge_function = std::function<job_change(const found_job& job)>;
+
+class job_edit {
+public:
+    job_edit(cluster_session& session, const job_target& target, judge_function judge)
+        : api_(&session.api()),
+          name_(target.name),
+          lookup_(session.api(), session.ns(), target),
+          judge_(std::move(judge)) {}
+
+    asio::awaitable<void> run() {
+        job_lookup& jobs = lookup_;
+        co_await jobs.run();
+        problem_ = lookup_.problem_unless_one();
+        if (!problem_.empty()) {
+            co_return;
+        }
+        const found_job& job = lookup_.found().front();
+        change_ = judge_(job);
+        if (!change_.impossible.empty() || change_.patch.empty()) {
+            co_return;
+        }
+        const k8sio::resource_type& type = type_of(job.kind);
+        const auto answer = co_await api_->merge_patch(
+            type, lookup_.ns(), name_, change_.patch, change_.subresource
+        );
+        if (answer.has_error()) {
+            problem_ = answer.error().text();
+        }
+    }
+
+    int report(std::string_view command, std::ostream& out, std::ostream& err) {
+        if (!problem_.empty()) {
+            fmt::print(err, "signalbox {}: {}\n", command, problem_);
+            return exit_refused;
+        }
+        const std::string job = kubectl_name(lookup_.found().front().kind, name_);
+        if (!change_.impossible.empty()) {
+            fmt::print(err, "signalbox {}: {}: {}\n", command, job, change_.impossible);
+            return exit_failed;
+        }
+        fmt::print(out, "{} {}\n", job, change_.said);
+        return exit_ok;
+    }
+
+private:
+    k8sio::client* api_;
+    std::string name_;
+    job_lookup lookup_;
+    judge_function judge_;
+    job_change change_;
+    std::string problem_;
+};
+
+int edit_job(
+    std::string_view command,
+    const job_options& options,
+    judge_function judge,
+    std::ostream& out,
+    std::ostream& err
+) {
+    const auto refuse = [&](const std::string& why) {
+        fmt::print(err, "signalbox {}: {}\n", command, why);
+        return exit_refused;
+    };
+    const std::optional<job_target> target = parse_job_target(options.target);
+    if (!target) {
+        return refuse(no_job_target(options.target));
+    }
+    cluster_session session(options.cluster, options.ns);
+    if (!session.problem().empty()) {
+        return refuse(session.problem());
+    }
+    job_edit edit(session, *target, std::move(judge));
+    session.run(edit.run());
+    return edit.report(command, out, err);
+}
+
+/// Empty while the job can still change something.
+std::string ended(const found_job& job) {
+    const core::job_status status = core::parse_status(job.json);
+    return core::is_final(status.phase)
+               ? fmt::format("it has ended already: {}", core::to_string(status.phase))
+               : std::string();
+}
+
+/// A job that was made anew under its name is another one: its UID is in the patch.
+std::string pause_patch(const found_job& job, bool paused) {
+    return fmt::format(
+        R"({{"metadata":{{"uid":"{}"}},"spec":{{"runMode":{{"pause":{{"enabled":{}}}}}}}}})",
+        job.uid,
+        paused
+    );
+}
+
+job_change change_pause(const found_job& job, bool paused) {
+    job_change out;
+    out.impossible = ended(job);
+    const core::parsed_job parsed = core::parse_job(job.json);
+    const bool is_so = parsed.spec && parsed.spec->mode.pause == paused;
+    out.said = paused ? "paused" : "resumed";
+    if (is_so) {
+        out.said = paused ? "is paused already" : "is not paused";
+    } else {
+        out.patch = pause_patch(job, paused);
+    }
+    return out;
+}
+
+job_change change_size(const found_job& job, std::int32_t replicas) {
+    job_change out;
+    out.impossible = ended(job);
+    const core::parsed_job parsed = core::parse_job(job.json);
+    if (!out.impossible.empty()) {
+        return out;
+    }
+    const bool has_size = parsed.spec && parsed.spec->elastic;
+    if (parsed.spec && !has_size) {
+        out.impossible = job.kind == core::job_kind::colossalai
+                             ? "a ColossalAIJob cannot be scaled"
+                             : "it is not elastic: spec.elastic.enabled is not true";
+        out.impossible += "; the replicas of its specification can be changed while it is paused";
+        return out;
+    }
+    if (has_size) {
+        const core::elastic_config& size = *parsed.spec->elastic;
+        if (replicas < size.min_replicas || replicas > size.max_replicas) {
+            out.impossible = fmt::format(
+                "{} is outside of its bounds, {} to {} replicas",
+                replicas,
+                size.min_replicas,
+                size.max_replicas
+            );
+            return out;
+        }
+        if (size.expected_replicas == replicas) {
+            out.said = fmt::format("is to have {} replicas already", replicas);
+            return out;
+        }
+    }
+    out.said = fmt::format("scaled to {} replicas", replicas);
+    out.subresource = "scale";
+    out.patch =
+        fmt::format(R"({{"metadata":{{"uid":"{}"}},"spec":{{"replicas":{}}}}})", job.uid, replicas);
+    return out;
+}
+
+}  // namespace
+
+int pause_job(const job_options& options, std::ostream& out, std::ostream& err) {
+    const auto pause = [](const found_job& job) { return change_pause(job, true); };
+    return edit_job("pause", options, pause, out, err);
+}
+
+int resume_job(const job_options& options, std::ostream& out, std::ostream& err) {
+    const auto resume = [](const found_job& job) { return change_pause(job, false); };
+    return edit_job("resume", options, resume, out, err);
+}
+
+int scale_job(const scale_options& options, std::ostream& out, std::ostream& err) {
+    const auto scale = [&](const found_job& job) { return change_size(job, options.replicas); };
+    return edit_job("scale", options.job, scale, out, err);
+}
+
+}  // namespace signalbox::op::cli

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/table.hpp"
+
+#include <jobcore/strings.hpp>
+
+#include <sys/ioctl.h>
+
+#include <algorithm>
+
+#include <unistd.h>
+
+namespace signalbox::op::cli {
+
+namespace {
+
+/// Characters on a terminal: without the sequences of colours.
+std::size_t visible(const std::string& cell) {
+    std::size_t out = core::count_characters(cell);
+    for (std::size_t at = cell.find('\x1b'); at != std::string::npos;
+         at = cell.find('\x1b', at + 1)) {
+        out -= cell.find('m', at) - at + 1;
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string table_text(const std::vector<table_cells>& rows) {
+    std::vector<std::size_t> widths;
+    for (const table_cells& row : rows) {
+        widths.resize(std::max(widths.size(), row.size()));
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            widths[i] = std::max(widths[i], visible(row[i]));
+        }
+    }
+    std::string out;
+    for (const table_cells& row : rows) {
+        std::string text;
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            text += row[i] + std::string(widths[i] - visible(row[i]) + 3, ' ');
+        }
+        text.erase(text.find_last_not_of(' ') + 1);
+        out += text + '\n';
+    }
+    return out;
+}
+
+colour colour_of(core::job_phase phase) {
+    switch (phase) {
+        case core::job_phase::succeeded:
+            return colour::green;
+        case core::job_phase::failed:
+            return colour::red;
+        case core::job_phase::paused:
+        case core::job_phase::resuming:
+        case core::job_phase::pending:
+        case core::job_phase::unknown:
+            return colour::yellow;
+        case core::job_phase::none:
+        case core::job_phase::running:
+            break;
+    }
+    return colour::none;
+}
+
+std::string fit_terminal(std::string_view text, std::size_t spare_rows) {
+    winsize size{};
+    const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    const std::size_t columns = known ? size.ws_col : 80;
+    const std::size_t rows = known && size.ws_row > spare_rows + 1 ? size.ws_row - spare_rows : 20;
+    std::string out;
+    std::size_t line = 0;
+    for (std::size_t begin = 0; begin < text.size() && line < rows; ++line) {
+        const std::size_t end = text.find('\n', begin);
+        out += cut_to(text.substr(begin, end - begin), columns - 1) + '\n';
+        begin = end + 1;
+    }
+    return out;
+}
+
+}  // namespace signalbox::op::cli
