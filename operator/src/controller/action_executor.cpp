@@ -136,7 +136,8 @@ asio::awaitable<action_result> restore_labels(
 ) {
     const k8sio::resource_type& type = type_of(a.kind, decided.meta.kind);
     auto patch = label_patch(wanted, live);
-    if (!patch) {
+    // Nobody looks at a Secret's (BEHAVIOUR.md 2.10).
+    if (!patch || a.kind == core::object_kind::secret) {
         co_return action_result::present;
     }
     ++shared.counters.patches;

@@ -16,10 +16,13 @@ constexpr auto has_owner = [](const auto& child) { return !child.owner_uid.empty
 
 }  // namespace
 
-child_view::child_view(core::object_kind of, core::served at_first)
-    : kind(of),
-      store([of](std::string_view json) { return core::decode_child(of, json); }, has_owner),
-      offered(at_first) {}
+child_view::child_view(const watched_kind& row)
+    : kind(row.kind),
+      how(row.when),
+      store(
+          [of = row.kind](std::string_view json) { return core::decode_child(of, json); }, has_owner
+      ),
+      offered(row.when == watched::if_served ? core::served::unknown : core::served::yes) {}
 
 context::context(
     boost::asio::any_io_executor loop,
@@ -38,10 +41,7 @@ context::context(
       jobs(jobs_listener),
       slots(loop, options.max_in_flight) {
     for (const watched_kind& row : watched_children()) {
-        const bool always = row.when == watched::always;
-        children.push_back(std::make_unique<child_view>(
-            row.kind, always ? core::served::yes : core::served::unknown
-        ));
+        children.push_back(std::make_unique<child_view>(row));
     }
 }
 
@@ -123,7 +123,9 @@ bool context::note_object(
     if (!child || view == nullptr) {
         return child.has_value();
     }
-    if (!entry.gone) {
+    if (view->how == watched::never) {
+        entry.keys_looked_at = steady_now();
+    } else if (!entry.gone) {
         runtime->expect(entry.object->meta.uid, view->store, child->resource_version);
     }
     view->store.insert_answer(std::move(*child));

@@ -35,9 +35,10 @@ using child_store = k8sio::store<core::child_record, by_owner>;
 
 /// The view of one kind of children other than pods.
 struct child_view {
-    child_view(core::object_kind of, core::served at_first);
+    explicit child_view(const watched_kind& row);
 
     core::object_kind kind;
+    watched how;
     child_store store;
     /// What discovery said; kinds that every server serves are never asked for.
     core::served offered;
@@ -45,7 +46,8 @@ struct child_view {
     /// A kind counts as served when its view is complete: before that, decisions would take
     /// absence from the view for absence from the server.
     core::served served() const {
-        const bool incomplete = offered == core::served::yes && !store.synced();
+        const bool incomplete =
+            how != watched::never && offered == core::served::yes && !store.synced();
         return incomplete ? core::served::unknown : offered;
     }
     /// Decisions look at it, and wait for it to show our own writes.

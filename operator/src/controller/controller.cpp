@@ -2,6 +2,7 @@
 #include "controller/controller.hpp"
 
 #include "controller/context.hpp"
+#include "controller/key_reads.hpp"
 #include "controller/pass.hpp"
 #include "controller/resource_table.hpp"
 #include "controller/served_kinds.hpp"
@@ -137,6 +138,7 @@ void controller::impl::job_changed(const std::string& uid, bool initial) {
 
 void controller::impl::job_gone(const std::string& uid) {
     runtime.forget(uid);
+    forget_keys(shared, uid);
 }
 
 void controller::impl::job_unreadable(std::string_view why) {

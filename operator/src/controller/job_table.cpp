@@ -109,7 +109,10 @@ void job_table::park(job_entry& entry) {
 
 void job_table::doubt_all(core::job_kind kind) {
     for (const auto& [uid, entry] : entries_) {
-        entry->doubtful = entry->doubtful || entry->object->meta.kind == kind;
+        if (entry->object->meta.kind == kind) {
+            entry->doubtful = true;
+            entry->keys_looked_at.reset();
+        }
     }
 }
 

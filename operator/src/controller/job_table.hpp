@@ -38,6 +38,9 @@ struct job_entry {
     /// A status write on this version was refused as stale; no pass before there is a newer one.
     std::string conflicted_version;
     std::optional<k8sio::steady_time> last_status_write;
+    /// When the view last learned of this job's Secret; nothing: before the first read, or after
+    /// the server went back in time (BEHAVIOUR.md 2.10).
+    std::optional<k8sio::steady_time> keys_looked_at;
     std::string last_status;  ///< body last written, to notice a server that does not keep it
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/pass.hpp"
 
+#include "controller/key_reads.hpp"
 #include "controller/object_text.hpp"
 #include "controller/resource_table.hpp"
 #include "controller/stage_runner.hpp"
@@ -199,6 +200,8 @@ public:
     asio::awaitable<k8sio::reconcile_result> run();
 
 private:
+    asio::awaitable<bool> choose();
+    void look();
     asio::awaitable<bool> record();
     asio::awaitable<void> act();
     bool may_defer() const;
@@ -231,15 +234,15 @@ asio::awaitable<k8sio::reconcile_result> pass::run() {
     if (entry.gone) {
         co_return result_;
     }
-    if (!shared_->runtime->is_fresh(entry.object->meta.uid)) {
-        result_.behind = true;
+    const bool chosen = co_await choose();
+    if (!chosen) {
         co_return result_;
     }
-    decided_ = entry.object;
-    views_ = shared_->view_versions();
-    decision_ = decide(*shared_, entry, shared_->now());
     if (decision_.wake_up) {
         result_.requeue_at = shared_->steady_of(*decision_.wake_up);
+    }
+    if (const auto at = keys_due(*shared_, entry)) {
+        result_.requeue_at = result_.requeue_at ? std::min(*result_.requeue_at, *at) : at;
     }
     const bool recorded = co_await record();
     if (recorded) {
@@ -247,6 +250,41 @@ asio::awaitable<k8sio::reconcile_result> pass::run() {
         settle();
     }
     co_return result_;
+}
+
+void pass::look() {
+    decided_ = entry_->object;
+    views_ = shared_->view_versions();
+    decision_ = decide(*shared_, *entry_, shared_->now());
+}
+
+/// Decides, on keys that were looked at as lately as BEHAVIOUR.md 2.10 says. False if this pass
+/// decides nothing.
+asio::awaitable<bool> pass::choose() {
+    job_entry& entry = *entry_;
+    const auto due = keys_due(*shared_, entry);
+    if (due && *due <= shared_->steady_now()) {
+        const key_news news = co_await read_keys(*shared_, entry);
+        if (news == key_news::failed || entry.gone) {
+            result_.failed = !entry.gone;
+            co_return false;
+        }
+    }
+    if (!shared_->runtime->is_fresh(entry.object->meta.uid)) {
+        result_.behind = true;
+        co_return false;
+    }
+    look();
+    if (!creates_pods(decision_, shared_->now()) || !keys_may_be_old(*shared_, entry)) {
+        co_return true;
+    }
+    const key_news news = co_await read_keys(*shared_, entry);
+    if (news == key_news::none) {
+        co_return true;
+    }
+    result_.failed = news == key_news::failed && !entry.gone;
+    result_.requeue = news == key_news::changed;
+    co_return false;
 }
 
 /// Differences in counts and texts may wait (BEHAVIOUR.md 4.16), unless they come with something to

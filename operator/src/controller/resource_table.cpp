@@ -39,15 +39,18 @@ std::size_t place_of(const Kinds& kinds, Kind kind) {
     return static_cast<std::size_t>(std::ranges::find(kinds, kind) - std::ranges::begin(kinds));
 }
 
+watched how_watched(core::object_kind kind) {
+    if (kind == core::object_kind::secret) {
+        return watched::never;
+    }
+    return kind->extension ? watched::if_served : watched::always;
+}
+
 std::vector<watched_kind> list_watched() {
     std::vector<watched_kind> rows;
     for (const core::object_kind kind : core::all_child_kinds()) {
         if (kind != core::object_kind::pod) {
-            rows.push_back(
-                {kind,
-                 &type_of(kind, core::job_kind{}),
-                 kind->extension ? watched::if_served : watched::always}
-            );
+            rows.push_back({kind, &type_of(kind, core::job_kind{}), how_watched(kind)});
         }
     }
     return rows;

@@ -24,6 +24,7 @@ inline constexpr std::string_view children_label_json =
 enum class watched {
     always,     ///< every API server serves the kind
     if_served,  ///< an extension: discovery says whether it is there (BEHAVIOUR.md 8.4, 9.1)
+    never,      ///< read by name when it matters (BEHAVIOUR.md 2.10)
 };
 
 /// One kind of child that the controller keeps a view of.
@@ -33,7 +34,7 @@ struct watched_kind {
     watched when = watched::always;
 };
 
-/// Watched kinds of children but pods, which have a store of their own.
+/// Kinds of children but pods, which have a store of their own.
 std::span<const watched_kind> watched_children();
 
 /// The resource of a child kind, or of a job of `job` for object_kind::job. Lives for ever.

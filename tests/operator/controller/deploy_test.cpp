@@ -153,9 +153,6 @@ void run_ssh_kinds(used_permissions& used) {
     w->create_job(colossalai(
         "palm", 2, gang + R"("runPolicy":{"cleanUpWorkers":true,"ttlSecondsAfterFinished":5})"
     ));
-    // Before their pods start: from then on a Secret is left alone (BEHAVIOUR.md 2.6).
-    w->run_for(milliseconds{50});
-    edit_all(*w, core::object_kind::secret, no_component);
     w->run_for(seconds{2});
     edit_all(*w, core::object_kind::config_map, no_component);
     edit_all(*w, core::object_kind::pod_group, no_component);

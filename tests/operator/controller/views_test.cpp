@@ -70,7 +70,7 @@ TEST_CASE("[requirement E2] of children only ours are listed and watched, of job
     CHECK(
         selected ==
         std::set<std::string>{
-            "pods", "services", "secrets", "configmaps", "deployments", "podgroups", "tensorboards"}
+            "pods", "services", "configmaps", "deployments", "podgroups", "tensorboards"}
     );
     CHECK(whole == std::set<std::string>{"pytorchtrainingjobs", "deepspeedjobs", "colossalaijobs"});
 }

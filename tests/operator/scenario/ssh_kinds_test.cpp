@@ -180,43 +180,6 @@ TEST_CASE("[behaviour 5.2] a sshd worker that exits 0 has failed") {
     CHECK(w.status("cifar").restarts.last->cause == "WorkerExited");
 }
 
-TEST_CASE("[behaviour 2.6] a Secret deleted before any container started is made again at once") {
-    world_options options;
-    options.script.defaults = {{"start-after", "5s"}};
-    world w(options);
-    w.create_job(deepspeed("cifar", 2));
-    w.run_for(seconds{1});
-    const std::string before = uid_of_only(w, resources::secrets());
-    w.remove(resources::secrets(), names(w, resources::secrets()).front());
-    w.run_for(seconds{2});
-    CHECK(uid_of_only(w, resources::secrets()) != before);
-    CHECK(w.status("cifar").attempt == 1);
-    CHECK(w.status("cifar").restarts.disruptions == 0);
-}
-
-TEST_CASE(
-    "[behaviour 2.6] a Secret deleted while all run is told once, and made for the next attempt"
-) {
-    world_options options = with_worker_1({{"fail-at", "60s"}, {"exit-code", "1"}});
-    op::pods::rule training = pods_of_type("worker", {{"duration", "90s"}});
-    training.index = core::index_set::parse("0");
-    options.script.rules.push_back(training);
-    world w(options);
-    w.create_job(deepspeed("cifar", 2));
-    REQUIRE(w.run_until([&] { return w.is_phase("cifar", "Running"); }, soon));
-    w.remove(resources::secrets(), names(w, resources::secrets()).front());
-    const std::size_t writes = w.operator_transport().writes().size();
-    w.run_for(seconds{30});
-    CHECK(w.list(resources::secrets()).empty());
-    CHECK(w.is_phase("cifar", "Running"));
-    CHECK(w.event_count("cifar", "SecretLost") == 1);
-    CHECK(w.operator_transport().writes().size() - writes <= 4);
-    REQUIRE(w.run_until([&] { return w.status("cifar").attempt == 2; }, seconds{60}));
-    REQUIRE(w.run_until([&] { return w.is_phase("cifar", "Running"); }, soon));
-    CHECK(w.list(resources::secrets()).size() == 1);
-    CHECK(w.audit().violations() == std::vector<std::string>{});
-}
-
 TEST_CASE("[behaviour 2.3] ColossalAI's launcher is made when every worker is Ready, and decides") {
     world w(with_worker_1({{"ready-after", "5s"}}));
     w.create_job(colossalai("palm", 3));

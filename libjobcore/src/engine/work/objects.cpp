@@ -60,7 +60,8 @@ std::optional<action> mend(const wanted_object& w, const child_record& seen) {
         return remove_child(seen, "its data differ and cannot be changed", "behaviour 2.7");
     }
     const auto expected = expected_fingerprint(w.plan, w.object, w.identity.attempt, w.options);
-    if (seen.fingerprint == expected) {
+    // Labels of a Secret are nothing that anybody looks at (2.10).
+    if (seen.fingerprint == expected || w.object.kind == object_kind::secret) {
         return std::nullopt;
     }
     return action{
