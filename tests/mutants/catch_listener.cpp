@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tells of the test cases of a suite of Catch2 that is built with mutants (switch.cpp). The trace
-// gets a line for each: its time, the switches that it came to, its name; the first line is for
+// gets a line for each: its CPU time, the switches that it came to, its name; the first line is for
 // what came before all of them. Without a trace a line `NOTICED <name>` tells of one that fails.
 #include "switch.hpp"
 
@@ -12,6 +12,8 @@
 #include <cstdio>
 #include <fstream>
 #include <string>
+
+#include <time.h>
 
 namespace {
 
@@ -29,6 +31,13 @@ const std::string& name_of(const Catch::TestCaseInfo& info) {
     return info->name;
 }
 
+/// Of the process. How busy the machine is does not change it.
+std::chrono::nanoseconds cpu_time() {
+    std::timespec now{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
 class tracer : public listener {
 public:
     using listener::listener;
@@ -42,12 +51,12 @@ public:
     }
     void testCaseStarting(const Catch::TestCaseInfo& info) override {
         listener::testCaseStarting(info);
-        start_ = std::chrono::steady_clock::now();
+        start_ = cpu_time();
     }
     void testCaseEnded(const Catch::TestCaseStats& stats) override {
         listener::testCaseEnded(stats);
         if (out_.is_open()) {
-            write(name_of(stats.testInfo), std::chrono::steady_clock::now() - start_);
+            write(name_of(stats.testInfo), cpu_time() - start_);
         } else if (stats.totals.testCases.failed > 0) {
             std::printf("NOTICED %s\n", name_of(stats.testInfo).c_str());
             std::fflush(stdout);
@@ -64,7 +73,7 @@ private:
     }
 
     std::ofstream out_;
-    std::chrono::steady_clock::time_point start_;
+    std::chrono::nanoseconds start_{};
 };
 CATCH_REGISTER_LISTENER(tracer)
 

@@ -73,8 +73,9 @@ def line_of(mutant, side):
 
 def generate(seed, count, folders, root):
     """A sample in which one more line in the sources replaces few others: those whose hash is least."""
-    every = [m for folder in folders for source in sorted([*folder.rglob("*.cpp"), *folder.rglob("*.hpp")])
-             for m in mutants_of(source, root)]
+    sources = [source for folder in folders
+               for source in ([folder] if folder.is_file() else sorted([*folder.rglob("*.cpp"), *folder.rglob("*.hpp")]))]
+    every = [m for source in sources for m in mutants_of(source, root)]
 
     def place(m):
         return hashlib.sha256(repr((seed, m["file"], m["from"], m["to"])).encode()).digest()

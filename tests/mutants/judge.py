@@ -4,15 +4,19 @@
 import dataclasses
 import json
 import os
+import math
+import pathlib
 import re
+import signal
 import subprocess
 import threading
-import time
 
 from suites import fail
 
 # A change may make a loop without end that takes all memory.
-LIMITED = ("prlimit", "--as=4294967296")
+MOST_MEMORY = 4 << 30
+# A change may make a program wait for ever: one that has used no CPU time for so many seconds does.
+PATIENCE = 30
 # A test case that takes more of the whole time is a long one.
 LONGEST = 0.02
 # Of those that reach a mutant, so much of the whole time is tried first.
@@ -30,6 +34,58 @@ class TestCase:
 
 def environment(suite, **more):
     return dict(os.environ, **suite.environment, **more)
+
+
+def cpu_time(pid):
+    """Of a process with all its threads, in clock ticks; None if it has ended."""
+    try:
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return int(fields[11]) + int(fields[12])
+
+
+class Bounded:
+    """A program that is killed when it has used `seconds` of CPU time, or waits without using any: how busy the machine is
+    changes nothing. `took`: the CPU time it has used, once it has ended."""
+
+    def __init__(self, command, env, seconds):
+        cpu = math.ceil(seconds)
+        limits = ["prlimit", f"--as={MOST_MEMORY}", f"--cpu={cpu}:{cpu + 5}", "--core=0"]
+        self.process = subprocess.Popen([*limits, *map(str, command)], env=env, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, text=True, errors="replace")
+        self.ended = threading.Event()
+        self.waits = False
+        self.took = 0.0
+        self.watch = threading.Thread(target=self.end_if_it_waits, daemon=True)
+        self.watch.start()
+
+    def end_if_it_waits(self):
+        before = None
+        while not self.ended.wait(PATIENCE):
+            now = cpu_time(self.process.pid)
+            if now is not None and now == before:
+                self.waits = True
+                self.kill()
+                return
+            before = now
+
+    def lines(self):
+        """What it prints, as it comes; to be read to the end."""
+        with self.process.stdout as out:
+            yield from out
+
+    def kill(self):
+        if not self.ended.is_set():
+            os.kill(self.process.pid, signal.SIGKILL)
+
+    def end(self):
+        """The exit code, or None if it had no end."""
+        _, status, used = os.wait4(self.process.pid, 0)
+        self.process.returncode = code = os.waitstatus_to_exitcode(status)
+        self.ended.set()
+        self.took = used.ru_utime + used.ru_stime
+        return None if self.waits or code == -signal.SIGXCPU else code
 
 
 class CatchJudge:
@@ -76,22 +132,21 @@ class CatchJudge:
         """What fails, or None."""
         names = self.scratch / f"{mutant.number}.names"
         names.write_text("".join('"{}"\n'.format(c.name.replace(",", "\\,")) for c in cases))
-        limit = 15 + 5 * sum(c.seconds for c in cases)
-        try:
-            done = subprocess.run([*LIMITED, self.programs[program], "-f", names, "--abort", "--order", "decl"],
-                                  env=environment(self.suite, SIGNALBOX_MUTANT=str(mutant.number)), capture_output=True,
-                                  text=True, errors="replace", timeout=limit)
-        except subprocess.TimeoutExpired:
+        command = [self.programs[program], "-f", names, "--abort", "--order", "decl"]
+        run = Bounded(command, environment(self.suite, SIGNALBOX_MUTANT=str(mutant.number)),
+                      15 + 5 * sum(c.seconds for c in cases))
+        output = "".join(run.lines())
+        code = run.end()
+        names.unlink()
+        if code is None:
             return NO_END
-        finally:
-            names.unlink()
-        if done.returncode == 0:
-            if "No tests ran" in done.stdout:
+        if code == 0:
+            if "No tests ran" in output:
                 fail(f"no test case has one of these names: {[c.name for c in cases]}")
             return None
-        if done.returncode < 0:
-            return f"(signal {-done.returncode})"
-        found = re.search(r"^NOTICED (.*)", done.stdout, re.M)
+        if code < 0:
+            return f"(signal {-code})"
+        found = re.search(r"^NOTICED (.*)", output, re.M)
         return found[1] if found else "(an abort)"
 
     def parts(self, mutant):
@@ -132,13 +187,12 @@ class RunJudge:
     def __init__(self, suite, programs, scratch):
         self.suite = suite
         self.path = programs[suite.programs[0]]
-        start = time.monotonic()
-        if failure := self.run(None, suite.runs[0], 3600):
+        failure, self.seconds = self.run(None, suite.runs[0], 3600)
+        if failure:
             fail(f"{self.path.name} fails with all switches off: {failure}")
-        self.seconds = time.monotonic() - start
 
     def summary(self):
-        return f"the quick run takes {self.seconds:.0f} s"
+        return f"the quick run takes {self.seconds:.0f} s of CPU time"
 
     def remember(self):
         pass
@@ -147,27 +201,24 @@ class RunJudge:
         return True
 
     def run(self, mutant, arguments, limit):
+        """(what fails or None, the CPU time)."""
         on = {} if mutant is None else {"SIGNALBOX_MUTANT": str(mutant.number)}
-        process = subprocess.Popen([*LIMITED, self.path, *arguments], env=environment(self.suite, **on),
-                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace")
-        late = threading.Timer(limit, process.kill)
-        late.start()
-        with process:
-            failure = next((line.strip() for line in process.stdout if line.startswith(("VIOLATION", "FAULT"))), None)
-            if failure:
-                process.kill()
-            process.wait()
-        in_time = late.is_alive()
-        late.cancel()
-        if failure or process.returncode == 0:
-            return failure
-        return f"(exit code {process.returncode})" if in_time else NO_END
+        run = Bounded([self.path, *arguments], environment(self.suite, **on), limit)
+        failure = None
+        for line in run.lines():
+            if not failure and line.startswith(("VIOLATION", "FAULT")):
+                failure = line.strip()
+                run.kill()
+        code = run.end()
+        if not failure and code != 0:
+            failure = NO_END if code is None else f"(exit code {code})"
+        return failure, run.took
 
     def __call__(self, mutant):
         """What notices it, or None."""
         for i, arguments in enumerate(self.suite.runs):
             # How long the later ones take is not known; the mutants that come so far are few.
-            killer = self.run(mutant, arguments, 15 + 5 * self.seconds if i == 0 else 1200)
+            killer, _ = self.run(mutant, arguments, 15 + 5 * self.seconds if i == 0 else 1200)
             if killer:
                 return killer
         return None

@@ -25,7 +25,7 @@ class Suite:
     programs: tuple
     """Names in the folder bin of the build. They have Catch2 unless there are `runs`."""
     folders: tuple = ()
-    """Sources that generated mutants change."""
+    """Sources that generated mutants change: folders, or single files."""
     never: tuple = ()
     """Sources in these folders that `programs` do not run."""
     runs: tuple = ()
@@ -54,7 +54,10 @@ SUITES = {
         base="",
         programs=("k8sio_tests", "operator_tests"),
         folders=("libk8sio/src/protocol", "libk8sio/src/client", "libk8sio/src/runtime", "libk8sio/src/transport",
-                 "operator/src/controller"),
+                 "operator/src/controller",
+                 # The public headers that have code.
+                 *(f"libk8sio/include/k8sio/{name}.hpp"
+                   for name in ("controller", "slow_start", "store", "synchronization"))),
         # A process with signals: the tests in tests/operator/cli run it.
         never=("operator/src/controller/run.cpp",)),
 }

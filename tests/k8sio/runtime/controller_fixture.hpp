@@ -34,13 +34,17 @@ inline std::string config_map(const std::string& name) {
 /// Talks to one server, then to another.
 class redirected final : public transport {
 public:
-    explicit redirected(server::api_server& first) { to(first); }
+    redirected(server::api_server& first, clock& time) : time_(&time) { to(first); }
     void to(server::api_server& next) { inner_ = next.connect(); }
 
     boost::asio::awaitable<result<http_response>> exchange(
         const http_request& request, steady_time deadline
     ) override {
-        return inner_->exchange(request, deadline);
+        if (!slow.empty() && request.target.find(slow) != std::string::npos) {
+            co_await sleep_for(*time_, 5s);
+        }
+        auto answer = co_await inner_->exchange(request, deadline);
+        co_return answer;
     }
     boost::asio::awaitable<result<std::unique_ptr<response_stream>>> open_stream(
         const http_request& request, std::chrono::nanoseconds idle
@@ -50,8 +54,10 @@ public:
     }
 
     strings watches;
+    std::string slow;  ///< requests with this in their target take five seconds
 
 private:
+    clock* time_;
     std::unique_ptr<transport> inner_;
 };
 
@@ -126,7 +132,7 @@ struct controller_fixture {
 
     virtual_loop loop;
     server::api_server server{loop.loop.get_executor(), loop.time};
-    redirected connection{server};
+    redirected connection{server, loop.time};
     client api{connection, loop.time};
     store<object_meta> maps{read_object_meta};
     std::vector<pass> passes;

@@ -225,6 +225,27 @@ TEST_CASE("[requirement V6] no pass while views are in doubt, and doubt ends wit
     CHECK(f.count("k") == 1);
 }
 
+TEST_CASE("[requirement V6] doubt that ends by an error is noticed, though no view shows anything"
+) {
+    fixture f;
+    f.server.set_fault_hook([](std::string_view, std::string_view target) {
+        server::fault fault;
+        fault.status = target.find("/pods") != target.npos ? 404 : 0;
+        return fault;
+    });
+    f.start();
+    f.connection.slow = "/pods";
+    lenient_view pods;
+    f.subject->watch(resources::pods(), pods);
+    f.loop.settle();
+    f.subject->refresh();  // in the middle of its first list
+    f.subject->enqueue("k");
+    f.loop.run_for(4s);
+    CHECK(f.count("k") == 0);
+    f.loop.run_for(2s);
+    CHECK(f.count("k") == 1);
+}
+
 TEST_CASE("a view that is not watched any more is empty, and may be watched again") {
     fixture f;
     f.create("a");

@@ -176,10 +176,16 @@ TEST_CASE("[behaviour 5.3] [requirement E5] the absence of a Secret is confirmed
         }
         return d;
     };
+    int reads = 0;
+    s.w->operator_transport().before = [&](const k8sio::http_request& request) {
+        const bool secret = request.target.find("/secrets/") != std::string::npos;
+        reads += request.method == "GET" && secret && s.looks.size() == 1 ? 1 : 0;
+    };
     s.nudge();
     s.w->run_for(milliseconds{500});
     REQUIRE(s.looks.size() >= 2);
     CHECK(s.looks[1].absences == 1);
+    CHECK(reads == 1);
 }
 
 TEST_CASE("[behaviour 7.1] a patch of the job itself: on an older version it is decided again") {

@@ -182,6 +182,58 @@ TEST_CASE("[requirement X4] after a conflict nothing is done while the job canno
     CHECK(s.writes("POST pods").size() == 1);
 }
 
+TEST_CASE("[requirement V6] [behaviour 12.1] views that go back while the job is read stop its pass"
+) {
+    scripted s;
+    s.decide = [&](const core::job_object& job, core::instant) { return record_and_act(s, job); };
+    sequence seen(s);
+    bool refused = false;
+    bool restored = false;
+    s.w->server().set_fault_hook([&](std::string_view method, std::string_view target) {
+        k8sio::server::fault fault;
+        if (method == "PUT" && !refused) {
+            refused = true;
+            fault.status = 409;
+            fault.reason = "Conflict";
+        }
+        // The list of pods shows that the server went back; that of Services does not come.
+        const bool watch = target.find("watch=") != target.npos;
+        if (restored && watch && target.find("/pods?") != target.npos) {
+            fault.status = 410;
+            fault.reason = "Expired";
+        }
+        fault.drop = restored && !watch && target.find("/services?") != target.npos;
+        return fault;
+    });
+    mortal_transport& connection = s.w->operator_transport();
+    connection.hold_answers(
+        "GET " + op::type_of(core::job_kind::pytorch).object_path("default", "job")
+    );
+    connection.on_answer = [&](k8sio::http_response& answer) {
+        const std::string version = R"("resourceVersion":")";
+        const std::size_t at = answer.body.find(version);
+        if (restored && answer.body.find(R"("kind":"PodList")") != std::string::npos) {
+            const std::size_t begin = at + version.size();
+            answer.body.replace(begin, answer.body.find('"', begin) - begin, "1");
+        }
+    };
+    s.nudge();
+    s.w->run_for(seconds{1});
+    REQUIRE(seen.steps == steps{"status", "read"});
+    const std::size_t looks = s.looks.size();
+    restored = true;
+    s.w->server().break_watches();
+    s.w->run_for(seconds{10});
+    connection.release_answers();
+    s.w->run_for(seconds{10});
+    CHECK(s.looks.size() == looks);
+    CHECK(s.writes("POST pods").empty());
+    restored = false;
+    s.w->run_for(seconds{60});
+    CHECK(s.looks.size() > looks);
+    CHECK(s.writes("POST pods").size() == 1);
+}
+
 TEST_CASE("[behaviour 12.10] a deferrable status that comes with an event is written at once") {
     const bool tells = GENERATE(true, false);
     CAPTURE(tells);
