@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "containers/container_runtime.hpp"
+#include "containers/unix.hpp"
+
+#include <string>
+#include <vector>
+
+namespace signalbox::op::containers {
+
+/// A folder of one runtime, below one that several share. A lock that the kernel takes back when
+/// the process ends tells those of living runtimes from what others left.
+struct instance_folder {
+    std::string path;
+    unique_fd lock;
+    std::vector<std::string> left;  ///< folders of runtimes that are no more
+};
+
+/// Errors: `NoFolder`.
+result<instance_folder> make_instance_folder(const std::string& base);
+
+}  // namespace signalbox::op::containers

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "containers/mounts.hpp"
+
+#include <linux/openat2.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+#include <climits>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace signalbox::op::containers {
+
+unique_fd new_file_system(
+    const std::string& type,
+    const mount_settings& settings,
+    std::uint64_t attributes,
+    mount_failure& why
+) {
+    const unique_fd context(::fsopen(type.c_str(), FSOPEN_CLOEXEC));
+    bool good = static_cast<bool>(context);
+    for (const auto& [key, value] : settings) {
+        good = good && ::fsconfig(
+                           context.get(),
+                           value.empty() ? FSCONFIG_SET_FLAG : FSCONFIG_SET_STRING,
+                           key.c_str(),
+                           value.empty() ? nullptr : value.c_str(),
+                           0
+                       ) == 0;
+    }
+    good = good && ::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) == 0;
+    unique_fd made;
+    if (good) {
+        made.reset(::fsmount(context.get(), FSMOUNT_CLOEXEC, static_cast<unsigned>(attributes)));
+    }
+    if (!made) {
+        why.number = errno;
+        char text[512];
+        const ssize_t size = context ? ::read(context.get(), text, sizeof text) : 0;
+        why.detail = size > 2 ? std::string(text + 2, static_cast<std::size_t>(size) - 2) : "";
+    }
+    return made;
+}
+
+unique_fd second_view(int folder, const std::string& path, bool deep) {
+    constexpr unsigned common = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH;
+    return unique_fd(::open_tree(folder, path.c_str(), common | (deep ? AT_RECURSIVE : 0)));
+}
+
+int make_read_only(int mount, bool deep) {
+    mount_attr attributes = {};
+    attributes.attr_set = MOUNT_ATTR_RDONLY;
+    const unsigned flags = AT_EMPTY_PATH | (deep ? AT_RECURSIVE : 0);
+    return ::mount_setattr(mount, "", flags, &attributes, sizeof attributes) == 0 ? 0 : errno;
+}
+
+int attach(int mount, int on) {
+    constexpr unsigned flags = MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH;
+    return ::move_mount(mount, "", on, "", flags) == 0 ? 0 : errno;
+}
+
+unique_fd open_in(int root, const std::string& path) {
+    open_how how = {};
+    how.flags = O_PATH | O_CLOEXEC;
+    how.resolve = RESOLVE_IN_ROOT;
+    return unique_fd(static_cast<int>(::syscall(SYS_openat2, root, path.c_str(), &how, sizeof how))
+    );
+}
+
+namespace {
+
+unique_fd make_followed(int root, const std::string& path, bool folder, int links) {
+    unique_fd found = open_in(root, path);
+    if (found || errno != ENOENT) {
+        return found;
+    }
+    const std::size_t end = path.find_last_not_of('/');
+    const std::size_t slash = path.find_last_of('/', end);
+    if (end == std::string::npos || slash == std::string::npos || links == 0) {
+        errno = ENOENT;
+        return {};
+    }
+    const std::string parent = path.substr(0, slash + 1);
+    const std::string name = path.substr(slash + 1, end - slash);
+    const unique_fd above = make_followed(root, parent, true, links);
+    if (!above) {
+        return {};
+    }
+    // A link to nothing, as /etc/resolv.conf often is where /run is empty: what it names is made.
+    char link[PATH_MAX];
+    if (const ssize_t size = ::readlinkat(above.get(), name.c_str(), link, sizeof link); size > 0) {
+        const std::string target(link, static_cast<std::size_t>(size));
+        return make_followed(root, target[0] == '/' ? target : parent + target, folder, links - 1);
+    }
+    if (folder) {
+        if (::mkdirat(above.get(), name.c_str(), 0755) != 0 && errno != EEXIST) {
+            return {};
+        }
+    } else {
+        const unique_fd made(
+            ::openat(above.get(), name.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0644)
+        );
+        if (!made) {
+            return {};
+        }
+    }
+    return open_in(root, path);
+}
+
+}  // namespace
+
+unique_fd make_in(int root, const std::string& path, bool folder) {
+    constexpr int most_links = 20;
+    return make_followed(root, path, folder, most_links);
+}
+
+}  // namespace signalbox::op::containers

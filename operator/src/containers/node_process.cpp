@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "containers/node_process.hpp"
+
+#include "containers/node_network.hpp"
+#include "containers/process_start.hpp"
+#include "containers/protocol.hpp"
+#include "containers/root_filesystem.hpp"
+#include "containers/start_report.hpp"
+#include "containers/unix.hpp"
+
+#include <fmt/format.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <unistd.h>
+
+namespace signalbox::op::containers {
+
+namespace {
+
+struct node_child {
+    process_id id = 0;
+    ask_id ask = 0;
+    std::optional<start_watch> starting;  ///< until its program runs
+    unique_fd pidfd;
+    bool first = false;   ///< of a container
+    std::string sandbox;  ///< of a container
+    identity as;          ///< of a container
+    std::uint32_t processes = 0;
+};
+
+class node_process {
+public:
+    explicit node_process(unique_fd socket) : socket_(std::move(socket)) {}
+
+    [[noreturn]] void run() {
+        for (;;) {
+            std::vector<pollfd> waits{
+                {socket_.fd(), static_cast<short>(POLLIN | (socket_.waiting() ? POLLOUT : 0)), 0},
+                {signals_.get(), POLLIN, 0}};
+            std::vector<pid_t> starting;
+            for (const auto& [pid, child] : children_) {
+                if (child.starting) {
+                    waits.push_back({child.starting->fd(), POLLIN, 0});
+                    starting.push_back(pid);
+                }
+            }
+            const int idle = network_ && ahead_ ? 0 : -1;
+            const int count = ::poll(waits.data(), waits.size(), idle);
+            if (count == 0) {
+                ahead_ = network_->make_spare();
+                continue;
+            }
+            if ((waits[0].revents & POLLOUT) != 0) {
+                socket_.flush();
+            }
+            for (std::size_t i = 0; i < starting.size(); ++i) {
+                if (waits[i + 2].revents != 0) {
+                    watch_start(starting[i]);
+                }
+            }
+            if ((waits[1].revents & POLLIN) != 0) {
+                reap();
+            }
+            if ((waits[0].revents & ~POLLOUT) != 0) {
+                receive();
+            }
+        }
+    }
+
+private:
+    void send(node_report report, unique_fd with = {}) {
+        message out;
+        out.bytes = encode(std::move(report));
+        if (with) {
+            out.fds.push_back(std::move(with));
+        }
+        socket_.send(std::move(out));
+    }
+
+    void answer(ask_id ask, container_error error) { send(node_answer{ask, std::move(error), {}}); }
+
+    void receive() {
+        for (;;) {
+            message got;  // each with descriptors of its own, which nobody holds longer than needed
+            const message_socket::state state = socket_.receive(got);
+            if (state == message_socket::state::closed) {
+                ::_exit(0);  // and with process 1 all others
+            }
+            if (state == message_socket::state::nothing) {
+                return;
+            }
+            if (std::optional<node_request> asked = decode_request(got.bytes)) {
+                std::visit([&](auto& each) { handle(each, got.fds); }, *asked);
+            }
+        }
+    }
+
+    void handle(node_config& config, std::vector<unique_fd>&) {
+        config_ = config;
+        node_ready ready;
+        ready.refused = start();
+        unique_fd name_server;
+        if (ready.refused.empty()) {
+            ready.address = network_->address();
+            name_server = network_->name_server_socket();
+            const std::string trouble = overlay_trouble(config_.folder, config_.user_mode);
+            if (!trouble.empty()) {
+                ready.shortcomings.push_back(fmt::format(
+                    "containers cannot write to their file system: no overlay can be made in {} "
+                    "({}); mounted volumes and /tmp are not concerned",
+                    config_.folder,
+                    trouble
+                ));
+            }
+        } else {
+            network_.reset();
+        }
+        send(std::move(ready), std::move(name_server));
+    }
+
+    std::string start() {
+        // Else what is mounted here shows on the machine. What the machine mounts and unmounts
+        // later is still seen, so that no disk is held.
+        if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) {
+            return fmt::format("cannot mount in a mount namespace: {}", error_words(errno));
+        }
+        rlimit files = {};
+        ::getrlimit(RLIMIT_NOFILE, &files);
+        files.rlim_cur = files.rlim_max;
+        ::setrlimit(RLIMIT_NOFILE, &files);
+        sigset_t child;
+        sigemptyset(&child);
+        sigaddset(&child, SIGCHLD);
+        ::sigprocmask(SIG_BLOCK, &child, nullptr);
+        signals_.reset(::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
+        own_pids_.reset(::open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC));
+        network_.emplace(config_.network);
+        return network_->start();
+    }
+
+    void handle(make_sandbox_request& asked, std::vector<unique_fd>&) {
+        result<sandbox_namespaces> made = network_->make(asked.spec);
+        if (!made) {
+            answer(asked.ask, made.error());
+            return;
+        }
+        const std::string id = fmt::format("sandbox-{}", ++sandboxes_made_);
+        const std::string address = made->address;
+        sandboxes_.emplace(id, std::move(*made));
+        send(node_answer{asked.ask, {}, {id, address}});
+        ahead_ = true;
+    }
+
+    void handle(remove_sandbox_request& asked, std::vector<unique_fd>&) {
+        const auto it = sandboxes_.find(asked.id);
+        if (it == sandboxes_.end()) {
+            return;
+        }
+        for (const auto& [pid, child] : children_) {
+            if (child.first && child.sandbox == asked.id) {
+                ::kill(pid, SIGKILL);
+            }
+        }
+        if (!it->second.link.empty()) {
+            network_->give_back(it->second.address);
+        }
+        sandboxes_.erase(it);
+    }
+
+    void handle(cut_request& asked, std::vector<unique_fd>&) {
+        if (const auto it = sandboxes_.find(asked.id); it != sandboxes_.end()) {
+            network_->cut(it->second, asked.off);
+        }
+    }
+
+    void handle(connect_request& asked, std::vector<unique_fd>&) {
+        const auto it = sandboxes_.find(asked.sandbox);
+        if (it == sandboxes_.end()) {
+            answer(asked.ask, {"ConnectError", "the sandbox is gone"});
+            return;
+        }
+        result<unique_fd> socket = network_->connect(it->second, asked.address, asked.port);
+        if (!socket) {
+            answer(asked.ask, socket.error());
+            return;
+        }
+        send(node_answer{asked.ask, {}, {}}, std::move(*socket));
+    }
+
+    void handle(signal_request& asked, std::vector<unique_fd>&) {
+        if (node_child* child = find(asked.process)) {
+            ::syscall(SYS_pidfd_send_signal, child->pidfd.get(), asked.number, nullptr, 0);
+        }
+    }
+
+    void handle(remove_files_request& asked, std::vector<unique_fd>&) {
+        if (::fork() == 0) {
+            ::_exit(remove_tree(asked.folder));
+        }
+    }
+
+    void handle(run_request& asked, std::vector<unique_fd>& fds) {
+        const auto sandbox = sandboxes_.find(asked.spec.sandbox);
+        if (sandbox == sandboxes_.end()) {
+            answer(asked.ask, {"CreateContainerError", "the sandbox is gone"});
+            return;
+        }
+        node_child child;
+        child.id = asked.process;
+        child.ask = asked.ask;
+        child.first = true;
+        child.sandbox = asked.spec.sandbox;
+        child.as = asked.spec.process.as;
+        child.processes =
+            asked.spec.bounds.processes > 0 ? asked.spec.bounds.processes : config_.processes;
+        if (::unshare(CLONE_NEWPID) != 0) {
+            answer(asked.ask, {"CreateContainerError", error_words(errno)});
+            return;
+        }
+        const start_context context{&config_, &fds, &no_groups_, child.processes};
+        begin(std::move(child), [&](start_report& report) {
+            start_container(asked.spec, sandbox->second, context, report);
+        });
+    }
+
+    void handle(exec_request& asked, std::vector<unique_fd>& fds) {
+        const node_child* first = find(asked.container);
+        if (first == nullptr || first->starting || ::setns(first->pidfd.get(), CLONE_NEWPID) != 0) {
+            answer(asked.ask, {"StartError", "the container is not running"});
+            return;
+        }
+        identity as = first->as;
+        as.user = asked.spec.as.user ? asked.spec.as.user : as.user;
+        as.group = asked.spec.as.group ? asked.spec.as.group : as.group;
+        as.groups = asked.spec.as.groups.empty() ? as.groups : asked.spec.as.groups;
+        asked.spec.as = as;
+        node_child child;
+        child.id = asked.process;
+        child.ask = asked.ask;
+        const start_context context{&config_, &fds, &no_groups_, first->processes};
+        const int container = first->pidfd.get();
+        begin(std::move(child), [&](start_report& report) {
+            start_beside(asked.spec, container, context, report);
+        });
+    }
+
+    /// Forks into the PID namespace that children are to have, and makes that the node's own again.
+    template <class Start>
+    void begin(node_child child, Start start) {
+        int ends[2] = {-1, -1};
+        ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends);
+        unique_fd here(ends[0]);
+        unique_fd there(ends[1]);
+        const pid_t pid = ::fork();
+        if (pid == 0) {
+            here.reset();
+            start_report report(std::move(there));
+            start(report);
+        }
+        const int failed = errno;
+        ::setns(own_pids_.get(), CLONE_NEWPID);
+        if (pid < 0) {
+            answer(child.ask, {"CreateContainerError", "fork: " + error_words(failed)});
+            return;
+        }
+        child.pidfd.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+        child.starting.emplace(std::move(here));
+        pids_[child.id] = pid;
+        children_.emplace(pid, std::move(child));
+    }
+
+    node_child* find(process_id id) {
+        const auto it = pids_.find(id);
+        return it == pids_.end() ? nullptr : &children_.at(it->second);
+    }
+
+    void watch_start(pid_t pid) {
+        node_child& child = children_.at(pid);
+        if (!child.starting || !child.starting->read()) {
+            return;
+        }
+        const container_error error = child.starting->error().value_or(container_error{});
+        unique_fd terminal = child.starting->take_terminal();
+        child.starting.reset();
+        send(node_answer{child.ask, error, {}}, std::move(terminal));
+        if (!error.reason.empty()) {
+            pids_.erase(child.id);
+            child.id = 0;  // nobody knows it
+        }
+    }
+
+    void reap() {
+        signalfd_siginfo discarded;
+        while (::read(signals_.get(), &discarded, sizeof discarded) > 0) {
+        }
+        for (;;) {
+            int status = 0;
+            const pid_t pid = ::waitpid(-1, &status, WNOHANG);
+            if (pid <= 0) {
+                return;
+            }
+            if (const auto it = children_.find(pid); it != children_.end()) {
+                watch_start(pid);
+                end(it->second, status);
+                children_.erase(it);
+            }
+        }
+    }
+
+    void end(const node_child& child, int status) {
+        if (child.id == 0) {
+            return;
+        }
+        exit_status how;
+        how.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+        how.code = how.signal != 0 ? 128 + how.signal : WEXITSTATUS(status);
+        pids_.erase(child.id);
+        send(node_exit{child.id, how});
+    }
+
+    message_socket socket_;
+    node_config config_;
+    std::optional<node_network> network_;
+    unique_fd signals_;
+    unique_fd own_pids_;
+    bool ahead_ = true;  ///< sandboxes may be missing from the ones made ahead
+    std::uint64_t sandboxes_made_ = 0;
+    std::map<std::string, sandbox_namespaces> sandboxes_;
+    std::unordered_map<pid_t, node_child> children_;
+    std::unordered_map<process_id, pid_t> pids_;
+    std::vector<unique_fd> no_groups_;
+};
+
+}  // namespace
+
+void become_node_process_if_asked() {
+    const std::string line = read_text("/proc/self/cmdline").value_or("");
+    const std::string name = line.c_str();
+    if (name != node_process_name || line.size() <= name.size() + 1) {
+        return;
+    }
+    const int socket = std::atoi(line.c_str() + name.size() + 1);
+    // If the main process has ended already, the socket says so. The signal is for a node process
+    // that does not get to read it.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::prctl(PR_SET_NAME, node_process_name);
+    ::setsid();
+    ::fcntl(socket, F_SETFD, FD_CLOEXEC);
+    node_process(unique_fd(socket)).run();
+}
+
+}  // namespace signalbox::op::containers

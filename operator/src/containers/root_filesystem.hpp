@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The file system of a container, made in the mount namespace of its first process.
+#pragma once
+
+#include "containers/container_runtime.hpp"
+#include "containers/start_report.hpp"
+
+#include <string>
+
+namespace signalbox::op::containers {
+
+struct root_plan {
+    root_files files;
+    std::vector<mount_point> mounts;
+    std::string working_dir;
+    bool user_mode = false;
+    std::string hidden;  ///< folder of the machine that is empty in the container
+};
+
+/// Makes the root file system and enters it. The calling process is process 1 of its PID namespace
+/// and has a mount namespace of its own and all rights in it.
+void enter_root(const root_plan& plan, start_report& report);
+
+/// Can overlays have `folder` as their upper layer? What is wrong, or nothing.
+std::string overlay_trouble(const std::string& folder, bool user_mode);
+
+}  // namespace signalbox::op::containers
