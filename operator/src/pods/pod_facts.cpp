@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pods/pod_facts.hpp"
 
+#include "pods/json_value.hpp"
+
 #include <jobcore/strings.hpp>
 #include <jobcore/time.hpp>
 
@@ -13,33 +15,10 @@ namespace signalbox::op::pods {
 
 namespace {
 
-using rapidjson::Value;
-
-const Value& member(const Value& object, const char* key) {
-    static const Value absent;
-    if (!object.IsObject()) {
-        return absent;
-    }
-    const auto it = object.FindMember(key);
-    return it == object.MemberEnd() ? absent : it->value;
-}
-
-std::string_view text(const Value& object, const char* key) {
-    const Value& v = member(object, key);
-    return v.IsString() ? std::string_view(v.GetString(), v.GetStringLength()) : "";
-}
+using Value = json_value;
 
 std::int32_t number(std::string_view digits) {
     return core::read_whole_number(digits).value_or(0);
-}
-
-template <class Each>
-void for_each(const Value& list, Each&& each) {
-    if (list.IsArray()) {
-        for (const Value& item : list.GetArray()) {
-            each(item);
-        }
-    }
 }
 
 std::vector<container_facts> read_containers(const Value& list) {

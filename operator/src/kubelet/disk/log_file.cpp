@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kubelet/disk/log_file.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace signalbox::op::kubelet {
+
+std::string format_nanoseconds(std::chrono::system_clock::time_point t) {
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(t);
+    const auto rest = std::chrono::duration_cast<std::chrono::nanoseconds>(t - seconds);
+    return fmt::format(
+        "{:%Y-%m-%dT%H:%M:%S}.{:09}Z",
+        fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)),
+        rest.count()
+    );
+}
+
+log_file::log_file(std::filesystem::path path, log_limits limits)
+    : path_(std::move(path)), limits_(limits) {
+    open();
+}
+
+log_file::~log_file() {
+    if (file_ >= 0) {
+        ::close(file_);
+    }
+}
+
+void log_file::open() {
+    file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    const off_t end = file_ >= 0 ? ::lseek(file_, 0, SEEK_END) : 0;
+    size_ = static_cast<std::uint64_t>(std::max<off_t>(end, 0));
+}
+
+void log_file::write(
+    std::string& begun, std::string_view stream, std::string_view bytes, time now
+) {
+    while (!bytes.empty()) {
+        const std::size_t end = bytes.find('\n');
+        const std::size_t room = limits_.line - begun.size();
+        const std::size_t take = std::min({end, room, bytes.size()});
+        begun.append(bytes.substr(0, take));
+        bytes.remove_prefix(take);
+        if (take == end) {
+            entry(stream, 'F', begun, now);
+            begun.clear();
+            bytes.remove_prefix(1);
+        } else if (begun.size() == limits_.line) {
+            entry(stream, 'P', begun, now);
+            begun.clear();
+        }
+    }
+    flush();
+}
+
+void log_file::finish(time now) {
+    for (std::string* begun : {&out_, &err_}) {
+        if (!begun->empty()) {
+            entry(begun == &out_ ? "stdout" : "stderr", 'F', *begun, now);
+            begun->clear();
+        }
+    }
+    flush();
+}
+
+void log_file::entry(std::string_view stream, char tag, std::string_view text, time now) {
+    buffer_ += fmt::format("{} {} {} {}\n", format_nanoseconds(now), stream, tag, text);
+    if (size_ + buffer_.size() >= limits_.file_size) {
+        flush();
+    }
+}
+
+void log_file::flush() {
+    if (buffer_.empty()) {
+        return;
+    }
+    if (file_ < 0) {
+        open();
+    }
+    std::string_view left = buffer_;
+    while (file_ >= 0 && !left.empty()) {
+        const ssize_t n = ::write(file_, left.data(), left.size());
+        if (n < 0 && errno != EINTR) {
+            break;
+        }
+        left.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+    }
+    size_ += buffer_.size() - left.size();
+    lost_ += left.size();
+    buffer_.clear();
+    if (size_ >= limits_.file_size) {
+        rotate();
+    }
+}
+
+void log_file::rotate() {
+    std::error_code ignored;
+    const auto older = [&](int n) {
+        return std::filesystem::path(path_.string() + "." + std::to_string(n));
+    };
+    std::filesystem::remove(older(limits_.files - 1), ignored);
+    for (int n = limits_.files - 2; n > 0; --n) {
+        std::filesystem::rename(older(n), older(n + 1), ignored);
+    }
+    if (limits_.files > 1) {
+        std::filesystem::rename(path_, older(1), ignored);
+    } else {
+        std::filesystem::remove(path_, ignored);
+    }
+    ::close(file_);
+    open();
+}
+
+}  // namespace signalbox::op::kubelet

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kubelet/disk/atomic_files.hpp"
+#include "kubelet/disk/log_file.hpp"
+#include "kubelet/pod/host_files.hpp"
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+using namespace signalbox::op::kubelet;
+namespace fs = std::filesystem;
+
+namespace {
+
+pod_spec pod_of(const std::string& spec) {
+    const std::string text = fmt::format(
+        R"({{"metadata":{{"name":"job-worker-0","namespace":"ns","uid":"u"}},"spec":{{{}}}}})", spec
+    );
+    return read_pod_spec(text).value();
+}
+
+class log_folder {
+public:
+    log_folder() {
+        std::string name = (fs::temp_directory_path() / "signalbox-test-XXXXXX").string();
+        path_ = ::mkdtemp(name.data());
+    }
+    ~log_folder() { fs::remove_all(path_); }
+    fs::path file(const std::string& name) const { return path_ / name; }
+    std::string text(const std::string& name) const {
+        return read_file(path_ / name, 100'000'000).value_or("(none)");
+    }
+
+private:
+    fs::path path_;
+};
+
+constexpr log_file::time at{std::chrono::seconds(1'700'000'000)};
+constexpr const char* stamp = "2023-11-14T22:13:20.000000000Z ";
+
+}  // namespace
+
+TEST_CASE("[launchers 1.1] a pod's hosts file has its own name") {
+    const auto last_lines = [](const pod_spec& pod) {
+        const std::string text = hosts_file(pod, "10.0.0.7", "1.2.3.4\tnode\n");
+        return text.substr(text.find("allrouters") + 11);
+    };
+    CHECK(last_lines(pod_of("")) == "10.0.0.7\tjob-worker-0\n");
+    CHECK(
+        last_lines(pod_of(R"("hostname":"w","subdomain":"job")")) ==
+        "10.0.0.7\tw.job.ns.svc.cluster.local\tw\n"
+    );
+    CHECK(
+        last_lines(pod_of(R"("hostAliases":[{"ip":"1.1.1.1","hostnames":["a","b"]}])")) ==
+        "10.0.0.7\tjob-worker-0\n\n# Entries added by HostAliases.\n1.1.1.1\ta\tb\n"
+    );
+    CHECK(
+        hosts_file(pod_of(R"("hostNetwork":true)"), "x", "1.2.3.4\tnode\n") ==
+        "# Kubernetes-managed hosts file (host network).\n1.2.3.4\tnode\n"
+    );
+}
+
+TEST_CASE("the kernel's host name is the full one only if the pod says so") {
+    CHECK(kernel_host_name(pod_of("")) == "job-worker-0");
+    CHECK(kernel_host_name(pod_of(R"("hostname":"w","subdomain":"job")")) == "w");
+    CHECK(
+        kernel_host_name(pod_of(R"("hostname":"w","subdomain":"job","setHostnameAsFQDN":true)")) ==
+        "w.job.ns.svc.cluster.local"
+    );
+    pod_spec pod = pod_of("");
+    pod.name = std::string(62, 'x') + "-y";
+    CHECK(kernel_host_name(pod) == std::string(62, 'x'));
+}
+
+TEST_CASE("resolv.conf follows dnsPolicy and dnsConfig") {
+    const char* node = "nameserver 9.9.9.9\nsearch corp\noptions timeout:1\n";
+    const auto file = [&](const std::string& spec) {
+        return resolver_file(pod_of(spec), "10.0.0.1", node);
+    };
+    const std::string cluster =
+        "search ns.svc.cluster.local svc.cluster.local cluster.local\n"
+        "nameserver 10.0.0.1\noptions ndots:5\n";
+    const std::string of_node = "search corp\nnameserver 9.9.9.9\noptions timeout:1\n";
+    CHECK(file("") == cluster);
+    CHECK(file(R"("dnsPolicy":"Default")") == of_node);
+    CHECK(file(R"("hostNetwork":true)") == of_node);
+    CHECK(file(R"("hostNetwork":true,"dnsPolicy":"ClusterFirstWithHostNet")") == cluster);
+    CHECK(
+        file(
+            R"("dnsConfig":{"nameservers":["8.8.8.8"],"searches":["x"],"options":[{"name":"ndots","value":"2"},{"name":"edns0"}]})"
+        ) ==
+        "search ns.svc.cluster.local svc.cluster.local cluster.local x\n"
+        "nameserver 10.0.0.1\nnameserver 8.8.8.8\noptions ndots:2 edns0\n"
+    );
+    CHECK(
+        file(R"("dnsPolicy":"None","dnsConfig":{"nameservers":["8.8.8.8"]})") ==
+        "nameserver 8.8.8.8\n"
+    );
+}
+
+TEST_CASE("a user whom the image does not know gets an entry") {
+    const char* passwd = "root:x:0:0::/root:/bin/sh\nsshd:x:100:65534::/run/sshd:/sbin/nologin";
+    CHECK_FALSE(with_user(passwd, 0, {}).has_value());
+    CHECK_FALSE(with_user(passwd, 100, {}).has_value());
+    CHECK(
+        with_user(passwd, 1000, 50) ==
+        std::string(passwd) + "\nuser1000:x:1000:50::/:/sbin/nologin\n"
+    );
+    CHECK(with_user("", 5, {}) == "user5:x:5:0::/:/sbin/nologin\n");
+}
+
+TEST_CASE("log lines have time, stream and tag") {
+    const log_folder here;
+    {
+        log_file log(here.file("l"));
+        log.write_out("one\ntw", at);
+        log.write_err("bad\n", at);
+        log.write_out("o\nlast", at);
+        log.finish(at);
+    }
+    const std::string s = stamp;
+    CHECK(
+        here.text("l") ==
+        s + "stdout F one\n" + s + "stderr F bad\n" + s + "stdout F two\n" + s + "stdout F last\n"
+    );
+}
+
+TEST_CASE("a long line is written in parts") {
+    const log_folder here;
+    log_limits limits;
+    limits.line = 4;
+    log_file log(here.file("l"), limits);
+    log.write_out("abcdefghi\nabcd\n", at);
+    const std::string s = std::string(stamp) + "stdout ";
+    // As containerd has it: a line of just that length ends with an empty entry.
+    CHECK(here.text("l") == s + "P abcd\n" + s + "P efgh\n" + s + "F i\n" + s + "F abcd\n");
+}
+
+TEST_CASE("logs without end take five files") {
+    const log_folder here;
+    log_limits limits;
+    limits.file_size = 10'000;
+    log_file log(here.file("l"), limits);
+    const std::string chunk = std::string(99, 'x') + "\n";
+    for (int i = 0; i < 10'000; ++i) {
+        log.write_out(chunk, at);
+    }
+    std::uintmax_t bytes = 0;
+    std::size_t count = 0;
+    for (const auto& entry : fs::directory_iterator(here.file(""))) {
+        bytes += entry.file_size();
+        ++count;
+    }
+    CHECK(count == 5);
+    CHECK(bytes < 5 * 11'000);
+    CHECK(fs::exists(here.file("l.4")));
+    CHECK(log.lost_bytes() == 0);
+}
+
+TEST_CASE("a log that cannot be written loses lines and says how much") {
+    log_file log("/proc/none/l");
+    log.write_out("hello\n", at);
+    CHECK(log.lost_bytes() > 0);
+}
