@@ -135,7 +135,9 @@ program colossalai_compiler::compile_worker(pod_variant v, const role_template& 
     set_environment(pod);
     pod.add_port("ssh", layout_.port);
     add_ssh_volumes(pod, ctx_, layout_, {});
-    pod.add_readiness_probe(layout_.port);
+    if (!ctx_.spec.mode.debug || !has_debug_command(ctx_, worker_role, v.deciding)) {
+        pod.add_readiness_probe(layout_.port);  // of sshd, which a command of the user's is not
+    }
     add_common_defaults(pod, ctx_);
     return pod.build();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "json/resources.hpp"
 #include "launch/colossalai.hpp"
+#include "launch/pod_variables.hpp"
 #include "launch/quoting.hpp"
 
 #include <algorithm>
@@ -13,7 +14,10 @@ namespace {
 /// full of accelerators that the launcher does not use.
 constexpr std::array copied_pod_fields{
     "nodeSelector",
+    "affinity",
     "tolerations",
+    "priorityClassName",
+    "runtimeClassName",
     "imagePullSecrets",
     "serviceAccountName",
     "serviceAccount",
@@ -44,11 +48,6 @@ bool names_variable(const json::value& env, std::string_view name) {
     return std::any_of(env.Begin(), env.End(), [&](const json::value& entry) {
         return json::string_or_empty(entry, "name") == name;
     });
-}
-
-bool is_of_the_pod(const json::value& entry) {
-    return json::find(entry, "valueFrom", "fieldRef") != nullptr ||
-           json::find(entry, "valueFrom", "resourceFieldRef") != nullptr;
 }
 
 /// Parses JSON of the job's into the document; false, reported, if it has another form.
@@ -96,11 +95,12 @@ json::value merged_env(
     for (const auto& [name, text] : options.variables) {
         add(name, text);
     }
+    const auto of_the_pod = pod_variables(container);
     if (const json::value* theirs = json::find(container, "env")) {
         for (const auto& entry : theirs->GetArray()) {
             const auto name = json::string_or_empty(entry, "name");
             // Which devices a worker has is its own matter.
-            if (name != "CUDA_VISIBLE_DEVICES" && !is_of_the_pod(entry) &&
+            if (name != "CUDA_VISIBLE_DEVICES" && !of_the_pod.contains(name) &&
                 !names_variable(own, name) && !names_variable(env, name)) {
                 env.PushBack(json::value(entry, a), a);
             }

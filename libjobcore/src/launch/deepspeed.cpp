@@ -42,6 +42,8 @@ private:
     std::string master_address() const {
         return pod_name(ctx_.plan, {.role = only_role}) + '.' + ctx_.plan.base_name;
     }
+    bool has_peers() const;
+    bool runs_sshd(bool deciding) const;
     bool writes_env_file(const json::value& container) const;
     std::string env_file() const { return std::string(run_dir) + "/deepspeed_env"; }
 
@@ -105,6 +107,20 @@ void deepspeed_compiler::plan_ssh(const role_template& source) {
     plan_ssh_objects(ctx_, layout_, use, environment, source, scripts());
 }
 
+/// The job has, or may come to have, more than one worker.
+bool deepspeed_compiler::has_peers() const {
+    const auto& elastic = ctx_.spec.elastic;
+    return (elastic ? elastic->max_replicas : ctx_.plan.roles[only_role].wanted) > 1;
+}
+
+/// The pod's program is the bootstrap, which starts sshd: our probe asks nothing else.
+bool deepspeed_compiler::runs_sshd(bool deciding) const {
+    if (!ctx_.spec.mode.debug) {
+        return true;
+    }
+    return has_peers() && !has_debug_command(ctx_, only_role, deciding);
+}
+
 /// A file that the user names is the user's to write.
 bool deepspeed_compiler::writes_env_file(const json::value& container) const {
     const json::value* env = json::find(container, "env");
@@ -154,7 +170,9 @@ program deepspeed_compiler::compile_variant(pod_variant v, const role_template& 
     declare_ports(pod, v.deciding);
     if (ssh_) {
         add_ssh_volumes(pod, ctx_, layout_, hostfiles);
-        pod.add_readiness_probe(layout_.port);
+        if (runs_sshd(v.deciding)) {
+            pod.add_readiness_probe(layout_.port);
+        }
     }
     add_common_defaults(pod, ctx_);
     return pod.build();
@@ -164,7 +182,7 @@ void deepspeed_compiler::set_program(pod_editor& pod, pod_variant v) const {
     if (ctx_.spec.mode.debug) {
         // sshd on every pod, so that a launch by hand from worker-0 reaches all.
         const std::vector<std::string> sleep{"sleep", "inf"};
-        const auto idle = ssh_ ? bootstrap_command("worker") : sleep;
+        const auto idle = ssh_ && has_peers() ? bootstrap_command("worker") : sleep;
         return set_debug_program(pod, ctx_, only_role, v.deciding, idle);
     }
     const auto* resume = v.resumed ? resume_entry(ctx_, only_role, v.deciding) : nullptr;
@@ -193,9 +211,7 @@ void deepspeed_compiler::set_environment(pod_editor& pod) const {
     };
     auto ours = addresses;
     ours.push_back({"PYTHONUNBUFFERED", "1"});
-    if (auto threads = thread_limit(pod.training(), ctx_.render.slots)) {
-        ours.push_back(std::move(*threads));
-    }
+    add_thread_limit(ours, pod.training(), ctx_.render.slots);
     if (ssh_ && writes_env_file(pod.training())) {
         ours.push_back({"DS_ENV_FILE", env_file()});
     }
@@ -217,9 +233,7 @@ void deepspeed_compiler::declare_ports(pod_editor& pod, bool deciding) const {
 /// The program of a resume is the launcher's; the other workers run sshd (BEHAVIOUR.md 3.11).
 void deepspeed_compiler::warn_ignored_resume() {
     const auto* entry = resume_entry(ctx_, only_role, false);
-    const std::int32_t most =
-        ctx_.spec.elastic ? ctx_.spec.elastic->max_replicas : ctx_.plan.roles[only_role].wanted;
-    if (entry == nullptr || most <= 1 || (entry->command.empty() && entry->args.empty())) {
+    if (entry == nullptr || !has_peers() || (entry->command.empty() && entry->args.empty())) {
         return;
     }
     warn_resume(ctx_, *entry, "The program is run by worker-0 alone; the other workers run sshd.");

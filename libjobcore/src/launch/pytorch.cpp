@@ -16,6 +16,13 @@
 namespace signalbox::core::launch {
 namespace {
 
+std::string upper_case(std::string text) {
+    for (char& c : text) {
+        c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    }
+    return text;
+}
+
 class pytorch_compiler {
 public:
     pytorch_compiler(compile_context& ctx, const pytorch_spec& launch)
@@ -26,10 +33,12 @@ public:
 
 private:
     bool torchrun() const { return launch_.torchrun.enabled; }
+    void warn_rank_order();
     void warn_command(const role_template& source);
     program compile_variant(std::size_t role, pod_variant v, const role_template& source);
     void set_program(pod_editor& pod, std::size_t role, pod_variant v) const;
-    void set_environment(pod_editor& pod) const;
+    std::optional<env_entry> agent_name(bool deciding) const;
+    void set_environment(pod_editor& pod, bool deciding) const;
     std::vector<argument> torchrun_line(
         const pod_editor& pod,
         std::size_t role,
@@ -76,6 +85,7 @@ void pytorch_compiler::plan_job() {
     warn_replica_scope(ctx_);
     gang::add_to(plan, ctx_.spec);
     plan_services(ctx_, plan.master_role);
+    warn_rank_order();
 }
 
 void pytorch_compiler::compile_role(std::size_t role) {
@@ -107,7 +117,7 @@ program pytorch_compiler::compile_variant(
 ) {
     pod_editor pod(ctx_, role, v.deciding, source.document, source.training);
     set_program(pod, role, v);
-    set_environment(pod);
+    set_environment(pod, v.deciding);
     declare_port(pod, v.deciding);
     add_common_defaults(pod, ctx_);
     return pod.build();
@@ -157,7 +167,41 @@ std::vector<argument> pytorch_compiler::torchrun_line(
     return line;
 }
 
-void pytorch_compiler::set_environment(pod_editor& pod) const {
+/// What the agent calls itself. Ranks find the first agent by its name: under host network that
+/// would be the node's, which the cluster's DNS need not know (BEHAVIOUR.md 3.12).
+std::optional<env_entry> pytorch_compiler::agent_name(bool deciding) const {
+    const rendezvous how = parse_rendezvous(launch_.torchrun.rdzv_backend);
+    if (how == rendezvous::fixed) {
+        return std::nullopt;
+    }
+    if (how == rendezvous::c10d && deciding) {
+        return env_entry{
+            "PET_LOCAL_ADDR", upper_case(rendezvous_host(ctx_)) + '.' + ctx_.plan.base_name};
+    }
+    return env_entry{"PET_LOCAL_ADDR", {}, slot::address};
+}
+
+/// torch before 2.0 knows no names of ours, and puts agents in the order of host names.
+void pytorch_compiler::warn_rank_order() {
+    if (!torchrun() || parse_rendezvous(launch_.torchrun.rdzv_backend) != rendezvous::c10d) {
+        return;
+    }
+    const std::string first = rendezvous_host(ctx_);
+    for (std::size_t role = 0; role < ctx_.plan.roles.size(); ++role) {
+        if (ctx_.plan.roles[role].wanted > 0 && pod_name(ctx_.plan, {.role = role}) < first) {
+            ctx_.warn(
+                ctx_.spec.replicas[role].pointer + "/type",
+                "With torch before 2.0 rank 0 is on a pod of this type, since its name sorts "
+                "before that of type " +
+                    ctx_.plan.roles[ctx_.plan.master_role].type +
+                    ", whose first pod decides the job.",
+                "SpecWarning"
+            );
+        }
+    }
+}
+
+void pytorch_compiler::set_environment(pod_editor& pod, bool deciding) const {
     const std::vector<env_entry> addresses{
         {"MASTER_ADDR", rendezvous_host(ctx_)},
         {"MASTER_PORT", std::to_string(master_port)},
@@ -173,20 +217,18 @@ void pytorch_compiler::set_environment(pod_editor& pod) const {
         // No TORCHELASTIC_ERROR_FILE (BEHAVIOUR.md 3.9): at the termination message path it would
         // hide the reason, since torch removes that file first, and a kubelet's mount cannot be
         // removed. The report at the end of the log says the same (engine/facts/termination.hpp).
-        if (pod.host_network() &&
-            parse_rendezvous(launch_.torchrun.rdzv_backend) == rendezvous::c10d) {
-            // Ranks find the first agent by its host name: else that of the node, which the
-            // cluster's DNS need not know and by which agents are put in order.
-            ours.push_back({"PET_LOCAL_ADDR", {}, slot::address});
+        if (auto name = agent_name(deciding)) {
+            ours.push_back(std::move(*name));
+        }
+        // torchrun sets it by itself for more than one process.
+        if (resolve_processes(launch_.torchrun.proc_per_node, container) == "1") {
+            add_thread_limit(ours, container, 1);
         }
     } else {
         ours.push_back({"RANK", {}, slot::rank});
         ours.push_back({"WORLD_SIZE", {}, slot::world_size});
         ours.push_back({"PYTHONUNBUFFERED", "1"});
-        // torchrun sets it by itself.
-        if (auto threads = thread_limit(container, json::accelerators(container))) {
-            ours.push_back(std::move(*threads));
-        }
+        add_thread_limit(ours, container, json::accelerators(container));
     }
     pod.add_training_env(ours);
     pod.add_other_env(addresses);

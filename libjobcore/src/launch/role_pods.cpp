@@ -59,6 +59,11 @@ const debug_replica* debug_entry(const compile_context& ctx, std::size_t role, b
     return find_entry(ctx.spec.mode.debug_replicas, ctx.spec, ctx.plan.roles[role].type, deciding);
 }
 
+bool has_debug_command(const compile_context& ctx, std::size_t role, bool deciding) {
+    const debug_replica* entry = debug_entry(ctx, role, deciding);
+    return entry != nullptr && !entry->command.empty();
+}
+
 void set_debug_program(
     pod_editor& pod,
     const compile_context& ctx,
@@ -67,8 +72,7 @@ void set_debug_program(
     const std::vector<std::string>& idle
 ) {
     const debug_replica* entry = debug_entry(ctx, role, deciding);
-    const bool own = entry != nullptr && !entry->command.empty();
-    pod.set_command(own ? entry->command : idle);
+    pod.set_command(has_debug_command(ctx, role, deciding) ? entry->command : idle);
     pod.set_args({});
     if (entry != nullptr && entry->skip_init_container) {
         pod.drop_init_containers();
@@ -82,14 +86,14 @@ void add_common_defaults(pod_editor& pod, const compile_context& ctx) {
     }
 }
 
-std::optional<env_entry> thread_limit(const json::value& container, std::int64_t ranks) {
-    const auto limit = json::cpu_limit_milli(container);
-    if (!limit) {
-        return std::nullopt;
+void add_thread_limit(
+    std::vector<env_entry>& env, const json::value& container, std::int64_t ranks
+) {
+    if (const auto limit = json::cpu_limit_milli(container)) {
+        const auto threads =
+            std::max<std::int64_t>(1, *limit / 1000 / std::max<std::int64_t>(1, ranks));
+        env.push_back({"OMP_NUM_THREADS", std::to_string(threads)});
     }
-    const auto threads =
-        std::max<std::int64_t>(1, *limit / 1000 / std::max<std::int64_t>(1, ranks));
-    return env_entry{"OMP_NUM_THREADS", std::to_string(threads)};
 }
 
 void warn_replica_scope(compile_context& ctx) {

@@ -66,6 +66,9 @@ void compile_variants(compile_context& ctx, std::size_t role, Compile&& compile)
     }
 }
 
+/// The entry of the job's debug list for such a pod has a command.
+bool has_debug_command(const compile_context& ctx, std::size_t role, bool deciding);
+
 /// The program of a debug pod: the entry's command, else `idle`; no arguments (BEHAVIOUR.md 3.10).
 void set_debug_program(
     pod_editor& pod,
@@ -78,9 +81,11 @@ void set_debug_program(
 /// The termination message policy and `/dev/shm` (BEHAVIOUR.md 3.7, 3.9).
 void add_common_defaults(pod_editor& pod, const compile_context& ctx);
 
-/// `OMP_NUM_THREADS`: the container's processors shared by `ranks`. torch would take the cores of
-/// the node (LAUNCH.md 8.3). Nothing if the container has no limit.
-std::optional<env_entry> thread_limit(const json::value& container, std::int64_t ranks);
+/// Adds `OMP_NUM_THREADS`: the container's processors shared by `ranks`. torch would take the cores
+/// of the node (LAUNCH.md 8.3). Nothing if the container has no limit.
+void add_thread_limit(
+    std::vector<env_entry>& env, const json::value& container, std::int64_t ranks
+);
 
 /// Warns of `restartScope: Replica` in a job whose pods cannot rejoin (BEHAVIOUR.md 5.6).
 void warn_replica_scope(compile_context& ctx);

@@ -3,6 +3,7 @@
 
 #include "jobcore/strings.hpp"
 #include "launch/bootstrap.hpp"
+#include "launch/pod_variables.hpp"
 #include "launch/quoting.hpp"
 
 #include <fmt/format.h>
@@ -183,15 +184,14 @@ session_environment read_environment(const json::value& container, bool forward)
     session_environment out;
     out.mode = !forward ? "none" : json::find(container, "envFrom") != nullptr ? "all" : "named";
     const json::value* env = forward ? json::find(container, "env") : nullptr;
+    const auto of_the_pod = pod_variables(container);
     for (rapidjson::SizeType i = 0; env != nullptr && i < env->Size(); ++i) {
         const json::value& entry = (*env)[i];
         const auto name = json::string_or_empty(entry, "name");
         if (!is_identifier(name)) {
             continue;  // no shell can pass it on
         }
-        const bool of_the_pod = json::find(entry, "valueFrom", "fieldRef") != nullptr ||
-                                json::find(entry, "valueFrom", "resourceFieldRef") != nullptr;
-        (of_the_pod ? out.per_pod : out.shared).append(name).append(1, '\n');
+        (of_the_pod.contains(name) ? out.per_pod : out.shared).append(name).append(1, '\n');
     }
     return out;
 }

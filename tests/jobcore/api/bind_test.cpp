@@ -88,8 +88,24 @@ TEST_CASE(
         );
     };
     CHECK(launch(R"({"run":{"Module":["m","a"]}})").module == std::vector<std::string>{"m", "a"});
+    CHECK(launch(R"({"run":{"Module":["m","a"]}})").local_rank);
     CHECK(launch(R"({"run":{"Exec":["e"]}})").exec == std::vector<std::string>{"e"});
     CHECK(launch(R"({"customCommand":"c d"})").custom_command == "c d");
+}
+
+TEST_CASE(
+    "[api deepspeed config.localRank] a program gets the argument only if asked for", "[api]"
+) {
+    const auto local_rank = [](const std::string& config) {
+        const auto spec = spec_of(
+            "DeepSpeedJob", R"({"config":)" + config + R"(,"worker":{"template":)" + pod + "}}"
+        );
+        return std::get<deepspeed_spec>(spec.launch).local_rank;
+    };
+    CHECK(local_rank(R"({"run":{"python":["a.py"]}})"));
+    CHECK_FALSE(local_rank(R"({"run":{"exec":["e"]}})"));
+    CHECK_FALSE(local_rank(R"({"run":{"exec":["e"]},"localRank":null})"));
+    CHECK(local_rank(R"({"run":{"exec":["e"]},"localRank":true})"));
 }
 
 TEST_CASE("[api defaults] what is absent from a ColossalAIJob", "[api]") {

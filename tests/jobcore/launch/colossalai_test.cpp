@@ -129,6 +129,7 @@ TEST_CASE(
             R"(,"imagePullPolicy":"Always","securityContext":{"runAsUser":0})",
             R"(,"nodeName":"n","nodeSelector":{"a":"b"},"tolerations":[{"key":"t"}],
                    "serviceAccountName":"sa","imagePullSecrets":[{"name":"p"}],
+                   "priorityClassName":"high","runtimeClassName":"nvidia","affinity":{"nodeAffinity":{}},
                    "volumes":[{"name":"v","emptyDir":{}}],"initContainers":[{"name":"i"}])"
         )
     );
@@ -143,6 +144,9 @@ TEST_CASE(
     CHECK(string_or_empty(*find(pod.spec(), "nodeSelector"), "a") == "b");
     CHECK(string_or_empty(pod.spec(), "serviceAccountName") == "sa");
     CHECK(find(pod.spec(), "tolerations") != nullptr);
+    CHECK(find(pod.spec(), "affinity", "nodeAffinity") != nullptr);
+    CHECK(string_or_empty(pod.spec(), "priorityClassName") == "high");
+    CHECK(string_or_empty(pod.spec(), "runtimeClassName") == "nvidia");
     CHECK(find(pod.spec(), "imagePullSecrets") != nullptr);
     CHECK(find(pod.spec(), "enableServiceLinks")->IsFalse());
     CHECK(find(c, "securityContext") != nullptr);
@@ -207,6 +211,26 @@ TEST_CASE(
     CHECK(core::has_errors(job.compile().findings));
 }
 
+TEST_CASE(
+    "[behaviour 3.6] a variable made of a field of its pod stays on each worker", "[launch]"
+) {
+    constexpr const char* variables = R"x(,"env":[
+        {"name":"IP","valueFrom":{"fieldRef":{"fieldPath":"status.podIP"}}},
+        {"name":"URL","value":"http://$(IP):80"},{"name":"URLS","value":"a,$(URL)"},
+        {"name":"PRICE","value":"$$(IP)"},{"name":"ODD","value":"$(IP"},
+        {"name":"IP2","value":"$(NO)"}])x";
+    colossalai_job job(1, worker_template(variables));
+    job.compile();
+    CHECK(job.file("env-pod") == "IP\nURL\nURLS\n");
+    const auto pod = job.pod(launcher);
+    for (const auto name : {"IP", "URL", "URLS"}) {
+        CHECK(pod.env(name, "launcher") == "<none>");
+    }
+    for (const auto name : {"PRICE", "ODD", "IP2"}) {
+        CHECK(pod.env(name, "launcher") != "<none>");
+    }
+}
+
 TEST_CASE("[launchers 4.4] what is exported on the workers arrives exactly", "[bootstrap]") {
     for (const auto& shell : shells()) {
         CAPTURE(shell);
@@ -258,11 +282,13 @@ TEST_CASE("[behaviour 3.10] debug: the launcher idles, workers run sshd", "[laun
     job.compile();
     CHECK(job.pod(launcher).words("command", "launcher") == words{"sleep", "inf"});
     CHECK(job.pod(worker).words("command", "worker").back() == "worker");
+    CHECK(find(job.pod(worker).container("worker"), "readinessProbe") != nullptr);
     job.launch.auth_mount_path = "/keys";
     job.spec.mode.debug_replicas.push_back({"worker", false, {"sleep", "1"}});
     job.compile();
     CHECK(job.pod(launcher).words("command", "launcher").back() == "idle");
     CHECK(job.pod(worker).words("command", "worker") == words{"sleep", "1"});
+    CHECK(find(job.pod(worker).container("worker"), "readinessProbe") == nullptr);
 }
 
 TEST_CASE("[behaviour 3.11] a resume replaces the launcher's program", "[launch]") {

@@ -348,6 +348,22 @@ TEST_CASE("[behaviour 3.10] debug: sshd everywhere, or the entry's command", "[l
     job.compile();
     CHECK(job.pod().words("command", "worker") == words{"sleep", "9"});
     CHECK(job.pod({.role = 0, .index = 1}).words("command", "worker").back() == "worker");
+    // The probe asks sshd, which runs on worker-1 alone now.
+    CHECK(find(job.pod().container("worker"), "readinessProbe") == nullptr);
+    CHECK(find(job.pod({.role = 0, .index = 1}).container("worker"), "readinessProbe") != nullptr);
+}
+
+TEST_CASE(
+    "[behaviour 3.10] debug of one worker needs no sshd, and has no probe of it", "[launch]"
+) {
+    deepspeed_job job(1);
+    job.spec.mode.debug = true;
+    job.compile();
+    CHECK(job.pod().words("command", "worker") == words{"sleep", "inf"});
+    CHECK(find(job.pod().container("worker"), "readinessProbe") == nullptr);
+    job.spec.elastic = core::elastic_config{1, 2, 1};
+    CHECK(job.compile().pod().words("command", "worker").back() == "worker");
+    CHECK(find(job.pod().container("worker"), "readinessProbe") != nullptr);
 }
 
 TEST_CASE("[behaviour 3.11] resume replaces the launched program, not the bootstrap", "[launch]") {

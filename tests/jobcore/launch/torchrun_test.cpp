@@ -65,7 +65,12 @@ TEST_CASE(
 ) {
     const auto pod = compiled(workers(2, R"("resources":{"limits":{"cpu":8}})").torchrun()).pod();
     const words expected{
-        "MASTER_ADDR", "MASTER_PORT", "PYTHONUNBUFFERED", "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"};
+        "MASTER_ADDR",
+        "MASTER_PORT",
+        "PYTHONUNBUFFERED",
+        "TORCH_DISABLE_SHARE_RDZV_TCP_STORE",
+        "PET_LOCAL_ADDR",
+        "OMP_NUM_THREADS"};
     CHECK(pod.env_names() == expected);
     CHECK(pod.env("TORCH_DISABLE_SHARE_RDZV_TCP_STORE") == "1");
     auto own = workers(1, R"("env":[{"name":"TORCH_DISABLE_SHARE_RDZV_TCP_STORE","value":"0"}])");
@@ -79,20 +84,55 @@ TEST_CASE("[behaviour 3.9] torchrun has no error file that it could not write", 
     CHECK(compiled(own.torchrun()).pod().env("TORCHELASTIC_ERROR_FILE") == "/tmp/e");
 }
 
-TEST_CASE("[behaviour 3.3] hostNetwork: torchrun's agents go by the names of pods", "[launch]") {
-    const auto address = [](const char* pod_more, const char* backend) {
+TEST_CASE("[behaviour 3.12] [behaviour 3.3] agents go by names; rank 0 is pod 0's", "[launch]") {
+    const auto address = [](const char* pod_more, const char* backend, int index) {
         replica worker;
         worker.replicas = 2;
         worker.pod_more = pod_more;
         auto job = job_builder().replicas(worker).torchrun(
             0, R"("rdzvBackend":")" + std::string(backend) + '"'
         );
-        return compiled(job).pod({.index = 1}).env("PET_LOCAL_ADDR");
+        return compiled(job).pod({.index = index}).env("PET_LOCAL_ADDR");
     };
-    constexpr const char* host = R"("hostNetwork":true)";
-    CHECK(address(host, "c10d") == "mnist-40c14-worker-1.mnist-40c14");
-    CHECK(address(host, "static") == "<none>");
-    CHECK(address("", "c10d") == "<none>");
+    for (const char* network : {"", R"("hostNetwork":true)"}) {
+        CHECK(address(network, "c10d", 0) == "MNIST-40C14-WORKER-0.mnist-40c14");
+        CHECK(address(network, "c10d", 1) == "mnist-40c14-worker-1.mnist-40c14");
+        CHECK(address(network, "static", 1) == "<none>");
+    }
+    auto etcd = job_builder().replicas("node", 2).torchrun(
+        1, R"("rdzvBackend":"etcd","extraOptions":["--rdzv_endpoint=etcd:2379"])"
+    );
+    CHECK(compiled(etcd).pod().env("PET_LOCAL_ADDR") == "mnist-40c14-node-0.mnist-40c14");
+    auto own = workers(2, R"("env":[{"name":"PET_LOCAL_ADDR","value":"x"}])");
+    CHECK(compiled(own.torchrun(1)).pod().env("PET_LOCAL_ADDR") == "x");
+}
+
+TEST_CASE(
+    "[behaviour 3.12] types that old versions of torch would put first are told", "[launch]"
+) {
+    const compiled odd(job_builder().replicas("worker", 1).replicas("helper", 2).torchrun(1));
+    CHECK(odd.pod({0, 0}).env("PET_LOCAL_ADDR") < odd.pod({1, 0}).env("PET_LOCAL_ADDR"));
+    CHECK(odd.warns("/spec/replicaSpecs/1/type"));
+    const compiled even(job_builder().replicas("master", 1).replicas("worker", 12).torchrun(1));
+    CHECK_FALSE(even.warns("/spec/replicaSpecs/1/type"));
+    const compiled none(job_builder().replicas("worker", 1).replicas("helper", 0).torchrun(1));
+    CHECK_FALSE(none.warns("/spec/replicaSpecs/1/type"));
+    const compiled plain(job_builder().replicas("worker", 1).replicas("helper", 2));
+    CHECK_FALSE(plain.warns("/spec/replicaSpecs/1/type"));
+}
+
+TEST_CASE("[launchers 8.3] torchrun with one process gets the CPU limit as threads", "[launch]") {
+    const auto threads = [](const char* processes, const char* resources) {
+        auto job = workers(1, R"("resources":{"limits":)" + std::string(resources) + '}');
+        return compiled(job.torchrun(0, R"("procPerNode":")" + std::string(processes) + '"'))
+            .pod()
+            .env("OMP_NUM_THREADS");
+    };
+    CHECK(threads("1", R"({"cpu":"3500m"})") == "3");
+    CHECK(threads("2", R"({"cpu":4})") == "<none>");
+    CHECK(threads("auto", R"({"cpu":1})") == "1");
+    CHECK(threads("auto", R"({"cpu":4})") == "<none>");
+    CHECK(threads("1", R"({"memory":"1Gi"})") == "<none>");
 }
 
 TEST_CASE(

@@ -75,7 +75,8 @@ TEST_CASE("[behaviour 3.1] published torchrun jobs: the whole command line", "[l
                 "MASTER_ADDR",
                 "MASTER_PORT",
                 "PYTHONUNBUFFERED",
-                "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"}
+                "TORCH_DISABLE_SHARE_RDZV_TCP_STORE",
+                "PET_LOCAL_ADDR"}
         );
         CHECK(pod.env("MASTER_ADDR") == job.pod_name(0, 0));
         CHECK(pod.env("MASTER_PORT") == "29500");

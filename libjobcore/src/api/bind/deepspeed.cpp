@@ -12,11 +12,13 @@ deepspeed_spec bind_launch(const node& spec) {
     if (config["slotsPerWorker"].present()) {
         bound.slots_per_worker = config["slotsPerWorker"].int32();
     }
-    bound.local_rank = config["localRank"].flag();
     bound.autotune = config["autotune"].text();
     bound.python = config["run"]["python"].texts();
     bound.module = config["run"]["module"].texts();
     bound.exec = config["run"]["exec"].texts();
+    // A program that is none of DeepSpeed's does not expect an argument that nobody wrote.
+    const node& local_rank = config["localRank"];
+    bound.local_rank = local_rank.flag() && (local_rank.present() || bound.exec.empty());
     bound.other_args = config["otherArgs"].texts();
     return bound;
 }

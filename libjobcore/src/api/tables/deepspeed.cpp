@@ -54,7 +54,9 @@ constexpr std::array config_fields{
     field{
         .name = "localRank",
         .type = value_type::boolean,
-        .doc = "Whether the program gets `--local_rank`; false adds `--no_local_rank`.",
+        .doc =
+            "Whether the program gets `--local_rank`; false adds `--no_local_rank`. A program of "
+            "`run.exec` gets it only if true is written.",
         .fallback = "true",
     },
     field{

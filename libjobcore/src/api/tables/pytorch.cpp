@@ -194,7 +194,9 @@ constexpr std::array pytorch_spec_fields{
     field{
         .name = "replicaSpecs",
         .type = value_type::object_list,
-        .doc = "The replica types, in order of rank; the first with replicas holds the master.",
+        .doc = "The replica types; the first with replicas holds the master. Plain jobs and static "
+               "torchrun have ranks in their "
+               "order, c10d in the order of names.",
         .fields = replica_fields,
         .required = true,
         .max_items = max_types,
