@@ -4,6 +4,7 @@
 #include "cli/cli.hpp"
 
 #include "cli/commands.hpp"
+#include "cli/scope.hpp"
 #include "cli/settings.hpp"
 
 #include <jobcore/schema.hpp>
@@ -26,7 +27,7 @@ constexpr const char* overview =
     R"(Runs distributed training jobs on Kubernetes: DeepSpeed, PyTorch (plain and torchrun), ColossalAI.
 
 Without a cluster:  validate, plan, explain, docs, dev
-With a cluster:     crds, run, explain, wait)";
+With a cluster:     crds, rbac, run, explain, wait)";
 
 constexpr const char* overview_footer = R"(
 Try it, with no cluster and in a few seconds:
@@ -90,6 +91,14 @@ Exit codes: 0 it has come there; 1 it cannot come there any more: it ended other
 constexpr const char* crds_footer = R"(
 Examples:
   signalbox crds | kubectl apply --server-side -f -)";
+
+constexpr const char* rbac_footer = R"(
+A ClusterRole, or with -n a Role in each namespace, and what binds it to a service account; with
+--leader-elect also the Role for the Lease. JSON is the list of rules, each with its feature.
+
+Examples:
+  signalbox rbac --leader-elect | kubectl apply -f -
+  signalbox rbac -n team-a -n team-b --without ssh,gang)";
 
 constexpr const char* docs_footer = R"(
 Without more it prints the reference of all fields, as Markdown (libjobcore/API.md).
@@ -182,6 +191,18 @@ void add_policy(CLI::App& to, std::vector<std::string>& overrides) {
         ->allow_extra_args(false);
 }
 
+void add_scope(CLI::App& to, scope_options& scope) {
+    const auto add =
+        [&to](const char* flag, std::vector<std::string>& into, const std::string& what) {
+            return to.add_option(flag, into, what)->type_name("NAME")->allow_extra_args(false);
+        };
+    add("-n,--namespace", scope.namespaces, "Only this namespace; may be repeated; all if not given"
+    );
+    add("--without", scope.without, "Without a feature: " + feature_names())->delimiter(',');
+    add("--kind", scope.kinds, "Only this kind of jobs: pj, dj, caij; may be repeated")
+        ->delimiter(',');
+}
+
 void add_election(CLI::App& to, election_options& options) {
     const auto add = [&to](const char* name, std::string& into, const char* what, const char* of) {
         to.add_option(name, into, what)->type_name(of)->capture_default_str();
@@ -266,6 +287,7 @@ public:
         add_explain();
         add_wait();
         add_crds();
+        add_rbac();
         add_docs();
         add_dev();
         add_run();
@@ -476,11 +498,26 @@ private:
         });
         c.footer(run_footer + policy_keys());
         add_cluster(c, run_.cluster);
-        c.add_option("-n,--namespace", run_.ns, "Only this namespace; all if not given")
-            ->type_name("NAME");
+        add_scope(c, run_.scope);
         add_election(c, run_.election);
         add_policy(c, run_.policy);
         add_log(c, run_.log);
+    }
+
+    void add_rbac() {
+        CLI::App& c = add("rbac", "Print the roles that `run` with the same flags needs", [this] {
+            return rbac(rbac_, out_, err_);
+        });
+        c.footer(rbac_footer);
+        add_scope(c, rbac_.scope);
+        add_election(c, rbac_.election);
+        const auto text = [&c](const char* flag, std::string& into, const char* what) {
+            c.add_option(flag, into, what)->type_name("NAME")->capture_default_str();
+        };
+        text("--name", rbac_.name, "Of the roles and bindings");
+        text("--service-account", rbac_.account, "Who gets them");
+        text("--service-account-namespace", rbac_.account_ns, "The operator's own namespace");
+        add_output(c, rbac_.output);
     }
 
     void add_dev() {
@@ -542,6 +579,7 @@ private:
     docs_rule_options docs_rule_;
     docs_fields_options docs_fields_;
     run_options run_;
+    rbac_options rbac_;
     dev_options dev_;
     pods_options pods_;
 };
