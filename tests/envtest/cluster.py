@@ -105,8 +105,7 @@ class Cluster:
     def start(self):
         self.plane.start()
         self.plane.serve_kinds("-", stdin=signalbox("crds").stdout)
-        parts = ("namespace", "service_account", "cluster_role", "cluster_role_binding", "role", "role_binding")
-        for part in parts:
+        for part in ("base/namespace", "base/service_account", "overlays/cluster/rbac"):
             self.plane.kubectl("apply", "-f", ROOT / "operator" / "deploy" / f"{part}.yaml")
         self.plane.start_controller_manager()
         self.start_kubelet()

@@ -112,14 +112,31 @@ struct election_options {
     std::string ns;  ///< empty: that of the pod it runs in
 };
 
+/// What is served. Texts as given; read_scope() understands them.
+struct scope_options {
+    std::vector<std::string> namespaces;  ///< none: all
+    std::vector<std::string> without;     ///< features
+    std::vector<std::string> kinds;       ///< of jobs; none: all
+};
+
 struct run_options {
     cluster_options cluster;
     election_options election;
     log_options log;
-    std::string ns;
+    scope_options scope;
     std::vector<std::string> policy;  ///< `key=milliseconds`
 };
 int run_operator_command(const run_options& options, std::ostream& out, std::ostream& err);
+
+struct rbac_options {
+    scope_options scope;
+    election_options election;
+    std::string name = "signalbox";  ///< of the roles
+    std::string account = "signalbox";
+    std::string account_ns = "signalbox-system";
+    output_format output = output_format::text;
+};
+int rbac(const rbac_options& options, std::ostream& out, std::ostream& err);
 
 struct pods_options {
     cluster_options cluster;

@@ -28,25 +28,27 @@ bool is_called(core::job_kind kind, const std::string& word) {
     return std::ranges::find(known, lower(word)) != known.end();
 }
 
-/// The kinds that `KIND/NAME` may mean; none if there is no such kind.
-std::vector<core::job_kind> kinds_of(const std::string& word) {
+}  // namespace
+
+std::vector<core::job_kind> job_kinds_called(const std::string& word) {
     std::vector<core::job_kind> out;
     for (const core::job_kind kind : core::all_job_kinds) {
-        if (word.empty() || is_called(kind, word)) {
+        if (is_called(kind, word)) {
             out.push_back(kind);
         }
     }
     return out;
 }
 
-}  // namespace
-
 std::optional<job_target> parse_job_target(const std::string& text) {
     const std::size_t slash = text.find('/');
     const bool has_kind = slash != std::string::npos;
     job_target out;
     out.name = has_kind ? text.substr(slash + 1) : text;
-    out.kinds = kinds_of(has_kind ? text.substr(0, slash) : std::string());
+    out.kinds.assign(core::all_job_kinds.begin(), core::all_job_kinds.end());
+    if (has_kind) {
+        out.kinds = job_kinds_called(text.substr(0, slash));
+    }
     const bool bad = (has_kind && slash == 0) || out.kinds.empty() || out.name.empty() ||
                      out.name.find('/') != std::string::npos;
     return bad ? std::nullopt : std::optional(std::move(out));

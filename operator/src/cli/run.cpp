@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/election.hpp"
 #include "cli/scenario_file.hpp"
+#include "cli/scope.hpp"
 #include "cli/settings.hpp"
 #include "pods/simulated.hpp"
 
@@ -30,6 +31,10 @@ int run_operator_command(const run_options& options, std::ostream&, std::ostream
         fmt::print(err, "signalbox run: --policy {}\n", *wrong);
         return exit_refused;
     }
+    if (const auto wrong = read_scope(options.scope, wanted.controller)) {
+        fmt::print(err, "signalbox run: {}\n", *wrong);
+        return exit_refused;
+    }
     auto cluster = k8sio::find_config(options.cluster.kubeconfig, options.cluster.context);
     if (cluster.has_error()) {
         fmt::print(err, "signalbox run: {}\n", cluster.error().text());
@@ -46,7 +51,6 @@ int run_operator_command(const run_options& options, std::ostream&, std::ostream
         }
     }
     wanted.cluster = std::move(*cluster);
-    wanted.controller.ns = options.ns;
     wanted.log = make_logger(options.log);
     return run_operator(std::move(wanted));
 }

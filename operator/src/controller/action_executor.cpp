@@ -6,6 +6,8 @@
 #include "controller/resource_table.hpp"
 #include "k8sio/object.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -97,6 +99,18 @@ action_result judge(
         error.text()
     );
     return action_result::refused;
+}
+
+/// The creation belongs to a feature that is left out (BEHAVIOUR.md 2.11): as if the server had
+/// refused it.
+action_result refuse_unwanted(context& shared, job_entry& entry, const core::action& a) {
+    const feature_row& left_out = row_of(*feature_of(a.kind));
+    k8sio::api_error error;
+    error.code = k8sio::errc::http_status;
+    error.http_status = 403;
+    error.reason = "Forbidden";
+    error.message = fmt::format("this operator runs without {0} (--without {0})", left_out.name);
+    return judge(shared, entry, a, error);
 }
 
 /// What of a Secret to be created is key material; empty for other objects.
@@ -197,6 +211,9 @@ asio::awaitable<action_result> create(
     const core::action& a
 ) {
     const k8sio::resource_type& type = type_of(a.kind, decided.meta.kind);
+    if (!is_wanted(a.kind, shared.options.without)) {
+        co_return refuse_unwanted(shared, entry, a);
+    }
     std::string body = shared.options.render(decided, made, a);
     const auto slots = key_slots_of(decided, a);
     if (!slots.empty()) {
@@ -322,6 +339,9 @@ asio::awaitable<action_result> confirm(
     context& shared, job_entry& entry, const core::job_object& decided, const core::action& a
 ) {
     const k8sio::resource_type& type = type_of(a.kind, decided.meta.kind);
+    if (!is_wanted(a.kind, shared.options.without)) {
+        co_return action_result::refused;
+    }
     ++shared.counters.confirms;
     const auto live = co_await shared.api->get(type, decided.meta.ns, a.name);
     if (live.has_error() && !is_not_found(live.error())) {

@@ -16,19 +16,24 @@ constexpr auto has_owner = [](const auto& child) { return !child.owner_uid.empty
 
 }  // namespace
 
-child_view::child_view(const watched_kind& row)
+child_view::child_view(const watched_kind& row, bool wanted)
     : kind(row.kind),
       how(row.when),
       store(
           [of = row.kind](std::string_view json) { return core::decode_child(of, json); }, has_owner
       ),
-      offered(row.when == watched::if_served ? core::served::unknown : core::served::yes) {}
+      offered(
+          !wanted                          ? core::served::no
+          : row.when == watched::if_served ? core::served::unknown
+                                           : core::served::yes
+      ) {}
 
 context::context(
     boost::asio::any_io_executor loop,
     k8sio::client& client,
     core::policy policy,
     controller_options settings,
+    std::string namespace_name,
     std::shared_ptr<spdlog::logger> logger,
     job_listener& jobs_listener
 )
@@ -36,12 +41,13 @@ context::context(
       api(&client),
       rules(policy),
       options(std::move(settings)),
+      ns(std::move(namespace_name)),
       log(std::move(logger)),
       pods(&core::decode_pod, has_owner),
       jobs(jobs_listener),
       slots(loop, options.max_in_flight) {
     for (const watched_kind& row : watched_children()) {
-        children.push_back(std::make_unique<child_view>(row));
+        children.push_back(std::make_unique<child_view>(row, is_wanted(row.kind, options.without)));
     }
 }
 

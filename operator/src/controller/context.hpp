@@ -35,12 +35,14 @@ using child_store = k8sio::store<core::child_record, by_owner>;
 
 /// The view of one kind of children other than pods.
 struct child_view {
-    explicit child_view(const watched_kind& row);
+    /// `wanted`: no feature is left out that needs the kind (BEHAVIOUR.md 2.11).
+    child_view(const watched_kind& row, bool wanted);
 
     core::object_kind kind;
     watched how;
     child_store store;
-    /// What discovery said; kinds that every server serves are never asked for.
+    /// What discovery said; kinds that every server serves are never asked for, nor those that are
+    /// not wanted.
     core::served offered;
 
     /// A kind counts as served when its view is complete: before that, decisions would take
@@ -60,6 +62,7 @@ struct context {
         k8sio::client& client,
         core::policy policy,
         controller_options settings,
+        std::string namespace_name,
         std::shared_ptr<spdlog::logger> logger,
         job_listener& jobs_listener
     );
@@ -68,6 +71,7 @@ struct context {
     k8sio::client* api;
     core::policy rules;
     controller_options options;
+    std::string ns;  ///< that is looked after; empty: all
     std::shared_ptr<spdlog::logger> log;
     controller_counters counters;
     pod_store pods;
@@ -125,7 +129,7 @@ void context::watch_children(
     const k8sio::resource_type& type, k8sio::store<Record, by_owner>& store, bool required
 ) const {
     k8sio::watch_options watched;
-    watched.reflect.ns = options.ns;
+    watched.reflect.ns = ns;
     watched.reflect.label_selector = children_selector;
     watched.required = required;
     if (!required) {

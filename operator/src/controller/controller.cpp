@@ -9,10 +9,14 @@
 #include "jobcore/schema.hpp"
 #include "k8sio/controller.hpp"
 #include "k8sio/event_recorder.hpp"
+#include "k8sio/synchronization.hpp"
+
+#include <boost/asio/co_spawn.hpp>
 
 #include <spdlog/sinks/null_sink.h>
 
 #include <algorithm>
+#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,17 +35,18 @@ std::shared_ptr<spdlog::logger> silent() {
 
 }  // namespace
 
-struct controller::impl final : job_listener {
-    impl(
+/// All there is of a controller, for one namespace or for all. Jobs of different namespaces share
+/// nothing.
+struct controller::part final : job_listener {
+    part(
         asio::any_io_executor executor,
         k8sio::client& api,
         core::policy rules,
         controller_options options,
+        std::string ns,
         std::shared_ptr<spdlog::logger> logger
     )
-        : shared(
-              executor, api, rules, std::move(options), logger ? std::move(logger) : silent(), *this
-          ),
+        : shared(executor, api, rules, std::move(options), std::move(ns), std::move(logger), *this),
           recorder(api, shared.options.component),
           extensions(shared),
           runtime(
@@ -73,6 +78,7 @@ struct controller::impl final : job_listener {
     void make_watches();
     asio::awaitable<k8sio::reconcile_result> pass(const std::string& uid);
     void look_at_capabilities();
+    bool synced() const;
 
     context shared;
     k8sio::event_recorder recorder;
@@ -82,7 +88,7 @@ struct controller::impl final : job_listener {
     k8sio::controller runtime;
 };
 
-k8sio::controller_options controller::impl::runtime_options() {
+k8sio::controller_options controller::part::runtime_options() {
     k8sio::controller_options out;
     out.max_concurrent_reconciles = shared.options.max_passes;
     out.gather = shared.options.gather;
@@ -98,18 +104,19 @@ k8sio::controller_options controller::impl::runtime_options() {
     return out;
 }
 
-void controller::impl::make_watches() {
+void controller::part::make_watches() {
     shared.watch_children(k8sio::resources::pods(), shared.pods, true);
     const auto rows = watched_children();
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        if (rows[i].when == watched::always) {
+        const bool wanted = is_wanted(rows[i].kind, shared.options.without);
+        if (wanted && rows[i].when == watched::always) {
             shared.watch_children(*rows[i].type, shared.children[i]->store, true);
         }
     }
-    for (const core::job_kind kind : core::all_job_kinds) {
+    for (const core::job_kind kind : shared.options.kinds) {
         sinks.push_back(std::make_unique<job_sink>(kind, shared.jobs));
         k8sio::watch_options options;
-        options.reflect.ns = shared.options.ns;
+        options.reflect.ns = shared.ns;
         // Of a job there is one object only, and writes of its status carry its version.
         options.max_age = std::chrono::nanoseconds{0};
         runtime.watch(type_of(kind), *sinks.back(), std::move(options));
@@ -117,7 +124,7 @@ void controller::impl::make_watches() {
 }
 
 /// What the server serves decides about every job that has not ended (BEHAVIOUR.md 8.4).
-void controller::impl::look_at_capabilities() {
+void controller::part::look_at_capabilities() {
     core::capabilities now = shared.capabilities();
     if (now == capabilities) {
         return;
@@ -132,25 +139,48 @@ void controller::impl::look_at_capabilities() {
     }
 }
 
-void controller::impl::job_changed(const std::string& uid, bool initial) {
+void controller::part::job_changed(const std::string& uid, bool initial) {
     runtime.enqueue(uid, initial);
 }
 
-void controller::impl::job_gone(const std::string& uid) {
+void controller::part::job_gone(const std::string& uid) {
     runtime.forget(uid);
     forget_keys(shared, uid);
 }
 
-void controller::impl::job_unreadable(std::string_view why) {
+void controller::part::job_unreadable(std::string_view why) {
     shared.log->error("an object of a job kind is no job: {}", why);
 }
 
-asio::awaitable<k8sio::reconcile_result> controller::impl::pass(const std::string& uid) {
+asio::awaitable<k8sio::reconcile_result> controller::part::pass(const std::string& uid) {
     job_entry_ptr entry = shared.jobs.find(uid);
     if (!entry) {
         runtime.forget(uid);  // what its children did queued it
     }
     return run_pass(shared, recorder, std::move(entry));
+}
+
+bool controller::part::synced() const {
+    // An error though the views of children are complete: the kind is not served, or not to us.
+    return runtime.views_synced() && std::ranges::all_of(sinks, [this](const auto& sink) {
+               return sink->complete() || runtime.reflector_of(*sink)->counters().errors > 0;
+           });
+}
+
+controller_counters& controller_counters::operator+=(const controller_counters& more) {
+    reconciles += more.reconciles;
+    stale_skips += more.stale_skips;
+    creates += more.creates;
+    patches += more.patches;
+    removes += more.removes;
+    confirms += more.confirms;
+    status_writes += more.status_writes;
+    status_conflicts += more.status_conflicts;
+    status_deferred += more.status_deferred;
+    refusals += more.refusals;
+    errors += more.errors;
+    events += more.events;
+    return *this;
 }
 
 controller::controller(
@@ -160,65 +190,113 @@ controller::controller(
     controller_options options,
     std::shared_ptr<spdlog::logger> logger
 )
-    : impl_(std::make_unique<impl>(
-          std::move(executor), api, rules, std::move(options), std::move(logger)
-      )) {}
+    : executor_(executor) {
+    if (!logger) {
+        logger = silent();
+    }
+    std::vector<std::string> namespaces = options.namespaces;
+    if (namespaces.empty()) {
+        namespaces.emplace_back();
+    }
+    for (std::string& ns : namespaces) {
+        parts_.push_back(
+            std::make_unique<part>(executor, api, rules, options, std::move(ns), logger)
+        );
+    }
+}
 
 controller::~controller() = default;
 
 asio::awaitable<void> controller::run() {
-    return impl_->runtime.run();
+    k8sio::notification changed(executor_);
+    std::size_t running = parts_.size();
+    std::exception_ptr thrown;
+    for (const auto& each : parts_) {
+        asio::co_spawn(executor_, each->runtime.run(), [&](std::exception_ptr broken) {
+            --running;
+            thrown = thrown ? thrown : broken;
+            stop();  // one that ended unasked takes the others with it
+            changed.notify();
+        });
+    }
+    while (running > 0) {
+        co_await changed.wait();
+    }
+    if (thrown) {
+        std::rethrow_exception(thrown);
+    }
 }
 
 void controller::stop() {
-    impl_->runtime.stop();
+    for (const auto& each : parts_) {
+        each->runtime.stop();
+    }
 }
 
 void controller::take_over() {
-    impl_->runtime.refresh();
+    for (const auto& each : parts_) {
+        each->runtime.refresh();
+    }
 }
 
 bool controller::synced() const {
-    const impl& self = *impl_;
-    // An error though the views of children are complete: the kind is not served, or not to us.
-    return self.runtime.views_synced() &&
-           std::all_of(self.sinks.begin(), self.sinks.end(), [&](const auto& sink) {
-               return sink->complete() || self.runtime.reflector_of(*sink)->counters().errors > 0;
-           });
+    return std::ranges::all_of(parts_, [](const auto& each) { return each->synced(); });
 }
 
 const std::string& controller::failure() const {
-    return impl_->runtime.failure();
+    const auto failed = std::ranges::find_if(parts_, [](const auto& each) {
+        return !each->runtime.failure().empty();
+    });
+    return (failed == parts_.end() ? parts_.front() : *failed)->runtime.failure();
 }
 
 controller_counters controller::counters() const {
-    controller_counters out = impl_->shared.counters;
-    out.stale_skips = impl_->runtime.counters().behind;
+    controller_counters out;
+    for (const auto& each : parts_) {
+        controller_counters c = each->shared.counters;
+        c.stale_skips = each->runtime.counters().behind;
+        out += c;
+    }
     return out;
 }
 
 std::vector<std::string> controller::problems() const {
-    return impl_->runtime.problems();
+    std::vector<std::string> out;
+    for (const auto& each : parts_) {
+        for (const std::string& problem : each->runtime.problems()) {
+            out.push_back(each->shared.ns.empty() ? problem : each->shared.ns + "/" + problem);
+        }
+    }
+    return out;
+}
+
+template <class Number>
+std::size_t controller::sum(Number of) const {
+    std::size_t out = 0;
+    for (const auto& each : parts_) {
+        out += of(*each);
+    }
+    return out;
 }
 
 std::size_t controller::job_count() const {
-    return impl_->shared.jobs.size();
+    return sum([](const part& p) { return p.shared.jobs.size(); });
 }
 
 std::size_t controller::pod_count() const {
-    return impl_->shared.pods.size();
+    return sum([](const part& p) { return p.shared.pods.size(); });
 }
 
 std::size_t controller::queue_depth() const {
-    return impl_->runtime.queue_depth();
+    return sum([](const part& p) { return p.runtime.queue_depth(); });
 }
 
 std::size_t controller::active_passes() const {
-    return impl_->runtime.active_reconciles();
+    return sum([](const part& p) { return p.runtime.active_reconciles(); });
 }
 
 std::uint64_t controller::dropped_events() const {
-    return impl_->recorder.dropped();
+    return sum([](const part& p) { return p.recorder.dropped(); });
 }
 
 }  // namespace signalbox::op

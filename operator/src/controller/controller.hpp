@@ -21,8 +21,8 @@
 
 namespace signalbox::op {
 
-/// One controller for all kinds of core::all_job_kinds. Not thread-safe: everything happens on
-/// the executor's one thread.
+/// One controller for all kinds of controller_options::kinds. Not thread-safe: everything happens
+/// on the executor's one thread.
 class controller {
 public:
     /// `api` must outlive run(). A null `logger` logs nothing.
@@ -67,8 +67,12 @@ public:
     std::uint64_t dropped_events() const;
 
 private:
-    struct impl;
-    std::unique_ptr<impl> impl_;
+    struct part;
+    template <class Number>
+    std::size_t sum(Number of) const;
+
+    boost::asio::any_io_executor executor_;
+    std::vector<std::unique_ptr<part>> parts_;  ///< one for each namespace, or one for all
 };
 
 }  // namespace signalbox::op

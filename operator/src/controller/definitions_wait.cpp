@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,14 +23,15 @@ namespace {
 constexpr std::chrono::milliseconds look_again{1000};
 
 /// Kinds of jobs that the answer to discovery does not have; nothing if it says nothing of them.
-std::optional<std::vector<std::string_view>> missing_kinds(const k8sio::result<std::string>& answer
+std::optional<std::vector<std::string_view>> missing_kinds(
+    const k8sio::result<std::string>& answer, std::span<const core::job_kind> kinds
 ) {
     const bool none = answer.has_error() && answer.error().http_status == 404;
     if (answer.has_error() && !none) {
         return std::nullopt;
     }
     std::vector<std::string_view> missing;
-    for (const core::job_kind kind : core::all_job_kinds) {
+    for (const core::job_kind kind : kinds) {
         const auto found =
             none ? std::optional(core::served::no) : find_in_discovery(*answer, core::plural(kind));
         if (!found) {
@@ -45,9 +47,12 @@ std::optional<std::vector<std::string_view>> missing_kinds(const k8sio::result<s
 }  // namespace
 
 definitions_wait::definitions_wait(
-    asio::any_io_executor executor, k8sio::client& api, spdlog::logger& log
+    asio::any_io_executor executor,
+    k8sio::client& api,
+    spdlog::logger& log,
+    std::vector<core::job_kind> kinds
 )
-    : api_(&api), log_(&log), wake_(std::move(executor)) {}
+    : api_(&api), log_(&log), kinds_(std::move(kinds)), wake_(std::move(executor)) {}
 
 asio::awaitable<void> definitions_wait::run() {
     bool told = false;
@@ -55,8 +60,8 @@ asio::awaitable<void> definitions_wait::run() {
         std::string target = fmt::format("/apis/{}", core::api_version);
         std::string none;
         const auto answer = co_await api_->raw("GET", std::move(target), none, none);
-        const auto missing = missing_kinds(answer);
-        if (!missing || missing->size() < core::all_job_kinds.size()) {
+        const auto missing = missing_kinds(answer, kinds_);
+        if (!missing || missing->size() < kinds_.size()) {
             if (missing && !missing->empty()) {
                 log_->warn(
                     "the server does not serve {}; {}", fmt::join(*missing, ", "), how_to_install

@@ -3,6 +3,7 @@
 // An operator whose kinds are not installed says so, and how to install them, and waits.
 #pragma once
 
+#include "jobcore/spec.hpp"
 #include "k8sio/client.hpp"
 #include "k8sio/synchronization.hpp"
 
@@ -12,6 +13,7 @@
 #include <spdlog/logger.h>
 
 #include <string_view>
+#include <vector>
 
 namespace signalbox::op {
 
@@ -23,7 +25,10 @@ class definitions_wait {
 public:
     /// Both must outlive run().
     definitions_wait(
-        boost::asio::any_io_executor executor, k8sio::client& api, spdlog::logger& log
+        boost::asio::any_io_executor executor,
+        k8sio::client& api,
+        spdlog::logger& log,
+        std::vector<core::job_kind> kinds
     );
 
     /// Returns as soon as the server serves a kind of job, at once if it cannot be asked (the
@@ -35,6 +40,7 @@ public:
 private:
     k8sio::client* api_;
     spdlog::logger* log_;
+    std::vector<core::job_kind> kinds_;
     k8sio::notification wake_;
     k8sio::clock::timer_id timer_ = 0;
     bool stopping_ = false;

@@ -18,8 +18,9 @@ constexpr std::chrono::seconds still_new{1};
 constexpr std::chrono::seconds unmounted_interval{30};
 
 /// Name of the Secret that the job needs; empty if it needs none.
-std::string secret_name(const core::job_object& job) {
-    if (!job.compiled || !job.compiled->plan || job.meta.deletion_time) {
+std::string secret_name(const context& shared, const core::job_object& job) {
+    const bool wanted = is_wanted(core::object_kind::secret, shared.options.without);
+    if (!wanted || !job.compiled || !job.compiled->plan || job.meta.deletion_time) {
         return {};
     }
     const auto& objects = job.compiled->plan->objects;
@@ -53,7 +54,7 @@ bool starts_nothing(const core::pod_record& pod) {
 
 std::optional<k8sio::steady_time> keys_due(const context& shared, const job_entry& entry) {
     const core::job_object& job = *entry.object;
-    if (secret_name(job).empty()) {
+    if (secret_name(shared, job).empty()) {
         return std::nullopt;
     }
     if (!entry.keys_looked_at) {
@@ -77,7 +78,7 @@ std::optional<k8sio::steady_time> keys_due(const context& shared, const job_entr
 bool keys_may_be_old(const context& shared, const job_entry& entry) {
     const bool is_new =
         entry.keys_looked_at && shared.steady_now() < *entry.keys_looked_at + still_new;
-    return !is_new && !secret_name(*entry.object).empty();
+    return !is_new && !secret_name(shared, *entry.object).empty();
 }
 
 bool creates_pods(const core::decision& made, core::instant now) {
@@ -92,7 +93,7 @@ bool creates_pods(const core::decision& made, core::instant now) {
 asio::awaitable<key_news> read_keys(context& shared, job_entry& entry) {
     const std::shared_ptr<const core::job_object> job = entry.object;
     const core::job_meta& meta = job->meta;
-    const std::string name = secret_name(*job);
+    const std::string name = secret_name(shared, *job);
     child_store& secrets = shared.view_of(core::object_kind::secret)->store;
     const k8sio::resource_type& type = type_of(core::object_kind::secret, meta.kind);
     const auto live = co_await shared.api->get(type, meta.ns, name);

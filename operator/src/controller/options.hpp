@@ -3,6 +3,7 @@
 // What can be set about the controller, and what it counts.
 #pragma once
 
+#include "controller/features.hpp"
 #include "jobcore/decide.hpp"
 #include "k8sio/work_queue.hpp"
 
@@ -11,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace signalbox::op {
 
@@ -21,8 +23,12 @@ using render_function =
     std::function<std::string(const core::job_object&, const core::decision&, const core::action&)>;
 
 struct controller_options {
-    /// Namespace to look after; empty: all.
-    std::string ns;
+    /// Namespaces to look after; none: all.
+    std::vector<std::string> namespaces;
+    /// What it does without (BEHAVIOUR.md 2.11).
+    feature_set without;
+    /// Kinds of jobs that it serves.
+    std::vector<core::job_kind> kinds{core::all_job_kinds.begin(), core::all_job_kinds.end()};
     /// No pass begins while it says no: this process is not the leader (REQUIREMENTS.md B8). Empty:
     /// it always is. controller::take_over() says when it has become so.
     std::function<bool()> leads;
@@ -58,6 +64,8 @@ struct controller_counters {
     std::uint64_t refusals = 0;  ///< creations refused for a reason that repeats
     std::uint64_t errors = 0;    ///< requests without a usable answer
     std::uint64_t events = 0;    ///< handed to the event recorder
+
+    controller_counters& operator+=(const controller_counters& more);
 };
 
 }  // namespace signalbox::op

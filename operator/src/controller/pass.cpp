@@ -377,6 +377,9 @@ void pass::settle() {
 }
 
 void pass::send_events() {
+    if (shared_->options.without.count(feature::events) != 0) {
+        return;
+    }
     const core::job_meta& meta = decided_->meta;
     for (core::event& e : decision_.events) {
         k8sio::event_note note;

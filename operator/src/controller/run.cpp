@@ -221,9 +221,14 @@ int run_operator(run_options options) {
     }
     leadership* const lead = election.lead ? &*election.lead : nullptr;
     k8sio::client& api = cluster->api();
+    for (const feature left_out : options.controller.without) {
+        const feature_row& row = row_of(left_out);
+        log->info("running without {}: {}", row.name, row.without);
+    }
+    const std::vector<core::job_kind> served = options.controller.kinds;
     controller work(loop.get_executor(), api, options.rules, std::move(options.controller), log);
     reporter report(cluster->time(), work, *log, options.report_interval);
-    definitions_wait kinds(loop.get_executor(), api, *log);
+    definitions_wait kinds(loop.get_executor(), api, *log, served);
     signal_watch signals(loop, kinds, work, lead, *log);
     int code = exit_ok;
     auto ended = [&](std::exception_ptr broken) {

@@ -57,7 +57,7 @@ std::optional<core::served> find_in_discovery(std::string_view document, std::st
 
 served_kinds::served_kinds(context& shared) : shared_(&shared), wake_(shared.executor) {
     for (const watched_kind& kind : watched_children()) {
-        if (kind.when == watched::if_served) {
+        if (kind.when == watched::if_served && is_wanted(kind.kind, shared.options.without)) {
             rows_.push_back({shared.view_of(kind.kind), kind.type});
         }
     }

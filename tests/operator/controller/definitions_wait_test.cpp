@@ -28,7 +28,12 @@ struct empty_cluster : test::virtual_time {
           transport(server.connect()),
           api(*transport, time),
           log("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(text)),
-          wait(loop.get_executor(), api, log) {
+          wait(
+              loop.get_executor(),
+              api,
+              log,
+              {core::all_job_kinds.begin(), core::all_job_kinds.end()}
+          ) {
         log.set_pattern("%l %v");
         boost::asio::co_spawn(loop, wait.run(), [this](std::exception_ptr) { ended = true; });
     }

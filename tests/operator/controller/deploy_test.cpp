@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The permissions in operator/deploy are those that the operator uses, no more and no fewer.
+// The permissions in the table are those that the operator uses, no more and no fewer. What is made
+// of the table, tests/operator/cli/rbac_test.py looks at.
+#include "controller/permissions.hpp"
 #include "controller/resource_table.hpp"
 #include "k8sio/leader_election.hpp"
 #include "k8sio/object.hpp"
@@ -10,7 +12,6 @@
 #include "scenario/world.hpp"
 
 #include <catch2/catch.hpp>
-#include <yaml-cpp/yaml.h>
 
 #include <filesystem>
 #include <memory>
@@ -67,22 +68,18 @@ std::string permission_of(const std::string& method, const std::string& target) 
     return verb + " " + resource;
 }
 
-YAML::Node deployed(const std::string& file) {
-    return YAML::LoadFile(std::string(SIGNALBOX_SOURCE_DIR) + "/operator/deploy/" + file);
-}
-
-std::set<std::string> granted(const std::string& file) {
+/// As permission_of() has it. `without`: features that are left out.
+std::set<std::string> granted(
+    const std::vector<op::permission>& rules, const op::feature_set& without = {}
+) {
     std::set<std::string> all;
-    const YAML::Node role = deployed(file);
-    for (const auto& rule : role["rules"]) {
-        for (const auto& group : rule["apiGroups"]) {
-            for (const auto& resource : rule["resources"]) {
-                for (const auto& verb : rule["verbs"]) {
-                    all.insert(
-                        verb.as<std::string>() + " " + group.as<std::string>() + "/" +
-                        resource.as<std::string>()
-                    );
-                }
+    for (const op::permission& rule : rules) {
+        if (rule.of && without.count(*rule.of) != 0) {
+            continue;
+        }
+        for (const std::string& resource : rule.resources) {
+            for (const std::string& verb : rule.verbs) {
+                all.insert(verb + " " + rule.group + "/" + resource);
             }
         }
     }
@@ -197,14 +194,15 @@ bool is_rare(const std::string& grant, const used_permissions& used) {
 
 }  // namespace
 
-TEST_CASE("[behaviour I17] the ClusterRole grants what the operator sends, and nothing else") {
+TEST_CASE("[behaviour I17] the table of permissions has what the operator sends, and nothing else"
+) {
     used_permissions used;
     run_pytorch(used);
     run_ssh_kinds(used);
     run_tensorboard(used, core::object_kind::deployment);
     run_tensorboard(used, core::object_kind::tensorboard);
     used.erase("");
-    const std::set<std::string> allowed = granted("cluster_role.yaml");
+    const std::set<std::string> allowed = granted(op::job_permissions(core::all_job_kinds));
     for (const std::string& need : used) {
         CAPTURE(need);
         CHECK(allowed.count(need) == 1);
@@ -215,7 +213,7 @@ TEST_CASE("[behaviour I17] the ClusterRole grants what the operator sends, and n
     }
 }
 
-TEST_CASE("[requirement B1] the Role grants what leader election sends, and nothing else") {
+TEST_CASE("[requirement B1] the permissions on Leases are those that an election uses") {
     virtual_time t;
     k8sio::server::api_server server(t.loop.get_executor(), t.time);
     const auto admin_way = server.connect();
@@ -236,8 +234,8 @@ TEST_CASE("[requirement B1] the Role grants what leader election sends, and noth
         };
         k8sio::client api(transport, t.time);
         k8sio::leader_election_options options;
-        options.ns = deployed("role.yaml")["metadata"]["namespace"].as<std::string>();
-        options.name = deployed("role.yaml")["rules"][1]["resourceNames"][0].as<std::string>();
+        options.ns = "signalbox-system";
+        options.name = "signalbox";
         options.identity = identity;
         k8sio::leader_election election(api, options);
         bool ended = false;
@@ -248,24 +246,48 @@ TEST_CASE("[requirement B1] the Role grants what leader election sends, and noth
         t.run_for(seconds{1});
         CHECK(ended);
     }
-    CHECK(used == granted("role.yaml"));
-    // Of the Deployment: the Lease's name is the default of the flag, its namespace the pod's own.
-    CHECK(deployed("role.yaml")["rules"][1]["resourceNames"][0].as<std::string>() == "signalbox");
-    const YAML::Node pod = deployed("deployment.yaml")["spec"]["template"]["spec"];
-    CHECK(pod["containers"][0]["args"][1].as<std::string>() == "--leader-elect");
-    CHECK(
-        deployed("role.yaml")["metadata"]["namespace"].as<std::string>() ==
-        deployed("deployment.yaml")["metadata"]["namespace"].as<std::string>()
-    );
+    CHECK(used == granted(op::election_permissions("signalbox")));
 }
 
-TEST_CASE("the Kustomization names all files that are there, and each is YAML") {
-    const std::string folder = std::string(SIGNALBOX_SOURCE_DIR) + "/operator/deploy/";
-    std::set<std::string> named{"kustomization.yaml"};
-    for (const auto& resource : deployed("kustomization.yaml")["resources"]) {
-        CAPTURE(resource.as<std::string>());
-        named.insert(resource.as<std::string>());
-        CHECK_NOTHROW(YAML::LoadAllFromFile(folder + resource.as<std::string>()));
+TEST_CASE("[behaviour 2.11] without a feature nothing is sent that only this feature needs") {
+    const op::feature left_out = GENERATE(
+        op::feature::ssh, op::feature::gang, op::feature::tensorboard, op::feature::events
+    );
+    CAPTURE(op::row_of(left_out).name);
+    world_options options;
+    options.script.defaults = {{"duration", "8s"}};
+    options.controller.without = {left_out};
+    used_permissions used;
+    const auto w = observed_world(options, used);
+    w->serve("podgroup");
+    w->start_operator();
+    w->create_job(deepspeed("cifar", 2));
+    w->create_job(job_builder("board")
+                      .replicas("worker", 2)
+                      .field(
+                          "tensorboardSpec",
+                          R"({"image":"tb","trainingLogFilesets":["t9k://pvc/logs/a"]})"
+                      ));
+    w->create_job(job_builder("gang")
+                      .replicas("worker", 2)
+                      .field("scheduler", R"({"t9kScheduler":{"queue":"q"}})"));
+    w->run_for(seconds{60});
+    used.erase("");
+    const auto allowed = granted(op::job_permissions(core::all_job_kinds), {left_out});
+    for (const std::string& need : used) {
+        CAPTURE(need);
+        CHECK(allowed.count(need) == 1);
+    }
+    CHECK(w->is_phase("cifar", left_out == op::feature::ssh ? "Pending" : "Succeeded"));
+    CHECK(w->is_phase("board", "Succeeded"));
+    CHECK(w->is_phase("gang", left_out == op::feature::gang ? "Pending" : "Succeeded"));
+    const bool boards = !w->list(op::type_of(core::object_kind::deployment, {})).empty();
+    CHECK(boards == (left_out != op::feature::tensorboard));
+    CHECK((w->event_count("board", "Succeeded") > 0) == (left_out != op::feature::events));
+    if (left_out == op::feature::ssh) {
+        CHECK(w->status("cifar").reason == "ObjectRefused");
+        const auto job = w->get(op::type_of(core::job_kind::deepspeed), "cifar");
+        CHECK(job->find("this operator runs without ssh (--without ssh)") != std::string::npos);
     }
     std::set<std::string> there;
     for (const auto& file : std::filesystem::recursive_directory_iterator(folder)) {
@@ -274,4 +296,58 @@ TEST_CASE("the Kustomization names all files that are there, and each is YAML") 
         }
     }
     CHECK(named == there);
+}
+
+TEST_CASE("[behaviour 2.11] kinds of jobs that are left out are not looked at") {
+    world_options options;
+    options.script.defaults = {{"duration", "1s"}};
+    options.controller.kinds = {core::job_kind::pytorch};
+    used_permissions used;
+    const auto w = observed_world(options, used);
+    w->start_operator();
+    w->create_job(job_builder("mnist").replicas("worker", 2));
+    w->create_job(deepspeed("cifar", 2));
+    REQUIRE(w->run_until([&] { return w->is_phase("mnist", "Succeeded"); }, seconds{20}));
+    CHECK(w->phase("cifar").empty());
+    used.erase("");
+    for (const std::string& need : used) {
+        CAPTURE(need);
+        CHECK(granted(op::job_permissions(options.controller.kinds)).count(need) == 1);
+    }
+}
+
+TEST_CASE("[behaviour I17] with namespaces, nothing is asked of the cluster as a whole") {
+    const bool first = GENERATE(true, false);
+    world_options options;
+    options.script.defaults = {{"duration", "1s"}};
+    options.controller.namespaces = {"team-a", "team-b"};
+    options.controller.namespaces.insert(
+        first ? options.controller.namespaces.begin() : options.controller.namespaces.end(),
+        "default"
+    );
+    world w(options);
+    w.kill_operator();
+    std::set<std::string> listed;
+    std::set<std::string> elsewhere;
+    w.on_request = [&](const k8sio::http_request& request) {
+        const std::string path = request.target.substr(0, request.target.find('?'));
+        const std::size_t at = path.find("/namespaces/");
+        if (at != std::string::npos) {
+            const std::string rest = path.substr(at + 12);
+            listed.insert(rest.substr(0, rest.find('/')));
+        } else if (!permission_of(request.method, request.target).empty()) {
+            elsewhere.insert(path);
+        }
+    };
+    w.start_operator();
+    w.create_job(job_builder("mnist").replicas("worker", 2));
+    REQUIRE(w.run_until([&] { return w.is_phase("mnist", "Succeeded"); }, seconds{20}));
+    CHECK(w.operator_().synced());
+    CHECK(w.operator_().job_count() == 1);
+    CHECK(w.operator_().counters().creates >= 3);
+    CHECK(listed == std::set<std::string>{"default", "team-a", "team-b"});
+    CHECK(elsewhere == std::set<std::string>{});
+    w.stop_operator();
+    w.run_for(seconds{1});
+    CHECK(w.operator_ended());
 }

@@ -2,6 +2,7 @@
 //
 // The operator in a cluster, and what stands in for one.
 #include "cli/commands.hpp"
+#include "cli/scope.hpp"
 #include "cli/settings.hpp"
 #include "cli/tree/groups.hpp"
 #include "cli/tree/shared_options.hpp"
@@ -45,6 +46,26 @@ NEVER point it at a cluster that has nodes.
 
 Examples:
   signalbox pods --kubeconfig test.kubeconfig --scenario faults.yaml)";
+
+constexpr const char* rbac_footer = R"(
+A ClusterRole, or with -n a Role in each namespace, and what binds it to a service account; with
+--leader-elect also the Role for the Lease. JSON is the list of rules, each with its feature.
+
+Examples:
+  signalbox rbac --leader-elect | kubectl apply -f -
+  signalbox rbac -n team-a -n team-b --without ssh,gang)";
+
+void add_scope(CLI::App& to, scope_options& scope) {
+    const auto add =
+        [&to](const char* flag, std::vector<std::string>& into, const std::string& what) {
+            return to.add_option(flag, into, what)->type_name("NAME")->allow_extra_args(false);
+        };
+    add("-n,--namespace", scope.namespaces, "Only this namespace; may be repeated; all if not given"
+    );
+    add("--without", scope.without, "Without a feature: " + feature_names())->delimiter(',');
+    add("--kind", scope.kinds, "Only this kind of jobs: pj, dj, caij; may be repeated")
+        ->delimiter(',');
+}
 
 void add_election(CLI::App& to, election_options& options) {
     const auto add = [&to](const char* name, std::string& into, const char* what, const char* of) {
@@ -101,10 +122,29 @@ void add_run(command_tree& tree) {
         &run_operator_command
     );
     add_cluster(c, options.cluster);
-    add_namespace(c, options.ns, "Only this namespace; all if not given");
+    add_scope(c, options.scope);
     add_election(c, options.election);
     add_policy(c, options.policy);
     add_log(c, options.log);
+}
+
+void add_rbac(command_tree& tree) {
+    auto [c, options] = tree.add(
+        tree.root(),
+        "rbac",
+        "Print the roles that `run` with the same flags needs",
+        rbac_footer,
+        &rbac
+    );
+    add_scope(c, options.scope);
+    add_election(c, options.election);
+    const auto text = [&to = c](const char* flag, std::string& into, const char* what) {
+        to.add_option(flag, into, what)->type_name("NAME")->capture_default_str();
+    };
+    text("--name", options.name, "Of the roles and bindings");
+    text("--service-account", options.account, "Who gets them");
+    text("--service-account-namespace", options.account_ns, "The operator's own namespace");
+    add_output(c, options.output);
 }
 
 void add_pods(command_tree& tree) {
@@ -136,6 +176,7 @@ void add_pods(command_tree& tree) {
 void add_operator_commands(command_tree& tree) {
     add_dev(tree);
     add_run(tree);
+    add_rbac(tree);
     add_pods(tree);
 }
 

@@ -23,7 +23,7 @@ constexpr const char* overview =
     R"(Runs distributed training jobs on Kubernetes: DeepSpeed, PyTorch (plain and torchrun), ColossalAI.
 
 Without a cluster:  validate, plan, explain, docs, dev
-With a cluster:     crds, run, top, explain, wait, pause, resume, scale)";
+With a cluster:     crds, rbac, run, top, explain, wait, pause, resume, scale)";
 
 constexpr const char* overview_footer = R"(
 Try it, with no cluster and in a few seconds:

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/scope.hpp"
+
+#include "cli/job_target.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace signalbox::op::cli {
+
+namespace {
+
+bool is_namespace(const std::string& name) {
+    const auto is_plain = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+    };
+    return !name.empty() && name.size() <= 63 && std::ranges::all_of(name, is_plain) &&
+           name.front() != '-' && name.back() != '-';
+}
+
+}  // namespace
+
+std::optional<std::string> read_scope(const scope_options& scope, controller_options& out) {
+    for (const std::string& name : scope.namespaces) {
+        if (!is_namespace(name)) {
+            return fmt::format("--namespace: `{}` is no name of a namespace", name);
+        }
+        if (std::ranges::find(out.namespaces, name) == out.namespaces.end()) {
+            out.namespaces.push_back(name);
+        }
+    }
+    for (const std::string& name : scope.without) {
+        const auto found = parse_feature(name);
+        if (!found) {
+            return fmt::format(
+                "--without: there is no feature `{}`; there are: {}", name, feature_names()
+            );
+        }
+        out.without.insert(*found);
+    }
+    std::vector<core::job_kind> kinds;
+    for (const std::string& name : scope.kinds) {
+        const auto called = job_kinds_called(name);
+        if (called.empty()) {
+            return fmt::format(
+                "--kind: there is no kind of jobs `{}`; there are: pj, dj, caij", name
+            );
+        }
+        kinds.push_back(called.front());
+    }
+    if (!kinds.empty()) {
+        std::erase_if(out.kinds, [&](core::job_kind kind) {
+            return std::ranges::find(kinds, kind) == kinds.end();
+        });
+    }
+    return std::nullopt;
+}
+
+std::string feature_names() {
+    std::vector<std::string_view> names;
+    for (const feature_row& row : all_features()) {
+        names.push_back(row.name);
+    }
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace signalbox::op::cli

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What `signalbox run` serves, and `signalbox rbac` writes roles for: the same flags in both.
+#pragma once
+
+#include "cli/commands.hpp"
+#include "controller/options.hpp"
+
+#include <optional>
+#include <string>
+
+namespace signalbox::op::cli {
+
+/// Reads `scope` into `out`. Gives what is wrong, with the flag's name, or nothing.
+std::optional<std::string> read_scope(const scope_options& scope, controller_options& out);
+
+/// `ssh, gang, ...`, for help texts.
+std::string feature_names();
+
+}  // namespace signalbox::op::cli

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/features.hpp"
+
+#include <algorithm>
+
+namespace signalbox::op {
+
+namespace {
+
+constexpr feature_row rows[] = {
+    {feature::ssh, "ssh", "ColossalAIJobs, and DeepSpeedJobs that use ssh, get no pods"},
+    {feature::gang, "gang", "jobs that ask for a gang scheduler wait"},
+    {feature::tensorboard, "tensorboard", "jobs that ask for a TensorBoard run without"},
+    {feature::events, "events", "no events are written about jobs"},
+};
+
+}  // namespace
+
+std::span<const feature_row> all_features() {
+    return rows;
+}
+
+const feature_row& row_of(feature which) {
+    return *std::ranges::find(rows, which, &feature_row::which);
+}
+
+std::optional<feature> parse_feature(std::string_view name) {
+    const auto found = std::ranges::find(rows, name, &feature_row::name);
+    return found == std::end(rows) ? std::nullopt : std::optional(found->which);
+}
+
+std::optional<feature> feature_of(core::object_kind kind) {
+    if (kind->use == core::kind_use::gang) {
+        return feature::gang;
+    }
+    if (kind->use == core::kind_use::tensorboard) {
+        return feature::tensorboard;
+    }
+    const bool of_ssh = kind == core::object_kind::secret || kind == core::object_kind::config_map;
+    return of_ssh ? std::optional(feature::ssh) : std::nullopt;
+}
+
+bool is_wanted(core::object_kind kind, const feature_set& without) {
+    const auto of = feature_of(kind);
+    return !of || without.count(*of) == 0;
+}
+
+}  // namespace signalbox::op

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an operator can do without (BEHAVIOUR.md 2.11): each feature needs permissions that a
+// cluster may not want to give.
+#pragma once
+
+#include "jobcore/object_kind.hpp"
+
+#include <optional>
+#include <set>
+#include <span>
+#include <string_view>
+
+namespace signalbox::op {
+
+enum class feature { ssh, gang, tensorboard, events };
+
+struct feature_row {
+    feature which;
+    std::string_view name;  ///< in flags
+    /// What is so without it, as half a sentence.
+    std::string_view without;
+};
+
+/// Rows live for ever.
+std::span<const feature_row> all_features();
+const feature_row& row_of(feature which);
+/// Nothing if there is no feature of that name.
+std::optional<feature> parse_feature(std::string_view name);
+
+/// The feature that children of the kind belong to; nothing: every job has such.
+std::optional<feature> feature_of(core::object_kind kind);
+
+using feature_set = std::set<feature>;
+
+/// False if children of the kind belong to one of `without`.
+bool is_wanted(core::object_kind kind, const feature_set& without);
+
+}  // namespace signalbox::op

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/permissions.hpp"
+
+#include "controller/resource_table.hpp"
+#include "jobcore/schema.hpp"
+
+#include <rapidjson/document.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace signalbox::op {
+
+namespace {
+
+using texts = std::vector<std::string>;
+
+const texts watched_verbs{"get", "list", "watch", "create", "patch", "delete"};
+/// BEHAVIOUR.md 2.10.
+const texts unwatched_verbs{"get", "create", "delete"};
+
+/// Elastic kinds are those that can be scaled.
+bool is_elastic(core::job_kind kind) {
+    rapidjson::Document crd;
+    crd.Parse(core::crd_json(kind));
+    return crd["spec"]["versions"][0]["subresources"].HasMember("scale");
+}
+
+texts plurals(std::span<const core::job_kind> kinds, std::string_view subresource = {}) {
+    texts out;
+    for (const core::job_kind kind : kinds) {
+        out.push_back(std::string(core::plural(kind)) + std::string(subresource));
+    }
+    return out;
+}
+
+std::string why(core::object_kind kind) {
+    if (kind == core::object_kind::secret) {
+        return "The ssh keys of a job's pods: read by name, not listed.";
+    }
+    if (kind == core::object_kind::deployment) {
+        return "Our own TensorBoard, where the server serves no such kind.";
+    }
+    if (kind->extension) {
+        return "Where the server serves this kind.";
+    }
+    return kind == core::object_kind::config_map ? "The host lists of jobs that use ssh."
+                                                 : "Listed and watched are those of our own only, "
+                                                   "which RBAC cannot say.";
+}
+
+/// Every kind of children, those that differ in nothing but the resource in one rule.
+void add_children(std::vector<permission>& out) {
+    const auto add = [&out](core::object_kind kind, bool is_watched) {
+        const k8sio::resource_type& type = type_of(kind, core::job_kind{});
+        permission rule{
+            feature_of(kind),
+            type.group(),
+            {type.plural()},
+            is_watched ? watched_verbs : unwatched_verbs,
+            why(kind),
+            {}};
+        const auto like = std::ranges::find_if(out, [&rule](const permission& p) {
+            return p.of == rule.of && p.group == rule.group && p.why == rule.why;
+        });
+        if (like == out.end()) {
+            out.push_back(std::move(rule));
+        } else {
+            like->resources.push_back(rule.resources.front());
+        }
+    };
+    add(core::object_kind::pod, true);
+    for (const watched_kind& row : watched_children()) {
+        add(row.kind, row.when != watched::never);
+    }
+}
+
+}  // namespace
+
+std::vector<permission> job_permissions(std::span<const core::job_kind> kinds) {
+    const std::string group(core::api_group);
+    std::vector<core::job_kind> elastic;
+    std::ranges::copy_if(kinds, std::back_inserter(elastic), is_elastic);
+    std::vector<permission> out;
+    out.push_back(
+        {{},
+         group,
+         plurals(kinds),
+         {"get", "list", "watch", "delete"},
+         "delete: ttlSecondsAfterFinished.",
+         {}}
+    );
+    if (!elastic.empty()) {
+        out.push_back(
+            {{},
+             group,
+             plurals(elastic),
+             {"patch"},
+             "The default of elastic.expectedReplicas, written once.",
+             {}}
+        );
+    }
+    out.push_back({{}, group, plurals(kinds, "/status"), {"update"}, "", {}});
+    out.push_back(
+        {{},
+         group,
+         plurals(kinds, "/finalizers"),
+         {"update"},
+         "Children name their job in an owner reference that blocks its deletion; where the "
+         "admission plugin\nOwnerReferencesPermissionEnforcement is on, that needs this "
+         "permission.",
+         {}}
+    );
+    add_children(out);
+    out.push_back({feature::events, "", {"events"}, {"create", "patch"}, "", {}});
+    return out;
+}
+
+std::vector<permission> election_permissions(const std::string& lease) {
+    const std::string group = "coordination.k8s.io";
+    return {
+        {{}, group, {"leases"}, {"create"}, "`create` cannot be bound to a name.", {}},
+        {{}, group, {"leases"}, {"get", "patch"}, "", {lease}},
+    };
+}
+
+}  // namespace signalbox::op

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""[behaviour I17] [behaviour 2.10] [behaviour 2.11] operator/deploy by `kubectl apply -k`: each overlay's permissions are enough for
+what its Deployment asks of the program, and no more."""
+
+import unittest
+
+import cluster
+import servers
+from cluster import ROOT, eventually, job, pods, ssh_job
+
+DEPLOY = ROOT / "operator" / "deploy"
+SYSTEM = "signalbox-system"
+ALLOWED = {
+    "cluster": {"pods": True, "secrets": True},
+    "no-ssh": {"pods": True, "secrets": False},
+    "namespaced": {"pods": False, "secrets": False},
+    "ha": {"pods": True, "secrets": True},
+}
+
+
+class Install(unittest.TestCase):
+    def setUp(self):
+        self.c = cluster.Cluster()
+        self.plane = self.c.plane
+        self.addCleanup(self.c.stop)
+        self.plane.start()
+        self.processes = []
+        self.addCleanup(lambda: [each.kill() for each in self.processes])
+
+    def install(self, overlay):
+        """Applies the overlay twice, as an upgrade does, and runs the program as its Deployment says."""
+        for _ in range(2):
+            self.plane.kubectl("apply", "--server-side", "-k", DEPLOY / "overlays" / overlay)
+        self.plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+        self.plane.start_controller_manager()
+        self.c.start_kubelet()
+        self.processes.append(self.c.kubelet)
+        deployment = self.plane.kubectl_json("get", "deployment", "signalbox", "-n", SYSTEM)
+        eventually("the pods run", lambda: self.ready() == deployment["spec"]["replicas"])
+        [container] = deployment["spec"]["template"]["spec"]["containers"]
+        self.assertEqual(container["args"][0], "run")
+        flags = [*container["args"][1:], f"--leader-elect-resource-namespace={SYSTEM}"]
+        self.c.operator = self.c.operator_process("operator", self.plane.operator_kubeconfig, *flags)
+        self.processes.append(self.c.operator)
+        return deployment
+
+    def ready(self):
+        return self.plane.kubectl_json("get", "deployment", "signalbox", "-n", SYSTEM)["status"].get("readyReplicas", 0)
+
+    def may(self, verb, resource, namespace="default"):
+        account = f"--as=system:serviceaccount:{SYSTEM}:signalbox"
+        asked = self.plane.kubectl("auth", "can-i", verb, resource, "-n", namespace, account, check=False)
+        return asked.stdout.strip() == "yes"
+
+    def check_permissions(self, overlay):
+        for resource, allowed in ALLOWED[overlay].items():
+            self.assertEqual(self.may("create", resource), allowed, resource)
+        for verb in ("list", "watch", "patch", "update"):
+            self.assertFalse(self.may(verb, "secrets"), verb)
+        self.assertFalse(self.may("create", "deployments", SYSTEM) and overlay == "namespaced")
+
+    def uninstall(self, overlay):
+        """Nothing of it is left, and the jobs go with their kinds."""
+        for each in self.processes[1:]:
+            each.kill()
+        self.plane.kubectl("delete", "-k", DEPLOY / "overlays" / overlay, "--wait=true", "--timeout=120s")
+        kinds = "clusterroles,clusterrolebindings,priorityclasses,crds"
+        left = self.plane.kubectl("get", kinds, "-l", "app.kubernetes.io/name=signalbox", "-o", "name").stdout
+        self.assertEqual(left, "")
+        self.assertEqual(self.plane.kubectl("get", "crds", "-o", "name").stdout, "")
+
+    def test_cluster(self):
+        self.install("cluster")
+        self.check_permissions("cluster")
+        self.c.apply(job("mnist", {"worker": pods(2, duration="1s")}), ssh_job("DeepSpeedJob", "cifar", 2))
+        self.c.wait_phase("mnist", "Succeeded")
+        self.c.wait_phase("cifar", "Succeeded", kind="deepspeedjob")
+        self.assertNotIn("forbidden", self.c.operator.log.read_text())
+        self.uninstall("cluster")
+
+    def test_no_ssh(self):
+        self.install("no-ssh")
+        self.check_permissions("no-ssh")
+        self.assertFalse(self.may("create", "configmaps"))
+        alone = ssh_job("DeepSpeedJob", "alone", 2, simulation={"duration": "1s"})
+        alone["spec"]["config"]["otherArgs"] = ["--no_ssh"]
+        self.c.apply(job("mnist", {"worker": pods(2, duration="1s")}), ssh_job("DeepSpeedJob", "cifar", 2), alone)
+        self.c.wait_phase("mnist", "Succeeded")
+        self.c.wait_phase("alone", "Succeeded", kind="deepspeedjob")
+        status = self.c.wait("cifar", "it is refused", lambda s: s.get("reason") == "ObjectRefused", kind="deepspeedjob")
+        self.assertIn("runs without ssh", str(status))
+        self.assertEqual(self.c.pods_of("cifar"), [])
+        log = self.c.operator.log.read_text()
+        self.assertIn("running without ssh: ", log)
+        self.assertNotIn("secrets is forbidden", log)
+
+    def test_namespaced(self):
+        for team in ("team-a", "team-b"):
+            self.c.create_namespace(team)
+        self.install("namespaced")
+        self.check_permissions("namespaced")
+        self.c.apply(job("elsewhere", {"worker": pods(1, duration="1s")}))
+        for team in ("team-a", "team-b"):
+            self.c.apply(job("mnist", {"worker": pods(2, duration="1s")}, namespace=team))
+            self.c.apply(ssh_job("DeepSpeedJob", "cifar", 2, namespace=team, simulation={"duration": "1s"}))
+        for team in ("team-a", "team-b"):
+            self.c.wait_phase("mnist", "Succeeded", namespace=team)
+            self.c.wait_phase("cifar", "Succeeded", namespace=team, kind="deepspeedjob")
+        self.assertEqual(self.c.status("elsewhere"), {})
+        self.assertNotIn("forbidden", self.c.operator.log.read_text())
+
+    def test_ha(self):
+        deployment = self.install("ha")
+        self.check_permissions("ha")
+        self.assertEqual(deployment["spec"]["replicas"], 2)
+        budget = self.plane.kubectl_json("get", "poddisruptionbudget", "signalbox", "-n", SYSTEM)
+        self.assertEqual(budget["spec"]["selector"], deployment["spec"]["selector"])
+        pods_there = self.plane.kubectl_json("get", "pods", "-n", SYSTEM)["items"]
+        self.assertEqual({pod["spec"]["priority"] for pod in pods_there}, {1000000})
+        flags = ["--leader-elect", f"--leader-elect-resource-namespace={SYSTEM}"]
+        second = self.c.operator_process("second", self.plane.operator_kubeconfig, *flags)
+        self.processes.append(second)
+        self.c.apply(job("mnist", {"worker": pods(2, duration="1s")}))
+        self.c.wait_phase("mnist", "Succeeded")
+        eventually("the other one follows", lambda: "another replica leads" in second.log.read_text())
+        self.c.operator.child.terminate()
+        eventually("it leads", lambda: "leading: " in second.log.read_text())
+        self.c.apply(job("next", {"worker": pods(2, duration="1s")}))
+        self.c.wait_phase("next", "Succeeded")
+
+
+if __name__ == "__main__":
+    cluster.main("envtest_install")

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`signalbox rbac`: roles for what `run` does with the same flags. That its rules are the right ones, deploy_test.cpp shows."""
+import json
+import re
+import sys
+import unittest
+
+import program
+
+KINDS = ["ClusterRole", "ClusterRoleBinding"]
+
+
+class Rbac(unittest.TestCase):
+    def rbac(self, *flags):
+        result = program.run("rbac", *flags)
+        self.assertEqual(result.code, 0, result.err)
+        return result.out
+
+    def heads(self, text):
+        """Kind, namespace and name of each document."""
+        found = []
+        for document in text.split("---\n")[1:]:
+            value = lambda key: (re.search(rf"(?m)^ *{key}: (\S+)$", document) or [None, ""])[1]
+            metadata = document[document.index("metadata:"):document.index("labels:")]
+            namespace = re.search(r"namespace: (\S+)", metadata)
+            found.append((value("kind"), namespace[1] if namespace else "", value("name")))
+        return found
+
+    def test_cluster_wide_or_by_namespace(self):
+        self.assertEqual(self.heads(self.rbac()), [(kind, "", "signalbox") for kind in KINDS])
+        self.assertEqual(
+            self.heads(self.rbac("-n", "team-a", "-n", "team-b", "-n", "team-a", "--name", "sb")),
+            [(kind, ns, "sb") for ns in ("team-a", "team-b") for kind in ("Role", "RoleBinding")])
+
+    def test_leader_election_has_a_role_of_its_own(self):
+        text = self.rbac("--leader-elect", "--leader-elect-resource-name", "mine", "--service-account-namespace", "ops")
+        self.assertEqual(self.heads(text)[2:], [(k, "ops", "signalbox-leader-election") for k in ("Role", "RoleBinding")])
+        self.assertIn("resourceNames: [mine]", text)
+        other = self.rbac("--leader-elect", "--leader-elect-resource-namespace", "leases")
+        self.assertEqual({ns for _, ns, _ in self.heads(other)[2:]}, {"leases"})
+        self.assertIn("    namespace: signalbox-system", other.split("---\n")[-1])
+
+    def test_without_a_feature_its_rights_are_not_there(self):
+        for feature, resources in (("ssh", ["secrets", "configmaps"]), ("gang", ["podgroups"]),
+                                   ("tensorboard", ["deployments", "tensorboards"]), ("events", ["events"])):
+            for resource in resources:
+                with self.subTest(feature=feature, resource=resource):
+                    self.assertRegex(self.rbac(), rf"resources: \[{resource}\]")
+                    self.assertNotIn(resource, self.rbac("--without", feature))
+        self.assertNotRegex(self.rbac("--without", "ssh,gang,tensorboard,events"), "secrets|podgroups|deployments|events")
+
+    def test_secrets_are_never_listed(self):
+        rule = re.search(r"resources: \[secrets\]\n    verbs: \[(.*)\]", self.rbac())
+        self.assertEqual(rule[1], "get, create, delete")
+
+    def test_kinds_of_jobs(self):
+        text = self.rbac("--kind", "caij")
+        self.assertIn("resources: [colossalaijobs]", text)
+        self.assertNotRegex(text, "pytorch|deepspeed|verbs: \\[patch\\]")
+        self.assertIn("resources: [pytorchtrainingjobs, deepspeedjobs]", self.rbac("--kind", "dj,pytorchtrainingjob"))
+
+    def test_json_has_the_same_rules_with_their_features(self):
+        rows = json.loads(self.rbac("-o", "json"))
+        text = self.rbac()
+        self.assertEqual(len(rows), text.count("  - apiGroups:"))
+        for row in rows:
+            self.assertIn(f"resources: [{', '.join(row['rule']['resources'])}]", text)
+        features = {row["feature"] for row in rows}
+        self.assertEqual(features, {"", "ssh", "gang", "tensorboard", "events"})
+
+    def test_mistakes(self):
+        for command in ("rbac", "run"):
+            for flags, why in (
+                    (["--without", "secrets"], "--without: there is no feature `secrets`; there are: ssh, gang, tensorboard, events"),
+                    (["--kind", "pod"], "--kind: there is no kind of jobs `pod`; there are: pj, dj, caij"),
+                    (["-n", "Team"], "--namespace: `Team` is no name of a namespace"),
+                    (["-n", ""], "--namespace: `` is no name of a namespace")):
+                with self.subTest(command=command, flags=flags):
+                    result = program.run(command, *flags)
+                    self.assertEqual(result.code, 2)
+                    self.assertIn(why, result.err)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=1)
