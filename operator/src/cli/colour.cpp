@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/colour.hpp"
 
+#include <jobcore/strings.hpp>
+
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include <unistd.h>
@@ -17,21 +20,17 @@ std::string_view variable(const char* name) {
     return value == nullptr ? std::string_view() : std::string_view(value);
 }
 
-std::string_view sequence(colour c) {
-    switch (c) {
-        case colour::red:
-            return "\x1b[31m";
-        case colour::green:
-            return "\x1b[32m";
-        case colour::yellow:
-            return "\x1b[33m";
-        case colour::faint:
-            return "\x1b[2m";
-        case colour::none:
-            break;
-    }
-    return "";
-}
+/// In the order of the enumeration.
+constexpr std::array<std::string_view, 9> sequences{
+    "",
+    "\x1b[31m",
+    "\x1b[32m",
+    "\x1b[33m",
+    "\x1b[34m",
+    "\x1b[35m",
+    "\x1b[36m",
+    "\x1b[2m",
+    "\x1b[1m"};
 
 }  // namespace
 
@@ -41,9 +40,19 @@ bool output_has_colours() {
 }
 
 std::string painted(std::string_view text, colour c) {
-    const std::string_view begin = sequence(c);
+    const std::string_view begin = sequences.at(static_cast<std::size_t>(c));
     return begin.empty() ? std::string(text)
                          : std::string(begin) + std::string(text) + std::string(end_of_colour);
+}
+
+std::size_t visible_width(std::string_view text) {
+    std::size_t out = core::count_characters(text);
+    for (std::size_t at = text.find('\x1b'); at != std::string_view::npos;
+         at = text.find('\x1b', at + 1)) {
+        const std::size_t end = std::min(text.find('m', at), text.size() - 1) + 1;
+        out -= core::count_characters(text.substr(at, end - at));
+    }
+    return out;
 }
 
 std::string cut_to(std::string_view line, std::size_t most) {

@@ -42,6 +42,7 @@ struct explain_options {
     std::string ns;   ///< empty: that of the context
     std::string now;  ///< of a recording, RFC 3339; empty: the present time
     output_format output = output_format::text;
+    bool all = false;  ///< on a terminal too nothing is folded
 };
 int explain(const explain_options& options, std::ostream& out, std::ostream& err);
 

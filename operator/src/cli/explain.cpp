@@ -2,10 +2,12 @@
 //
 // `signalbox explain`.
 #include "cli/cli.hpp"
+#include "cli/colour.hpp"
 #include "cli/commands.hpp"
 #include "cli/json_report.hpp"
 #include "cli/live_job.hpp"
 #include "cli/recorded_files.hpp"
+#include "cli/table.hpp"
 #include "cli/text_layout.hpp"
 
 #include <jobcore/explain.hpp>
@@ -13,16 +15,62 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <algorithm>
+#include <iostream>
 #include <ostream>
+#include <span>
+
+#include <unistd.h>
 
 namespace signalbox::op::cli {
 
 namespace {
 
+/// How the text is laid out for who looks at it.
+struct layout {
+    bool colours = false;
+    bool folds = false;
+    std::string paint(std::string_view text, colour c) const {
+        return colours ? painted(text, c) : std::string(text);
+    }
+};
+
+/// Of a section that is folded so many lines are shown; more than one line is left out.
+constexpr std::size_t lines_shown = 5;
+
+/// One section: its title and lines.
+void print_section(
+    std::span<const core::explain_line> lines,
+    core::job_phase phase,
+    const layout& how,
+    std::ostream& out
+) {
+    const core::explain_section section = lines.front().section;
+    const std::size_t width = output_width();
+    const bool folded = how.folds && lines.size() > lines_shown + 1;
+    const std::span<const core::explain_line> shown =
+        folded ? lines.subspan(0, lines_shown) : lines;
+    fmt::print(out, "\n{}\n", how.paint(core::title(section), colour::bold));
+    for (const core::explain_line& line : shown) {
+        const bool headline = section == core::explain_section::phase && &line == lines.data();
+        const bool trouble = section == core::explain_section::specification;
+        const colour c = headline ? colour_of(phase) : trouble ? colour::yellow : colour::none;
+        const std::string rule =
+            line.rule.empty() ? "" : " " + how.paint(fmt::format("[{}]", line.rule), colour::faint);
+        out << wrapped(how.paint(line.sentence, c) + rule, "  - ", "    ", width);
+    }
+    if (folded) {
+        const std::size_t more = lines.size() - lines_shown;
+        const std::string text = fmt::format("and {} more; --all shows them", more);
+        fmt::print(out, "    {}\n", how.paint(text, colour::faint));
+    }
+}
+
 void print_text(
     const recorded_job& r,
-    const std::vector<core::explain_line>& lines,
+    std::span<const core::explain_line> lines,
     core::instant now,
+    const layout& how,
     std::ostream& out
 ) {
     const core::job_meta& meta = r.job.meta;
@@ -34,18 +82,16 @@ void print_text(
         meta.name,
         core::format_time(now)
     );
-    const std::size_t width = output_width();
     for (const std::string& note : r.notes) {
-        out << wrapped(fmt::format("note: {}.", note), "  ", "    ", width);
+        out << wrapped(fmt::format("note: {}.", note), "  ", "    ", output_width());
     }
-    std::optional<core::explain_section> section;
-    for (const core::explain_line& line : lines) {
-        if (section != line.section) {
-            section = line.section;
-            fmt::print(out, "\n{}\n", core::title(line.section));
-        }
-        const std::string rule = line.rule.empty() ? "" : fmt::format(" [{}]", line.rule);
-        out << wrapped(line.sentence + rule, "  - ", "    ", width);
+    while (!lines.empty()) {
+        const auto end = std::ranges::find_if(lines, [&](const core::explain_line& line) {
+            return line.section != lines.front().section;
+        });
+        const auto size = static_cast<std::size_t>(end - lines.begin());
+        print_section(lines.subspan(0, size), r.job.status.phase, how, out);
+        lines = lines.subspan(size);
     }
 }
 
@@ -73,11 +119,16 @@ void print_json(
     json.writer().EndObject();
 }
 
-void print(const recording& recorded, core::instant now, output_format format, std::ostream& out) {
+void print(
+    const recording& recorded, core::instant now, const explain_options& options, std::ostream& out
+) {
     const auto explained = [&](const recorded_job& r) {
         return core::explain(r.job, r.seen(), core::policy(), now);
     };
-    if (format == output_format::json) {
+    layout how;
+    how.colours = &out == &std::cout && output_has_colours();
+    how.folds = &out == &std::cout && ::isatty(STDOUT_FILENO) == 1 && !options.all;
+    if (options.output == output_format::json) {
         json_report json(out);
         json.writer().StartObject();
         json.list("jobs", recorded.jobs, [&](const recorded_job& r) {
@@ -92,7 +143,7 @@ void print(const recording& recorded, core::instant now, output_format format, s
     for (const recorded_job& r : recorded.jobs) {
         out << gap;
         const std::vector<core::explain_line> lines = explained(r);
-        print_text(r, lines, now, out);
+        print_text(r, lines, now, how, out);
         gap = "\n\n";
         for (const core::explain_line& line : lines) {
             a_rule = a_rule.empty() ? line.rule : a_rule;
@@ -121,7 +172,7 @@ int explain(const explain_options& options, std::ostream& out, std::ostream& err
             }
             return exit_refused;
         }
-        print(files.recorded, files.now, options.output, out);
+        print(files.recorded, files.now, options, out);
         return exit_ok;
     }
     if (!options.now.empty()) {
@@ -138,7 +189,7 @@ int explain(const explain_options& options, std::ostream& out, std::ostream& err
     for (recorded_job& r : recorded.jobs) {
         r.notes.insert(r.notes.begin(), live.notes.begin(), live.notes.end());
     }
-    print(recorded, live.facts.now, options.output, out);
+    print(recorded, live.facts.now, options, out);
     return exit_ok;
 }
 

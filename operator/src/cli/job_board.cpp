@@ -27,15 +27,7 @@ constexpr std::array all_phases{
     core::job_phase::succeeded,
     core::job_phase::failed};
 
-std::string phase_text(core::job_phase phase) {
-    return phase == core::job_phase::none ? "-" : std::string(core::to_string(phase));
-}
-
-std::string dash_if_empty(const std::string& text) {
-    return text.empty() ? "-" : text;
-}
-
-/// The name of kubectl's column, and what the CRDs call the kind for short.
+/// What the CRDs call the kind for short.
 std::string_view short_kind(core::job_kind kind) {
     switch (kind) {
         case core::job_kind::pytorch:

@@ -20,14 +20,6 @@ std::string age(std::chrono::nanoseconds t) {
     return whole >= 120 ? fmt::format("{}m{}s", whole / 60, whole % 60) : fmt::format("{}s", whole);
 }
 
-std::string dash_if_empty(const std::string& text) {
-    return text.empty() ? "-" : text;
-}
-
-std::string phase_text(const job_row& row) {
-    return row.phase == core::job_phase::none ? "-" : std::string(core::to_string(row.phase));
-}
-
 }  // namespace
 
 progress::progress(std::ostream& out, bool terminal, bool colours)
@@ -38,7 +30,7 @@ std::string progress::paint(const std::string& text, colour c) const {
 }
 
 std::string progress::phase_cell(const job_row& row) const {
-    return paint(phase_text(row), colour_of(row.phase));
+    return paint(phase_text(row.phase), colour_of(row.phase));
 }
 
 void progress::job(const std::string& uid, job_row row, std::chrono::nanoseconds at) {
@@ -56,7 +48,7 @@ void progress::job(const std::string& uid, job_row row, std::chrono::nanoseconds
         return;
     }
     std::string text = phase_cell(row);
-    if (!row.reason.empty() && row.reason != phase_text(row)) {
+    if (!row.reason.empty() && row.reason != phase_text(row.phase)) {
         text += " (" + row.reason + ")";
     }
     if (!row.ready.empty()) {

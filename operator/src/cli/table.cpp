@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/table.hpp"
 
-#include <jobcore/strings.hpp>
-
 #include <sys/ioctl.h>
 
 #include <algorithm>
@@ -11,38 +9,32 @@
 
 namespace signalbox::op::cli {
 
-namespace {
-
-/// Characters on a terminal: without the sequences of colours.
-std::size_t visible(const std::string& cell) {
-    std::size_t out = core::count_characters(cell);
-    for (std::size_t at = cell.find('\x1b'); at != std::string::npos;
-         at = cell.find('\x1b', at + 1)) {
-        out -= cell.find('m', at) - at + 1;
-    }
-    return out;
-}
-
-}  // namespace
-
 std::string table_text(const std::vector<table_cells>& rows) {
     std::vector<std::size_t> widths;
     for (const table_cells& row : rows) {
         widths.resize(std::max(widths.size(), row.size()));
         for (std::size_t i = 0; i < row.size(); ++i) {
-            widths[i] = std::max(widths[i], visible(row[i]));
+            widths[i] = std::max(widths[i], visible_width(row[i]));
         }
     }
     std::string out;
     for (const table_cells& row : rows) {
         std::string text;
         for (std::size_t i = 0; i < row.size(); ++i) {
-            text += row[i] + std::string(widths[i] - visible(row[i]) + 3, ' ');
+            text += row[i] + std::string(widths[i] - visible_width(row[i]) + 3, ' ');
         }
         text.erase(text.find_last_not_of(' ') + 1);
         out += text + '\n';
     }
     return out;
+}
+
+std::string dash_if_empty(const std::string& text) {
+    return text.empty() ? "-" : text;
+}
+
+std::string phase_text(core::job_phase phase) {
+    return dash_if_empty(std::string(core::to_string(phase)));
 }
 
 colour colour_of(core::job_phase phase) {

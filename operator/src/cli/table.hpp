@@ -20,6 +20,10 @@ using table_cells = std::vector<std::string>;
 /// sequences of colours, and no line breaks.
 std::string table_text(const std::vector<table_cells>& rows);
 
+/// What a cell shows where there is nothing: `-`.
+std::string dash_if_empty(const std::string& text);
+std::string phase_text(core::job_phase phase);
+
 /// What a phase is shown in.
 colour colour_of(core::job_phase phase);
 

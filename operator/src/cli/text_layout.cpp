@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/text_layout.hpp"
 
-#include <jobcore/strings.hpp>
+#include "cli/colour.hpp"
 
 #include <sys/ioctl.h>
 
@@ -33,15 +33,15 @@ std::string wrapped(
     std::string_view text, std::string_view first, std::string_view rest, std::size_t width
 ) {
     std::string out(first);
-    std::size_t column = core::count_characters(first);
+    std::size_t column = visible_width(first);
     bool at_start = true;
     while (!text.empty()) {
         const std::size_t space = text.find(' ');
         const std::string_view word = text.substr(0, space);
-        if (!at_start && column + 1 + core::count_characters(word) > width) {
+        if (!at_start && column + 1 + visible_width(word) > width) {
             out += '\n';
             out += rest;
-            column = core::count_characters(rest);
+            column = visible_width(rest);
             at_start = true;
         }
         if (!at_start) {
@@ -49,7 +49,7 @@ std::string wrapped(
             ++column;
         }
         out += word;
-        column += core::count_characters(word);
+        column += visible_width(word);
         at_start = false;
         text.remove_prefix(space == std::string_view::npos ? text.size() : space + 1);
     }

@@ -16,7 +16,8 @@ std::string lower(std::string_view text);
 std::size_t output_width();
 
 /// `text` behind `first`, broken at spaces into lines of at most `width` characters, each further
-/// one behind `rest`; a word that is too long has a line of its own. Ends with a newline.
+/// one behind `rest`; a word that is too long has a line of its own, and sequences of colours take
+/// no place. Ends with a newline.
 std::string wrapped(
     std::string_view text, std::string_view first, std::string_view rest, std::size_t width
 );

@@ -40,7 +40,7 @@ constexpr std::string_view other_screen = "\x1b[?1049h\x1b[?25l";
 constexpr std::string_view first_screen = "\x1b[?25h\x1b[?1049l";
 constexpr std::string_view from_the_top = "\x1b[H\x1b[J";
 
-core::instant now(const k8sio::client& api) {
+core::instant server_time(const k8sio::client& api) {
     return std::chrono::time_point_cast<core::milliseconds>(api.server_now());
 }
 
@@ -62,7 +62,7 @@ public:
             problem_ =
                 fmt::format("the server does not serve {}; {}", core::api_version, how_to_install);
         }
-        to_->set_time(now(*api_));
+        to_->set_time(server_time(*api_));
     }
     const std::string& problem() const { return problem_; }
 
@@ -157,7 +157,7 @@ private:
 
     void draw(std::ostream& out) {
         k8sio::clock& time = session_->api().time();
-        board_->set_time(now(session_->api()));
+        board_->set_time(server_time(session_->api()));
         std::string text = board_->summary() + "\n";
         for (const auto& watch : watches_) {
             if (!watch->last_error().empty()) {

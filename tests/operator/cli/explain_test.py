@@ -370,5 +370,45 @@ class Cluster(unittest.TestCase):
             self.assertIn(why, result.err)
 
 
+class OnATerminal(unittest.TestCase):
+    def show(self, *arguments, columns=60):
+        terminal = program.Terminal("explain", *arguments, columns=columns)
+        self.assertEqual(terminal.end(), 0)
+        return terminal
+
+    def test_colours_say_what_the_words_say(self):
+        path = os.path.join(RECORDINGS, "backoff-used-up.yaml")
+        shown = self.show("-f", path, "--now", NOW["backoff-used-up"])
+        self.assertIn("\x1b[1mWhat it is, and why\x1b[0m", shown.seen)
+        self.assertRegex(shown.seen, r"\x1b\[31mPyTorchTrainingJob team-a/whisper is Failed")
+        self.assertRegex(shown.seen, r"\x1b\[2m\[behaviour \d")
+        # The same words in the same lines as where there is no terminal, but for the width.
+        plain = program.run("explain", "-f", path, "--now", NOW["backoff-used-up"])
+        self.assertNotIn("\x1b", plain.out)
+        self.assertEqual(shown.text().split(), plain.out.split())
+        for line in shown.text().splitlines():
+            self.assertLessEqual(len(line), 60)
+
+    def test_long_lists_are_folded(self):
+        with open(os.path.join(program.source_dir(), "examples/manifests/ddp.yaml"), encoding="utf-8") as f:
+            text = f.read()
+        text = text.replace("metadata:\n", "metadata:\n  uid: 11111111-2222-3333-4444-555555555555\n  namespace: default\n", 1)
+        text = text.replace("replicas: ", "replicas: -").replace("backoffLimit: 3", "backoffLimit: -3").replace("Unfinished", "Some")
+        text = text.replace("  runPolicy:\n", "  runPolicy:\n    activeDeadlineSeconds: -1\n    ttlSecondsAfterFinished: -1\n"
+                            "    restartScope: World\n    failurePolicy: Nobody\n", 1)
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write(text)
+            file.flush()
+            plain = program.run("explain", "-f", file.name, "--now", "2026-01-31T03:00:00Z").out
+            every = self.show("-f", file.name, "--now", "2026-01-31T03:00:00Z", "--all", columns=100).text()
+            self.assertEqual(every, plain)
+            folded = self.show("-f", file.name, "--now", "2026-01-31T03:00:00Z", columns=100).text()
+        title = "\nWhat is to be said of the specification\n"
+        count = plain.split(title)[1].split("\n\n")[0].count("  - ")
+        self.assertGreater(count, 6, plain)
+        self.assertIn(f"\n    and {count - 5} more; --all shows them\n", folded)
+        self.assertEqual(folded.split(title)[1].split("\n\n")[0].count("  - "), 5)
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1], verbosity=1)

@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`signalbox pause`, `resume`, `scale` and `top` on a running `signalbox dev`."""
-import fcntl
 import json
 import os
-import pty
 import re
 import signal
-import struct
-import subprocess
 import sys
-import termios
 import unittest
 
 import jobs
@@ -115,29 +110,16 @@ class Commands(unittest.TestCase):
 
     def test_top_follows_jobs_on_a_terminal(self):
         body = self.create(jobs.pytorch("mnist"))
-        master, terminal = pty.openpty()
-        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
-        child = subprocess.Popen([program.binary(), "top", "--kubeconfig", self.dev.kubeconfig], stdout=terminal,
-                                 stderr=subprocess.PIPE, env={**os.environ, "TERM": "xterm"})
-        os.close(terminal)
-        self.addCleanup(os.close, master)
-        seen = ""
-
-        def read_until(pattern):
-            nonlocal seen
-            while not re.search(pattern, seen):
-                seen += os.read(master, 65536).decode()
-
-        read_until(r"1 job: 1 Running; 1 of 1 replicas ready")
-        self.assertTrue(seen.startswith("\x1b[?1049h"), seen[:40])
+        top = program.Terminal("top", "--kubeconfig", self.dev.kubeconfig, columns=60)
+        top.read_until(r"1 job: 1 Running; 1 of 1 replicas ready")
+        self.assertTrue(top.seen.startswith("\x1b[?1049h"), top.seen[:40])
         self.dev.open("DELETE", f"{jobs.collection(body)}/mnist").close()
-        read_until(r"0 jobs; 0 of 0 replicas ready")
-        for line in re.sub(r"\x1b\[[?0-9]*[A-Za-z]", "", seen).splitlines():
+        top.read_until(r"0 jobs; 0 of 0 replicas ready")
+        top.child.send_signal(signal.SIGINT)
+        self.assertEqual(top.end(), 0)
+        self.assertTrue(top.seen.endswith("\x1b[?1049l"), top.seen[-40:])
+        for line in top.text().splitlines():
             self.assertLess(len(line), 60)
-        child.send_signal(signal.SIGINT)
-        read_until(r"\x1b\[\?1049l")
-        self.assertEqual(child.wait(program.PATIENCE), 0, child.stderr.read())
-        child.stderr.close()
 
 
 if __name__ == "__main__":

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the program under test, and says what it cost."""
 import base64
+import fcntl
 import json
 import os
+import pty
 import re
 import signal
 import ssl
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import urllib.request
 
@@ -57,6 +61,46 @@ sys.stderr.write("\\nusage %f %d" % (used.ru_utime + used.ru_stime, used.ru_maxr
 sys.stderr.flush()
 sys.exit(code if code >= 0 else 128 - code)
 """
+
+
+class Terminal:
+    """`signalbox <arguments>` on a terminal of that size; `seen` is what it has shown."""
+
+    def __init__(self, *arguments, columns=80, rows=24):
+        self.master, terminal = pty.openpty()
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        env = {**os.environ, "TERM": "xterm"}
+        env.pop("NO_COLOR", None)
+        self.child = subprocess.Popen([binary(), *map(str, arguments)], stdin=terminal, stdout=terminal,
+                                      stderr=subprocess.PIPE, env=env)
+        os.close(terminal)
+        self.seen = ""
+
+    def read_until(self, pattern):
+        """Raises EOFError if the program ends before."""
+        while not re.search(pattern, self.seen):
+            if not self._read():
+                raise EOFError(self.seen)
+
+    def end(self):
+        """Reads the rest, and gives the exit code."""
+        while self._read():
+            pass
+        self.child.communicate(timeout=PATIENCE)
+        os.close(self.master)
+        return self.child.returncode
+
+    def text(self):
+        """What it has shown, without the sequences that move the cursor and give colours."""
+        return re.sub(r"\x1b\[[?0-9;]*[A-Za-z]", "", self.seen).replace("\r\n", "\n")
+
+    def _read(self):
+        try:
+            piece = os.read(self.master, 65536).decode(errors="replace")
+        except OSError:  # the other end is closed
+            return False
+        self.seen += piece
+        return bool(piece)
 
 
 class Dev:

@@ -147,6 +147,7 @@ void add_explain(command_tree& tree) {
         ->allow_extra_args(false);
     c.add_option("--now", options.now, "The time of the recording; the present if not given")
         ->type_name("TIME");
+    c.add_flag("--all", options.all, "Fold nothing: on a terminal long lists are cut short");
     add_output(c, options.output);
     add_namespace(c, options.ns, context_namespace);
     add_cluster(c, options.cluster);
