@@ -40,7 +40,8 @@ public:
     boost::asio::awaitable<result<http_response>> exchange(
         const http_request& request, steady_time deadline
     ) override {
-        if (!slow.empty() && request.target.find(slow) != std::string::npos) {
+        const bool late = !slow.empty() && request.target.find(slow) != std::string::npos;
+        if (late) {
             co_await sleep_for(*time_, 5s);
         }
         auto answer = co_await inner_->exchange(request, deadline);

@@ -49,7 +49,8 @@ public:
     explicit list_peer(lists& shared) : lists_(&shared) {}
 
     boost::asio::awaitable<result<std::size_t>> read_some(char* data, std::size_t size) override {
-        co_await boost::asio::post(boost::asio::use_awaitable);  // one piece of each list in turn
+        const auto executor = co_await boost::asio::this_coro::executor;
+        co_await boost::asio::post(executor, boost::asio::use_awaitable);  // each list in turn
         lists_->look();
         while (ready_.size() < size && (left_ > 0 || next_ <= lists_->items)) {
             render();
@@ -66,9 +67,9 @@ public:
         co_return count;
     }
     boost::asio::awaitable<result<std::size_t>> write_all(std::string_view bytes) override {
+        const bool watch = bytes.find("watch=") != std::string_view::npos;
         co_await boost::asio::post(boost::asio::use_awaitable);
         ready_ = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-        const bool watch = bytes.find("watch=") != std::string_view::npos;
         next_ = watch ? SIZE_MAX : 0;
         lists_->requests += watch ? 0 : 1;
         co_return bytes.size();
