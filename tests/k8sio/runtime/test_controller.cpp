@@ -156,6 +156,7 @@ TEST_CASE("[requirement Q2] a pass at a given time comes then, once; one in the 
         f.start();
         f.loop.run_for(10min);
         CHECK(f.passes.size() >= 200);
+        CHECK(f.passes.size() <= 220);  // and those of its failures, ever more slowly
     }
 }
 
