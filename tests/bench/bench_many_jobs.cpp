@@ -216,6 +216,9 @@ private:
             k8sio::resources::services()};
         for (const k8sio::resource_type& type : types) {
             k8sio::list_options options;
+            if (type.plural() == "pods" || type.plural() == "services") {
+                options.label_selector = "app.kubernetes.io/managed-by=signalbox";
+            }
             do {
                 k8sio::client::item_function item = [](std::string_view, std::string_view) {};
                 auto page = co_await user_.list(type, "", options, std::move(item));
