@@ -30,6 +30,8 @@ prometheus-cpp-dev
 rapidjson-dev
 END
         test) cat <<'END' ;;
+binutils
+bubblewrap
 catch2
 clang-format
 openssh-client
