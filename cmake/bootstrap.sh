@@ -34,6 +34,7 @@ binutils
 bubblewrap
 catch2
 clang-format
+fakeroot
 openssh-client
 openssh-server
 openssl
