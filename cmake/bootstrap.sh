@@ -30,8 +30,11 @@ prometheus-cpp-dev
 rapidjson-dev
 END
         test) cat <<'END' ;;
+binutils
+bubblewrap
 catch2
 clang-format
+fakeroot
 openssh-client
 openssh-server
 openssl
