@@ -147,6 +147,11 @@ private:
             if (S_ISLNK(is.st_mode)) {
                 ::symlinkat(link_text(image_.get(), name).c_str(), root_.get(), name.c_str());
             } else if (S_ISDIR(is.st_mode)) {
+                if (is_empty(name)) {
+                    // Nothing to lay anything over; overlays cost time and folders.
+                    make_like(plan_.files.changes + "/root/" + name, is);
+                    continue;
+                }
                 prepare_top(name, is);
                 folders.push_back(name);
             } else if (S_ISREG(is.st_mode)) {
@@ -172,6 +177,19 @@ private:
         make_like(changes("upper", name), like);
         remove_tree(changes("work", name));
         ::mkdir(changes("work", name).c_str(), 0755);
+    }
+
+    bool is_empty(const std::string& name) const {
+        constexpr int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+        DIR* entries = ::fdopendir(::openat(image_.get(), name.c_str(), flags));
+        int count = 0;
+        while (entries != nullptr && count <= 2 && ::readdir(entries) != nullptr) {
+            ++count;
+        }
+        if (entries != nullptr) {
+            ::closedir(entries);
+        }
+        return count <= 2;  // also what the user cannot read
     }
 
     static void make_like(const std::string& folder, const struct stat& like) {
@@ -231,9 +249,6 @@ private:
     void take_folder(const std::string& name) {
         const std::string lower = (plan_.files.image == "/" ? "" : plan_.files.image) + "/" + name;
         const unique_fd here = open_in(root_.get(), name);
-        if (::access(lower.c_str(), R_OK | X_OK) != 0) {
-            return;  // what the user cannot read is an empty folder
-        }
         mount_failure why;
         unique_fd layer = new_file_system(
             "overlay",
@@ -400,7 +415,6 @@ std::string overlay_trouble(const std::string& folder, bool user_mode) {
     } else {
         why.number = errno;
     }
-    remove_tree(probe);
     return good ? "" : error_words(why.number) + (why.detail.empty() ? "" : ": " + why.detail);
 }
 
