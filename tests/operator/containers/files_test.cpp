@@ -16,7 +16,7 @@ namespace {
 using namespace signalbox::op::containers;
 using namespace signalbox::op::containers::test;
 
-mount_point bind(const std::string& source, const std::string& target, bool read_only = false) {
+mount_point bound(const std::string& source, const std::string& target, bool read_only = false) {
     mount_point out;
     out.source = source;
     out.target = target;
@@ -52,7 +52,8 @@ TEST_CASE("what a container writes stays beside the image") {
 TEST_CASE("a container has devices, its own processes, and the kernel's files read-only") {
     machine m;
     const outcome o = m.run(
-        "cat /dev/null; head -c 4 /dev/zero | wc -c; head -c 4 /dev/urandom | wc -c; echo x > "
+        "cat /dev/null; head -c 4 /dev/zero | wc -c; head -c 4 /dev/urandom | wc -c; head -c 1 "
+        "/dev/zero > "
         "/dev/full; "
         "echo s > /dev/shm/s; cat /dev/shm/s; echo via > /dev/stdout; df -k /dev/shm | tail -1 | "
         "tr -s ' ' | cut -d' ' -f2; "
@@ -60,7 +61,6 @@ TEST_CASE("a container has devices, its own processes, and the kernel's files re
     );
     INFO(o.err);
     CHECK(o.out == "4\n4\ns\nvia\n65536\neth0 lo ");
-    CHECK(o.err.find("/dev/full") == std::string::npos);
     CHECK(o.err.find("No space left on device") != std::string::npos);
     CHECK(o.err.find("/proc/sys/kernel/panic") != std::string::npos);
     CHECK(o.err.find("/sys/x") != std::string::npos);
@@ -79,12 +79,12 @@ TEST_CASE("files, folders and memory are mounted where they are wanted") {
         "head -c 2000000 /dev/zero > /small/x"
     );
     spec.mounts = {
-        bind(text, "/new/deep/text"),
-        bind(text, "/etc/resolv.conf", true),
-        bind(host.path() + "/data", "/work-here/data"),
+        bound(text, "/new/deep/text"),
+        bound(text, "/etc/resolv.conf", true),
+        bound(host.path() + "/data", "/work-here/data"),
         memory("/work-here/data/inner"),
-        bind(host.path() + "/data", "/ro", true),
-        bind(text, "/var/run/secrets/token"),
+        bound(host.path() + "/data", "/ro", true),
+        bound(text, "/var/run/secrets/token"),
         memory("/small", 1 << 20)};
     const outcome o = m.run(spec);
     INFO(o.err << o.error.message);
@@ -128,7 +128,7 @@ TEST_CASE("a folder can be the image") {
     container_spec spec =
         m.shell(m.make_sandbox(), "cat /opt/app/data; echo more >> /opt/app/data; ls /");
     spec.root.image = image.path();
-    spec.mounts = {bind("/usr", "/usr", true)};
+    spec.mounts = {bound("/usr", "/usr", true)};
     const outcome o = m.run(spec);
     INFO(o.err << o.error.message);
     CHECK(o.out.find("of the image\nbin\ndev\nlib\nlib64\nopt\nproc\nrun\nsys\ntmp\nusr\n") == 0);
@@ -145,7 +145,7 @@ TEST_CASE("a folder can be the image") {
 TEST_CASE("a mount source that is not there is named") {
     machine m;
     container_spec spec = m.shell(m.make_sandbox(), "true");
-    spec.mounts = {bind("/no/such/folder", "/x")};
+    spec.mounts = {bound("/no/such/folder", "/x")};
     const outcome o = m.run(spec);
     CHECK(o.error.reason == "CreateContainerError");
     CHECK(o.error.message == "failed to stat \"/no/such/folder\": no such file or directory");
@@ -165,7 +165,7 @@ TEST_CASE("a link in the image does not lead a mount out of the container") {
     container_spec spec = m.shell(m.make_sandbox(), "ls /etc/away /etc/up");
     spec.root.image = image.path();
     spec.mounts = {
-        bind("/usr", "/usr", true), memory("/etc/away/made"), memory("/etc/up/made-too")};
+        bound("/usr", "/usr", true), memory("/etc/away/made"), memory("/etc/up/made-too")};
     const outcome o = m.run(spec);
     INFO(o.err << o.error.message);
     CHECK(o.out.find("made-too") != std::string::npos);
