@@ -144,8 +144,7 @@ private:
 
     std::vector<std::string> shortcomings() const {
         std::vector<std::string> out;
-        if (const std::string trouble = overlay_trouble(config_.folder, config_.user_mode);
-            !trouble.empty()) {
+        if (const std::string trouble = overlay_trouble(config_.folder); !trouble.empty()) {
             out.push_back(fmt::format(
                 "containers cannot write to their file system but /tmp and volumes: no overlay can "
                 "be made in {} ({})",

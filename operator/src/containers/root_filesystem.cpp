@@ -13,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <sstream>
 #include <string_view>
 
 #include <dirent.h>
@@ -55,7 +56,7 @@ std::string overlay_path(const std::string& path) {
 }
 
 mount_settings overlay_settings(
-    const std::string& lower, const std::string& upper, const std::string& work, bool user_mode
+    const std::string& lower, const std::string& upper, const std::string& work
 ) {
     // volatile: nothing is flushed to the disk when the container ends.
     mount_settings out{
@@ -64,7 +65,7 @@ mount_settings overlay_settings(
         {"workdir", overlay_path(work)},
         {"volatile", ""},
     };
-    if (user_mode) {
+    if (in_user_namespace()) {
         out.emplace_back("userxattr", "");
     }
     return out;
@@ -169,6 +170,9 @@ private:
         for (const std::string& name : folders) {
             take_folder(name);
         }
+        if (plan_.files.image == "/") {
+            take_mounts(folders);
+        }
     }
 
     /// The root of an upper layer is what one sees of the folder itself.
@@ -252,7 +256,7 @@ private:
         mount_failure why;
         unique_fd layer = new_file_system(
             "overlay",
-            overlay_settings(lower, changes("upper", name), changes("work", name), plan_.user_mode),
+            overlay_settings(lower, changes("upper", name), changes("work", name)),
             0,
             why
         );
@@ -264,6 +268,31 @@ private:
             report_.cannot_create("mount /" + name, failed);
         }
         layers_.push_back(std::move(layer));
+    }
+
+    /// Overlays do not show what is mounted below a folder, such as other disks: that is there to
+    /// be read.
+    void take_mounts(const std::vector<std::string>& folders) {
+        std::istringstream all(read_text("/proc/self/mountinfo").value_or(""));
+        std::string line;
+        while (std::getline(all, line)) {
+            std::istringstream words(line);
+            std::string target;
+            for (int i = 0; i < 5; ++i) {
+                words >> target;
+            }
+            const std::size_t slash = target.find('/', 1);
+            const std::string top = slash == std::string::npos ? "" : target.substr(1, slash - 1);
+            const bool own = target.compare(0, plan_.hidden.size(), plan_.hidden) == 0;
+            if (own || std::find(folders.begin(), folders.end(), top) == folders.end()) {
+                continue;
+            }
+            const unique_fd here = open_in(root_.get(), target);
+            const unique_fd view = here ? second_view(AT_FDCWD, target, false) : unique_fd();
+            if (view && make_read_only(view.get(), false) == 0) {
+                attach(view.get(), here.get());
+            }
+        }
     }
 
     void mount_new(
@@ -323,7 +352,7 @@ private:
             ::closedir(all);
         }
         mount_settings terminals{{"newinstance", ""}, {"ptmxmode", "0666"}, {"mode", "0620"}};
-        if (!plan_.user_mode) {
+        if (!in_user_namespace()) {
             terminals.emplace_back("gid", "5");
         }
         mount_new("devpts", terminals, safe, "/dev/pts");
@@ -404,13 +433,12 @@ void enter_root(const root_plan& plan, start_report& report) {
     builder.enter();
 }
 
-std::string overlay_trouble(const std::string& folder, bool user_mode) {
+std::string overlay_trouble(const std::string& folder) {
     const std::string probe = folder + "/overlay-probe";
     mount_failure why;
     bool good = false;
     if (make_folders(probe + "/upper") == 0 && make_folders(probe + "/work") == 0) {
-        const mount_settings settings =
-            overlay_settings("/usr", probe + "/upper", probe + "/work", user_mode);
+        const mount_settings settings = overlay_settings("/usr", probe + "/upper", probe + "/work");
         good = static_cast<bool>(new_file_system("overlay", settings, 0, why));
     } else {
         why.number = errno;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The network between sandboxes, and to them.
+#include "containers/netlink.hpp"
+#include "containers/unix.hpp"
 #include "machine.hpp"
 
 #include <boost/asio/read.hpp>
@@ -12,6 +14,8 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <fcntl.h>
+#include <sched.h>
 #include <unistd.h>
 
 namespace {
@@ -139,6 +143,52 @@ TEST_CASE("without an uplink nothing beyond the sandboxes is reached") {
     options.offline = true;
     machine m(options);
     CHECK(m.run(client("192.0.2.1")).err == "no: Network is unreachable\n");
+}
+
+TEST_CASE("with an uplink containers reach what the machine reaches, but not its loopback") {
+    if (::geteuid() != 0) {
+        // The machine of this test is a network of its own, which only root may make and keep its
+        // rights.
+        if (::access("/dev/net/tun", R_OK | W_OK) != 0) {
+            machine m;
+            CHECK(
+                m.runtime().shortcomings().back().find("/dev/net/tun: permission denied") !=
+                std::string::npos
+            );
+        }
+        CHECK(::geteuid() != 0);
+        return;
+    }
+    const unique_fd before(::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
+    REQUIRE(::unshare(CLONE_NEWNET) == 0);
+    netlink links;
+    REQUIRE(links.set_up(1, true) == 0);
+    REQUIRE(links.add_address(1, parse_address("192.0.2.1"), 32) == 0);
+    const auto listen_at = [](const char* address) {
+        unique_fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        sockaddr_in at = {};
+        at.sin_family = AF_INET;
+        at.sin_port = htons(80);
+        at.sin_addr.s_addr = parse_address(address);
+        ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at);
+        ::listen(socket.get(), 5);
+        return socket;
+    };
+    const unique_fd outside = listen_at("192.0.2.1");
+    const unique_fd loopback = listen_at("127.0.0.1");
+    {
+        machine m;
+        const auto p = m.start(m.shell(m.make_sandbox(), client("192.0.2.1")));
+        const unique_fd connection(::accept(outside.get(), nullptr, nullptr));
+        char hello[6];
+        CHECK(::read(connection.get(), hello, sizeof hello) == 6);
+        CHECK(::write(connection.get(), "HELLO\n", 6) == 6);
+        ::shutdown(connection.get(), SHUT_WR);
+        CHECK(m.finish(*p).out == "HELLO\n");
+        // 10.0.2.2 is the machine for programs behind slirp4netns.
+        CHECK(m.run(client("10.0.2.2")).err.find("no: ") == 0);
+    }
+    ::setns(before.get(), CLONE_NEWNET);
 }
 
 }  // namespace
