@@ -32,14 +32,19 @@ END
         test) cat <<'END' ;;
 catch2
 clang-format
+fish
+groff-base
+man-db
 openssh-client
 openssh-server
 openssl
 pdsh
 procps
+prometheus
 python3
 python3-jsonschema
 python3-venv
+zsh
 END
         extra) cat <<'END' ;;
 clang-16
