@@ -16,7 +16,9 @@
 #include <spdlog/sinks/null_sink.h>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +28,9 @@ namespace signalbox::op {
 namespace asio = boost::asio;
 
 namespace {
+
+/// A smaller difference of two answers is that of two servers, or of a second that was cut off.
+constexpr core::seconds jump{60};
 
 std::shared_ptr<spdlog::logger> silent() {
     return std::make_shared<spdlog::logger>(
@@ -78,12 +83,16 @@ struct controller::part final : job_listener {
     void make_watches();
     asio::awaitable<k8sio::reconcile_result> pass(const std::string& uid);
     void look_at_capabilities();
+    void look_at_time();
+    void decide_all(bool low_priority);
     bool synced() const;
 
     context shared;
     k8sio::event_recorder recorder;
     served_kinds extensions;
     core::capabilities capabilities;  ///< of the last look
+    /// What now() is ahead of the steady clock, by which wake-ups are set.
+    std::optional<core::milliseconds> ahead;
     std::vector<std::unique_ptr<job_sink>> sinks;
     k8sio::controller runtime;
 };
@@ -95,6 +104,7 @@ k8sio::controller_options controller::part::runtime_options() {
     out.backoff = shared.options.backoff;
     out.ready = [this] {
         look_at_capabilities();
+        look_at_time();
         // A process that does not lead decides nothing until take_over().
         return extensions.settled() && (!shared.options.leads || shared.options.leads());
     };
@@ -131,7 +141,26 @@ void controller::part::look_at_capabilities() {
     }
     capabilities = std::move(now);
     // Before the first pass every job waits for its turn already (REQUIREMENTS.md Q5).
-    const bool low_priority = runtime.counters().reconciles == 0;
+    decide_all(runtime.counters().reconciles == 0);
+}
+
+/// The server's time has jumped (REQUIREMENTS.md R9): wake-ups were set by the old one
+/// (BEHAVIOUR.md 12.9).
+void controller::part::look_at_time() {
+    const auto steady = shared.steady_now().time_since_epoch();
+    const core::milliseconds now =
+        shared.now().time_since_epoch() - std::chrono::floor<core::milliseconds>(steady);
+    const bool jumped = ahead && (now > *ahead + jump || now < *ahead - jump);
+    if (jumped) {
+        decide_all(true);
+    }
+    if (jumped || !ahead) {
+        ahead = now;
+    }
+}
+
+/// Every job that has not ended.
+void controller::part::decide_all(bool low_priority) {
     for (const std::string& uid : shared.jobs.uids()) {
         if (!shared.jobs.find(uid)->parked) {
             runtime.enqueue(uid, low_priority);
