@@ -43,8 +43,15 @@ TEST_CASE("[behaviour 4.9] [behaviour 5.1] a plain job runs from Pending over Ru
 }
 
 TEST_CASE("[behaviour 5.1] a torchrun job succeeds when all its pods exit 0") {
-    world w;
+    world_options options = all_pods({{"duration", "3s"}});
+    op::pods::rule last = pods_of_type("worker", {{"duration", "15s"}});
+    last.index = core::index_set::parse("1");
+    options.script.rules.push_back(last);
+    world w(options);
     w.create_job(job_builder("elastic-bert").replicas("worker", 2).torchrun());
+    w.run_for(seconds{10});
+    CHECK(w.live_pods() == 1);
+    CHECK(w.is_phase("elastic-bert", "Running"));
     REQUIRE(w.run_until([&] { return w.is_phase("elastic-bert", "Succeeded"); }, seconds{30}));
     CHECK(w.audit().violations() == std::vector<std::string>{});
     w.run_for(seconds{10});
