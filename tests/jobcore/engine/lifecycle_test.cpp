@@ -63,6 +63,45 @@ TEST_CASE("[behaviour 5.1] the master's exit 0 is success; sidecars never decide
     CHECK(w.has_event("Succeeded"));
 }
 
+TEST_CASE("[api 1.13] a container beside the training fails: told once, nothing ends", "[engine]") {
+    world w(ddp());
+    w.start();
+    auto& worker = w.pod("worker", 1);
+    container_record side{"side", container_state::running, false, false, 0, "", "", {}, {}};
+    worker.containers.insert(worker.containers.begin(), side);
+    w.settle();
+    CHECK(w.count_events("ContainerFailed") == 0);
+    worker.containers.front().state = container_state::terminated;
+    w.settle();
+    CHECK(w.count_events("ContainerFailed") == 0);  // it ended well
+    worker.containers.front().exit_code = 3;
+    w.settle();
+    w.wait(seconds{90});
+    w.settle();
+    CHECK(w.count_events("ContainerFailed") == 1);
+    CHECK(w.status().phase == job_phase::running);
+    CHECK(w.status().reason == "ContainerFailed");
+    CHECK(w.status().backoff_count == 0);
+    w.exit(w.pod("master", 0), 0);
+    w.settle();
+    CHECK(w.status().phase == job_phase::succeeded);
+}
+
+TEST_CASE("[api 1.13] a job goes on with the container that an older version took", "[engine]") {
+    const auto read = [](const std::string& status) {
+        signalbox::test::replica worker;
+        worker.pod_template =
+            R"({"spec":{"containers":[{"name":"a","image":"i"},{"name":"b","image":"i"}]}})";
+        auto text = job_builder().replicas(worker).json();
+        text.insert(1, R"("status":)" + status + ',');
+        return read_job(text, nullptr);
+    };
+    CHECK_FALSE(read(R"({"attempt":0})")->compiled->plan.has_value());
+    const auto begun = read(R"({"attempt":2})");
+    REQUIRE(begun->compiled->plan.has_value());
+    CHECK(begun->compiled->plan->roles[0].training_container == "a");
+}
+
 TEST_CASE("[behaviour 5.13] clean-up follows the policy and then takes the services", "[engine]") {
     const auto [policy, pods_left] = GENERATE(
         std::pair{"All", std::size_t{0}},
