@@ -154,12 +154,12 @@ TEST_CASE("[behaviour 5.1] torchrun: a failed peer outranks the success of pod 0
 TEST_CASE(
     "[behaviour 5.1] torchrun: clean-up waits for the exit barrier of the peers", "[engine]"
 ) {
-    world w(job_builder("mnist").replicas("node", 3).torchrun(3));
+    world w(job_builder("mnist").replicas("node", 4).torchrun(3));
     w.start();
     w.exit("node", 0, 0);
     w.settle();
     REQUIRE(w.status().phase == job_phase::succeeded);
-    CHECK(w.pods().size() == 3);
+    CHECK(w.pods().size() == 4);
     CHECK(w.children().size() == 2);
     REQUIRE(w.status().next_transition);
     CHECK(w.status().next_transition->time == *w.status().completion_time + seconds{300});
@@ -168,7 +168,14 @@ TEST_CASE(
     CHECK(w.children().size() == 2);
     SECTION("all others ended") {
         w.exit("node", 2, 0);
+        w.exit("node", 3, 0);
         w.settle();
+        CHECK(w.children().empty());
+    }
+    SECTION("not once one of them has failed") {
+        w.exit("node", 2, 1);
+        w.settle();
+        CHECK(w.status().phase == job_phase::succeeded);
         CHECK(w.children().empty());
     }
     SECTION("at most 300 s") {

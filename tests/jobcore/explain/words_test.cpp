@@ -92,13 +92,13 @@ TEST_CASE("what others wrote fits into one line", "[explain]") {
     CHECK(quoted_text("exit\n\tstatus 1. \n") == "exit  status 1");
     const std::string umlauts = [] {
         std::string out;
-        for (int i = 0; i < 400; ++i) {
+        for (int i = 0; i < 700; ++i) {
             out += "\xC3\xA4";
         }
         return out;
     }();
-    CHECK(quoted_text(umlauts) == umlauts.substr(0, 512));
-    CHECK(quoted_text("x" + umlauts).size() == 511);  // no half character
+    CHECK(quoted_text(umlauts) == umlauts.substr(0, 1280));
+    CHECK(quoted_text("x" + umlauts).size() == 1279);  // no half character
 }
 
 TEST_CASE("a sentence begins with a capital, a path does not", "[explain]") {
