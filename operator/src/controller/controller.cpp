@@ -268,6 +268,12 @@ void controller::take_over() {
     }
 }
 
+void controller::keep_status(core::job_kind kind, const std::vector<std::string>& pointers) {
+    for (const auto& each : parts_) {
+        each->shared.jobs.keep_status(kind, pointers);
+    }
+}
+
 bool controller::synced() const {
     return std::ranges::all_of(parts_, [](const auto& each) { return each->synced(); });
 }

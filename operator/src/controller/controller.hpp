@@ -48,6 +48,9 @@ public:
     /// be newer than the views: they are listed once more before anything is decided
     /// (BEHAVIOUR.md 12.2). Before run() there is nothing to list.
     void take_over();
+    /// Before run(): what of the status of jobs of `kind` is to be written back as it was found, as
+    /// JSON pointers within it (BEHAVIOUR.md 12.12).
+    void keep_status(core::job_kind kind, const std::vector<std::string>& pointers);
     /// After run(): which part died, and how; empty if it was stopped.
     const std::string& failure() const;
 

@@ -136,7 +136,7 @@ asio::awaitable<write_result> write_status(
 ) {
     const core::job_meta& meta = decided.meta;
     const k8sio::resource_type& type = type_of(meta.kind);
-    std::string body = status_body(decided, status);
+    std::string body = status_body(decided, status, entry.kept_status);
     ++shared.counters.status_writes;
     entry.last_status_write = shared.steady_now();
     const auto answer =

@@ -3,6 +3,7 @@
 
 #include "controller/definitions_wait.hpp"
 #include "controller/leadership.hpp"
+#include "controller/schema_skew.hpp"
 #include "controller/startup_memory.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -140,10 +141,15 @@ asio::awaitable<void> run_all(
     controller& work,
     leadership* lead,
     k8sio::client& api,
-    reporter& report
+    reporter& report,
+    spdlog::logger& log
 ) {
     definitions_wait& first = kinds;
     co_await first.run();
+    if (first.stopped()) {
+        co_return;
+    }
+    co_await look_for_skew(api, work, log, first.kinds());
     if (first.stopped()) {
         co_return;
     }
@@ -249,7 +255,7 @@ int run_operator(run_options options) {
     };
     log->info("starting: server={}", server);
     signals.start();
-    asio::co_spawn(loop, run_all(kinds, work, lead, api, report), ended);
+    asio::co_spawn(loop, run_all(kinds, work, lead, api, report, *log), ended);
     try {
         loop.run();
     } catch (const std::exception& broken) {
