@@ -202,13 +202,11 @@ outcome<containers::identity> identity_of(const launch_request& r) {
             fmt::format("\"{}_{}({})\", container: {}", r.pod->name, r.pod->ns, r.pod->uid, c.name);
         return refusal(
             "CreateContainerConfigError",
-            c.rights.user ? fmt::format(
-                                "container's runAsUser breaks non-root policy (pod: {})", pod
-                            )
-                          : fmt::format(
-                                "container has runAsNonRoot and image will run as root (pod: {})",
-                                pod
-                            )
+            c.rights.user
+                ? fmt::format("container's runAsUser breaks non-root policy (pod: {})", pod)
+                : fmt::format(
+                      "container has runAsNonRoot and image will run as root (pod: {})", pod
+                  )
         );
     }
     containers::identity out;

@@ -44,11 +44,11 @@ struct launch_request {
     const pod_folders* folders = nullptr;
     const std::map<std::string, volume_place>* volumes = nullptr;
     std::string sandbox;
-    int number = 0;            ///< of the run
-    variables env;             ///< environment_of()
-    variables devices;         ///< e.g. `CUDA_VISIBLE_DEVICES`
-    std::string passwd;        ///< of the image
-    bool own_passwd = false;   ///< file("passwd-<container>") takes its place
+    int number = 0;              ///< of the run
+    variables env;               ///< environment_of()
+    variables devices;           ///< e.g. `CUDA_VISIBLE_DEVICES`
+    std::string passwd;          ///< of the image
+    bool own_passwd = false;     ///< file("passwd-<container>") takes its place
     std::uint32_t own_user = 0;  ///< as which the runtime runs a container that says nothing
 };
 

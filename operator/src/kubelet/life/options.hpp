@@ -41,9 +41,9 @@ public:
     std::string venv;  ///< of Python: read-only in every container, first in PATH
     bool offline = false;
     int nodes = 1;
-    std::string node_name;                            ///< empty: that of the machine
+    std::string node_name;                           ///< empty: that of the machine
     std::map<std::string, std::uint64_t> resources;  ///< extended ones of the machine, by name
-    pods::scenario script;                            ///< faults
+    pods::scenario script;                           ///< faults
     /// Told of what the user should know: what the machine lacks, writes that failed.
     std::function<void(const std::string&)> complain;
 };

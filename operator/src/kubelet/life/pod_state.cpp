@@ -140,9 +140,8 @@ std::string phase_of(const pod_state& state, const pod_spec& pod) {
 /// As Go writes a duration: `40s`, `1m20s`.
 std::string duration_text(std::chrono::seconds d) {
     const auto minutes = std::chrono::floor<std::chrono::minutes>(d);
-    return minutes.count() == 0
-               ? fmt::format("{}s", d.count())
-               : fmt::format("{}m{}s", minutes.count(), (d - minutes).count());
+    return minutes.count() == 0 ? fmt::format("{}s", d.count())
+                                : fmt::format("{}m{}s", minutes.count(), (d - minutes).count());
 }
 
 std::string names_text(const std::vector<std::string>& names) {
@@ -177,11 +176,11 @@ void conditions_of(
         );
     }
     const bool ready = unready.empty() && !over && !state.node_lost;
-    const std::string why = ready                        ? ""
-                            : out.phase == "Succeeded"   ? "PodCompleted"
-                            : out.phase == "Failed"      ? "PodFailed"
-                            : state.node_lost            ? "NodeStatusUnknown"
-                                                         : "ContainersNotReady";
+    const std::string why = ready                      ? ""
+                            : out.phase == "Succeeded" ? "PodCompleted"
+                            : out.phase == "Failed"    ? "PodFailed"
+                            : state.node_lost          ? "NodeStatusUnknown"
+                                                       : "ContainersNotReady";
     const std::string words = ready || over || state.node_lost
                                   ? ""
                                   : "containers with unready status: " + names_text(unready);
@@ -217,8 +216,9 @@ next_steps steps_of(const pod_state& state, const pod_spec& pod, k8sio::steady_t
     }
     const std::size_t hold = first_hold(state, pod);
     for (std::size_t i = 0; i < pod.containers.size(); ++i) {
-        const bool turn = pod.containers[i].init ? i == hold || (pod.containers[i].sidecar && i < hold)
-                                                 : !is_hold(hold, pod);
+        const bool turn = pod.containers[i].init
+                              ? i == hold || (pod.containers[i].sidecar && i < hold)
+                              : !is_hold(hold, pod);
         if (turn) {
             consider_start(state, i, now, out);
         }
@@ -266,10 +266,7 @@ void note_end(
 }
 
 pods::pod_status status_of(
-    const pod_state& state,
-    const pod_spec& pod,
-    const pods::pod_status& before,
-    core::instant now
+    const pod_state& state, const pod_spec& pod, const pods::pod_status& before, core::instant now
 ) {
     pods::pod_status out;
     out.conditions = before.conditions;
@@ -308,7 +305,8 @@ pod_state first_state(const pod_spec& pod, core::instant now) {
         out.containers.push_back(std::move(c));
     }
     for (std::size_t i = 0; i < pod.containers.size(); ++i) {
-        const auto it = std::ranges::find(pod.former, pod.containers[i].name, &former_container::name);
+        const auto it =
+            std::ranges::find(pod.former, pod.containers[i].name, &former_container::name);
         if (it == pod.former.end()) {
             continue;
         }

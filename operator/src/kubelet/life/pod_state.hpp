@@ -66,10 +66,7 @@ void note_end(
 
 /// `before`: the status that this one follows, whose times of conditions stay.
 pods::pod_status status_of(
-    const pod_state& state,
-    const pod_spec& pod,
-    const pods::pod_status& before,
-    core::instant now
+    const pod_state& state, const pod_spec& pod, const pods::pod_status& before, core::instant now
 );
 
 /// As a pod is when it is first seen; with what its status tells of an earlier time.

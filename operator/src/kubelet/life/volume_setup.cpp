@@ -96,8 +96,10 @@ outcome<volume_place> find_claim(const volume_spec& volume, const volume_request
         return refusal(
             "FailedMount",
             fmt::format(
-                "Unable to attach or mount volumes: unmounted volumes=[{0}], unattached volumes=[], "
-                "failed to process volumes=[{0}]: error processing PVC {1}/{2}: failed to fetch PVC "
+                "Unable to attach or mount volumes: unmounted volumes=[{0}], unattached "
+                "volumes=[], "
+                "failed to process volumes=[{0}]: error processing PVC {1}/{2}: failed to fetch "
+                "PVC "
                 "from API server: persistentvolumeclaims \"{2}\" not found ({3})",
                 volume.name,
                 r.pod->ns,
