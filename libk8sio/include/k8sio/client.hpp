@@ -54,6 +54,11 @@ public:
     /// call with errc::cancelled, and nothing was sent. For leader_election::leads()
     /// (REQUIREMENTS.md B7). It must neither throw nor call this client. Empty: writes are sent.
     std::function<bool()> may_write;
+    /// Called for each exchange of a verb, repetitions included, with the answer's status, or 0 if
+    /// there was none, and how long it took; watches are not counted. For metrics. It must neither
+    /// throw nor call this client. Empty: nobody is told.
+    std::function<void(const http_request& sent, int status, std::chrono::nanoseconds took)>
+        on_exchange;
 };
 
 /// Preconditions and propagation of a delete (REQUIREMENTS.md X8).

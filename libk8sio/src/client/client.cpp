@@ -339,6 +339,10 @@ asio::awaitable<result<http_response>> client::send_task(http_request& request) 
         if (answer.has_value()) {
             note_server_time(*answer, sent);
         }
+        if (options_.on_exchange) {
+            const int status = answer.has_value() ? answer->status : 0;
+            options_.on_exchange(request, status, time_->steady_now() - sent);
+        }
         auto outcome = judge(request, std::move(answer));
         if (outcome.has_value()) {
             co_return outcome;

@@ -102,6 +102,7 @@ k8sio::controller_options controller::part::runtime_options() {
     out.max_concurrent_reconciles = shared.options.max_passes;
     out.gather = shared.options.gather;
     out.backoff = shared.options.backoff;
+    out.observer = shared.options.observer;
     out.ready = [this] {
         look_at_capabilities();
         look_at_time();
@@ -328,6 +329,46 @@ std::size_t controller::queue_depth() const {
 
 std::size_t controller::active_passes() const {
     return sum([](const part& p) { return p.runtime.active_reconciles(); });
+}
+
+std::uint64_t controller::keys_queued() const {
+    return sum([](const part& p) { return p.runtime.keys_queued(); });
+}
+
+std::vector<k8sio::view_state> controller::views() const {
+    std::vector<k8sio::view_state> out;
+    for (const auto& each : parts_) {
+        for (k8sio::view_state& view : each->runtime.views()) {
+            view.resource =
+                each->shared.ns.empty() ? view.resource : each->shared.ns + "/" + view.resource;
+            out.push_back(std::move(view));
+        }
+    }
+    return out;
+}
+
+std::map<std::pair<core::job_kind, core::job_phase>, std::size_t> controller::jobs_by_phase(
+) const {
+    std::map<std::pair<core::job_kind, core::job_phase>, std::size_t> out;
+    for (const auto& each : parts_) {
+        for (const auto& [uid, entry] : each->shared.jobs.entries()) {
+            ++out[{entry->object->meta.kind, entry->object->status.phase}];
+        }
+    }
+    return out;
+}
+
+std::vector<explained_job> controller::explain(std::string_view ns, std::string_view name) const {
+    std::vector<explained_job> out;
+    for (const auto& each : parts_) {
+        for (const auto& [uid, entry] : each->shared.jobs.entries()) {
+            const core::job_meta& meta = entry->object->meta;
+            if (meta.ns == ns && meta.name == name) {
+                out.push_back(explain_entry(each->shared, *entry));
+            }
+        }
+    }
+    return out;
 }
 
 std::uint64_t controller::dropped_events() const {

@@ -73,6 +73,7 @@ public:
     /// Null if there is no such job.
     job_entry_ptr find(const std::string& uid) const;
     std::size_t size() const { return entries_.size(); }
+    const std::unordered_map<std::string, job_entry_ptr>& entries() const { return entries_; }
     std::vector<std::string> uids() const;
 
     /// Reads the object of an answer or event; one older than what is held is dropped. Gives the

@@ -96,15 +96,21 @@ private:
 /// The first signal stops, the second ends: whoever sends it twice does not want to wait.
 class signal_watch {
 public:
-    /// `lead` may be null.
+    /// `lead` and `beside` may be null.
     signal_watch(
         asio::io_context& loop,
         definitions_wait& kinds,
         controller& work,
         leadership* lead,
+        attachment* beside,
         spdlog::logger& log
     )
-        : signals_(loop, SIGINT, SIGTERM), kinds_(&kinds), work_(&work), lead_(lead), log_(&log) {}
+        : signals_(loop, SIGINT, SIGTERM),
+          kinds_(&kinds),
+          work_(&work),
+          lead_(lead),
+          beside_(beside),
+          log_(&log) {}
 
     void start() {
         signals_.async_wait([this](boost::system::error_code failed, int number) {
@@ -116,6 +122,9 @@ public:
             }
             stopping_ = true;
             log_->info("stopping: signal={}", number);
+            if (beside_ != nullptr) {
+                beside_->stopping();
+            }
             kinds_->stop();
             work_->stop();
             if (lead_ != nullptr) {
@@ -131,6 +140,7 @@ private:
     definitions_wait* kinds_;
     controller* work_;
     leadership* lead_;
+    attachment* beside_;
     spdlog::logger* log_;
     bool stopping_ = false;
 };
@@ -237,7 +247,8 @@ int run_operator(run_options options) {
     controller work(loop.get_executor(), api, options.rules, std::move(options.controller), log);
     reporter report(cluster->time(), work, *log, options.report_interval);
     definitions_wait kinds(loop.get_executor(), api, *log, served);
-    signal_watch signals(loop, kinds, work, lead, *log);
+    attachment* const beside = options.beside;
+    signal_watch signals(loop, kinds, work, lead, beside, *log);
     int code = exit_ok;
     auto ended = [&](std::exception_ptr broken) {
         if (broken) {
@@ -252,7 +263,20 @@ int run_operator(run_options options) {
         signals.cancel();
         report.stop();
         report.tell_dropped();
+        if (beside != nullptr) {
+            beside->end();
+        }
     };
+    if (beside != nullptr) {
+        running_operator seen{loop.get_executor(), &cluster->time(), &work, {}, {}, log};
+        seen.leads = [lead] { return lead == nullptr || lead->leads(); };
+        seen.lease = options.election ? options.election->name : std::string();
+        const std::string wrong = beside->begin(seen);
+        if (!wrong.empty()) {
+            log->error("{}", wrong);
+            return exit_configuration;
+        }
+    }
     log->info("starting: server={}", server);
     signals.start();
     asio::co_spawn(loop, run_all(kinds, work, lead, api, report, *log), ended);
