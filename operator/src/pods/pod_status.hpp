@@ -1,49 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The status that a kubelet would report, as merge patches. Lists are written whole: a merge patch
-// replaces them.
+// The status of a pod as a kubelet reports it.
 #pragma once
-
-#include "pods/behaviour.hpp"
-#include "pods/pod_facts.hpp"
-#include "pods/timeline.hpp"
 
 #include <jobcore/time.hpp>
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace signalbox::op::pods {
 
-enum class containers_state { waiting, image_error, init, running, ended };
-
-/// What the simulated kubelet has reported of a pod, in the form in which it reports it next.
-struct pod_report {
-    std::string phase = "Pending";
-    std::string reason;   ///< of the pod, e.g. `Evicted`
-    std::string message;  ///< of the pod
-    containers_state state = containers_state::waiting;
-    bool scheduled = false;
-    bool initialized = false;
-    bool ready = false;
-    bool sidecars_run = false;  ///< although the training container ended
-    bool init_failed = false;
-    /// Reason and message of condition DisruptionTarget; none if the reason is empty.
-    std::string disruption;
-    std::string ip;
-    std::int32_t exit_code = 0;
-    std::string exit_reason;
-    std::string exit_message;
-    std::optional<core::instant> accepted;  ///< by the kubelet
+struct container_state {
+    enum class kind { waiting, running, terminated };
+    kind what = kind::waiting;
+    std::string reason;  ///< not of a running one
+    std::string message;
+    int exit_code = 0, signal = 0;  ///< terminated
     std::optional<core::instant> started, finished;
+    friend bool operator==(const container_state&, const container_state&) = default;
 };
 
-/// Carries a step into the report. Steps that are no status (bind, remove, vanish) change nothing.
-void apply(
-    pod_report& report, step what, const pod_facts& pod, const behaviour& does, core::instant now
-);
+struct container_status {
+    std::string name, image;
+    int restarts = 0;
+    bool ready = false, started = false;
+    container_state now;
+    std::optional<container_state> last;  ///< how the run before ended
+    friend bool operator==(const container_status&, const container_status&) = default;
+};
 
-/// The merge patch of `pods/status` that says so, with the UID as precondition.
-std::string status_patch(const pod_report& report, const pod_facts& pod, core::instant now);
+struct pod_condition {
+    std::string type;
+    bool holds = false;
+    std::string reason, message;
+    core::instant since{};
+    friend bool operator==(const pod_condition&, const pod_condition&) = default;
+};
+
+struct pod_status {
+    std::string phase = "Pending";
+    std::string reason, message;
+    std::string host_ip, pod_ip;
+    std::optional<core::instant> accepted;  ///< by the kubelet
+    std::vector<pod_condition> conditions;
+    std::vector<container_status> init_containers, containers;
+    friend bool operator==(const pod_status&, const pod_status&) = default;
+
+    /// Sets or adds it; its time is `now` only if what it says has changed.
+    void set_condition(
+        std::string_view type,
+        bool holds,
+        std::string_view why,
+        std::string_view words,
+        core::instant now
+    );
+};
+
+/// The merge patch of `pods/status` that says so, with the UID as precondition. Lists are written
+/// whole: a merge patch replaces them.
+std::string status_patch(const pod_status& status, std::string_view uid);
 
 }  // namespace signalbox::op::pods

@@ -2,7 +2,7 @@
 #include "pods/simulated.hpp"
 
 #include "k8sio/synchronization.hpp"
-#include "pods/pod_status.hpp"
+#include "pods/simulated_status.hpp"
 #include "pods/timeline.hpp"
 
 #include <k8sio/reflector.hpp>
@@ -280,7 +280,8 @@ private:
         }
         const bool silent = what == step::remove || what == step::vanish;
         if (!silent) {
-            std::string patch = status_patch(entries_.at(uid).report, pod, now());
+            std::string patch =
+                status_patch(status_of(entries_.at(uid).report, pod, now()), pod.uid);
             const result<void> written = co_await write_status(pod, std::move(patch));
             const bool ends_here = what != step::preempt && what != step::finish_deletion;
             if (ends_here || written.has_error()) {

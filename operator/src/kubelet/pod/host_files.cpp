@@ -76,6 +76,29 @@ void merge_options(std::vector<std::string>& to, const std::vector<std::string>&
     }
 }
 
+/// Fields of the user's line of `passwd`; empty if there is none.
+std::vector<std::string> passwd_entry(std::string_view passwd, std::int64_t user) {
+    const std::string id = std::to_string(user);
+    while (!passwd.empty()) {
+        const std::size_t end = std::min(passwd.find('\n'), passwd.size());
+        std::string_view line = passwd.substr(0, end);
+        passwd.remove_prefix(std::min(end + 1, passwd.size()));
+        std::vector<std::string> fields;
+        while (true) {
+            const std::size_t colon = line.find(':');
+            fields.emplace_back(line.substr(0, colon));
+            if (colon == std::string_view::npos) {
+                break;
+            }
+            line.remove_prefix(colon + 1);
+        }
+        if (fields.size() > 2 && fields[2] == id) {
+            return fields;
+        }
+    }
+    return {};
+}
+
 }  // namespace
 
 std::string hosts_file(const pod_spec& pod, std::string_view address, std::string_view of_node) {
@@ -137,29 +160,23 @@ std::string resolver_file(
     return out;
 }
 
+std::string home_of(std::string_view passwd, std::int64_t user) {
+    constexpr std::size_t home = 5;
+    const std::vector<std::string> fields = passwd_entry(passwd, user);
+    return fields.size() > home && !fields[home].empty() ? fields[home] : "/";
+}
+
 std::optional<std::string> with_user(
     std::string_view passwd, std::int64_t user, std::optional<std::int64_t> group
 ) {
-    const std::string id = std::to_string(user);
-    std::string_view left = passwd;
-    while (!left.empty()) {
-        const std::size_t end = std::min(left.find('\n'), left.size());
-        const std::string_view line = left.substr(0, end);
-        left.remove_prefix(std::min(end + 1, left.size()));
-        const std::size_t second = line.find(':', std::min(line.find(':'), line.size()) + 1);
-        if (second == std::string_view::npos) {
-            continue;
-        }
-        const std::string_view number = line.substr(second + 1);
-        if (number.substr(0, number.find(':')) == id) {
-            return std::nullopt;
-        }
+    if (!passwd_entry(passwd, user).empty()) {
+        return std::nullopt;
     }
     std::string out(passwd);
     if (!out.empty() && out.back() != '\n') {
         out += '\n';
     }
-    return out + fmt::format("user{0}:x:{0}:{1}::/:/sbin/nologin\n", id, group.value_or(0));
+    return out + fmt::format("user{0}:x:{0}:{1}::/:/sbin/nologin\n", user, group.value_or(0));
 }
 
 }  // namespace signalbox::op::kubelet

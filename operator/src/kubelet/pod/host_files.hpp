@@ -24,6 +24,9 @@ std::string resolver_file(
     const pod_spec& pod, std::string_view name_server, std::string_view of_node
 );
 
+/// Home of a user by `passwd`; `/` if it has no entry.
+std::string home_of(std::string_view passwd, std::int64_t user);
+
 /// `passwd` with an entry for `user`; nothing if it has one.
 std::optional<std::string> with_user(
     std::string_view passwd, std::int64_t user, std::optional<std::int64_t> group

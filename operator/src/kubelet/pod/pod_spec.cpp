@@ -341,6 +341,33 @@ void read_spec(const json_value& spec, pod_spec& out) {
     });
 }
 
+former_container read_former(const json_value& status) {
+    former_container out;
+    out.name = text(status, "name");
+    out.restarts = static_cast<int>(whole_number(status, "restartCount").value_or(0));
+    const json_value& state = member(status, "state");
+    if (member(state, "running").IsObject()) {
+        out.was = former_container::state::running;
+    } else if (const json_value& end = member(state, "terminated"); end.IsObject()) {
+        out.was = former_container::state::terminated;
+        out.exit_code = static_cast<int>(whole_number(end, "exitCode").value_or(0));
+    }
+    return out;
+}
+
+void read_reported(const json_value& status, pod_spec& out) {
+    out.phase = text(status, "phase");
+    out.address = text(status, "podIP");
+    for_each(member(status, "conditions"), [&](const json_value& c) {
+        out.ready = out.ready || (text(c, "type") == "Ready" && text(c, "status") == "True");
+    });
+    for (const char* list : {"initContainerStatuses", "containerStatuses"}) {
+        for_each(member(status, list), [&](const json_value& c) {
+            out.former.push_back(read_former(c));
+        });
+    }
+}
+
 }  // namespace
 
 std::optional<pod_spec> read_pod_spec(std::string_view json) {
@@ -355,7 +382,7 @@ std::optional<pod_spec> read_pod_spec(std::string_view json) {
         return std::nullopt;
     }
     read_spec(member(pod, "spec"), out);
-    out.phase = text(member(pod, "status"), "phase");
+    read_reported(member(pod, "status"), out);
     const auto left = whole_number(member(pod, "metadata"), "deletionGracePeriodSeconds");
     out.grace = left ? std::chrono::seconds(*left) : out.grace;
     return out;

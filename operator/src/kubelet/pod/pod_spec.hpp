@@ -126,6 +126,15 @@ struct host_alias {
     std::vector<std::string> names;
 };
 
+/// What the status says of a container; for pods that another process of ours has started.
+struct former_container {
+    std::string name;
+    int restarts = 0;
+    enum class state { waiting, running, terminated };
+    state was = state::waiting;
+    int exit_code = 0;
+};
+
 enum class restart_policy { always, on_failure, never };
 
 struct pod_spec {
@@ -133,7 +142,9 @@ struct pod_spec {
     string_map labels, annotations;
     bool deleting = false;
     std::string node;  ///< empty: not bound yet
-    std::string phase;
+    std::string phase, address;
+    bool ready = false;
+    std::vector<former_container> former;
     std::vector<container_spec> containers;  ///< init containers first, in their order
     std::vector<volume_spec> volumes;
     restart_policy restart = restart_policy::always;

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kubelet/life/launch.hpp"
+
+#include "kubelet/pod/host_files.hpp"
+#include "kubelet/pod/quantity.hpp"
+#include "kubelet/pod/volume_files.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <fnmatch.h>
+
+namespace signalbox::op::kubelet {
+
+namespace {
+
+namespace fs = std::filesystem;
+using containers::mount_point;
+
+constexpr const char* usual_path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+bool image_matches(const std::string& glob, const std::string& image) {
+    return ::fnmatch(glob.c_str(), image.c_str(), 0) == 0;
+}
+
+void assign(variables& in, const std::string& name, std::string value) {
+    const auto it = std::ranges::find(in, name, &variables::value_type::first);
+    if (it == in.end()) {
+        in.emplace_back(name, std::move(value));
+    } else {
+        it->second = std::move(value);
+    }
+}
+
+/// What the image and the runtime give, then what the pod says.
+variables whole_environment(const launch_request& r) {
+    variables out;
+    assign(out, "PATH", usual_path);
+    assign(out, "HOSTNAME", r.pod->host_network ? "" : kernel_host_name(*r.pod));
+    assign(out, "HOME", home_of(r.passwd, user_of(*r.container).value_or(r.own_user)));
+    if (r.pod->host_network) {
+        std::erase_if(out, [](const auto& v) { return v.first == "HOSTNAME"; });
+    }
+    for (const image_variable& v : r.options->image_variables) {
+        if (image_matches(v.glob, r.container->image)) {
+            assign(out, v.name, v.value);
+        }
+    }
+    for (const variables* more : {&r.devices, &r.env}) {
+        for (const auto& [name, value] : *more) {
+            assign(out, name, value);
+        }
+    }
+    if (!r.options->venv.empty()) {
+        const auto path = std::ranges::find(out, "PATH", &variables::value_type::first);
+        path->second = r.options->venv + "/bin:" + path->second;
+        assign(out, "VIRTUAL_ENV", r.options->venv);
+    }
+    return out;
+}
+
+outcome<std::vector<std::string>> command_line(const launch_request& r) {
+    const container_spec& c = *r.container;
+    if (c.command.empty()) {
+        return refusal(
+            "CreateContainerError",
+            fmt::format(
+                "container {} has no command: nobody here knows the entrypoint of the image {}, as "
+                "images are not pulled; give the container a command{}",
+                c.name,
+                c.image,
+                c.args.empty() ? "" : " in front of its args"
+            )
+        );
+    }
+    std::vector<std::string> out;
+    for (const auto* part : {&c.command, &c.args}) {
+        for (const std::string& word : *part) {
+            // A kubelet expands these by the container's own variables alone.
+            out.push_back(expand(word, r.env));
+        }
+    }
+    return out;
+}
+
+outcome<fs::path> mount_source(
+    const launch_request& r, const volume_mount& m, const volume_place& volume
+) {
+    std::string inner = m.sub_path;
+    if (!m.sub_path_expr.empty()) {
+        inner = expand(m.sub_path_expr, r.env);
+    }
+    if (inner.empty()) {
+        return volume.path;
+    }
+    const auto wrong = [&](const std::string& why) {
+        return refusal(
+            "CreateContainerConfigError",
+            fmt::format(
+                "failed to prepare subPath for volumeMount \"{}\" of container \"{}\": {}",
+                m.volume,
+                r.container->name,
+                why
+            )
+        );
+    };
+    if (!is_inner_path(inner)) {
+        return wrong(fmt::format("`{}` leaves the volume", inner));
+    }
+    std::error_code failed;
+    const fs::path root = fs::canonical(volume.path, failed);
+    if (failed) {
+        return wrong(volume.path.string() + ": " + failed.message());
+    }
+    const fs::path wanted = fs::weakly_canonical(root / inner, failed);
+    // Links in a volume may lead anywhere; a mount must not.
+    const std::string start = root.string() + "/";
+    if (failed || !(wanted.string() + "/").starts_with(start)) {
+        return wrong(fmt::format("`{}` leads out of the volume", inner));
+    }
+    if (!fs::exists(wanted, failed)) {
+        fs::create_directories(wanted, failed);
+        if (failed) {
+            return wrong(wanted.string() + ": " + failed.message());
+        }
+    }
+    return wanted;
+}
+
+mount_point bind_of(const fs::path& source, std::string target, bool read_only) {
+    mount_point out;
+    out.source = source.string();
+    out.target = std::move(target);
+    out.read_only = read_only;
+    return out;
+}
+
+bool mounts_at(const container_spec& c, const std::string& path) {
+    return std::ranges::find(c.mounts, path, &volume_mount::path) != c.mounts.end();
+}
+
+void add_own_files(const launch_request& r, std::vector<mount_point>& out) {
+    const container_spec& c = *r.container;
+    for (const char* name : {"hosts", "hostname", "resolv.conf"}) {
+        const std::string target = std::string("/etc/") + name;
+        const bool of_node = r.pod->host_network && std::string_view(name) == "hostname";
+        if (!mounts_at(c, target) && !of_node) {
+            out.push_back(bind_of(r.folders->file(name), target, false));
+        }
+    }
+    if (r.own_passwd && !mounts_at(c, "/etc/passwd")) {
+        out.push_back(bind_of(r.folders->file("passwd-" + c.name), "/etc/passwd", false));
+    }
+    out.push_back(bind_of(r.folders->message(c.name, r.number), c.termination_path, false));
+}
+
+outcome<std::vector<mount_point>> mounts_of(const launch_request& r) {
+    std::vector<mount_point> out;
+    add_own_files(r, out);
+    if (!r.options->venv.empty()) {
+        out.push_back(bind_of(r.options->venv, r.options->venv, true));
+    }
+    for (const extra_bind& b : r.options->binds) {
+        out.push_back(bind_of(b.source, b.target, false));
+    }
+    for (const volume_mount& m : r.container->mounts) {
+        const auto volume = r.volumes->find(m.volume);
+        if (volume == r.volumes->end()) {
+            return refusal(
+                "CreateContainerConfigError",
+                fmt::format(
+                    "cannot find volume \"{}\" to mount into container \"{}\"",
+                    m.volume,
+                    r.container->name
+                )
+            );
+        }
+        if (volume->second.memory) {
+            mount_point memory;
+            memory.what = mount_point::kind::memory;
+            memory.target = m.path;
+            memory.read_only = m.read_only;
+            memory.size_limit = volume->second.size_limit;
+            out.push_back(std::move(memory));
+            continue;
+        }
+        const auto source = mount_source(r, m, volume->second);
+        if (source.has_error()) {
+            return source.error();
+        }
+        out.push_back(bind_of(*source, m.path, m.read_only || volume->second.read_only));
+    }
+    return out;
+}
+
+outcome<containers::identity> identity_of(const launch_request& r) {
+    const container_spec& c = *r.container;
+    const std::int64_t runs_as = user_of(c).value_or(r.own_user);
+    if (c.rights.non_root && runs_as == 0) {
+        const std::string pod =
+            fmt::format("\"{}_{}({})\", container: {}", r.pod->name, r.pod->ns, r.pod->uid, c.name);
+        return refusal(
+            "CreateContainerConfigError",
+            c.rights.user
+                ? fmt::format("container's runAsUser breaks non-root policy (pod: {})", pod)
+                : fmt::format(
+                      "container has runAsNonRoot and image will run as root (pod: {})", pod
+                  )
+        );
+    }
+    containers::identity out;
+    if (c.rights.user) {
+        out.user = static_cast<std::uint32_t>(*c.rights.user);
+        out.group = static_cast<std::uint32_t>(c.rights.group.value_or(0));
+    } else if (c.rights.group) {
+        out.group = static_cast<std::uint32_t>(*c.rights.group);
+    }
+    for (const std::int64_t g : r.pod->groups) {
+        out.groups.push_back(static_cast<std::uint32_t>(g));
+    }
+    if (r.pod->fs_group) {
+        out.groups.push_back(static_cast<std::uint32_t>(*r.pod->fs_group));
+    }
+    return out;
+}
+
+}  // namespace
+
+pod_folders::pod_folders(const fs::path& root, const pod_spec& of) {
+    const std::string name = of.ns + "_" + of.name + "_" + of.uid;
+    pod = root / "pods" / name;
+    logs = root / "logs" / name;
+}
+
+fs::path pod_folders::run(const std::string& container, int number) const {
+    return pod / "containers" / container / std::to_string(number);
+}
+
+fs::path pod_folders::message(const std::string& container, int number) const {
+    return pod / "containers" / container / (std::to_string(number) + ".message");
+}
+
+fs::path pod_folders::log(const std::string& container, int number) const {
+    return logs / container / (std::to_string(number) + ".log");
+}
+
+std::string image_folder_of(const process_options& options, const std::string& image) {
+    for (const image_folder& i : options.images) {
+        if (image_matches(i.glob, image)) {
+            return i.folder;
+        }
+    }
+    return "/";
+}
+
+std::optional<std::int64_t> user_of(const container_spec& container) {
+    return container.rights.user;
+}
+
+outcome<containers::container_spec> launch_of(const launch_request& r) {
+    const container_spec& c = *r.container;
+    containers::container_spec out;
+    auto command = command_line(r);
+    if (command.has_error()) {
+        return command.error();
+    }
+    auto identity = identity_of(r);
+    if (identity.has_error()) {
+        return identity.error();
+    }
+    auto mounts = mounts_of(r);
+    if (mounts.has_error()) {
+        return mounts.error();
+    }
+    out.sandbox = r.sandbox;
+    out.root.image = image_folder_of(*r.options, c.image);
+    out.root.changes = r.folders->run(c.name, r.number).string();
+    out.root.read_only = c.rights.read_only_root;
+    out.mounts = std::move(*mounts);
+    out.process.argv = std::move(*command);
+    for (const auto& [name, value] : whole_environment(r)) {
+        out.process.env.push_back(name + "=" + value);
+    }
+    out.process.working_dir = c.working_dir.empty() ? "/" : c.working_dir;
+    out.process.as = std::move(*identity);
+    out.process.input = c.input;
+    out.process.terminal = c.terminal;
+    const auto memory = c.limits.find("memory");
+    out.bounds.memory = memory == c.limits.end() ? 0 : bytes_of(memory->second).value_or(0);
+    return out;
+}
+
+containers::process_spec exec_spec(
+    const containers::container_spec& in, std::vector<std::string> command
+) {
+    containers::process_spec out = in.process;
+    out.argv = std::move(command);
+    out.input = out.terminal = false;
+    return out;
+}
+
+}  // namespace signalbox::op::kubelet

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What can be said about pods that run as processes.
+#pragma once
+
+#include "pods/scenario.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace signalbox::op::kubelet {
+
+/// Images that `glob` matches are the folder `folder`.
+struct image_folder {
+    std::string glob, folder;
+};
+
+/// A variable that images which `glob` matches bring along.
+struct image_variable {
+    std::string glob, name, value;
+};
+
+/// A file or folder of the machine that every container has.
+struct extra_bind {
+    std::string source, target;
+};
+
+class process_options {
+public:
+    process_options() = default;
+    std::string ns;              ///< only pods of this namespace; empty: all
+    std::string label_selector;  ///< only pods that match
+    std::string folder;          ///< where pods live; it must be there
+    std::string claims;          ///< folder whose folders are the claims; empty: there are none
+    std::vector<image_folder> images;  ///< the first that matches; else the machine's own files
+    std::vector<image_variable> image_variables;
+    std::vector<extra_bind> binds;
+    std::string venv;  ///< of Python: read-only in every container, first in PATH
+    bool offline = false;
+    int nodes = 1;
+    std::string node_name;                           ///< empty: that of the machine
+    std::map<std::string, std::uint64_t> resources;  ///< extended ones of the machine, by name
+    pods::scenario script;                           ///< faults
+    /// Told of what the user should know: what the machine lacks, writes that failed.
+    std::function<void(const std::string&)> complain;
+};
+
+}  // namespace signalbox::op::kubelet
