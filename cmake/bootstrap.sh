@@ -5,7 +5,7 @@
 # As root, or with sudo. Names what is missing before it touches anything.
 #
 # Usage: cmake/bootstrap.sh [set...]     sets: build (default), test, extra
-#   build  compiler, build tools and libraries of the operator
+#   build  compiler, build tools and libraries of the operator, and slirp4netns, by which local pods reach the outside
 #   test   what tests/run.sh needs besides
 #   extra  second compiler, linter, fuzzing, memory checks: presets clang and fuzz
 set -euo pipefail
@@ -28,6 +28,7 @@ libssl-dev
 libyaml-cpp-dev
 prometheus-cpp-dev
 rapidjson-dev
+slirp4netns
 END
         test) cat <<'END' ;;
 catch2

@@ -161,6 +161,10 @@ public:
         const std::string& sandbox, std::string address, std::uint16_t port
     ) = 0;
 
+    /// Removes a folder with all that containers left in it, which may be much, and folders without
+    /// permissions. Does not hold up the event loop where the runtime can avoid it.
+    virtual boost::asio::awaitable<void> remove_files(std::string folder);
+
     /// Address at which the sandboxes reach the node.
     virtual std::string node_address() const = 0;
     /// A bound UDP socket at node_address(), port 53, for a name server; once. The caller owns it.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "containers/local_runtime.hpp"
 
+#include "containers/control_groups.hpp"
 #include "containers/instance_folder.hpp"
 #include "containers/local_process.hpp"
 #include "containers/node_launch.hpp"
 #include "containers/node_link.hpp"
+#include "containers/uplink.hpp"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -16,6 +18,7 @@
 #include <sys/wait.h>
 
 #include <csignal>
+#include <fstream>
 #include <utility>
 
 #include <fcntl.h>
@@ -33,6 +36,7 @@ public:
         : executor_(executor),
           folder_(std::move(folder)),
           link_(std::make_shared<node_link>(executor, std::move(node.socket))),
+          uplink_(executor),
           pid_(node.pid),
           pidfd_(std::move(node.pidfd)) {
         link_->begin();
@@ -46,15 +50,23 @@ public:
         }
     }
 
-    asio::awaitable<container_error> start(node_config config) {
+    asio::awaitable<container_error> start(node_config config, bool offline) {
         const std::shared_ptr<node_link> link = link_;
         link->tell(config);
         co_await link->started.wait();
         for (const std::string& left : folder_.left) {
-            link->tell(remove_files_request{left});
+            link->tell(remove_files_request{0, left});
         }
         if (!link->ready.refused.empty()) {
             co_return container_error{"NoNamespaces", link->ready.refused};
+        }
+        std::ofstream noted(folder_.path + noted_groups);
+        for (const std::string& group : link->ready.cgroups) {
+            noted << group << '\n';
+        }
+        std::string missing = offline ? "" : uplink_.start(pid_);
+        if (!missing.empty()) {
+            link->ready.shortcomings.push_back(std::move(missing));
         }
         co_return container_error{};
     }
@@ -64,6 +76,7 @@ public:
     asio::awaitable<result<sandbox>> make_sandbox(sandbox_spec spec) override {
         make_sandbox_request request;
         request.spec = std::move(spec);
+        co_await uplink_.settled();  // so that its first program finds the way out
         const node_reply reply = co_await link_->ask(std::move(request), no_fds());
         if (!reply.answer.error.reason.empty() || reply.answer.values.size() != 2) {
             co_return reply.answer.error;
@@ -119,6 +132,12 @@ public:
         co_return stream;
     }
 
+    asio::awaitable<void> remove_files(std::string folder) override {
+        remove_files_request request;
+        request.folder = std::move(folder);
+        co_await link_->ask(std::move(request), no_fds());
+    }
+
     std::string node_address() const override { return link_->ready.address; }
 
     result<int> name_server_socket() override {
@@ -145,6 +164,10 @@ public:
             asio::redirect_error(asio::use_awaitable, ignored)
         );
         ::waitpid(std::exchange(pid_, 0), nullptr, 0);
+        uplink_.stop();
+        for (const std::string& group : link->ready.cgroups) {
+            remove_groups(group);
+        }
         remove_tree(folder_.path);
     }
 
@@ -176,6 +199,7 @@ private:
     asio::any_io_executor executor_;
     instance_folder folder_;
     std::shared_ptr<node_link> link_;
+    uplink uplink_;
     pid_t pid_;
     unique_fd pidfd_;
 };
@@ -212,8 +236,9 @@ asio::awaitable<result<std::unique_ptr<local_runtime>>> make_local_runtime(
         co_return node.error();
     }
     config.folder = folder->path;
+    config.cgroup_name = "signalbox-" + folder->path.substr(folder->path.find_last_of('/') + 1);
     auto made = std::make_unique<runtime>(executor, std::move(*folder), std::move(*node));
-    const container_error refused = co_await made->start(config);
+    const container_error refused = co_await made->start(config, options.offline);
     if (!refused.reason.empty()) {
         co_await made->stop();
         co_return refused;

@@ -33,6 +33,13 @@ sockaddr_in internet_address(const std::string& address, std::uint16_t port) {
     return out;
 }
 
+/// A pod's programs listen on any port and may ping, as in containers elsewhere; of the network
+/// that the process is in.
+void open_to_programs() {
+    write_text("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0");
+    write_text("/proc/sys/net/ipv4/ping_group_range", "0 2147483647");
+}
+
 container_error no_sandbox(const char* step, int number) {
     return {"FailedCreatePodSandBox", fmt::format("cannot {}: {}", step, error_words(number))};
 }
@@ -69,6 +76,7 @@ std::string node_network::start() {
     if (failed != 0) {
         return fmt::format("cannot set up the node's network: {}", error_words(failed));
     }
+    open_to_programs();
     // Pods reach the outside through the node. Its way out (slirp4netns) asks by ARP for the pods'
     // addresses, and the node answers for them; no address is translated.
     write_text("/proc/sys/net/ipv4/ip_forward", "1");
@@ -112,9 +120,7 @@ result<sandbox_namespaces> node_network::make_nameless(bool host_network) {
     } else if (failed == 0) {
         out.address = next_address();
         out.link = fmt::format("pod{}", ++links_made_);
-        // A pod's programs listen on any port and may ping, as in containers elsewhere.
-        write_text("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0");
-        write_text("/proc/sys/net/ipv4/ping_group_range", "0 2147483647");
+        open_to_programs();
         netlink inside;
         failed = out.address.empty() ? EADDRNOTAVAIL : 0;
         failed = failed == 0 ? inside.make_pair("eth0", out.link, network_.get()) : failed;

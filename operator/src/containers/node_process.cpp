@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "containers/node_process.hpp"
 
+#include "containers/control_groups.hpp"
 #include "containers/node_network.hpp"
 #include "containers/process_start.hpp"
 #include "containers/protocol.hpp"
@@ -23,6 +24,7 @@
 #include <cstdlib>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -45,7 +47,17 @@ struct node_child {
     std::string sandbox;  ///< of a container
     identity as;          ///< of a container
     std::uint32_t processes = 0;
+    container_groups groups;
 };
+
+/// The groups of a runtime that was killed, named in a file of its folder.
+void remove_noted_groups(const std::string& folder) {
+    std::istringstream noted(read_text(folder + noted_groups).value_or(""));
+    std::string group;
+    while (std::getline(noted, group)) {
+        remove_groups(group);
+    }
+}
 
 class node_process {
 public:
@@ -122,19 +134,40 @@ private:
         if (ready.refused.empty()) {
             ready.address = network_->address();
             name_server = network_->name_server_socket();
-            const std::string trouble = overlay_trouble(config_.folder, config_.user_mode);
-            if (!trouble.empty()) {
-                ready.shortcomings.push_back(fmt::format(
-                    "containers cannot write to their file system: no overlay can be made in {} "
-                    "({}); mounted volumes and /tmp are not concerned",
-                    config_.folder,
-                    trouble
-                ));
-            }
+            ready.shortcomings = shortcomings();
+            ready.cgroups = groups_.folders();
         } else {
             network_.reset();
         }
         send(std::move(ready), std::move(name_server));
+    }
+
+    std::vector<std::string> shortcomings() const {
+        std::vector<std::string> out;
+        if (const std::string trouble = overlay_trouble(config_.folder); !trouble.empty()) {
+            out.push_back(fmt::format(
+                "containers cannot write to their file system but /tmp and volumes: no overlay can "
+                "be made in {} ({})",
+                config_.folder,
+                trouble
+            ));
+        }
+        if (!groups_.holds_memory()) {
+            out.emplace_back(
+                "memory limits do not hold: there is no control group with the controller memory "
+                "that "
+                "this user may write to"
+            );
+        }
+        // For an ordinary user each container is a user namespace, where RLIMIT_NPROC counts apart.
+        if (!groups_.holds_processes() && !config_.user_mode) {
+            out.emplace_back(
+                "limits of processes do not hold: there is no control group with the controller "
+                "pids "
+                "that this user may write to"
+            );
+        }
+        return out;
     }
 
     std::string start() {
@@ -153,6 +186,7 @@ private:
         ::sigprocmask(SIG_BLOCK, &child, nullptr);
         signals_.reset(::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
         own_pids_.reset(::open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC));
+        groups_.start(config_.cgroup_name);
         network_.emplace(config_.network);
         return network_->start();
     }
@@ -213,8 +247,15 @@ private:
     }
 
     void handle(remove_files_request& asked, std::vector<unique_fd>&) {
-        if (::fork() == 0) {
+        const pid_t worker = ::fork();
+        if (worker == 0) {
+            remove_noted_groups(asked.folder);
             ::_exit(remove_tree(asked.folder));
+        }
+        if (worker > 0) {
+            workers_[worker] = asked.ask;
+        } else {
+            answer(asked.ask, {"RemoveFailed", error_words(errno)});
         }
     }
 
@@ -230,14 +271,21 @@ private:
         child.first = true;
         child.sandbox = asked.spec.sandbox;
         child.as = asked.spec.process.as;
-        child.processes =
-            asked.spec.bounds.processes > 0 ? asked.spec.bounds.processes : config_.processes;
+        limits bounds = asked.spec.bounds;
+        bounds.processes = bounds.processes > 0 ? bounds.processes : config_.processes;
+        child.processes = groups_.holds_processes() ? 0 : bounds.processes;
+        result<container_groups> groups = groups_.make(std::to_string(child.id), bounds);
+        if (!groups) {
+            answer(asked.ask, groups.error());
+            return;
+        }
+        child.groups = std::move(*groups);
         if (::unshare(CLONE_NEWPID) != 0) {
             answer(asked.ask, {"CreateContainerError", error_words(errno)});
             return;
         }
-        const start_context context{&config_, &fds, &no_groups_, child.processes};
-        begin(std::move(child), [&](start_report& report) {
+        const start_context context{&config_, &fds, &child.groups.entries(), child.processes};
+        begin(child, [&](start_report& report) {
             start_container(asked.spec, sandbox->second, context, report);
         });
     }
@@ -256,16 +304,16 @@ private:
         node_child child;
         child.id = asked.process;
         child.ask = asked.ask;
-        const start_context context{&config_, &fds, &no_groups_, first->processes};
+        const start_context context{&config_, &fds, &first->groups.entries(), first->processes};
         const int container = first->pidfd.get();
-        begin(std::move(child), [&](start_report& report) {
+        begin(child, [&](start_report& report) {
             start_beside(asked.spec, container, context, report);
         });
     }
 
     /// Forks into the PID namespace that children are to have, and makes that the node's own again.
     template <class Start>
-    void begin(node_child child, Start start) {
+    void begin(node_child& child, Start start) {
         int ends[2] = {-1, -1};
         ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends);
         unique_fd here(ends[0]);
@@ -316,12 +364,17 @@ private:
             int status = 0;
             const pid_t pid = ::waitpid(-1, &status, WNOHANG);
             if (pid <= 0) {
+                std::erase_if(emptying_, [](container_groups& each) { return each.remove(); });
                 return;
             }
             if (const auto it = children_.find(pid); it != children_.end()) {
                 watch_start(pid);
                 end(it->second, status);
+                emptying_.push_back(std::move(it->second.groups));
                 children_.erase(it);
+            } else if (const auto worker = workers_.find(pid); worker != workers_.end()) {
+                answer(worker->second, {});
+                workers_.erase(worker);
             }
         }
     }
@@ -332,6 +385,7 @@ private:
         }
         exit_status how;
         how.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+        how.oom_killed = child.groups.oom_killed();
         how.code = how.signal != 0 ? 128 + how.signal : WEXITSTATUS(status);
         pids_.erase(child.id);
         send(node_exit{child.id, how});
@@ -347,7 +401,9 @@ private:
     std::map<std::string, sandbox_namespaces> sandboxes_;
     std::unordered_map<pid_t, node_child> children_;
     std::unordered_map<process_id, pid_t> pids_;
-    std::vector<unique_fd> no_groups_;
+    std::unordered_map<pid_t, ask_id> workers_;  ///< that remove files
+    control_groups groups_;
+    std::vector<container_groups> emptying_;  ///< of ended containers
 };
 
 }  // namespace

@@ -265,7 +265,6 @@ void start_container(
     plan.files = spec.root;
     plan.mounts = spec.mounts;
     plan.working_dir = spec.process.working_dir;
-    plan.user_mode = node.user_mode;
     plan.hidden = node.folder.substr(0, node.folder.find_last_of('/'));
     enter_root(plan, report);
     if (spec.process.terminal) {

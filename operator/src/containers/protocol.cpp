@@ -73,7 +73,7 @@ auto fields(connect_request& v) {
     return std::tie(v.ask, v.sandbox, v.address, v.port);
 }
 auto fields(remove_files_request& v) {
-    return std::tie(v.folder);
+    return std::tie(v.ask, v.folder);
 }
 auto fields(node_ready& v) {
     return std::tie(v.refused, v.address, v.shortcomings, v.cgroups);

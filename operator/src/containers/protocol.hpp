@@ -68,8 +68,9 @@ struct connect_request {
     std::string address;
     std::uint16_t port = 0;
 };
-/// Removes a folder, in time; not answered.
+/// Removes a folder, and the control groups that a file in it names; in a process of its own.
 struct remove_files_request {
+    ask_id ask = 0;
     std::string folder;
 };
 using node_request = std::variant<
@@ -103,6 +104,9 @@ struct node_exit {
     exit_status status;
 };
 using node_report = std::variant<node_ready, node_answer, node_exit>;
+
+/// File in the folder of a runtime: its control groups, one in a line.
+inline constexpr const char* noted_groups = "/cgroups";
 
 struct message {
     std::string bytes;

@@ -13,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <sstream>
 #include <string_view>
 
 #include <dirent.h>
@@ -55,7 +56,7 @@ std::string overlay_path(const std::string& path) {
 }
 
 mount_settings overlay_settings(
-    const std::string& lower, const std::string& upper, const std::string& work, bool user_mode
+    const std::string& lower, const std::string& upper, const std::string& work
 ) {
     // volatile: nothing is flushed to the disk when the container ends.
     mount_settings out{
@@ -64,7 +65,7 @@ mount_settings overlay_settings(
         {"workdir", overlay_path(work)},
         {"volatile", ""},
     };
-    if (user_mode) {
+    if (in_user_namespace()) {
         out.emplace_back("userxattr", "");
     }
     return out;
@@ -147,6 +148,11 @@ private:
             if (S_ISLNK(is.st_mode)) {
                 ::symlinkat(link_text(image_.get(), name).c_str(), root_.get(), name.c_str());
             } else if (S_ISDIR(is.st_mode)) {
+                if (is_empty(name)) {
+                    // Nothing to lay anything over; overlays cost time and folders.
+                    make_like(plan_.files.changes + "/root/" + name, is);
+                    continue;
+                }
                 prepare_top(name, is);
                 folders.push_back(name);
             } else if (S_ISREG(is.st_mode)) {
@@ -164,6 +170,9 @@ private:
         for (const std::string& name : folders) {
             take_folder(name);
         }
+        if (plan_.files.image == "/") {
+            take_mounts(folders);
+        }
     }
 
     /// The root of an upper layer is what one sees of the folder itself.
@@ -172,6 +181,19 @@ private:
         make_like(changes("upper", name), like);
         remove_tree(changes("work", name));
         ::mkdir(changes("work", name).c_str(), 0755);
+    }
+
+    bool is_empty(const std::string& name) const {
+        constexpr int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+        DIR* entries = ::fdopendir(::openat(image_.get(), name.c_str(), flags));
+        int count = 0;
+        while (entries != nullptr && count <= 2 && ::readdir(entries) != nullptr) {
+            ++count;
+        }
+        if (entries != nullptr) {
+            ::closedir(entries);
+        }
+        return count <= 2;  // also what the user cannot read
     }
 
     static void make_like(const std::string& folder, const struct stat& like) {
@@ -231,13 +253,10 @@ private:
     void take_folder(const std::string& name) {
         const std::string lower = (plan_.files.image == "/" ? "" : plan_.files.image) + "/" + name;
         const unique_fd here = open_in(root_.get(), name);
-        if (::access(lower.c_str(), R_OK | X_OK) != 0) {
-            return;  // what the user cannot read is an empty folder
-        }
         mount_failure why;
         unique_fd layer = new_file_system(
             "overlay",
-            overlay_settings(lower, changes("upper", name), changes("work", name), plan_.user_mode),
+            overlay_settings(lower, changes("upper", name), changes("work", name)),
             0,
             why
         );
@@ -249,6 +268,31 @@ private:
             report_.cannot_create("mount /" + name, failed);
         }
         layers_.push_back(std::move(layer));
+    }
+
+    /// Overlays do not show what is mounted below a folder, such as other disks: that is there to
+    /// be read.
+    void take_mounts(const std::vector<std::string>& folders) {
+        std::istringstream all(read_text("/proc/self/mountinfo").value_or(""));
+        std::string line;
+        while (std::getline(all, line)) {
+            std::istringstream words(line);
+            std::string target;
+            for (int i = 0; i < 5; ++i) {
+                words >> target;
+            }
+            const std::size_t slash = target.find('/', 1);
+            const std::string top = slash == std::string::npos ? "" : target.substr(1, slash - 1);
+            const bool own = target.compare(0, plan_.hidden.size(), plan_.hidden) == 0;
+            if (own || std::find(folders.begin(), folders.end(), top) == folders.end()) {
+                continue;
+            }
+            const unique_fd here = open_in(root_.get(), target);
+            const unique_fd view = here ? second_view(AT_FDCWD, target, false) : unique_fd();
+            if (view && make_read_only(view.get(), false) == 0) {
+                attach(view.get(), here.get());
+            }
+        }
     }
 
     void mount_new(
@@ -308,7 +352,7 @@ private:
             ::closedir(all);
         }
         mount_settings terminals{{"newinstance", ""}, {"ptmxmode", "0666"}, {"mode", "0620"}};
-        if (!plan_.user_mode) {
+        if (!in_user_namespace()) {
             terminals.emplace_back("gid", "5");
         }
         mount_new("devpts", terminals, safe, "/dev/pts");
@@ -389,18 +433,16 @@ void enter_root(const root_plan& plan, start_report& report) {
     builder.enter();
 }
 
-std::string overlay_trouble(const std::string& folder, bool user_mode) {
+std::string overlay_trouble(const std::string& folder) {
     const std::string probe = folder + "/overlay-probe";
     mount_failure why;
     bool good = false;
     if (make_folders(probe + "/upper") == 0 && make_folders(probe + "/work") == 0) {
-        const mount_settings settings =
-            overlay_settings("/usr", probe + "/upper", probe + "/work", user_mode);
+        const mount_settings settings = overlay_settings("/usr", probe + "/upper", probe + "/work");
         good = static_cast<bool>(new_file_system("overlay", settings, 0, why));
     } else {
         why.number = errno;
     }
-    remove_tree(probe);
     return good ? "" : error_words(why.number) + (why.detail.empty() ? "" : ": " + why.detail);
 }
 

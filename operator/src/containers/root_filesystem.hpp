@@ -14,7 +14,6 @@ struct root_plan {
     root_files files;
     std::vector<mount_point> mounts;
     std::string working_dir;
-    bool user_mode = false;
     std::string hidden;  ///< folder of the machine that is empty in the container
 };
 
@@ -23,6 +22,6 @@ struct root_plan {
 void enter_root(const root_plan& plan, start_report& report);
 
 /// Can overlays have `folder` as their upper layer? What is wrong, or nothing.
-std::string overlay_trouble(const std::string& folder, bool user_mode);
+std::string overlay_trouble(const std::string& folder);
 
 }  // namespace signalbox::op::containers

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cerrno>
 #include <cstring>
+#include <sstream>
 #include <vector>
 
 #include <dirent.h>
@@ -51,6 +52,15 @@ std::optional<std::string> read_text(const std::string& path) {
         }
         text.append(buffer, static_cast<std::size_t>(size));
     }
+}
+
+bool in_user_namespace() {
+    std::istringstream all(read_text("/proc/self/uid_map").value_or(""));
+    std::uint64_t inside = 1;
+    std::uint64_t outside = 1;
+    std::uint64_t count = 0;
+    all >> inside >> outside >> count;
+    return inside != 0 || outside != 0 || count != UINT32_MAX;
 }
 
 int make_folders(const std::string& path, std::uint32_t mode) {

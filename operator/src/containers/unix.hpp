@@ -39,6 +39,9 @@ std::string error_words(int number);
 int write_text(const std::string& path, std::string_view text);
 std::optional<std::string> read_text(const std::string& path);
 
+/// Not the machine's first: some users are not there, and some file systems are made otherwise.
+bool in_user_namespace();
+
 /// Makes the folder and those above it. 0 or an errno.
 int make_folders(const std::string& path, std::uint32_t mode = 0755);
 

@@ -3,6 +3,7 @@
 
 #include "containers/node_process.hpp"
 #include "containers/unix.hpp"
+#include "signalbox_test/skip.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -21,6 +22,20 @@ namespace {
     become_node_process_if_asked();
     return false;
 }();
+
+/// Where nothing is said the suite fails without namespaces.
+std::string why_not() {
+    if (std::getenv("SIGNALBOX_CONTAINERS_SKIP") == nullptr) {
+        return "";
+    }
+    try {
+        machine m;
+        return "";
+    } catch (const std::exception& refused) {
+        return refused.what();
+    }
+}
+const signalbox::test::suite_needs namespaces(why_not);
 
 }  // namespace
 

@@ -53,15 +53,7 @@ public:
     template <class T>
     T await(boost::asio::awaitable<T> what) {
         std::optional<T> result;
-        std::exception_ptr thrown;
-        boost::asio::co_spawn(loop_, std::move(what), [&](std::exception_ptr e, T value) {
-            thrown = e;
-            result = std::move(value);
-        });
-        run_until([&] { return result.has_value() || thrown != nullptr; });
-        if (thrown) {
-            std::rethrow_exception(thrown);
-        }
+        await(keep(std::move(what), result));
         return std::move(*result);
     }
     void await(boost::asio::awaitable<void> what);
@@ -84,6 +76,14 @@ public:
     void stop();
 
 private:
+    template <class T>
+    static boost::asio::awaitable<void> keep(
+        boost::asio::awaitable<T> what, std::optional<T>& into
+    ) {
+        T value = co_await std::move(what);
+        into.emplace(std::move(value));
+    }
+
     scratch_folder scratch_;
     boost::asio::io_context loop_;
     std::unique_ptr<local_runtime> runtime_;
