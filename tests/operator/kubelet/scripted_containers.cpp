@@ -36,7 +36,8 @@ asio::awaitable<std::size_t> scripted_process::read(output_stream from, asio::mu
 }
 
 asio::awaitable<bool> scripted_process::write(asio::const_buffer bytes) {
-    input.append(static_cast<const char*>(bytes.data()), bytes.size());
+    const std::string_view text(static_cast<const char*>(bytes.data()), bytes.size());
+    input += text;
     co_return !status_;
 }
 
@@ -128,9 +129,8 @@ asio::awaitable<containers::result<std::unique_ptr<containers::process>>> script
 }
 
 asio::awaitable<containers::result<std::unique_ptr<containers::process>>> scripted_containers::exec(
-    containers::process& in, containers::process_spec spec
+    containers::process&, containers::process_spec spec
 ) {
-    static_cast<void>(in);
     const process_script does = exec_script ? exec_script(spec) : process_script();
     if (does.refused) {
         co_return *does.refused;
@@ -139,11 +139,10 @@ asio::awaitable<containers::result<std::unique_ptr<containers::process>>> script
 }
 
 asio::awaitable<containers::result<containers::byte_stream>> scripted_containers::connect(
-    const std::string& sandbox, std::string address, std::uint16_t port
+    const std::string&, std::string, std::uint16_t port
 ) {
-    static_cast<void>(sandbox);
-    static_cast<void>(address);
-    if (!listens || !listens(port)) {
+    const bool refused = !listens || !listens(port);
+    if (refused) {
         co_return containers::container_error{"ConnectError", "connect: connection refused"};
     }
     co_return containers::byte_stream(executor_);
@@ -154,7 +153,8 @@ containers::result<int> scripted_containers::name_server_socket() {
 }
 
 asio::awaitable<void> scripted_containers::stop() {
-    stopped = true;
+    const bool now = true;
+    stopped = now;
     sandboxes.clear();
     co_return;
 }
