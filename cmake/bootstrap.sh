@@ -31,16 +31,24 @@ rapidjson-dev
 slirp4netns
 END
         test) cat <<'END' ;;
+binutils
+bubblewrap
 catch2
 clang-format
+fakeroot
+fish
+groff-base
+man-db
 openssh-client
 openssh-server
 openssl
 pdsh
 procps
+prometheus
 python3
 python3-jsonschema
 python3-venv
+zsh
 END
         extra) cat <<'END' ;;
 clang-16

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what of this folder the program itself knows best: CustomResourceDefinitions and permissions.
+"""Writes what of this folder the program knows by itself: CustomResourceDefinitions and permissions.
 
 Usage: generate.py [--check] SIGNALBOX    --check: writes nothing; exit 1 if a file is not what would be written
 """
@@ -46,7 +46,8 @@ def files(binary):
     for overlay, flags in FLAGS.items():
         text = LICENCE + f"# Printed by: signalbox rbac {' '.join(flags)}\n" + said("rbac", *flags)
         yield HERE / "overlays" / overlay / "rbac.yaml", text
-    rules = said("rbac", "-o", "json")
+    rules = said("rbac", "--leader-elect", "-o", "json")
+    yield HERE / "chart" / "files" / "permissions.json", rules
     readme = HERE / "README.md"
     before, _, rest = readme.read_text().partition(TABLE[0])
     _, _, after = rest.partition(TABLE[1])

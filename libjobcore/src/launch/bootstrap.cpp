@@ -44,29 +44,42 @@ sb_all_names() {
     env | sed -n 's/^\([A-Za-z_][A-Za-z0-9_]*\)=.*/\1/p'
 }
 
-# What an ssh session on this pod is to find in its environment: sshd passes nothing on by itself.
+# Names that a session on this pod takes from the container: all that are exported, but for those that
+# describe the process that has them, or that a shell does not let go.
 sb_session_names() {
-    cat "$sb_here/env-shared" "$sb_here/env-pod"
-    echo PATH LD_LIBRARY_PATH LIBRARY_PATH PYTHONPATH CUDA_HOME | tr ' ' '\n'
     case $sb_session_env in
-        all) # envFrom: nobody knows the names beforehand
+        all)
             sb_all_names | grep -v -x -E \
-                'HOME|USER|LOGNAME|SHELL|PWD|OLDPWD|SHLVL|HOSTNAME|TERM|_|(KUBERNETES|SSH)_.*' ;;
-        named) sb_all_names | grep -E '^(NVIDIA|NCCL|GLOO)_' ;;
-        *) sb_all_names | grep '^NVIDIA_' ;;
+                'sb_.*|SSH_.*|BASH.*|_|DIRSTACK|EUID|FUNCNAME|GROUPS|IFS|LINENO|OLDPWD|OPT(ARG|ERR|IND)|PIPESTATUS|PPID|PS[1-4]|PWD|RANDOM|SECONDS|SHELL|SHELLOPTS|SHLVL|TERM|UID' ;;
+        *) sb_all_names | grep -x -E \
+            'PATH|LD_LIBRARY_PATH|LIBRARY_PATH|PYTHONPATH|CUDA_HOME|NVIDIA_.*' ;;
     esac
 }
 
-# One line: of several only the first would count. A value of several lines cannot be written. An
-# unset name is left out, as it would arrive as an empty value.
-sb_set_env() {
-    sb_line=SetEnv
-    for sb_name in $(sb_session_names | sort -u); do
+# The variables of the names on standard input as lines of shell, byte for byte.
+sb_assignments() {
+    sort -u | while read -r sb_name; do
         sb_value_of "$sb_name" || continue
-        case $sb_value in *"$sb_newline"*) continue ;; esac
-        sb_line="$sb_line $sb_name=\"$(printf '%s\n' "$sb_value" | sed 's/[\\"]/\\&/g')\""
+        sb_quoted=''
+        while :; do
+            case $sb_value in *\'*) ;; *) break ;; esac
+            sb_quoted="$sb_quoted${sb_value%%\'*}'\\''"
+            sb_value=${sb_value#*\'}
+        done
+        printf "export %s='%s%s'\n" "$sb_name" "$sb_quoted" "$sb_value"
     done
-    [ "$sb_line" = SetEnv ] || printf '%s\n' "$sb_line"
+}
+
+# sshd passes nothing of its environment on: what it runs, whatever it is asked for, is this file, which
+# begins with the container's environment.
+sb_write_session() {
+    sb_session_names | sb_assignments
+    cat <<'END'
+sb_command=${SSH_ORIGINAL_COMMAND-}
+unset SSH_ORIGINAL_COMMAND
+[ -n "$sb_command" ] || exec "${SHELL:-/bin/sh}"
+exec "${SHELL:-/bin/sh}" -c "$sb_command"
+END
 }
 
 # StrictModes no: the root of a Secret volume is writable by all, and sshd would refuse the keys.
@@ -83,37 +96,79 @@ UsePAM no
 PidFile none
 MaxStartups 200:30:400
 ClientAliveInterval 30
+ForceCommand /bin/sh $sb_run_dir/session
 END
-    sb_set_env
+}
+
+# The account that ssh and sshd go by. Without one both refuse; sshd runs every command by its shell.
+sb_find_account() {
+    sb_user=$(id -u) sb_account='' sb_login_shell=''
+    while IFS=: read -r sb_name sb_x sb_id sb_x sb_x sb_dir sb_program; do
+        if [ "$sb_id" = "$sb_user" ]; then
+            sb_account=$sb_name sb_home=$sb_dir sb_login_shell=$sb_program
+            break
+        fi
+    done </etc/passwd
+    [ -n "$sb_account" ] || ! id -un >/dev/null 2>&1 || return 0 # of another source than the file
+    [ -n "$sb_account" ] || sb_fail 64 "user $sb_user has no passwd entry, sshd will refuse it"
+    case $sb_login_shell in
+        */nologin | */false)
+            sb_fail 64 "user $sb_account may not log in ($sb_login_shell), sshd will refuse it" ;;
+    esac
+    [ -x "${sb_login_shell:-/bin/sh}" ] ||
+        sb_fail 64 "the image has no $sb_login_shell, the shell of user $sb_account, by which sshd runs every command"
 }
 
 # The launchers and pdsh call ssh without naming a configuration: it has to lie in the user's home.
-# ssh takes the home of the account, Python that of the environment.
+# ssh takes the home of the account, Python that of the environment. Where neither can be written, pdsh
+# is told, and Python gets a home that can.
 sb_link_ssh_config() {
-    sb_account=$(awk -F: -v id="$(id -u)" '$3 == id { print $6; exit }' /etc/passwd 2>/dev/null)
-    for sb_home in "${HOME:-}" "$sb_account"; do
-        case $sb_home in '' | "${sb_ssh_dir%/.ssh}") continue ;; esac
-        {
-            mkdir -p "$sb_home/.ssh" && chmod 700 "$sb_home/.ssh" &&
-                cp "$sb_ssh_dir/config" "$sb_home/.ssh/config" && chmod 600 "$sb_home/.ssh/config"
-        } 2>/dev/null ||
-            sb_fail 64 "cannot write $sb_home/.ssh/config, which ssh needs to find the job's keys"
+    for sb_dir in "${HOME:-}" "${sb_home:-}"; do
+        case $sb_dir in '' | "${sb_ssh_dir%/.ssh}") continue ;; esac
+        sb_copy_ssh_config "$sb_dir" && continue
+        sb_copy_ssh_config "$sb_run_dir/home" ||
+            sb_fail 64 "cannot write $sb_run_dir/home/.ssh/config, which ssh needs to find the job's keys"
+        PDSH_SSH_ARGS_APPEND="-F $sb_ssh_dir/config ${PDSH_SSH_ARGS_APPEND:-}" HOME=$sb_run_dir/home
+        export PDSH_SSH_ARGS_APPEND HOME
+        return 0
     done
 }
 
+sb_copy_ssh_config() { # home
+    {
+        mkdir -p "$1/.ssh" && chmod 700 "$1/.ssh" && cp "$sb_ssh_dir/config" "$1/.ssh/config" &&
+            chmod 600 "$1/.ssh/config"
+    } 2>/dev/null
+}
+
+# Another user than root cannot read root's keys, and ssh refuses keys that others may read: copies of
+# the user's own.
+sb_own_keys() {
+    (
+        umask 077
+        mkdir -p "$sb_run_dir/ssh" && cp "$sb_key_dir/"* "$sb_run_dir/ssh/" &&
+            sed "s|$sb_ssh_dir/|$sb_run_dir/ssh/|" "$sb_key_dir/config" >"$sb_run_dir/ssh/config"
+    ) 2>/dev/null || sb_fail 64 "cannot copy the keys from $sb_key_dir to $sb_run_dir/ssh"
+    sb_ssh_dir=$sb_run_dir/ssh
+}
+
 sb_prepare_ssh() {
-    sb_need ssh
-    [ -r "$sb_ssh_dir/config" ] ||
-        sb_fail 64 "$sb_ssh_dir/config cannot be read: the user of the container needs access"
-    [ "$sb_link_config" = no ] || sb_link_ssh_config
+    sb_need cat chmod cp date env grep head id mkdir mv sed sleep sort ssh tail tr
+    sb_find_account
+    [ -r "$sb_ssh_dir/ssh_host_key" ] || sb_own_keys
+    [ "$sb_link_config" = no ] && [ "$sb_ssh_dir" != "$sb_run_dir/ssh" ] || sb_link_ssh_config
+}
+
+# Before anything else changes the environment.
+sb_keep_environment() {
+    (umask 077 && sb_write_session >"$sb_run_dir/session") 2>/dev/null ||
+        sb_fail 64 "cannot write $sb_run_dir/session"
 }
 
 sb_prepare_sshd() {
     sb_sshd_program=$sb_sshd
     [ -x "$sb_sshd_program" ] || sb_sshd_program=$(command -v sshd) ||
         sb_fail 64 "the image has no $sb_sshd (package openssh-server)"
-    [ -r "$sb_ssh_dir/ssh_host_key" ] ||
-        sb_fail 64 "$sb_ssh_dir/ssh_host_key cannot be read: the user of the container needs access"
     if [ "$(id -u)" = 0 ]; then # sshd run by root insists on it
         mkdir -p /run/sshd && chmod 755 /run/sshd
     fi
@@ -138,7 +193,7 @@ sb_stop_sshd() {
 }
 
 # DeepSpeed's environment file. It goes through a shell, and how it is quoted differs from version
-# to version: only plain values (the rest comes by SetEnv), and a doubled % for pdsh.
+# to version: only plain values (the session has the rest), and a doubled % for pdsh.
 sb_write_launcher_env() {
     [ -n "$sb_env_file" ] || return 0
     while read -r sb_name; do
@@ -173,7 +228,7 @@ END
 # up the others.
 sb_ask() { # host, script on standard input
     ssh -F "$sb_ssh_dir/config" -o BatchMode=yes -o ConnectionAttempts=1 -o ConnectTimeout=3 \
-        "$1" /bin/sh -s >/dev/null 2>&1
+        "$1" /bin/sh -s >/dev/null 2>"$sb_run_dir/said.$1"
 }
 
 # Sweeps the hosts of a file, 16 at a time. Those that did not answer are in $sb_run_dir/silent.
@@ -211,7 +266,9 @@ sb_wait_for_workers() {
         if [ "$(date +%s)" -ge "$sb_deadline" ]; then
             sb_fail 75 "no answer within $sb_wait_timeout s from sshd on: $(
                 sort "$sb_run_dir/silent" | head -n 20 | tr '\n' ' '
-            )($(grep -c . "$sb_run_dir/silent") workers)"
+            )($(grep -c . "$sb_run_dir/silent") workers). ssh: $(
+                tail -q -n 1 "$sb_run_dir/said.$(sort "$sb_run_dir/silent" | head -n 1)"
+            )"
         fi
         mv "$sb_run_dir/silent" "$sb_run_dir/awaited"
         sleep 1
@@ -241,9 +298,8 @@ sb_check_pdsh() {
 
 # ColossalAI exports the launcher's environment on every worker, in double quotes and unescaped, and
 # fails on a name that is none to a shell. What belongs to this pod alone must not go there.
-sb_clean_environment() {
-    # shellcheck disable=SC2013 # names are words
-    for sb_name in $(cat "$sb_here/env-shared" "$sb_here/env-pod"); do
+sb_escape_environment() {
+    for sb_name in $(sb_all_names); do
         sb_value_of "$sb_name" || continue
         case $sb_value in
             *"$sb_newline"*) ;;
@@ -254,10 +310,18 @@ sb_clean_environment() {
     done
 }
 
-# Names that must not reach the workers, one per line.
+# Names that the launcher must not hand on to the workers, one per line.
 sb_hidden_names() {
-    env | sed -n 's/^\([^=]*\)=.*/\1/p' | grep -x -E \
-        'HOSTNAME|(KUBERNETES|SSH)_.*|UID|EUID|PPID|BASHOPTS|SHELLOPTS|[^A-Za-z_].*|.*[^A-Za-z0-9_].*'
+    case $sb_exports in
+        all)
+            env | sed -n 's/^\([^=]*\)=.*/\1/p' | grep -x -E \
+                'HOSTNAME|(KUBERNETES|SSH)_.*|UID|EUID|PPID|BASHOPTS|SHELLOPTS|[^A-Za-z_].*|.*[^A-Za-z0-9_].*' ;;
+        some) # DeepSpeed, and quoted by no rule that holds for all versions: the session has them
+            for sb_name in $(sb_all_names | grep -E '^(MLFLOW|MV2|NCCL|PYTHON|UCX)'); do
+                [ "$sb_name" != PYTHONPATH ] && sb_value_of "$sb_name" || continue
+                case $sb_value in *[!A-Za-z0-9_@%+=:,./-]*) echo "$sb_name" ;; esac
+            done ;;
+    esac
 }
 
 sb_stop() {
@@ -265,18 +329,64 @@ sb_stop() {
     kill -s TERM -- "$sb_target" 2>/dev/null
 }
 
+# What of the launcher's log names a failure: the first errors, with rank and pod, and torchrun's last
+# report. A kubelet reads the end of the log alone, and there are others' consequences by then.
+sb_errors='
+function told(line) { if (errors < 6) text = text substr(line, 1, 300) "\n"; errors++ }
+{
+    body = $0; from = ""
+    if (match(body, /^[a-z0-9][-a-z0-9.]*: /)) { from = substr(body, 1, RLENGTH); body = substr(body, RLENGTH + 1) }
+    if (match(body, /^\[rank[0-9]+\]: /)) { from = from substr(body, 1, RLENGTH); body = substr(body, RLENGTH + 1); ranked = 1 } else ranked = 0
+    if (body ~ /^Root Cause \(first observed failure\):/) { report = ""; lines = 25 }
+    if (lines > 0) { if (body ~ /^====/) lines = 1; report = report substr(body, 1, 200) "\n"; lines-- }
+    else if (body ~ /^Traceback \(most recent call last\)/) inside[from] = 1
+    else if (inside[from] && body !~ /^[ \t]/) { told($0); inside[from] = 0 }
+    else if (ranked && body ~ /^[A-Za-z_][A-Za-z0-9_.]*(Error|Exception|Exit|Interrupt)(:|$)/) told($0)
+}
+END { printf "%s%s", text, report }'
+
+# The log goes on as it comes, by way of file descriptor 3; a copy of it is read. An image without these
+# programs does without.
+sb_watch_log() {
+    sb_reader=''
+    exec 3>&1
+    command -v awk >/dev/null 2>&1 && command -v tee >/dev/null 2>&1 &&
+        mkfifo "$sb_run_dir/log" "$sb_run_dir/log.copy" 2>/dev/null || return 0
+    tr '\r' '\n' <"$sb_run_dir/log.copy" | awk "$sb_errors" >"$sb_run_dir/errors" 2>/dev/null &
+    sb_reader=$!
+    tee "$sb_run_dir/log.copy" <"$sb_run_dir/log" &
+    sb_copier=$!
+    exec 3>"$sb_run_dir/log"
+}
+
+# What the program wrote last has to be out before this pod ends. Processes that it left behind may hold
+# the log open for ever.
+sb_end_log() {
+    [ -n "$sb_reader" ] || return 0
+    { sleep 5 && kill "$sb_copier" "$sb_reader"; } >/dev/null 2>&1 &
+    wait "$sb_copier" "$sb_reader" 2>/dev/null
+    kill $! 2>/dev/null
+}
+
+sb_tell_failure() {
+    [ ! -s "$sb_run_dir/errors" ] ||
+        { tail -c 4000 "$sb_run_dir/errors" >"$sb_termination_log"; } 2>/dev/null
+}
+
 # Runs the program as a child, in a process group of its own where the image can: as process 1 it
 # would ignore TERM, and its own children would not hear of it.
 sb_run() {
     sb_stopped=''
     trap 'sb_stopped=yes' TERM INT QUIT
+    sb_watch_log
     if command -v setsid >/dev/null 2>&1; then
-        setsid "$@" &
+        setsid "$@" >&3 2>&1 3>&- &
         sb_child=$! sb_target=-$!
     else
-        "$@" &
+        "$@" >&3 2>&1 3>&- &
         sb_child=$! sb_target=$!
     fi
+    exec 3>&-
     trap sb_stop TERM INT QUIT
     [ -z "$sb_stopped" ] || sb_stop # it came just before
     # A signal ends the wait, and says nothing about the child. Its code can be asked for again, in
@@ -289,6 +399,7 @@ sb_run() {
         [ "$sb_status" = 127 ] && [ -n "$sb_code" ] || sb_code=$sb_status
         [ -n "$sb_signalled" ] || break
     done
+    sb_end_log
     # Ranks on other pods have no terminal: they do not end with the launcher.
     [ -z "$sb_stopped" ] || sb_visit "$sb_here/hostfile"
 }
@@ -301,6 +412,7 @@ sb_launch() {
     [ $# -gt 0 ] || sb_fail 64 "the job names no program to launch"
     sb_need "$1"
     sb_check_pdsh
+    [ "$sb_launcher_sshd" = no ] || sb_keep_environment
     sb_prepare_ssh
     if [ "$sb_launcher_sshd" = yes ]; then
         sb_prepare_sshd
@@ -309,21 +421,26 @@ sb_launch() {
     sb_write_launcher_env
     sb_wait_for_workers
     sb_check_directory
-    if [ "$sb_exports_environment" = yes ]; then
-        sb_clean_environment
-        sb_hidden_names >"$sb_run_dir/hidden"
-        while read -r sb_name; do
-            set -- -u "$sb_name" "$@"
-        done <"$sb_run_dir/hidden"
-        [ ! -s "$sb_run_dir/hidden" ] || set -- env "$@"
-    fi
+    [ "$sb_exports" != all ] || sb_escape_environment
+    if [ "$sb_bare_environment" = yes ]; then # as a session would have it
+        sb_all_names | grep -v -x -E 'HOME|HOSTNAME|LOGNAME|SHELL|TERM|USER|PYTHONUNBUFFERED' |
+            grep -v -x -F "$(sb_session_names)"
+    else
+        sb_hidden_names
+    fi >"$sb_run_dir/hidden"
+    while read -r sb_name; do
+        set -- -u "$sb_name" "$@"
+    done <"$sb_run_dir/hidden"
+    [ ! -s "$sb_run_dir/hidden" ] || set -- env "$@"
     sb_run "$@"
+    [ "$sb_code" = 0 ] || sb_tell_failure
     exit "$sb_code"
 }
 
 mkdir -p "$sb_run_dir" 2>/dev/null
 case ${1:-} in
     worker)
+        sb_keep_environment
         sb_prepare_ssh
         sb_prepare_sshd
         sb_write_launcher_env

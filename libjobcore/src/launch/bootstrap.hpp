@@ -14,8 +14,8 @@ namespace signalbox::core::launch {
 ///   settings.sh   assignments of the variables `sb_*` that it says it needs
 ///   run.sh        `set -- <program> <argument>...`
 ///   hostfile      one worker per line, its name first
-///   env-shared    names of variables that are the same on every pod, one per line
-///   env-pod       names of variables that differ from pod to pod
+///   env-shared    names of variables that are the same on every pod, one per line, for DeepSpeed's
+///                 environment file
 extern const std::string_view bootstrap_script;
 
 }  // namespace signalbox::core::launch

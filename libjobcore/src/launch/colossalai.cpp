@@ -30,7 +30,7 @@ public:
 
 private:
     void plan_job();
-    void plan_ssh(const role_template& worker, const role_template& launcher);
+    void plan_ssh(const role_template& worker);
     std::string script(bool resumed) const;
     program compile_worker(pod_variant v, const role_template& source) const;
     program compile_launcher(pod_variant v, const role_template& source) const;
@@ -61,7 +61,7 @@ void colossalai_compiler::compile() {
     if (!launcher) {
         return;
     }
-    plan_ssh(*worker, *launcher);
+    plan_ssh(*worker);
     warn_ignored_resume();
     compile_variants(ctx_, worker_role, [&](pod_variant v) { return compile_worker(v, *worker); });
     compile_variants(ctx_, launcher_role, [&](pod_variant v) {
@@ -80,34 +80,26 @@ void colossalai_compiler::plan_job() {
     plan_services(ctx_, worker_role);
 }
 
-void colossalai_compiler::plan_ssh(const role_template& worker, const role_template& launcher) {
+void colossalai_compiler::plan_ssh(const role_template& worker) {
     ctx_.render.config.host_role = worker_role;
     bootstrap_use use;
     use.sweep_pattern = "[t]orchrun --nproc";
     use.same_directory = true;
-    use.exports_environment = true;
-
-    // The launcher's variables are those of the workers and its own: on a worker the latter are not
-    // set, and left out.
-    pod_editor of_launcher(ctx_, launcher_role, true, launcher.document, launcher.training);
-    set_environment(of_launcher);
-    auto environment = read_environment(of_launcher.training(), true);
-    environment.per_pod = read_environment(worker.container(), true).per_pod;
 
     run_scripts scripts;
     for (auto& by_size : scripts) {
         by_size = {script(false), script(true)};
     }
-    plan_ssh_objects(ctx_, layout_, use, environment, worker, std::move(scripts));
+    plan_ssh_objects(ctx_, layout_, use, worker, std::move(scripts));
 }
 
 std::string colossalai_compiler::script(bool resumed) const {
-    const std::string settings = "sb_need_pdsh=no\n";
+    constexpr run_needs needs{.exports = launcher_exports::escape};
     const auto* resume = resumed ? resume_entry(ctx_, launcher_role, true) : nullptr;
     if (resume != nullptr && !resume->command.empty()) {
         auto words = resume->command;
         words.insert(words.end(), resume->args.begin(), resume->args.end());
-        return settings + shell_set(words);
+        return run_script(needs, words);
     }
     const bool own_args = resume != nullptr && !resume->args.empty();
     const auto line = launcher_line(
@@ -117,7 +109,7 @@ std::string colossalai_compiler::script(bool resumed) const {
         rendezvous_host(ctx_),
         own_args ? &resume->args : nullptr
     );
-    return line.empty() ? settings : settings + shell_set(line);
+    return run_script(needs, line);
 }
 
 program colossalai_compiler::compile_worker(pod_variant v, const role_template& source) const {

@@ -112,6 +112,21 @@ json::value merged_env(
     return env;
 }
 
+/// The launcher exports values of one line only. Those of the workers' template are set there
+/// anyway.
+void warn_lines(compile_context& ctx, const std::string& pointer, const json::value& env) {
+    for (rapidjson::SizeType i = 0; i < env.Size(); ++i) {
+        if (json::string_or_empty(env[i], "value").find('\n') != std::string_view::npos) {
+            ctx.warn(
+                pointer + '/' + std::to_string(i) + "/value",
+                "A value of several lines does not reach the ranks from here: set it in the "
+                "workers' template.",
+                "FieldIgnored"
+            );
+        }
+    }
+}
+
 }  // namespace
 
 launch_options translate(const std::vector<std::string>& torch_args) {
@@ -206,6 +221,7 @@ std::optional<role_template> make_launcher(
         )) {
         return std::nullopt;
     }
+    warn_lines(ctx, out.pointer + "/env", env);
     const json::value& container = worker.container();
     json::value launcher(rapidjson::kObjectType);
     launcher.AddMember("name", "launcher", a);

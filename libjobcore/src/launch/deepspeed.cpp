@@ -103,8 +103,9 @@ void deepspeed_compiler::plan_ssh(const role_template& source) {
     use.sweep_pattern = "[d]eepspeed.launcher.launch";
     use.env_file = writes_env_file(source.container()) ? env_file() : "";
     use.launcher_sshd = true;
-    const auto environment = read_environment(pod.training(), !launch_.disable_custom_env);
-    plan_ssh_objects(ctx_, layout_, use, environment, source, scripts());
+    use.forwards_environment = !launch_.disable_custom_env;
+    use.shared_variables = use.env_file.empty() ? "" : shared_variables(pod.training());
+    plan_ssh_objects(ctx_, layout_, use, source, scripts());
 }
 
 /// The job has, or may come to have, more than one worker.
@@ -143,14 +144,15 @@ run_scripts deepspeed_compiler::scripts() const {
 /// What worker-0 runs: the resume entry's program, the user's shell line, or the runner.
 std::string deepspeed_compiler::script(bool several, bool resumed) const {
     const auto* resume = resumed ? resume_entry(ctx_, only_role, true) : nullptr;
-    const std::string no_pdsh = "sb_need_pdsh=no\n";
+    run_needs needs;
+    needs.bare_environment = launch_.disable_custom_env && !several;
     if (resume != nullptr && !resume->command.empty()) {
         auto words = resume->command;
         words.insert(words.end(), resume->args.begin(), resume->args.end());
-        return no_pdsh + shell_set(words);
+        return run_script(needs, words);
     }
     if (!launch_.custom_command.empty()) {
-        return no_pdsh + shell_set({"/bin/sh", "-c", launch_.custom_command});
+        return run_script(needs, {"/bin/sh", "-c", launch_.custom_command});
     }
     runner_facts facts;
     facts.hostfile = std::string(config_dir) + "/hostfile";
@@ -158,9 +160,9 @@ std::string deepspeed_compiler::script(bool several, bool resumed) const {
     facts.several = several;
     facts.ssh_check = ctx_.annotation("ssh-check") == "on";
     facts.script_args = resume != nullptr && !resume->args.empty() ? &resume->args : nullptr;
-    const auto line = runner_line(launch_, facts);
-    const std::string pdsh = several ? "sb_need_pdsh=yes\n" : no_pdsh;
-    return line.empty() ? pdsh : pdsh + shell_set(line);
+    needs.pdsh = several;
+    needs.exports = several ? launcher_exports::pdsh : launcher_exports::none;
+    return run_script(needs, runner_line(launch_, facts));
 }
 
 program deepspeed_compiler::compile_variant(pod_variant v, const role_template& source) {

@@ -277,18 +277,6 @@ void pod_editor::add_readiness_probe(std::int32_t port) {
     put(container(), "readinessProbe", std::move(probe), a);
 }
 
-void pod_editor::add_fs_group(std::int64_t group) {
-    auto& a = document_.GetAllocator();
-    json::value& spec = document_["spec"];
-    if (json::find(spec, "securityContext") == nullptr) {
-        put(spec, "securityContext", json::value(rapidjson::kObjectType), a);
-    }
-    json::value& context = *find_mutable(spec, "securityContext");
-    if (context.IsObject() && json::find(context, "fsGroup") == nullptr) {
-        put(context, "fsGroup", json::value(group), a);
-    }
-}
-
 void pod_editor::drop_init_containers() {
     document_["spec"].RemoveMember("initContainers");
 }

@@ -92,8 +92,6 @@ public:
     void add_memory_volume(std::string_view name);
     /// Ready when the port takes connections, unless the user says otherwise.
     void add_readiness_probe(std::int32_t port);
-    /// The group of the pod's volumes, unless the user set one.
-    void add_fs_group(std::int64_t group);
     /// For information; none if the user has that number or name.
     void add_port(std::string_view name, std::int32_t number);
     bool host_network() const;

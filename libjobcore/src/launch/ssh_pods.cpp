@@ -17,6 +17,7 @@ namespace signalbox::core::launch {
 namespace {
 
 constexpr std::string_view secret_volume_name = "signalbox-ssh";
+constexpr std::string_view key_volume_name = "signalbox-keys";
 constexpr std::string_view config_volume_name = "signalbox-config";
 constexpr std::string_view run_volume_name = "signalbox-run";
 constexpr std::int32_t usual_port = 2222;
@@ -82,7 +83,6 @@ std::string settings(
     const compile_context& ctx,
     const ssh_layout& layout,
     const bootstrap_use& use,
-    const session_environment& environment,
     const role_template& source
 ) {
     const auto yes_no = [](bool b) { return std::string(b ? "yes" : "no"); };
@@ -90,16 +90,16 @@ std::string settings(
         {"run_dir", std::string(run_dir)},
         {"termination_log", source.termination_path()},
         {"ssh_dir", layout.auth_path},
+        {"key_dir", std::string(key_dir)},
         {"sshd", layout.sshd_path},
         {"port", std::to_string(layout.port)},
         {"link_config", yes_no(links_config(layout))},
-        {"session_env", environment.mode},
+        {"session_env", use.forwards_environment ? "all" : "none"},
         {"env_file", use.env_file},
         {"wait_timeout", wait_timeout(ctx)},
         {"sweep_pattern", use.sweep_pattern},
         {"launcher_sshd", yes_no(use.launcher_sshd)},
         {"same_directory", yes_no(use.same_directory)},
-        {"exports_environment", yes_no(use.exports_environment)},
     };
     std::string out;
     for (const auto& [name, value] : values) {
@@ -144,20 +144,6 @@ bool is_below(std::string_view path, std::string_view directory) {
            (path.size() == directory.size() || path[directory.size()] == '/');
 }
 
-/// sshd passes variables to its sessions in its configuration, by lines.
-void warn_lost_variables(compile_context& ctx, const role_template& source) {
-    const json::value* env = json::find(source.container(), "env");
-    for (rapidjson::SizeType i = 0; env != nullptr && i < env->Size(); ++i) {
-        if (json::string_or_empty((*env)[i], "value").find('\n') != std::string_view::npos) {
-            ctx.warn(
-                fmt::format("{}/env/{}/value", source.container_pointer(), i),
-                "A value of several lines does not reach ranks that are started over ssh.",
-                "FieldIgnored"
-            );
-        }
-    }
-}
-
 }  // namespace
 
 void read_layout(ssh_layout& layout, const compile_context& ctx, const role_template& worker) {
@@ -173,38 +159,47 @@ void read_layout(ssh_layout& layout, const compile_context& ctx, const role_temp
     if (user == nullptr) {
         user = json::find(worker.document, "spec", "securityContext", "runAsUser");
     }
-    layout.user = user != nullptr && user->IsInt64() ? user->GetInt64() : 0;
+    if (user != nullptr && user->IsInt64()) {
+        layout.user = user->GetInt64();
+    }
+    const json::value* root =
+        json::find(worker.container(), "securityContext", "readOnlyRootFilesystem");
+    layout.read_only_root = root != nullptr && root->IsTrue();
 }
 
 bool links_config(const ssh_layout& layout) {
-    return layout.auth_path != "/root/.ssh" || layout.user != 0;
+    return layout.auth_path != "/root/.ssh";
 }
 
-session_environment read_environment(const json::value& container, bool forward) {
-    session_environment out;
-    out.mode = !forward ? "none" : json::find(container, "envFrom") != nullptr ? "all" : "named";
-    const json::value* env = forward ? json::find(container, "env") : nullptr;
+std::string shared_variables(const json::value& container) {
+    std::string out;
+    const json::value* env = json::find(container, "env");
     const auto of_the_pod = pod_variables(container);
     for (rapidjson::SizeType i = 0; env != nullptr && i < env->Size(); ++i) {
-        const json::value& entry = (*env)[i];
-        const auto name = json::string_or_empty(entry, "name");
-        if (!is_identifier(name)) {
-            continue;  // no shell can pass it on
+        const auto name = json::string_or_empty((*env)[i], "name");
+        if (is_identifier(name) && !of_the_pod.contains(name)) {
+            out.append(name).append(1, '\n');
         }
-        (of_the_pod.contains(name) ? out.per_pod : out.shared).append(name).append(1, '\n');
     }
     return out;
+}
+
+std::string run_script(const run_needs& needs, const std::vector<std::string>& words) {
+    constexpr std::array exports{"none", "some", "all"};
+    const auto yes_no = [](bool b) { return b ? "yes\n" : "no\n"; };
+    return std::string("sb_need_pdsh=") + yes_no(needs.pdsh) +
+           "sb_exports=" + exports[static_cast<std::size_t>(needs.exports)] +
+           "\nsb_bare_environment=" + yes_no(needs.bare_environment) +
+           (words.empty() ? std::string() : shell_set(words));
 }
 
 void plan_ssh_objects(
     compile_context& ctx,
     const ssh_layout& layout,
     const bootstrap_use& use,
-    const session_environment& environment,
     const role_template& source,
     run_scripts scripts
 ) {
-    warn_lost_variables(ctx, source);
     planned_object secret;
     secret.kind = object_kind::secret;
     secret.name = ctx.plan.base_name + "-ssh";
@@ -227,9 +222,8 @@ void plan_ssh_objects(
     };
     check_hostfile_size(ctx);
     add("bootstrap.sh", std::string(bootstrap_script));
-    add("settings.sh", settings(ctx, layout, use, environment, source));
-    add("env-shared", environment.shared);
-    add("env-pod", environment.per_pod);
+    add("settings.sh", settings(ctx, layout, use, source));
+    add("env-shared", use.shared_variables);
     ctx.render.config.files.push_back({"run.sh", std::move(scripts)});
 }
 
@@ -247,17 +241,22 @@ void add_ssh_volumes(
     for (const auto& [key, file] : secret_items) {
         secret.items.emplace_back(key, file);
     }
-    if (layout.user != 0) {
-        // ssh refuses a key that others may read only if it owns it: root does here.
-        secret.mode = 0640;
-        pod.add_fs_group(layout.user);
-    }
     pod.add_secret_volume(secret_volume_name, secret);
     pod.add_config_volume(config_volume_name, ctx.plan.base_name + '-');
     pod.add_memory_volume(run_volume_name);
     pod.add_mount({.volume = secret_volume_name, .path = layout.auth_path});
     pod.add_mount({.volume = config_volume_name, .path = std::string(config_dir)});
     pod.add_mount({.volume = run_volume_name, .path = std::string(run_dir), .read_only = false});
+    if (layout.user != 0) {
+        secret.mode = 0644;  // the bootstrap makes copies that ssh takes
+        pod.add_secret_volume(key_volume_name, secret);
+        pod.add_mount({.volume = key_volume_name, .path = std::string(key_dir)});
+    }
+    if (layout.read_only_root && layout.user.value_or(0) == 0) {
+        pod.add_mount(
+            {.volume = run_volume_name, .path = "/run/sshd", .sub_path = "sshd", .read_only = false}
+        );
+    }
     for (const auto path : hostfiles) {
         pod.add_mount(
             {.volume = config_volume_name, .path = std::string(path), .sub_path = "hostfile"}
@@ -271,7 +270,7 @@ void check_ssh_places(
     const ssh_layout& layout,
     const std::vector<std::string_view>& hostfiles
 ) {
-    std::vector<std::string_view> ours{layout.auth_path, config_dir, run_dir};
+    std::vector<std::string_view> ours{layout.auth_path, config_dir, run_dir, key_dir};
     ours.insert(ours.end(), hostfiles.begin(), hostfiles.end());
     if (const json::value* mounts = json::find(source.container(), "volumeMounts")) {
         for (rapidjson::SizeType i = 0; i < mounts->Size(); ++i) {
@@ -289,7 +288,8 @@ void check_ssh_places(
     if (const json::value* volumes = json::find(source.document, "spec", "volumes")) {
         for (rapidjson::SizeType i = 0; i < volumes->Size(); ++i) {
             const auto name = json::string_or_empty((*volumes)[i], "name");
-            for (const auto taken : {secret_volume_name, config_volume_name, run_volume_name}) {
+            for (const auto taken :
+                 {secret_volume_name, key_volume_name, config_volume_name, run_volume_name}) {
                 if (name == taken) {
                     ctx.error(
                         source.pointer + "/spec/volumes/" + std::to_string(i) + "/name",

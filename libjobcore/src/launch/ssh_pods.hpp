@@ -7,6 +7,7 @@
 #include "launch/role_pods.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,20 +16,23 @@ namespace signalbox::core::launch {
 
 inline constexpr std::string_view config_dir = "/signalbox/config";
 inline constexpr std::string_view run_dir = "/signalbox/run";
+/// The keys once more, for users that cannot read root's.
+inline constexpr std::string_view key_dir = "/signalbox/keys";
 
 /// Where ssh finds its things in the pods, and who uses them.
 struct ssh_layout {
     std::string auth_path = "/root/.ssh";  ///< mount path of the Secret
     std::string sshd_path = "/usr/sbin/sshd";
     std::int32_t port = 2222;
-    /// The container's user, if the template names one. Others than root need the group.
-    std::int64_t user = 0;
+    /// The container's user, if the template names one: else that of the image, which nobody knows.
+    std::optional<std::int64_t> user;
+    bool read_only_root = false;  ///< of the training container
 };
 
 /// The port and the user of a worker's template (BEHAVIOUR.md 3.3). Keeps the paths.
 void read_layout(ssh_layout& layout, const compile_context& ctx, const role_template& worker);
 
-/// The bootstrap has to put ssh's configuration into the user's home.
+/// The keys do not lie where root's ssh looks for them.
 bool links_config(const ssh_layout& layout);
 
 /// What of the bootstrap's settings differs between kinds.
@@ -37,17 +41,28 @@ struct bootstrap_use {
     std::string env_file;         ///< DeepSpeed's environment file; empty: none
     bool launcher_sshd = false;   ///< the launcher's pod runs ranks too
     bool same_directory = false;  ///< the launcher's directory must exist on the workers
-    bool exports_environment = false;  ///< the launcher exports its environment on the workers
+    bool forwards_environment = true;  ///< ssh sessions have the container's variables
+    std::string shared_variables;      ///< names for the environment file, a line each
 };
 
-/// Which variables of the training container ssh sessions see (LAUNCH.md 2.4, 5.4).
-struct session_environment {
-    std::string shared;  ///< names that are the same on every pod, a line each
-    std::string per_pod;
-    std::string mode;  ///< `named`, `all` (envFrom: the names are not known) or `none`
+/// What the launcher itself makes of the environment that it is started with.
+enum class launcher_exports {
+    none,    ///< its ranks have what it has
+    pdsh,    ///< it exports some variables over pdsh, badly quoted (LAUNCH.md 2.4)
+    escape,  ///< it exports all of them in double quotes, unescaped (LAUNCH.md 4.4)
 };
-/// Of the container as it is, variables of ours included. `forward` false: the essentials only.
-session_environment read_environment(const json::value& container, bool forward);
+
+/// What the program of `run.sh` needs of the bootstrap.
+struct run_needs {
+    bool pdsh = false;
+    launcher_exports exports = launcher_exports::none;
+    bool bare_environment = false;  ///< no variables but those that a session has
+};
+/// `run.sh`: the needs, and the program as positional parameters; none of no words.
+std::string run_script(const run_needs& needs, const std::vector<std::string>& words);
+
+/// Names of the container's variables that are the same on every pod, a line each, ours included.
+std::string shared_variables(const json::value& container);
 
 /// A program for `run.sh`, by [several][resumed]: lines of shell.
 using run_scripts = std::array<std::array<std::string, 2>, 2>;
@@ -57,7 +72,6 @@ void plan_ssh_objects(
     compile_context& ctx,
     const ssh_layout& layout,
     const bootstrap_use& use,
-    const session_environment& environment,
     const role_template& source,
     run_scripts scripts
 );

@@ -162,7 +162,6 @@ public:
                 gone.push_back(uid);
             }
         }
-        listed.clear();
         for (const std::string& uid : gone) {
             erase(uid);
         }

@@ -12,8 +12,16 @@ namespace signalbox::op::cli {
 
 namespace asio = boost::asio;
 
-cluster_session::cluster_session(const cluster_options& cluster, const std::string& ns) : ns_(ns) {
-    auto made = k8sio::connect(loop_.get_executor(), connect_to(cluster));
+cluster_session::cluster_session(
+    const cluster_options& cluster, const std::string& ns, std::chrono::nanoseconds patience
+)
+    : ns_(ns) {
+    k8sio::connect_options options = connect_to(cluster);
+    if (patience.count() > 0) {
+        options.client.request_timeout = patience;
+        options.client.max_retries = 0;
+    }
+    auto made = k8sio::connect(loop_.get_executor(), std::move(options));
     if (made.has_error()) {
         problem_ = made.error().text();
         return;

@@ -10,6 +10,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -17,8 +18,13 @@ namespace signalbox::op::cli {
 
 class cluster_session {
 public:
-    /// Nothing is sent yet. `ns`: the namespace that was asked for, if any.
-    cluster_session(const cluster_options& cluster, const std::string& ns);
+    /// Nothing is sent yet. `ns`: the namespace that was asked for, if any. `patience`: of one
+    /// request in all; 0: the client's usual one.
+    cluster_session(
+        const cluster_options& cluster,
+        const std::string& ns,
+        std::chrono::nanoseconds patience = std::chrono::nanoseconds{0}
+    );
 
     /// Why there is no connection, or empty; then nothing below may be called.
     const std::string& problem() const { return problem_; }

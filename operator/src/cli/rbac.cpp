@@ -89,21 +89,35 @@ std::string json_list(const std::vector<std::string>& items) {
     return out + "]";
 }
 
-void print_json(std::ostream& out, const std::vector<permission>& rules) {
-    std::string text = "[\n";
-    for (const permission& p : rules) {
-        text += text.size() > 2 ? ",\n" : "";
-        text += fmt::format(
-            R"( {{"feature":"{}","rule":{{"apiGroups":{},"resources":{},"verbs":{}}},"why":)",
-            p.of ? row_of(*p.of).name : "",
-            json_list({p.group}),
-            json_list(p.resources),
-            json_list(p.verbs)
-        );
-        manifests::append_json_string(text, p.why);
-        text += "}";
+/// One rule of the list. `feature`: empty if every operator needs it.
+std::string json_row(std::string_view feature, const permission& p) {
+    std::string rule = fmt::format(
+        R"("apiGroups":{},"resources":{},"verbs":{})",
+        json_list({p.group}),
+        json_list(p.resources),
+        json_list(p.verbs)
+    );
+    if (!p.names.empty()) {
+        rule += R"(,"resourceNames":)" + json_list(p.names);
     }
-    fmt::print(out, "{}\n]\n", text);
+    std::string why;
+    manifests::append_json_string(why, p.why);
+    return fmt::format(R"( {{"feature":"{}","rule":{{{}}},"why":{}}})", feature, rule, why);
+}
+
+void print_json(
+    std::ostream& out,
+    const std::vector<permission>& rules,
+    const std::vector<permission>& of_election
+) {
+    std::vector<std::string> rows;
+    for (const permission& p : rules) {
+        rows.push_back(json_row(p.of ? row_of(*p.of).name : "", p));
+    }
+    for (const permission& p : of_election) {
+        rows.push_back(json_row("leader-election", p));
+    }
+    fmt::print(out, "[\n{}\n]\n", fmt::join(rows, ",\n"));
 }
 
 }  // namespace
@@ -116,8 +130,12 @@ int rbac(const rbac_options& options, std::ostream& out, std::ostream& err) {
     }
     std::vector<permission> rules = job_permissions(wanted.kinds);
     std::erase_if(rules, [&](const permission& p) { return p.of && wanted.without.count(*p.of); });
+    std::vector<permission> of_election;
+    if (options.election.wanted) {
+        of_election = election_permissions(options.election.name);
+    }
     if (options.output == output_format::json) {
-        print_json(out, rules);
+        print_json(out, rules, of_election);
         return exit_ok;
     }
     role printer(out, options);
@@ -127,12 +145,10 @@ int rbac(const rbac_options& options, std::ostream& out, std::ostream& err) {
     for (const std::string& ns : wanted.namespaces) {
         printer.print(options.name, ns, rules);
     }
-    if (options.election.wanted) {
+    if (!of_election.empty()) {
         const std::string& ns = options.election.ns;
         printer.print(
-            options.name + "-leader-election",
-            ns.empty() ? options.account_ns : ns,
-            election_permissions(options.election.name)
+            options.name + "-leader-election", ns.empty() ? options.account_ns : ns, of_election
         );
     }
     return exit_ok;

@@ -3,6 +3,7 @@
 
 #include "controller/definitions_wait.hpp"
 #include "controller/leadership.hpp"
+#include "controller/startup_memory.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -65,6 +66,7 @@ private:
             log_->info(
                 "views are complete: jobs={} pods={}", work_->job_count(), work_->pod_count()
             );
+            release_startup_memory();
         }
         std::vector<std::string> problems = work_->problems();
         if (problems != problems_) {

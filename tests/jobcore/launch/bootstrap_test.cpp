@@ -54,6 +54,7 @@ TEST_CASE("[behaviour 5.4] workers that do not answer: code 75 and their names",
         CHECK(has_text(
             pod.read("termination"), "signalbox: no answer within 0 s from sshd on: " + host
         ));
+        CHECK(has_text(pod.read("termination"), "(1 workers). ssh: no route to " + host));
         CHECK(pod.read("argv").empty());
     }
 }
@@ -91,7 +92,16 @@ TEST_CASE("[launchers 9.1] what the image lacks is said, code 64", "[bootstrap]"
         const pod_folder keyless(cifar());
         run("rm " + keyless.at("ssh/ssh_host_key"));
         CHECK(run(keyless.line(shell, "worker")).code == 64);
-        CHECK(has_text(keyless.read("termination"), "ssh_host_key cannot be read"));
+        CHECK(has_text(keyless.read("termination"), "signalbox: cannot copy the keys from"));
+
+        const pod_folder toolless(cifar());
+        run("rm " + toolless.at("bin/ssh") + " && ln -s /bin/rm /bin/cat " + toolless.at("bin"));
+        CHECK(
+            run("cd / && PATH=" + toolless.at("bin") + " /bin/" + shell + " " +
+                toolless.at("config/bootstrap.sh") + " worker")
+                .code == 64
+        );
+        CHECK(has_text(toolless.read("termination"), "signalbox: the image has no program "));
     }
 }
 
@@ -151,58 +161,182 @@ TEST_CASE("[launchers 2.9] TERM ends the launcher, then ranks on all hosts", "[b
     }
 }
 
-TEST_CASE(
-    "[launchers 5.4] SetEnv carries values exactly, and only names that are set", "[bootstrap]"
+namespace {
+
+/// What a session on the pod finds: `<name>=<value>` and a NUL byte for each variable.
+std::string session_of(const pod_folder& pod, const std::string& shell) {
+    run("env -i PATH=/usr/bin:/bin SHELL=/bin/" + shell + " SSH_ORIGINAL_COMMAND='env -0 >" +
+        pod.at("session.env") + "' " + shell + " " + pod.at("run/session"));
+    return '\0' + pod.read("session.env");
+}
+
+/// The variable has this value there.
+bool has_variable(
+    const std::string& environment, const std::string& name, const std::string& text
 ) {
-    const std::string env =
-        R"(,"env":[{"name":"PLAIN","value":"x"},{"name":"ODD","value":"x"},{"name":"LINES","value":"x"},
-            {"name":"UNSET","value":"x"},{"name":"EMPTY","value":""}])";
+    return has_text(environment, '\0' + name + '=' + text + '\0');
+}
+
+}  // namespace
+
+TEST_CASE(
+    "[launchers 5.4] [api deepspeed disableCustomEnv] a session begins with the container's "
+    "environment, byte for byte",
+    "[bootstrap]"
+) {
     for (const auto& shell : shells()) {
         CAPTURE(shell);
-        const pod_folder pod(cifar(2, env));
+        const pod_folder pod(cifar(2, R"(,"env":[{"name":"PLAIN","value":"x"}])"));
         pod.stub("sshd", "exit 0\n");
         const auto result = run(pod.line(
             shell,
             "worker",
-            R"env(PLAIN=1%2 EMPTY= ODD='a b "q" \z $HOME `id`' LINES="$(printf 'a\nb')" OTHER=1 NCCL_DEBUG=INFO)env"
+            R"env(PLAIN=1%2 EMPTY= ODD='a b "q" \z $HOME `id`' QUOTES="it's ''" )env"
+            R"env(LINES="$(printf 'a\nPATH=b\n\nc\nx')
+" my.var=1 OF_IMAGE=1 HOSTNAME=x KUBERNETES_PORT=1 SSH_CLIENT=1)env"
         ));
         CAPTURE(result.output);
         CHECK(result.code == 0);
-        const auto config = pod.read("run/sshd_config");
-        CHECK(has_text(config, "StrictModes no\n"));
-        CHECK(has_text(config, "Port 2222\n"));
-        CHECK(has_text(config, R"( ODD="a b \"q\" \\z $HOME `id`")"));
-        CHECK(has_text(config, " EMPTY=\"\""));
-        CHECK(has_text(config, " NCCL_DEBUG=\"INFO\""));
-        CHECK(has_text(config, " PATH=\""));
-        CHECK_FALSE(has_text(config, "UNSET"));
-        CHECK_FALSE(has_text(config, "LINES"));
-        CHECK_FALSE(has_text(config, "OTHER"));
+        CHECK(has_text(pod.read("run/sshd_config"), "StrictModes no\n"));
+        CHECK(has_text(pod.read("run/sshd_config"), "Port 2222\n"));
+        CHECK(
+            has_text(pod.read("run/sshd_config"), "ForceCommand /bin/sh " + pod.at("run/session\n"))
+        );
+        const auto seen = session_of(pod, shell);
+        CHECK(has_variable(seen, "PLAIN", "1%2"));
+        CHECK(has_variable(seen, "EMPTY", ""));
+        CHECK(has_variable(seen, "ODD", R"(a b "q" \z $HOME `id`)"));
+        CHECK(has_variable(seen, "QUOTES", "it's ''"));
+        CHECK(has_variable(seen, "LINES", "a\nPATH=b\n\nc\nx\n"));
+        CHECK(has_variable(seen, "OF_IMAGE", "1"));
+        CHECK(has_variable(seen, "HOSTNAME", "x"));
+        CHECK(has_variable(seen, "KUBERNETES_PORT", "1"));
+        CHECK(has_variable(seen, "PATH", pod.at("bin") + ":/usr/bin:/bin"));
+        for (const auto name : {"SSH_CLIENT=", "SSH_ORIGINAL_COMMAND=", "my.var", "sb_", "UNSET"}) {
+            CAPTURE(name);
+            CHECK_FALSE(has_text(seen, name));
+        }
         const auto file = pod.read("run/deepspeed_env");
         CHECK(has_text(file, "PLAIN=1%%2\n"));
         CHECK_FALSE(has_text(file, "ODD"));
-        CHECK_FALSE(has_text(file, "EMPTY"));
     }
 }
 
-TEST_CASE("[launchers 2.4] envFrom: all variables; disabled: the essentials", "[bootstrap]") {
-    const pod_folder all(cifar(2, R"(,"envFrom":[{"secretRef":{"name":"s"}}])"));
-    all.stub("sshd", "exit 0\n");
-    run(all.line("/bin/sh", "worker", "FROM_SECRET=1 KUBERNETES_PORT=1 HOSTNAME=x"));
-    CHECK(has_text(all.read("run/sshd_config"), " FROM_SECRET=\"1\""));
-    CHECK_FALSE(has_text(all.read("run/sshd_config"), "KUBERNETES_PORT"));
-    CHECK_FALSE(has_text(all.read("run/sshd_config"), "HOSTNAME"));
-
+TEST_CASE("[api deepspeed disableCustomEnv] sessions have the essentials alone", "[bootstrap]") {
     deepspeed_job job(2, worker_template(R"(,"env":[{"name":"A","value":"1"}])"));
     job.launch.disable_custom_env = true;
     job.compile();
-    const pod_folder none(job);
-    none.stub("sshd", "exit 0\n");
-    run(none.line("/bin/sh", "worker", "A=1 NCCL_DEBUG=1 NVIDIA_X=1"));
-    CHECK(has_text(none.read("run/sshd_config"), " NVIDIA_X="));
-    CHECK_FALSE(has_text(none.read("run/sshd_config"), "NCCL_DEBUG"));
-    CHECK_FALSE(has_text(none.read("run/sshd_config"), " A="));
-    CHECK(run("test -e " + none.at("run/deepspeed_env")).code != 0);
+    const pod_folder pod(job);
+    pod.stub("sshd", "exit 0\n");
+    run(pod.line("/bin/sh", "worker", "A=1 NCCL_DEBUG=1 NVIDIA_X=1"));
+    const auto seen = session_of(pod, "sh");
+    CHECK(has_variable(seen, "NVIDIA_X", "1"));
+    CHECK_FALSE(has_text(seen, "NCCL_DEBUG"));
+    CHECK_FALSE(has_text(seen, std::string("\0A=", 3)));
+    CHECK(run("test -e " + pod.at("run/deepspeed_env")).code != 0);
+}
+
+TEST_CASE("[api deepspeed disableCustomEnv] one worker: its ranks have no more", "[bootstrap]") {
+    for (const bool disabled : {false, true}) {
+        deepspeed_job job(1, worker_template(R"(,"env":[{"name":"A","value":"1"}])"));
+        job.launch.disable_custom_env = disabled;
+        job.compile();
+        const pod_folder pod(job);
+        pod.stub("deepspeed", "env >" + pod.at("seen") + "\n");
+        CHECK(run(pod.line("/bin/sh", "launcher", "A=1 HF_HOME=/x NVIDIA_X=1 LANG=C")).code == 0);
+        const auto seen = '\n' + pod.read("seen");
+        for (const auto name : {"\nA=", "\nHF_HOME=", "\nLANG="}) {
+            CAPTURE(name);
+            CHECK(has_text(seen, name) != disabled);
+        }
+        for (const auto name : {"\nPATH=", "\nHOME=", "\nNVIDIA_X="}) {
+            CHECK(has_text(seen, name));
+        }
+    }
+}
+
+TEST_CASE("[launchers 2.4] what the runner would export wrongly it does not see", "[bootstrap]") {
+    for (const int workers : {1, 2}) {
+        deepspeed_job job(workers);
+        job.compile();
+        const pod_folder pod(job);
+        pod.stub("deepspeed", "env >" + pod.at("seen") + "\n");
+        const auto env =
+            "PYTHON_ODD='a b' MLFLOW_TOKEN='$x' NCCL_DEBUG=INFO OTHER='a b' "
+            "PYTHONPATH='/a b'";
+        CHECK(run(pod.line("/bin/sh", "launcher", env)).code == 0);
+        const auto seen = pod.read("seen");
+        CHECK(has_text(seen, "PYTHON_ODD") == (workers == 1));
+        CHECK(has_text(seen, "MLFLOW_TOKEN") == (workers == 1));
+        CHECK(has_text(seen, "NCCL_DEBUG=INFO"));
+        CHECK(has_text(seen, "OTHER=a b"));
+        CHECK(has_text(seen, "PYTHONPATH=/a b"));
+        CHECK(has_variable(session_of(pod, "sh"), "MLFLOW_TOKEN", "$x"));
+    }
+}
+
+TEST_CASE("[launchers 5.3] an account that sshd refuses is told at once", "[bootstrap]") {
+    const auto told = [](const std::string& account) {
+        const pod_folder pod(cifar());
+        pod.write("passwd", "root:x:4711:0::/root:/bin/sh\n" + account);
+        pod.write(
+            "config/bootstrap.sh",
+            replaced_all(pod.read("config/bootstrap.sh"), "/etc/passwd", pod.at("passwd"))
+        );
+        pod.stub("id", "[ \"$1\" = -u ] && echo 1000\n");  // id -un finds none
+        pod.stub("sshd", "exit 0\n");
+        const auto code = run(pod.line("/bin/sh", "worker")).code;
+        return std::to_string(code) + ' ' + pod.read("termination");
+    };
+    constexpr const char* none =
+        "64 signalbox: user 1000 has no passwd entry, sshd will refuse it\n";
+    CHECK(told("") == none);
+    CHECK(told("u:x:1001:1::/home/u:/bin/sh\n") == none);
+    CHECK(told("u:x:1000:1::/home/u:/bin/sh\n") == "0 ");
+    CHECK(told("u:x:1000:1::/home/u:\n") == "0 ");
+    CHECK(has_text(told("u:x:1000:1::/:/no/shell\n"), "64 signalbox: the image has no /no/shell"));
+    CHECK(has_text(told("u:x:1000:1::/:/usr/sbin/nologin\n"), "user u may not log in"));
+}
+
+TEST_CASE("[launchers 5.2] a user that cannot read root's keys gets copies", "[bootstrap]") {
+    const pod_folder pod(cifar());
+    run("mv " + pod.at("ssh") + " " + pod.at("keys"));
+    pod.write("keys/config", "IdentityFile " + pod.at("ssh/id_ecdsa") + "\n");
+    run("chmod 0444 " + pod.at("keys/id_ecdsa"));
+    pod.stub("sshd", "exit 0\n");
+    const auto result = run(pod.line("/bin/sh", "worker"));
+    CAPTURE(result.output);
+    CHECK(result.code == 0);
+    const auto config = "IdentityFile " + pod.at("run/ssh/id_ecdsa") + "\n";
+    CHECK(pod.read("run/ssh/config") == config);
+    CHECK(pod.read("home/.ssh/config") == config);
+    CHECK(run("stat -c %a " + pod.at("run/ssh/id_ecdsa")).output == "400\n");
+    CHECK(has_text(pod.read("run/sshd_config"), "HostKey " + pod.at("run/ssh/ssh_host_key\n")));
+}
+
+TEST_CASE(
+    "[behaviour 3.9] the launcher's errors are told, however long its log goes on", "[bootstrap]"
+) {
+    for (const auto& shell : shells()) {
+        CAPTURE(shell);
+        const pod_folder pod(cifar());
+        pod.stub(
+            "deepspeed",
+            "printf 'w-1: [rank3]: Traceback (most recent call last):\\nw-1: [rank3]:   File x\\n"
+            "w-0: step\\nw-1: [rank3]: ValueError: loss is nan\\n'\n"
+            "i=0; while [ $i -lt 500 ]; do echo \"w-0: noise $i\"; i=$((i + 1)); done\n"
+            "echo late >&2\nexit ${CODE:-7}\n"
+        );
+        const auto failed = run(pod.line(shell, "launcher"));
+        CHECK(failed.code == 7);
+        CHECK(has_text(failed.output, "noise 499\nlate\n"));
+        CHECK(pod.read("termination") == "w-1: [rank3]: ValueError: loss is nan\n");
+
+        const pod_folder quiet(cifar());
+        quiet.stub("deepspeed", "echo no reason\nexit 3\n");
+        CHECK(run(quiet.line(shell, "launcher")).code == 3);
+        CHECK(quiet.read("termination").empty());  // the kubelet takes the end of the log
+    }
 }
 
 TEST_CASE("[launchers 2.4] the user's own environment file is kept", "[bootstrap]") {

@@ -192,22 +192,6 @@ TEST_CASE("[behaviour 3.2] the user's probe wins, mounts at our places are refus
     CHECK_FALSE(core::has_errors(near.compile().findings));
 }
 
-TEST_CASE(
-    "[launchers 2.4] a value of several lines is warned of, where sshd loses it", "[launch]"
-) {
-    const std::string env = R"(,"env":[{"name":"A","value":"x"},{"name":"B","value":"y\nz"}])";
-    const auto warned = [&](deepspeed_job job) {
-        const auto warnings = job.compile().plan.warnings;
-        return std::ranges::any_of(warnings, [](const core::diagnostic& w) {
-            return w.pointer == "/spec/worker/template/spec/containers/0/env/1/value";
-        });
-    };
-    CHECK(warned(deepspeed_job(2, worker_template(env))));
-    deepspeed_job without_ssh(2, worker_template(env));
-    without_ssh.launch.other_args = {"--no_ssh"};
-    CHECK_FALSE(warned(without_ssh));
-}
-
 TEST_CASE("[behaviour 3.3] hostNetwork: a port of the job's own, everywhere the same", "[launch]") {
     auto job = deepspeed_job(2, worker_template("", R"(,"hostNetwork":true)")).compile();
     const int port =
@@ -222,18 +206,29 @@ TEST_CASE("[behaviour 3.3] hostNetwork: a port of the job's own, everywhere the 
     CHECK(string_or_empty(secret.root(), "type") == "kubernetes.io/ssh-auth");
 }
 
-TEST_CASE("[launchers 5.2] a user that is not root gets the keys by group", "[launch]") {
-    auto job =
-        deepspeed_job(1, worker_template(R"(,"securityContext":{"runAsUser":1000})")).compile();
-    const auto pod = job.pod();
-    CHECK(find(*volume(pod, "signalbox-ssh"), "secret", "defaultMode")->GetInt() == 0640);
-    CHECK(find(pod.spec(), "securityContext", "fsGroup")->GetInt() == 1000);
-    CHECK(job.file("settings.sh").find("sb_link_config=yes\n") != std::string::npos);
-    auto own = deepspeed_job(
-                   1, worker_template("", R"(,"securityContext":{"runAsUser":1000,"fsGroup":7})")
-    )
-                   .compile();
-    CHECK(find(own.pod().spec(), "securityContext", "fsGroup")->GetInt() == 7);
+TEST_CASE("[launchers 5.2] users other than root find keys that they can read", "[launch]") {
+    for (const auto user : {"", R"("runAsUser":1000)", R"("runAsUser":0)"}) {
+        const std::string context = R"(,"securityContext":{)" + std::string(user) + '}';
+        const auto pod = deepspeed_job(1, worker_template(context)).compile().pod();
+        CHECK(find(*volume(pod, "signalbox-ssh"), "secret", "defaultMode")->GetInt() == 0600);
+        CHECK(find(pod.spec(), "securityContext", "fsGroup") == nullptr);
+        const bool other = std::string(user) != R"("runAsUser":0)";
+        CHECK((mount_at(pod, "/signalbox/keys") != nullptr) == other);
+        if (other) {
+            CHECK(find(*volume(pod, "signalbox-keys"), "secret", "defaultMode")->GetInt() == 0644);
+        }
+        CHECK(mount_at(pod, "/run/sshd") == nullptr);
+    }
+}
+
+TEST_CASE("[launchers 5.3] under a read-only root sshd has a directory of its own", "[launch]") {
+    const auto pod =
+        deepspeed_job(1, worker_template(R"(,"securityContext":{"readOnlyRootFilesystem":true})"))
+            .compile()
+            .pod();
+    REQUIRE(mount_at(pod, "/run/sshd") != nullptr);
+    CHECK(string_or_empty(*mount_at(pod, "/run/sshd"), "subPath") == "sshd");
+    CHECK(find(*mount_at(pod, "/run/sshd"), "readOnly") == nullptr);
 }
 
 TEST_CASE("[launchers 5.2] the Secret: which values are keys, and which are known", "[launch]") {
@@ -276,8 +271,8 @@ TEST_CASE("[api deepspeed disableCustomEnv] which variables go where", "[launch]
     CHECK(shared.find("A\nS\n") != std::string::npos);
     CHECK(shared.find("my.var") == std::string::npos);
     CHECK(shared.find("IP") == std::string::npos);
-    CHECK(job.file("env-pod") == "IP\n");
-    CHECK(job.file("settings.sh").find("sb_session_env=named\n") != std::string::npos);
+    CHECK(job.file("settings.sh").find("sb_session_env=all\n") != std::string::npos);
+    CHECK(has_text(job.file("run.sh"), "sb_bare_environment=no\n"));
 
     job.launch.disable_custom_env = true;
     job.compile();
@@ -286,10 +281,6 @@ TEST_CASE("[api deepspeed disableCustomEnv] which variables go where", "[launch]
     CHECK(job.file("settings.sh").find("sb_env_file=''\n") != std::string::npos);
     CHECK(job.pod().env("DS_ENV_FILE", "worker") == "<none>");
     CHECK(job.pod().env("A", "worker") == "1");
-
-    auto all =
-        deepspeed_job(2, worker_template(R"(,"envFrom":[{"secretRef":{"name":"s"}}])")).compile();
-    CHECK(all.file("settings.sh").find("sb_session_env=all\n") != std::string::npos);
 }
 
 TEST_CASE("[api deepspeed config.otherArgs] --no_ssh: every pod starts its own ranks", "[launch]") {

@@ -95,7 +95,8 @@ public:
             "ssh",
             "for a; do h=$c; c=$a; [ \"$a\" != /bin/sh ] || break; done\n"
             "echo \"$h\" >>" +
-                at("asked") + "\n[ ! -e " + at("down") + "/$h ] || exit 255\nexec /bin/sh -s\n"
+                at("asked") + "\n[ ! -e " + at("down") +
+                "/$h ] || { echo no route to $h >&2; exit 255; }\nexec /bin/sh -s\n"
         );
         stub("sshd", "echo \"$@\" >" + at("sshd.args") + "\nexec sleep 1000\n");
         stub("pdsh", "echo pdsh-2.34\n");

@@ -137,6 +137,18 @@ TEST_CASE("no pass before every required view is complete; what may be missing i
     CHECK(f.subject->problems().empty());
 }
 
+TEST_CASE("a watch is of the namespace and the labels that it is given") {
+    fixture f;
+    store<object_meta> pods(read_object_meta);
+    f.subject->watch(resources::pods(), pods, name_of, watch_options("kube-system", "a=b"));
+    f.run();
+    f.loop.run_for(1s);
+    REQUIRE(f.connection.watches.size() == 1);
+    const std::string& target = f.connection.watches[0];
+    CHECK(target.find("/namespaces/kube-system/pods?") != target.npos);
+    CHECK(target.find("labelSelector=a%3Db") != target.npos);
+}
+
 TEST_CASE("[requirement W2] the watches of a controller do not all end at the same time") {
     fixture f;
     store<object_meta> pods(read_object_meta), services(read_object_meta);

@@ -47,6 +47,16 @@ TEST_CASE(
     CHECK(pace.stopped());
 }
 
+TEST_CASE("[behaviour 2.2] a bound of one, or none, is one request at a time") {
+    slow_start pace(GENERATE(0U, 1U));
+    for (int i = 0; i < 5; ++i) {
+        REQUIRE(pace.may_start());
+        pace.started();
+        CHECK_FALSE(pace.may_start());
+        pace.succeeded();
+    }
+}
+
 TEST_CASE("[behaviour 2.2] one failure leaves the window as it is, and gives its place back") {
     slow_start pace(32);
     pace.started();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "k8sio/store.hpp"
+#include "signalbox_test/heap.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -129,6 +130,16 @@ TEST_CASE("an answer that is newer than the list stays, one that the view has pa
         f.fill({}, "15");
         CHECK(f.of("job").empty());
     }
+    SECTION("before the first list") {
+        fixture fresh;
+        CHECK(fresh.store.insert_answer({"a", "job", "15", "x"}));
+        fresh.fill({}, "12");
+        CHECK(fresh.of("job") == "a=x");
+    }
+    SECTION("of what is not held") {
+        CHECK_FALSE(f.store.insert_answer({"a", "", "15", "x"}));
+        CHECK(f.store.size() == 0);
+    }
     SECTION("the deletion overtook the answer") {
         // Taken, it would stay for ever: its last event has been seen.
         CHECK_FALSE(f.store.insert_answer({"a", "job", "9", "x"}));
@@ -188,6 +199,39 @@ TEST_CASE("[requirement Q10] a record is in each of its indexes under the key th
     REQUIRE(f.store.get("c") != nullptr);
     CHECK(f.store.get("c")->resource_version == "6");
     CHECK(f.store.get("b") == nullptr);
+}
+
+TEST_CASE("[requirement Q10] records leave an index in any order, and none of it stays behind") {
+    std::vector<int> order{0, 1, 2, 3};
+    do {
+        fixture f;
+        f.fill({"a job 1 x", "b job 1 x", "c job 1 x", "d job 1 x"}, "1");
+        std::string left = "abcd";
+        for (const int number : order) {
+            const std::string uid(1, static_cast<char>('a' + number));
+            f.store.drop(uid);
+            left.erase(left.find(uid), 1);
+            std::string expected;
+            for (const char c : left) {
+                expected += (expected.empty() ? "" : " ") + std::string(1, c) + "=x";
+            }
+            CHECK(f.of("job") == expected);
+        }
+    } while (std::next_permutation(order.begin(), order.end()));
+
+    fixture f;
+    f.fill({}, "1");
+    const auto come_and_go = [&f](int from, int to) {
+        for (int i = from; i < to; ++i) {
+            f.store.upsert("a job-" + std::to_string(i) + " " + std::to_string(i + 2) + " x");
+            f.store.drop("a");
+            f.changes.clear();
+        }
+    };
+    come_and_go(0, 100);
+    const std::size_t before = test::heap_in_use();
+    come_and_go(100, 5000);
+    CHECK(test::heap_in_use() < before + 16384);
 }
 
 TEST_CASE("what came, changed and went is told with what was before") {

@@ -8,7 +8,6 @@ Nothing sleeps: what must come is waited for by reading the output of a watch, o
 import argparse
 import json
 import os
-import re
 import shutil
 import ssl
 import subprocess
@@ -18,9 +17,11 @@ import time
 import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "../../support"))
-import kubectl_program  # noqa: E402 (found by the line above)
+sys.path[:0] = [HERE, os.path.join(HERE, "../../support")]
+import kubectl_pods  # noqa: E402 (found by the line above)
+import kubectl_program  # noqa: E402
 import skips  # noqa: E402
+from expectations import Failure, equal, expect, has  # noqa: E402
 
 DEADLINE = 200  # seconds for any one command: no more than a bound for what never comes
 
@@ -49,10 +50,6 @@ spec:
   args: [one, two]
   template: {anything: {goes: [1, 2]}}
 """
-
-
-class Failure(Exception):
-    """One expectation that did not hold; its text says which."""
 
 
 class Server:
@@ -121,20 +118,6 @@ class Output(str):
         self = super().__new__(cls, out)
         self.err = err
         return self
-
-
-def expect(condition, what, *details):
-    if not condition:
-        raise Failure(what + "".join(f"\n{d}" for d in details))
-
-
-def has(text, *patterns):
-    for pattern in patterns:
-        expect(re.search(pattern, text, re.M), f"no match for {pattern!r} in:", text)
-
-
-def equal(got, wanted, what):
-    expect(got == wanted, f"{what}: got {got!r}, wanted {wanted!r}")
 
 
 # Scenarios: each takes kubectl in a fresh namespace (k) and one that looks at all of them (root).
@@ -407,12 +390,6 @@ def watching(k, root):
 
 
 @scenario
-def logs_are_refused_in_words(k, root):
-    k.run("apply", "-f", "-", stdin=POD)
-    has(k.run("logs", "web-0", fails=True), "has no kubelet")
-
-
-@scenario
 def definitions_by_a_client(k, root):
     with open(os.path.join(HERE, "widget_crd.json"), encoding="utf-8") as f:
         crd = json.load(f)
@@ -544,11 +521,11 @@ def web_pages_are_refused(k, root):
 def run_all(kubectl_path, program, only):
     failures = []
     with tempfile.TemporaryDirectory(prefix="signalbox-kubectl-") as folder:
-        server = Server(program, folder, os.path.join(HERE, "widget_crd.json"))
+        server = Server(program, folder, "--pods", folder, os.path.join(HERE, "widget_crd.json"))
         try:
             root = Kubectl(kubectl_path, server)
             root.program = program
-            for number, function in enumerate(SCENARIOS):
+            for number, function in enumerate(SCENARIOS + kubectl_pods.SCENARIOS):
                 if only and function.__name__ not in only:
                     continue
                 namespace = f"t{number}"

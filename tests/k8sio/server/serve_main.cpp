@@ -3,9 +3,11 @@
 // The embedded API server as a program, for kubectl_test.py: serves on a free port of the loopback
 // interface, prints one line `ready <port>`, and ends when its standard input does.
 //
-// Usage: k8sio_serve [--token TOKEN] [CRD.json ...]
+// Usage: k8sio_serve [--token TOKEN] [--pods FOLDER] [CRD.json ...]
+//   --pods  serves logs, commands and ports of pods by machine_pods.hpp
 #include "k8sio/clock.hpp"
 #include "k8sio/server/api_server.hpp"
+#include "machine_pods.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -13,6 +15,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -41,14 +44,18 @@ int serve(const std::vector<std::string>& arguments) {
     const auto time = make_machine_clock(io.get_executor());
     server::server_options options;
     std::vector<std::string> definitions;
+    std::unique_ptr<server::test::machine_pods> pods;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         if (arguments[i] == "--token" && i + 1 < arguments.size()) {
             options.token = arguments[++i];
+        } else if (arguments[i] == "--pods" && i + 1 < arguments.size()) {
+            pods = std::make_unique<server::test::machine_pods>(io.get_executor(), arguments[++i]);
         } else {
             definitions.push_back(arguments[i]);
         }
     }
     server::api_server api(io.get_executor(), *time, options);
+    api.set_pod_streams(pods.get());
     for (const std::string& file : definitions) {
         std::ifstream in(file);
         const std::string text{std::istreambuf_iterator<char>(in), {}};

@@ -10,7 +10,7 @@ import unittest
 import program
 
 COMMANDS = ["validate", "plan", "explain", "crds", "rbac", "docs", "wait", "top", "pause", "resume", "scale", "dev", "run", "pods",
-            "version"]
+            "completion", "man", "version"]
 
 
 class CommandLine(unittest.TestCase):

@@ -13,7 +13,6 @@
 
 #include <catch2/catch.hpp>
 
-#include <filesystem>
 #include <memory>
 #include <set>
 #include <string>

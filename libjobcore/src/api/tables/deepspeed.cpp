@@ -96,8 +96,11 @@ constexpr std::array deepspeed_spec_fields{
     field{
         .name = "disableCustomEnv",
         .type = value_type::boolean,
-        .doc = "Keeps the variables of the template from the launcher's environment file: they "
-               "reach the entry point of each pod, but not the training processes.",
+        .doc =
+            "Keeps the variables of image and template from the training processes, which then "
+            "have PATH, LD_LIBRARY_PATH, LIBRARY_PATH, PYTHONPATH, CUDA_HOME and NVIDIA_* alone. "
+            "Else they have all, over ssh too, but for those that belong to the process: "
+            "BASH*, OLDPWD, PWD, SHELL, SHLVL, SSH_*, TERM, UID and the like.",
         .fallback = "false",
         .rule = "api 2.1",
     },

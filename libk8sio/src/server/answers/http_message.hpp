@@ -18,6 +18,13 @@
 namespace signalbox::k8sio::server {
 
 class body_stream;
+class socket_session;
+
+/// What a client would like to speak on this connection instead of HTTP.
+struct upgrade_offer {
+    std::string to;                      ///< `websocket`, in small letters; empty: nothing
+    std::vector<std::string> protocols;  ///< Sec-WebSocket-Protocol, best first
+};
 
 struct api_request {
     std::string method;
@@ -27,6 +34,7 @@ struct api_request {
     std::string content_type;                               ///< without parameters
     std::string accept;
     std::string body;
+    upgrade_offer upgrade;
 
     /// The first query value; empty if absent.
     std::string_view param(std::string_view name) const;
@@ -51,6 +59,8 @@ struct api_answer {
     std::vector<std::pair<std::string, std::string>> headers;
     std::string body;
     std::unique_ptr<body_stream> stream;  ///< if set, `body` is empty
+    /// If set, the connection becomes a WebSocket, of which this is the server's side.
+    std::shared_ptr<socket_session> session;
 
     api_answer();
     api_answer(int status, std::string body);

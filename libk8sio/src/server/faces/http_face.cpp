@@ -6,7 +6,9 @@
 
 #include "k8sio/base64.hpp"
 #include "server/answers/body_stream.hpp"
+#include "server/answers/socket_session.hpp"
 #include "server/faces/tls_identity.hpp"
+#include "server/faces/web_socket.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
@@ -34,7 +36,6 @@ using boost::system::error_code;
 
 constexpr std::uint64_t body_limit = 3 * 1024 * 1024;  // as the real server's
 constexpr std::uint32_t header_limit = 64 * 1024;
-using tls_stream = asio::ssl::stream<tcp::socket>;
 
 std::string_view to_view(beast::string_view text) {
     return {text.data(), text.size()};
@@ -85,9 +86,29 @@ refusal too_large() {
     return r;
 }
 
+upgrade_offer offer_of(const http::request<http::string_body>& request) {
+    upgrade_offer offer;
+    if (!http::token_list(request[http::field::connection]).exists("upgrade")) {
+        return offer;
+    }
+    offer.to = std::string(to_view(request[http::field::upgrade]));
+    std::transform(offer.to.begin(), offer.to.end(), offer.to.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    const auto range = request.equal_range(http::field::sec_websocket_protocol);
+    for (auto line = range.first; line != range.second; ++line) {
+        for (const auto& name : http::token_list(line->value())) {
+            offer.protocols.emplace_back(to_view(name));
+        }
+    }
+    return offer;
+}
+
 class listener;
 
-class session final : public std::enable_shared_from_this<session>, public open_watch {
+class session final : public std::enable_shared_from_this<session>,
+                      public open_connection,
+                      public open_watch {
 public:
     /// `door` is valid until close(), which the listener calls before the server goes. `tls` may be
     /// null, and must outlive it else.
@@ -103,7 +124,7 @@ public:
     ~session() override { close(); }
 
     void start();
-    void close();
+    void close() override;
 
     /// open_watch: the server ends the stream cleanly; the connection goes with it.
     void end() override {
@@ -125,6 +146,7 @@ private:
     std::optional<refusal> check_access(std::string_view target) const;
     void answer(api_answer a, bool keep_alive);
     void start_body(api_answer a);
+    void start_session(std::shared_ptr<socket_session> of);
     void wait_for_peer();
     void pump();
     void write_chunk(std::string text);
@@ -132,7 +154,7 @@ private:
     void fill_headers(http::fields& into, const api_answer& a) const;
 
     reception* door_;
-    std::variant<tcp::socket, tls_stream> stream_;
+    server_stream stream_;
     std::weak_ptr<listener> home_;
     beast::flat_buffer buffer_;
     std::optional<request_parser> parser_;
@@ -188,14 +210,14 @@ public:
     void stop() override {
         error_code ignored;
         acceptor_.close(ignored);
-        const std::set<session*> all = sessions_;
-        for (session* s : all) {
-            s->close();
+        const std::set<open_connection*> all = connections_;
+        for (open_connection* c : all) {
+            c->close();
         }
     }
 
-    void add(session& s) { sessions_.insert(&s); }
-    void remove(session& s) { sessions_.erase(&s); }
+    void add(open_connection& c) { connections_.insert(&c); }
+    void remove(open_connection& c) { connections_.erase(&c); }
 
 private:
     void accept() {
@@ -214,7 +236,7 @@ private:
 
     reception* door_;
     tcp::acceptor acceptor_;
-    std::set<session*> sessions_;
+    std::set<open_connection*> connections_;
     std::optional<tls_identity> tls_;
     std::string certificate_;
 };
@@ -305,10 +327,13 @@ void session::on_request(error_code error) {
         target,
         to_view(request[http::field::content_type]),
         std::string(to_view(request[http::field::accept])),
-        std::move(request.body())
+        std::move(request.body()),
+        offer_of(request)
     );
     if (done.dropped) {
         close();
+    } else if (done.answer.session) {
+        start_session(std::move(done.answer.session));
     } else if (done.answer.stream) {
         start_body(std::move(done.answer));
     } else {
@@ -381,6 +406,26 @@ void session::start_body(api_answer a) {
     };
     std::visit([&](auto& to) { http::async_write_header(to, *body_serializer_, done); }, stream_);
     wait_for_peer();
+}
+
+void session::start_session(std::shared_ptr<socket_session> of) {
+    const auto home = home_.lock();
+    if (!home || buffer_.size() > 0) {  // nobody may speak before the answer
+        close();
+        return;
+    }
+    home->add(*serve_web_socket(
+        std::move(stream_),
+        parser_->release(),
+        std::move(of),
+        door_->world().time(),
+        [home = home_](open_connection& gone) {
+            if (const auto still = home.lock()) {
+                still->remove(gone);
+            }
+        }
+    ));
+    close();
 }
 
 void session::wait_for_peer() {

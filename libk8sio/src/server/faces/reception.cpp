@@ -49,10 +49,12 @@ reception::outcome_of_request reception::receive(
     std::string_view target,
     std::string_view content_type,
     std::string accept,
-    std::string body
+    std::string body,
+    upgrade_offer upgrade
 ) {
-    const api_request request =
+    api_request request =
         make_request(method, target, content_type, std::move(accept), std::move(body));
+    request.upgrade = std::move(upgrade);
     count_request(method, request);
     ++requests_;
     outcome_of_request out;

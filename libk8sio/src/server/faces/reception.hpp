@@ -40,7 +40,8 @@ public:
         std::string_view target,
         std::string_view content_type,
         std::string accept,
-        std::string body
+        std::string body,
+        upgrade_offer upgrade = {}
     );
 
     void set_pod_streams(pod_streams* of_pods) { front_.set_pod_streams(of_pods); }

@@ -145,6 +145,36 @@ std::vector<record_ptr> resource_table::list(std::string_view ns) const {
     return out;
 }
 
+/// The first object of the namespace behind `after`, and the end of the namespace.
+resource_table::span resource_table::behind(std::string_view ns, std::string_view after) const {
+    const std::string prefix = ns.empty() ? std::string() : std::string(ns) + '/';
+    // '0' follows '/'.
+    const auto end = ns.empty() ? objects.end() : objects.lower_bound(std::string(ns) + '0');
+    const bool inside = after > std::string_view(prefix);
+    return {inside ? objects.upper_bound(after) : objects.lower_bound(prefix), end};
+}
+
+std::vector<record_ptr> resource_table::page(
+    std::string_view ns,
+    std::string_view after,
+    std::size_t most,
+    const std::function<bool(const record&)>& wanted
+) const {
+    std::vector<record_ptr> out;
+    const auto [begin, end] = behind(ns, after);
+    for (auto it = begin; it != end && (most == 0 || out.size() < most); ++it) {
+        if (wanted(*it->second)) {
+            out.push_back(it->second);
+        }
+    }
+    return out;
+}
+
+std::size_t resource_table::count_behind(std::string_view ns, std::string_view after) const {
+    const auto [begin, end] = behind(ns, after);
+    return static_cast<std::size_t>(std::distance(begin, end));
+}
+
 std::vector<record_ptr> resource_table::list_at(std::string_view ns, std::uint64_t version) const {
     std::map<std::string, record_ptr, std::less<>> past = objects;
     for (auto it = history.rbegin(); it != history.rend() && it->version > version; ++it) {

@@ -88,9 +88,24 @@ public:
     std::uint64_t end_sequence() const { return first_sequence + history.size(); }
     /// Objects of one namespace (all if empty), in the order of their keys.
     std::vector<record_ptr> list(std::string_view ns) const;
-    /// The same as of an older version; `version` must be >= forgotten.
+    /// Those of them behind the key `after` (empty: from the first on) that are `wanted`, up to
+    /// `most` (0: all).
+    std::vector<record_ptr> page(
+        std::string_view ns,
+        std::string_view after,
+        std::size_t most,
+        const std::function<bool(const record&)>& wanted
+    ) const;
+    /// How many of them are behind the key `after`.
+    std::size_t count_behind(std::string_view ns, std::string_view after) const;
+    /// list() as of an older version; `version` must be >= forgotten.
     std::vector<record_ptr> list_at(std::string_view ns, std::uint64_t version) const;
     bool any_in_namespace(std::string_view ns) const;
+
+private:
+    using position = std::map<std::string, record_ptr, std::less<>>::const_iterator;
+    using span = std::pair<position, position>;
+    span behind(std::string_view ns, std::string_view after) const;
 };
 
 /// Hears of every write, before watches do.

@@ -137,8 +137,10 @@ std::string status_text(const refusal& r) {
         }
         w.EndObject();
     }
-    w.Key("code");
-    w.Int(r.code);
+    if (r.code != 0) {
+        w.Key("code");
+        w.Int(r.code);
+    }
     w.EndObject();
     return {buffer.GetString(), buffer.GetSize()};
 }

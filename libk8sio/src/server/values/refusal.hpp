@@ -17,7 +17,7 @@ namespace signalbox::k8sio::server {
 
 /// Becomes a Status with status Failure.
 struct refusal {
-    int code = 500;
+    int code = 500;  ///< 0: none is told
     std::string reason;
     std::string message;
     std::string name, group, kind, uid;  ///< Status.details

@@ -339,7 +339,10 @@ api_answer front::route_subresource(
     if (core_pod && t.subresource == "log") {
         return pod_log(request, t);
     }
-    static constexpr std::array node_doors = {"exec", "attach", "portforward", "proxy"};
+    if (core_pod && (t.subresource == "exec" || t.subresource == "attach")) {
+        return pod_process(request, t);
+    }
+    static constexpr std::array node_doors = {"portforward", "proxy"};
     if (core_pod &&
         std::find(node_doors.begin(), node_doors.end(), t.subresource) != node_doors.end()) {
         if (t.kind->table->find(t.ns, t.name) == nullptr) {

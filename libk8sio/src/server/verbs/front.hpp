@@ -103,6 +103,8 @@ private:
     /// The pod of a request, and its JSON.
     outcome<record_ptr> find_pod(const target_object& t, json::value& into, json::arena& a) const;
     api_answer pod_log(const api_request& request, const target_object& t);
+    /// exec and attach.
+    api_answer pod_process(const api_request& request, const target_object& t);
 
     outcome<delete_request> read_delete_options(const api_request& request) const;
     outcome<std::vector<record_ptr>> select(const api_request& request, const target_object& t)

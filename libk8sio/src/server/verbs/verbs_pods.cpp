@@ -2,13 +2,16 @@
 //
 // Subresources of pods behind which is the pod's runtime: log, exec, attach, portforward.
 #include "server/kinds/refusals.hpp"
+#include "server/streams/container_session.hpp"
 #include "server/streams/log_stream.hpp"
 #include "server/streams/pod_refusal.hpp"
+#include "server/values/text.hpp"
 #include "server/verbs/front.hpp"
 #include "server/verbs/pod_requests.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace signalbox::k8sio::server {
@@ -22,6 +25,33 @@ refusal no_runtime(std::string_view subresource) {
         "the embedded API server has no kubelet: pods/{} is not available", subresource
     );
     return r;
+}
+
+/// The first of `served` that the client offers, or why it gets none.
+outcome<std::string> choose_protocol(
+    const upgrade_offer& offer, const std::vector<std::string>& served
+) {
+    if (offer.to.empty()) {
+        return bad_request("Upgrade request required");
+    }
+    if (offer.to != "websocket") {
+        return bad_request(fmt::format(
+            "unable to upgrade connection: the client asks for {}, this server takes WebSockets "
+            "alone, which kubectl 1.31 and later use",
+            quoted(offer.to)
+        ));
+    }
+    for (const std::string& each : served) {
+        if (std::find(offer.protocols.begin(), offer.protocols.end(), each) !=
+            offer.protocols.end()) {
+            return each;
+        }
+    }
+    return bad_request(fmt::format(
+        "unable to upgrade connection: the client supports [{}], the server accepts [{}]",
+        fmt::join(offer.protocols, " "),
+        fmt::join(served, " ")
+    ));
 }
 
 pod_ref name_of(const record& pod) {
@@ -72,6 +102,47 @@ api_answer front::pod_log(const api_request& request, const target_object& t) {
     api_answer answer;
     answer.content_type = "text/plain";
     answer.stream = make_log_stream(executor_, std::move(*source), wanted->limit_bytes);
+    return answer;
+}
+
+api_answer front::pod_process(const api_request& request, const target_object& t) {
+    if (request.method != "GET" && request.method != "POST") {
+        return method_not_allowed();
+    }
+    json::arena a;
+    json::value pod;
+    const outcome<record_ptr> found = find_pod(t, pod, a);
+    if (!found) {
+        return found.error();
+    }
+    const outcome<std::string> container = choose_container(request, pod);
+    if (!container) {
+        return container.error();
+    }
+    if (json::string_at(pod, {"spec", "nodeName"}).empty()) {
+        return bad_request(fmt::format("pod {} does not have a host assigned", t.name));
+    }
+    if (pods_ == nullptr) {
+        return no_runtime(t.subresource);
+    }
+    outcome<process_options> wanted = read_process_options(request);
+    if (!wanted) {
+        return wanted.error();
+    }
+    const outcome<std::string> protocol = choose_protocol(request.upgrade, container_protocols());
+    if (!protocol) {
+        return protocol.error();
+    }
+    wanted->container = *container;
+    api_answer answer;
+    answer.session = make_container_session(
+        executor_,
+        *pods_,
+        t.subresource == "exec" ? container_verb::exec : container_verb::attach,
+        name_of(**found),
+        std::move(*wanted),
+        *protocol
+    );
     return answer;
 }
 

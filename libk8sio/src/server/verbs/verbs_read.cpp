@@ -187,19 +187,29 @@ api_answer front::list(const api_request& request, const target_object& t) {
         }
     }
     const bool changed_since = !table.history.empty() && table.history.back().version > version;
-    std::vector<record_ptr> items = changed_since ? table.list_at(t.ns, version) : table.list(t.ns);
-    std::erase_if(items, [&](const record_ptr& r) {
-        return !filter->matches(*r) || (!after_key.empty() && r->key() <= after_key);
-    });
+    const auto limit =
+        static_cast<std::size_t>(std::max<std::int64_t>(request.number("limit").value_or(0), 0));
+    std::vector<record_ptr> items;
+    if (changed_since) {
+        items = table.list_at(t.ns, version);
+        std::erase_if(items, [&](const record_ptr& r) {
+            return !filter->matches(*r) || (!after_key.empty() && r->key() <= after_key);
+        });
+    } else {
+        // One more than a page has tells whether there is another one.
+        items = table.page(t.ns, after_key, limit > 0 ? limit + 1 : 0, [&](const record& r) {
+            return filter->matches(r);
+        });
+    }
     list_facts facts;
     facts.version = std::to_string(version);
-    const auto limit = request.number("limit").value_or(0);
-    if (limit > 0 && items.size() > static_cast<std::size_t>(limit)) {
-        const std::size_t left = items.size() - static_cast<std::size_t>(limit);
-        items.resize(static_cast<std::size_t>(limit));
-        facts.continue_token = encode({version, items.back()->key()});
+    if (limit > 0 && items.size() > limit) {
+        const std::size_t left = items.size() - limit;
+        items.resize(limit);
+        const std::string last = items.back()->key();
+        facts.continue_token = encode({version, last});
         if (filter->empty()) {
-            facts.remaining = left;
+            facts.remaining = changed_since ? left : table.count_behind(t.ns, last);
         }
     }
     return {200, render_list(*t.kind->info, items, facts, wanted_view(request), now())};

@@ -15,4 +15,8 @@ void add_job_commands(command_tree& tree);
 /// The operator, and what stands in for a cluster: run, dev, pods.
 void add_operator_commands(command_tree& tree);
 
+/// What the shell and `man` want to know of the program: completion, man, version. Made from the
+/// tree, when they are asked.
+void add_shell_commands(command_tree& tree);
+
 }  // namespace signalbox::op::cli

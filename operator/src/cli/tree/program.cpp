@@ -3,6 +3,7 @@
 // Parses the command line, and complains about mistakes in it.
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
+#include "cli/tree/completion.hpp"
 #include "cli/tree/groups.hpp"
 
 #include <jobcore/schema.hpp>
@@ -23,7 +24,9 @@ constexpr const char* overview =
     R"(Runs distributed training jobs on Kubernetes: DeepSpeed, PyTorch (plain and torchrun), ColossalAI.
 
 Without a cluster:  validate, plan, explain, docs, dev
-With a cluster:     crds, rbac, run, top, explain, wait, pause, resume, scale)";
+With a cluster:     crds, rbac, run, top, explain, wait, pause, resume, scale
+
+For the shell:      completion, man)";
 
 constexpr const char* overview_footer = R"(
 Try it, with no cluster and in a few seconds:
@@ -123,9 +126,11 @@ int run(int argc, const char* const* argv, std::ostream& out, std::ostream& err)
     add_offline_commands(tree);
     add_job_commands(tree);
     add_operator_commands(tree);
-    tree.add(root, "version", "Version and commit", "", [](std::ostream& to, std::ostream&) {
-        return version(to);
-    });
+    add_shell_commands(tree);
+    if (const auto asked = words_to_complete(argc, argv)) {
+        complete(tree, *asked, out);
+        return exit_ok;
+    }
     const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
     try {
         root.parse(argc, argv);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/tree/shared_options.hpp"
 
-#include <map>
-
 namespace signalbox::op::cli {
 
 void add_cluster(CLI::App& to, cluster_options& options) {
@@ -30,9 +28,14 @@ void add_policy(CLI::App& to, std::vector<std::string>& overrides) {
 }
 
 void add_output(CLI::App& to, output_format& format) {
-    to.add_option("-o,--output", format, "text or json")
-        ->transform(CLI::CheckedTransformer(std::map<std::string, output_format>{
-            {"text", output_format::text}, {"json", output_format::json}}))
+    to.add_option_function<std::string>(
+          "-o,--output",
+          [&format](const std::string& name) {
+              format = name == "json" ? output_format::json : output_format::text;
+          },
+          "text or json"
+    )
+        ->check(CLI::IsMember({"text", "json"}))
         ->option_text("FORMAT [text]");
 }
 

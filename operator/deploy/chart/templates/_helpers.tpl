@@ -1,0 +1,95 @@
+{{- define "signalbox.name" -}}
+{{- if contains "signalbox" .Release.Name }}{{ .Release.Name }}{{ else }}{{ .Release.Name }}-signalbox{{ end }}
+{{- end }}
+
+{{- define "signalbox.selector" -}}
+app.kubernetes.io/name: signalbox
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "signalbox.labels" -}}
+{{ include "signalbox.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end }}
+
+{{- define "signalbox.account" -}}
+{{- .Values.serviceAccount.name | default (ternary (include "signalbox.name" .) "default" .Values.serviceAccount.create) }}
+{{- end }}
+
+{{- define "signalbox.image" -}}
+{{- $v := .Values.image }}
+{{- if $v.digest }}{{ $v.repository }}@{{ $v.digest }}{{ else }}{{ $v.repository }}:{{ $v.tag | default .Chart.AppVersion }}{{ end }}
+{{- end }}
+
+{{- define "signalbox.priorityClass" -}}
+{{- .Values.priorityClass.name | default (ternary (include "signalbox.name" .) "" .Values.priorityClass.create) }}
+{{- end }}
+
+{{- /* The rules of files/permissions.json that the chosen features and kinds need. */ -}}
+{{- define "signalbox.rules" -}}
+{{- $plurals := dict "pj" "pytorchtrainingjobs" "dj" "deepspeedjobs" "caij" "colossalaijobs" }}
+{{- $served := list }}
+{{- range (.Values.kinds | default (keys $plurals)) }}{{ $served = append $served (get $plurals .) }}{{ end }}
+{{- $features := .Values.features }}
+{{- range (.Files.Get "files/permissions.json" | fromJsonArray) }}
+{{- if or (eq .feature "") (get $features .feature) }}
+{{- $resources := .rule.resources }}
+{{- if has "batch.tensorstack.dev" .rule.apiGroups }}
+{{- $resources = list }}
+{{- range .rule.resources }}{{ if has (splitList "/" . | first) $served }}{{ $resources = append $resources . }}{{ end }}{{ end }}
+{{- end }}
+{{- if $resources }}
+- apiGroups: {{ toJson .rule.apiGroups }}
+  resources: {{ toJson $resources }}
+  verbs: {{ toJson .rule.verbs }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "signalbox.electionRules" -}}
+{{- range (.Files.Get "files/permissions.json" | fromJsonArray) }}
+{{- if eq .feature "leader-election" }}
+- apiGroups: {{ toJson .rule.apiGroups }}
+  resources: {{ toJson .rule.resources }}
+  verbs: {{ toJson .rule.verbs }}
+  {{- if .rule.resourceNames }}
+  resourceNames: [{{ include "signalbox.name" $ }}]
+  {{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* A role and its binding; takes root, kind, name, namespace ("" for a ClusterRole), rules. */ -}}
+{{- define "signalbox.role" -}}
+{{- $root := .root -}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ .kind }}
+metadata:
+  name: {{ .name }}
+  {{- with .namespace }}
+  namespace: {{ . }}
+  {{- end }}
+  labels: {{- include "signalbox.labels" $root | nindent 4 }}
+rules: {{- .rules | trim | nindent 2 }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ .kind }}Binding
+metadata:
+  name: {{ .name }}
+  {{- with .namespace }}
+  namespace: {{ . }}
+  {{- end }}
+  labels: {{- include "signalbox.labels" $root | nindent 4 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {{ .kind }}
+  name: {{ .name }}
+subjects:
+  - kind: ServiceAccount
+    name: {{ include "signalbox.account" $root }}
+    namespace: {{ $root.Release.Namespace }}
+{{- end }}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What only the start of the program needed.
+#pragma once
+
+namespace signalbox::op {
+
+/// Lets the kernel have back the pages of code and constants that were touched so far (most of them
+/// by reading the command line, relocation and OpenSSL's configuration), and what the allocator
+/// holds free. What is still used comes back with its next use, from the cache of files. To be
+/// called once, when the program has come to its usual work.
+void release_startup_memory();
+
+}  // namespace signalbox::op

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scenarios of kubectl_test.py about what is behind a pod: logs, commands, files and ports, by machine_pods.hpp."""
+import fcntl
+import hashlib
+import json
+import os
+import pty
+import struct
+import subprocess
+import termios
+
+from expectations import Failure, equal, expect, has
+
+PATIENCE = 200  # seconds: a bound for what never comes
+SCENARIOS = []
+
+
+def scenario(function):
+    SCENARIOS.append(function)
+    return function
+
+
+def make_pod(k, name, *containers, labels=None, node="here"):
+    spec = {"containers": [{"name": each, "image": "x"} for each in containers or ["main"]]}
+    if node:
+        spec["nodeName"] = node
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels or {}}, "spec": spec}
+    k.run("create", "-f", "-", stdin=json.dumps(pod))
+
+
+def run_bytes(k, *arguments, stdin=b""):
+    """Exit code and both outputs, as bytes."""
+    done = subprocess.run(
+        k.command(*arguments), input=stdin, capture_output=True, timeout=PATIENCE, check=False, env=k.environment)
+    return done.returncode, done.stdout, done.stderr
+
+
+@scenario
+def logs(k, root):
+    make_pod(k, "one")
+    make_pod(k, "two", "a", "b", labels={"app": "t"})
+    make_pod(k, "three", "a", labels={"app": "t"})
+    make_pod(k, "unbound", node=None)
+    equal(k.run("logs", "one"), "one/main follow=false timestamps=false tail=-1 since=0\n", "log")
+    has(k.run("logs", "one", "--tail", "7", "--timestamps"), "^one/main .*timestamps=true tail=7 ")
+    has(k.run("logs", "one", "--since", "1m"), r"since=[1-9]\d{9}$")
+    has(k.run("logs", "one", "--since-time", "2026-01-02T03:04:05Z"), "since=1767323045$")
+    equal(k.run("logs", "one", "--limit-bytes", "5"), "one/m", "five bytes")
+    has(k.run("logs", "one", "--previous", fails=True), 'previous terminated container "main" in pod "one" not found')
+    has(k.run("logs", "one", "--since", "1m", "--since-time", "2026-01-02T03:04:05Z", fails=True), "at most one of")
+    equal(k.run("logs", "unbound"), "", "log of a pod without a node")
+    has(k.run("logs", "none", fails=True), r'\(NotFound\): pods "none" not found')
+    has(k.run("logs", "two", "-c", "b"), "^two/b ")
+    has(k.run("logs", "two", "-c", "c", fails=True), "container c is not valid for pod two")
+    has(k.run("get", "--raw", f"/api/v1/namespaces/{k.namespace}/pods/two/log", fails=True),
+        r"a container name must be specified for pod two, choose one of: \[a b\]")
+    has(k.run("logs", "two", "--all-containers", "--prefix"), r"^\[pod/two/a\] two/a", r"^\[pod/two/b\] two/b")
+    has(k.run("logs", "-l", "app=t", "--prefix", "--all-containers"),
+        r"^\[pod/two/a\] two/a .*tail=10 ", r"^\[pod/two/b\]", r"^\[pod/three/a\] three/a")
+    has(k.run("logs", "-l", "app=t", "-f", "--max-log-requests", "1", fails=True), "maximum allowed concurrency is 1")
+
+
+@scenario
+def logs_that_are_followed(k, root):
+    names = ["follow-1", "follow-2"]
+    pipes = []
+    for name in names:
+        make_pod(k, name, labels={"app": "f"})
+        path = os.path.join(root.server.folder, name + ".log")
+        os.mkfifo(path)
+        pipes.append(os.open(path, os.O_RDWR | os.O_NONBLOCK))
+    single = k.start("logs", "-f", "follow-1")
+    equal(single.stdout.readline(), "follow-1/main follow=true timestamps=false tail=-1 since=0\n", "first line")
+    os.write(pipes[0], b"a line\n")
+    equal(single.stdout.readline(), "a line\n", "followed line")
+    single.terminate()
+    single.wait(timeout=PATIENCE)
+    single.stdout.close()
+    both = k.start("logs", "-f", "-l", "app=f", "--prefix")
+    first = sorted(both.stdout.readline().split()[1] for _ in names)
+    equal(first, ["follow-1/main", "follow-2/main"], "first lines")
+    for name, pipe in zip(names, pipes):
+        os.write(pipe, f"from {name}\n".encode())
+        equal(both.stdout.readline(), f"[pod/{name}/main] from {name}\n", "followed line")
+    for pipe in pipes:
+        os.close(pipe)
+    rest = both.communicate(timeout=PATIENCE)[0]
+    equal((both.returncode, rest), (0, ""), "the end of both logs")
+
+
+@scenario
+def commands(k, root):
+    make_pod(k, "one")
+    make_pod(k, "two", "a", "b")
+    make_pod(k, "ended")
+    make_pod(k, "unbound", node=None)
+    equal(run_bytes(k, "exec", "one", "--", "sh", "-c", "echo out; echo err >&2; exit 3"),
+          (3, b"out\n", b"err\ncommand terminated with exit code 3\n"), "outputs and exit code")
+    equal(run_bytes(k, "exec", "one", "--", "true"), (0, b"", b""), "a silent command")
+    equal(run_bytes(k, "exec", "one", "--", "sh", "-c", "kill -9 $$")[0], 137, "exit code after a signal")
+    equal(run_bytes(k, "exec", "-i", "one", "--", "cat", stdin=b"abc"), (0, b"abc", b""), "input to its end")
+    equal(run_bytes(k, "exec", "-i", "one", "--", "head", "-c", "1", stdin=b"x" * 1_000_000)[1], b"x", "input nobody reads")
+    big = os.urandom(20_000_000)
+    summed = hashlib.md5(big).hexdigest().encode() + b"  -\n"
+    equal(run_bytes(k, "exec", "-i", "one", "--", "md5sum", stdin=big)[:2], (0, summed), "20 MB in")
+    equal(run_bytes(k, "exec", "-i", "one", "--", "cat", stdin=big)[1] == big, True, "20 MB both ways")
+    has(k.run("exec", "two", "-c", "b", "--", "echo", "in b"), "in b")
+    has(k.run("exec", "two", "-c", "c", "--", "true", fails=True), "container c is not valid for pod two")
+    has(k.run("exec", "none", "--", "true", fails=True), r'\(NotFound\): pods "none" not found')
+    has(k.run("exec", "ended", "--", "true", fails=True), r"error: container not running \(ended\)")
+    has(k.run("exec", "unbound", "--", "true", fails=True), "pod unbound does not have a host assigned")
+    older = {"KUBECTL_REMOTE_COMMAND_WEBSOCKETS": "false"}
+    has(k.run("exec", "one", "--", "true", fails=True, environment=older), "kubectl 1.31 and later")
+
+
+@scenario
+def a_command_ends_with_its_client(k, root):
+    make_pod(k, "one")
+    # The pipe has a reader as long as the command lives.
+    path = os.path.join(root.server.folder, "alive")
+    os.mkfifo(path)
+    child = k.start("exec", "one", "--", "sh", "-c", f"exec 3<{path}; echo up; sleep 1000")
+    alive = os.open(path, os.O_WRONLY)
+    equal(child.stdout.readline(), "up\n", "first line")
+    child.kill()
+    child.wait(timeout=PATIENCE)
+    child.stdout.close()
+    try:
+        while True:
+            os.write(alive, b"x" * 4096)  # waits while the pipe is full
+    except BrokenPipeError:
+        os.close(alive)
+
+
+@scenario
+def a_terminal(k, root):
+    make_pod(k, "one")
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 101, 0, 0))
+    script = 'until [ "$(stty size)" = "33 101" ]; do :; done; echo sized; read x; echo "got $x"; exit 4'
+    child = subprocess.Popen(
+        k.command("exec", "-it", "one", "--", "sh", "-c", script), stdin=theirs, stdout=theirs, stderr=theirs,
+        env=k.environment, start_new_session=True)
+    os.close(theirs)
+    seen = b""
+
+    def read_until(text):
+        nonlocal seen
+        while text not in seen:
+            try:
+                piece = os.read(ours, 4096)
+            except OSError as end:
+                raise Failure(f"no {text!r} in {seen!r}") from end
+            seen += piece
+
+    read_until(b"sized")
+    os.write(ours, b"typed\r")
+    read_until(b"got typed")
+    equal(child.wait(timeout=PATIENCE), 4, "exit code")
+    os.close(ours)
+
+
+@scenario
+def attaching(k, root):
+    make_pod(k, "one")
+    code, out, _ = run_bytes(k, "attach", "-i", "one", stdin=b"first\nsecond\n")
+    equal((code, out), (0, b"one listens\nheard first\nheard second\n"), "attach")
+
+
+@scenario
+def copying(k, root):
+    make_pod(k, "one")
+    here = os.path.join(root.server.folder, "copies")
+    os.makedirs(os.path.join(here, "from", "deep"))
+    data = os.urandom(3_000_000)
+    with open(os.path.join(here, "from", "deep", "file"), "wb") as f:
+        f.write(data)
+    k.run("cp", os.path.join(here, "from"), f"one:{here}/in-pod")
+    k.run("cp", f"one:{here}/in-pod/deep/file", os.path.join(here, "back"))
+    with open(os.path.join(here, "back"), "rb") as f:
+        expect(f.read() == data, "the file came back changed")
