@@ -104,8 +104,10 @@ bool make_group(const std::string& folder) {
 void control_groups::start(const std::string& name) {
     for (const hierarchy& h : hierarchies()) {
         if (h.unified && !holds_memory() && !holds_processes()) {
-            // The root of the hierarchy, or what the user's session manager has handed over.
-            for (const std::string& above : {h.mounted_at, h.own}) {
+            // Groups with processes hold no limits for groups in them: not in the own one, but
+            // beside it, in what a user's session manager owns.
+            const std::string beside = h.own.substr(0, h.own.find_last_of('/'));
+            for (const std::string& above : {h.mounted_at, beside}) {
                 const std::string controllers = above + "/cgroup.controllers";
                 const std::string folder = above + "/" + name;
                 if (!has_word(controllers, "memory") || !has_word(controllers, "pids") ||

@@ -19,6 +19,7 @@
 
 #include <csignal>
 #include <fstream>
+#include <optional>
 #include <utility>
 
 #include <fcntl.h>
@@ -36,7 +37,6 @@ public:
         : executor_(executor),
           folder_(std::move(folder)),
           link_(std::make_shared<node_link>(executor, std::move(node.socket))),
-          uplink_(executor),
           pid_(node.pid),
           pidfd_(std::move(node.pidfd)) {
         link_->begin();
@@ -64,9 +64,8 @@ public:
         for (const std::string& group : link->ready.cgroups) {
             noted << group << '\n';
         }
-        std::string missing = offline ? "" : uplink_.start(pid_);
-        if (!missing.empty()) {
-            link->ready.shortcomings.push_back(std::move(missing));
+        if (!offline) {
+            uplink_.emplace(executor_).start(pid_);
         }
         co_return container_error{};
     }
@@ -76,7 +75,9 @@ public:
     asio::awaitable<result<sandbox>> make_sandbox(sandbox_spec spec) override {
         make_sandbox_request request;
         request.spec = std::move(spec);
-        co_await uplink_.settled();  // so that its first program finds the way out
+        if (uplink_) {
+            co_await uplink_->settled();  // so that its first program finds the way out
+        }
         const node_reply reply = co_await link_->ask(std::move(request), no_fds());
         if (!reply.answer.error.reason.empty() || reply.answer.values.size() != 2) {
             co_return reply.answer.error;
@@ -148,7 +149,13 @@ public:
         return link_->name_server.release();
     }
 
-    std::vector<std::string> shortcomings() const override { return link_->ready.shortcomings; }
+    std::vector<std::string> shortcomings() const override {
+        std::vector<std::string> out = link_->ready.shortcomings;
+        if (uplink_ && !uplink_->trouble().empty()) {
+            out.push_back(uplink_->trouble());
+        }
+        return out;
+    }
 
     asio::awaitable<void> stop() override {
         const std::shared_ptr<node_link> link = link_;
@@ -164,7 +171,7 @@ public:
             asio::redirect_error(asio::use_awaitable, ignored)
         );
         ::waitpid(std::exchange(pid_, 0), nullptr, 0);
-        uplink_.stop();
+        uplink_.reset();
         for (const std::string& group : link->ready.cgroups) {
             remove_groups(group);
         }
@@ -199,7 +206,7 @@ private:
     asio::any_io_executor executor_;
     instance_folder folder_;
     std::shared_ptr<node_link> link_;
-    uplink uplink_;
+    std::optional<uplink> uplink_;
     pid_t pid_;
     unique_fd pidfd_;
 };
@@ -222,7 +229,8 @@ asio::awaitable<result<std::unique_ptr<local_runtime>>> make_local_runtime(
     ::signal(SIGPIPE, SIG_IGN);
     config.user = ::geteuid();
     config.group = ::getegid();
-    config.user_mode = config.user != 0;
+    // Root of a user namespace has few users, so that containers need the user's way too.
+    config.user_mode = config.user != 0 || in_user_namespace();
     config.open_files = raise_open_files();
     config.processes = options.processes;
     config.network = free_network();

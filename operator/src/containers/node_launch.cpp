@@ -40,6 +40,9 @@ container_error refused(const std::string& what, int number, bool user_mode) {
             }
         }
     }
+    if (!user_mode && number == EPERM) {
+        why += "; root has no CAP_SYS_ADMIN here, as in most containers";
+    }
     return {"NoNamespaces", why};
 }
 

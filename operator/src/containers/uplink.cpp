@@ -63,24 +63,27 @@ int spawn_slirp(pid_t node, int life, int ready, pid_t& child) {
 }  // namespace
 
 uplink::uplink(boost::asio::any_io_executor executor)
-    : ready_(executor), settled_(std::make_shared<event>(executor)) {
-    settled_->set();
-}
+    : ready_(executor), state_(std::make_shared<state>(executor)) {}
 
 uplink::~uplink() {
     stop();
 }
 
-std::string uplink::start(pid_t node) {
-    constexpr const char* without = "containers do not reach beyond each other";
+void uplink::start(pid_t node) {
+    const auto fail = [kept = state_](const std::string& why) {
+        kept->trouble = "containers do not reach beyond each other: " + why;
+        kept->settled.set();
+    };
     const unique_fd device(::open("/dev/net/tun", O_RDWR | O_CLOEXEC));
     if (!device) {
-        return fmt::format("{}: cannot open /dev/net/tun: {}", without, error_words(errno));
+        fail("cannot open /dev/net/tun: " + error_words(errno));
+        return;
     }
     int life[2] = {-1, -1};
     int ready[2] = {-1, -1};
     if (::pipe2(life, O_CLOEXEC) != 0 || ::pipe2(ready, O_CLOEXEC) != 0) {
-        return fmt::format("{}: {}", without, error_words(errno));
+        fail(error_words(errno));
+        return;
     }
     const unique_fd its_life(life[0]);
     const unique_fd its_ready(ready[1]);
@@ -88,25 +91,26 @@ std::string uplink::start(pid_t node) {
     ready_.assign(ready[0]);
     if (const int failed = spawn_slirp(node, its_life.get(), its_ready.get(), pid_); failed != 0) {
         pid_ = 0;
-        return fmt::format(
-            "{}: cannot start slirp4netns (of the package of that name): {}",
-            without,
-            error_words(failed)
-        );
+        fail("cannot start slirp4netns (of the package of that name): " + error_words(failed));
+        return;
     }
-    settled_ = std::make_shared<event>(ready_.get_executor());
     ready_.async_wait(
         boost::asio::posix::stream_descriptor::wait_read,
-        [settled = settled_](boost::system::error_code) { settled->set(); }
+        [kept = state_, fail, from = ready_.native_handle()](boost::system::error_code failed) {
+            char byte = 0;
+            if (!failed && ::read(from, &byte, 1) != 1) {
+                fail("slirp4netns has ended");
+            }
+            kept->settled.set();
+        }
     );
-    return "";
 }
 
 void uplink::stop() {
     life_.reset();
     boost::system::error_code ignored;
     ready_.close(ignored);
-    settled_->set();
+    state_->settled.set();
     if (pid_ > 0) {
         ::kill(pid_, SIGKILL);
         ::waitpid(std::exchange(pid_, 0), nullptr, 0);
@@ -114,8 +118,8 @@ void uplink::stop() {
 }
 
 boost::asio::awaitable<void> uplink::settled() {
-    const std::shared_ptr<event> settled = settled_;
-    co_await settled->wait();
+    const std::shared_ptr<state> kept = state_;
+    co_await kept->settled.wait();
 }
 
 }  // namespace signalbox::op::containers

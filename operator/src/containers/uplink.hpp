@@ -19,16 +19,23 @@ public:
     explicit uplink(boost::asio::any_io_executor executor);
     ~uplink();
 
-    /// For the network namespace of a process. What is missing, or nothing.
-    std::string start(pid_t node);
+    /// For the network namespace of a process.
+    void start(pid_t node);
     void stop();
     /// Waits until packets go through, or never will.
     boost::asio::awaitable<void> settled();
+    /// What has turned out to be wrong, or nothing.
+    const std::string& trouble() const { return state_->trouble; }
 
 private:
+    struct state {
+        explicit state(boost::asio::any_io_executor executor) : settled(executor) {}
+        event settled;
+        std::string trouble;
+    };
     unique_fd life_;  // slirp4netns ends when nobody has this open
     boost::asio::posix::stream_descriptor ready_;
-    std::shared_ptr<event> settled_;
+    std::shared_ptr<state> state_;
     pid_t pid_ = 0;
 };
 

@@ -5,7 +5,9 @@
 #include "machine.hpp"
 
 #include <catch2/catch.hpp>
+#include <linux/capability.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <csignal>
@@ -13,6 +15,8 @@
 #include <fstream>
 #include <iterator>
 
+#include <fcntl.h>
+#include <sched.h>
 #include <unistd.h>
 
 namespace {
@@ -337,6 +341,57 @@ TEST_CASE(
     CHECK(std::filesystem::exists(living.runtime().folder()));
     CHECK(living.run("echo alive").out == "alive\n");
     remove_tree(inner);
+}
+
+/// Why there is no runtime in a process of its own that has done `first`.
+std::string refusal_after(bool (*first)()) {
+    int ends[2];
+    REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        std::string said = "cannot be tried";
+        if (first()) {
+            try {
+                machine m;
+                said = "there is one";
+            } catch (const std::exception& refused) {
+                said = refused.what();
+            }
+        }
+        [[maybe_unused]] const ssize_t size = ::write(ends[1], said.data(), said.size());
+        ::_exit(0);
+    }
+    ::close(ends[1]);
+    std::string said(4096, '\0');
+    const ssize_t size = ::read(ends[0], said.data(), said.size());
+    ::close(ends[0]);
+    ::waitpid(child, nullptr, 0);
+    return said.substr(0, static_cast<std::size_t>(size));
+}
+
+TEST_CASE("where namespaces are not allowed the refusal says what is missing") {
+    const std::string no_more = refusal_after([] {
+        const std::string user = "0 " + std::to_string(::geteuid()) + " 1";
+        return ::unshare(CLONE_NEWUSER) == 0 && write_text("/proc/self/uid_map", user) == 0 &&
+               write_text("/proc/sys/user/max_user_namespaces", "0") == 0;
+    });
+    CHECK(
+        no_more.find("NoNamespaces: cannot make namespaces: no space left on device; "
+                     "/proc/sys/user/max_user_namespaces is 0") == 0
+    );
+    if (::geteuid() == 0) {
+        const std::string no_right = refusal_after([] {
+            __user_cap_header_struct version = {_LINUX_CAPABILITY_VERSION_3, 0};
+            __user_cap_data_struct none[2] = {};
+            none[0].effective = none[0].permitted = 1U << CAP_DAC_OVERRIDE;
+            return ::syscall(SYS_capset, &version, none) == 0;
+        });
+        CHECK(
+            no_right ==
+            "NoNamespaces: cannot make namespaces: operation not permitted; root has no "
+            "CAP_SYS_ADMIN here, as in most containers"
+        );
+    }
 }
 
 TEST_CASE("Ctrl-C at the terminal of the runtime does not reach containers") {
