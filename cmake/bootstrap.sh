@@ -28,6 +28,7 @@ libssl-dev
 libyaml-cpp-dev
 prometheus-cpp-dev
 rapidjson-dev
+zlib1g-dev
 END
         test) cat <<'END' ;;
 catch2
