@@ -187,6 +187,10 @@ class Echo:
             with client:
                 client.sendall(b"".join(iter(lambda c=client: c.recv(65536), b"")).upper())
 
+    def stop(self):
+        self.socket.shutdown(socket.SHUT_RDWR)  # wakes who waits for a client; the port is closed only then
+        self.socket.close()
+
 
 def start_forward(k, *arguments):
     """kubectl port-forward under way, and its first local port."""
@@ -230,7 +234,7 @@ def forwarding_ports(k, root):
     equal(answers, {n: b"FROM %d" % n * 1000 for n in range(20)}, "20 connections at a time")
     child.terminate()
     child.communicate(timeout=PATIENCE)
-    echo.socket.close()
+    echo.stop()
     child, port = start_forward(k, "one", f"0:{echo.port}")
     equal(ask(port, b""), b"", "answer of a port that nobody listens on")
     has(child.communicate(timeout=PATIENCE)[0], f"error forwarding port {echo.port} to pod one, uid .* inside the pod: Connection refused")
@@ -247,7 +251,7 @@ def over_tls(k):
     equal(ask(port, b"hello"), b"HELLO", "answer over TLS")
     child.terminate()
     child.communicate(timeout=PATIENCE)
-    echo.socket.close()
+    echo.stop()
 
 
 @scenario
