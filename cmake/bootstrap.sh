@@ -29,6 +29,7 @@ libyaml-cpp-dev
 prometheus-cpp-dev
 rapidjson-dev
 slirp4netns
+zlib1g-dev
 END
         test) cat <<'END' ;;
 binutils

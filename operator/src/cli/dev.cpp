@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `signalbox dev`: embedded API server, operator and simulated pods in one event loop.
+// `signalbox dev`: embedded API server, operator and pods in one event loop.
 #include "cli/apply.hpp"
 #include "cli/check.hpp"
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
 #include "cli/dev_watch.hpp"
 #include "cli/kubeconfig_file.hpp"
+#include "cli/process_pods.hpp"
 #include "cli/progress.hpp"
 #include "cli/scenario_file.hpp"
 #include "cli/settings.hpp"
@@ -93,6 +94,7 @@ struct dev_setup {
     listen_address listen;
     check_result objects;
     pods::scenario scenario;
+    kubelet::process_options process;
     core::policy rules;
 };
 
@@ -111,6 +113,7 @@ public:
 
 private:
     bool begin();
+    bool make_pods();
     void announce();
     void start();
     void spawn(asio::awaitable<void> task);
@@ -121,7 +124,6 @@ private:
     void changed();
     int report();
 
-    pods::simulated_options runtime_options();
     pods::deployment_options deployment_options();
     std::chrono::nanoseconds elapsed() const { return time_->steady_now() - started_; }
 
@@ -135,6 +137,7 @@ private:
     k8sio::server::api_server server_;
     connection for_operator_, for_pods_, for_us_;
     std::unique_ptr<pods::pod_runtime> pods_;
+    std::vector<std::string> notices_;
     pods::simulated_deployments deployments_;
     std::unique_ptr<controller> operator_;
     progress progress_;
@@ -167,7 +170,6 @@ dev_session::dev_session(dev_setup setup, std::ostream& out, std::ostream& err)
       for_operator_(server_, *time_),
       for_pods_(server_, *time_),
       for_us_(server_, *time_),
-      pods_(pods::make_simulated_runtime(loop_.get_executor(), for_pods_.api, runtime_options())),
       deployments_(loop_.get_executor(), for_pods_.api, deployment_options()),
       operator_(std::make_unique<controller>(
           loop_.get_executor(),
@@ -182,13 +184,28 @@ dev_session::dev_session(dev_setup setup, std::ostream& out, std::ostream& err)
           &out == &std::cout && output_has_colours()
       ) {}
 
-pods::simulated_options dev_session::runtime_options() {
-    pods::simulated_options out;
-    out.speed = setup_.options.speed;
-    out.create_nodes = true;
-    out.script = setup_.scenario;
-    out.complain = [this](const std::string& what) { progress_.note("pods: " + what); };
-    return out;
+bool dev_session::make_pods() {
+    const auto complain = [this](const std::string& what) { progress_.note("pods: " + what); };
+    if (setup_.options.pods == pod_runtime_kind::simulated) {
+        pods::simulated_options wanted;
+        wanted.speed = setup_.options.speed;
+        wanted.create_nodes = true;
+        wanted.script = setup_.scenario;
+        wanted.complain = complain;
+        pods_ =
+            pods::make_simulated_runtime(loop_.get_executor(), for_pods_.api, std::move(wanted));
+        return true;
+    }
+    kubelet::process_options wanted = setup_.process;
+    wanted.script = setup_.scenario;
+    wanted.complain = complain;
+    auto made = start_process_pods(loop_, for_pods_.api, std::move(wanted), "signalbox dev", err_);
+    if (!made) {
+        return false;
+    }
+    notices_ = made->notices();
+    pods_ = std::move(made);
+    return true;
 }
 
 pods::deployment_options dev_session::deployment_options() {
@@ -235,8 +252,10 @@ void dev_session::announce() {
     const auto milliseconds =
         std::chrono::duration_cast<std::chrono::milliseconds>(elapsed()).count();
     progress_.note(fmt::format(
-        "API server, operator and simulated pods are ready after {} ms at https://{}:{}\n"
+        "API server, operator and {} are ready after {} ms at https://{}:{}\n"
         "  export KUBECONFIG={}\n",
+        setup_.options.pods == pod_runtime_kind::simulated ? "simulated pods"
+                                                           : "pods of this machine",
         milliseconds,
         setup_.listen.address.find(':') == std::string::npos
             ? setup_.listen.address
@@ -244,6 +263,9 @@ void dev_session::announce() {
         port_,
         kubeconfig_.path()
     ));
+    for (const std::string& notice : notices_) {
+        progress_.note("pods: " + notice);
+    }
     if (setup_.objects.objects.empty()) {
         progress_.note("Apply a job: kubectl apply -f examples/manifests/ddp.yaml. Ctrl-C ends.");
     }
@@ -382,7 +404,8 @@ int dev_session::report() {
 }
 
 int dev_session::run() {
-    if (!begin()) {
+    // Pods come first: what they refuse is said before anybody connects.
+    if (!make_pods() || !begin()) {
         return exit_refused;
     }
     announce();
@@ -406,6 +429,11 @@ int dev(const dev_options& options, std::ostream& out, std::ostream& err) {
         return refuse_with(fmt::format("--listen: `{}` is not ADDRESS:PORT", options.listen));
     }
     setup.listen = *listen;
+    auto process = read_process_options(options.process, "signalbox dev", err);
+    if (!process) {
+        return exit_refused;
+    }
+    setup.process = std::move(*process);
     setup.rules.capability_retry = quick_capability_retry;
     if (const auto wrong = set_policy(setup.rules, options.policy)) {
         return refuse_with("--policy " + *wrong);

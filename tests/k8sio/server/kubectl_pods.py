@@ -5,9 +5,12 @@ import hashlib
 import json
 import os
 import pty
+import re
+import socket
 import struct
 import subprocess
 import termios
+import threading
 
 from expectations import Failure, equal, expect, has
 
@@ -165,6 +168,90 @@ def attaching(k, root):
     make_pod(k, "one")
     code, out, _ = run_bytes(k, "attach", "-i", "one", stdin=b"first\nsecond\n")
     equal((code, out), (0, b"one listens\nheard first\nheard second\n"), "attach")
+
+
+class Echo:
+    """A server on a port of 127.0.0.1 that sends back in capitals what each client sends, once that is all."""
+
+    def __init__(self):
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                client, _ = self.socket.accept()
+            except OSError:
+                return
+            with client:
+                client.sendall(b"".join(iter(lambda c=client: c.recv(65536), b"")).upper())
+
+    def stop(self):
+        self.socket.shutdown(socket.SHUT_RDWR)  # wakes who waits for a client; the port is closed only then
+        self.socket.close()
+
+
+def start_forward(k, *arguments):
+    """kubectl port-forward under way, and its first local port."""
+    child = k.start("port-forward", "--address", "127.0.0.1", *arguments)
+    line = child.stdout.readline()
+    found = re.match(r"Forwarding from 127\.0\.0\.1:(\d+) -> ", line)
+    expect(found, f"port-forward says {line!r}", *([] if found else child.stdout))
+    return child, int(found[1])
+
+
+def ask(port, data):
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as s:
+        sender = threading.Thread(target=lambda: (s.sendall(data), s.shutdown(socket.SHUT_WR)))
+        sender.start()
+        answer = b"".join(iter(lambda: s.recv(65536), b""))
+        sender.join()
+        return answer
+
+
+def make_running(k, name):
+    make_pod(k, name)
+    k.run("patch", "pod", name, "--subresource", "status", "-p", '{"status": {"phase": "Running"}}')
+
+
+@scenario
+def forwarding_ports(k, root):
+    make_pod(k, "unbound", node=None)
+    make_running(k, "one")
+    echo = Echo()
+    child, port = start_forward(k, "one", f"0:{echo.port}")
+    equal(ask(port, b"hello"), b"HELLO", "answer")
+    equal(ask(port, b""), b"", "answer to nothing")
+    big = os.urandom(5_000_000)
+    expect(ask(port, big) == big.upper(), "5 MB came back changed")
+    answers = {}
+    threads = [threading.Thread(target=lambda n=n: answers.update({n: ask(port, b"from %d" % n * 1000)})) for n in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    equal(answers, {n: b"FROM %d" % n * 1000 for n in range(20)}, "20 connections at a time")
+    child.terminate()
+    child.communicate(timeout=PATIENCE)
+    echo.stop()
+    child, port = start_forward(k, "one", f"0:{echo.port}")
+    equal(ask(port, b""), b"", "answer of a port that nobody listens on")
+    has(child.communicate(timeout=PATIENCE)[0], f"error forwarding port {echo.port} to pod one, uid .* inside the pod: Connection refused")
+
+
+def over_tls(k):
+    """By the way of a_token_needs_tls: the same sessions, on a connection of the other kind."""
+    k.namespace = "default"
+    make_running(k, "one")
+    equal(run_bytes(k, "exec", "-i", "one", "--", "tr", "a-z", "A-Z", stdin=b"abc"), (0, b"ABC", b""), "exec over TLS")
+    has(k.run("logs", "one"), "^one/main ")
+    echo = Echo()
+    child, port = start_forward(k, "one", f"0:{echo.port}")
+    equal(ask(port, b"hello"), b"HELLO", "answer over TLS")
+    child.terminate()
+    child.communicate(timeout=PATIENCE)
+    echo.stop()
 
 
 @scenario

@@ -419,7 +419,7 @@ def namespaces(k, root):
 
 @scenario
 def a_token_needs_tls(k, root):
-    server = Server(root.program, root.server.folder, "--token", "secret-of-the-tests")
+    server = Server(root.program, root.server.folder, "--token", "secret-of-the-tests", "--pods", root.server.folder)
     try:
         client = Kubectl(root.path, server, server.url.replace("http:", "https:"))
         unknown = "--insecure-skip-tls-verify"
@@ -427,6 +427,8 @@ def a_token_needs_tls(k, root):
         for token in ("wrong", "secret-of-the-test", "secret-of-the-tests1"):
             has(client.run(unknown, "--token", token, "get", "ns", fails=True), r"[Uu]nauthorized|provide credentials|logged in")
         has(client.run("--token", "secret-of-the-tests", "get", "ns", fails=True), "certificate")
+        client.command = lambda *a, plain=client.command: plain(unknown, "--token", "secret-of-the-tests", *a)
+        kubectl_pods.over_tls(client)
         with urllib.request.urlopen(client.url + "/healthz", timeout=DEADLINE, context=ssl._create_unverified_context()) as health:
             equal(health.read(), b"ok", "a health check without a token")
         try:

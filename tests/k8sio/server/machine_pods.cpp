@@ -301,9 +301,12 @@ asio::awaitable<result<std::unique_ptr<byte_channel>>> machine_pods::connect(
     const auto done = co_await socket.async_connect(there, as_values);
     const error_code error = std::get<0>(done);
     if (error) {
-        co_return pod_failure(fmt::format(
-            "failed to connect to localhost:{} inside the pod: {}", port, error.message()
-        ));
+        co_return of_code(
+            errc::connect,
+            fmt::format(
+                "failed to connect to localhost:{} inside the pod: {}", port, error.message()
+            )
+        );
     }
     std::unique_ptr<byte_channel> channel = std::make_unique<port_channel>(std::move(socket));
     co_return channel;

@@ -160,6 +160,7 @@ public:
     ) = 0;
     /// A connection to a port on the pod's loopback interface.
     ///
+    /// Errors: any; the message is what the client sees.
     /// Lifetimes: the arguments live until completion.
     virtual boost::asio::awaitable<result<std::unique_ptr<byte_channel>>> connect(
         const pod_ref& pod, std::uint16_t port

@@ -9,6 +9,7 @@
 #include "server/answers/socket_session.hpp"
 #include "server/faces/tls_identity.hpp"
 #include "server/faces/web_socket.hpp"
+#include "server/values/text.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
@@ -97,8 +98,12 @@ upgrade_offer offer_of(const http::request<http::string_body>& request) {
     });
     const auto range = request.equal_range(http::field::sec_websocket_protocol);
     for (auto line = range.first; line != range.second; ++line) {
-        for (const auto& name : http::token_list(line->value())) {
-            offer.protocols.emplace_back(to_view(name));
+        // No list of tokens: names of Kubernetes have a slash.
+        std::string_view rest = to_view(line->value());
+        while (!rest.empty()) {
+            const std::size_t comma = std::min(rest.find(','), rest.size());
+            offer.protocols.emplace_back(without_blanks(rest.substr(0, comma)));
+            rest.remove_prefix(std::min(comma + 1, rest.size()));
         }
     }
     return offer;

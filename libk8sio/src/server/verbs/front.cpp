@@ -336,25 +336,16 @@ api_answer front::route_subresource(
     if (kind.plural == "namespaces" && t.subresource == "finalize" && method == "PUT") {
         return finalize(request, t);
     }
-    if (core_pod && t.subresource == "log") {
-        return pod_log(request, t);
-    }
-    if (core_pod && (t.subresource == "exec" || t.subresource == "attach")) {
-        return pod_process(request, t);
-    }
-    static constexpr std::array node_doors = {"portforward", "proxy"};
-    if (core_pod &&
-        std::find(node_doors.begin(), node_doors.end(), t.subresource) != node_doors.end()) {
-        if (t.kind->table->find(t.ns, t.name) == nullptr) {
-            return not_found(kind, t.name);
+    static constexpr std::array<std::pair<std::string_view, pod_verb>, 4> pod_verbs = {{
+        {"log", &front::pod_log},
+        {"exec", &front::pod_process},
+        {"attach", &front::pod_process},
+        {"portforward", &front::pod_forward},
+    }};
+    for (const auto& [name, verb] : pod_verbs) {
+        if (core_pod && t.subresource == name) {
+            return (this->*verb)(request, t);
         }
-        refusal r;
-        r.code = 501;
-        r.reason = "NotImplemented";
-        r.message = fmt::format(
-            "the embedded API server has no kubelet: pods/{} is not available", t.subresource
-        );
-        return r;
     }
     return no_such_resource();
 }

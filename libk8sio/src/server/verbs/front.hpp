@@ -100,11 +100,13 @@ private:
         const api_request& request, const target_object& t, const write_options& options
     );
     api_answer finalize(const api_request& request, const target_object& t);
+    using pod_verb = api_answer (front::*)(const api_request&, const target_object&);
     /// The pod of a request, and its JSON.
     outcome<record_ptr> find_pod(const target_object& t, json::value& into, json::arena& a) const;
     api_answer pod_log(const api_request& request, const target_object& t);
     /// exec and attach.
     api_answer pod_process(const api_request& request, const target_object& t);
+    api_answer pod_forward(const api_request& request, const target_object& t);
 
     outcome<delete_request> read_delete_options(const api_request& request) const;
     outcome<std::vector<record_ptr>> select(const api_request& request, const target_object& t)

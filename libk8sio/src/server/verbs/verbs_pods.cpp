@@ -5,6 +5,7 @@
 #include "server/streams/container_session.hpp"
 #include "server/streams/log_stream.hpp"
 #include "server/streams/pod_refusal.hpp"
+#include "server/streams/port_forward.hpp"
 #include "server/values/text.hpp"
 #include "server/verbs/front.hpp"
 #include "server/verbs/pod_requests.hpp"
@@ -25,6 +26,14 @@ refusal no_runtime(std::string_view subresource) {
         "the embedded API server has no kubelet: pods/{} is not available", subresource
     );
     return r;
+}
+
+bool is_bound(const json::value& pod) {
+    return !json::string_at(pod, {"spec", "nodeName"}).empty();
+}
+
+refusal no_host(const target_object& t) {
+    return bad_request(fmt::format("pod {} does not have a host assigned", t.name));
 }
 
 /// The first of `served` that the client offers, or why it gets none.
@@ -88,7 +97,7 @@ api_answer front::pod_log(const api_request& request, const target_object& t) {
     if (!container) {
         return container.error();
     }
-    if (json::string_at(pod, {"spec", "nodeName"}).empty()) {
+    if (!is_bound(pod)) {
         return {204, ""};
     }
     if (pods_ == nullptr) {
@@ -119,8 +128,8 @@ api_answer front::pod_process(const api_request& request, const target_object& t
     if (!container) {
         return container.error();
     }
-    if (json::string_at(pod, {"spec", "nodeName"}).empty()) {
-        return bad_request(fmt::format("pod {} does not have a host assigned", t.name));
+    if (!is_bound(pod)) {
+        return no_host(t);
     }
     if (pods_ == nullptr) {
         return no_runtime(t.subresource);
@@ -143,6 +152,31 @@ api_answer front::pod_process(const api_request& request, const target_object& t
         std::move(*wanted),
         *protocol
     );
+    return answer;
+}
+
+api_answer front::pod_forward(const api_request& request, const target_object& t) {
+    if (request.method != "GET" && request.method != "POST") {
+        return method_not_allowed();
+    }
+    json::arena a;
+    json::value pod;
+    const outcome<record_ptr> found = find_pod(t, pod, a);
+    if (!found) {
+        return found.error();
+    }
+    if (!is_bound(pod)) {
+        return no_host(t);
+    }
+    if (pods_ == nullptr) {
+        return no_runtime(t.subresource);
+    }
+    const outcome<std::string> protocol = choose_protocol(request.upgrade, forward_protocols());
+    if (!protocol) {
+        return protocol.error();
+    }
+    api_answer answer;
+    answer.session = make_port_forward(executor_, *pods_, name_of(**found), *protocol);
     return answer;
 }
 

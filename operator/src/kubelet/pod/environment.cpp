@@ -99,7 +99,7 @@ outcome<std::optional<std::string>> key_value(
                         ));
 }
 
-outcome<bool> add_object(const env_from& from, const object_data& objects, variables& out) {
+outcome<void> add_object(const env_from& from, const object_data& objects, variables& out) {
     const string_map* data =
         from.secret ? objects.secret(from.name) : objects.config_map(from.name);
     if (data == nullptr && !from.optional) {
@@ -112,7 +112,7 @@ outcome<bool> add_object(const env_from& from, const object_data& objects, varia
             set_variable(out, from.prefix + key, value);
         }
     }
-    return true;
+    return outcome<void>();
 }
 
 void add_link(const service_entry& s, variables& out) {

@@ -75,7 +75,10 @@ outcome<variables> environment_of(
 );
 
 /// ConfigMaps and Secrets that the container's environment needs, by name.
-struct object_names {
+class object_names {
+public:
+    object_names() = default;
+    bool empty() const { return config_maps.empty() && secrets.empty(); }
     std::vector<std::string> config_maps, secrets;
 };
 void add_references(const container_spec& of, object_names& to);

@@ -7,6 +7,7 @@
 
 #include <iosfwd>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace signalbox::op::kubelet {
@@ -25,7 +26,8 @@ public:
 
 std::ostream& operator<<(std::ostream& out, const refusal& r);
 
+/// Not for bool: a result converts to bool, and a copy of a refusal would be a success.
 template <class T>
-using outcome = boost::system::result<T, refusal>;
+requires(!std::is_same_v<T, bool>) using outcome = boost::system::result<T, refusal>;
 
 }  // namespace signalbox::op::kubelet

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The pod runtime with real processes: scheduler and kubelet of one machine, against any API
+// server.
+#pragma once
+
+#include "containers/container_runtime.hpp"
+#include "kubelet/life/options.hpp"
+#include "pods/pod_runtime.hpp"
+
+#include <k8sio/client.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace signalbox::op::kubelet {
+
+class process_runtime : public pods::pod_runtime {
+public:
+    /// What a user should know of pods here that differ from those of a cluster, a sentence each.
+    virtual std::vector<std::string> notices() const = 0;
+};
+
+/// `api` must outlive run(), which stops the containers at its end. Uses the client's clock.
+std::unique_ptr<process_runtime> make_process_runtime(
+    boost::asio::any_io_executor executor,
+    k8sio::client& api,
+    std::unique_ptr<containers::container_runtime> containers,
+    process_options options
+);
+
+}  // namespace signalbox::op::kubelet

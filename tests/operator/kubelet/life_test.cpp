@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The life of pods, over scripted containers.
+#include "node_fixture.hpp"
+
+#include <fmt/format.h>
+
+#include <csignal>
+
+using namespace signalbox;
+using namespace signalbox::op;
+using namespace signalbox::op::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+const std::string state = "/status/containerStatuses/0/state";
+const std::string restarts = "/status/containerStatuses/0/restartCount";
+
+std::string one(const std::string& more = "", const std::string& spec = "") {
+    return fmt::format(R"("restartPolicy":"Never","containers":[{}]{})", container(more), spec);
+}
+
+process_script ends_after(std::chrono::nanoseconds time, int code) {
+    process_script out;
+    out.lasts = time;
+    out.code = code;
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("a process pod is bound, runs, and succeeds") {
+    node_fixture n;
+    n.containers().script = [](const auto&) { return ends_after(5s, 0); };
+    n.create("a", one(R"(,"env":[{"name":"X","value":"1"}],"workingDir":"/w")"));
+    n.run_for(1s);
+    CHECK(n.field("a", "/spec/nodeName") == "machine");
+    CHECK(n.phase("a") == "Running");
+    CHECK(n.field("a", "/status/podIP") == "10.88.0.2");
+    CHECK(n.field("a", "/status/hostIP") == "10.88.0.1");
+    CHECK(n.field("a", "/status/conditions/3/type") == "Ready");
+    CHECK(n.field("a", "/status/conditions/3/status") == "True");
+    CHECK(n.field("a", state + "/running/startedAt") != "(none)");
+    CHECK(n.containers().hostnames == std::vector<std::string>{"a"});
+    REQUIRE(n.containers().runs.size() == 1);
+    CHECK(n.containers().runs[0].process.argv == std::vector<std::string>{"run"});
+    CHECK(n.containers().runs[0].process.working_dir == "/w");
+    CHECK(n.env(0, "X") == "1");
+    CHECK(n.env(0, "HOSTNAME") == "a");
+    CHECK(n.mount(0, "/etc/hosts") != nullptr);
+    n.run_for(10s);
+    CHECK(n.phase("a") == "Succeeded");
+    CHECK(n.field("a", state + "/terminated/reason") == "Completed");
+    CHECK(n.field("a", state + "/terminated/exitCode") == "0");
+    CHECK(n.containers().sandboxes.empty());
+    CHECK(n.complaints().size() == 1);  // there is no network for names
+    CHECK(n.has_event("a", "Scheduled: Successfully assigned default/a to machine"));
+    CHECK(n.has_event("a", "Pulled: Container image \"i\" already present on machine"));
+    CHECK(n.has_event("a", "Created: Created container: c"));
+    CHECK(n.has_event("a", "Started: Started container c"));
+    n.remove("a");
+    n.run_for(1s);
+    CHECK(n.pod("a").empty());
+    CHECK(std::filesystem::is_empty(n.folder() / "pods"));
+    CHECK(std::filesystem::is_empty(n.folder() / "logs"));
+    CHECK(n.runtime().counters().removed == 1);
+}
+
+TEST_CASE("a container that fails is restarted as its pod says, with the kubelet's delays") {
+    node_fixture n;
+    n.containers().script = [](const auto&) { return ends_after(1s, 3); };
+    SECTION("Never") {
+        n.create("a", one());
+        n.run_for(1min);
+        CHECK(n.phase("a") == "Failed");
+        CHECK(n.field("a", state + "/terminated/exitCode") == "3");
+        CHECK(n.field("a", state + "/terminated/reason") == "Error");
+        CHECK(n.containers().runs.size() == 1);
+    }
+    SECTION("OnFailure") {
+        n.create("a", R"("restartPolicy":"OnFailure","containers":[)" + container() + "]");
+        n.run_for(1500ms);  // at once
+        CHECK(n.containers().runs.size() == 2);
+        n.run_for(1s);
+        CHECK(n.phase("a") == "Running");
+        CHECK(n.field("a", state + "/waiting/reason") == "CrashLoopBackOff");
+        const std::string uid = n.field("a", "/metadata/uid");
+        CHECK(
+            n.field("a", state + "/waiting/message") ==
+            "back-off 10s restarting failed container=c pod=a_default(" + uid + ")"
+        );
+        CHECK(n.field("a", restarts) == "2");
+        CHECK(n.field("a", "/status/containerStatuses/0/lastState/terminated/exitCode") == "3");
+        CHECK(n.has_event(
+            "a", "BackOff: Back-off restarting failed container c in pod a_default(" + uid + ")"
+        ));
+        n.run_for(8s);
+        CHECK(n.containers().runs.size() == 2);
+        n.run_for(2s);
+        CHECK(n.containers().runs.size() == 3);
+        n.run_for(19s);
+        CHECK(n.containers().runs.size() == 3);
+        n.run_for(2s);
+        CHECK(n.containers().runs.size() == 4);
+        n.containers().script = [](const auto&) { return ends_after(1s, 0); };
+        n.run_for(1h);
+        CHECK(n.phase("a") == "Succeeded");
+        CHECK(n.field("a", restarts) == "4");
+    }
+    SECTION("Always, up to five minutes") {
+        n.create("a", R"("containers":[)" + container() + "]");
+        n.run_for(2h);
+        const std::size_t before = n.containers().runs.size();
+        n.run_for(1h);
+        CHECK(n.containers().runs.size() - before == 12);
+        CHECK(n.field("a", state + "/waiting/message").starts_with("back-off 5m0s "));
+    }
+}
+
+TEST_CASE("[launchers 1.6] a termination message comes from its file, or from the log") {
+    node_fixture n;
+    process_script script = ends_after(1s, 1);
+    script.says = "starting\n";
+    script.complains = "Traceback: no data\n";
+    SECTION("file") {
+        script.message = std::string(5000, 'x') + "end";
+        n.containers().script = [&](const auto&) { return script; };
+        n.create("a", one(R"(,"terminationMessagePath":"/tmp/why")"));
+        n.run_for(2s);
+        CHECK(n.field("a", state + "/terminated/message") == std::string(4093, 'x') + "end");
+        CHECK(n.mount(0, "/tmp/why") != nullptr);
+    }
+    SECTION("log") {
+        n.containers().script = [&](const auto&) { return script; };
+        n.create("a", one(R"(,"terminationMessagePolicy":"FallbackToLogsOnError")"));
+        n.run_for(2s);
+        CHECK(n.field("a", state + "/terminated/message") == "starting\nTraceback: no data\n");
+    }
+    SECTION("not after a success") {
+        script.code = 0;
+        n.containers().script = [&](const auto&) { return script; };
+        n.create("a", one(R"(,"terminationMessagePolicy":"FallbackToLogsOnError")"));
+        n.run_for(2s);
+        CHECK(n.field("a", state + "/terminated/message") == "(none)");
+    }
+}
+
+TEST_CASE("a deleted pod gets SIGTERM, its grace, and SIGKILL") {
+    node_fixture n;
+    process_script script;
+    script.stops_after = 2s;
+    n.containers().script = [&](const auto&) { return script; };
+    SECTION("it stops") {
+        n.create("a", one());
+        n.run_for(1s);
+        n.remove("a");
+        n.run_for(1s);
+        CHECK(n.process(0).signals == std::vector<int>{SIGTERM});
+        CHECK(n.phase("a") == "Running");
+        CHECK(n.has_event("a", "Killing: Stopping container c"));
+        n.run_for(2s);
+        CHECK(n.pod("a").empty());
+        CHECK(n.containers().sandboxes.empty());
+    }
+    SECTION("it does not") {
+        script.ignores_term = true;
+        n.create("a", one("", R"(,"terminationGracePeriodSeconds":5)"));
+        n.run_for(1s);
+        n.remove("a");
+        n.run_for(4s);
+        CHECK_FALSE(n.pod("a").empty());
+        n.run_for(2s);
+        CHECK(n.pod("a").empty());
+    }
+    SECTION("a shorter grace comes later") {
+        script.ignores_term = true;
+        n.create("a", one());
+        n.run_for(1s);
+        n.remove("a");
+        n.run_for(1s);
+        n.remove("a", 2);
+        n.run_for(3s);
+        CHECK(n.pod("a").empty());
+    }
+    SECTION("the object goes at once, and the processes with it") {
+        script.ignores_term = true;
+        n.create("a", one());
+        n.run_for(1s);
+        n.remove("a", 0);
+        n.run_for(1s);
+        CHECK(n.pod("a").empty());
+        CHECK(n.containers().sandboxes.empty());
+        CHECK(n.runtime().counters().removed == 1);
+    }
+    SECTION("before it has a process") {
+        n.create(
+            "a", one(R"(,"env":[{"name":"A","valueFrom":{"secretKeyRef":{"name":"s","key":"k"}}}])")
+        );
+        n.run_for(1s);
+        n.remove("a");
+        n.run_for(1s);
+        CHECK(n.pod("a").empty());
+    }
+}
+
+TEST_CASE("init containers run one after the other, and sidecars beside the others") {
+    node_fixture n;
+    std::vector<std::string> order;
+    n.containers().script = [&](const containers::container_spec& spec) {
+        const std::string name = spec.process.argv.front();
+        order.push_back(name);
+        return name == "side" ? process_script() : ends_after(2s, name == "bad" ? 1 : 0);
+    };
+    const auto init = [](const std::string& name, const std::string& more = "") {
+        return fmt::format(R"({{"name":"{0}","image":"i","command":["{0}"]{1}}})", name, more);
+    };
+    SECTION("in order") {
+        n.create(
+            "a",
+            one("",
+                R"(,"initContainers":[)" + init("first") + "," +
+                    init("side", R"(,"restartPolicy":"Always")") + "," + init("second") + "]")
+        );
+        n.run_for(1s);
+        CHECK(order == std::vector<std::string>{"first"});
+        CHECK(n.phase("a") == "Pending");
+        CHECK(n.field("a", state + "/waiting/reason") == "PodInitializing");
+        CHECK(
+            n.field("a", "/status/conditions/1/message") ==
+            "containers with incomplete status: [first side second]"
+        );
+        n.run_for(2s);
+        CHECK(order == std::vector<std::string>{"first", "side", "second"});
+        n.run_for(2s);
+        CHECK(order.back() == "run");
+        CHECK(n.phase("a") == "Running");
+        n.run_for(2s);
+        CHECK(n.phase("a") == "Succeeded");
+        CHECK(n.field("a", "/status/initContainerStatuses/1/state/terminated/exitCode") == "143");
+    }
+    SECTION("one that fails ends the pod") {
+        n.create("a", one("", R"(,"initContainers":[)" + init("bad") + "]"));
+        n.run_for(10s);
+        CHECK(n.phase("a") == "Failed");
+        CHECK(order == std::vector<std::string>{"bad"});
+        CHECK(n.field("a", state + "/waiting/reason") == "PodInitializing");
+    }
+    SECTION("or is tried again") {
+        n.create(
+            "a",
+            R"("restartPolicy":"OnFailure","initContainers":[)" + init("bad") +
+                R"(],"containers":[)" + container() + "]"
+        );
+        n.run_for(10s);
+        CHECK(n.phase("a") == "Pending");
+        CHECK(order == std::vector<std::string>{"bad", "bad"});
+    }
+}
+
+TEST_CASE("what a container lacks is said in the kubelet's words, and it starts when it comes") {
+    node_fixture n;
+    SECTION("a Secret of its environment") {
+        n.create(
+            "a", one(R"(,"env":[{"name":"A","valueFrom":{"secretKeyRef":{"name":"s","key":"k"}}}])")
+        );
+        n.run_for(1s);
+        CHECK(n.phase("a") == "Pending");
+        CHECK(n.field("a", state + "/waiting/reason") == "CreateContainerConfigError");
+        CHECK(n.field("a", state + "/waiting/message") == "secret \"s\" not found");
+        CHECK(n.has_event("a", "Failed: Error: secret \"s\" not found"));
+        n.create(
+            k8sio::resources::secrets(),
+            R"({"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"},"data":{"k":"dmFs"}})"
+        );
+        n.run_for(100ms);
+        CHECK(n.phase("a") == "Running");
+        CHECK(n.env(0, "A") == "val");
+    }
+    SECTION("a ConfigMap of a volume, which then follows changes") {
+        n.create(
+            "a",
+            one(R"(,"volumeMounts":[{"name":"v","mountPath":"/v"}])",
+                R"(,"volumes":[{"name":"v","configMap":{"name":"cm"}}])")
+        );
+        n.run_for(1s);
+        INFO(n.pod("a"));
+        CHECK(n.field("a", state + "/waiting/reason") == "ContainerCreating");
+        CHECK(n.has_event(
+            "a",
+            "FailedMount: MountVolume.SetUp failed for volume \"v\" : configmap \"cm\" not found"
+        ));
+        n.create(
+            k8sio::resources::config_maps(),
+            R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"cm"},"data":{"f":"1"}})"
+        );
+        n.run_for(100ms);
+        REQUIRE(n.phase("a") == "Running");
+        const std::filesystem::path folder = n.mount(0, "/v")->source;
+        CHECK(n.mount(0, "/v")->read_only);
+        CHECK(std::filesystem::file_size(folder / "f") == 1);
+        n.update_data(k8sio::resources::config_maps(), "cm", R"({"f":"22","g":""})");
+        n.run_for(100ms);
+        CHECK(std::filesystem::file_size(folder / "f") == 2);
+        CHECK(std::filesystem::exists(folder / "g"));
+    }
+    SECTION("a claim") {
+        n.create(
+            "a",
+            one("", R"(,"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"data"}}])")
+        );
+        n.run_for(1s);
+        CHECK(n.field("a", state + "/waiting/reason") == "ContainerCreating");
+        REQUIRE(n.events("a").size() == 2);
+        CHECK(
+            n.events("a")[1].find("persistentvolumeclaims \"data\" not found") != std::string::npos
+        );
+    }
+    SECTION("a command") {
+        n.create("a", R"("containers":[{"name":"c","image":"img:1","args":["x"]}])");
+        n.run_for(1s);
+        CHECK(n.field("a", state + "/waiting/reason") == "CreateContainerError");
+        CHECK(
+            n.field("a", state + "/waiting/message") ==
+            "container c has no command: nobody here knows the entrypoint of the image img:1, as "
+            "images are not pulled; give the container a command in front of its args"
+        );
+    }
+    SECTION("a program") {
+        n.containers().script = [](const auto&) {
+            process_script out;
+            out.refused = containers::container_error{
+                "StartError", "exec: \"run\": executable file not found in $PATH"};
+            return out;
+        };
+        n.create("a", one());
+        n.run_for(1s);
+        CHECK(n.phase("a") == "Failed");
+        CHECK(n.field("a", state + "/terminated/reason") == "StartError");
+        CHECK(n.field("a", state + "/terminated/exitCode") == "128");
+    }
+    SECTION("a sandbox") {
+        n.containers().no_sandbox = containers::container_error{"NoRoom", "no address is left"};
+        n.create("a", one());
+        n.run_for(1s);
+        CHECK(n.has_event(
+            "a", "FailedCreatePodSandBox: Failed to create pod sandbox: no address is left"
+        ));
+        n.containers().no_sandbox.reset();
+        n.run_for(2s);
+        CHECK(n.phase("a") == "Running");
+    }
+    SECTION("rights") {
+        n.create("a", one(R"(,"securityContext":{"runAsNonRoot":true})"));
+        n.run_for(1s);
+        CHECK(n.field("a", state + "/waiting/reason") == "CreateContainerConfigError");
+        CHECK(n.field("a", state + "/waiting/message")
+                  .starts_with(
+                      "container has runAsNonRoot and image will run as root (pod: \"a_default("
+                  ));
+    }
+}
+
+TEST_CASE("a pod that runs too long ends") {
+    node_fixture n;
+    n.create("a", one("", R"(,"activeDeadlineSeconds":5)"));
+    n.run_for(4s);
+    CHECK(n.phase("a") == "Running");
+    n.run_for(2s);
+    CHECK(n.phase("a") == "Failed");
+    CHECK(n.field("a", "/status/reason") == "DeadlineExceeded");
+    CHECK(n.field("a", state + "/terminated/exitCode") == "143");
+    CHECK_FALSE(n.pod("a").empty());
+}
+
+TEST_CASE("faults of a scenario befall processes too") {
+    node_fixture n;
+    const auto pod_with = [&](const std::string& fault) {
+        n.create(
+            "a", one(), fmt::format(R"(,"annotations":{{"sim.signalbox.dev/{}":"2s"}})", fault)
+        );
+        n.run_for(3s);
+    };
+    SECTION("eviction") {
+        pod_with("evict-at");
+        CHECK(n.phase("a") == "Failed");
+        CHECK(n.field("a", "/status/reason") == "Evicted");
+        CHECK(n.field("a", "/status/conditions/4/reason") == "TerminationByKubelet");
+    }
+    SECTION("preemption") {
+        pod_with("preempt-at");
+        CHECK(n.pod("a").empty());
+    }
+    SECTION("a kill") {
+        pod_with("fail-at");
+        CHECK(n.phase("a") == "Failed");
+        CHECK(n.field("a", state + "/terminated/exitCode") == "137");
+    }
+    SECTION("no memory left") {
+        pod_with("oom-at");
+        CHECK(n.field("a", state + "/terminated/reason") == "OOMKilled");
+    }
+    SECTION("a lost node") {
+        pod_with("unknown-at");
+        CHECK(n.phase("a") == "Unknown");
+        CHECK(n.field("a", "/status/reason") == "NodeLost");
+        CHECK(n.field("a", "/status/conditions/3/status") == "False");
+        CHECK(n.containers().cut_off.size() == 1);
+    }
+    SECTION("a vanished object") {
+        pod_with("vanish-at");
+        CHECK(n.pod("a").empty());
+        CHECK(n.containers().sandboxes.empty());
+    }
+}
