@@ -9,53 +9,15 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
-import tarfile
 import tempfile
 import unittest
 
 import cluster
-from cluster import BINARY, ROOT, eventually, job, pods, skip_suite, ssh_job
+from cluster import BINARY, ROOT, eventually, job, pods, ssh_job
+from image import EPOCH, Image, build, skip_where_impossible
 
-BUILD = ROOT / "operator" / "deploy" / "image" / "build_image.py"
 DEPLOYMENT = ROOT / "operator" / "deploy" / "base" / "deployment.yaml"
-EPOCH = "1700000000"
 LIMIT = 40_000_000  # bytes, compressed
-
-
-def build(folder, *flags, binary=BINARY, check=True):
-    """Gives the layout."""
-    layout = folder / "image"
-    command = [sys.executable, "-B", BUILD, *flags, binary, layout]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env={**os.environ, "SOURCE_DATE_EPOCH": EPOCH}, check=False)
-    if check and done.returncode != 0:
-        raise AssertionError(done.stderr)
-    return layout if check else done
-
-
-class Image:
-    """Reads a layout, and holds every digest and size in it to the bytes."""
-
-    def __init__(self, layout):
-        self.layout, self.size = layout, 0
-        [self.descriptor] = json.loads((layout / "index.json").read_text())["manifests"]
-        self.manifest = json.loads(self.blob(self.descriptor))
-        self.config = json.loads(self.blob(self.manifest["config"]))
-        [self.layer] = self.manifest["layers"]
-        self.blob(self.layer)
-
-    def path(self, descriptor):
-        return self.layout / "blobs" / "sha256" / descriptor["digest"].removeprefix("sha256:")
-
-    def blob(self, descriptor):
-        data = self.path(descriptor).read_bytes()
-        assert hashlib.sha256(data).hexdigest() == descriptor["digest"].removeprefix("sha256:"), descriptor
-        assert len(data) == descriptor["size"], descriptor
-        self.size += len(data)
-        return data
-
-    def tar(self):
-        return tarfile.open(self.path(self.layer), "r:gz")
 
 
 class Built(unittest.TestCase):
@@ -65,9 +27,7 @@ class Built(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.folder)
         cls.layout = build(cls.folder)
         cls.image = Image(cls.layout)
-        with cls.image.tar() as tar:
-            cls.members = {each.name: each for each in tar.getmembers()}
-            tar.extractall(cls.folder / "root")
+        cls.members = cls.image.unpack(cls.folder / "root")
 
     def read(self, path):
         return (self.folder / "root" / path).read_bytes()
@@ -146,25 +106,7 @@ class Built(unittest.TestCase):
             shown = c.plane.kubectl("create", "--dry-run=client", "-o", "json", "-f", DEPLOYMENT).stdout
             [container] = json.loads(shown)["spec"]["template"]["spec"]["containers"]
             self.assertTrue(container["securityContext"]["readOnlyRootFilesystem"])
-            account = c.plane.folder / "account"
-            account.mkdir()
-            (account / "token").write_text(c.plane.operator_token)
-            (account / "namespace").write_text("signalbox-system")
-            shutil.copyfile(c.plane.ca_file, account / "ca.crt")
-            for each in account.iterdir():
-                each.chmod(0o644)  # as a kubelet does for pods that are not root's
-            mounted = "/var/run/secrets/kubernetes.io/serviceaccount"
-            env = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(c.plane.port)}
-            env.update(word.split("=", 1) for word in self.image.config["config"]["Env"])
-            command = ["bwrap", "--ro-bind", self.folder / "root", "/", "--proc", "/proc", "--dev", "/dev"]
-            command += ["--tmpfs", "/var/run", "--ro-bind", account, mounted, "--remount-ro", "/var/run"]
-            command += ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL", "--die-with-parent"]
-            user, group = self.image.config["config"]["User"].split(":")
-            command += ["--uid", user, "--gid", group, "--clearenv"]
-            for name, value in env.items():
-                command += ["--setenv", name, value]
-            command += [*self.image.config["config"]["Entrypoint"], *container["args"]]
-            c.operator = cluster.servers.Process("operator", command, c.plane.folder / "operator.log")
+            c.operator = self.image.run(self.folder / "root", c.plane, container["args"])
             c.apply(job("mnist", {"worker": pods(2, duration="1s")}))
             c.apply(ssh_job("DeepSpeedJob", "cifar", 2, simulation={"duration": "1s"}))
             c.wait_phase("mnist", "Succeeded")
@@ -178,16 +120,6 @@ class Built(unittest.TestCase):
         return lease["spec"].get("holderIdentity", "")
 
 
-def main():
-    for program in ("bwrap", "objcopy", "readelf", "dpkg-query"):
-        if not shutil.which(program):
-            skip_suite("envtest_image", f"{program} is not installed")
-    probe = ["bwrap", "--ro-bind", "/", "/", "--unshare-user", "--uid", "65532", "true"]
-    tried = subprocess.run(probe, capture_output=True, text=True, check=False)
-    if tried.returncode != 0:
-        skip_suite("envtest_image", f"no user namespaces here: {tried.stderr.strip()}")
-    cluster.main("envtest_image")
-
-
 if __name__ == "__main__":
-    main()
+    skip_where_impossible("envtest_image")
+    cluster.main("envtest_image")

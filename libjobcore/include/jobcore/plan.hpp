@@ -39,7 +39,7 @@ struct role_plan {
     /// Pods wanted by the present specification (BEHAVIOUR.md 7.2: the recorded size decides).
     std::int32_t wanted = 0;
     restart_policy restart = restart_policy::on_failure;
-    /// Name of the training container of this role (BEHAVIOUR.md api 2.5, api 3.1, api 4.4).
+    /// Name of the training container of this role (BEHAVIOUR.md api 1.13).
     std::string training_container;
     /// Extended resources that one pod holds by its limits, e.g. `nvidia.com/gpu` and 8.
     std::vector<std::pair<std::string, std::int64_t>> holds;

@@ -198,6 +198,8 @@ struct job_meta {
     std::map<std::string, std::string, std::less<>> annotations;
     /// None is ours (BEHAVIOUR.md 10.1); they tell what a deleted job waits for.
     std::vector<std::string> finalizers;
+    /// An attempt is on record: what only later versions refuse is no error then.
+    bool begun = false;
     friend bool operator==(const job_meta&, const job_meta&) = default;
 };
 

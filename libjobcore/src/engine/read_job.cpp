@@ -83,6 +83,7 @@ result<job_object> read_job(
     if (const json::value* status = json::find(document, "status")) {
         job.status = read_status(*status);
     }
+    meta->begun = job.status.attempt > 0;
     if (previous && is_same_spec(*previous, *meta)) {
         job.compiled = previous;
     } else {

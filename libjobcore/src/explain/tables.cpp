@@ -25,6 +25,11 @@ constexpr std::array phases{
         "spec.runPolicy.backoffLimit is used up",
         "behaviour 5.10",
         true},
+    meaning{
+        reason::container_failed,
+        "A container beside one that trains has failed; it is not started again, and training goes "
+        "on",
+        "api 1.13"},
     meaning{reason::creating_pods, "Its pods are being created and started", "behaviour 4.12"},
     meaning{
         reason::deadline_exceeded,

@@ -17,8 +17,8 @@ struct unit {
 };
 constexpr std::array<unit, 4> units{{{86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}}};
 
-/// Quoted texts are as long as in conditions (BEHAVIOUR.md 3.9).
-constexpr std::size_t most_quoted = 512;
+/// A message of a condition as a whole: what is quoted there, and whose it is (BEHAVIOUR.md 3.9).
+constexpr std::size_t most_quoted = 1280;
 
 }  // namespace
 

@@ -25,7 +25,7 @@ std::string counted(std::int64_t n, std::string_view noun);
 std::string list_of(std::span<const std::string> names, std::size_t most = 6);
 
 /// What others wrote, as part of one line: control characters become spaces, no full stop at the
-/// end, at most 512 bytes.
+/// end, at most 1,280 bytes.
 std::string quoted_text(std::string_view text);
 
 /// With its first letter as a capital, unless the first word is a path: the beginning of a

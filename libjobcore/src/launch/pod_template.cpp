@@ -57,20 +57,6 @@ constexpr std::string_view shm_volume = "signalbox-shm";
 
 }  // namespace
 
-std::size_t training_container(
-    const json::value& pod_template, const std::vector<std::string_view>& names
-) {
-    const json::value& containers = *json::find(pod_template, "spec", "containers");
-    for (const auto name : names) {
-        for (rapidjson::SizeType i = 0; i < containers.Size(); ++i) {
-            if (json::string_or_empty(containers[i], "name") == name) {
-                return i;
-            }
-        }
-    }
-    return 0;
-}
-
 std::vector<std::string> string_list(const json::value& container, std::string_view key) {
     std::vector<std::string> out;
     if (const json::value* list = json::find(container, key)) {

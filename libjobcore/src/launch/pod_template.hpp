@@ -23,12 +23,6 @@ bool check_template(
     compile_context& ctx, const replica_spec& replica, const json::value& pod_template
 );
 
-/// Position of the first container that has one of the names, in their order; else 0
-/// (BEHAVIOUR.md api 2.5, api 3.1, api 4.4).
-std::size_t training_container(
-    const json::value& pod_template, const std::vector<std::string_view>& names
-);
-
 /// Reports what of the template we override, whatever the kind (BEHAVIOUR.md 3.2).
 void warn_overrides(compile_context& ctx, std::size_t role, const json::value& pod_template);
 

@@ -2,6 +2,7 @@
 #include "launch/role_pods.hpp"
 
 #include "json/resources.hpp"
+#include "json/training.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -41,7 +42,17 @@ std::optional<role_template> read_template(
     if (!check_template(ctx, replica, out.document)) {
         return std::nullopt;
     }
-    out.training = training_container(out.document, names);
+    const auto choice = *json::choose_training(out.document, names);
+    if (!choice.certain && !ctx.meta.begun) {
+        ctx.error(
+            out.pointer + "/spec/containers",
+            "Which of these containers trains? Name it " + std::string(names.front()) +
+                ", or say its name in the template's annotation "
+                "kubectl.kubernetes.io/default-container."
+        );
+        return std::nullopt;
+    }
+    out.training = choice.index;
     ctx.plan.roles[role].training_container = json::string_or_empty(out.container(), "name");
     ctx.plan.roles[role].holds = json::extended_resources(*json::find(out.document, "spec"));
     warn_overrides(ctx, role, out.document);

@@ -54,6 +54,11 @@ public:
     /// call with errc::cancelled, and nothing was sent. For leader_election::leads()
     /// (REQUIREMENTS.md B7). It must neither throw nor call this client. Empty: writes are sent.
     std::function<bool()> may_write;
+    /// Called for each exchange of a verb, repetitions included, with the answer's status, or 0 if
+    /// there was none, and how long it took; watches are not counted. For metrics. It must neither
+    /// throw nor call this client. Empty: nobody is told.
+    std::function<void(const http_request& sent, int status, std::chrono::nanoseconds took)>
+        on_exchange;
 };
 
 /// Preconditions and propagation of a delete (REQUIREMENTS.md X8).
@@ -90,6 +95,22 @@ public:
     /// Empty: the most recent state; `0`: any; another: not older (REQUIREMENTS.md V1). Not sent
     /// with a continue_token (L1).
     std::string resource_version;
+};
+
+/// Which part of a container's log is wanted.
+class log_query {
+public:
+    log_query() = default;
+    std::string container;    ///< empty: the pod's only one
+    bool follow = false;      ///< goes on until the container has ended
+    bool previous = false;    ///< of the container's run before this one
+    bool timestamps = false;  ///< each line begins with its time
+    /// Lines from then on, to a second; nothing: all.
+    std::optional<wall_time> since;
+    std::optional<std::int64_t> tail_lines;   ///< from the end, then what follows; nothing: all
+    std::optional<std::int64_t> limit_bytes;  ///< of the whole answer; nothing: no limit
+    /// Until the answer begins, and between two pieces of it. A program may be silent for long.
+    std::chrono::nanoseconds idle = std::chrono::hours{24};
 };
 
 /// The verbs. Every one gives the whole JSON text of the server's answer. A request that was not
@@ -171,6 +192,15 @@ public:
         std::string_view ns,
         std::string_view name,
         const delete_options& options
+    );
+    /// The log of a container, to be read piece by piece (REQUIREMENTS.md T15). Sent once, with a
+    /// connection of its own, and no matter of finish_by(): close() of the stream ends it.
+    ///
+    /// Errors: as of the class; 400 with the reason BadRequest while the container has no log yet,
+    /// or has no such run.
+    /// Lifetimes: as of the class; the stream must not outlive the transport.
+    boost::asio::awaitable<result<std::unique_ptr<response_stream>>> open_log(
+        std::string_view ns, std::string_view name, const log_query& query
     );
     /// Any request, e.g. discovery or `pods/binding`; gives the body of an answer with 2xx.
     /// `target`: path and query from `/` on, percent-encoded already. Nothing is checked or added.

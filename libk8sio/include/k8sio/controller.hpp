@@ -54,6 +54,19 @@ using reconcile_function = std::function<boost::asio::awaitable<reconcile_result
 /// How bad it is, of a line for the log.
 enum class severity { warning, error };
 
+/// Who wants to know of the passes, for metrics.
+///
+/// Lifetimes: it must outlive the controller.
+/// Thread: the controller's. It must neither throw nor call the controller.
+class reconcile_observer {
+public:
+    virtual ~reconcile_observer() = default;
+    /// A pass begins, over a key that was ready for one for so long.
+    virtual void began(std::chrono::nanoseconds waited) = 0;
+    /// A pass ended, after so long.
+    virtual void ended(std::chrono::nanoseconds worked, const reconcile_result& result) = 0;
+};
+
 class controller_options {
 public:
     controller_options() = default;
@@ -69,6 +82,8 @@ public:
     std::function<bool()> ready;
     /// What is worth a place in a log: one line each. Empty: nobody is told.
     std::function<void(severity how, const std::string& line)> log;
+    /// Null: nobody is told.
+    reconcile_observer* observer = nullptr;
 };
 
 /// What is watched for a view, and what a controller asks of it.
@@ -104,6 +119,16 @@ struct reconcile_counters {
     std::uint64_t reconciles = 0;  ///< passes begun
     std::uint64_t behind = 0;      ///< put off, because a view was behind our own writes
     std::uint64_t failed = 0;      ///< with reconcile_result::failed, or by an exception
+};
+
+/// How one watch of a controller is doing.
+struct view_state {
+    std::string resource;  ///< plural
+    bool synced = false;   ///< there was a complete list
+    steady_time heard_at;  ///< when the server last said something about it
+    /// Grows with each step of the watch, failed ones too: one whose number stands still hangs.
+    std::uint64_t steps = 0;
+    std::string error;  ///< the last one; empty when all is well
 };
 
 /// Runs the watches and the passes over keys.
@@ -200,6 +225,10 @@ public:
     std::size_t queue_depth() const;
     std::size_t active_reconciles() const;
     const reconcile_counters& counters() const;
+    /// How often a key was ready for a pass, since construction.
+    std::uint64_t keys_queued() const;
+    /// One for each watch.
+    std::vector<view_state> views() const;
 
 private:
     struct impl;

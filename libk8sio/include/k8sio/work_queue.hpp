@@ -37,8 +37,8 @@ public:
 
     /// Makes the key ready now, or again after done() if it is in processing. `low_priority`:
     /// behind all ready keys of normal priority; a key of low priority rises if it is added
-    /// normally (Q5).
-    void add(const std::string& key, bool low_priority = false);
+    /// normally (Q5). `now`: if it is known, it counts as the time from which the key waits.
+    void add(const std::string& key, bool low_priority = false, steady_time now = steady_time());
     /// Makes the key ready at `at`; an earlier pending time is kept (Q2).
     void add_at(const std::string& key, steady_time at);
     /// add_at(now + the delay of this key), which doubles with each call until forget(). Gives
@@ -53,13 +53,17 @@ public:
     /// The next key to process, or nothing. The key is then in processing until done(). A pending
     /// later time of the key is dropped: the pass that starts now decides anew (Q4).
     std::optional<std::string> pop(steady_time now);
-    /// To be called once for every key that pop() gave.
-    void done(const std::string& key);
+    /// Since when the key that pop() gave last had been ready, if that is known.
+    std::optional<steady_time> waited_since() const { return waited_since_; }
+    /// To be called once for every key that pop() gave. `now` as of add().
+    void done(const std::string& key, steady_time now = steady_time());
 
     /// The earliest delayed key's time, perhaps in the past; nothing if there is none.
     std::optional<steady_time> next_time() const;
     /// Keys that pop() would give without any more time passing.
     std::size_t ready_size() const { return ready_.size() + ready_low_.size(); }
+    /// How often a key became ready, since construction.
+    std::uint64_t arrivals() const { return arrivals_; }
     /// Nothing ready and nothing in processing; there may be delayed keys.
     bool idle() const;
 
@@ -68,12 +72,17 @@ private:
 
     backoff_policy policy_;
     std::map<std::uint64_t, std::string> ready_, ready_low_;  // by arrival
-    std::unordered_map<std::string, std::uint64_t> position_;
+    struct place {
+        std::uint64_t arrival = 0;
+        steady_time since;  ///< the epoch: not known
+    };
+    std::unordered_map<std::string, place> position_;
     std::set<std::pair<steady_time, std::string>> delayed_;
     std::unordered_map<std::string, steady_time> delayed_at_;
     std::unordered_set<std::string> processing_, dirty_;
     std::unordered_map<std::string, int> failures_;
     std::uint64_t arrivals_ = 0;
+    std::optional<steady_time> waited_since_;
 };
 
 }  // namespace signalbox::k8sio

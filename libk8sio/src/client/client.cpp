@@ -13,6 +13,7 @@
 #include "protocol/requests.hpp"
 #include "protocol/server_time.hpp"
 #include "runtime/cancellable_task.hpp"
+#include "runtime/refused_stream.hpp"
 
 #include <fmt/format.h>
 
@@ -285,6 +286,29 @@ asio::awaitable<result<std::string>> client::remove(
     ));
 }
 
+asio::awaitable<result<std::unique_ptr<response_stream>>> client::open_log(
+    std::string_view ns, std::string_view name, const log_query& query
+) {
+    auto request = protocol::log_request(ns, name, query);
+    co_await asio::this_coro::throw_if_cancelled(false);
+    if (request.has_error()) {
+        co_return request.error();
+    }
+    request->headers.emplace_back("User-Agent", user_agent());
+    auto stream = co_await transport_->open_stream(*request, query.idle);
+    if (stream.has_error()) {
+        api_error error = std::move(stream).error();
+        protocol::name_request(error, *request);
+        co_return error;
+    }
+    const int status = (*stream)->status();
+    if (status < 200 || status >= 300) {
+        response_stream& refused = **stream;
+        co_return co_await read_refusal(*request, refused);
+    }
+    co_return stream;
+}
+
 asio::awaitable<result<std::string>> client::raw(
     std::string method, std::string target, std::string content_type, std::string body
 ) {
@@ -338,6 +362,10 @@ asio::awaitable<result<http_response>> client::send_task(http_request& request) 
         auto answer = co_await transport_->exchange(request, deadline);
         if (answer.has_value()) {
             note_server_time(*answer, sent);
+        }
+        if (options_.on_exchange) {
+            const int status = answer.has_value() ? answer->status : 0;
+            options_.on_exchange(request, status, time_->steady_now() - sent);
         }
         auto outcome = judge(request, std::move(answer));
         if (outcome.has_value()) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/requests.hpp"
 
+#include "protocol/http_date.hpp"
 #include "protocol/json_cursor.hpp"
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 namespace signalbox::k8sio::protocol {
@@ -97,6 +99,32 @@ result<http_request> list_request(
         }
     }
     return with_namespace(http_request("GET", std::move(target)), ns, !ns.empty());
+}
+
+result<http_request> log_request(
+    std::string_view ns, std::string_view name, const log_query& query
+) {
+    auto request = object_request("GET", resources::pods(), ns, name, "log");
+    if (request.has_error()) {
+        return request;
+    }
+    const auto add = [&target = request->target](std::string_view key, std::string_view value) {
+        if (!value.empty()) {
+            add_query(target, key, value);
+        }
+    };
+    const auto number = [](const std::optional<std::int64_t>& n) {
+        return n ? std::to_string(*n) : std::string();
+    };
+    add("container", query.container);
+    add("follow", query.follow ? "true" : "");
+    add("previous", query.previous ? "true" : "");
+    add("timestamps", query.timestamps ? "true" : "");
+    add("sinceTime", query.since ? format_api_time(*query.since) : "");
+    add("tailLines", number(query.tail_lines));
+    add("limitBytes", number(query.limit_bytes));
+    request->accept = "*/*";
+    return request;
 }
 
 http_request watch_request(

@@ -34,6 +34,10 @@ result<http_request> create_request(const resource_type& type, std::string_view 
 result<http_request> list_request(
     const resource_type& type, std::string_view ns, const list_options& options
 );
+/// The log of a container of a pod.
+result<http_request> log_request(
+    std::string_view ns, std::string_view name, const log_query& query
+);
 /// A watch with bookmarks. The namespace is not checked: a list went before.
 http_request watch_request(
     const resource_type& type,

@@ -349,14 +349,21 @@ void controller::impl::start_pass(const std::string& key) {
         return;
     }
     fence.forget(key);  // all of it has come
-    schedule.begin(key, time->steady_now());
+    const steady_time now = time->steady_now();
+    if (options.observer != nullptr) {
+        options.observer->began(now - schedule.waited_since().value_or(now));
+    }
+    schedule.begin(key, now);
     ++counters.reconciles;
     ++tasks;
     ++passes;
-    auto done = [this, key](std::exception_ptr broken, reconcile_result result) {
+    auto done = [this, key, now](std::exception_ptr broken, reconcile_result result) {
         if (broken) {
             log(severity::error, "a pass ended by an exception: key=" + key + " " + what(broken));
             result.failed = true;
+        }
+        if (options.observer != nullptr) {
+            options.observer->ended(time->steady_now() - now, result);
         }
         end_pass(key, result);
     };
@@ -478,7 +485,7 @@ const std::string& controller::failure() const {
 }
 
 void controller::enqueue(const std::string& key, bool low_priority) {
-    impl_->schedule.add(key, low_priority);
+    impl_->schedule.add(key, low_priority, impl_->time->steady_now());
     impl_->request_pump();
 }
 
@@ -540,6 +547,26 @@ std::vector<std::string> controller::problems() const {
         }
     }
     return all;
+}
+
+std::uint64_t controller::keys_queued() const {
+    return impl_->schedule.arrivals();
+}
+
+std::vector<view_state> controller::views() const {
+    std::vector<view_state> out;
+    for (const auto& w : impl_->watches) {
+        const reflector& r = *w->filled_by;
+        const reflector_counters& c = r.counters();
+        out.push_back(
+            {r.type().plural(),
+             r.synced(),
+             r.heard_at(),
+             c.lists + c.watches + c.events + c.errors + c.probes,
+             r.last_error()}
+        );
+    }
+    return out;
 }
 
 std::size_t controller::queue_depth() const {

@@ -63,7 +63,7 @@ void pass_schedule::begin(const std::string& key, steady_time now) {
 }
 
 bool pass_schedule::end(const std::string& key, const reconcile_result& result, steady_time now) {
-    queue_.done(key);
+    queue_.done(key, now);
     key_state& state = states_[key];
     state.in_pass = false;
     const bool changed = std::exchange(state.changed_in_pass, false);
@@ -92,7 +92,7 @@ bool pass_schedule::end(const std::string& key, const reconcile_result& result, 
         queue_.forget(key);
         state.slowed_until = {};
         if (result.requeue) {
-            queue_.add(key);
+            queue_.add(key, false, now);
         }
     }
     if (result.requeue_at && !spinning) {

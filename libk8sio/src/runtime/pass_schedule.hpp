@@ -21,7 +21,9 @@ class pass_schedule {
 public:
     pass_schedule(backoff_policy backoff, std::chrono::nanoseconds gather);
 
-    void add(const std::string& key, bool low_priority) { queue_.add(key, low_priority); }
+    void add(const std::string& key, bool low_priority, steady_time now) {
+        queue_.add(key, low_priority, now);
+    }
     /// Something that belongs to the key has changed: see controller_options::gather.
     void add_gathered(const std::string& key, steady_time now);
     /// What the key named is gone.
@@ -41,6 +43,8 @@ public:
 
     std::optional<steady_time> next_time() const { return queue_.next_time(); }
     std::size_t ready() const { return queue_.ready_size(); }
+    std::uint64_t arrivals() const { return queue_.arrivals(); }
+    std::optional<steady_time> waited_since() const { return queue_.waited_since(); }
     /// Keys of which something is remembered.
     std::size_t remembered() const { return states_.size(); }
 

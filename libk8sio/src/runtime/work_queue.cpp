@@ -7,20 +7,20 @@ namespace signalbox::k8sio {
 
 work_queue::work_queue(backoff_policy policy) : policy_(policy) {}
 
-void work_queue::add(const std::string& key, bool low_priority) {
+void work_queue::add(const std::string& key, bool low_priority, steady_time now) {
     if (processing_.count(key) != 0) {
         dirty_.insert(key);  // Q1: it runs again after done()
         return;
     }
     const auto found = position_.find(key);
     if (found != position_.end()) {
-        if (low_priority || ready_.count(found->second) != 0) {
+        if (low_priority || ready_.count(found->second.arrival) != 0) {
             return;
         }
-        ready_low_.erase(found->second);  // now wanted at normal priority
+        ready_low_.erase(found->second.arrival);  // now wanted at normal priority
     }
     const std::uint64_t arrival = arrivals_++;
-    position_[key] = arrival;
+    position_[key] = place{arrival, now};
     (low_priority ? ready_low_ : ready_).emplace(arrival, key);
 }
 
@@ -54,8 +54,8 @@ void work_queue::forget(const std::string& key) {
 void work_queue::drop(const std::string& key) {
     const auto found = position_.find(key);
     if (found != position_.end()) {
-        ready_.erase(found->second);
-        ready_low_.erase(found->second);
+        ready_.erase(found->second.arrival);
+        ready_low_.erase(found->second.arrival);
         position_.erase(found);
     }
     const auto delayed = delayed_at_.find(key);
@@ -75,7 +75,12 @@ std::optional<std::string> work_queue::pop(steady_time now) {
     }
     std::string key = std::move(source.begin()->second);
     source.erase(source.begin());
-    position_.erase(key);
+    const auto known = position_.find(key);
+    waited_since_.reset();
+    if (known->second.since != steady_time()) {
+        waited_since_ = known->second.since;
+    }
+    position_.erase(known);
     // The pass that starts now decides anew when to wake up (Q4).
     const auto delayed = delayed_at_.find(key);
     if (delayed != delayed_at_.end()) {
@@ -86,10 +91,10 @@ std::optional<std::string> work_queue::pop(steady_time now) {
     return key;
 }
 
-void work_queue::done(const std::string& key) {
+void work_queue::done(const std::string& key, steady_time now) {
     processing_.erase(key);
     if (dirty_.erase(key) != 0) {
-        add(key);
+        add(key, false, now);
     }
 }
 
@@ -106,10 +111,10 @@ bool work_queue::idle() const {
 
 void work_queue::promote(steady_time now) {
     while (!delayed_.empty() && delayed_.begin()->first <= now) {
-        const std::string key = delayed_.begin()->second;
+        const auto [at, key] = *delayed_.begin();
         delayed_.erase(delayed_.begin());
         delayed_at_.erase(key);
-        add(key);
+        add(key, false, at);
     }
 }
 

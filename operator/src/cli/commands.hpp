@@ -120,9 +120,19 @@ struct scope_options {
     std::vector<std::string> kinds;       ///< of jobs; none: all
 };
 
+/// Addresses as controller-runtime takes them: `0` is none.
+struct monitoring_options {
+    std::string metrics_address = "0";
+    std::string health_address = "0";
+    std::string tls_cert_file;
+    std::string tls_key_file;
+    std::string token_file;
+};
+
 struct run_options {
     cluster_options cluster;
     election_options election;
+    monitoring_options monitoring;
     log_options log;
     scope_options scope;
     std::vector<std::string> policy;  ///< `key=milliseconds`

@@ -8,12 +8,36 @@
 #include "cli/election.hpp"
 #include "cli/scope.hpp"
 #include "cli/settings.hpp"
+#include "monitoring/monitor.hpp"
 
 #include <fmt/ostream.h>
 
 #include <ostream>
+#include <sstream>
 
 namespace signalbox::op::cli {
+
+namespace {
+
+std::string address_or_none(const std::string& text) {
+    return text == "0" ? std::string() : text;
+}
+
+monitor_options what_to_monitor(const monitoring_options& options) {
+    monitor_options out;
+    out.metrics.address = address_or_none(options.metrics_address);
+    out.metrics.tls_cert_file = options.tls_cert_file;
+    out.metrics.tls_key_file = options.tls_key_file;
+    out.metrics.token_file = options.token_file;
+    out.health_address = address_or_none(options.health_address);
+    std::ostringstream line;
+    version(line);
+    const std::string text = line.str();
+    out.version = text.substr(text.find(' ') + 1, text.find('\n') - text.find(' ') - 1);
+    return out;
+}
+
+}  // namespace
 
 int run_operator_command(const run_options& options, std::ostream&, std::ostream& err) {
     op::run_options wanted;
@@ -42,6 +66,8 @@ int run_operator_command(const run_options& options, std::ostream&, std::ostream
     }
     wanted.cluster = std::move(*cluster);
     wanted.log = make_logger(options.log);
+    monitor beside(what_to_monitor(options.monitoring));
+    beside.attach_to(wanted);
     return run_operator(std::move(wanted));
 }
 

@@ -16,7 +16,9 @@
 #include <spdlog/sinks/null_sink.h>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +28,9 @@ namespace signalbox::op {
 namespace asio = boost::asio;
 
 namespace {
+
+/// A smaller difference of two answers is that of two servers, or of a second that was cut off.
+constexpr core::seconds jump{60};
 
 std::shared_ptr<spdlog::logger> silent() {
     return std::make_shared<spdlog::logger>(
@@ -78,12 +83,16 @@ struct controller::part final : job_listener {
     void make_watches();
     asio::awaitable<k8sio::reconcile_result> pass(const std::string& uid);
     void look_at_capabilities();
+    void look_at_time();
+    void decide_all(bool low_priority);
     bool synced() const;
 
     context shared;
     k8sio::event_recorder recorder;
     served_kinds extensions;
     core::capabilities capabilities;  ///< of the last look
+    /// What now() is ahead of the steady clock, by which wake-ups are set.
+    std::optional<core::milliseconds> ahead;
     std::vector<std::unique_ptr<job_sink>> sinks;
     k8sio::controller runtime;
 };
@@ -93,8 +102,10 @@ k8sio::controller_options controller::part::runtime_options() {
     out.max_concurrent_reconciles = shared.options.max_passes;
     out.gather = shared.options.gather;
     out.backoff = shared.options.backoff;
+    out.observer = shared.options.observer;
     out.ready = [this] {
         look_at_capabilities();
+        look_at_time();
         // A process that does not lead decides nothing until take_over().
         return extensions.settled() && (!shared.options.leads || shared.options.leads());
     };
@@ -131,7 +142,26 @@ void controller::part::look_at_capabilities() {
     }
     capabilities = std::move(now);
     // Before the first pass every job waits for its turn already (REQUIREMENTS.md Q5).
-    const bool low_priority = runtime.counters().reconciles == 0;
+    decide_all(runtime.counters().reconciles == 0);
+}
+
+/// The server's time has jumped (REQUIREMENTS.md R9): wake-ups were set by the old one
+/// (BEHAVIOUR.md 12.9).
+void controller::part::look_at_time() {
+    const auto steady = shared.steady_now().time_since_epoch();
+    const core::milliseconds now =
+        shared.now().time_since_epoch() - std::chrono::floor<core::milliseconds>(steady);
+    const bool jumped = ahead && (now > *ahead + jump || now < *ahead - jump);
+    if (jumped) {
+        decide_all(true);
+    }
+    if (jumped || !ahead) {
+        ahead = now;
+    }
+}
+
+/// Every job that has not ended.
+void controller::part::decide_all(bool low_priority) {
     for (const std::string& uid : shared.jobs.uids()) {
         if (!shared.jobs.find(uid)->parked) {
             runtime.enqueue(uid, low_priority);
@@ -239,6 +269,12 @@ void controller::take_over() {
     }
 }
 
+void controller::keep_status(core::job_kind kind, const std::vector<std::string>& pointers) {
+    for (const auto& each : parts_) {
+        each->shared.jobs.keep_status(kind, pointers);
+    }
+}
+
 bool controller::synced() const {
     return std::ranges::all_of(parts_, [](const auto& each) { return each->synced(); });
 }
@@ -293,6 +329,46 @@ std::size_t controller::queue_depth() const {
 
 std::size_t controller::active_passes() const {
     return sum([](const part& p) { return p.runtime.active_reconciles(); });
+}
+
+std::uint64_t controller::keys_queued() const {
+    return sum([](const part& p) { return p.runtime.keys_queued(); });
+}
+
+std::vector<k8sio::view_state> controller::views() const {
+    std::vector<k8sio::view_state> out;
+    for (const auto& each : parts_) {
+        for (k8sio::view_state& view : each->runtime.views()) {
+            view.resource =
+                each->shared.ns.empty() ? view.resource : each->shared.ns + "/" + view.resource;
+            out.push_back(std::move(view));
+        }
+    }
+    return out;
+}
+
+std::map<std::pair<core::job_kind, core::job_phase>, std::size_t> controller::jobs_by_phase(
+) const {
+    std::map<std::pair<core::job_kind, core::job_phase>, std::size_t> out;
+    for (const auto& each : parts_) {
+        for (const auto& [uid, entry] : each->shared.jobs.entries()) {
+            ++out[{entry->object->meta.kind, entry->object->status.phase}];
+        }
+    }
+    return out;
+}
+
+std::vector<explained_job> controller::explain(std::string_view ns, std::string_view name) const {
+    std::vector<explained_job> out;
+    for (const auto& each : parts_) {
+        for (const auto& [uid, entry] : each->shared.jobs.entries()) {
+            const core::job_meta& meta = entry->object->meta;
+            if (meta.ns == ns && meta.name == name) {
+                out.push_back(explain_entry(each->shared, *entry));
+            }
+        }
+    }
+    return out;
 }
 
 std::uint64_t controller::dropped_events() const {

@@ -4,6 +4,7 @@
 // It decides nothing about kinds or rules, and remembers nothing that must survive a restart.
 #pragma once
 
+#include "controller/explained_job.hpp"
 #include "controller/options.hpp"
 #include "jobcore/policy.hpp"
 #include "k8sio/client.hpp"
@@ -15,8 +16,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace signalbox::op {
@@ -48,6 +52,9 @@ public:
     /// be newer than the views: they are listed once more before anything is decided
     /// (BEHAVIOUR.md 12.2). Before run() there is nothing to list.
     void take_over();
+    /// Before run(): what of the status of jobs of `kind` is to be written back as it was found, as
+    /// JSON pointers within it (BEHAVIOUR.md 12.12).
+    void keep_status(core::job_kind kind, const std::vector<std::string>& pointers);
     /// After run(): which part died, and how; empty if it was stopped.
     const std::string& failure() const;
 
@@ -63,6 +70,14 @@ public:
     /// Jobs waiting for their turn now; passes under way.
     std::size_t queue_depth() const;
     std::size_t active_passes() const;
+    /// How often a job was ready for a pass.
+    std::uint64_t keys_queued() const;
+    /// One for each watch; where there is one for each namespace, with its name before a slash.
+    std::vector<k8sio::view_state> views() const;
+    std::map<std::pair<core::job_kind, core::job_phase>, std::size_t> jobs_by_phase() const;
+    /// What is to be said of the jobs of that name, on the views as they are; of each kind at most
+    /// one.
+    std::vector<explained_job> explain(std::string_view ns, std::string_view name) const;
     /// Events that were not written (see k8sio::event_recorder::dropped()).
     std::uint64_t dropped_events() const;
 

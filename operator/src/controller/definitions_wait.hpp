@@ -36,6 +36,7 @@ public:
     boost::asio::awaitable<void> run();
     void stop();
     bool stopped() const { return stopping_; }
+    const std::vector<core::job_kind>& kinds() const { return kinds_; }
 
 private:
     k8sio::client* api_;

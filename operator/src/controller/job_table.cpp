@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/job_table.hpp"
 
+#include "controller/object_text.hpp"
 #include "k8sio/object.hpp"
 
 #include <algorithm>
@@ -63,6 +64,10 @@ job_entry_ptr job_table::upsert(std::string_view object_json, bool initial, bool
         entries_.emplace(identity->uid, held);
     }
     held->object = std::move(object);
+    const auto kept = kept_.find(held->object->meta.kind);
+    if (kept != kept_.end()) {
+        held->kept_status = kept_members(object_json, kept->second);
+    }
     held->parked = false;
     held->doubtful = false;
     if (!own_answer) {

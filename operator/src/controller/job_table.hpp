@@ -10,11 +10,13 @@
 #include "k8sio/clock.hpp"
 #include "k8sio/store.hpp"
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace signalbox::op {
@@ -41,6 +43,8 @@ struct job_entry {
     /// When the view last learned of this job's Secret; nothing: before the first read, or after
     /// the server went back in time (BEHAVIOUR.md 2.10).
     std::optional<k8sio::steady_time> keys_looked_at;
+    /// Members of the status that this version does not know: see kept_members().
+    std::string kept_status;
     std::string last_status;  ///< body last written, to notice a server that does not keep it
 };
 
@@ -60,9 +64,16 @@ class job_table {
 public:
     explicit job_table(job_listener& listener) : listener_(&listener) {}
 
+    /// Remembers what jobs of `kind` have at these JSON pointers below their status
+    /// (BEHAVIOUR.md 12.12), of those that are read from now on.
+    void keep_status(core::job_kind kind, std::vector<std::string> pointers) {
+        kept_[kind] = std::move(pointers);
+    }
+
     /// Null if there is no such job.
     job_entry_ptr find(const std::string& uid) const;
     std::size_t size() const { return entries_.size(); }
+    const std::unordered_map<std::string, job_entry_ptr>& entries() const { return entries_; }
     std::vector<std::string> uids() const;
 
     /// Reads the object of an answer or event; one older than what is held is dropped. Gives the
@@ -87,6 +98,7 @@ public:
 private:
     job_listener* listener_;
     std::unordered_map<std::string, job_entry_ptr> entries_;
+    std::map<core::job_kind, std::vector<std::string>> kept_;
 };
 
 /// Feeds the table from the reflector of one kind.

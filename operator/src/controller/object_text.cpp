@@ -4,6 +4,7 @@
 #include "k8sio/object.hpp"
 
 #include <rapidjson/document.h>
+#include <rapidjson/pointer.h>
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
@@ -61,7 +62,50 @@ bool is_restorable(std::string_view label) {
 
 }  // namespace
 
-std::string status_body(const core::job_object& job, const core::job_status& status) {
+std::string kept_members(std::string_view object_json, std::span<const std::string> pointers) {
+    if (pointers.empty()) {
+        return {};
+    }
+    rapidjson::Document object;
+    object.Parse<parse_flags>(object_json.data(), object_json.size());
+    rapidjson::StringBuffer buffer;
+    rapidjson::Writer<rapidjson::StringBuffer> out(buffer);
+    bool any = false;
+    out.StartObject();
+    for (const std::string& pointer : pointers) {
+        const rapidjson::Value* value = rapidjson::Pointer("/status" + pointer).Get(object);
+        if (value != nullptr) {
+            any = true;
+            out.Key(pointer.data(), static_cast<rapidjson::SizeType>(pointer.size()));
+            value->Accept(out);
+        }
+    }
+    out.EndObject();
+    return any ? std::string(buffer.GetString(), buffer.GetSize()) : std::string();
+}
+
+namespace {
+
+/// The status with what is kept put in.
+std::string with_kept(const std::string& status, std::string_view kept) {
+    rapidjson::Document whole;
+    whole.Parse<parse_flags>(status.data(), status.size());
+    rapidjson::Document members(&whole.GetAllocator());
+    members.Parse<parse_flags>(kept.data(), kept.size());
+    for (auto& member : members.GetObject()) {
+        rapidjson::Pointer(member.name.GetString()).Set(whole, member.value);
+    }
+    rapidjson::StringBuffer buffer;
+    rapidjson::Writer<rapidjson::StringBuffer> out(buffer);
+    whole.Accept(out);
+    return {buffer.GetString(), buffer.GetSize()};
+}
+
+}  // namespace
+
+std::string status_body(
+    const core::job_object& job, const core::job_status& status, std::string_view kept
+) {
     rapidjson::StringBuffer buffer;
     rapidjson::Writer<rapidjson::StringBuffer> out(buffer);
     out.StartObject();
@@ -75,7 +119,10 @@ std::string status_body(const core::job_object& job, const core::job_status& sta
     member(out, "resourceVersion", job.meta.resource_version);
     out.EndObject();
     out.Key("status");
-    const std::string text = core::format_status(status, job.meta.kind);
+    std::string text = core::format_status(status, job.meta.kind);
+    if (!kept.empty()) {
+        text = with_kept(text, kept);
+    }
     out.RawValue(text.data(), text.size(), rapidjson::kObjectType);
     out.EndObject();
     return {buffer.GetString(), buffer.GetSize()};

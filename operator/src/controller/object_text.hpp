@@ -7,6 +7,7 @@
 #include "jobcore/decide.hpp"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -15,7 +16,14 @@ namespace signalbox::op {
 /// The body of a PUT on the status subresource: identity of the object held, so that the server
 /// refuses it if there is a newer one (REQUIREMENTS.md X4), and the whole status, so that fields
 /// that became absent go. The server takes nothing else from such a request.
-std::string status_body(const core::job_object& job, const core::job_status& status);
+/// `kept`: what kept_members() has found in that status, or an empty text.
+std::string status_body(
+    const core::job_object& job, const core::job_status& status, std::string_view kept = {}
+);
+
+/// The members of an object's status at these JSON pointers, as an object of pointer and value; an
+/// empty text if there are none.
+std::string kept_members(std::string_view object_json, std::span<const std::string> pointers);
 
 /// The merge patch with `metadata.uid` set: the server then refuses to patch a successor of the
 /// same name. An empty text if `body` is no JSON object.

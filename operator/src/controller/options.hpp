@@ -5,6 +5,7 @@
 
 #include "controller/features.hpp"
 #include "jobcore/decide.hpp"
+#include "k8sio/controller.hpp"
 #include "k8sio/work_queue.hpp"
 
 #include <chrono>
@@ -45,6 +46,12 @@ struct controller_options {
     k8sio::backoff_policy backoff;
     /// Reporting component of events.
     std::string component = "signalbox";
+    /// Told of passes and of written statuses, for metrics; they must neither throw nor call the
+    /// controller, and must outlive it. Null, empty: nobody is told.
+    k8sio::reconcile_observer* observer = nullptr;
+    std::function<
+        void(const core::job_object& before, const core::job_status& after, core::instant)>
+        status_written;
     /// The decision and the rendering; replaced in tests of the controller alone.
     decide_function decide = &core::decide;
     render_function render = &core::render_action;

@@ -58,35 +58,54 @@ void forget_disproved(context& shared, job_entry& entry) {
     });
 }
 
-core::decision decide(context& shared, job_entry& entry, core::instant now) {
+/// What is in view of a job, with the lists that `seen` refers to. Stays in place.
+class job_view {
+public:
+    job_view(const context& shared, const job_entry& entry);
+    job_view(const job_view&) = delete;
+    job_view& operator=(const job_view&) = delete;
+
+    const core::observed& seen() const { return seen_; }
+
+private:
+    std::vector<const core::pod_record*> pods_;
+    std::vector<const core::child_record*> children_;
+    core::capabilities served_;
+    core::observed seen_;
+};
+
+job_view::job_view(const context& shared, const job_entry& entry) {
     const std::string& uid = entry.object->meta.uid;
-    forget_disproved(shared, entry);
     const auto in_view = shared.pods.find<by_owner>(uid);
-    std::vector<const core::pod_record*> pods(in_view.begin(), in_view.end());
+    pods_.assign(in_view.begin(), in_view.end());
     for (const core::pod_record& hidden : entry.hidden_pods) {
-        const bool shown = std::any_of(pods.begin(), pods.end(), [&](const core::pod_record* p) {
+        const bool shown = std::any_of(pods_.begin(), pods_.end(), [&](const core::pod_record* p) {
             return p->uid == hidden.uid;
         });
         if (!shown) {
-            pods.push_back(&hidden);
+            pods_.push_back(&hidden);
         }
     }
-    std::vector<const core::child_record*> children;
     for (const auto& view : shared.children) {
         if (view->in_use()) {
             const auto records = view->store.find<by_owner>(uid);
-            children.insert(children.end(), records.begin(), records.end());
+            children_.insert(children_.end(), records.begin(), records.end());
         }
     }
-    core::observed seen;
-    seen.pods = pods;
-    seen.children = children;
-    seen.refusals = entry.refusals.all();
-    seen.absences = entry.absences;
-    const core::capabilities served = shared.capabilities();
-    seen.served_kinds = served;
+    served_ = shared.capabilities();
+    seen_.pods = pods_;
+    seen_.children = children_;
+    seen_.refusals = entry.refusals.all();
+    seen_.absences = entry.absences;
+    seen_.served_kinds = served_;
+}
+
+core::decision decide(context& shared, job_entry& entry, core::instant now) {
+    forget_disproved(shared, entry);
+    const job_view in_view(shared, entry);
     ++shared.counters.reconciles;
-    core::decision decision = shared.options.decide(*entry.object, seen, shared.rules, now);
+    core::decision decision =
+        shared.options.decide(*entry.object, in_view.seen(), shared.rules, now);
     entry.hidden_pods.clear();
     return decision;
 }
@@ -136,7 +155,7 @@ asio::awaitable<write_result> write_status(
 ) {
     const core::job_meta& meta = decided.meta;
     const k8sio::resource_type& type = type_of(meta.kind);
-    std::string body = status_body(decided, status);
+    std::string body = status_body(decided, status, entry.kept_status);
     ++shared.counters.status_writes;
     entry.last_status_write = shared.steady_now();
     const auto answer =
@@ -332,6 +351,9 @@ asio::awaitable<bool> pass::record() {
         with_status.status.reason,
         with_status.status.attempt
     );
+    if (shared_->options.status_written) {
+        shared_->options.status_written(*decided_, with_status.status, shared_->now());
+    }
     if (!entry.gone) {
         shared_->require_views(decided_->meta.uid, views_);
     }
@@ -447,6 +469,17 @@ asio::awaitable<k8sio::reconcile_result> run_pass(
         result = co_await work.run();
     }
     co_return result;
+}
+
+explained_job explain_entry(const context& shared, const job_entry& entry) {
+    explained_job out;
+    out.meta = entry.object->meta;
+    out.at = shared.now();
+    if (!entry.parked) {
+        const job_view in_view(shared, entry);
+        out.lines = core::explain(*entry.object, in_view.seen(), shared.rules, out.at);
+    }
+    return out;
 }
 
 }  // namespace signalbox::op

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "controller/context.hpp"
+#include "controller/explained_job.hpp"
 #include "k8sio/controller.hpp"
 #include "k8sio/event_recorder.hpp"
 
@@ -17,5 +18,8 @@ namespace signalbox::op {
 boost::asio::awaitable<k8sio::reconcile_result> run_pass(
     context& shared, k8sio::event_recorder& events, job_entry_ptr entry
 );
+
+/// What is to be said of the job on the views as they are.
+explained_job explain_entry(const context& shared, const job_entry& entry);
 
 }  // namespace signalbox::op

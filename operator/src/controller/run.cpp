@@ -3,6 +3,7 @@
 
 #include "controller/definitions_wait.hpp"
 #include "controller/leadership.hpp"
+#include "controller/schema_skew.hpp"
 #include "controller/startup_memory.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -95,15 +96,21 @@ private:
 /// The first signal stops, the second ends: whoever sends it twice does not want to wait.
 class signal_watch {
 public:
-    /// `lead` may be null.
+    /// `lead` and `beside` may be null.
     signal_watch(
         asio::io_context& loop,
         definitions_wait& kinds,
         controller& work,
         leadership* lead,
+        attachment* beside,
         spdlog::logger& log
     )
-        : signals_(loop, SIGINT, SIGTERM), kinds_(&kinds), work_(&work), lead_(lead), log_(&log) {}
+        : signals_(loop, SIGINT, SIGTERM),
+          kinds_(&kinds),
+          work_(&work),
+          lead_(lead),
+          beside_(beside),
+          log_(&log) {}
 
     void start() {
         signals_.async_wait([this](boost::system::error_code failed, int number) {
@@ -115,6 +122,9 @@ public:
             }
             stopping_ = true;
             log_->info("stopping: signal={}", number);
+            if (beside_ != nullptr) {
+                beside_->stopping();
+            }
             kinds_->stop();
             work_->stop();
             if (lead_ != nullptr) {
@@ -130,6 +140,7 @@ private:
     definitions_wait* kinds_;
     controller* work_;
     leadership* lead_;
+    attachment* beside_;
     spdlog::logger* log_;
     bool stopping_ = false;
 };
@@ -140,10 +151,15 @@ asio::awaitable<void> run_all(
     controller& work,
     leadership* lead,
     k8sio::client& api,
-    reporter& report
+    reporter& report,
+    spdlog::logger& log
 ) {
     definitions_wait& first = kinds;
     co_await first.run();
+    if (first.stopped()) {
+        co_return;
+    }
+    co_await look_for_skew(api, work, log, first.kinds());
     if (first.stopped()) {
         co_return;
     }
@@ -231,7 +247,8 @@ int run_operator(run_options options) {
     controller work(loop.get_executor(), api, options.rules, std::move(options.controller), log);
     reporter report(cluster->time(), work, *log, options.report_interval);
     definitions_wait kinds(loop.get_executor(), api, *log, served);
-    signal_watch signals(loop, kinds, work, lead, *log);
+    attachment* const beside = options.beside;
+    signal_watch signals(loop, kinds, work, lead, beside, *log);
     int code = exit_ok;
     auto ended = [&](std::exception_ptr broken) {
         if (broken) {
@@ -246,10 +263,23 @@ int run_operator(run_options options) {
         signals.cancel();
         report.stop();
         report.tell_dropped();
+        if (beside != nullptr) {
+            beside->end();
+        }
     };
+    if (beside != nullptr) {
+        running_operator seen{loop.get_executor(), &cluster->time(), &work, {}, {}, log};
+        seen.leads = [lead] { return lead == nullptr || lead->leads(); };
+        seen.lease = options.election ? options.election->name : std::string();
+        const std::string wrong = beside->begin(seen);
+        if (!wrong.empty()) {
+            log->error("{}", wrong);
+            return exit_configuration;
+        }
+    }
     log->info("starting: server={}", server);
     signals.start();
-    asio::co_spawn(loop, run_all(kinds, work, lead, api, report), ended);
+    asio::co_spawn(loop, run_all(kinds, work, lead, api, report, *log), ended);
     try {
         loop.run();
     } catch (const std::exception& broken) {

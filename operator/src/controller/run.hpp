@@ -7,13 +7,40 @@
 #include "k8sio/connect.hpp"
 #include "k8sio/leader_election.hpp"
 
+#include <boost/asio/any_io_executor.hpp>
+
 #include <spdlog/logger.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace signalbox::op {
+
+/// What of a running operator others may look at, from its loop's thread alone.
+struct running_operator {
+    boost::asio::any_io_executor loop;
+    k8sio::clock* time = nullptr;
+    controller* work = nullptr;
+    /// Whether this process may act; true without an election.
+    std::function<bool()> leads;
+    std::string lease;  ///< name of the Lease; empty without an election
+    std::shared_ptr<spdlog::logger> log;
+};
+
+/// Runs beside the controller, on the same loop.
+class attachment {
+public:
+    virtual ~attachment() = default;
+    /// Before anything runs; gives why it cannot, or an empty text.
+    virtual std::string begin(const running_operator& of) = 0;
+    /// SIGTERM has come: the controller ends soon.
+    virtual void stopping() = 0;
+    /// The controller has ended: nothing may be left that keeps the loop.
+    virtual void end() = 0;
+};
 
 struct run_options {
     k8sio::cluster_config cluster;
@@ -27,6 +54,8 @@ struct run_options {
     std::shared_ptr<spdlog::logger> log;
     /// How often the state of the views is looked at for the log.
     std::chrono::nanoseconds report_interval = std::chrono::seconds{10};
+    /// Null: there is none. It must outlive the call.
+    attachment* beside = nullptr;
 };
 
 /// Runs the controller until SIGTERM or SIGINT: then nothing new is started, requests under way and

@@ -10,8 +10,8 @@
 
 using namespace signalbox::core;
 
-TEST_CASE("[behaviour 3.9] of a termination message the last 512 bytes are quoted", "[bounds]") {
-    const std::string end(512, 'e');
+TEST_CASE("[behaviour 3.9] of a termination message the last 1,024 bytes are quoted", "[bounds]") {
+    const std::string end(1024, 'e');
     CHECK(engine::read_termination_message(end).text == end);
     CHECK(engine::read_termination_message("x" + end).text == end);
     // A character that would be cut is left out whole.

@@ -63,6 +63,45 @@ TEST_CASE("[behaviour 5.1] the master's exit 0 is success; sidecars never decide
     CHECK(w.has_event("Succeeded"));
 }
 
+TEST_CASE("[api 1.13] a container beside the training fails: told once, nothing ends", "[engine]") {
+    world w(ddp());
+    w.start();
+    auto& worker = w.pod("worker", 1);
+    container_record side{"side", container_state::running, false, false, 0, "", "", {}, {}};
+    worker.containers.insert(worker.containers.begin(), side);
+    w.settle();
+    CHECK(w.count_events("ContainerFailed") == 0);
+    worker.containers.front().state = container_state::terminated;
+    w.settle();
+    CHECK(w.count_events("ContainerFailed") == 0);  // it ended well
+    worker.containers.front().exit_code = 3;
+    w.settle();
+    w.wait(seconds{90});
+    w.settle();
+    CHECK(w.count_events("ContainerFailed") == 1);
+    CHECK(w.status().phase == job_phase::running);
+    CHECK(w.status().reason == "ContainerFailed");
+    CHECK(w.status().backoff_count == 0);
+    w.exit(w.pod("master", 0), 0);
+    w.settle();
+    CHECK(w.status().phase == job_phase::succeeded);
+}
+
+TEST_CASE("[api 1.13] a job goes on with the container that an older version took", "[engine]") {
+    const auto read = [](const std::string& status) {
+        signalbox::test::replica worker;
+        worker.pod_template =
+            R"({"spec":{"containers":[{"name":"a","image":"i"},{"name":"b","image":"i"}]}})";
+        auto text = job_builder().replicas(worker).json();
+        text.insert(1, R"("status":)" + status + ',');
+        return read_job(text, nullptr);
+    };
+    CHECK_FALSE(read(R"({"attempt":0})")->compiled->plan.has_value());
+    const auto begun = read(R"({"attempt":2})");
+    REQUIRE(begun->compiled->plan.has_value());
+    CHECK(begun->compiled->plan->roles[0].training_container == "a");
+}
+
 TEST_CASE("[behaviour 5.13] clean-up follows the policy and then takes the services", "[engine]") {
     const auto [policy, pods_left] = GENERATE(
         std::pair{"All", std::size_t{0}},
@@ -115,12 +154,12 @@ TEST_CASE("[behaviour 5.1] torchrun: a failed peer outranks the success of pod 0
 TEST_CASE(
     "[behaviour 5.1] torchrun: clean-up waits for the exit barrier of the peers", "[engine]"
 ) {
-    world w(job_builder("mnist").replicas("node", 3).torchrun(3));
+    world w(job_builder("mnist").replicas("node", 4).torchrun(3));
     w.start();
     w.exit("node", 0, 0);
     w.settle();
     REQUIRE(w.status().phase == job_phase::succeeded);
-    CHECK(w.pods().size() == 3);
+    CHECK(w.pods().size() == 4);
     CHECK(w.children().size() == 2);
     REQUIRE(w.status().next_transition);
     CHECK(w.status().next_transition->time == *w.status().completion_time + seconds{300});
@@ -129,7 +168,14 @@ TEST_CASE(
     CHECK(w.children().size() == 2);
     SECTION("all others ended") {
         w.exit("node", 2, 0);
+        w.exit("node", 3, 0);
         w.settle();
+        CHECK(w.children().empty());
+    }
+    SECTION("not once one of them has failed") {
+        w.exit("node", 2, 1);
+        w.settle();
+        CHECK(w.status().phase == job_phase::succeeded);
         CHECK(w.children().empty());
     }
     SECTION("at most 300 s") {

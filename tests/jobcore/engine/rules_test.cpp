@@ -143,7 +143,7 @@ TEST_CASE("[behaviour 6.5] [api runMode] pause wins over debug", "[engine]") {
 }
 
 TEST_CASE(
-    "[behaviour 3.9] the end of a message is quoted, printable, at most 512 bytes", "[engine]"
+    "[behaviour 3.9] the end of a message is quoted, printable, at most 1,024 bytes", "[engine]"
 ) {
     world w(ddp());
     w.start();
@@ -155,8 +155,54 @@ TEST_CASE(
     CHECK(message.ends_with("\xc3\xa9\xc3\xa9"));
     CHECK(std::ranges::none_of(message, [](char c) { return static_cast<unsigned char>(c) < 0x20; })
     );
-    CHECK(std::ranges::count(message, 'x') < 512);
-    CHECK(std::ranges::count(message, 'x') > 300);
+    CHECK(std::ranges::count(message, 'x') < 1024);
+    CHECK(std::ranges::count(message, 'x') > 900);
+}
+
+TEST_CASE("[behaviour 3.9] of failures seen together one is named", "[engine]") {
+    constexpr const char* primary = "[rank2]: ValueError: loss is nan\n";
+    constexpr const char* secondary = "[rank0]: RuntimeError: Connection closed by peer\n";
+    world w(ddp());
+    w.start();
+    const auto named = [&] { return find_condition(w.status(), "ReplicaFailure")->message; };
+    SECTION("at one time: a primary error before one that follows from it") {
+        w.exit("master", 0, 1, secondary);
+        w.exit("worker", 0, 1, secondary);
+        w.exit("worker", 1, 1, primary);
+        w.pass();
+        CHECK(named().ends_with(
+            "worker-1, container pytorch exited with 1: rank 2: ValueError: loss is nan"
+        ));
+    }
+    SECTION("seen in one look: the one that ended first") {
+        w.exit("worker", 1, 1, "second");
+        w.wait(seconds{1});
+        w.exit("worker", 0, 1, "first");
+        w.pod("worker", 1).containers[0].finished =
+            *w.pod("worker", 0).containers[0].finished + seconds{1};
+        w.pass();
+        CHECK(named().ends_with("worker-0, container pytorch exited with 1: first"));
+    }
+    SECTION("one that follows from it never wins, though it ended first") {
+        w.exit("master", 0, 1, secondary);
+        w.wait(seconds{3});
+        w.exit("worker", 1, 1, primary);
+        w.pass();
+        CHECK(named().ends_with("loss is nan"));
+    }
+}
+
+TEST_CASE("[behaviour 11.2] an event keeps whose failure it is, and its end", "[engine]") {
+    world w(ddp());
+    w.start();
+    w.exit("worker", 0, 1, std::string(2000, 'x') + "the end");
+    w.settle();
+    const auto& told = w.events;
+    const auto it = std::ranges::find(told, "ReplicaFailed", &event::reason);
+    REQUIRE(it != told.end());
+    CHECK(it->message.size() < 1024);
+    CHECK(it->message.starts_with("pod mnist-"));
+    CHECK(it->message.ends_with("xxxthe end"));
 }
 
 TEST_CASE("[behaviour 11.1] what we override is told once, with the acceptance", "[engine]") {

@@ -44,14 +44,14 @@ TEST_CASE("[behaviour 3.9] torchrun's report: the rank, its code, the last line"
         "      raise RuntimeError('no checkpoint')\n"
         "  RuntimeError: no checkpoint\n  "
     ));
-    CHECK(note.text == "rank 2: RuntimeError: no checkpoint");
+    CHECK(note.text == "rank 2 on mnist-9414c-worker-1: RuntimeError: no checkpoint");
     CHECK(note.error_code == 3);
 }
 
 TEST_CASE("[behaviour 3.9] torchrun's report: a signal is 128 and its number", "[engine]") {
     const auto note =
         read_termination_message(report("-9", "Signal 9 (SIGKILL) received by PID 45"));
-    CHECK(note.text == "rank 2: Signal 9 (SIGKILL) received by PID 45");
+    CHECK(note.text == "rank 2 on mnist-9414c-worker-1: Signal 9 (SIGKILL) received by PID 45");
     CHECK(note.error_code == 137);
 }
 
@@ -74,7 +74,68 @@ TEST_CASE("[behaviour 3.9] a report that is cut or strange is quoted as it is", 
         CHECK_FALSE(note.error_code.has_value());
         CHECK(note.text.find("ValueError: x") != std::string::npos);
     }
-    CHECK(read_termination_message(whole.substr(0, whole.find("  exitcode"))).text.size() <= 512);
+    CHECK(read_termination_message(whole.substr(0, whole.find("  exitcode"))).text.size() <= 1024);
     const auto later = read_termination_message("Root Cause (first observed failure):\n" + whole);
     CHECK(later.error_code == 9);
+}
+
+TEST_CASE(
+    "[behaviour 3.9] torchrun's report without a traceback: the log above it has one", "[engine]"
+) {
+    const std::string none = report("1", "To enable traceback see: https://pytorch.org/docs/");
+    const std::string own = "[rank2]:   File \"a.py\", line 12\n[rank2]: ValueError: loss is nan\n";
+    auto note = read_termination_message("[rank0]: KeyError: 'x'\n" + own + none);
+    CHECK(note.text == "rank 2 on mnist-9414c-worker-1: ValueError: loss is nan");
+    CHECK(note.error_code == 1);
+    CHECK(
+        read_termination_message(own + none, "mnist-9414c-worker-1").text ==
+        "rank 2: ValueError: loss is nan"
+    );
+    // Another rank's error is not this one's, and torchrun's own traceback names nothing.
+    note = read_termination_message(
+        "[rank0]: KeyError: 'x'\nTraceback (most recent call last):\n  File \"run.py\"\n" + none
+    );
+    CHECK(note.text == "rank 2 failed; its log says why");
+    CHECK_FALSE(note.secondary);
+    CHECK(read_termination_message("Connection closed by peer [10.0.0.4]:1\n" + none).secondary);
+}
+
+TEST_CASE("[behaviour 3.9] errors of ranks in a log", "[engine]") {
+    const auto said = [](const std::string& log) { return read_termination_message(log).text; };
+    CHECK(
+        said("step 1\n[rank3]: Traceback (most recent call last):\n[rank3]:   File x\n"
+             "step 2\n[rank3]: my.ValueError: no\n[rank1]: KeyError: 'k'\nbye\n"
+        ) == "rank 3: my.ValueError: no"
+    );
+    CHECK(
+        said("w-0: step\nw-1: [rank3]: ValueError: a: b\nw-0: late\n") ==
+        "rank 3 on w-1: ValueError: a: b"
+    );
+    CHECK(
+        said("w-1: Traceback (most recent call last):\nw-0: x\nw-1:   File\nw-1: KeyError\nend") ==
+        "on w-1: KeyError"
+    );
+    CHECK(
+        said("Traceback (most recent call last):\n  File a\nKeyError: 1\n\nDuring handling of the "
+             "above\n\nTraceback (most recent call last):\n  File b\nValueError: 2\nbye\n"
+        ) == "ValueError: 2"
+    );
+    // A word that looks like an error in the middle of a log is none.
+    CHECK(
+        said("reading\nSomeError: of the data set\nlast") ==
+        "reading SomeError: of the data set last"
+    );
+}
+
+TEST_CASE("[behaviour 3.9] what follows from others' ends comes last", "[engine]") {
+    const std::string closed =
+        "RuntimeError: [gloo/transport/tcp/pair.cc:5] Connection closed by peer";
+    const std::string log = "[rank0]: " + closed + "\n[rank1]: ValueError: loss is nan\n";
+    CHECK(read_termination_message(log).text == "rank 1: ValueError: loss is nan");
+    CHECK_FALSE(read_termination_message(log).secondary);
+    const auto only = read_termination_message("[rank0]: " + closed + "\n");
+    CHECK(only.text == "rank 0: " + closed);
+    CHECK(only.secondary);
+    CHECK(read_termination_message("x\nSocket Timeout\n").secondary);
+    CHECK_FALSE(read_termination_message("").secondary);
 }

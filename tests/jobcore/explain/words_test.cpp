@@ -92,13 +92,13 @@ TEST_CASE("what others wrote fits into one line", "[explain]") {
     CHECK(quoted_text("exit\n\tstatus 1. \n") == "exit  status 1");
     const std::string umlauts = [] {
         std::string out;
-        for (int i = 0; i < 400; ++i) {
+        for (int i = 0; i < 700; ++i) {
             out += "\xC3\xA4";
         }
         return out;
     }();
-    CHECK(quoted_text(umlauts) == umlauts.substr(0, 512));
-    CHECK(quoted_text("x" + umlauts).size() == 511);  // no half character
+    CHECK(quoted_text(umlauts) == umlauts.substr(0, 1280));
+    CHECK(quoted_text("x" + umlauts).size() == 1279);  // no half character
 }
 
 TEST_CASE("a sentence begins with a capital, a path does not", "[explain]") {
@@ -137,8 +137,9 @@ TEST_CASE("[behaviour 4.14] every rule that a table cites is a rule of the proje
     for (const auto table : {phase_meanings(), cause_meanings(), transition_meanings()}) {
         for (const meaning& m : table) {
             CAPTURE(m.reason, m.rule);
-            REQUIRE(m.rule.starts_with(prefix));
-            const std::string number(m.rule.substr(prefix.size()));
+            const bool of_api = m.rule.starts_with("api ");
+            REQUIRE((of_api || m.rule.starts_with(prefix)));
+            const std::string number(m.rule.substr(of_api ? 0 : prefix.size()));
             CHECK(rules.find("\n### " + number + " ") != std::string::npos);
             CHECK_FALSE(m.text.ends_with('.'));
         }

@@ -108,13 +108,16 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "[api pytorch replicaSpecs.template] the training container is pytorch, else python, else the "
-    "first",
+    "[api pytorch replicaSpecs.template] [api 1.13] the training container is pytorch, else "
+    "python, "
+    "else the only one, else that of the annotation",
     "[launch]"
 ) {
-    const auto training = [](const std::string& names) {
+    const auto training = [](const std::string& names, const std::string& shown = {}) {
         replica worker;
-        worker.pod_template = R"({"spec":{"containers":[)" + names + "]}}";
+        worker.pod_template =
+            R"({"metadata":{"annotations":{"kubectl.kubernetes.io/default-container":")" + shown +
+            R"("}},"spec":{"containers":[)" + names + "]}}";
         return compiled(job_builder().replicas(worker)).plan.roles[0].training_container;
     };
     const std::string a = R"({"name":"a","image":"i"})",
@@ -123,6 +126,28 @@ TEST_CASE(
     CHECK(training(a + "," + python + "," + pytorch) == "pytorch");
     CHECK(training(a + "," + python) == "python");
     CHECK(training(a) == "a");
+    const std::string b = R"({"name":"b","image":"i"})";
+    CHECK(training(a + "," + b, "b") == "b");
+    CHECK(training(a + "," + python, "a") == "python");
+    CHECK(training(a, "b") == "a");
+}
+
+TEST_CASE("[api 1.13] several containers and no sign which one trains", "[launch]") {
+    replica worker;
+    worker.pod_template =
+        R"({"metadata":{"annotations":{"kubectl.kubernetes.io/default-container":"c"}},
+        "spec":{"containers":[{"name":"a","image":"i"},{"name":"b","image":"i"}]}})";
+    const compiled unclear(job_builder().replicas(worker));
+    REQUIRE(unclear.findings.size() == 1);
+    CHECK(unclear.findings[0].pointer == "/spec/replicaSpecs/0/template/spec/containers");
+    CHECK(core::has_errors(unclear.findings));
+    // A job that an older version began goes on as it was.
+    auto parsed = core::parse_job(job_builder().replicas(worker).json());
+    parsed.meta.begun = true;
+    std::vector<core::diagnostic> findings;
+    const auto plan = core::compile_plan(parsed.meta, *parsed.spec, findings);
+    CHECK(findings.empty());
+    CHECK(plan.roles[0].training_container == "a");
 }
 
 TEST_CASE(

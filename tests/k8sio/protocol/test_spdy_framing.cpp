@@ -136,7 +136,7 @@ TEST_CASE("what kubectl's library writes is read") {
     CHECK(r.frames[2].data.empty());
 }
 
-TEST_CASE("frames of every type, split at every byte and byte by byte") {
+TEST_CASE("[requirement A8] frames of every type, split at every byte and byte by byte") {
     const std::string all = all_frames();
     for (std::size_t at = 0; at <= all.size(); ++at) {
         reading r;
@@ -168,7 +168,7 @@ TEST_CASE("a data frame is given as it comes, whatever length it claims") {
     }
 }
 
-TEST_CASE("what is no SPDY ends the reading with a reason") {
+TEST_CASE("[requirement A8] what is no SPDY ends the reading with a reason") {
     struct row {
         std::string bytes;
         std::string why;

@@ -66,7 +66,7 @@ struct world {
 
 }  // namespace
 
-TEST_CASE("a command's outputs and its success reach the client") {
+TEST_CASE("[requirement A8] a command's outputs and its success reach the client") {
     world w;
     CHECK(w.client->got() == messages{"\1"});
     w.process->out->put("one");
@@ -194,7 +194,7 @@ TEST_CASE("a terminal has the size that the client last told, however it is told
     CHECK(plain.process->sizes.empty());
 }
 
-TEST_CASE("messages on channels that are not the client's do nothing") {
+TEST_CASE("[requirement A8] messages on channels that are not the client's do nothing") {
     world w;
     for (int channel = 1; channel < 256; ++channel) {
         for (const char* text : {"", "x", "\1", "\377"}) {
@@ -207,7 +207,7 @@ TEST_CASE("messages on channels that are not the client's do nothing") {
     CHECK_FALSE(w.client->done());
 }
 
-TEST_CASE("a client that leaves takes its process along, at any moment") {
+TEST_CASE("[requirement A8] a client that leaves takes its process along, at any moment") {
     const std::vector<std::function<void(world&)>> moments = {
         [](world&) {},
         [](world& w) { w.process->out->put("x"); },
@@ -264,7 +264,9 @@ TEST_CASE("a client that was gone before the session began starts no process") {
     CHECK(pods.verbs.empty());
 }
 
-TEST_CASE("who is slow is waited for: one piece of each output and one message are held") {
+TEST_CASE(
+    "[requirement A8] who is slow is waited for: one piece of each output and one message are held"
+) {
     world w;
     (void)w.client->got();
     w.client->socket.slow = true;

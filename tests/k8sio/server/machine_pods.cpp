@@ -182,7 +182,7 @@ public:
             finish_writing();
         }
     }
-    ~machine_process() override { reap(WNOHANG); }
+    ~machine_process() override { reap(); }
 
     asio::awaitable<result<std::string>> read_some(process_output of) override {
         return read_piece(of == process_output::out ? out_ : err_);
@@ -206,10 +206,11 @@ public:
         if (std::get<0>(done)) {
             co_return of_code(errc::cancelled, {});
         }
-        co_return reap(0);
+        co_return reap();
     }
     void close() override {
         if (pid_ > 0) {
+            ::kill(pid_, SIGKILL);  // it may not have its group yet
             ::kill(-pid_, SIGKILL);
         }
         error_code ignored;
@@ -219,9 +220,9 @@ public:
     }
 
 private:
-    int reap(int flags) {
+    int reap() {
         int status = 0;
-        if (pid_ > 0 && ::waitpid(pid_, &status, flags) == pid_) {
+        if (pid_ > 0 && ::waitpid(pid_, &status, 0) == pid_) {
             pid_ = -1;
         }
         return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

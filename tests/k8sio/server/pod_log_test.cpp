@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Logs of pods in process: what is asked of the runtime, and what of it reaches the client.
+#include "k8sio/client.hpp"
 #include "server/pod_world.hpp"
 
 #include <catch2/catch.hpp>
@@ -63,7 +64,7 @@ TEST_CASE("a log is the pieces that the runtime gives, as text") {
     CHECK(w.pods.pods[0].uid.size() == 36);
 }
 
-TEST_CASE("the query of a log becomes options of the runtime") {
+TEST_CASE("[requirement A8] the query of a log becomes options of the runtime") {
     pod_world w;
     const wall_time now = w.loop.time.wall_now();
     for (const char* query :
@@ -91,7 +92,10 @@ TEST_CASE("the query of a log becomes options of the runtime") {
     CHECK_FALSE(got[4].since);
 }
 
-TEST_CASE("a request for a log that cannot be served says why, before the runtime is asked") {
+TEST_CASE(
+    "[requirement A8] a request for a log that cannot be served says why, before the runtime is "
+    "asked"
+) {
     pod_world w;
     struct row {
         std::string target;
@@ -126,7 +130,7 @@ TEST_CASE("a request for a log that cannot be served says why, before the runtim
     CHECK(w.pods.logs.empty());
 }
 
-TEST_CASE("what the runtime refuses is the answer") {
+TEST_CASE("[requirement A8] what the runtime refuses is the answer") {
     pod_world w;
     w.pods.prepare(pod_refusal(
         400, "BadRequest", "container \"main\" in pod \"w\" is waiting to start: ContainerCreating"
@@ -144,12 +148,27 @@ TEST_CASE("what the runtime refuses is the answer") {
     CHECK(w.send("GET", log_of_w).status == 500);
 }
 
-TEST_CASE("without a runtime a log is not available") {
+TEST_CASE("without a runtime nothing of it is available") {
     pod_world w;
     w.server.set_pod_streams(nullptr);
-    const http_response answer = w.send("GET", log_of_w);
-    CHECK(answer.status == 501);
-    CHECK(contains(answer.body, "pods/log is not available"));
+    for (const std::string door : {"log", "exec", "attach", "portforward", "proxy"}) {
+        const http_response answer = w.send("GET", pods_path + "/w/" + door + "?stdin=1");
+        CHECK(answer.status == 501);
+        CHECK(contains(answer.body, "pods/" + door + " is not available"));
+        CHECK(w.send("GET", pods_path + "/none/" + door).status == 404);
+    }
+}
+
+TEST_CASE("what needs a connection of its own is refused in process") {
+    pod_world w;
+    for (const std::string door : {"exec?stdout=1", "attach?stdout=1", "portforward"}) {
+        const http_response answer = w.send("POST", pods_path + "/w/" + door);
+        CHECK(answer.status == 400);
+        CHECK(contains(answer.body, "Upgrade request required"));
+    }
+    CHECK(
+        contains(w.send("POST", pods_path + "/w/exec").body, "at least 1 of stdin, stdout, stderr")
+    );
 }
 
 TEST_CASE("limitBytes cuts a log, also within a piece") {
@@ -167,7 +186,9 @@ TEST_CASE("limitBytes cuts a log, also within a piece") {
     }
 }
 
-TEST_CASE("a log that is followed comes as it is written, and one piece is read ahead") {
+TEST_CASE(
+    "[requirement A8] a log that is followed comes as it is written, and one piece is read ahead"
+) {
     pod_world w;
     const auto log = w.pods.prepare();
     const auto stream = w.open(log_of_w + "?follow=true");
@@ -193,7 +214,7 @@ TEST_CASE("a log that is followed comes as it is written, and one piece is read 
     CHECK(log->destroyed);
 }
 
-TEST_CASE("whoever leaves a log closes it, in every state of the read") {
+TEST_CASE("[requirement A8] whoever leaves a log closes it, in every state of the read") {
     for (const int pieces : {0, 1, 2}) {
         pod_world w;
         const auto log = w.pods.prepare();
@@ -247,6 +268,35 @@ TEST_CASE("a server that ends its streams ends logs, and one that is destroyed c
     w.loop.settle();
     CHECK(log->closed);
     CHECK(log->destroyed);
+}
+
+TEST_CASE("[requirement T15] a client reads a log in process") {
+    pod_world w;
+    client api(*w.way, w.loop.time);
+    const auto log = w.pods.prepare();
+    log_query query;
+    query.follow = true;
+    query.tail_lines = 3;
+    auto opened = k8sio::test::run(w.loop, api.open_log("default", "w", query));
+    REQUIRE(opened.has_value());
+    CHECK(w.pods.logs.at(0).tail_lines == 3);
+    CHECK(w.pods.logs.at(0).follow);
+    log->out->put("one");
+    CHECK(reading(w, **opened).text() == "one");
+    reading pending(w, **opened);
+    w.loop.run_for(std::chrono::hours{23});
+    CHECK_FALSE(pending.done());
+    (*opened)->close();
+    CHECK(pending.text() == to_string(errc::cancelled));
+    w.loop.settle();
+    CHECK(log->closed);
+
+    w.pods.prepare(pod_refusal(400, "BadRequest", "container \"main\" is waiting to start"));
+    const auto refused = k8sio::test::run(w.loop, api.open_log("default", "w", query));
+    REQUIRE(refused.has_error());
+    CHECK(refused.error().http_status == 400);
+    CHECK(refused.error().reason == "BadRequest");
+    CHECK(contains(refused.error().message, "waiting to start"));
 }
 
 }  // namespace signalbox::k8sio::server::test

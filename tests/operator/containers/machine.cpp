@@ -39,8 +39,8 @@ const signalbox::test::suite_needs namespaces(why_not);
 
 }  // namespace
 
-scratch_folder::scratch_folder() {
-    const char* base = std::getenv("TMPDIR");
+scratch_folder::scratch_folder(const char* below) {
+    const char* base = below != nullptr ? below : std::getenv("TMPDIR");
     path_ = std::string(base != nullptr ? base : "/tmp") + "/signalbox-containers-XXXXXX";
     if (::mkdtemp(path_.data()) == nullptr) {
         throw std::runtime_error("no temporary folder");

@@ -21,7 +21,7 @@ namespace signalbox::op::containers::test {
 /// A folder that goes at the end.
 class scratch_folder {
 public:
-    scratch_folder();
+    explicit scratch_folder(const char* below = nullptr);
     ~scratch_folder();
     scratch_folder(const scratch_folder&) = delete;
     scratch_folder& operator=(const scratch_folder&) = delete;

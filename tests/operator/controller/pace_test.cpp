@@ -9,6 +9,7 @@
 #include "scenario/world.hpp"
 
 #include <catch2/catch.hpp>
+#include <fmt/chrono.h>
 
 #include <algorithm>
 #include <string>
@@ -107,6 +108,46 @@ TEST_CASE("[behaviour 12.9] a wake-up is acted on at its time, once") {
     REQUIRE(looked.size() == 2);
     CHECK(looked[1] >= due);
     CHECK(looked[1] <= due + milliseconds{1});
+}
+
+TEST_CASE("[behaviour 12.9] when the server's time jumps, wake-ups go with it") {
+    scripted s;
+    s.w->serve("podgroup");  // of what is served discovery answers, and so tells the time
+    s.w->run_for(seconds{61});
+    s.looks.clear();
+    seconds ahead{0};
+    s.w->operator_transport().on_answer = [&](k8sio::http_response& answer) {
+        const auto now = story_start + std::chrono::floor<seconds>(s.w->elapsed()) + ahead;
+        const std::time_t at = core::instant::clock::to_time_t(now);
+        for (auto& [name, value] : answer.headers) {
+            if (name == "Date") {
+                value = fmt::format("{:%a, %d %b %Y %H:%M:%S} GMT", fmt::gmtime(at));
+            }
+        }
+    };
+    core::instant due{};
+    s.decide = [&](const core::job_object&, core::instant now) {
+        due = due == core::instant{} ? now + std::chrono::minutes{30} : due;
+        core::decision d;
+        if (now < due) {
+            d.wake_up = due;
+        }
+        return d;
+    };
+    s.nudge();
+    s.w->run_for(seconds{200});
+    CHECK(s.looks.size() == 1);
+    ahead = seconds{40};  // no jump
+    s.w->run_for(seconds{200});
+    CHECK(s.looks.size() == 1);
+    ahead = seconds{3600};
+    s.w->run_for(seconds{200});
+    REQUIRE(s.looks.size() == 2);
+    CHECK(s.looks.back().now >= due);
+    // Back again: nothing is asked of a job that has nothing to wait for.
+    ahead = seconds{0};
+    s.w->run_for(seconds{400});
+    CHECK(s.looks.size() == 2);
 }
 
 TEST_CASE("[behaviour 2.6] a Service that somebody keeps changing is repaired ever more slowly") {

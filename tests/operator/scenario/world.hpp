@@ -129,6 +129,9 @@ public:
     std::size_t event_count(const std::string& job, const std::string& reason);
 
     k8sio::server::api_server& server() { return server_; }
+    k8sio::clock& time() { return time_; }
+    k8sio::client& user() { return user_; }
+    boost::asio::any_io_executor loop() { return loop_.get_executor(); }
     auditor& audit() { return audit_; }
 
     /// Runs an operation of the user to its end and gives its result.

@@ -16,7 +16,6 @@ ALLOWED = {
     ("tests/support/rules/test_check_includes.py", "*"): SAMPLES,
     ("tests/rules/test_check_rules.py", "*"): SAMPLES,
     ("tests/operator/cli/docs_test.py", "BEHAVIOUR.md api 99"): "a rule that `docs rule` must not find",
-    ("libk8sio/REQUIREMENTS.md", "leader_election_master_status"): "a metric of other controllers, not built here",
     ("*", "train.py"): USERS,
     ("*", "launch.py"): "of DeepSpeed",
     ("*", "id_rsa"): "of ssh",

@@ -12,7 +12,7 @@
 namespace signalbox::core::schema {
 namespace {
 
-/// Names of the training container (BEHAVIOUR.md api 3.1).
+/// Names of the training container (BEHAVIOUR.md api 1.13).
 constexpr std::array<std::string_view, 2> pytorch_containers{"pytorch", "python"};
 
 void check_unique_types(const node& replicas, findings_collector& findings) {

@@ -40,8 +40,8 @@ void check_run_mode(
     const node& mode, std::span<const std::string> types, findings_collector& findings
 );
 
-/// The container of `pod_template` with the first of these names that any has, else the first
-/// container; nothing if there is none. `index` gets its place.
+/// The container that trains, of several without a sign the first (BEHAVIOUR.md api 1.13); nothing
+/// if there is none. `index` gets its place.
 const json::value* training_container(
     const json::value& pod_template, std::span<const std::string_view> names, std::size_t& index
 );

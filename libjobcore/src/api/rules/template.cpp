@@ -4,6 +4,7 @@
 // else in it the API server checks when the pod is created.
 #include "api/rules/rules.hpp"
 #include "api/walk/text.hpp"
+#include "json/training.hpp"
 
 #include <fmt/format.h>
 
@@ -115,9 +116,7 @@ void template_checker::check_name(std::string_view name, std::size_t index) {
         warn(
             fmt::format("spec/containers/{}/name", index),
             fmt::format(
-                "no container is named {}; the first one, {}, is taken for it",
-                enumerate(names, "or"),
-                quoted(name)
+                "no container is named {}; {} is taken for it", enumerate(names, "or"), quoted(name)
             ),
             spec_warning
         );
@@ -197,20 +196,13 @@ void template_checker::check_training(const json::value& container, std::size_t 
 const json::value* training_container(
     const json::value& pod_template, std::span<const std::string_view> names, std::size_t& index
 ) {
-    const json::value* containers = json::find(pod_template, "spec", "containers");
-    if (containers == nullptr || !containers->IsArray() || containers->Empty()) {
+    const auto choice = json::choose_training(pod_template, names);
+    if (!choice) {
         return nullptr;
     }
-    for (const std::string_view name : names) {
-        for (rapidjson::SizeType i = 0; i < containers->Size(); ++i) {
-            if (json::string_or_empty((*containers)[i], "name") == name) {
-                index = i;
-                return &(*containers)[i];
-            }
-        }
-    }
-    index = 0;
-    return &(*containers)[0];
+    index = choice->index;
+    return &(*json::find(pod_template, "spec", "containers")
+    )[static_cast<rapidjson::SizeType>(index)];
 }
 
 void check_template(
@@ -232,10 +224,14 @@ void check_template(
     checker.check_pod(*spec);
     warn_references(pod_template, findings);
     if (checker.check_containers(json::find(*spec, "containers"))) {
-        std::size_t index = 0;
-        const json::value* container =
-            training_container(*pod_template.value, rules.training_names, index);
-        checker.check_training(*container, index);
+        const auto choice = json::choose_training(*pod_template.value, rules.training_names);
+        // What the compiler says of several is enough (BEHAVIOUR.md api 1.13).
+        if (choice->certain) {
+            const json::value& containers = *json::find(*spec, "containers");
+            checker.check_training(
+                containers[static_cast<rapidjson::SizeType>(choice->index)], choice->index
+            );
+        }
     }
 }
 

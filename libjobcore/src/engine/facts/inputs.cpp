@@ -34,4 +34,15 @@ std::string cut_message(std::string message, std::size_t limit) {
     return message;
 }
 
+std::string cut_in_front(std::string message) {
+    constexpr std::string_view gap = " ... ";
+    constexpr std::size_t head = 160, limit = 1023;
+    if (message.size() <= limit) {
+        return message;
+    }
+    const std::string end(last_bytes(message, limit - head - gap.size()));
+    message.resize(first_bytes(message, head).size());
+    return message.append(gap).append(end);
+}
+
 }  // namespace signalbox::core::engine

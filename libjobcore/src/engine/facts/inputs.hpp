@@ -41,5 +41,7 @@ milliseconds stuck_after(const job_meta& meta, const policy& policy);
 
 /// An event's message: at most 1,023 bytes, cut at a character (BEHAVIOUR.md 11.2).
 std::string cut_message(std::string message, std::size_t limit = 1023);
+/// At most 1,023 bytes of a failure: its first words, which say whose it is, and its end.
+std::string cut_in_front(std::string message);
 
 }  // namespace signalbox::core::engine

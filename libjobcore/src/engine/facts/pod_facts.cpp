@@ -135,7 +135,7 @@ std::string describe_failure(const pod_record& pod, std::string_view container) 
         }
         return text + with_colon(printable_tail(pod.message));
     }
-    const termination_note note = read_termination_message(c->message);
+    const termination_note note = read_termination_message(c->message, pod.name);
     std::string text = fmt::format(
         "pod {}, {} {} exited with {}",
         pod.name,

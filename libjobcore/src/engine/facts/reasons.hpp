@@ -22,6 +22,7 @@ inline constexpr std::string_view paused = "Paused";
 namespace reason {
 inline constexpr std::string_view below_min_replicas = "BelowMinReplicas";
 inline constexpr std::string_view backoff_limit_exceeded = "BackoffLimitExceeded";
+inline constexpr std::string_view container_failed = "ContainerFailed";
 inline constexpr std::string_view creating_pods = "CreatingPods";
 inline constexpr std::string_view deadline_exceeded = "DeadlineExceeded";
 inline constexpr std::string_view error_in_pod = "ErrorInPod";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/facts/termination.hpp"
 
+#include "engine/facts/error_lines.hpp"
 #include "jobcore/strings.hpp"
 #include "json/json.hpp"
 
@@ -11,7 +12,7 @@
 namespace signalbox::core::engine {
 namespace {
 
-constexpr std::size_t note_limit = 512;
+constexpr std::size_t note_limit = 1024;
 constexpr std::string_view blanks = " \t\r\n";
 
 std::string_view trimmed(std::string_view text) {
@@ -36,9 +37,10 @@ std::optional<termination_note> read_error_file(std::string_view message) {
         return std::nullopt;
     }
     if (body->IsString()) {
-        return termination_note{printable_tail(json::view(*body)), std::nullopt};
+        return termination_note{printable_tail(json::view(*body)), std::nullopt, false};
     }
-    termination_note note{printable_tail(json::string_or_empty(*body, "message")), std::nullopt};
+    termination_note note{
+        printable_tail(json::string_or_empty(*body, "message")), std::nullopt, false};
     const json::value* code = json::find(*body, "errorCode");
     if (code != nullptr && code->IsInt()) {
         note.error_code = code->GetInt();
@@ -73,8 +75,25 @@ std::string_view last_line(std::string_view text) {
     return trimmed(start == std::string_view::npos ? text : text.substr(start + 1));
 }
 
+/// `rank 3 on pod-1: ValueError: x`; what is not known, or is the pod itself, is left out.
+std::string located(
+    std::optional<std::int32_t> rank,
+    std::string_view on,
+    std::string_view pod,
+    std::string_view text
+) {
+    const std::string_view host = on.substr(0, on.find('.'));
+    const std::string where = host.empty() || host == pod ? "" : fmt::format("on {}", host);
+    const std::string who = rank ? fmt::format("rank {}", *rank) : "";
+    const bool both = !who.empty() && !where.empty();
+    const std::string from = who + (both ? " " : "") + where;
+    return printable_tail(from.empty() ? std::string(text) : fmt::format("{}: {}", from, text));
+}
+
 /// The report with which torchrun ends (torch.distributed.elastic, ChildFailedError).
-std::optional<termination_note> read_failure_report(std::string_view message) {
+std::optional<termination_note> read_failure_report(
+    std::string_view message, std::string_view pod
+) {
     constexpr std::string_view head = "Root Cause (first observed failure):";
     const std::size_t start = message.rfind(head);
     if (start == std::string_view::npos) {
@@ -92,15 +111,17 @@ std::optional<termination_note> read_failure_report(std::string_view message) {
     note.error_code = *code < 0 && *code > -128 ? 128 - *code : *code;
     constexpr std::string_view traceback = "traceback :";
     const std::size_t at = report.find(traceback);
-    const std::string_view error = at == std::string_view::npos
-                                       ? std::string_view()
-                                       : last_line(report.substr(at + traceback.size()));
-    // Only scripts under torch's @record leave one.
-    const bool telling = !error.empty() && !error.starts_with("To enable traceback see");
-    note.text = printable_tail(
-        telling ? fmt::format("rank {}: {}", *rank, error)
-                : fmt::format("rank {} failed; its log says why", *rank)
-    );
+    std::string_view error = at == std::string_view::npos
+                                 ? std::string_view()
+                                 : last_line(report.substr(at + traceback.size()));
+    // Only scripts under torch's @record leave one; the log above the report may have it.
+    if (error.empty() || error.starts_with("To enable traceback see")) {
+        const auto line = find_error_line(message.substr(0, start), *rank);
+        error = line && (!line->rank || line->rank == rank) ? line->text : std::string_view();
+    }
+    note.secondary = is_secondary(error.empty() ? message : error);
+    note.text = error.empty() ? fmt::format("rank {} failed; its log says why", *rank)
+                              : located(*rank, field_of(report, "host"), pod, error);
     return note;
 }
 
@@ -111,14 +132,17 @@ std::string printable_tail(std::string_view text) {
     return in_one_line(last_bytes(text.substr(0, end == text.npos ? 0 : end + 1), note_limit));
 }
 
-termination_note read_termination_message(std::string_view message) {
+termination_note read_termination_message(std::string_view message, std::string_view pod) {
     if (auto note = read_error_file(message)) {
         return *note;
     }
-    if (auto note = read_failure_report(message)) {
+    if (auto note = read_failure_report(message, pod)) {
         return *note;
     }
-    return {printable_tail(message), std::nullopt};
+    if (const auto line = find_error_line(message)) {
+        return {located(line->rank, line->pod, pod, line->text), std::nullopt, line->secondary};
+    }
+    return {printable_tail(message), std::nullopt, is_secondary(message)};
 }
 
 }  // namespace signalbox::core::engine

@@ -11,16 +11,18 @@
 namespace signalbox::core::engine {
 
 struct termination_note {
-    std::string text;                        ///< printable, at most 512 bytes
+    std::string text;                        ///< printable, at most 1,024 bytes
     std::optional<std::int32_t> error_code;  ///< the failing rank's own code
+    bool secondary = false;                  ///< it follows from the end of another process
 };
 
-/// Takes apart what torchrun writes: the report at the end of its log, which names the rank that
-/// failed first, its exit code and the last line of its traceback; or an error file as JSON, which
-/// a user's own program may have copied there. Of anything else the end is taken. Any text is safe.
-termination_note read_termination_message(std::string_view message);
+/// Takes the message apart: an error file of torchrun's as JSON, which a user's own program may
+/// have copied there; the last report with which torchrun ends, which names the rank that failed
+/// first and its exit code; the line that names an error (error_lines.hpp). Of anything else the
+/// end is taken. `pod`: whose message it is; another one is named. Any text is safe.
+termination_note read_termination_message(std::string_view message, std::string_view pod = {});
 
-/// The last 512 bytes, begun at a character and with control characters made blanks.
+/// The last 1,024 bytes, begun at a character and with control characters made blanks.
 std::string printable_tail(std::string_view text);
 
 }  // namespace signalbox::core::engine

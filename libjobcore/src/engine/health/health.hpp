@@ -35,6 +35,8 @@ struct loss {
     /// The code that the restart policy goes by; absent: a failure without a code.
     std::optional<std::int32_t> exit_code;
     bool out_of_memory = false;
+    /// Its message says that another process ended first (3.9).
+    bool secondary = false;
     instant end{};
     /// Lived shorter than `policy.short_life` (5.4).
     bool short_lived = false;

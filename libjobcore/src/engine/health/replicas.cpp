@@ -152,7 +152,9 @@ private:
         loss l = make(role, index, &pod);
         const container_record* c = training_container(pod, plan.training_container);
         const std::string_view note = c == nullptr ? std::string_view{} : c->message;
-        l.exit_code = read_termination_message(note).error_code.value_or(end.exit_code.value_or(0));
+        const termination_note said = read_termination_message(note);
+        l.exit_code = said.error_code.value_or(end.exit_code.value_or(0));
+        l.secondary = said.secondary;
         l.reason = c == nullptr ? "" : c->reason;
         l.out_of_memory = l.reason == "OOMKilled";
         l.end = end.time;

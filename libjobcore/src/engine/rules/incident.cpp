@@ -169,13 +169,15 @@ std::optional<record> let_exit_settle(
     exit_settles out;
     incident_record& entry = out.entry;
     entry.time = round_down_to_second(std::ranges::min(ended, {}, &loss::end).end);
-    entry.cause = ended.front().cause;
-    entry.reason = ended.front().reason;
+    const loss* named = first_failure(ended);
+    const loss& lead = named == nullptr ? ended.front() : *named;
+    entry.cause = lead.cause;
+    entry.reason = lead.reason;
     entry.scope = restart_scope::replica;
     entry.not_before = delay_in_force(c);
     entry.pending = true;
     list_pods(c, ended, entry);
-    out.failure = ended.front().message;
+    out.failure = lead.message;
     return out;
 }
 

@@ -12,7 +12,7 @@ namespace signalbox::core::engine {
 namespace {
 
 event warning(std::string_view reason, std::string message) {
-    return {true, std::string(reason), cut_message(std::move(message))};
+    return {true, std::string(reason), cut_in_front(std::move(message))};
 }
 
 event normal(std::string_view reason, std::string message) {

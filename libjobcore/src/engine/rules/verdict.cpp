@@ -4,6 +4,7 @@
 #include "engine/facts/ledger.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace signalbox::core::engine {
 namespace {
@@ -58,12 +59,12 @@ verdict evaluate_without_restart(const context& c, const health& h) {
     const auto launcher = std::ranges::find_if(h.losses, [&](const loss& l) {
         return c.is_master(l.role, l.index) && !l.disrupted;
     });
-    const auto failed = std::ranges::find(h.losses, false, &loss::disrupted);
+    const loss* failed = first_failure(h.losses);
     if (launcher == h.losses.end() && launcher_has_started(c)) {
         v.reason = reason::replica_lost;
         v.decisive = &h.losses.front();
-    } else if (failed != h.losses.end()) {
-        v.decisive = launcher != h.losses.end() ? &*launcher : &*failed;
+    } else if (launcher != h.losses.end() || failed != nullptr) {
+        v.decisive = launcher != h.losses.end() ? &*launcher : failed;
         v.reason =
             v.decisive->cause == cause::pod_rejected ? reason::pod_rejected : reason::error_in_pod;
     } else {
@@ -84,9 +85,9 @@ first_failures find_first_failures(const context& c, const health& h) {
         first = l.unreachable() ? first : std::min(first, l.end);
     }
     first_failures out;
+    out.decisive = first_failure(h.losses);
     for (const loss& l : h.losses) {
         if (!l.unreachable() && l.end - first <= c.in.policy.first_failure_window) {
-            out.decisive = out.decisive == nullptr ? &l : out.decisive;
             out.restart_allowed = out.restart_allowed || policy_allows(c.in.plan, l);
         }
     }
@@ -116,6 +117,19 @@ bool joins_last(const context& c, const health& h, const verdict& v) {
 }
 
 }  // namespace
+
+const loss* first_failure(std::span<const loss> losses) {
+    const auto order = [](const loss& l) {
+        return std::tuple(l.secondary, l.end, l.role, l.index);
+    };
+    const loss* out = nullptr;
+    for (const loss& l : losses) {
+        if (!l.disrupted && !l.unreachable() && (out == nullptr || order(l) < order(*out))) {
+            out = &l;
+        }
+    }
+    return out;
+}
 
 health first_incident(const context& c, const health& h) {
     const bool disrupted = std::ranges::find(h.losses, true, &loss::disrupted) != h.losses.end();

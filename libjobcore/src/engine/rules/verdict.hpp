@@ -5,6 +5,7 @@
 
 #include "engine/rules/record.hpp"
 
+#include <span>
 #include <string_view>
 
 namespace signalbox::core::engine {
@@ -17,9 +18,13 @@ struct verdict {
     restart_scope scope = restart_scope::job;
     /// Why it may not be restarted: BackoffLimitExceeded, ErrorInPod, PodRejected or ReplicaLost.
     std::string_view reason{};
-    /// The failure that decides: of the pods that ended first, the lowest index (5.5).
+    /// The failure that decides and is told (first_failure).
     const loss* decisive = nullptr;
 };
+
+/// The failure that is named for all of them: primary errors before those that follow from others,
+/// then the one that ended first, then by role and index (3.9). Null if all were disrupted.
+const loss* first_failure(std::span<const loss> losses);
 
 /// With `restartScope: Replica` what failed at another time is another incident, whichever of them
 /// are seen together (5.5): only the losses of the first. Else all of them.

@@ -93,6 +93,34 @@ bool is_told_at_once(const context& c, const wait& w) {
            (w.reason == reason::waiting_for_pod_group && was_running(c));
 }
 
+/// A container beside one that trains has failed, and nothing starts it again (api 1.13).
+std::optional<fact> failed_sidecar(const context& c) {
+    for (const role_view& role : c.view.roles) {
+        for (const slot& s : role.slots) {
+            if (s.current == nullptr || !is_up(*s.current, role.plan->training_container)) {
+                continue;
+            }
+            const auto failed =
+                std::ranges::find_if(s.current->containers, [](const container_record& one) {
+                    return !one.init && !one.training && one.state == container_state::terminated &&
+                           one.exit_code != 0;
+                });
+            if (failed != s.current->containers.end()) {
+                return fact{
+                    reason::container_failed,
+                    fmt::format(
+                        "container {} of pod {} exited with {} and is not started again; training "
+                        "goes on",
+                        failed->name,
+                        s.current->name,
+                        failed->exit_code
+                    )};
+            }
+        }
+    }
+    return std::nullopt;
+}
+
 std::vector<fact> find_facts(const context& c, const done& d) {
     std::vector<fact> out;
     const bool same_attempt = c.status.attempt == c.in.job.status.attempt;
@@ -108,6 +136,9 @@ std::vector<fact> find_facts(const context& c, const done& d) {
     }
     if (d.planned.waits && is_told_at_once(c, *d.planned.waits)) {
         out.push_back({d.planned.waits->reason, d.planned.waits->message});
+    }
+    if (auto sidecar = failed_sidecar(c)) {
+        out.push_back(*std::move(sidecar));
     }
     return out;
 }

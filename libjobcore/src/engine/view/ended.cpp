@@ -55,6 +55,11 @@ bool has_ended(const inputs& in, const pod_record& pod) {
     return end_of(pod, training_container_of(in.plan, pod), in.now).has_value();
 }
 
+bool has_failed(const inputs& in, const pod_record& pod) {
+    const auto end = end_of(pod, training_container_of(in.plan, pod), in.now);
+    return end && !end->success();
+}
+
 bool has_started(const inputs& in, const pod_record& pod) {
     const container_record* c = training_container(pod, training_container_of(in.plan, pod));
     return c != nullptr && has_started(*c);

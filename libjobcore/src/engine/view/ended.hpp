@@ -12,6 +12,9 @@ namespace signalbox::core::engine {
 /// By its training container. Any pod of the job, of older attempts too.
 bool has_ended(const inputs& in, const pod_record& pod);
 
+/// It has ended, and not with exit code 0.
+bool has_failed(const inputs& in, const pod_record& pod);
+
 /// Its training container runs or has run.
 bool has_started(const inputs& in, const pod_record& pod);
 

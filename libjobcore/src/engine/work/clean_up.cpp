@@ -16,6 +16,13 @@ bool runs_sshd(const job_plan& plan, const pod_record& pod) {
     return role != plan.roles.end() && role->runs_sshd(pod.index);
 }
 
+/// The other pods wait for it in the barrier of torchrun, all of its 300 s.
+bool a_peer_failed(const context& c) {
+    return c.in.plan.torchrun && std::ranges::any_of(c.in.seen.pods, [&](const pod_record* pod) {
+               return c.in.owns(*pod) && pod->attempt == c.status.attempt && has_failed(c.in, *pod);
+           });
+}
+
 /// After a success peers get time to end by themselves (5.1): until when, while one of them still
 /// uses it.
 std::optional<instant> barrier_end(const context& c) {
@@ -30,7 +37,7 @@ std::optional<instant> barrier_end(const context& c) {
     const policy& policy = c.in.policy;
     const instant until = *c.status.completion_time +
                           (c.in.plan.torchrun ? policy.exit_barrier : policy.finish_barrier);
-    return any_runs && c.in.now < until ? std::optional(until) : std::nullopt;
+    return any_runs && !a_peer_failed(c) && c.in.now < until ? std::optional(until) : std::nullopt;
 }
 
 /// Kinds that restart nothing have `cleanUpWorkers`: the launcher stays for its log, unless it may

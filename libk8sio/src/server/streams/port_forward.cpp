@@ -121,8 +121,6 @@ private:
             asio::awaitable<void> telling =
                 send(self, socket, spdy_writer::goaway(self->last_stream_));
             co_await std::move(telling);
-            asio::awaitable<void> finishing = socket.finish();
-            co_await std::move(finishing);
         }
         self->stop();
         while (self->children_ > 0) {

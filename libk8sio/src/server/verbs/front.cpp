@@ -336,11 +336,12 @@ api_answer front::route_subresource(
     if (kind.plural == "namespaces" && t.subresource == "finalize" && method == "PUT") {
         return finalize(request, t);
     }
-    static constexpr std::array<std::pair<std::string_view, pod_verb>, 4> pod_verbs = {{
+    static constexpr std::array<std::pair<std::string_view, pod_verb>, 5> pod_verbs = {{
         {"log", &front::pod_log},
         {"exec", &front::pod_process},
         {"attach", &front::pod_process},
         {"portforward", &front::pod_forward},
+        {"proxy", &front::pod_proxy},
     }};
     for (const auto& [name, verb] : pod_verbs) {
         if (core_pod && t.subresource == name) {

@@ -107,6 +107,7 @@ private:
     /// exec and attach.
     api_answer pod_process(const api_request& request, const target_object& t);
     api_answer pod_forward(const api_request& request, const target_object& t);
+    api_answer pod_proxy(const api_request& request, const target_object& t);
 
     outcome<delete_request> read_delete_options(const api_request& request) const;
     outcome<std::vector<record_ptr>> select(const api_request& request, const target_object& t)

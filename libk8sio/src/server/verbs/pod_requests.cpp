@@ -105,7 +105,9 @@ outcome<log_request> read_log_options(
         check_minimum(*seconds, 1, "sinceSeconds", "must be greater than 0", list);
     }
     if (!list.empty()) {
-        return invalid(options_kind("PodLogOptions"), name, list);
+        kind_info kind = options_kind("PodLogOptions");
+        kind.group.clear();
+        return invalid(kind, name, list);
     }
     if (*seconds) {
         out.options.since = seconds_before(now, **seconds);

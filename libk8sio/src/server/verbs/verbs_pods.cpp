@@ -180,4 +180,11 @@ api_answer front::pod_forward(const api_request& request, const target_object& t
     return answer;
 }
 
+api_answer front::pod_proxy(const api_request&, const target_object& t) {
+    json::arena a;
+    json::value pod;
+    const outcome<record_ptr> found = find_pod(t, pod, a);
+    return found ? no_runtime(t.subresource) : found.error();
+}
+
 }  // namespace signalbox::k8sio::server

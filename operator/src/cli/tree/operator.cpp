@@ -21,6 +21,7 @@ Examples:
   signalbox run --kubeconfig ~/.kube/config --log-level debug
   signalbox run --policy restart_delay=100 --policy settle=200     # for tests
   signalbox run --leader-elect                                     # one of several replicas acts
+  signalbox run --metrics-bind-address 127.0.0.1:8080              # then: curl 127.0.0.1:8080/metrics
 
 Exit codes: 0 ended by a signal, 1 a part of it died, 2 refused, 4 the Lease was lost to another
 replica or could not be renewed.
@@ -95,6 +96,26 @@ void add_election(CLI::App& to, election_options& options) {
         ->type_name("NAME");
 }
 
+void add_monitoring(CLI::App& to, monitoring_options& options) {
+    const auto add = [&to](const char* name, std::string& into, const char* what, const char* of) {
+        to.add_option(name, into, what)->type_name(of)->capture_default_str();
+    };
+    add("--metrics-bind-address",
+        options.metrics_address,
+        "Serves /metrics, /debug and health there; 0: none",
+        "ADDR:PORT");
+    add("--health-probe-bind-address",
+        options.health_address,
+        "Serves /livez and /readyz alone there; 0: none",
+        "ADDR:PORT");
+    add("--metrics-tls-cert-file", options.tls_cert_file, "Metrics by TLS, with this", "FILE");
+    add("--metrics-tls-key-file", options.tls_key_file, "The key of that", "FILE");
+    add("--metrics-token-file",
+        options.token_file,
+        "/metrics and /debug for who sends this as bearer token",
+        "FILE");
+}
+
 void add_pod_runtime(
     CLI::App& to, const char* flag, pod_runtime_kind& kind, pod_process_options& options
 ) {
@@ -160,6 +181,7 @@ void add_run(command_tree& tree) {
     add_cluster(c, options.cluster);
     add_scope(c, options.scope);
     add_election(c, options.election);
+    add_monitoring(c, options.monitoring);
     add_policy(c, options.policy);
     add_log(c, options.log);
 }

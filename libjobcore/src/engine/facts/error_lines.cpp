@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/facts/error_lines.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <string>
+#include <tuple>
+
+namespace signalbox::core::engine {
+namespace {
+
+constexpr std::string_view digits = "0123456789";
+constexpr std::string_view lower = "abcdefghijklmnopqrstuvwxyz";
+constexpr std::string_view upper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+constexpr std::array<std::string_view, 15> secondary_signs{
+    "Broken pipe",
+    "Connection closed by peer",
+    "Connection reset by peer",
+    "NCCL communicator was aborted",
+    "RendezvousClosedError",
+    "RendezvousConnectionError",
+    "Signal 15 (SIGTERM)",
+    "Signal 6 (SIGABRT)",
+    "Socket Timeout",
+    "Timed out waiting",
+    "Watchdog caught collective operation timeout",
+    "gloo/transport",
+    "ncclRemoteError",
+    "store->get(",
+    "terminate called without an active exception",
+};
+
+constexpr std::array<std::string_view, 6> error_ends{
+    "Error", "Exception", "Exit", "Interrupt", "Failure", "Timeout"};
+
+bool made_of(std::string_view text, std::string_view a, std::string_view b, std::string_view c) {
+    return std::ranges::all_of(text, [&](char one) {
+        return a.find(one) != a.npos || b.find(one) != b.npos || c.find(one) != c.npos;
+    });
+}
+
+/// Takes `<pod>: ` off the front, as pdsh puts it there.
+std::string_view take_pod(std::string_view& line) {
+    const std::size_t colon = line.find(": ");
+    const auto name = line.substr(0, std::min(colon, line.size()));
+    if (colon == line.npos || name.empty() || !made_of(name, lower, digits, ".-")) {
+        return {};
+    }
+    line.remove_prefix(colon + 2);
+    return name;
+}
+
+/// Takes `[rank3]: ` off the front; torch leaves out the blank of an empty line.
+std::optional<std::int32_t> take_rank(std::string_view& line) {
+    constexpr std::string_view head = "[rank";
+    const std::size_t end = line.find("]:");
+    if (!line.starts_with(head) || end == line.npos) {
+        return std::nullopt;
+    }
+    const auto number = line.substr(head.size(), end - head.size());
+    std::int32_t rank = 0;
+    const auto [stop, error] = std::from_chars(number.data(), number.data() + number.size(), rank);
+    if (error != std::errc{} || stop != number.data() + number.size()) {
+        return std::nullopt;
+    }
+    line.remove_prefix(std::min(end + 3, line.size()));
+    return rank;
+}
+
+/// `package.SomeError` or `package.SomeError: text`.
+bool names_error(std::string_view line) {
+    const auto name = line.substr(0, line.find(':'));
+    constexpr std::string_view others = "0123456789._";
+    return !name.empty() && made_of(name, lower, upper, others) &&
+           !name.ends_with("ChildFailedError") &&
+           std::ranges::any_of(error_ends, [&](auto end) { return name.ends_with(end); });
+}
+
+enum class said { nothing, traceback, error, other };
+
+/// Goes through a log line by line. Lines of several pods and ranks lie in between each other.
+class reader {
+public:
+    void read(std::string_view line) {
+        error_line found;
+        const std::string_view whole = line;
+        found.pod = take_pod(line);
+        found.rank = take_rank(line);
+        const auto from = whole.substr(0, whole.size() - line.size());
+        said& before = before_[std::string(from)];
+        const bool indented = line.starts_with(' ') || line.starts_with('\t');
+        if (indented || line.starts_with("Traceback (most recent call last)")) {
+            before = said::traceback;
+        } else if ((found.rank || before != said::other) && names_error(line)) {
+            before = said::error;
+            found.text = line;
+            found.secondary = is_secondary(line);
+            keep(found);
+        } else if (!line.empty()) {
+            before = said::other;
+        }
+    }
+    /// Of a rank the first, else the last.
+    std::optional<error_line> best(std::optional<std::int32_t> rank) const {
+        std::optional<error_line> out;
+        const auto value = [&](const error_line& e) {
+            return std::tuple(rank && e.rank == rank, !e.secondary, e.rank.has_value());
+        };
+        for (const error_line& e : {ranked_[0], ranked_[1], plain_[0], plain_[1], of_rank_(rank)}) {
+            if (!e.text.empty() && (!out || value(e) > value(*out))) {
+                out = e;
+            }
+        }
+        return out;
+    }
+
+private:
+    void keep(const error_line& e) {
+        const std::size_t n = e.secondary ? 1 : 0;
+        if (!e.rank) {
+            plain_[n] = e;
+            return;
+        }
+        if (ranked_[n].text.empty()) {
+            ranked_[n] = e;
+        }
+        auto& own = by_rank_[*e.rank];
+        if (own.text.empty() || (own.secondary && !e.secondary)) {
+            own = e;
+        }
+    }
+    error_line of_rank_(std::optional<std::int32_t> rank) const {
+        const auto it = rank ? by_rank_.find(*rank) : by_rank_.end();
+        return it == by_rank_.end() ? error_line{} : it->second;
+    }
+
+    std::array<error_line, 2> ranked_, plain_;  // primary, secondary
+    std::map<std::int32_t, error_line> by_rank_;
+    std::map<std::string, said> before_;
+};
+
+}  // namespace
+
+bool is_secondary(std::string_view text) {
+    return std::ranges::any_of(secondary_signs, [&](auto sign) {
+        return text.find(sign) != text.npos;
+    });
+}
+
+std::optional<error_line> find_error_line(std::string_view log, std::optional<std::int32_t> rank) {
+    reader lines;
+    while (!log.empty()) {
+        const std::size_t end = log.find('\n');
+        std::string_view line = log.substr(0, end);
+        while (line.ends_with('\r') || line.ends_with(' ')) {
+            line.remove_suffix(1);
+        }
+        lines.read(line);
+        log.remove_prefix(end == log.npos ? log.size() : end + 1);
+    }
+    return lines.best(rank);
+}
+
+}  // namespace signalbox::core::engine

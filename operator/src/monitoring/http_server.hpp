@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A small HTTP/1.1 server for metrics and probes: GET and PUT, answers from memory, no streams.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace signalbox::op {
+
+struct http_question {
+    std::string method;
+    std::string path;   ///< percent-decoded, without the query
+    std::string query;  ///< behind `?`, as it came
+    std::string body;
+    bool trusted = false;  ///< it has the token, if one is asked for
+};
+
+struct http_answer {
+    unsigned status = 200;
+    std::string content_type = "text/plain; charset=utf-8";
+    std::string body;
+};
+
+/// Gives the answer at once; it must not throw.
+using http_handler = std::function<http_answer(const http_question&)>;
+
+struct http_server_options {
+    std::string address;        ///< `127.0.0.1:8080`, `[::1]:8080`, `:8080` for all addresses
+    std::string tls_cert_file;  ///< PEM; empty: plain HTTP
+    std::string tls_key_file;
+    std::string token_file;  ///< empty: everybody is trusted
+};
+
+/// Bounded in connections, size and time of a request. Certificate and token are read again when
+/// their files change. Not thread-safe: everything happens on the executor's one thread.
+class http_server {
+public:
+    http_server(
+        boost::asio::any_io_executor executor, http_server_options options, http_handler handler
+    );
+    /// Only after stop(), when the loop has run on.
+    ~http_server();
+    http_server(const http_server&) = delete;
+    http_server& operator=(const http_server&) = delete;
+
+    /// Begins to listen; gives why it cannot, or an empty text.
+    std::string start();
+    /// Where it listens, after start(): `127.0.0.1:8080`.
+    std::string address() const;
+    /// No more connections, and none of those that are open lasts.
+    void stop();
+
+private:
+    struct impl;
+    std::shared_ptr<impl> impl_;
+};
+
+/// Host and port of `127.0.0.1:8080` or `:8080`; false if it is not of that form.
+bool split_address(const std::string& text, std::string& host, std::uint16_t& port);
+
+}  // namespace signalbox::op

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the operator counts, under the names of controller-runtime and client-go where they have
+// one, and as text for Prometheus. No label has more values than are known here: no names of jobs,
+// namespaces or pods.
+#pragma once
+
+#include "controller/run.hpp"
+
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace signalbox::op {
+
+class metrics final : public k8sio::reconcile_observer {
+public:
+    /// `host`: the API server, `address:port`; `version`: of this program.
+    metrics(const std::string& host, const std::string& version);
+    /// Before anything is told: whose clock counts.
+    void use(k8sio::clock& time) { time_ = &time; }
+
+    // What is told.
+    void began(std::chrono::nanoseconds waited) override;
+    void ended(std::chrono::nanoseconds worked, const k8sio::reconcile_result& result) override;
+    void exchanged(const std::string& method, int status, std::chrono::nanoseconds took);
+    void status_written(
+        const core::job_object& before, const core::job_status& after, core::instant now
+    );
+
+    /// When a pass began or ended last, or a request was answered or given up.
+    k8sio::steady_time last_sign_of_work() const { return last_sign_; }
+
+    /// All of it in the text format, with what `of` says now.
+    std::string text(const running_operator& of) const;
+
+private:
+    struct per_kind {
+        prometheus::Histogram* time_to_running = nullptr;
+        double time_lost = 0;
+        std::map<std::string, std::uint64_t> restarts;  // by cause
+    };
+
+    std::string host_;
+    std::string version_;
+    prometheus::Registry registry_;
+    prometheus::Histogram* queue_wait_ = nullptr;
+    prometheus::Histogram* reconcile_time_ = nullptr;
+    prometheus::Family<prometheus::Histogram>* request_times_ = nullptr;
+    std::map<std::string, std::uint64_t> results_;  // of reconciles
+    std::map<std::pair<int, std::string>, std::uint64_t> requests_;
+    std::map<std::string, prometheus::Histogram*> request_time_;  // by method
+    std::map<core::job_kind, per_kind> kinds_;
+    k8sio::clock* time_ = nullptr;
+    k8sio::steady_time last_sign_;
+    void sign_of_work();
+};
+
+}  // namespace signalbox::op

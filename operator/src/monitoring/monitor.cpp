@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "monitoring/monitor.hpp"
+
+#include <jobcore/strings.hpp>
+#include <jobcore/time.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <spdlog/common.h>
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace signalbox::op {
+
+namespace {
+
+constexpr std::chrono::seconds look_interval{10};
+constexpr std::string_view metrics_type = "text/plain; version=0.0.4; charset=utf-8";
+constexpr std::array log_levels{"trace", "debug", "info", "warning", "error", "off"};
+
+http_answer plain(unsigned status, std::string text) {
+    http_answer out;
+    out.status = status;
+    out.body = std::move(text);
+    return out;
+}
+
+/// What is behind `/livez` or `/livez/`; nothing for another path.
+std::optional<std::string_view> below(std::string_view path, std::string_view endpoint) {
+    if (!path.starts_with(endpoint)) {
+        return std::nullopt;
+    }
+    path.remove_prefix(endpoint.size());
+    const bool exact = path.empty() || path == "/";
+    return exact                 ? std::optional(std::string_view())
+           : path.front() == '/' ? std::optional(path.substr(1))
+                                 : std::nullopt;
+}
+
+/// Who reaches a server without a token that is open to others shall change nothing.
+bool may_change(const http_server_options& server) {
+    std::string host;
+    std::uint16_t port = 0;
+    split_address(server.address, host, port);
+    return !server.token_file.empty() || host == "localhost" || host == "::1" ||
+           host.starts_with("127.");
+}
+
+}  // namespace
+
+void monitor::attach_to(run_options& options) {
+    if (options_.metrics.address.empty() && options_.health_address.empty()) {
+        return;
+    }
+    metrics_.emplace(options.cluster.host + ":" + options.cluster.port, options_.version);
+    options.beside = this;
+    options.controller.observer = &*metrics_;
+    options.controller.status_written =
+        [this](const core::job_object& before, const core::job_status& after, core::instant now) {
+            metrics_->status_written(before, after, now);
+        };
+    options.connect.client.on_exchange =
+        [this](const k8sio::http_request& sent, int status, std::chrono::nanoseconds took) {
+            metrics_->exchanged(sent.method, status, took);
+        };
+}
+
+std::string monitor::begin(const running_operator& of) {
+    of_ = of;
+    metrics_->use(*of.time);
+    health_.emplace(of, [this] { return metrics_->last_sign_of_work(); });
+    const auto start = [&](http_server_options options, bool health_alone) {
+        auto server = std::make_unique<http_server>(
+            of_.loop,
+            std::move(options),
+            [this, health_alone](const http_question& question) {
+                return answer(question, health_alone);
+            }
+        );
+        const std::string wrong = server->start();
+        if (wrong.empty()) {
+            of_.log->info(
+                "serving {}: address={}",
+                health_alone ? "health" : "metrics and health",
+                server->address()
+            );
+        }
+        servers_.push_back(std::move(server));
+        return wrong;
+    };
+    if (!options_.metrics.address.empty()) {
+        if (std::string wrong = start(options_.metrics, false); !wrong.empty()) {
+            end();
+            return "metrics: " + wrong;
+        }
+    }
+    if (!options_.health_address.empty()) {
+        http_server_options probes;
+        probes.address = options_.health_address;
+        if (std::string wrong = start(std::move(probes), true); !wrong.empty()) {
+            end();
+            return "health: " + wrong;
+        }
+    }
+    look();
+    return {};
+}
+
+void monitor::look() {
+    health_->look();
+    const auto at = of_.time->steady_now() + look_interval;
+    timer_ = of_.time->schedule(at, [this] { look(); });
+}
+
+void monitor::stopping() {
+    health_->stopping();
+}
+
+void monitor::end() {
+    of_.time->cancel(timer_);
+    for (const auto& server : servers_) {
+        server->stop();
+    }
+}
+
+http_answer monitor::answer(const http_question& question, bool health_alone) {
+    const bool reads = question.method == "GET" || question.method == "HEAD";
+    for (const std::string_view endpoint : {"/livez", "/readyz", "/healthz"}) {
+        const auto only = below(question.path, endpoint);
+        if (!only) {
+            continue;
+        }
+        if (!reads) {
+            return plain(405, "GET is expected\n");
+        }
+        health_->look();
+        const bool ready = endpoint == "/readyz";
+        const auto checks = ready ? health_->readiness() : health_->liveness();
+        health_answer given = answer_health(endpoint.substr(1), *only, question.query, checks);
+        return plain(given.status, std::move(given.text));
+    }
+    if (health_alone) {
+        return plain(404, "/livez and /readyz are here\n");
+    }
+    if (!question.trusted) {
+        return plain(401, "a token is expected\n");
+    }
+    if (question.path == "/metrics" && reads) {
+        http_answer out = plain(200, metrics_->text(of_));
+        out.content_type = metrics_type;
+        return out;
+    }
+    return answer_debug(question);
+}
+
+http_answer monitor::answer_debug(const http_question& question) const {
+    if (question.path == "/debug/log-level") {
+        return answer_log_level(question);
+    }
+    const auto job = below(question.path, "/debug/jobs");
+    if (!job || question.method != "GET") {
+        return plain(
+            404, "/livez, /readyz, /metrics, /debug/jobs/NAMESPACE/NAME, /debug/log-level\n"
+        );
+    }
+    const std::size_t slash = job->find('/');
+    if (slash == std::string_view::npos || job->find('/', slash + 1) != std::string_view::npos) {
+        return plain(404, "/debug/jobs/NAMESPACE/NAME is expected\n");
+    }
+    return explain(job->substr(0, slash), job->substr(slash + 1));
+}
+
+http_answer monitor::explain(std::string_view ns, std::string_view name) const {
+    std::string text;
+    for (const explained_job& job : of_.work->explain(ns, name)) {
+        text += fmt::format(
+            "{}{} {}/{}, at {}\n",
+            text.empty() ? "" : "\n\n",
+            core::to_string(job.meta.kind),
+            job.meta.ns,
+            job.meta.name,
+            core::format_time(job.at)
+        );
+        if (job.lines.empty()) {
+            text +=
+                "  It has ended, and its details were let go: `signalbox explain` reads them.\n";
+        }
+        std::optional<core::explain_section> section;
+        for (const core::explain_line& line : job.lines) {
+            if (section != line.section) {
+                section = line.section;
+                text += fmt::format("\n{}\n", core::title(line.section));
+            }
+            const std::string rule = line.rule.empty() ? "" : fmt::format(" [{}]", line.rule);
+            text += fmt::format("  - {}{}\n", core::in_one_line(line.sentence), rule);
+        }
+    }
+    return text.empty() ? plain(404, "no such job is in view\n") : plain(200, std::move(text));
+}
+
+http_answer monitor::answer_log_level(const http_question& question) const {
+    if (question.method == "GET") {
+        const auto level = spdlog::level::to_string_view(of_.log->level());
+        return plain(200, std::string(level.data(), level.size()) + "\n");
+    }
+    if (question.method != "PUT") {
+        return plain(405, "GET or PUT is expected\n");
+    }
+    if (!may_change(options_.metrics)) {
+        return plain(403, "only with a token, or where nobody but this machine can reach it\n");
+    }
+    const std::string wanted = question.body.substr(0, question.body.find_last_not_of(" \r\n") + 1);
+    for (const char* level : log_levels) {
+        if (wanted == level) {
+            of_.log->set_level(spdlog::level::from_str(wanted));
+            return plain(200, "the log level is " + wanted + " now\n");
+        }
+    }
+    return plain(400, fmt::format("one of {} is expected\n", fmt::join(log_levels, ", ")));
+}
+
+}  // namespace signalbox::op

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a running operator shows of itself over HTTP: health, metrics, explanations.
+#pragma once
+
+#include "controller/run.hpp"
+#include "monitoring/health.hpp"
+#include "monitoring/http_server.hpp"
+#include "monitoring/metrics.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace signalbox::op {
+
+struct monitor_options {
+    /// `/metrics`, `/debug/...` and the health endpoints; an empty address: none of it.
+    http_server_options metrics;
+    /// The health endpoints alone, for probes, without TLS and token; empty: none.
+    std::string health_address;
+    std::string version;
+};
+
+/// Nothing here waits: answers are made at once from what is in memory.
+class monitor final : public attachment {
+public:
+    explicit monitor(monitor_options options) : options_(std::move(options)) {}
+
+    /// Sets the hooks of `options`, whose cluster must be known, if there is anything to show.
+    void attach_to(run_options& options);
+
+    std::string begin(const running_operator& of) override;
+    void stopping() override;
+    void end() override;
+
+    /// The answer of one of the two servers.
+    http_answer answer(const http_question& question, bool health_alone);
+
+private:
+    void look();
+    http_answer answer_debug(const http_question& question) const;
+    http_answer answer_log_level(const http_question& question) const;
+    http_answer explain(std::string_view ns, std::string_view name) const;
+
+    monitor_options options_;
+    std::optional<metrics> metrics_;
+    std::optional<health> health_;
+    running_operator of_;
+    std::vector<std::unique_ptr<http_server>> servers_;
+    k8sio::clock::timer_id timer_ = 0;
+};
+
+}  // namespace signalbox::op

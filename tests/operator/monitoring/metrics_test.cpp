@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the metrics of an operator say after jobs that went well and badly, in virtual time.
+#include "monitoring/metrics.hpp"
+
+#include "scenario/world.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+#include <string>
+
+namespace {
+
+using namespace signalbox;
+using namespace signalbox::test;
+
+/// An operator whose metrics are kept.
+class measured {
+public:
+    explicit measured(world_options options) : w(hooked(std::move(options))) {}
+
+    world_options hooked(world_options options) {
+        options.controller.observer = &counted;
+        options.controller.status_written =
+            [this](
+                const core::job_object& before, const core::job_status& after, core::instant now
+            ) { counted.status_written(before, after, now); };
+        return options;
+    }
+    std::string text() {
+        op::running_operator of;
+        of.time = &w.time();
+        of.work = &w.operator_();
+        of.leads = [] { return true; };
+        of.lease = "signalbox";
+        return counted.text(of);
+    }
+    /// The value of a line that begins so; -1 if there is none.
+    double value(const std::string& name) {
+        const std::string all = "\n" + text();
+        const std::size_t at = all.find("\n" + name + " ");
+        return at == std::string::npos ? -1 : std::atof(all.c_str() + at + name.size() + 2);
+    }
+
+    op::metrics counted{"127.0.0.1:6443", "1.2.3"};
+    world w;
+};
+
+/// Workers run for 5 s; the first pod of worker 1 fails after one.
+world_options with_one_failure() {
+    world_options options;
+    options.script.defaults = {{"duration", "5s"}};
+    op::pods::rule rule = pods_of_type("worker", {{"fail-at", "1s"}, {"exit-code", "1"}});
+    rule.index = core::index_set::parse("1");
+    rule.nth = core::index_set::parse("1");
+    options.script.rules.push_back(std::move(rule));
+    return options;
+}
+
+}  // namespace
+
+TEST_CASE("metrics count a restart, its cause and the time that it cost") {
+    measured m(with_one_failure());
+    m.w.create_job(job_builder("mnist").replicas("worker", 2));
+    REQUIRE(m.w.run_until([&] { return m.w.is_phase("mnist", "Running"); }, seconds{60}));
+    CHECK(m.value(R"(signalbox_jobs{kind="PyTorchTrainingJob",phase="Running"})") == 1);
+    CHECK(m.value("signalbox_pods") == 2);
+    const auto first_run = m.w.elapsed();
+    REQUIRE(m.w.run_until([&] { return m.w.is_phase("mnist", "Pending"); }, seconds{60}));
+    const auto left = m.w.elapsed();
+    REQUIRE(m.w.run_until([&] { return m.w.is_phase("mnist", "Running"); }, seconds{60}));
+    const double lost = std::chrono::duration<double>(m.w.elapsed() - left).count();
+    REQUIRE(m.w.run_until([&] { return m.w.is_phase("mnist", "Succeeded"); }, seconds{60}));
+
+    const std::string job = R"({kind="PyTorchTrainingJob"})";
+    CHECK(m.value(R"(signalbox_jobs{kind="PyTorchTrainingJob",phase="Running"})") == 0);
+    CHECK(m.value(R"(signalbox_jobs{kind="PyTorchTrainingJob",phase="Succeeded"})") == 1);
+    CHECK(m.value(R"(signalbox_jobs{kind="DeepSpeedJob",phase="Succeeded"})") == 0);
+    const std::string restarts =
+        R"(signalbox_job_restarts_total{kind="PyTorchTrainingJob",reason=)";
+    CHECK(m.value(restarts + R"("PodFailed"})") == 1);
+    CHECK(m.value(restarts + R"("PodDisrupted"})") == 0);
+    // Once, though it came to Running twice.
+    CHECK(m.value("signalbox_job_time_to_running_seconds_count" + job) == 1);
+    // Times of the status are whole seconds.
+    CHECK(
+        m.value("signalbox_job_time_to_running_seconds_sum" + job) <=
+        std::chrono::duration<double>(first_run).count() + 1
+    );
+    CHECK(
+        m.value("signalbox_job_time_lost_to_restarts_seconds_total" + job) ==
+        Approx(lost).margin(1.1)
+    );
+    CHECK(lost > 1.1);
+
+    const double passes = m.value(R"(workqueue_queue_duration_seconds_count{name="signalbox"})");
+    CHECK(passes == static_cast<double>(m.w.operator_().counters().reconciles));
+    CHECK(m.value(R"(workqueue_adds_total{name="signalbox"})") >= passes);
+    CHECK(m.value(R"(workqueue_depth{name="signalbox"})") == 0);
+    CHECK(
+        m.value(R"(controller_runtime_reconcile_time_seconds_count{controller="signalbox"})") ==
+        passes
+    );
+    double results = 0;
+    for (const char* result : {"success", "error", "requeue", "requeue_after"}) {
+        results += m.value(
+            std::string(R"(controller_runtime_reconcile_total{controller="signalbox",result=")") +
+            result + R"("})"
+        );
+    }
+    CHECK(results == passes);
+    CHECK(m.value(R"(signalbox_actions_total{verb="create"})") >= 4);
+    CHECK(m.value(R"(leader_election_master_status{name="signalbox"})") == 1);
+    CHECK(m.value(R"(signalbox_view_synced{resource="pods"})") == 1);
+    CHECK(m.value(R"(signalbox_view_age_seconds{resource="pods"})") >= 0);
+}
+
+TEST_CASE("a pause is no lost time") {
+    world_options options;
+    options.script.defaults = {{"duration", "5s"}};
+    measured m(std::move(options));
+    m.w.create_job(job_builder("mnist").replicas("worker", 1));
+    REQUIRE(m.w.run_until([&] { return m.w.is_phase("mnist", "Running"); }, seconds{60}));
+    m.w.patch_job("mnist", R"({"spec":{"runMode":{"pause":{"enabled":true}}}})");
+    REQUIRE(m.w.run_until([&] { return m.w.is_phase("mnist", "Paused"); }, seconds{60}));
+    m.w.run_for(seconds{60});
+    m.w.patch_job("mnist", R"({"spec":{"runMode":{"pause":{"enabled":false}}}})");
+    REQUIRE(m.w.run_until([&] { return m.w.is_phase("mnist", "Running"); }, seconds{60}));
+    const std::string job = R"({kind="PyTorchTrainingJob"})";
+    CHECK(m.value("signalbox_job_time_lost_to_restarts_seconds_total" + job) == 0);
+    CHECK(m.value("signalbox_job_time_to_running_seconds_count" + job) == 1);
+}
+
+TEST_CASE("labels have no values from outside") {
+    measured m{world_options()};
+    m.w.create_job(job_builder("hostile-name").replicas("worker", 1));
+    REQUIRE(m.w.run_until([&] { return m.w.is_phase("hostile-name", "Running"); }, seconds{60}));
+    m.counted.exchanged("GET", 200, seconds{1});
+    m.counted.exchanged("GET", 200, seconds{1});
+    m.counted.exchanged("BREW", 0, seconds{1});
+    CHECK(m.text().find("hostile-name") == std::string::npos);
+    CHECK(m.text().find("BREW") == std::string::npos);
+    const std::string requests = R"(rest_client_requests_total{code=)";
+    CHECK(m.value(requests + R"("200",host="127.0.0.1:6443",method="GET"})") == 2);
+    CHECK(m.value(requests + R"("<error>",host="127.0.0.1:6443",method="other"})") == 1);
+    CHECK(
+        m.value(R"(rest_client_request_duration_seconds_sum{host="127.0.0.1:6443",verb="GET"})") ==
+        2
+    );
+}
