@@ -134,6 +134,7 @@ private:
     std::unique_ptr<k8sio::clock> time_ = k8sio::make_machine_clock(loop_.get_executor());
     k8sio::steady_time started_ = time_->steady_now();
     std::string token_ = random_token();
+    std::shared_ptr<k8sio::server::pod_streams> streams_;  // outlives the server
     k8sio::server::api_server server_;
     connection for_operator_, for_pods_, for_us_;
     std::unique_ptr<pods::pod_runtime> pods_;
@@ -204,6 +205,8 @@ bool dev_session::make_pods() {
         return false;
     }
     notices_ = made->notices();
+    streams_ = made->streams();
+    server_.set_pod_streams(streams_.get());
     pods_ = std::move(made);
     return true;
 }

@@ -7,6 +7,7 @@
 #include "kubelet/node/node_object.hpp"
 #include "kubelet/node/object_watch.hpp"
 #include "kubelet/node/scheduler.hpp"
+#include "kubelet/node/streams.hpp"
 
 #include <k8sio/reflector.hpp>
 
@@ -79,6 +80,10 @@ public:
         add_reflector(k8sio::resources::secrets(), secrets_);
         add_reflector(k8sio::resources::pods(), *this, options_.label_selector);
     }
+
+    ~node_runtime() override { streams_->detach(); }
+
+    std::shared_ptr<k8sio::server::pod_streams> streams() override { return streams_; }
 
     asio::awaitable<void> run() override {
         k8sio::reflector& of_pods = *reflectors_.back();
@@ -443,6 +448,11 @@ private:
     std::set<std::string> listed_;
     std::deque<std::string> waiting_;  // for room
     bool stopping_ = false;
+    std::shared_ptr<node_streams> streams_ =
+        std::make_shared<node_streams>(node_, [this](const std::string& uid) {
+            const auto it = entries_.find(uid);
+            return it == entries_.end() ? nullptr : it->second.worker;
+        });
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "pods/pod_runtime.hpp"
 
 #include <k8sio/client.hpp>
+#include <k8sio/server/pod_streams.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -22,6 +23,8 @@ class process_runtime : public pods::pod_runtime {
 public:
     /// What a user should know of pods here that differ from those of a cluster, a sentence each.
     virtual std::vector<std::string> notices() const = 0;
+    /// For an embedded API server. It may outlive the runtime, and then has no pods.
+    virtual std::shared_ptr<k8sio::server::pod_streams> streams() = 0;
 };
 
 /// `api` must outlive run(), which stops the containers at its end. Uses the client's clock.

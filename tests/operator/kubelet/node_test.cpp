@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All pods of a machine: room, names, recovery.
+#include "kubelet/node/cluster_view.hpp"
+#include "kubelet/node/scheduler.hpp"
+#include "node_fixture.hpp"
+
+#include <fmt/format.h>
+
+using namespace signalbox;
+using namespace signalbox::op;
+using namespace signalbox::op::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string with_gpus(int count) {
+    return fmt::format(
+        R"("restartPolicy":"Never","containers":[{}])",
+        container(fmt::format(R"(,"resources":{{"limits":{{"nvidia.com/gpu":{}}}}})", count))
+    );
+}
+
+kubelet::pod_spec gpu_pod(const std::string& uid, int main, int init = 0) {
+    return kubelet::read_pod_spec(
+               fmt::format(
+                   R"({{"metadata":{{"name":"p","namespace":"ns","uid":"{}"}},"spec":{{)"
+                   R"("initContainers":[{{"name":"i","resources":{{"limits":{{"nvidia.com/gpu":{}}}}}}}],)"
+                   R"("containers":[{{"name":"c","resources":{{"limits":{{"nvidia.com/gpu":"{}"}}}}}},)"
+                   R"({{"name":"d","resources":{{"limits":{{"cpu":"100"}}}}}}]}}}})",
+                   uid,
+                   init,
+                   main
+               )
+    )
+        .value();
+}
+
+kubelet::process_options with_resources(std::uint64_t gpus) {
+    kubelet::process_options out;
+    out.resources["nvidia.com/gpu"] = gpus;
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("accelerators are given out by count, and given back") {
+    kubelet::scheduler s(kubelet::node_offers("n", 1, {{"nvidia.com/gpu", 4}}));
+    const kubelet::pod_spec a = gpu_pod("a", 2), b = gpu_pod("b", 2, 1), c = gpu_pod("c", 1);
+    CHECK(s.place(a).node == "n");
+    CHECK(s.devices_of(a) == kubelet::device_map{{"i", ""}, {"c", "0,1"}, {"d", ""}});
+    CHECK(s.place(b).node == "n");
+    CHECK(s.devices_of(b) == kubelet::device_map{{"i", "2"}, {"c", "2,3"}, {"d", ""}});
+    CHECK(s.place(c).why == "0/1 nodes are available: 1 Insufficient nvidia.com/gpu.");
+    s.release("a");
+    CHECK(s.place(c).node == "n");
+    CHECK(s.devices_of(c).at("c") == "0");
+    s.release("a");
+    CHECK(s.place(gpu_pod("d", 2)).node.empty());
+}
+
+TEST_CASE("several nodes share what the machine has") {
+    kubelet::scheduler s(kubelet::node_offers("n", 2, {{"nvidia.com/gpu", 3}}));
+    CHECK(s.place(gpu_pod("a", 2)).node == "n-0");
+    const kubelet::pod_spec b = gpu_pod("b", 1);
+    CHECK(s.place(b).node == "n-1");
+    CHECK(s.devices_of(b).at("c") == "2");
+    kubelet::pod_spec picky = gpu_pod("c", 0);
+    picky.node_selector = {{"zone", "x"}};
+    CHECK(
+        s.place(picky).why ==
+        "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector."
+    );
+    CHECK(
+        s.place(gpu_pod("d", 1)).why == "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."
+    );
+}
+
+TEST_CASE("a pod that asks for more than there is waits until others have ended") {
+    node_fixture n(with_resources(2));
+    n.create("a", with_gpus(2));
+    n.run_for(1s);
+    n.create("b", with_gpus(1));
+    n.run_for(1s);
+    CHECK(n.env(0, "CUDA_VISIBLE_DEVICES") == "0,1");
+    CHECK(n.phase("b") == "Pending");
+    CHECK(n.field("b", "/spec/nodeName") == "(none)");
+    CHECK(n.field("b", "/status/conditions/0/reason") == "Unschedulable");
+    CHECK(
+        n.field("b", "/status/conditions/0/message") ==
+        "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."
+    );
+    CHECK(n.has_event(
+        "b", "FailedScheduling: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu."
+    ));
+    n.process(0).end(0);
+    n.run_for(1s);
+    CHECK(n.phase("a") == "Succeeded");
+    CHECK(n.phase("b") == "Running");
+    CHECK(n.field("b", "/status/conditions/0/status") == "True");
+    CHECK(n.env(1, "CUDA_VISIBLE_DEVICES") == "0");
+}
+
+TEST_CASE("a waiting pod that is deleted takes nothing along") {
+    node_fixture n(with_resources(1));
+    n.create("a", with_gpus(1));
+    n.create("b", with_gpus(1));
+    n.create("c", with_gpus(1));
+    n.run_for(1s);
+    n.remove("b");
+    n.run_for(1s);
+    CHECK(n.pod("b").empty());
+    n.process(0).end(0);
+    n.run_for(1s);
+    CHECK(n.phase("c") == "Running");
+}
+
+TEST_CASE("two hundred pods at once all run and all go") {
+    node_fixture n;
+    for (int i = 0; i < 200; ++i) {
+        n.create(
+            fmt::format("p{}", i), R"("restartPolicy":"Never","containers":[)" + container() + "]"
+        );
+    }
+    n.run_for(2s);
+    CHECK(n.containers().runs.size() == 200);
+    for (int i = 0; i < 200; ++i) {
+        n.remove(fmt::format("p{}", i));
+    }
+    n.run_for(2s);
+    CHECK(n.containers().sandboxes.empty());
+    CHECK(n.runtime().counters().removed == 200);
+    CHECK(n.runtime().counters().errors == 0);
+}
+
+TEST_CASE("pods that ran when their runtime was lost end or restart as after a reboot") {
+    // The status as the lost runtime left it.
+    const auto left_running = [](node_fixture& n, const std::string& name, const std::string& policy
+                              ) {
+        n.create(
+            name,
+            fmt::format(
+                R"("nodeName":"machine","restartPolicy":"{}","containers":[{}])",
+                policy,
+                container()
+            )
+        );
+    };
+    const kubelet::pod_spec pod =
+        kubelet::read_pod_spec(
+            R"({"metadata":{"name":"p","namespace":"ns","uid":"u"},"spec":{"restartPolicy":"OnFailure",)"
+            R"("initContainers":[{"name":"i"}],"containers":[{"name":"c"},{"name":"d"}]},)"
+            R"("status":{"phase":"Running","initContainerStatuses":[{"name":"i","restartCount":0,)"
+            R"("state":{"terminated":{"exitCode":0}}}],"containerStatuses":[)"
+            R"({"name":"c","restartCount":2,"state":{"running":{}}},)"
+            R"({"name":"d","restartCount":0,"state":{"terminated":{"exitCode":0}}}]}})"
+        )
+            .value();
+    const core::instant now{};
+    SECTION("by OnFailure") {
+        kubelet::pod_state state = kubelet::first_state(pod, now);
+        state.prepared = true;
+        const kubelet::next_steps steps = kubelet::steps_of(state, pod, {});
+        CHECK(steps.start == std::vector<std::size_t>{1});
+        CHECK(state.containers[1].status.restarts == 3);
+        const auto status = kubelet::status_of(state, pod, {}, now);
+        CHECK(status.phase == "Running");
+        CHECK(status.containers[0].last->exit_code == 137);
+        CHECK(status.containers[0].last->reason == "ContainerStatusUnknown");
+    }
+    SECTION("by Never") {
+        kubelet::pod_spec once = pod;
+        once.restart = kubelet::restart_policy::never;
+        const kubelet::pod_state state = kubelet::first_state(once, now);
+        CHECK(kubelet::steps_of(state, once, {}).over);
+        CHECK(kubelet::status_of(state, once, {}, now).phase == "Failed");
+    }
+    SECTION("a preset node is ours or is left alone") {
+        node_fixture n;
+        left_running(n, "ours", "Never");
+        n.create("theirs", R"("nodeName":"other","containers":[)" + container() + "]");
+        n.run_for(1s);
+        CHECK(n.phase("ours") == "Running");
+        CHECK(n.phase("theirs") == "Pending");
+    }
+}
+
+TEST_CASE("the machine is a node that is ready") {
+    node_fixture n(with_resources(3));
+    const auto node = n.wait(n.user().get(k8sio::resources::nodes(), "", "machine"));
+    REQUIRE(node.has_value());
+    CHECK(node->find(R"("nvidia.com/gpu":"3")") != std::string::npos);
+    CHECK(node->find(R"("type":"Ready","status":"True")") != std::string::npos);
+}
+
+TEST_CASE("a Service is read as names and as variables") {
+    const auto s = kubelet::read_service(
+        R"({"metadata":{"name":"s","namespace":"ns","uid":"u","resourceVersion":"1"},)"
+        R"("spec":{"clusterIP":"None","selector":{"a":"b"},"publishNotReadyAddresses":true,)"
+        R"("ports":[{"name":"p","port":80,"protocol":"TCP"}]}})"
+    );
+    REQUIRE(s.has_value());
+    CHECK(s->names.headless);
+    CHECK(s->names.also_not_ready);
+    CHECK(s->names.selector == kubelet::string_map{{"a", "b"}});
+    CHECK(s->entry.ports.front().number == 80);
+    CHECK_FALSE(kubelet::read_service("{}").has_value());
+    CHECK_FALSE(kubelet::read_service("x").has_value());
+}
