@@ -190,6 +190,7 @@ struct dev_options {
     log_options log{"off", "text"};
     double speed = 1;
     bool until_finished = false;
+    bool logs = false;  ///< print what pods write
 };
 int dev(const dev_options& options, std::ostream& out, std::ostream& err);
 

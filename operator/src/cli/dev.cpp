@@ -12,6 +12,7 @@
 #include "cli/scenario_file.hpp"
 #include "cli/settings.hpp"
 #include "controller/controller.hpp"
+#include "controller/resource_table.hpp"
 #include "manifests/json_edit.hpp"
 #include "pods/deployments.hpp"
 #include "pods/simulated.hpp"
@@ -144,6 +145,7 @@ private:
     progress progress_;
     std::vector<std::unique_ptr<job_watch>> job_watches_;
     std::unique_ptr<event_watch> event_watch_;
+    std::unique_ptr<log_watch> log_watch_;  ///< null if pods write nothing
     std::vector<std::unique_ptr<k8sio::reflector>> reflectors_;
     asio::signal_set signals_{loop_, SIGINT, SIGTERM};
     kubeconfig_file kubeconfig_;
@@ -309,6 +311,16 @@ void dev_session::start() {
             std::make_unique<k8sio::reflector>(for_us_.api, type, *job_watches_.back())
         );
     }
+    if (setup_.options.pods == pod_runtime_kind::process) {
+        progress_.show_logs(setup_.options.logs);
+        log_watch_ =
+            std::make_unique<log_watch>(loop_.get_executor(), for_us_.api, progress_, seconds);
+        k8sio::reflector_options ours;
+        ours.label_selector = children_selector;
+        reflectors_.push_back(std::make_unique<k8sio::reflector>(
+            for_us_.api, k8sio::resources::pods(), *log_watch_, ours
+        ));
+    }
     event_watch_ = std::make_unique<event_watch>(progress_, seconds, tell);
     reflectors_.push_back(
         std::make_unique<k8sio::reflector>(for_us_.api, k8sio::resources::events(), *event_watch_)
@@ -348,6 +360,9 @@ void dev_session::stop() {
     operator_->stop();
     for (const auto& r : reflectors_) {
         r->stop();
+    }
+    if (log_watch_) {
+        spawn(log_watch_->stop());
     }
 }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/dev_watch.hpp"
 
+#include <jobcore/observed.hpp>
 #include <jobcore/spec.hpp>
 #include <jobcore/status.hpp>
+
+#include <boost/asio/co_spawn.hpp>
 
 #include <fmt/format.h>
 #include <rapidjson/document.h>
@@ -10,7 +13,12 @@
 
 namespace signalbox::op::cli {
 
+namespace asio = boost::asio;
+
 namespace {
+
+/// A line of a log that goes on without an end is shown in pieces.
+constexpr std::size_t longest_line = 4096;
 
 class fields {
 public:
@@ -78,6 +86,83 @@ void event_watch::upsert(std::string_view json) {
         std::move(seen)
     );
     changed_();
+}
+
+void log_watch::upsert(std::string_view json) {
+    const auto pod = core::decode_pod(json);
+    // Before it has started there is no log to ask for.
+    if (stopping_ || !pod || pod->containers.empty() || pod->phase == core::pod_phase::pending ||
+        !known_.insert(pod->uid).second) {
+        return;
+    }
+    const fields object(json);
+    source from;
+    from.ns = object.text("/metadata/namespace");
+    from.pod = pod->name;
+    from.job_uid = pod->owner_uid;
+    from.replica = fmt::format("{}-{}", pod->type, pod->index);
+    // BEHAVIOUR.md 1.6
+    from.container = object.text("/metadata/annotations/batch.tensorstack.dev~1training-container");
+    if (from.container.empty()) {
+        from.container = pod->containers.front().name;
+    }
+    ++reading_;
+    asio::co_spawn(executor_, read(std::move(from)), [this](std::exception_ptr broken) {
+        if (broken) {
+            std::rethrow_exception(broken);
+        }
+        --reading_;
+        ended_.notify();
+    });
+}
+
+asio::awaitable<void> log_watch::read(source from) {
+    k8sio::log_query query;
+    query.container = from.container;
+    query.follow = true;
+    auto opened = co_await api_.open_log(from.ns, from.pod, query);
+    if (opened.has_error() || stopping_) {
+        co_return;  // the pod went; what it wrote is told by its job's status
+    }
+    const std::unique_ptr<k8sio::response_stream> stream = std::move(*opened);
+    open_.insert(stream.get());
+    std::string held;
+    for (;;) {
+        const auto piece = co_await stream->read_some();
+        if (piece.has_error() || piece->empty()) {
+            break;
+        }
+        take(from, held, *piece);
+    }
+    open_.erase(stream.get());
+    if (!held.empty()) {
+        to_.log(from.job_uid, from.replica, held, elapsed_());
+    }
+}
+
+void log_watch::take(const source& from, std::string& held, std::string_view bytes) {
+    held += bytes;
+    std::size_t begin = 0;
+    for (std::size_t end = held.find('\n'); end != std::string::npos;
+         end = held.find('\n', begin)) {
+        to_.log(from.job_uid, from.replica, held.substr(begin, end - begin), elapsed_());
+        begin = end + 1;
+    }
+    held.erase(0, begin);
+    if (held.size() > longest_line) {
+        to_.log(from.job_uid, from.replica, std::exchange(held, {}), elapsed_());
+    }
+}
+
+asio::awaitable<void> log_watch::stop() {
+    const std::set<k8sio::response_stream*> open = open_;
+    stopping_ = true;
+    for (k8sio::response_stream* stream : open) {
+        stream->close();
+    }
+    while (reading_ > 0) {
+        co_await ended_.wait();
+    }
 }
 
 }  // namespace signalbox::op::cli

@@ -41,6 +41,7 @@ void progress::job(const std::string& uid, job_row row, std::chrono::nanoseconds
     if (fresh) {
         order_.push_back(uid);
     }
+    row.last_line = it->second.last_line;
     const job_row before = std::exchange(it->second, row);
     const bool moved = fresh || before.phase != row.phase || before.reason != row.reason ||
                        before.ready != row.ready || before.restarts != row.restarts;
@@ -87,6 +88,25 @@ void progress::event(const std::string& job, job_event seen) {
     known.push_back(std::move(seen));
 }
 
+void progress::log(
+    const std::string& uid,
+    const std::string& replica,
+    const std::string& text,
+    std::chrono::nanoseconds at
+) {
+    const auto it = rows_.find(uid);
+    if (it == rows_.end()) {
+        return;
+    }
+    it->second.last_line = fmt::format("{}: {}", replica, core::in_one_line(text));
+    if (show_logs_) {
+        line(at, it->second.name, fmt::format("  {} | {}", replica, core::in_one_line(text)));
+    } else if (terminal_) {
+        erase_table();
+        draw_table();
+    }
+}
+
 void progress::note(const std::string& text) {
     print(text + "\n");
 }
@@ -94,6 +114,11 @@ void progress::note(const std::string& text) {
 std::string progress::table() const {
     std::vector<table_cells> rows{
         {"JOB", "KIND", "PHASE", "READY", "RESTARTS", "REASON", "DURATION"}};
+    const bool logs =
+        std::ranges::any_of(rows_, [](const auto& r) { return !r.second.last_line.empty(); });
+    if (logs) {
+        rows.front().emplace_back("LAST LOG LINE");
+    }
     for (const std::string& uid : order_) {
         const job_row& r = rows_.at(uid);
         rows.push_back(
@@ -105,6 +130,9 @@ std::string progress::table() const {
              dash_if_empty(r.reason),
              dash_if_empty(r.duration)}
         );
+        if (logs) {
+            rows.back().push_back(dash_if_empty(r.last_line));
+        }
     }
     return table_text(rows);
 }

@@ -24,6 +24,7 @@ struct job_row {
     std::int64_t restarts = 0;
     std::string reason;
     std::string duration;
+    std::string last_line;  ///< of its logs; kept by progress
 };
 
 struct job_event {
@@ -46,6 +47,15 @@ public:
     void job_gone(const std::string& uid, std::chrono::nanoseconds at);
     /// An event about the job of that name.
     void event(const std::string& job, job_event seen);
+    /// A line that a replica of the job with that UID wrote.
+    void log(
+        const std::string& uid,
+        const std::string& replica,
+        const std::string& text,
+        std::chrono::nanoseconds at
+    );
+    /// Whether lines of logs are printed; without, only the table shows the last one of each job.
+    void show_logs(bool on) { show_logs_ = on; }
     /// Any other line.
     void note(const std::string& text);
 
@@ -70,6 +80,7 @@ private:
     std::ostream& out_;
     bool terminal_;
     bool colours_;
+    bool show_logs_ = false;
     std::size_t drawn_ = 0;                ///< lines of the table on the terminal
     std::map<std::string, job_row> rows_;  // by UID
     std::vector<std::string> order_;

@@ -152,6 +152,7 @@ void add_dev(command_tree& tree) {
         ->type_name("FILE");
     c.add_flag("--until-finished", options.until_finished, "End when all applied jobs have ended");
     add_pod_runtime(c, "--pods", options.pods, options.process);
+    c.add_flag("--logs", options.logs, "Print what pods that are processes write");
     c.add_option("--scenario", options.scenario, "What the pods do: of processes, the faults")
         ->type_name("FILE");
     c.add_option("--speed", options.speed, "Simulated pods live this many times as fast")
