@@ -65,7 +65,7 @@ public:
             noted << group << '\n';
         }
         if (!offline) {
-            uplink_.emplace(executor_).start(pid_);
+            uplink_.emplace(executor_).start(pid_, link_);
         }
         co_return container_error{};
     }

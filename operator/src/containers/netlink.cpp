@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <linux/if.h>
 #include <linux/if_link.h>
+#include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <linux/veth.h>
 #include <sys/socket.h>
@@ -148,6 +149,17 @@ int netlink::add_address(int index, std::uint32_t address, std::uint8_t prefix) 
     header.ifa_index = static_cast<unsigned>(index);
     r.attribute(IFA_LOCAL, address);
     r.attribute(IFA_ADDRESS, address);
+    return r.send(socket_.get());
+}
+
+int netlink::answer_for_others_at_once(int index) {
+    request r(RTM_SETNEIGHTBL, 0);
+    r.add<ndtmsg>().ndtm_family = AF_INET;
+    r.text(NDTA_NAME, "arp_cache");
+    const std::size_t parameters = r.open(NDTA_PARMS);
+    r.attribute(NDTPA_IFINDEX, static_cast<std::uint32_t>(index));
+    r.attribute(NDTPA_PROXY_DELAY, std::uint64_t{0});
+    r.close(parameters);
     return r.send(socket_.get());
 }
 

@@ -117,7 +117,10 @@ void node_link::receive() {
 void node_link::handle(node_ready& report, std::vector<unique_fd>& fds) {
     ready = std::move(report);
     if (!fds.empty()) {
-        name_server = std::move(fds.front());
+        network = std::move(fds.front());
+    }
+    if (fds.size() > 1) {
+        name_server = std::move(fds[1]);
     }
     started.set();
 }

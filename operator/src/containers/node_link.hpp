@@ -74,6 +74,7 @@ public:
     /// Set when there is `ready`, or the node process is gone.
     event started;
     node_ready ready;
+    unique_fd network;  ///< namespace of the node
     unique_fd name_server;
 
 private:

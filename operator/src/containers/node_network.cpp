@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "containers/node_network.hpp"
 
+#include "containers/protocol.hpp"
+
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <net/if.h>
@@ -82,6 +84,14 @@ std::string node_network::start() {
     write_text("/proc/sys/net/ipv4/ip_forward", "1");
     write_text("/proc/sys/net/ipv4/conf/default/proxy_arp", "1");
     return "";
+}
+
+void node_network::uplink_is_there() {
+    links_->answer_for_others_at_once(static_cast<int>(::if_nametoindex(uplink_name)));
+}
+
+unique_fd node_network::network() const {
+    return unique_fd(::fcntl(network_.get(), F_DUPFD_CLOEXEC, 0));
 }
 
 unique_fd node_network::name_server_socket() const {

@@ -33,8 +33,13 @@ public:
     /// Once, first. What failed, or nothing.
     std::string start();
     const std::string& address() const { return address_; }
+    /// The node's network namespace.
+    unique_fd network() const;
     /// UDP, port 53 of address(). Invalid if it cannot be had.
     unique_fd name_server_socket() const;
+
+    /// When the way to the outside is there.
+    void uplink_is_there();
 
     result<sandbox_namespaces> make(const sandbox_spec& spec);
     void give_back(const std::string& address) { used_.erase(address); }

@@ -99,11 +99,13 @@ public:
     }
 
 private:
-    void send(node_report report, unique_fd with = {}) {
+    void send(node_report report, unique_fd with = {}, unique_fd also = {}) {
         message out;
         out.bytes = encode(std::move(report));
-        if (with) {
-            out.fds.push_back(std::move(with));
+        for (unique_fd* each : {&with, &also}) {
+            if (*each) {
+                out.fds.push_back(std::move(*each));
+            }
         }
         socket_.send(std::move(out));
     }
@@ -130,16 +132,18 @@ private:
         config_ = config;
         node_ready ready;
         ready.refused = start();
+        unique_fd network;
         unique_fd name_server;
         if (ready.refused.empty()) {
             ready.address = network_->address();
+            network = network_->network();
             name_server = network_->name_server_socket();
             ready.shortcomings = shortcomings();
             ready.cgroups = groups_.folders();
         } else {
             network_.reset();
         }
-        send(std::move(ready), std::move(name_server));
+        send(std::move(ready), std::move(network), std::move(name_server));
     }
 
     std::vector<std::string> shortcomings() const {
@@ -245,6 +249,8 @@ private:
             ::syscall(SYS_pidfd_send_signal, child->pidfd.get(), asked.number, nullptr, 0);
         }
     }
+
+    void handle(uplink_request&, std::vector<unique_fd>&) { network_->uplink_is_there(); }
 
     void handle(remove_files_request& asked, std::vector<unique_fd>&) {
         const pid_t worker = ::fork();

@@ -72,6 +72,9 @@ auto fields(signal_request& v) {
 auto fields(connect_request& v) {
     return std::tie(v.ask, v.sandbox, v.address, v.port);
 }
+auto fields(uplink_request& v) {
+    return std::tie(v.up);
+}
 auto fields(remove_files_request& v) {
     return std::tie(v.ask, v.folder);
 }

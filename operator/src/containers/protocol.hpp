@@ -68,6 +68,10 @@ struct connect_request {
     std::string address;
     std::uint16_t port = 0;
 };
+/// The link to the outside is there.
+struct uplink_request {
+    bool up = true;
+};
 /// Removes a folder, and the control groups that a file in it names; in a process of its own.
 struct remove_files_request {
     ask_id ask = 0;
@@ -82,11 +86,13 @@ using node_request = std::variant<
     exec_request,
     signal_request,
     connect_request,
+    uplink_request,
     remove_files_request>;
 
 // Reports.
 
-/// With the socket for a name server, unless `refused` says why there is no node.
+/// With the node's network namespace and, if there could be one, the socket for a name server;
+/// unless `refused` says why there is no node.
 struct node_ready {
     std::string refused;
     std::string address;
@@ -104,6 +110,9 @@ struct node_exit {
     exit_status status;
 };
 using node_report = std::variant<node_ready, node_answer, node_exit>;
+
+/// The node's link to the outside.
+inline constexpr const char* uplink_name = "tap0";
 
 /// File in the folder of a runtime: its control groups, one in a line.
 inline constexpr const char* noted_groups = "/cgroups";

@@ -18,10 +18,13 @@ namespace {
 
 constexpr int exit_fd = 3;
 constexpr int ready_fd = 4;
+constexpr int network_fd = 5;
 
 /// The errno of a failure, or 0 and the process.
-int spawn_slirp(pid_t node, int life, int ready, pid_t& child) {
-    const std::string target = std::to_string(node);
+int spawn_slirp(pid_t node, int network, int life, int ready, pid_t& child) {
+    // Not that of the process's files: it is in other networks for moments.
+    const std::string target = fmt::format("/proc/self/fd/{}", network_fd);
+    const std::string users = fmt::format("--userns-path=/proc/{}/ns/user", node);
     const std::string exit_option = fmt::format("--exit-fd={}", exit_fd);
     const std::string ready_option = fmt::format("--ready-fd={}", ready_fd);
     const char* const argv[] = {
@@ -31,12 +34,15 @@ int spawn_slirp(pid_t node, int life, int ready, pid_t& child) {
         "--disable-host-loopback",
         exit_option.c_str(),
         ready_option.c_str(),
+        "--netns-type=path",
+        users.c_str(),
         target.c_str(),
-        "tap0",
+        uplink_name,
         nullptr};
     // Far from the numbers that the program is to find.
-    const unique_fd high_life(::fcntl(life, F_DUPFD_CLOEXEC, ready_fd + 1));
-    const unique_fd high_ready(::fcntl(ready, F_DUPFD_CLOEXEC, ready_fd + 1));
+    const unique_fd high_life(::fcntl(life, F_DUPFD_CLOEXEC, network_fd + 1));
+    const unique_fd high_ready(::fcntl(ready, F_DUPFD_CLOEXEC, network_fd + 1));
+    const unique_fd high_network(::fcntl(network, F_DUPFD_CLOEXEC, network_fd + 1));
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
@@ -44,7 +50,8 @@ int spawn_slirp(pid_t node, int life, int ready, pid_t& child) {
     posix_spawn_file_actions_adddup2(&actions, 0, 2);
     posix_spawn_file_actions_adddup2(&actions, high_life.get(), exit_fd);
     posix_spawn_file_actions_adddup2(&actions, high_ready.get(), ready_fd);
-    posix_spawn_file_actions_addclosefrom_np(&actions, ready_fd + 1);
+    posix_spawn_file_actions_adddup2(&actions, high_network.get(), network_fd);
+    posix_spawn_file_actions_addclosefrom_np(&actions, network_fd + 1);
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     sigset_t none;
@@ -69,7 +76,7 @@ uplink::~uplink() {
     stop();
 }
 
-void uplink::start(pid_t node) {
+void uplink::start(pid_t node, std::shared_ptr<node_link> link) {
     const auto fail = [kept = state_](const std::string& why) {
         kept->trouble = "containers do not reach beyond each other: " + why;
         kept->settled.set();
@@ -89,17 +96,22 @@ void uplink::start(pid_t node) {
     const unique_fd its_ready(ready[1]);
     life_.reset(life[1]);
     ready_.assign(ready[0]);
-    if (const int failed = spawn_slirp(node, its_life.get(), its_ready.get(), pid_); failed != 0) {
+    if (const int failed =
+            spawn_slirp(node, link->network.get(), its_life.get(), its_ready.get(), pid_);
+        failed != 0) {
         pid_ = 0;
         fail("cannot start slirp4netns (of the package of that name): " + error_words(failed));
         return;
     }
     ready_.async_wait(
         boost::asio::posix::stream_descriptor::wait_read,
-        [kept = state_, fail, from = ready_.native_handle()](boost::system::error_code failed) {
+        [kept = state_, link, fail, from = ready_.native_handle()](boost::system::error_code failed
+        ) {
             char byte = 0;
             if (!failed && ::read(from, &byte, 1) != 1) {
                 fail("slirp4netns has ended");
+            } else {
+                link->tell(uplink_request{});
             }
             kept->settled.set();
         }

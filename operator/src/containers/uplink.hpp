@@ -19,8 +19,8 @@ public:
     explicit uplink(boost::asio::any_io_executor executor);
     ~uplink();
 
-    /// For the network namespace of a process.
-    void start(pid_t node);
+    /// For the network of the node process, which is told when packets go through.
+    void start(pid_t node, std::shared_ptr<node_link> link);
     void stop();
     /// Waits until packets go through, or never will.
     boost::asio::awaitable<void> settled();

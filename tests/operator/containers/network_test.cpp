@@ -145,6 +145,18 @@ TEST_CASE("without an uplink nothing beyond the sandboxes is reached") {
     CHECK(m.run(client("192.0.2.1")).err == "no: Network is unreachable\n");
 }
 
+/// Has the process in an empty network for the time of a scope.
+class other_network {
+public:
+    other_network() { REQUIRE(::unshare(CLONE_NEWNET) == 0); }
+    ~other_network() { ::setns(before_.get(), CLONE_NEWNET); }
+    other_network(const other_network&) = delete;
+    other_network& operator=(const other_network&) = delete;
+
+private:
+    unique_fd before_{::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC)};
+};
+
 TEST_CASE("with an uplink containers reach what the machine reaches, but not its loopback") {
     if (::geteuid() != 0) {
         // The machine of this test is a network of its own, which only root may make and keep its
@@ -159,13 +171,12 @@ TEST_CASE("with an uplink containers reach what the machine reaches, but not its
         CHECK(::geteuid() != 0);
         return;
     }
-    const unique_fd before(::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
-    REQUIRE(::unshare(CLONE_NEWNET) == 0);
+    const other_network here;
     netlink links;
     REQUIRE(links.set_up(1, true) == 0);
     REQUIRE(links.add_address(1, parse_address("192.0.2.1"), 32) == 0);
     const auto listen_at = [](const char* address) {
-        unique_fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        unique_fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
         sockaddr_in at = {};
         at.sin_family = AF_INET;
         at.sin_port = htons(80);
@@ -178,17 +189,19 @@ TEST_CASE("with an uplink containers reach what the machine reaches, but not its
     const unique_fd loopback = listen_at("127.0.0.1");
     {
         machine m;
-        const auto p = m.start(m.shell(m.make_sandbox(), client("192.0.2.1")));
-        const unique_fd connection(::accept(outside.get(), nullptr, nullptr));
+        const outcome o = m.run(
+            "exec perl -MIO::Socket -e 'my $c = IO::Socket::INET->new(PeerAddr => "
+            "\"192.0.2.1:80\") "
+            "or die \"no: $!\\n\"; print $c \"hello\\n\"'"
+        );
+        CHECK(o.err == "");
+        const unique_fd connection(::accept4(outside.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        REQUIRE(connection);
         char hello[6];
         CHECK(::read(connection.get(), hello, sizeof hello) == 6);
-        CHECK(::write(connection.get(), "HELLO\n", 6) == 6);
-        ::shutdown(connection.get(), SHUT_WR);
-        CHECK(m.finish(*p).out == "HELLO\n");
         // 10.0.2.2 is the machine for programs behind slirp4netns.
         CHECK(m.run(client("10.0.2.2")).err.find("no: ") == 0);
     }
-    ::setns(before.get(), CLONE_NEWNET);
 }
 
 }  // namespace
