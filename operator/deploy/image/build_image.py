@@ -6,7 +6,7 @@ No daemon, no base image, no root. The libraries come from the Debian packages o
 (--root, e.g. a chroot of another architecture). The same inputs and SOURCE_DATE_EPOCH give the same bytes.
 
 Usage: build_image.py [--root DIR] [--version V] [--revision R] SIGNALBOX LAYOUT
-    SIGNALBOX  the program, from a release build; it goes in stripped
+    SIGNALBOX  the program, from a release build; it goes in stripped, and one for another architecture has to be
     LAYOUT     a folder to write; beside it LAYOUT.spdx.json, the list of what is inside
 """
 
@@ -81,7 +81,14 @@ def libraries(program, root, triplet, loader):
     return found
 
 
+def has_symbols(program):
+    return ".symtab" in subprocess.run(["readelf", "-SW", program], capture_output=True, text=True, check=True).stdout
+
+
 def stripped(program):
+    # Of another architecture, which objcopy may not know, it comes stripped already.
+    if not has_symbols(program):
+        return program.read_bytes()
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder, "program")
         done = subprocess.run(["objcopy", "--strip-all", program, out], capture_output=True, text=True, check=False)
@@ -218,6 +225,7 @@ def main():
     parser.add_argument("program", metavar="SIGNALBOX", type=pathlib.Path)
     parser.add_argument("layout", metavar="LAYOUT", type=pathlib.Path)
     asked = parser.parse_args()
+    asked.root = asked.root.resolve()
     if not asked.program.is_file():
         fail(f"{asked.program} is no file")
     if asked.version is None or asked.revision is None:

@@ -34,6 +34,14 @@ void create_job(world& w, const std::string& kind) {
     w.create_job(kind == "DeepSpeedJob" ? deepspeed("mnist", 2) : pytorch);
 }
 
+/// Those of the operator from now on.
+void count_lists(world& w, int& lists) {
+    w.operator_transport().before = [&lists](const k8sio::http_request& request) {
+        const bool list = request.target.find("limit=") != std::string::npos;
+        lists += request.method == "GET" && list ? 1 : 0;
+    };
+}
+
 void check_usual_end(world& w) {
     REQUIRE(w.run_until([&] { return w.is_phase("mnist", "Succeeded"); }, seconds{300}));
     CHECK(w.status("mnist").backoff_count == 1);
@@ -44,22 +52,27 @@ void check_usual_end(world& w) {
 
 }  // namespace
 
-TEST_CASE("[requirement W6] broken watches lose nothing") {
+TEST_CASE("[requirement W6] broken watches lose nothing, and cost no list") {
     const std::string kind = some_kind();
     CAPTURE(kind);
     world w(one_failure());
+    int lists = 0;
+    count_lists(w, lists);
     create_job(w, kind);
     for (int i = 0; i < 40; ++i) {
         w.run_for(milliseconds{300});
         w.server().break_watches();
     }
     check_usual_end(w);
+    CHECK(lists < 10);  // of those that were closed at once, again and again (W3)
 }
 
 TEST_CASE("[requirement W4] a history that is gone costs a list, nothing else") {
     const std::string kind = some_kind();
     CAPTURE(kind);
     world w(one_failure());
+    int lists = 0;
+    count_lists(w, lists);
     create_job(w, kind);
     for (int i = 0; i < 40; ++i) {
         w.run_for(milliseconds{300});
@@ -67,6 +80,7 @@ TEST_CASE("[requirement W4] a history that is gone costs a list, nothing else") 
         w.server().break_watches();
     }
     check_usual_end(w);
+    CHECK(lists > 10);
 }
 
 TEST_CASE("[behaviour 12.1] a blind operator writes nothing on what it no longer sees") {
@@ -102,6 +116,8 @@ TEST_CASE("[requirement R4] [behaviour I24] an overloaded server is asked later"
     });
     create_job(w, kind);
     check_usual_end(w);
+    CHECK(count > 6);
+    CHECK(count < 60);
 }
 
 TEST_CASE("[requirement X4] a second writer of the job costs conflicts, not correctness") {
@@ -109,13 +125,27 @@ TEST_CASE("[requirement X4] a second writer of the job costs conflicts, not corr
     CAPTURE(kind);
     world w(one_failure());
     create_job(w, kind);
-    for (int i = 0; i < 100; ++i) {
-        w.patch_job(
-            "mnist", R"({"metadata":{"annotations":{"n":")" + std::to_string(i) + R"("}}})"
+    auto meddle = [&w, n = 0]() mutable {
+        w.patch_soon(
+            w.type_of_job("mnist"),
+            "mnist",
+            R"({"metadata":{"annotations":{"n":")" + std::to_string(++n) + R"("}}})"
         );
+    };
+    // In the moment of every second status, so that it was decided on what is no more.
+    int statuses = 0;
+    w.operator_transport().before = [&](const k8sio::http_request& request) {
+        if (request.method == "PUT" && ++statuses % 2 == 1) {
+            meddle();
+        }
+    };
+    for (int i = 0; i < 100; ++i) {
+        meddle();
         w.run_for(milliseconds{70});
     }
     check_usual_end(w);
+    CHECK(w.operator_().counters().status_conflicts >= 3);
+    CHECK(w.operator_().counters().status_writes < 40);
 }
 
 TEST_CASE("[requirement X4] a conflict that nobody caused is looked into, not waited for") {
