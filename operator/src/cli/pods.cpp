@@ -25,7 +25,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr const char* own_name = "signalbox pods";
+constexpr const char* pods_command_name = "signalbox pods";
 constexpr int simulated_nodes = 4;
 
 pods::simulated_options simulated(const pods_options& options, pods::scenario script) {
@@ -65,14 +65,14 @@ void run_pods(asio::io_context& loop, pods::pod_runtime& runtime, std::ostream& 
 
 int pods_command(const pods_options& options, std::ostream& out, std::ostream& err) {
     const auto refuse = [&](const std::string& why) {
-        fmt::print(err, "{}: {}\n", own_name, why);
+        fmt::print(err, "{}: {}\n", pods_command_name, why);
         return exit_refused;
     };
     const auto complain = [&err](const std::string& what) {
-        fmt::print(err, "{}: {}\n", own_name, what);
+        fmt::print(err, "{}: {}\n", pods_command_name, what);
         err.flush();
     };
-    auto process = read_process_options(options.process, own_name, err);
+    auto process = read_process_options(options.process, pods_command_name, err);
     if (!process) {
         return exit_refused;
     }
@@ -100,7 +100,7 @@ int pods_command(const pods_options& options, std::ostream& out, std::ostream& e
     process->script = std::move(script);
     process->complain = complain;
     const auto runtime =
-        start_process_pods(loop, cluster->api(), std::move(*process), own_name, err);
+        start_process_pods(loop, cluster->api(), std::move(*process), pods_command_name, err);
     if (!runtime) {
         return exit_refused;
     }

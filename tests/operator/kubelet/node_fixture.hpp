@@ -56,7 +56,10 @@ public:
     const containers::mount_point* mount(std::size_t run, const std::string& target) const;
 
     /// The process of the n-th run.
-    scripted_process& process(std::size_t run) { return *containers_->processes.at(run); }
+    scripted_process& process(std::size_t run) {
+        REQUIRE(containers_->processes.at(run) != nullptr);
+        return *containers_->processes[run];
+    }
     scripted_containers& containers() { return *containers_; }
     kubelet::process_runtime& runtime() { return *runtime_; }
     const std::vector<std::string>& complaints() const { return complaints_; }

@@ -22,6 +22,9 @@ scripted_process::scripted_process(
 
 scripted_process::~scripted_process() {
     time_.cancel(timer_);
+    if (destroyed) {
+        destroyed();
+    }
 }
 
 asio::awaitable<std::size_t> scripted_process::read(output_stream from, asio::mutable_buffer to) {
@@ -124,6 +127,7 @@ asio::awaitable<containers::result<std::unique_ptr<containers::process>>> script
     }
     auto made = std::make_unique<scripted_process>(executor_, time_, does);
     runs.push_back(std::move(spec));
+    made->destroyed = [this, place = processes.size()] { processes[place] = nullptr; };
     processes.push_back(made.get());
     co_return std::unique_ptr<containers::process>(std::move(made));
 }

@@ -54,6 +54,7 @@ public:
     bool ended() const { return status_.has_value(); }
     std::vector<int> signals;
     std::string input;
+    std::function<void()> destroyed;
 
 private:
     struct output {

@@ -11,7 +11,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr int not_found = 404;
+constexpr int no_such_object = 404;
 
 /// An empty text if there is no such object.
 asio::awaitable<outcome<std::string>> fetch_one(
@@ -21,7 +21,7 @@ asio::awaitable<outcome<std::string>> fetch_one(
     if (got.has_value()) {
         co_return outcome<std::string>(*got);
     }
-    if (got.error().http_status == not_found) {
+    if (got.error().http_status == no_such_object) {
         co_return outcome<std::string>(std::string());
     }
     co_return outcome<std::string>(refusal("FailedMount", got.error().text()));

@@ -17,6 +17,8 @@
 #include <algorithm>
 #include <array>
 
+#include <unistd.h>
+
 namespace signalbox::op::kubelet {
 
 namespace {
@@ -193,7 +195,7 @@ outcome<void> pod_worker::make_run_files(
     const container_spec& c = pod_.containers[i];
     std::error_code ignored;
     if (number > 0) {
-        fs::remove_all(folders_.run(c.name, number - 1), ignored);
+        remove_folder(folders_.run(c.name, number - 1));
     }
     if (number > 1) {
         // The log before the previous one: nobody asks for it any more.
@@ -244,6 +246,7 @@ asio::awaitable<outcome<std::shared_ptr<container_run>>> pod_worker::start_once(
     request.volumes = &volumes_;
     request.sandbox = sandbox_;
     request.number = slots_[i].runs;
+    request.own_user = ::geteuid();
     auto env = environment_of(spec, pod_, place_, node_.services(pod_.ns), *objects);
     if (env.has_error()) {
         co_return answer(env.error());

@@ -214,8 +214,7 @@ void pod_worker::finish() {
             sandbox_.clear();
         }
         ++node_.counters.ended;
-        std::error_code ignored;
-        std::filesystem::remove_all(folders_.pod, ignored);
+        remove_folder(folders_.pod);
         node_.released(pod_.uid);
     }
     if (gone_ && !writing_ && !removing_) {
@@ -224,9 +223,13 @@ void pod_worker::finish() {
 }
 
 void pod_worker::forget() {
-    std::error_code ignored;
-    std::filesystem::remove_all(folders_.logs, ignored);
+    remove_folder(folders_.logs);
     node_.gone(pod_.uid);
+}
+
+/// What containers leave may be much, and closed to us: their runtime removes it.
+void pod_worker::remove_folder(const std::filesystem::path& folder) {
+    node_.spawn(node_.containers.remove_files(folder.string()));
 }
 
 void pod_worker::clear_timers() {

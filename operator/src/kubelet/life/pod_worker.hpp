@@ -68,6 +68,7 @@ private:
     static boost::asio::awaitable<void> write_status(std::shared_ptr<pod_worker> self);
     static boost::asio::awaitable<void> remove_object(std::shared_ptr<pod_worker> self);
     void forget();
+    void remove_folder(const std::filesystem::path& folder);
     void clear_timers();
     void end_pod(std::string reason, std::string message);
 
