@@ -40,7 +40,7 @@ TEST_CASE("[requirement Q7] a key that does not come to rest is not forgotten am
     reconcile_result wrote;
     wrote.requeue = true;
     steady_time now = start;
-    s.add("busy", false);
+    s.add("busy", false, steady_time{});
     for (int i = 0; i < 15; ++i) {
         CHECK(pass(s, now, wrote) == "busy");
         now += 1s;
@@ -54,7 +54,7 @@ TEST_CASE("[requirement Q7] a key that does not come to rest is not forgotten am
     }
     CHECK(s.end("busy", wrote, now));  // the sixteenth
     for (int i = 0; i < 1000; ++i) {
-        s.add(std::to_string(i), false);
+        s.add(std::to_string(i), false, steady_time{});
         pass(s, now);
     }
     s.add_gathered("busy", now);
