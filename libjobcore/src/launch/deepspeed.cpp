@@ -160,6 +160,10 @@ std::string deepspeed_compiler::script(bool several, bool resumed) const {
     facts.several = several;
     facts.ssh_check = ctx_.annotation("ssh-check") == "on";
     facts.script_args = resume != nullptr && !resume->args.empty() ? &resume->args : nullptr;
+    if (launch_.autotune != "none") {
+        needs.autotune_config =
+            configuration_of(facts.script_args != nullptr ? *facts.script_args : launch_.python);
+    }
     needs.pdsh = several;
     needs.exports = several ? launcher_exports::pdsh : launcher_exports::none;
     return run_script(needs, runner_line(launch_, facts));
