@@ -75,6 +75,9 @@ void deepspeed_compiler::plan_job(const role_template& source) {
         std::max<std::int64_t>(1, json::accelerators(source.container()));
     ctx_.render.slots =
         launch_.slots_per_worker.value_or(static_cast<std::int32_t>(accelerator_count));
+    if (!launch_.slots_per_worker) {
+        warn_unknown_devices(ctx_, source, "config.slotsPerWorker");
+    }
     if (ssh_) {
         // From there on sshd is all that runs; in the deciding pod the launcher does.
         plan.roles[only_role].sshd_from_index = 1;
