@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "json/resources.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -33,19 +34,45 @@ constexpr std::array suffixes{
     suffix{"Ei", 0x1p60},
 };
 
-/// Extended resources that are accelerators. A name counts if it begins and ends so.
-struct accelerator_name {
-    std::string_view begin, end;
+/// What an extended resource counts, as far as it is known. A name that ends with `*` is a
+/// beginning. The first row counts that fits.
+struct resource_name {
+    std::string_view name;
+    bool accelerator;
 };
-constexpr std::array accelerator_names{
-    accelerator_name{"", "/gpu"},
-    accelerator_name{"", "/gpu.shared"},
-    accelerator_name{"nvidia.com/mig-", ""},
-    accelerator_name{"gpu.intel.com/", ""},
-    accelerator_name{"habana.ai/", "gaudi"},
-    accelerator_name{"huawei.com/Ascend", ""},
-    accelerator_name{"google.com/", "/tpu"},
-    accelerator_name{"cambricon.com/", "mlu"},
+constexpr std::array resource_names{
+    resource_name{"nvidia.com/gpu", true},
+    resource_name{"nvidia.com/gpu.shared", true},
+    resource_name{"nvidia.com/mig-*", true},
+    resource_name{"amd.com/gpu", true},
+    resource_name{"aws.amazon.com/neuron", true},
+    resource_name{"cambricon.com/mlu", true},
+    resource_name{"enflame.com/gcu", true},
+    resource_name{"google.com/tpu", true},
+    resource_name{"gpu.intel.com/i915", true},
+    resource_name{"gpu.intel.com/xe", true},
+    resource_name{"habana.ai/gaudi", true},
+    resource_name{"huawei.com/Ascend310", true},
+    resource_name{"huawei.com/Ascend310P", true},
+    resource_name{"huawei.com/Ascend910", true},
+    resource_name{"huawei.com/Ascend910A", true},
+    resource_name{"huawei.com/Ascend910B", true},
+    resource_name{"huawei.com/Ascend910C", true},
+    resource_name{"hygon.com/dcu", true},
+    resource_name{"iluvatar.com/gpu", true},
+    resource_name{"kunlunxin.com/xpu", true},
+    resource_name{"metax-tech.com/gpu", true},
+    resource_name{"mthreads.com/gpu", true},
+    // Memory, parts of a device, networks.
+    resource_name{"aliyun.com/gpu-mem", false},
+    resource_name{"gpu.intel.com/*", false},
+    resource_name{"huawei.com/Ascend310P-memory", false},
+    resource_name{"huawei.com/Ascend910-memory", false},
+    resource_name{"nvidia.com/gpucores", false},
+    resource_name{"nvidia.com/gpumem*", false},
+    resource_name{"nvidia.com/hostdev", false},
+    resource_name{"rdma/*", false},
+    resource_name{"vpc.amazonaws.com/*", false},
 };
 
 std::optional<std::int64_t> in_thousandths(double value) {
@@ -57,13 +84,35 @@ std::optional<std::int64_t> in_thousandths(double value) {
     return static_cast<std::int64_t>(std::floor(value * 1000 + 1e-6));
 }
 
-bool is_accelerator(std::string_view name) {
-    for (const auto& a : accelerator_names) {
-        if (name.starts_with(a.begin) && name.ends_with(a.end)) {
-            return true;
+/// Null for a name that nobody knows.
+const resource_name* find_resource(std::string_view name) {
+    const auto* it = std::ranges::find_if(resource_names, [&](const resource_name& row) {
+        return row.name.ends_with('*') ? name.starts_with(row.name.substr(0, row.name.size() - 1))
+                                       : name == row.name;
+    });
+    return it == resource_names.end() ? nullptr : it;
+}
+
+/// `visit(name, quantity)` for each extended resource of the limits, else of the requests: those
+/// have a domain in their name.
+template <class Visit>
+void for_each_extended(const value& container, Visit visit) {
+    for (const std::string_view list : {"limits", "requests"}) {
+        const value* resources = find(container, "resources", list);
+        bool any = false;
+        if (resources != nullptr && resources->IsObject()) {
+            for (const auto& member : resources->GetObject()) {
+                const std::int64_t n = quantity_milli(member.value).value_or(0) / 1000;
+                if (n > 0 && view(member.name).find('/') != std::string_view::npos) {
+                    visit(view(member.name), n);
+                    any = true;
+                }
+            }
+        }
+        if (any) {
+            return;
         }
     }
-    return false;
 }
 
 std::optional<std::int64_t> cpu_of(const value& container, std::string_view list) {
@@ -130,23 +179,22 @@ std::vector<std::pair<std::string, std::int64_t>> extended_resources(const value
     return {sums.begin(), sums.end()};
 }
 
+device_count count_devices(const value& container) {
+    device_count out;
+    for_each_extended(container, [&](std::string_view name, std::int64_t n) {
+        out.any = true;
+        const resource_name* row = find_resource(name);
+        if (row == nullptr) {
+            out.unknown = out.unknown.empty() ? std::string(name) : out.unknown;
+        } else if (row->accelerator) {
+            out.accelerators += n;
+        }
+    });
+    return out;
+}
+
 std::int64_t accelerators(const value& container) {
-    for (const std::string_view list : {"limits", "requests"}) {
-        const value* resources = find(container, "resources", list);
-        if (resources == nullptr || !resources->IsObject()) {
-            continue;
-        }
-        std::int64_t sum = 0;
-        for (const auto& member : resources->GetObject()) {
-            if (is_accelerator(view(member.name))) {
-                sum += quantity_milli(member.value).value_or(0) / 1000;
-            }
-        }
-        if (sum > 0) {
-            return sum;
-        }
-    }
-    return 0;
+    return count_devices(container).accelerators;
 }
 
 }  // namespace signalbox::core::json

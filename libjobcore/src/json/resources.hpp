@@ -25,6 +25,14 @@ std::optional<std::int64_t> cpu_request_milli(const value& container);
 /// domain in their name.
 std::vector<std::pair<std::string, std::int64_t>> extended_resources(const value& pod_spec);
 
+/// The extended resources of a container by its limits, else requests.
+struct device_count {
+    std::int64_t accelerators = 0;
+    bool any = false;     ///< it has an extended resource, of whatever kind
+    std::string unknown;  ///< the first of which nobody knows what it counts; empty: none
+};
+device_count count_devices(const value& container);
+
 /// Accelerators of the container by its limits, else requests; 0 if there are none.
 std::int64_t accelerators(const value& container);
 

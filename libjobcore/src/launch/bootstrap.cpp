@@ -11,7 +11,8 @@ const std::string_view bootstrap_script = R"bootstrap(#!/bin/sh
 # idle      does nothing, for launches by hand.
 # launcher  waits until every worker answers, then runs the program of run.sh as a child.
 #
-# Exit codes of its own: 64 the image or the pod lacks something, 75 workers did not answer in time.
+# Exit codes of its own: 64 the image or the pod lacks something, 66 the autotuner left no result, 75
+# workers did not answer in time.
 # The reason goes to the termination message, with the prefix "signalbox: ".
 # All variables begin with sb_: the user's environment must reach the program unchanged.
 set -u
@@ -77,6 +78,7 @@ sb_write_session() {
     cat <<'END'
 sb_command=${SSH_ORIGINAL_COMMAND-}
 unset SSH_ORIGINAL_COMMAND
+export SHLVL=2 # or bash would read its start-up file once more, after this one
 [ -n "$sb_command" ] || exec "${SHELL:-/bin/sh}"
 exec "${SHELL:-/bin/sh}" -c "$sb_command"
 END
@@ -324,6 +326,20 @@ sb_hidden_names() {
     esac
 }
 
+# DeepSpeed's autotuner exits with 0 whatever came of its experiments. Its configuration may name another
+# folder for the results.
+sb_check_autotuner() {
+    [ -n "$sb_autotune_config" ] || return 0
+    sb_results=$(tr ',{}' '\n' <"$sb_autotune_config" 2>/dev/null |
+        sed -n 's/^.*"results_dir"[^:]*:[^"]*"\([^"]*\)".*/\1/p' | head -n 1)
+    sb_results=${sb_results:-autotuning_results}
+    if [ ! -d "$sb_results" ]; then
+        echo "signalbox: there is no folder $sb_results: nobody knows whether the autotuner found anything"
+    elif [ ! "$sb_results/ds_config_optimal.json" -nt "$sb_run_dir/started" ]; then
+        sb_fail 66 "the autotuner left no $sb_results/ds_config_optimal.json: no experiment has succeeded"
+    fi
+}
+
 sb_stop() {
     sb_stopped=yes sb_signalled=yes
     kill -s TERM -- "$sb_target" 2>/dev/null
@@ -432,8 +448,9 @@ sb_launch() {
         set -- -u "$sb_name" "$@"
     done <"$sb_run_dir/hidden"
     [ ! -s "$sb_run_dir/hidden" ] || set -- env "$@"
+    : >"$sb_run_dir/started"
     sb_run "$@"
-    [ "$sb_code" = 0 ] || sb_tell_failure
+    [ "$sb_code" = 0 ] && sb_check_autotuner || sb_tell_failure
     exit "$sb_code"
 }
 

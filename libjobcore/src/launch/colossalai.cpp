@@ -94,7 +94,7 @@ void colossalai_compiler::plan_ssh(const role_template& worker) {
 }
 
 std::string colossalai_compiler::script(bool resumed) const {
-    constexpr run_needs needs{.exports = launcher_exports::escape};
+    const run_needs needs{.exports = launcher_exports::escape, .autotune_config = {}};
     const auto* resume = resumed ? resume_entry(ctx_, launcher_role, true) : nullptr;
     if (resume != nullptr && !resume->command.empty()) {
         auto words = resume->command;

@@ -75,6 +75,9 @@ void deepspeed_compiler::plan_job(const role_template& source) {
         std::max<std::int64_t>(1, json::accelerators(source.container()));
     ctx_.render.slots =
         launch_.slots_per_worker.value_or(static_cast<std::int32_t>(accelerator_count));
+    if (!launch_.slots_per_worker) {
+        warn_unknown_devices(ctx_, source, "config.slotsPerWorker");
+    }
     if (ssh_) {
         // From there on sshd is all that runs; in the deciding pod the launcher does.
         plan.roles[only_role].sshd_from_index = 1;
@@ -160,6 +163,10 @@ std::string deepspeed_compiler::script(bool several, bool resumed) const {
     facts.several = several;
     facts.ssh_check = ctx_.annotation("ssh-check") == "on";
     facts.script_args = resume != nullptr && !resume->args.empty() ? &resume->args : nullptr;
+    if (launch_.autotune != "none") {
+        needs.autotune_config =
+            configuration_of(facts.script_args != nullptr ? *facts.script_args : launch_.python);
+    }
     needs.pdsh = several;
     needs.exports = several ? launcher_exports::pdsh : launcher_exports::none;
     return run_script(needs, runner_line(launch_, facts));

@@ -30,6 +30,10 @@ struct runner_facts {
 /// `deepspeed <options> <script> <arguments>` as words; empty if the job names no script.
 std::vector<std::string> runner_line(const deepspeed_spec& launch, const runner_facts& facts);
 
+/// The file that an autotuned script is given as `--deepspeed_config` or `--deepspeed`, as two
+/// words or one; empty if there is none.
+std::string configuration_of(const std::vector<std::string>& script_args);
+
 /// The arguments of `python -m deepspeed.launcher.launch` in each pod of the topology without ssh.
 std::vector<argument> node_line(
     const deepspeed_spec& launch,

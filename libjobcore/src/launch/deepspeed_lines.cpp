@@ -98,6 +98,23 @@ std::vector<std::string> options_without_effect(const std::vector<std::string>& 
     return unknown;
 }
 
+std::string configuration_of(const std::vector<std::string>& script_args) {
+    for (std::size_t i = 0; i < script_args.size(); ++i) {
+        const std::string name = option_name(script_args[i]);
+        if (name != "--deepspeed_config" && name != "--deepspeed") {
+            continue;
+        }
+        const auto equals = script_args[i].find('=');
+        if (equals != std::string::npos) {
+            return script_args[i].substr(equals + 1);
+        }
+        if (i + 1 < script_args.size() && !script_args[i + 1].starts_with('-')) {
+            return script_args[i + 1];
+        }
+    }
+    return {};
+}
+
 std::vector<std::string> runner_line(const deepspeed_spec& launch, const runner_facts& facts) {
     const start how = start_of(launch);
     const auto words = words_of(how, facts.script_args);

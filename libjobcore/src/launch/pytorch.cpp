@@ -94,6 +94,9 @@ void pytorch_compiler::compile_role(std::size_t role) {
         return;
     }
     warn_command(*source);
+    if (torchrun() && launch_.torchrun.proc_per_node == "auto") {
+        warn_unknown_devices(ctx_, *source, "torchrunConfig.procPerNode");
+    }
     compile_variants(ctx_, role, [&](pod_variant v) { return compile_variant(role, v, *source); });
 }
 

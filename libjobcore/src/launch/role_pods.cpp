@@ -107,6 +107,21 @@ void add_thread_limit(
     }
 }
 
+void warn_unknown_devices(
+    compile_context& ctx, const role_template& source, std::string_view field
+) {
+    const auto devices = json::count_devices(source.container());
+    if (devices.accelerators == 0 && !devices.unknown.empty()) {
+        ctx.warn(
+            source.container_pointer() + "/resources",
+            "It is not known what " + devices.unknown +
+                " counts: each pod runs one process, unless " + std::string(field) +
+                " says how many.",
+            "SpecWarning"
+        );
+    }
+}
+
 void warn_replica_scope(compile_context& ctx) {
     if (ctx.plan.scope == scope_rule::whole_job &&
         ctx.spec.policy.scope == restart_scope::replica) {

@@ -87,6 +87,12 @@ void add_thread_limit(
     std::vector<env_entry>& env, const json::value& container, std::int64_t ranks
 );
 
+/// Warns of an extended resource that may be accelerators: the pod has one process, unless the
+/// field says otherwise (LAUNCH.md 8.2).
+void warn_unknown_devices(
+    compile_context& ctx, const role_template& source, std::string_view field
+);
+
 /// Warns of `restartScope: Replica` in a job whose pods cannot rejoin (BEHAVIOUR.md 5.6).
 void warn_replica_scope(compile_context& ctx);
 

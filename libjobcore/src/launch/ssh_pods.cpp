@@ -190,6 +190,7 @@ std::string run_script(const run_needs& needs, const std::vector<std::string>& w
     return std::string("sb_need_pdsh=") + yes_no(needs.pdsh) +
            "sb_exports=" + exports[static_cast<std::size_t>(needs.exports)] +
            "\nsb_bare_environment=" + yes_no(needs.bare_environment) +
+           "sb_autotune_config=" + shell_word(needs.autotune_config) + '\n' +
            (words.empty() ? std::string() : shell_set(words));
 }
 

@@ -57,6 +57,7 @@ struct run_needs {
     bool pdsh = false;
     launcher_exports exports = launcher_exports::none;
     bool bare_environment = false;  ///< no variables but those that a session has
+    std::string autotune_config;    ///< of DeepSpeed, whose result is looked for; empty: none
 };
 /// `run.sh`: the needs, and the program as positional parameters; none of no words.
 std::string run_script(const run_needs& needs, const std::vector<std::string>& words);

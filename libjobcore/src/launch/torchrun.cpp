@@ -151,8 +151,12 @@ std::vector<argument> torchrun_options(const torchrun_config& config, const torc
 }
 
 std::string resolve_processes(const std::string& proc_per_node, const json::value& container) {
-    if (proc_per_node != "auto" || json::accelerators(container) > 0) {
+    if (proc_per_node != "auto") {
         return proc_per_node;
+    }
+    const auto devices = json::count_devices(container);
+    if (devices.any) {
+        return std::to_string(std::max<std::int64_t>(1, devices.accelerators));
     }
     auto cpus = json::cpu_request_milli(container);
     if (!cpus) {

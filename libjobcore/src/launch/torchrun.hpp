@@ -36,8 +36,9 @@ struct torchrun_pod {
 /// the last of several the user's wins; `--rdzv_conf` is merged by key, the user's keys win.
 std::vector<argument> torchrun_options(const torchrun_config& config, const torchrun_pod& pod);
 
-/// `auto` without accelerators would be the cores of the node: the container's CPU request, else
-/// limit, in its place (LAUNCH.md 3.1). Other values stay as they are.
+/// `auto` as torchrun reads it would be the cores of the node, or devices of NVIDIA alone: the
+/// accelerators of the container, without any extended resource its CPU request, else limit, in its
+/// place (LAUNCH.md 3.1). Other values stay as they are.
 std::string resolve_processes(const std::string& proc_per_node, const json::value& container);
 
 }  // namespace signalbox::core::launch

@@ -98,6 +98,13 @@ TEST_CASE(
     CHECK(note.text == "rank 2 failed; its log says why");
     CHECK_FALSE(note.secondary);
     CHECK(read_termination_message("Connection closed by peer [10.0.0.4]:1\n" + none).secondary);
+    // The log of a launcher of two nodes: the report of the one that suffered comes last.
+    const std::string suffered = "[rank2]: RuntimeError: Connection closed by peer [10.0.0.4]:1\n";
+    note = read_termination_message(
+        "[rank3]: KeyError: 'x'\n" + report("1", "KeyError: 'x'") + suffered + none
+    );
+    CHECK(note.text == "rank 3: KeyError: 'x'");
+    CHECK_FALSE(note.secondary);
 }
 
 TEST_CASE("[behaviour 3.9] errors of ranks in a log", "[engine]") {

@@ -165,8 +165,11 @@ namespace {
 
 /// What a session on the pod finds: `<name>=<value>` and a NUL byte for each variable.
 std::string session_of(const pod_folder& pod, const std::string& shell) {
-    run("env -i PATH=/usr/bin:/bin SHELL=/bin/" + shell + " SSH_ORIGINAL_COMMAND='env -0 >" +
-        pod.at("session.env") + "' " + shell + " " + pod.at("run/session"));
+    // As sshd starts it; bash then has a start-up file.
+    pod.write("home/.bashrc", "PATH=/spoiled:$PATH\n");
+    run("env -i PATH=/usr/bin:/bin HOME=" + pod.at("home") + " SSH_CLIENT=1 SHELL=/bin/" + shell +
+        " SSH_ORIGINAL_COMMAND='env -0 >" + pod.at("session.env") + "' " + shell + " " +
+        pod.at("run/session"));
     return '\0' + pod.read("session.env");
 }
 
@@ -212,7 +215,8 @@ TEST_CASE(
         CHECK(has_variable(seen, "HOSTNAME", "x"));
         CHECK(has_variable(seen, "KUBERNETES_PORT", "1"));
         CHECK(has_variable(seen, "PATH", pod.at("bin") + ":/usr/bin:/bin"));
-        for (const auto name : {"SSH_CLIENT=", "SSH_ORIGINAL_COMMAND=", "my.var", "sb_", "UNSET"}) {
+        for (const auto name :
+             {"SSH_CLIENT=1 ", "SSH_ORIGINAL_COMMAND=", "my.var", "sb_", "UNSET"}) {
             CAPTURE(name);
             CHECK_FALSE(has_text(seen, name));
         }
@@ -272,6 +276,49 @@ TEST_CASE("[launchers 2.4] what the runner would export wrongly it does not see"
         CHECK(has_text(seen, "OTHER=a b"));
         CHECK(has_text(seen, "PYTHONPATH=/a b"));
         CHECK(has_variable(session_of(pod, "sh"), "MLFLOW_TOKEN", "$x"));
+    }
+}
+
+TEST_CASE(
+    "[api deepspeed config.autotune] an autotuner that found nothing has failed", "[bootstrap]"
+) {
+    const auto ends = [](const std::string& shell, const std::string& launcher, bool resumes) {
+        deepspeed_job job(2);
+        job.launch.autotune = "tune";
+        job.launch.python = {"train.py", "--deepspeed_config", "ds.json"};
+        job.compile();
+        const pod_folder pod(job);
+        run("mkdir " + pod.at("work"));
+        pod.write("work/ds.json", "{\"autotuning\": {\"enabled\": true}}");
+        if (resumes) {  // of an attempt before, on a shared volume
+            run("mkdir " + pod.at("work/autotuning_results"));
+            pod.write("work/autotuning_results/ds_config_optimal.json", "{}");
+            run("touch -d '1 hour ago' " + pod.at("work/autotuning_results/ds_config_optimal.json")
+            );
+        }
+        pod.stub("deepspeed", launcher);
+        const auto result = run("cd " + pod.at("work") + " && " + pod.line(shell, "launcher"));
+        return std::to_string(result.code) + ' ' + pod.read("termination") + result.output;
+    };
+    constexpr const char* none =
+        "66 signalbox: the autotuner left no autotuning_results/ds_config_optimal.json";
+    for (const auto& shell : shells()) {
+        CAPTURE(shell);
+        CHECK(ends(shell, "mkdir -p autotuning_results\n", false).starts_with(none));
+        CHECK(ends(shell, "exit 0\n", true).starts_with(none));
+        const std::string found =
+            "mkdir -p autotuning_results; sleep 0.01\n"
+            "echo {} >autotuning_results/ds_config_optimal.json\n";
+        CHECK(ends(shell, found, true).starts_with("0 "));
+        CHECK(ends(shell, found + "exit 3\n", false).starts_with("3 "));
+        // Moved to a place that is not there.
+        const auto moved = ends(
+            shell,
+            "echo '{\"autotuning\": {\"a\": 1, \"results_dir\": \"/no/such\"}}' >ds.json\n",
+            true
+        );
+        CHECK(moved.starts_with("0 "));
+        CHECK(has_text(moved, "there is no folder /no/such"));
     }
 }
 

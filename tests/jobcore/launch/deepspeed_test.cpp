@@ -412,3 +412,15 @@ TEST_CASE(
     job.spec.replicas[0].replicas = 1'000;
     CHECK_FALSE(core::has_errors(job.compile().findings));
 }
+
+TEST_CASE(
+    "[api deepspeed config.slotsPerWorker] an unknown device: one slot, and a warning", "[launch]"
+) {
+    constexpr const char* place = "/spec/worker/template/spec/containers/0/resources";
+    deepspeed_job job(2, worker_template(R"(,"resources":{"limits":{"example.com/npu":4}})"));
+    CHECK(job.compile().warns(place));
+    CHECK(has_text(job.file("hostfile"), "slots=1\n"));
+    job.launch.slots_per_worker = 4;
+    CHECK_FALSE(job.compile().warns(place));
+    CHECK(has_text(job.file("hostfile"), "slots=4\n"));
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // PyTorch without torchrun, and what both modes share.
+#include "json/resources.hpp"
 #include "launch/compiled.hpp"
 
 using namespace signalbox;
@@ -130,6 +131,44 @@ TEST_CASE(
     CHECK(training(a + "," + b, "b") == "b");
     CHECK(training(a + "," + python, "a") == "python");
     CHECK(training(a, "b") == "a");
+}
+
+TEST_CASE("[launchers 8.2] accelerators are known by their exact names", "[launch]") {
+    const auto count = [](const std::string& limits) {
+        core::json::document container;
+        core::json::parse(
+            container, R"({"resources":{"requests":{"amd.com/gpu":9},"limits":{)" + limits + "}}}"
+        );
+        const auto found = core::json::count_devices(container);
+        return std::to_string(found.accelerators) + ' ' + found.unknown;
+    };
+    for (const std::string name :
+         {"nvidia.com/gpu",
+          "nvidia.com/mig-1g.5gb",
+          "amd.com/gpu",
+          "hygon.com/dcu",
+          "huawei.com/Ascend910",
+          "huawei.com/Ascend310P",
+          "habana.ai/gaudi",
+          "cambricon.com/mlu",
+          "gpu.intel.com/i915",
+          "gpu.intel.com/xe"}) {
+        CAPTURE(name);
+        CHECK(count('"' + name + R"(":2,"cpu":8,"memory":"1Gi")") == "2 ");
+    }
+    for (const std::string name :
+         {"nvidia.com/gpumem",
+          "nvidia.com/gpumem-percentage",
+          "gpu.intel.com/millicores",
+          "gpu.intel.com/memory.max",
+          "huawei.com/Ascend910-memory",
+          "rdma/hca"}) {
+        CAPTURE(name);
+        CHECK(count('"' + name + R"(":2)") == "0 ");
+    }
+    CHECK(count(R"("example.com/gpu":2)") == "0 example.com/gpu");
+    CHECK(count(R"("nvidia.com/gpu":1,"example.com/npu":2)") == "1 example.com/npu");
+    CHECK(count(R"("cpu":2)") == "9 ");
 }
 
 TEST_CASE("[api 1.13] several containers and no sign which one trains", "[launch]") {

@@ -224,7 +224,7 @@ TEST_CASE(
     CHECK(processes(R"("requests":{"cpu":"3"},"limits":{"cpu":"8"})") == "3");
     CHECK(processes(R"("limits":{"cpu":"8500m"})") == "8");
     CHECK(processes(R"("limits":{"cpu":"200m"})") == "1");
-    CHECK(processes(R"("limits":{"cpu":"8","nvidia.com/gpu":2})") == "auto");
+    CHECK(processes(R"("limits":{"cpu":"8","nvidia.com/gpu":2})") == "2");
     CHECK(processes(R"("limits":{"memory":"8Gi"})") == "auto");
     CHECK(processes(R"("limits":{"cpu":"8"})", "gpu") == "gpu");
     CHECK(processes(R"("limits":{"cpu":"8"})", "cpu") == "cpu");
@@ -276,4 +276,23 @@ TEST_CASE("[behaviour 5.6] how far a restart reaches follows the launch mode", "
     CHECK_FALSE(
         compiled(workers(2).torchrun(3).run_policy(wish)).warns("/spec/runPolicy/restartScope")
     );
+}
+
+TEST_CASE(
+    "[api pytorch torchrunConfig.procPerNode] an unknown device: one process, and a warning",
+    "[launch]"
+) {
+    const auto job = [](const char* processes, const char* limits) {
+        auto one = workers(1, R"("resources":{"limits":)" + std::string(limits) + '}');
+        return compiled(one.torchrun(0, R"("procPerNode":")" + std::string(processes) + '"'));
+    };
+    constexpr const char* place = "/spec/replicaSpecs/0/template/spec/containers/0/resources";
+    const auto unknown = job("auto", R"({"example.com/npu":4,"cpu":8})");
+    CHECK(option(unknown.pod(), "nproc_per_node") == "1");
+    CHECK(unknown.warns(place));
+    CHECK_FALSE(job("4", R"({"example.com/npu":4})").warns(place));
+    const auto known = job("auto", R"({"huawei.com/Ascend910":4,"rdma/hca":1,"cpu":8})");
+    CHECK(option(known.pod(), "nproc_per_node") == "4");
+    CHECK_FALSE(known.warns(place));
+    CHECK(option(job("auto", R"({"cpu":8})").pod(), "nproc_per_node") == "8");
 }

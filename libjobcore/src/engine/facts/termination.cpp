@@ -120,6 +120,13 @@ std::optional<termination_note> read_failure_report(
         error = line && (!line->rank || line->rank == rank) ? line->text : std::string_view();
     }
     note.secondary = is_secondary(error.empty() ? message : error);
+    // A launcher's log has a report of each node: the last one may be of a node that suffered.
+    const auto cause = note.secondary ? find_error_line(message) : std::nullopt;
+    if (cause && !cause->secondary) {
+        note.secondary = false;
+        note.text = located(cause->rank, cause->pod, pod, cause->text);
+        return note;
+    }
     note.text = error.empty() ? fmt::format("rank {} failed; its log says why", *rank)
                               : located(*rank, field_of(report, "host"), pod, error);
     return note;

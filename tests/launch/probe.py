@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The training program of the launch suites: ranks meet, add up their numbers, and each writes what it was given.
+
+A file `rank<n>.<restart>.json` below /probe has a rank's arguments, environment, pod and sum. The environment says what else
+it does: PROBE_FAIL_RANK and PROBE_FAIL_CODE (`error`: an exception) end one rank, once if PROBE_ONCE names a file.
+"""
+import json
+import os
+import sys
+
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+rank, world = dist.get_rank(), dist.get_world_size()
+total = torch.ones(1) * (rank + 1)
+dist.all_reduce(total)
+said = {
+    "arguments": sys.argv[1:],
+    "environment": dict(os.environ),
+    "pod": os.uname().nodename,
+    "world": world,
+    "sum": total.item(),
+    "user": os.getuid(),
+}
+run = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+with open(f"/probe/rank{rank}.{run}.json", "w", encoding="utf-8") as file:
+    json.dump(said, file)
+print(f"rank {rank} of {world} on {said['pod']}", flush=True)
+dist.barrier()
+
+once = os.environ.get("PROBE_ONCE")
+if str(rank) == os.environ.get("PROBE_FAIL_RANK") and not (once and os.path.exists(once)):
+    if once:
+        open(once, "w", encoding="utf-8").close()
+    code = os.environ.get("PROBE_FAIL_CODE", "error")
+    if code == "error":
+        raise ValueError("loss is nan at step 7")
+    sys.stdout.flush()
+    os._exit(int(code))
+if "PROBE_FAIL_RANK" in os.environ:
+    dist.barrier()
+# gloo of some versions of torch aborts while the interpreter ends, though all went well.
+sys.stdout.flush()
+os._exit(0)

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The real launchers of DeepSpeed and ColossalAI, over sshd and pdsh between pods that are processes.
+
+    python3 test_ssh.py [--full]     --full: current DeepSpeed and torch, in place of those that fit Debian's torch
+"""
+import base64
+import subprocess
+import sys
+import unittest
+
+import local_pods
+from local_pods import ARGUMENTS, VALUES, environment_of, job, run, template
+
+PACKAGES = "current" if "--full" in sys.argv else "debian"
+PROBE = "/probe/probe.py"
+
+
+def make_key():
+    """A private key in PEM: a value of many lines."""
+    return subprocess.run(["openssl", "genrsa", "2048"], stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+KEY = make_key()
+SECRET = {
+    "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "tokens"},
+    "data": {name: base64.b64encode(text.encode()).decode() for name, text in (("TOKEN", "t $1\nline 2\n"), ("key.pem", KEY))},
+}
+ENVIRONMENT = [
+    {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
+    *environment_of(VALUES),
+    {"name": "URL", "value": "http://$(POD_IP):1"},
+    {"name": "KEY", "valueFrom": {"secretKeyRef": {"name": "tokens", "key": "key.pem"}}},
+]
+FROM = {"envFrom": [{"secretRef": {"name": "tokens"}}]}
+
+
+def deepspeed(name, replicas=2, slots=2, env=None, container=None, annotations=None, **spec):
+    config = {"slotsPerWorker": slots, **spec.pop("config", {"run": {"python": [PROBE]}})}
+    one = job(
+        "DeepSpeedJob", name, config=config, runPolicy={"backoffLimit": 0}, **spec,
+        worker={"replicas": replicas, "template": template("worker", env=env, container=container)})
+    one["metadata"]["annotations"] = {"batch.tensorstack.dev/wait-timeout": "60", **(annotations or {})}
+    return one
+
+
+def colossalai(name, replicas=2, env=None, container=None, arguments=(), **spec):
+    return job(
+        "ColossalAIJob", name, launcher={"workingDir": "/"}, **spec,
+        worker={"replicas": replicas, "procPerWorker": 2, "command": [PROBE, *arguments],
+                "template": template("worker", env=env, container=container)})
+
+
+def second_shape(name):
+    """The same with `replicaSpecs`."""
+    return job(
+        "ColossalAIJob", name, torchConfig={"procPerWorker": 2, "script": [PROBE, "a b"]},
+        replicaSpecs=[
+            {"type": "launcher", "replicas": 1, "template": {"spec": {"containers": [
+                {"name": "launcher", "image": "machine", "workingDir": "/"}]}}},
+            {"type": "worker", "replicas": 2, "template": template("worker")},
+        ])
+
+
+class Ssh(unittest.TestCase):
+    def run_job(self, one, *others, **options):
+        options.setdefault("image_env", ["*:DS_ACCELERATOR=cpu", "*:HF_HOME=/cache/hf x"])
+        return run(*others, one, packages=PACKAGES, **options)
+
+    def check_ranks(self, outcome, world):
+        self.assertEqual(outcome.code, 0, outcome.output)
+        self.assertEqual(sorted(outcome.ranks), list(range(world)), outcome.output)
+        for each in outcome.ranks.values():
+            self.assertEqual((each["world"], each["sum"]), (world, world * (world + 1) / 2))
+
+    def check_environment(self, outcome):
+        wanted = {**VALUES, "KEY": KEY, "TOKEN": "t $1\nline 2\n", "HF_HOME": "/cache/hf x"}
+        addresses = {}
+        for each in outcome.ranks.values():
+            seen = each["environment"]
+            self.assertEqual({name: seen.get(name) for name in wanted}, wanted)
+            self.assertEqual(seen["URL"], f"http://{seen['POD_IP']}:1")
+            addresses.setdefault(each["pod"], seen["POD_IP"])
+        self.assertEqual(len(set(addresses.values())), len(addresses), addresses)
+
+    def test_deepspeed(self):
+        """[api 2.1] [launchers 2.5] [launchers 5.4] Over pdsh: all ranks once, arguments and environment byte for byte."""
+        done = self.run_job(
+            deepspeed("pdsh", env=ENVIRONMENT, container=FROM,
+                      config={"run": {"python": [PROBE, *ARGUMENTS]}, "localRank": False}), SECRET)
+        self.check_ranks(done, 4)
+        self.assertTrue(done.ranks[0]["pod"].endswith("-worker-0"))
+        for each in done.ranks.values():
+            self.assertEqual(each["arguments"], ARGUMENTS)
+        self.check_environment(done)
+
+    def test_colossalai(self):
+        """[api 2.1] [behaviour 3.6] [launchers 4.5] colossalai run: the same, and each worker has its own address."""
+        done = self.run_job(colossalai("torch", env=ENVIRONMENT, container=FROM, arguments=ARGUMENTS), SECRET)
+        self.check_ranks(done, 4)
+        for each in done.ranks.values():
+            self.assertEqual(each["arguments"], ARGUMENTS)
+        self.check_environment(done)
+
+    def test_colossalai_second_shape(self):
+        """[api colossalai shapes] With replicaSpecs."""
+        done = self.run_job(second_shape("shape"))
+        self.check_ranks(done, 4)
+        self.assertEqual(done.ranks[3]["arguments"], ["a b"])
+
+    def test_one_worker(self):
+        """[behaviour 3.1] [api deepspeed disableCustomEnv] One worker: no pdsh, arguments as they are; and a bare environment."""
+        done = self.run_job(deepspeed(
+            "one", replicas=1, env=environment_of(VALUES), config={"run": {"python": [PROBE, *ARGUMENTS]}, "localRank": False}))
+        self.check_ranks(done, 2)
+        self.assertEqual(done.ranks[1]["arguments"], ARGUMENTS)
+        self.assertEqual({name: done.ranks[1]["environment"].get(name) for name in VALUES}, VALUES)
+        bare = self.run_job(deepspeed("bare", replicas=1, env=environment_of(VALUES), disableCustomEnv=True))
+        self.check_ranks(bare, 2)
+        self.assertFalse({"PLAIN", "HF_HOME", "LINES"} & set(bare.ranks[0]["environment"]))
+
+    def test_module_exec_custom(self):
+        """[api deepspeed config.run] A module, a program of its own, and a shell line."""
+        done = self.run_job(deepspeed(
+            "module", env=environment_of({"PYTHONPATH": "/probe"}), config={"run": {"module": ["probe", "x y"]}, "localRank": False}))
+        self.check_ranks(done, 4)
+        self.assertEqual(done.ranks[3]["arguments"], ["x y"])
+        done = self.run_job(deepspeed("exec", config={"run": {"exec": ["/usr/bin/env", "python3", PROBE, "x y"]}}))
+        self.check_ranks(done, 4)
+        self.assertEqual(done.ranks[3]["arguments"], ["x y"])
+        line = f"deepspeed --hostfile=/job/hostfile --no_ssh_check --master_addr=$MASTER_ADDR --no_local_rank {PROBE} 'x y'"
+        done = self.run_job(deepspeed("custom", config={"customCommand": line}))
+        self.check_ranks(done, 4)
+        self.assertEqual(done.ranks[3]["arguments"], ["x y"])
+
+    def test_without_ssh(self):
+        """[launchers 2.6] Every pod starts its own ranks."""
+        done = self.run_job(deepspeed(
+            "nossh", config={"run": {"python": [PROBE, *[word.replace("$", "$$") for word in ARGUMENTS]]},
+                             "localRank": False, "otherArgs": ["--no_ssh"]}, env=environment_of(VALUES)))
+        self.check_ranks(done, 4)
+        self.assertEqual({name: done.ranks[2]["environment"].get(name) for name in VALUES}, VALUES)
+
+    def test_error_is_told(self):
+        """[behaviour 3.9] The error of a rank, with its pod, and the code of the rank."""
+        env = environment_of({"PROBE_FAIL_RANK": "3"})
+        for one in (deepspeed("dserror", env=env), colossalai("caerror", env=env)):
+            done = self.run_job(one)
+            self.assertEqual(done.code, 1, done.output)
+            self.assertRegex(done.output, r"exited with 1: .*ValueError: loss is nan at step 7")
+        code = self.run_job(deepspeed("dscode", env=environment_of({"PROBE_FAIL_RANK": "3", "PROBE_FAIL_CODE": "7"})))
+        self.assertEqual(code.code, 1, code.output)
+        self.assertIn("container worker exited with 7", code.output)
+
+    def test_ordinary_user(self):
+        """[launchers 5.2] [launchers 5.3] As a user that is not root, and under a read-only root."""
+        with local_pods.account(1000) as bind:
+            for name, context in (("user", {"runAsUser": 1000}), ("useronly", {"runAsUser": 1000, "readOnlyRootFilesystem": True}),
+                                  ("rootonly", {"readOnlyRootFilesystem": True})):
+                done = self.run_job(deepspeed(name, container={"securityContext": context}), bind=bind)
+                self.check_ranks(done, 4)
+                self.assertEqual({each["user"] for each in done.ranks.values()}, {context.get("runAsUser", 0)})
+
+    def test_no_account(self):
+        """[launchers 5.3] A user without an account is told at once."""
+        done = self.run_job(deepspeed("nobody", container={"securityContext": {"runAsUser": 4711}}))
+        self.assertEqual(done.code, 1, done.output)
+        # Some runtimes make an entry for such a user, which forbids to log in.
+        self.assertRegex(done.output, r"signalbox: user (4711 has no passwd entry|\w+ may not log in \(\S+\)), sshd will refuse it")
+
+
+if __name__ == "__main__":
+    local_pods.need(f"launch_ssh_{PACKAGES}")
+    unittest.main(argv=[each for each in sys.argv if each != "--full"], verbosity=2)

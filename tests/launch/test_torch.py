@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plain data-parallel jobs and torchrun, with pods that are processes.
+
+    python3 test_torch.py [--full]     --full: with current torch, in place of Debian's
+"""
+import sys
+import unittest
+
+import local_pods
+from local_pods import ARGUMENTS, ROOT, VALUES, environment_of, job, run, template
+
+PACKAGES = "current" if "--full" in sys.argv else "debian"
+
+
+def torchrun(name, types, arguments=(), env=None, processes="1", run_policy=None, elastic=None, **config):
+    """A job that runs the probe under torchrun; `types` are pairs of type and replicas."""
+    more = {"runPolicy": run_policy or {"backoffLimit": 0}, **({"elastic": elastic} if elastic else {})}
+    return job(
+        "PyTorchTrainingJob", name, torchrunConfig={"enabled": True, "procPerNode": processes, **config}, **more,
+        replicaSpecs=[
+            {"type": kind, "replicas": replicas,
+             "template": template("pytorch", arguments=["/probe/probe.py", *arguments], env=env)}
+            for kind, replicas in types
+        ],
+    )
+
+
+class Torch(unittest.TestCase):
+    def run_job(self, one, **options):
+        return run(one, packages=PACKAGES, **options)
+
+    def check_ranks(self, outcome, world):
+        self.assertEqual(outcome.code, 0, outcome.output)
+        self.assertEqual(sorted(outcome.ranks), list(range(world)), outcome.output)
+        for each in outcome.ranks.values():
+            self.assertEqual((each["world"], each["sum"]), (world, world * (world + 1) / 2))
+
+    def test_plain(self):
+        """[behaviour 3.5] Ranks, addresses, arguments and variables of a plain job reach its processes."""
+        done = self.run_job(job("PyTorchTrainingJob", "plain", replicaSpecs=[
+            {"type": kind, "replicas": replicas, "template": template(
+                "pytorch", command=["python3", "/probe/probe.py"], arguments=[word.replace("$", "$$") for word in ARGUMENTS],
+                env=environment_of(VALUES))}
+            for kind, replicas in (("master", 1), ("worker", 2))
+        ]))
+        self.check_ranks(done, 3)
+        self.assertTrue(done.ranks[0]["pod"].endswith("-master-0"))
+        for each in done.ranks.values():
+            self.assertEqual(each["arguments"], ARGUMENTS)
+            self.assertEqual({name: each["environment"].get(name) for name in VALUES}, VALUES)
+
+    def test_c10d_rank_0(self):
+        """[behaviour 3.12] Under c10d rank 0 is on the deciding pod, whatever the types are called."""
+        done = self.run_job(torchrun("odd", [("worker", 1), ("helper", 2)], processes="2"))
+        self.check_ranks(done, 6)
+        if PACKAGES == "current":
+            self.assertTrue(done.ranks[0]["pod"].endswith("-worker-0"), done.ranks[0]["pod"])
+        else:  # torch before 2.0 goes by host names: a warning says so
+            self.assertTrue(done.ranks[0]["pod"].endswith("-helper-0"), done.ranks[0]["pod"])
+            self.assertIn("With torch before 2.0 rank 0", done.output)
+
+    def test_static(self):
+        """[launchers 9.2] torchrun with fixed ranks; its arguments are words, not a shell line."""
+        done = self.run_job(torchrun(
+            "fixed", [("node", 2)], arguments=[word.replace("$", "$$") for word in ARGUMENTS], rdzvBackend="static"))
+        self.check_ranks(done, 2)
+        self.assertEqual(done.ranks[1]["arguments"], ARGUMENTS)
+        self.assertTrue(done.ranks[1]["pod"].endswith("-node-1"))
+
+    def test_elastic(self):
+        """[launchers 9.2] An elastic job begins with what is expected."""
+        done = self.run_job(torchrun(
+            "elastic", [("node", 2)], elastic={"enabled": True, "minReplicas": 1, "maxReplicas": 2, "expectedReplicas": 2}))
+        self.check_ranks(done, 2)
+
+    def test_error_is_told(self):
+        """[behaviour 3.9] The error of a rank, not what followed from it, is the reason of the job."""
+        done = self.run_job(torchrun("error", [("node", 2)], env=environment_of({"PROBE_FAIL_RANK": "1"})))
+        self.assertEqual(done.code, 1, done.output)
+        expected = "rank 1: ValueError: loss is nan at step 7" if PACKAGES == "current" else "ValueError: loss is nan at step 7"
+        self.assertIn(expected, done.output)
+        self.assertNotIn("Connection closed by peer", done.output)
+
+    def test_restart_of_a_rank(self):
+        """[behaviour 5.6] A rank that fails once is started again by torchrun; no pod is replaced."""
+        done = self.run_job(torchrun(
+            "again", [("node", 2)], maxRestarts=3,
+            env=environment_of({"PROBE_FAIL_RANK": "1", "PROBE_FAIL_CODE": "7", "PROBE_ONCE": "/probe/failed"})))
+        self.check_ranks(done, 2)
+        self.assertEqual(max(each["run"] for each in done.ranks.values()), 1)
+        self.assertRegex(done.output, r"again +PyTorchTrainingJob +Succeeded +2/2 +0 ")
+
+    def test_exit_code(self):
+        """[api restartPolicy] A plain rank's own code is that of its pod."""
+        done = self.run_job(job("PyTorchTrainingJob", "code", runPolicy={"backoffLimit": 0}, replicaSpecs=[
+            {"type": "node", "replicas": 2, "template": template(
+                "pytorch", command=["python3", "/probe/probe.py"],
+                env=environment_of({"PROBE_FAIL_RANK": "1", "PROBE_FAIL_CODE": "7"}))}]))
+        self.assertEqual(done.code, 1, done.output)
+        self.assertIn("-node-1, container pytorch exited with 7", done.output)
+
+    def test_sidecar_first(self):
+        """[api 1.13] A sidecar that is the first container does not decide, and its failure is told."""
+        pod = template("pytorch", command=["python3", "/probe/probe.py"])
+        pod["spec"]["containers"].insert(0, {"name": "side", "image": "machine", "command": ["sh", "-c", "exit 3"]})
+        done = self.run_job(job("PyTorchTrainingJob", "sidecar", replicaSpecs=[
+            {"type": "node", "replicas": 2, "template": pod}]))
+        self.check_ranks(done, 2)
+        self.assertIn("ContainerFailed", done.output)
+
+    def test_training_resumes(self):
+        """[behaviour 5.6] examples/train: a worker crashes, and the loss goes on from the checkpoint."""
+        done = run_examples("restart.yaml")
+        self.assertEqual(done.code, 0, done.output)
+        self.assertRegex(done.output, r"train-restart +PyTorchTrainingJob +Succeeded +3/3 +1 ")
+        self.assertIn("crash of rank 2 at step 45", done.output)
+
+    def test_script_is_in_its_config_map(self):
+        """The script of examples/train is the text in script.yaml."""
+        script = (ROOT / "examples" / "train" / "ddp.py").read_text()
+        lines = (ROOT / "examples" / "train" / "script.yaml").read_text().partition("  ddp.py: |\n")[2].splitlines(True)
+        self.assertEqual("".join(line[4:] if line.strip() else line for line in lines), script)
+
+
+def run_examples(*names):
+    """Manifests of examples/train, with the claim that they name."""
+    import pathlib
+    import subprocess
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="signalbox-train-") as folder:
+        folder = pathlib.Path(folder)
+        (folder / "claims" / "train-checkpoints").mkdir(parents=True)
+        files = [ROOT / "examples" / "train" / name for name in ("script.yaml", *names)]
+        command = [local_pods.BINARY, "dev", "--pods", "process", "--until-finished", "--offline",
+                   "--pods-dir", folder / "pods", "--kubeconfig", folder / "kubeconfig",
+                   "--claims", folder / "claims", "--venv", local_pods.launchers(PACKAGES)]
+        command += [word for file in files for word in ("--apply", file)]
+        done = subprocess.run(
+            [str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            timeout=local_pods.PATIENCE, check=False)
+        return local_pods.Outcome(done.returncode, done.stdout, folder)
+
+
+if __name__ == "__main__":
+    local_pods.need(f"launch_torch_{PACKAGES}")
+    unittest.main(argv=[each for each in sys.argv if each != "--full"], verbosity=2)
