@@ -57,7 +57,7 @@ setter number(std::int32_t behaviour::*field, std::int32_t most) {
     };
 }
 
-setter text(std::string behaviour::*field) {
+setter free_text(std::string behaviour::*field) {
     return [field](behaviour& b, std::string_view value) -> problem {
         b.*field = std::string(value);
         return std::nullopt;
@@ -90,8 +90,8 @@ const std::map<std::string_view, setter>& setters() {
         {"stop-after", time(&behaviour::stop_after)},
         {"sidecars", set_sidecars},
         {"exit-code", number(&behaviour::exit_code, 255)},
-        {"message", text(&behaviour::message)},
-        {"reason", text(&behaviour::reason)},
+        {"message", free_text(&behaviour::message)},
+        {"reason", free_text(&behaviour::reason)},
         {"fail-at", time(&behaviour::fail_at)},
         {"oom-at", time(&behaviour::oom_at)},
         {"evict-at", time(&behaviour::evict_at)},
@@ -104,7 +104,7 @@ const std::map<std::string_view, setter>& setters() {
         {"image-error-for", time(&behaviour::image_error_for)},
         {"init-exit-code", number(&behaviour::init_exit_code, 255)},
         {"fail-times", number(&behaviour::fail_times, 1'000'000)},
-        {"only-index", text(&behaviour::only_index)},
+        {"only-index", free_text(&behaviour::only_index)},
     };
     return table;
 }

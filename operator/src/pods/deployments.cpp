@@ -33,7 +33,7 @@ struct deployment_facts {
     bool is_settled() const { return observed_generation == generation && available == wanted; }
 };
 
-std::string text(const rapidjson::Document& object, const char* pointer) {
+std::string text_at(const rapidjson::Document& object, const char* pointer) {
     const rapidjson::Value* v = rapidjson::Pointer(pointer).Get(object);
     return v != nullptr && v->IsString() ? v->GetString() : "";
 }
@@ -52,9 +52,9 @@ std::optional<deployment_facts> read_deployment(std::string_view json) {
         return std::nullopt;
     }
     deployment_facts out;
-    out.ns = text(object, "/metadata/namespace");
-    out.name = text(object, "/metadata/name");
-    out.uid = text(object, "/metadata/uid");
+    out.ns = text_at(object, "/metadata/namespace");
+    out.name = text_at(object, "/metadata/name");
+    out.uid = text_at(object, "/metadata/uid");
     out.generation = number(object, "/metadata/generation", 0);
     out.wanted = number(object, "/spec/replicas", 1);
     out.observed_generation = number(object, "/status/observedGeneration", 0);
