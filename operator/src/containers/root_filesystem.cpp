@@ -129,7 +129,7 @@ private:
         for (const std::string_view own : own_folders) {
             ::mkdirat(root_.get(), own.data(), 0755);
         }
-        ::fchmodat(root_.get(), "tmp", 01777, 0);
+        may_fail(::fchmodat(root_.get(), "tmp", 01777, 0));
     }
 
     void take_image() {
@@ -146,7 +146,9 @@ private:
                 continue;
             }
             if (S_ISLNK(is.st_mode)) {
-                ::symlinkat(link_text(image_.get(), name).c_str(), root_.get(), name.c_str());
+                may_fail(
+                    ::symlinkat(link_text(image_.get(), name).c_str(), root_.get(), name.c_str())
+                );
             } else if (S_ISDIR(is.st_mode)) {
                 if (is_empty(name)) {
                     // Nothing to lay anything over; overlays cost time and folders.
@@ -366,7 +368,7 @@ private:
               std::pair{"stdin", "/proc/self/fd/0"},
               std::pair{"stdout", "/proc/self/fd/1"},
               std::pair{"stderr", "/proc/self/fd/2"}}) {
-            ::symlinkat(target, dev.get(), name);
+            may_fail(::symlinkat(target, dev.get(), name));
         }
     }
 

@@ -125,7 +125,7 @@ int remove_entry(int folder, const char* name, dev_t device) {
     constexpr int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     if ((is.st_mode & 0700) != 0700) {
         // Not followed: what was a folder a moment ago.
-        ::fchmodat(folder, name, 0700, 0);
+        may_fail(::fchmodat(folder, name, 0700, 0));
     }
     unique_fd inner(::openat(folder, name, flags));
     if (!inner) {

@@ -45,6 +45,10 @@ bool in_user_namespace();
 /// Makes the folder and those above it. 0 or an errno.
 int make_folders(const std::string& path, std::uint32_t mode = 0755);
 
+/// Takes the answer of a call whose failure does no harm, or shows in the next one: compilers warn
+/// of some that nobody looks at.
+inline void may_fail(int) {}
+
 /// Removes a file, or a folder with all that is in it, also folders without permissions, as
 /// overlays and programs leave them. Does not follow symbolic links and stays on one file system.
 /// 0 or the errno of the first thing that stays.

@@ -17,7 +17,7 @@ namespace {
 
 using rapidjson::Value;
 
-constexpr unsigned parse_flags = rapidjson::kParseIterativeFlag;
+constexpr unsigned openapi_flags = rapidjson::kParseIterativeFlag;
 
 /// A member, or null.
 const Value* at(const Value* object, const char* name) {
@@ -125,9 +125,9 @@ void tell(spdlog::logger& log, core::job_kind kind, const schema_skew& skew) {
 
 std::optional<schema_skew> find_skew(core::job_kind kind, std::string_view openapi) {
     rapidjson::Document served;
-    served.Parse<parse_flags>(openapi.data(), openapi.size());
+    served.Parse<openapi_flags>(openapi.data(), openapi.size());
     rapidjson::Document own;
-    own.Parse<parse_flags>(core::crd_json(kind));
+    own.Parse<openapi_flags>(core::crd_json(kind));
     const Value* theirs = served.HasParseError() ? nullptr : schema_of(served, kind);
     if (theirs == nullptr) {
         return std::nullopt;
