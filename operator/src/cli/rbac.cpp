@@ -37,9 +37,9 @@ void print_rule(std::ostream& out, const permission& p) {
 }
 
 /// A role and who has it. `ns`: of a Role; empty: a ClusterRole.
-class role {
+class printed_role {
 public:
-    role(std::ostream& out, const rbac_options& options) : out_(&out), options_(&options) {}
+    printed_role(std::ostream& out, const rbac_options& options) : out_(&out), options_(&options) {}
 
     void print(
         const std::string& name, const std::string& ns, const std::vector<permission>& rules
@@ -138,7 +138,7 @@ int rbac(const rbac_options& options, std::ostream& out, std::ostream& err) {
         print_json(out, rules, of_election);
         return exit_ok;
     }
-    role printer(out, options);
+    printed_role printer(out, options);
     if (wanted.namespaces.empty()) {
         printer.print(options.name, {}, rules);
     }
