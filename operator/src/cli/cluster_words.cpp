@@ -19,7 +19,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr std::chrono::nanoseconds patience = std::chrono::seconds{3};
+constexpr std::chrono::nanoseconds short_patience = std::chrono::seconds{3};
 
 using word_function = std::function<cluster_word(const std::string& json)>;
 
@@ -58,7 +58,7 @@ std::vector<cluster_word> read_words(
     std::vector<const k8sio::resource_type*> types,
     word_function word
 ) {
-    cluster_session session(cluster, ns, patience);
+    cluster_session session(cluster, ns, short_patience);
     if (!session.problem().empty()) {
         return {};
     }

@@ -3,6 +3,7 @@
 // The commands and what can be said to each. Every function gives the exit code.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <iosfwd>
 #include <string>
@@ -71,6 +72,20 @@ struct scale_options {
     std::int32_t replicas = 0;
 };
 int scale_job(const scale_options& options, std::ostream& out, std::ostream& err);
+
+struct logs_options {
+    job_options job;
+    bool follow = false;
+    bool previous = false;
+    bool timestamps = false;
+    std::int64_t tail = -1;      ///< lines of each; negative: all
+    std::string since;           ///< `10m`; empty: from the beginning
+    std::string type;            ///< of replicas; empty: all
+    std::string indexes;         ///< `0-3,7`; empty: all
+    std::string container;       ///< empty: the training container
+    std::size_t most_pods = 64;  ///< that are read at a time
+};
+int logs(const logs_options& options, std::ostream& out, std::ostream& err);
 
 struct top_options {
     cluster_options cluster;

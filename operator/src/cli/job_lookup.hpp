@@ -32,6 +32,7 @@ public:
     /// Why there is none, or empty.
     const std::string& problem() const { return problem_; }
     std::vector<found_job>& found() { return found_; }
+    const std::vector<found_job>& found() const { return found_; }
     const std::string& ns() const { return ns_; }
     /// problem(), or that there are several.
     std::string problem_unless_one() const;

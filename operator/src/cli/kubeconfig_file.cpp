@@ -24,7 +24,7 @@ namespace signalbox::op::cli {
 namespace {
 
 /// First line of the file: what begins with it may be overwritten.
-constexpr std::string_view mark = "# Of `signalbox dev`, which deletes it when it ends.\n";
+constexpr std::string_view own_mark = "# Of `signalbox dev`, which deletes it when it ends.\n";
 
 /// The file's text; nothing if it cannot be read.
 std::optional<std::string> read_file(const std::string& path) {
@@ -48,10 +48,10 @@ std::string default_kubeconfig_path(const std::string& address, std::uint16_t po
 }
 
 std::optional<std::string> kubeconfig_file::write(std::string path, std::string text) {
-    text.insert(0, mark);
+    text.insert(0, own_mark);
     if (::access(path.c_str(), F_OK) == 0) {
         const std::optional<std::string> there = read_file(path);
-        if (!there || !there->starts_with(mark)) {
+        if (!there || !there->starts_with(own_mark)) {
             return fmt::format(
                 "{}: is there already and not of `signalbox dev`; it is not overwritten", path
             );

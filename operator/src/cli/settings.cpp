@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/settings.hpp"
 
+#include "controller/log_line.hpp"
 #include "manifests/tree.hpp"
 
 #include <jobcore/policy_fields.hpp>
@@ -9,6 +10,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <spdlog/formatter.h>
+#include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 
 #include <algorithm>
@@ -26,12 +28,16 @@ public:
             std::chrono::duration_cast<std::chrono::milliseconds>(message.time - seconds);
         const std::time_t stamp = std::chrono::system_clock::to_time_t(seconds);
         std::string line = fmt::format(
-            R"({{"time":"{:%Y-%m-%dT%H:%M:%S}.{:03}Z","level":"{}","message":)",
+            R"({{"time":"{:%Y-%m-%dT%H:%M:%S}.{:03}Z","level":"{}")",
             fmt::gmtime(stamp),
             fraction.count(),
             view(spdlog::level::to_string_view(message.level))
         );
-        manifests::append_json_string(line, view(message.payload));
+        const log_parts parts(view(message.payload));
+        append_member(line, "message", parts.message);
+        for (const auto& [key, value] : parts.fields) {
+            append_member(line, key, value);
+        }
         line += "}\n";
         out.append(line.data(), line.data() + line.size());
     }
@@ -40,7 +46,32 @@ public:
     }
 
 private:
+    static void append_member(std::string& to, std::string_view key, std::string_view value) {
+        to += ',';
+        manifests::append_json_string(to, key);
+        to += ':';
+        manifests::append_json_string(to, value);
+    }
     static std::string_view view(spdlog::string_view_t text) { return {text.data(), text.size()}; }
+};
+
+/// One line of text; on a terminal the level has its colour.
+class text_formatter final : public spdlog::formatter {
+public:
+    void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
+        const std::string text = log_text({message.payload.data(), message.payload.size()});
+        spdlog::details::log_msg readable = message;
+        readable.payload = text;
+        lines_.format(readable, out);
+        message.color_range_start = readable.color_range_start;
+        message.color_range_end = readable.color_range_end;
+    }
+    std::unique_ptr<spdlog::formatter> clone() const override {
+        return std::make_unique<text_formatter>();
+    }
+
+private:
+    spdlog::pattern_formatter lines_{"%Y-%m-%dT%H:%M:%S.%e%z %^%-7l%$ %v"};
 };
 
 }  // namespace
@@ -60,7 +91,7 @@ std::shared_ptr<spdlog::logger> make_logger(const log_options& options) {
     if (options.format == "json") {
         logger->set_formatter(std::make_unique<json_formatter>());
     } else {
-        logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %^%-7l%$ %v");
+        logger->set_formatter(std::make_unique<text_formatter>());
     }
     return logger;
 }

@@ -2,6 +2,7 @@
 #include "controller/action_executor.hpp"
 
 #include "controller/key_material.hpp"
+#include "controller/log_line.hpp"
 #include "controller/object_text.hpp"
 #include "controller/resource_table.hpp"
 #include "k8sio/object.hpp"
@@ -60,13 +61,12 @@ action_result note_failure(context& shared, const core::action& a, const k8sio::
         return action_result::skipped;
     }
     ++shared.counters.errors;
-    shared.log->warn(
-        "request failed: verb={} kind={} name={} error=\"{}\"",
-        core::to_string(a.what()),
-        core::to_string(a.kind),
-        a.name,
-        error.text()
-    );
+    log_line line("request failed");
+    line.field("verb", core::to_string(a.what()))
+        .field("kind", core::to_string(a.kind))
+        .field("name", a.name)
+        .field("error", error.text());
+    line.write(*shared.log, spdlog::level::warn);
     const bool of_this_object = error.code == k8sio::errc::http_status &&
                                 error.http_status != 401 && kind == k8sio::retry_class::give_up;
     return of_this_object ? action_result::failed : action_result::unavailable;
@@ -89,15 +89,15 @@ action_result judge(
     ++shared.counters.refusals;
     const auto level = noted.count == 1 && !noted.namespace_terminating ? spdlog::level::warn
                                                                         : spdlog::level::debug;
-    shared.log->log(
-        level,
-        "refused: verb={} kind={} name={} count={} error=\"{}\"",
-        core::to_string(a.what()),
-        core::to_string(a.kind),
-        a.name,
-        noted.count,
-        error.text()
-    );
+    log_line line("refused");
+    line.job(entry.object->meta)
+        .field("rule", a.rule)
+        .field("verb", core::to_string(a.what()))
+        .field("kind", core::to_string(a.kind))
+        .field("name", a.name)
+        .field("count", noted.count)
+        .field("error", error.text());
+    line.write(*shared.log, level);
     return action_result::refused;
 }
 
@@ -185,12 +185,12 @@ asio::awaitable<action_result> settle_existing(
     if (owner.owner_uid != decided.meta.uid) {
         const core::refusal& noted = entry.refusals.note_foreign(a, shared.now());
         ++shared.counters.refusals;
-        shared.log->warn(
-            "name is taken by another owner: kind={} name={} count={}",
-            core::to_string(a.kind),
-            a.name,
-            noted.count
-        );
+        log_line line("name is taken by another owner");
+        line.job(decided.meta)
+            .field("kind", core::to_string(a.kind))
+            .field("name", a.name)
+            .field("count", noted.count);
+        line.write(*shared.log, spdlog::level::warn);
         co_return action_result::refused;
     }
     shared.note_object(entry, a.kind, *live);

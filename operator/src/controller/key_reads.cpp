@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/key_reads.hpp"
 
+#include "controller/log_line.hpp"
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -102,21 +104,18 @@ asio::awaitable<key_news> read_keys(context& shared, job_entry& entry) {
     if (!answered) {
         if (k8sio::classify(live.error()) != k8sio::retry_class::cancelled) {
             ++shared.counters.errors;
-            shared.log->warn(
-                "Secret not read: job={} name={} error=\"{}\"",
-                full_name(meta),
-                name,
-                live.error().text()
-            );
+            log_line line("Secret not read");
+            line.job(meta).field("name", name).field("error", live.error().text());
+            line.write(*shared.log, spdlog::level::warn);
         }
         co_return key_news::failed;
     }
     entry.keys_looked_at = shared.steady_now();
     if (status == 403) {
         // The creation is refused too, and the status then says why.
-        shared.log->debug(
-            "Secret not read: job={} error=\"{}\"", full_name(meta), live.error().text()
-        );
+        log_line line("Secret not read");
+        line.job(meta).field("name", name).field("error", live.error().text());
+        line.write(*shared.log, spdlog::level::debug);
         co_return key_news::none;
     }
     const auto before = held(secrets, meta.uid, name);

@@ -40,7 +40,7 @@ struct controller_options {
     /// Passes of one job that observation asks for are at least this far apart, so that a burst of
     /// pod events is one pass. The first event after a quiet time is acted on at once.
     std::chrono::nanoseconds gather = std::chrono::milliseconds{25};
-    /// Above this number the actions of a stage are logged as one line.
+    /// Stages with more actions are not logged one by one, not even at level debug.
     std::size_t actions_logged = 8;
     /// Delay of a job's next pass after a failed one.
     k8sio::backoff_policy backoff;

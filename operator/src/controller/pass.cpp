@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/pass.hpp"
 
+#include "controller/decision_log.hpp"
 #include "controller/key_reads.hpp"
+#include "controller/log_line.hpp"
 #include "controller/object_text.hpp"
 #include "controller/resource_table.hpp"
 #include "controller/stage_runner.hpp"
@@ -175,7 +177,9 @@ asio::awaitable<write_result> write_status(
     }
     if (kind != k8sio::retry_class::cancelled) {
         ++shared.counters.errors;
-        shared.log->warn("status write failed: job={} error=\"{}\"", full_name(meta), error.text());
+        log_line line("status write failed");
+        line.job(meta).field("error", error.text());
+        line.write(*shared.log, spdlog::level::warn);
     }
     if (kind == k8sio::retry_class::unknown_outcome && !shared.stopping()) {
         co_return co_await read_back(
@@ -226,7 +230,6 @@ private:
     bool may_defer() const;
     bool is_unkept(const core::job_status& status);
     void send_events();
-    void log_stage(const core::stage& actions) const;
     void settle();
 
     context* shared_;
@@ -344,13 +347,7 @@ asio::awaitable<bool> pass::record() {
         result_.failed = true;
         co_return false;
     }
-    shared_->log->debug(
-        "status written: job={} phase={} reason={} attempt={}",
-        full_name(decided_->meta),
-        core::to_string(with_status.status.phase),
-        with_status.status.reason,
-        with_status.status.attempt
-    );
+    log_status(*shared_->log, *decided_, with_status.status);
     if (shared_->options.status_written) {
         shared_->options.status_written(*decided_, with_status.status, shared_->now());
     }
@@ -367,8 +364,8 @@ asio::awaitable<bool> pass::record() {
 asio::awaitable<void> pass::act() {
     job_entry& entry = *entry_;
     entry.refusals.prune(decision_);
+    log_work(*shared_, entry, decided_->meta, decision_);
     for (const core::stage& actions : decision_.stages) {
-        log_stage(actions);
         const stage_report done =
             co_await run_stage(*shared_, entry, *decided_, decision_, actions);
         result_.requeue = result_.requeue || done.acted;
@@ -416,45 +413,6 @@ void pass::send_events() {
         note.message = std::move(e.message);
         ++shared_->counters.events;
         recorder_->record(std::move(note));
-    }
-}
-
-void pass::log_stage(const core::stage& actions) const {
-    if (actions.empty()) {
-        return;
-    }
-    const std::string job = full_name(decided_->meta);
-    if (actions.size() > shared_->options.actions_logged) {
-        const core::action& first = actions.front();
-        shared_->log->info(
-            "acting: job={} uid={} actions={} first=\"{} {} {}\" rule=\"{}\" why=\"{}\"",
-            job,
-            decided_->meta.uid,
-            actions.size(),
-            core::to_string(first.what()),
-            core::to_string(first.kind),
-            first.name,
-            first.rule,
-            first.why
-        );
-        return;
-    }
-    for (const core::action& a : actions) {
-        const auto now = shared_->steady_now();
-        const bool held = (a.not_before && *a.not_before > shared_->now()) ||
-                          entry_->repairs.earliest(a, now) > now;
-        shared_->log->log(
-            held ? spdlog::level::debug : spdlog::level::info,
-            "acting: job={} uid={} verb={} kind={} name={} held={} rule=\"{}\" why=\"{}\"",
-            job,
-            decided_->meta.uid,
-            core::to_string(a.what()),
-            core::to_string(a.kind),
-            a.name,
-            held,
-            a.rule,
-            a.why
-        );
     }
 }
 

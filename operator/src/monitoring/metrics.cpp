@@ -185,10 +185,19 @@ void add_process(families& to) {
         .add({}, facts.start_time);
 }
 
+/// Both conditions are False from the first status on, and Completed stays so: Running has moved if
+/// the job has run. Times are whole seconds.
+bool has_run(const core::job_status& status) {
+    const core::condition* running = core::find_condition(status, "Running");
+    const core::condition* completed = core::find_condition(status, "Completed");
+    return running != nullptr && completed != nullptr &&
+           running->last_transition != completed->last_transition;
+}
+
 /// What was lost since the job left Running; nothing after a pause, which is no loss.
 std::optional<core::milliseconds> lost_time(const core::job_status& before, core::instant now) {
     const core::condition* running = core::find_condition(before, "Running");
-    const bool left = running != nullptr && !running->status && running->last_transition;
+    const bool left = has_run(before) && !running->status && running->last_transition;
     const bool paused =
         before.phase == core::job_phase::paused || before.phase == core::job_phase::resuming;
     return left && !paused ? std::optional(now - *running->last_transition) : std::nullopt;
@@ -275,7 +284,7 @@ void metrics::status_written(
     if (!runs_now) {
         return;
     }
-    if (core::find_condition(was, "Running") == nullptr && before.meta.creation_time) {
+    if (!has_run(was) && before.meta.creation_time) {
         kind.time_to_running->Observe(seconds(now - *before.meta.creation_time));
     }
     kind.time_lost += seconds(lost_time(was, now).value_or(core::milliseconds{0}));

@@ -9,7 +9,7 @@ import unittest
 
 import program
 
-COMMANDS = ["validate", "plan", "explain", "crds", "rbac", "docs", "wait", "top", "pause", "resume", "scale", "dev", "run", "pods",
+COMMANDS = ["validate", "plan", "explain", "crds", "rbac", "docs", "wait", "logs", "top", "pause", "resume", "scale", "dev", "run", "pods",
             "completion", "man", "version"]
 
 

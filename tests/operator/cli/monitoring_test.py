@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `signalbox run` shows of itself over HTTP: health, metrics, explanations, the level of its log. `promtool` judges the metrics."""
+import json
 import os
 import re
 import shutil
@@ -18,6 +19,7 @@ import program
 sys.path.insert(0, os.path.join(program.source_dir(), "tests/support"))
 import skips  # noqa: E402 (from the folder above)
 
+OBSERVABILITY = os.path.join(program.source_dir(), "operator/deploy/observability")
 SERVED = re.compile(r"serving (metrics and health|health): address=(\S+?)(?:\"|\s|$)")
 
 
@@ -128,6 +130,33 @@ class Monitoring(unittest.TestCase):
         child = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, timeout=program.PATIENCE)
         self.assertEqual((child.returncode, child.stdout + child.stderr), (0, ""))
 
+    def test_alerts_and_dashboard_ask_for_metrics_that_there_are(self):
+        run = self.operator("--metrics-bind-address", "127.0.0.1:0", "--leader-elect", "--leader-elect-resource-namespace", "default")
+        run.wait_for_line("views are complete")  # with requests, of which some metrics are
+        text = run.ask("/metrics")[1]
+        served = set(re.findall(r"(?m)^(\w+?)(?:_bucket|_sum|_count)?[{ ]", text)) | set(re.findall(r"(?m)^(\w+)[{ ]", text)) | {"up"}
+        with open(os.path.join(OBSERVABILITY, "dashboard.json"), encoding="utf-8") as file:
+            asked = [target["expr"] for panel in json.load(file)["panels"] for target in panel["targets"]]
+        self.assertGreater(len(asked), 10)
+        with open(os.path.join(OBSERVABILITY, "rules.yaml"), encoding="utf-8") as file:
+            rules = file.read()
+        prefixes = "signalbox|workqueue|controller_runtime|rest_client|leader_election|process"
+        names = set(re.findall(rf"\b(?:{prefixes})_\w+", "\n".join(asked) + re.sub(r"(?s)annotations:.*?(?=- alert|$)", "", rules)))
+        # What is counted by code and method is there with the first request of that kind.
+        self.assertEqual(names - served, set())
+        if not shutil.which("promtool"):
+            skips.note("monitoring", "no promtool: metrics, rules and dashboard were not checked by it")
+            self.skipTest("no promtool")
+        queries = self.file("queries.yaml", json.dumps({"groups": [{"name": "dashboard", "rules": [
+            {"record": f"panel:{number}", "expr": query} for number, query in enumerate(asked)]}]}))
+        for command in (["check", "rules", queries], ["check", "rules", "rules.yaml"], ["test", "rules", "rules_test.yaml"]):
+            child = subprocess.run(["promtool", *command], cwd=OBSERVABILITY, capture_output=True, text=True, timeout=program.PATIENCE)
+            self.assertEqual(child.returncode, 0, child.stdout + child.stderr)
+        with open(os.path.join(OBSERVABILITY, "rules_test.yaml"), encoding="utf-8") as file:
+            tested = file.read()
+        for alert in re.findall(r"alert: (\w+)", rules):
+            self.assertRegex(tested, rf"alertname: {alert}\n", "it needs a case in rules_test.yaml")
+
     def test_the_level_of_the_log_changes_while_it_runs(self):
         run = self.operator("--metrics-bind-address", "127.0.0.1:0", "--log-format", "json")
         self.assertEqual(run.ask("/debug/log-level"), (200, "info\n"))
@@ -135,6 +164,21 @@ class Monitoring(unittest.TestCase):
         self.assertEqual(run.ask("/debug/log-level", "PUT", "debug\n"), (200, "the log level is debug now\n"))
         self.assertEqual(run.ask("/debug/log-level"), (200, "debug\n"))
         self.assertEqual(run.ask("/debug/log-level", "DELETE")[0], 405)
+
+    def test_lines_of_the_log_have_fields(self):
+        with program.Dev("--speed", "10", "--log-format", "json", "--log-level", "debug") as dev:
+            body = jobs.pytorch("logged", "1s")
+            dev.open("POST", jobs.collection(body), body).close()
+            self.assertEqual(program.run("wait", "logged", "--kubeconfig", dev.kubeconfig).code, 0)
+            lines = [json.loads(line, object_pairs_hook=list) for line in dev.errors().splitlines()]
+        for line in lines:
+            self.assertEqual([key for key, _ in line][:3], ["time", "level", "message"])
+        about = [[key for key, _ in line] + [dict(line)["message"]] for line in lines if ["job", "default/logged"] in map(list, line)]
+        common = ["time", "level", "message", "job", "uid"]
+        self.assertIn([*common, "rule", "verb", "kind", "name", "actions", "why", "acting"], about)
+        self.assertIn([*common, "rule", "verb", "kind", "name", "why", "action"], about)
+        phases = [dict(line)["phase"] for line in lines if dict(line)["message"] == "status written"]
+        self.assertEqual([phase for n, phase in enumerate(phases) if phases[:n][-1:] != [phase]], ["Pending", "Running", "Succeeded"])
 
     def test_token_and_tls(self):
         cert, key = (os.path.join(self.folder.name, name) for name in ("tls.crt", "tls.key"))

@@ -50,7 +50,7 @@ public:
 /// Workers run for 5 s; the first pod of worker 1 fails after one.
 world_options with_one_failure() {
     world_options options;
-    options.script.defaults = {{"duration", "5s"}};
+    options.script.defaults = {{"duration", "5s"}, {"start-after", "5s"}};
     op::pods::rule rule = pods_of_type("worker", {{"fail-at", "1s"}, {"exit-code", "1"}});
     rule.index = core::index_set::parse("1");
     rule.nth = core::index_set::parse("1");
@@ -118,7 +118,7 @@ TEST_CASE("metrics count a restart, its cause and the time that it cost") {
 
 TEST_CASE("a pause is no lost time") {
     world_options options;
-    options.script.defaults = {{"duration", "5s"}};
+    options.script.defaults = {{"duration", "5s"}, {"start-after", "5s"}};
     measured m(std::move(options));
     m.w.create_job(job_builder("mnist").replicas("worker", 1));
     REQUIRE(m.w.run_until([&] { return m.w.is_phase("mnist", "Running"); }, seconds{60}));

@@ -7,14 +7,14 @@ namespace signalbox::op::cli {
 
 namespace {
 
-constexpr std::string_view own_name = "signalbox";
+constexpr std::string_view program_name = "signalbox";
 constexpr std::string_view plugin_prefix = "kubectl-";
 
 std::string name_of_caller(const std::string& program) {
     const std::size_t slash = program.rfind('/');
     const std::string file = slash == std::string::npos ? program : program.substr(slash + 1);
     const bool plugin = file.starts_with(plugin_prefix);
-    return plugin ? "kubectl " + std::string(own_name) : std::string(own_name);
+    return plugin ? "kubectl " + std::string(program_name) : std::string(program_name);
 }
 
 }  // namespace
@@ -24,14 +24,14 @@ command_tree::command_tree(std::string program)
 
 std::string command_tree::in_words_of_caller(std::string text) const {
     const std::string name = called();
-    if (name == own_name) {
+    if (name == program_name) {
         return text;
     }
-    const std::string call = std::string(own_name) + " ";
+    const std::string call = std::string(program_name) + " ";
     for (std::size_t at = text.find(call); at != std::string::npos;) {
         const bool begins = at == 0 || text[at - 1] == ' ' || text[at - 1] == '`';
-        text.replace(at, begins ? own_name.size() : 0, begins ? name : "");
-        at = text.find(call, at + (begins ? name.size() : own_name.size()));
+        text.replace(at, begins ? program_name.size() : 0, begins ? name : "");
+        at = text.find(call, at + (begins ? name.size() : program_name.size()));
     }
     return text;
 }

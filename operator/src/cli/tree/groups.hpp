@@ -10,7 +10,7 @@ namespace signalbox::op::cli {
 
 /// Those that read files, or tell of the program: validate, plan, explain, crds, docs.
 void add_offline_commands(command_tree& tree);
-/// What people do about jobs of a cluster: wait, top, pause, resume, scale.
+/// What people do about jobs of a cluster: wait, logs, top, pause, resume, scale.
 void add_job_commands(command_tree& tree);
 /// The operator, and what stands in for a cluster: run, dev, pods.
 void add_operator_commands(command_tree& tree);

@@ -50,6 +50,17 @@ Examples:
 Exit codes: 0 asked, or the size is that already; 1 it cannot be: not elastic, out of bounds, ended;
 2 there is no such job, or the server refused.)";
 
+constexpr const char* logs_footer = R"(
+The logs of a job's replicas as one, in order of time; each line begins with replica type and index,
+and with the rank that the operator gave it, if any. With -f it goes on until the job has ended, with
+the pods of later attempts too.
+
+Examples:
+  signalbox logs mnist --tail 20
+  signalbox logs -f mnist --type worker --index 0-3
+
+Exit codes: 0 shown, 1 of some pods there is no log, 2 there is no such job, or it cannot be read.)";
+
 constexpr const char* top_footer = R"(
 The jobs of a namespace: phase, ready of wanted replicas, restarts, disruptions (restarts that are not
 counted), age, reason. On a terminal it follows them until Ctrl-C; elsewhere, and with --once, it
@@ -102,6 +113,29 @@ void add_scale(command_tree& tree) {
     add_job(c, options.job);
 }
 
+void add_logs(command_tree& tree) {
+    auto [c, options] = tree.add(
+        tree.root(), "logs", "Show the logs of a job's replicas as one", logs_footer, &logs
+    );
+    c.add_flag("-f,--follow", options.follow, "Go on until the job has ended");
+    c.add_option("--tail", options.tail, "Only so many lines of each at its end")
+        ->check(CLI::NonNegativeNumber)
+        ->type_name("LINES");
+    c.add_option("--since", options.since, "Only what is younger: 30s, 10m, 2h")->type_name("TIME");
+    c.add_flag("-p,--previous", options.previous, "Of containers as they were before a restart");
+    c.add_flag("--timestamps", options.timestamps, "Each line with its time");
+    c.add_option("--type", options.type, "Only replicas of this type")->type_name("TYPE");
+    c.add_option("--index", options.indexes, "Only these replicas: 0-3,7")->type_name("INDEXES");
+    c.add_option(
+         "-c,--container", options.container, "Which container; the training container if not given"
+    )
+        ->type_name("NAME");
+    c.add_option("--max-log-requests", options.most_pods, "Most pods at a time")
+        ->type_name("N")
+        ->capture_default_str();
+    add_job(c, options.job);
+}
+
 void add_top(command_tree& tree) {
     auto [c, options] = tree.add(
         tree.root(), "top", "Show the jobs of a cluster and how they are doing", top_footer, &top
@@ -118,6 +152,7 @@ void add_top(command_tree& tree) {
 
 void add_job_commands(command_tree& tree) {
     add_wait(tree);
+    add_logs(tree);
     add_top(tree);
     add_pause_and_resume(tree);
     add_scale(tree);

@@ -24,7 +24,7 @@ constexpr const char* overview =
     R"(Runs distributed training jobs on Kubernetes: DeepSpeed, PyTorch (plain and torchrun), ColossalAI.
 
 Without a cluster:  validate, plan, explain, docs, dev
-With a cluster:     crds, rbac, run, top, explain, wait, pause, resume, scale
+With a cluster:     crds, rbac, run, top, explain, logs, wait, pause, resume, scale
 
 For the shell:      completion, man)";
 
