@@ -21,7 +21,7 @@ class pass_schedule {
 public:
     pass_schedule(backoff_policy backoff, std::chrono::nanoseconds gather);
 
-    void add(const std::string& key, bool low_priority, steady_time now) {
+    void add(const std::string& key, bool low_priority, steady_time now = steady_time()) {
         queue_.add(key, low_priority, now);
     }
     /// Something that belongs to the key has changed: see controller_options::gather.
