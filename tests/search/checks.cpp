@@ -331,10 +331,23 @@ private:
         }
     }
 
-    /// After a torchrun success running pods have the time of the exit barrier (5.1).
+    /// A pod of the attempt ended with another code than 0, whatever stands for its index now.
+    bool a_peer_failed() const {
+        return std::ranges::any_of(w_.pods, [&](const pod_ptr& p) {
+            const auto role = std::ranges::find(plan_.roles, p->type, &role_plan::type);
+            const auto end = role == plan_.roles.end()
+                                 ? std::nullopt
+                                 : engine::end_of(*p, role->training_container, w_.now);
+            return p->attempt == before_.attempt && end && !end->success();
+        });
+    }
+
+    /// After a torchrun success running pods have the time of the exit barrier, while none has
+    /// failed (5.1).
     void check_barrier() {
         if (before_.phase != job_phase::succeeded || !plan_.torchrun || !before_.completion_time ||
-            w_.now >= *before_.completion_time + w_.context->rules().exit_barrier) {
+            w_.now >= *before_.completion_time + w_.context->rules().exit_barrier ||
+            a_peer_failed()) {
             return;
         }
         for (const stage& s : d_.stages) {

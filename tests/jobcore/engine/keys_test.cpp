@@ -272,6 +272,19 @@ TEST_CASE("[behaviour 2.7] keys that pods run with are not exchanged", "[engine]
     CHECK(w.pods().size() == 2);
 }
 
+TEST_CASE("[behaviour 2.7] what another version made stays while its pods run", "[engine]") {
+    world w(deepspeed(2));
+    w.start();
+    w.child_of(object_kind::config_map)->data_fingerprint ^= 1;
+    w.settle();
+    CHECK(w.last().stages.empty());
+    CHECK(w.status().phase == job_phase::running);
+    // One that is gone is made again: later pods mount it.
+    w.delete_child(object_kind::config_map);
+    w.settle();
+    CHECK(w.child_of(object_kind::config_map) != nullptr);
+}
+
 TEST_CASE("[behaviour 2.6] the absence of another object says nothing of the keys", "[engine]") {
     world w(deepspeed(2));
     w.settle();

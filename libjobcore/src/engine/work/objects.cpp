@@ -118,6 +118,11 @@ object_need need_of(
     if (!need.act || (fixed && need.act->what() != verb::patch)) {
         return {};
     }
+    // What another version of the operator made: the attempt's pods began with it (2.7).
+    const bool of_the_attempt = object.kind == object_kind::config_map && h.keys.in_use;
+    if (of_the_attempt && need.act->what() == verb::remove) {
+        return {};
+    }
     const auto held = creations_held(c.in);
     if (held && need.act->what() == verb::create) {
         hold(*need.act, *held, c.in.now);
