@@ -48,6 +48,7 @@ procps
 prometheus
 python3
 python3-jsonschema
+python3-torch
 python3-venv
 zsh
 END

@@ -8,6 +8,7 @@
 #include "protocol/api_json.hpp"
 #include "protocol/list_stream.hpp"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -35,12 +36,14 @@ struct outcome {
 
 outcome read(std::string_view bytes, std::uint64_t way) {
     outcome out;
+    protocol::list_memory memory(SIZE_MAX);
     protocol::list_stream stream(
         resources::pods(),
         [&out](std::string_view item, std::string_view version) {
             out.items.emplace_back(item);
             out.versions.emplace_back(version);
         },
+        memory,
         limit
     );
     const bool fed = signalbox::fuzz::in_pieces(bytes, way, [&stream](std::string_view piece) {
