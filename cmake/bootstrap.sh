@@ -4,8 +4,9 @@
 # Installs the Debian packages that Signalbox is built and tested with; does nothing where all of them are there.
 # As root, or with sudo. Names what is missing before it touches anything.
 #
-# Usage: cmake/bootstrap.sh [set...]     sets: build (default), test, extra
+# Usage: cmake/bootstrap.sh [set...]     sets: build (default), train, test, extra
 #   build  compiler, build tools and libraries of the operator, and slirp4netns, by which local pods reach the outside
+#   train  what examples/train needs: torch
 #   test   what tests/run.sh needs besides
 #   extra  second compiler, linter, fuzzing, memory checks: presets clang and fuzz
 set -euo pipefail
@@ -31,6 +32,7 @@ rapidjson-dev
 slirp4netns
 zlib1g-dev
 END
+        train) echo python3-torch ;;
         test) cat <<'END' ;;
 binutils
 bubblewrap
@@ -48,7 +50,6 @@ procps
 prometheus
 python3
 python3-jsonschema
-python3-torch
 python3-venv
 zsh
 END
@@ -59,7 +60,7 @@ libclang-rt-16-dev
 valgrind
 END
         *)
-            echo "bootstrap: no set of packages is named '$1': build, test, extra" >&2
+            echo "bootstrap: no set of packages is named '$1': build, train, test, extra" >&2
             return 2
             ;;
     esac

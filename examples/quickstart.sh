@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Two training jobs, from submission to completion, without a cluster: builds `signalbox` if it is not up to date, then
-# starts it with its embedded API server and simulated pods.
+# Two training jobs that really train, without a cluster: builds `signalbox` if it is not up to date, then starts it with
+# its embedded API server and pods that are processes of this machine. One trains through; of the other a worker crashes in
+# the middle, and it goes on from its checkpoint. Where pods cannot be processes, two jobs run with simulated ones.
 #
 # Usage: examples/quickstart.sh [argument of `signalbox dev`...]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-bash cmake/bootstrap.sh build
+bash cmake/bootstrap.sh build train
 
 log=build/quickstart.log
 mkdir -p build
@@ -63,7 +64,23 @@ NINJA_STATUS='@%f/%t ' cmake --build --preset release --parallel "$(nproc)" --ta
     exit 1
 }
 
-exec build/release/bin/signalbox dev \
-    --apply examples/manifests/ddp.yaml \
-    --apply examples/manifests/torchrun.yaml \
-    --until-finished "$@"
+signalbox=build/release/bin/signalbox
+claims=$(mktemp -d)
+trap 'rm -rf "$claims"' EXIT
+mkdir "$claims/train-checkpoints"
+
+status=0
+"$signalbox" dev --pods process --claims "$claims" --logs \
+    --apply examples/train/script.yaml \
+    --apply examples/train/ddp.yaml \
+    --apply examples/train/restart.yaml \
+    --until-finished "$@" || status=$?
+if ((status == 2)); then # refused: nothing was started
+    echo "quickstart: the same without processes: simulated pods" >&2
+    status=0
+    "$signalbox" dev \
+        --apply examples/manifests/ddp.yaml \
+        --apply examples/manifests/torchrun.yaml \
+        --until-finished "$@" || status=$?
+fi
+exit "$status"

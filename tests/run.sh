@@ -17,9 +17,11 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # Suites with CONFIGURATIONS full run only if CTest is asked for that configuration.
 selection=(-LE '^plain_build$')
 dev_targets=(signalbox_programs)
+export SIGNALBOX_COMPILED_SUITES=$PWD/build/asan/bin
 if [[ ${1:-} == --full ]]; then
     selection=(-C full)
     dev_targets=(all)
+    unset SIGNALBOX_COMPILED_SUITES
     shift
 fi
 
@@ -31,7 +33,7 @@ rm -rf "$run"
 mkdir -p "$SIGNALBOX_SKIP_DIR"
 
 say "packages"
-bash cmake/bootstrap.sh build test
+bash cmake/bootstrap.sh build train test
 
 # A unit with Beast and sanitizers takes up to 1.5 GB.
 cores=$(nproc)

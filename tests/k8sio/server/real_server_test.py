@@ -9,8 +9,10 @@ import pathlib
 import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "envtest"))
-import servers  # noqa: E402  (found by the line above)
+TESTS = pathlib.Path(__file__).resolve().parents[2]
+sys.path += [str(TESTS / "envtest"), str(TESTS / "support")]
+import compiled_suites  # noqa: E402 (from the folders above)
+import servers  # noqa: E402
 
 
 def main():
@@ -26,7 +28,8 @@ def main():
             "SIGNALBOX_CONFORMANCE_SERVER": plane.url,
             "SIGNALBOX_CONFORMANCE_TOKEN": plane.admin_token,
         }
-        return subprocess.run([sys.argv[1], "a real API server keeps the same rules", "--warn", "NoTests"], env=environment, check=False).returncode
+        command = [compiled_suites.find(sys.argv[1]), "a real API server keeps the same rules", "--warn", "NoTests"]
+        return subprocess.run(command, env=environment, check=False).returncode
 
 
 if __name__ == "__main__":
