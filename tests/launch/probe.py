@@ -2,10 +2,11 @@
 """The training program of the launch suites: ranks meet, add up their numbers, and each writes what it was given.
 
 A file `rank<n>.<restart>.json` below /probe has a rank's arguments, environment, pod and sum. The environment says what else
-it does: PROBE_FAIL_RANK and PROBE_FAIL_CODE (`error`: an exception) end one rank, once if PROBE_ONCE names a file.
+it does: PROBE_FAIL_RANK and PROBE_FAIL_CODE (`error`: an exception) end one rank, once if PROBE_ONCE names a file; PROBE_WAIT_RANK goes on waiting then.
 """
 import json
 import os
+import signal
 import sys
 
 import torch
@@ -38,6 +39,8 @@ if str(rank) == os.environ.get("PROBE_FAIL_RANK") and not (once and os.path.exis
         raise ValueError("loss is nan at step 7")
     sys.stdout.flush()
     os._exit(int(code))
+if str(rank) == os.environ.get("PROBE_WAIT_RANK"):
+    signal.pause()
 if "PROBE_FAIL_RANK" in os.environ:
     dist.barrier()
 # gloo of some versions of torch aborts while the interpreter ends, though all went well.

@@ -147,7 +147,9 @@ class Ssh(unittest.TestCase):
             done = self.run_job(one)
             self.assertEqual(done.code, 1, done.output)
             self.assertRegex(done.output, r"exited with 1: .*ValueError: loss is nan at step 7")
-        code = self.run_job(deepspeed("dscode", env=environment_of({"PROBE_FAIL_RANK": "3", "PROBE_FAIL_CODE": "7"})))
+        # The other rank of the same pod waits: else its own failure, the lost connection, may be seen first.
+        only_one = {"PROBE_FAIL_RANK": "3", "PROBE_FAIL_CODE": "7", "PROBE_WAIT_RANK": "2"}
+        code = self.run_job(deepspeed("dscode", env=environment_of(only_one)))
         self.assertEqual(code.code, 1, code.output)
         self.assertIn("container worker exited with 7", code.output)
 

@@ -111,11 +111,12 @@ void progress::note(const std::string& text) {
     print(text + "\n");
 }
 
-std::string progress::table() const {
+std::string progress::table(bool with_logs) const {
     std::vector<table_cells> rows{
         {"JOB", "KIND", "PHASE", "READY", "RESTARTS", "REASON", "DURATION"}};
-    const bool logs =
-        std::ranges::any_of(rows_, [](const auto& r) { return !r.second.last_line.empty(); });
+    const bool logs = with_logs && std::ranges::any_of(rows_, [](const auto& r) {
+                          return !r.second.last_line.empty();
+                      });
     if (logs) {
         rows.front().emplace_back("LAST LOG LINE");
     }
@@ -203,7 +204,7 @@ void progress::draw_table() {
     if (!terminal_ || order_.empty()) {
         return;
     }
-    const std::string text = "\n" + fit_terminal(table(), 3);
+    const std::string text = "\n" + fit_terminal(table(true), 3);
     out_ << text;
     drawn_ = static_cast<std::size_t>(std::ranges::count(text, '\n'));
     out_.flush();

@@ -59,8 +59,8 @@ public:
     /// Any other line.
     void note(const std::string& text);
 
-    /// The table, for the end.
-    std::string table() const;
+    /// The table, for the end: without the last lines of logs.
+    std::string table() const { return table(false); }
     /// The events of each job, in the form of `kubectl describe`.
     std::string events(std::chrono::nanoseconds now) const;
 
@@ -74,6 +74,7 @@ private:
     void print(const std::string& text);
     std::string paint(const std::string& text, colour c) const;
     std::string phase_cell(const job_row& row) const;
+    std::string table(bool with_logs) const;
     void erase_table();
     void draw_table();
 
