@@ -25,7 +25,7 @@ bool printable(std::string_view text) {
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text = signalbox::fuzz::text_of(data, size);
     const engine::termination_note note = engine::read_termination_message(text);
-    require(note.text.size() <= 512, "a note has at most 512 bytes");
+    require(note.text.size() <= 1024, "a note has at most 1,024 bytes");
     require(printable(note.text), "a note is printable");
 
     pod_record pod;
@@ -37,6 +37,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     c.exit_code = 1;
     c.message = text.substr(0, 4096);
     const std::string told = engine::describe_failure(pod, "worker");
-    require(printable(told) && told.size() < 1024, "an event can tell of the failure");
+    require(
+        printable(told) && told.size() < 1024 + 200, "the note, its pod, container and exit code"
+    );
     return 0;
 }
