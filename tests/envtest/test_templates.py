@@ -31,6 +31,10 @@ KNOWN = {
         re.compile(r"setHostnameAsFQDN"),
         "launchers rely on the short host name: library and command line refuse it (api 1.10)",
     ),
+    "training container": (
+        re.compile(r"Which of these containers trains\?"),
+        "a job needs one that trains: library and command line refuse a template that leaves it open (api 1.13)",
+    ),
     "token": (
         re.compile(r"must not be specified when serviceAccountName is not set"),
         "in a cluster the admission of service accounts, which is off in this test, sets the name",
