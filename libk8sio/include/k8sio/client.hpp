@@ -107,6 +107,8 @@ public:
     bool timestamps = false;  ///< each line begins with its time
     /// Lines from then on, to a second; nothing: all.
     std::optional<wall_time> since;
+    /// The same in seconds before the server's present time; at most one of both.
+    std::optional<std::int64_t> since_seconds;
     std::optional<std::int64_t> tail_lines;   ///< from the end, then what follows; nothing: all
     std::optional<std::int64_t> limit_bytes;  ///< of the whole answer; nothing: no limit
     /// Until the answer begins, and between two pieces of it. A program may be silent for long.

@@ -121,6 +121,7 @@ result<http_request> log_request(
     add("previous", query.previous ? "true" : "");
     add("timestamps", query.timestamps ? "true" : "");
     add("sinceTime", query.since ? format_api_time(*query.since) : "");
+    add("sinceSeconds", number(query.since_seconds));
     add("tailLines", number(query.tail_lines));
     add("limitBytes", number(query.limit_bytes));
     request->accept = "*/*";

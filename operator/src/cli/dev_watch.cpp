@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/dev_watch.hpp"
 
+#include "cli/log_lines.hpp"
+
 #include <jobcore/observed.hpp>
 #include <jobcore/spec.hpp>
 #include <jobcore/status.hpp>
@@ -95,17 +97,12 @@ void log_watch::upsert(std::string_view json) {
         !known_.insert(pod->uid).second) {
         return;
     }
-    const fields object(json);
     source from;
-    from.ns = object.text("/metadata/namespace");
+    from.ns = fields(json).text("/metadata/namespace");
     from.pod = pod->name;
     from.job_uid = pod->owner_uid;
-    from.replica = fmt::format("{}-{}", pod->type, pod->index);
-    // BEHAVIOUR.md 1.6
-    from.container = object.text("/metadata/annotations/batch.tensorstack.dev~1training-container");
-    if (from.container.empty()) {
-        from.container = pod->containers.front().name;
-    }
+    from.replica = replica_name(*pod);
+    from.container = training_container(*pod);
     ++reading_;
     asio::co_spawn(executor_, read(std::move(from)), [this](std::exception_ptr broken) {
         if (broken) {
@@ -142,8 +139,13 @@ asio::awaitable<void> log_watch::read(source from) {
 
 void log_watch::take(const source& from, std::string& held, std::string_view bytes) {
     held += bytes;
+    const std::size_t last = held.rfind('\n');
     std::size_t begin = 0;
-    for (std::size_t end = held.find('\n'); end != std::string::npos;
+    // Of lines that are not printed only the last one is ever seen: no table is drawn for others.
+    if (!to_.shows_logs() && last != std::string::npos && last > 0) {
+        begin = held.rfind('\n', last - 1) + 1;
+    }
+    for (std::size_t end = held.find('\n', begin); end != std::string::npos;
          end = held.find('\n', begin)) {
         to_.log(from.job_uid, from.replica, held.substr(begin, end - begin), elapsed_());
         begin = end + 1;

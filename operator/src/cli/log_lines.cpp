@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/log_lines.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -89,6 +91,15 @@ std::string_view without_timestamp(std::string_view line) {
     return !is_time                          ? line
            : space == std::string_view::npos ? std::string_view()
                                              : line.substr(space + 1);
+}
+
+const std::string& training_container(const core::pod_record& pod) {
+    const auto found = std::ranges::find(pod.containers, true, &core::container_record::training);
+    return (found == pod.containers.end() ? pod.containers.front() : *found).name;
+}
+
+std::string replica_name(const core::pod_record& pod) {
+    return fmt::format("{}-{}", pod.type, pod.index);
 }
 
 colour colour_of_source(std::size_t number) {

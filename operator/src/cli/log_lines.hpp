@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lines of several logs, put into one.
+// Lines of several logs, put into one, and what they are of.
 #pragma once
 
 #include "cli/colour.hpp"
+
+#include <jobcore/observed.hpp>
 
 #include <cstddef>
 #include <functional>
@@ -46,6 +48,11 @@ private:
 
 /// `2026-01-31T03:00:00.1Z text` without its first word, if that is a timestamp.
 std::string_view without_timestamp(std::string_view line);
+
+/// Name of the container that trains (BEHAVIOUR.md 1.6), else of the first. `pod` has containers.
+const std::string& training_container(const core::pod_record& pod);
+/// `worker-0`
+std::string replica_name(const core::pod_record& pod);
 
 /// The colour of the n-th source; neighbours differ.
 colour colour_of_source(std::size_t number);

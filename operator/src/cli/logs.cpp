@@ -65,28 +65,18 @@ std::string text_at(const rapidjson::Value* in, const char* pointer) {
     return found != nullptr && found->IsString() ? found->GetString() : "";
 }
 
-/// The training container of a pod, and the rank in its environment, where the operator gives one.
-struct trainer {
-    std::string container;
-    std::string rank;
-};
-trainer trainer_of(std::string_view pod_json, const std::string& first_container) {
+/// The rank in the environment of a container, where the operator gives one.
+std::string rank_of(std::string_view pod_json, const std::string& container_name) {
     rapidjson::Document pod;
     pod.Parse<rapidjson::kParseIterativeFlag>(pod_json.data(), pod_json.size());
-    trainer out;
     if (pod.HasParseError()) {
-        return out;
+        return {};
     }
-    // BEHAVIOUR.md 1.6
-    out.container =
-        text_at(&pod, "/metadata/annotations/batch.tensorstack.dev~1training-container");
-    out.container = out.container.empty() ? first_container : out.container;
     const auto* containers = rapidjson::Pointer("/spec/containers").Get(pod);
-    const rapidjson::Value* container = named(containers, out.container);
+    const rapidjson::Value* container = named(containers, container_name);
     const rapidjson::Value* env =
         container == nullptr ? nullptr : rapidjson::Pointer("/env").Get(*container);
-    out.rank = text_at(named(env, "RANK"), "/value");
-    return out;
+    return text_at(named(env, "RANK"), "/value");
 }
 
 /// The containers have begun, so that there is a log.
@@ -216,13 +206,13 @@ private:
             !known_.insert(pod.uid).second) {
             return std::nullopt;
         }
-        const trainer of_pod = trainer_of(json, std::string(pod.containers.front().name));
+        const std::string& training = training_container(pod);
+        const std::string rank = rank_of(json, training);
         log_source source;
         source.pod = pod.name;
         source.uid = pod.uid;
-        source.container = wanted_->container.empty() ? of_pod.container : wanted_->container;
-        source.label = fmt::format("{}-{}", pod.type, pod.index) +
-                       (of_pod.rank.empty() ? "" : fmt::format(" rank {}", of_pod.rank));
+        source.container = wanted_->container.empty() ? training : wanted_->container;
+        source.label = replica_name(pod) + (rank.empty() ? "" : fmt::format(" rank {}", rank));
         width_ = std::max(width_, source.label.size());
         sources_.push_back(std::move(source));
         return sources_.size() - 1;
@@ -239,22 +229,26 @@ private:
         });
     }
 
-    std::string target_of(const log_source& source) const {
-        std::string out = k8sio::resources::pods().object_path(lookup_.ns(), source.pod, "log") +
-                          "?timestamps=true&container=" + k8sio::percent_encode(source.container);
-        out += wanted_->follow ? "&follow=true" : "";
-        out += wanted_->previous ? "&previous=true" : "";
-        out += wanted_->tail >= 0 ? fmt::format("&tailLines={}", wanted_->tail) : "";
-        out += since_seconds_ > 0 ? fmt::format("&sinceSeconds={}", since_seconds_) : "";
+    k8sio::log_query query_of(const log_source& source) const {
+        k8sio::log_query out;
+        out.container = source.container;
+        out.follow = wanted_->follow;
+        out.previous = wanted_->previous;
+        out.timestamps = true;
+        out.idle = quiet_log;
+        if (wanted_->tail >= 0) {
+            out.tail_lines = wanted_->tail;
+        }
+        if (since_seconds_ > 0) {
+            out.since_seconds = since_seconds_;
+        }
         return out;
     }
 
     asio::awaitable<void> read(std::size_t number) {
         const log_source source = sources_[number];
-        k8sio::http_request request("GET", target_of(source));
-        request.accept = "*/*";
-        request.headers.emplace_back("User-Agent", api_->user_agent());
-        auto opened = co_await api_->transport().open_stream(request, quiet_log);
+        const k8sio::log_query query = query_of(source);
+        auto opened = co_await api_->open_log(lookup_.ns(), source.pod, query);
         if (opened.has_error()) {
             complain(source, opened.error().text());
             merge_.close(number);
@@ -262,19 +256,13 @@ private:
         }
         const std::unique_ptr<k8sio::response_stream> stream = std::move(*opened);
         open_.insert(stream.get());
-        std::string refusal;
         for (;;) {
             const auto piece = co_await stream->read_some();
-            if (piece.has_error()) {
-                refusal = stopping_ ? "" : piece.error().text();
-                break;
+            if (piece.has_error() && !stopping_) {
+                complain(source, piece.error().text());
             }
-            if (piece->empty()) {
+            if (piece.has_error() || piece->empty()) {
                 break;
-            }
-            if (stream->status() >= 400) {
-                refusal += *piece;
-                continue;
             }
             merge_.feed(number, *piece);
             changed_.notify();
@@ -283,15 +271,6 @@ private:
             }
         }
         open_.erase(stream.get());
-        if (!refusal.empty()) {
-            k8sio::http_response answer;
-            answer.status = stream->status();
-            answer.body = refusal;
-            complain(
-                source,
-                answer.status >= 400 ? k8sio::error_from_response(request, answer).text() : refusal
-            );
-        }
         merge_.close(number);
     }
 

@@ -56,6 +56,7 @@ public:
     );
     /// Whether lines of logs are printed; without, only the table shows the last one of each job.
     void show_logs(bool on) { show_logs_ = on; }
+    bool shows_logs() const { return show_logs_; }
     /// Any other line.
     void note(const std::string& text);
 

@@ -187,13 +187,13 @@ asio::awaitable<void> http_server::impl::accept_all() {
         }
         const auto self = shared_from_this();
         const auto done = [self](std::exception_ptr) {};
-        const bool changed = certificate.refresh() || key.refresh();
+        const bool other_certificate = certificate.refresh();
+        const bool other_key = key.refresh();
         if (identity == nullptr) {
             asio::co_spawn(executor, serve_plain(std::move(socket)), done);
             continue;
         }
-        if (changed) {
-            key.refresh();
+        if (other_certificate || other_key) {
             load_identity();  // one half of a new pair: the one before stays
         }
         asio::co_spawn(executor, serve_tls(std::move(socket), identity), done);

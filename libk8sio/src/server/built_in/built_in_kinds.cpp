@@ -7,6 +7,7 @@
 #include "server/built_in/event_form.hpp"
 #include "server/built_in/reviews.hpp"
 #include "server/kinds/definition.hpp"
+#include "server/values/text.hpp"
 
 #include <utility>
 
@@ -43,9 +44,7 @@ kind_info row(
     k.version = std::move(version);
     k.kind = std::move(kind);
     k.plural = std::move(plural);
-    for (const char c : k.kind) {
-        k.singular += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    }
+    k.singular = lower(k.kind);
     k.short_names = std::move(short_names);
     k.traits = traits;
     k.columns = {name_column(), age_column()};

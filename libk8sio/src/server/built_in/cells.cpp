@@ -2,6 +2,7 @@
 //
 // Cells of built-in kinds, after kubernetes/pkg/printers/internalversion.
 #include "server/built_in/built_in_rules.hpp"
+#include "server/values/text.hpp"
 #include "server/values/times.hpp"
 
 #include <fmt/format.h>
@@ -242,10 +243,7 @@ std::string event_first_seen(const value& event, wall_time now) {
 }
 
 std::string event_object(const value& event, wall_time) {
-    std::string kind(json::string_at(event, {"involvedObject", "kind"}));
-    std::transform(kind.begin(), kind.end(), kind.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
+    const std::string kind = lower(json::string_at(event, {"involvedObject", "kind"}));
     return fmt::format("{}/{}", kind, json::string_at(event, {"involvedObject", "name"}));
 }
 

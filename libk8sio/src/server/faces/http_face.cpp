@@ -92,10 +92,7 @@ upgrade_offer offer_of(const http::request<http::string_body>& request) {
     if (!http::token_list(request[http::field::connection]).exists("upgrade")) {
         return offer;
     }
-    offer.to = std::string(to_view(request[http::field::upgrade]));
-    std::transform(offer.to.begin(), offer.to.end(), offer.to.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
+    offer.to = lower(to_view(request[http::field::upgrade]));
     const auto range = request.equal_range(http::field::sec_websocket_protocol);
     for (auto line = range.first; line != range.second; ++line) {
         // No list of tokens: names of Kubernetes have a slash.

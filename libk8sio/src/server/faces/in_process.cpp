@@ -6,6 +6,7 @@
 
 #include "protocol/requests.hpp"
 #include "server/answers/body_stream.hpp"
+#include "server/values/text.hpp"
 
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
@@ -23,9 +24,6 @@ namespace asio = boost::asio;
 
 bool same_header(std::string_view x, std::string_view y) {
     return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](char a, char b) {
-        const auto lower = [](char c) {
-            return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-        };
         return lower(a) == lower(b);
     });
 }

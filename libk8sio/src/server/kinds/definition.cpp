@@ -2,6 +2,7 @@
 #include "server/kinds/definition.hpp"
 
 #include "server/schema/schema.hpp"
+#include "server/values/text.hpp"
 
 #include <fmt/format.h>
 
@@ -72,9 +73,7 @@ kind_info kind_of_version(const value& crd, const value& version) {
     k.kind = json::string_at(names, {"kind"});
     k.singular = json::string_at(names, {"singular"});
     if (k.singular.empty()) {
-        for (const char c : k.kind) {
-            k.singular += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-        }
+        k.singular = lower(k.kind);
     }
     k.short_names = strings(names, "shortNames");
     k.categories = strings(names, "categories");

@@ -4,12 +4,9 @@
 // joins them.
 #include "server/streams/container_session.hpp"
 
-#include "k8sio/synchronization.hpp"
 #include "server/streams/pod_refusal.hpp"
+#include "server/streams/session_base.hpp"
 #include "server/values/json.hpp"
-
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 
 #include <fmt/format.h>
 
@@ -56,8 +53,7 @@ std::optional<std::uint16_t> side_of(const json::value& size, const char* name) 
                : std::nullopt;
 }
 
-class container_session final : public socket_session,
-                                public std::enable_shared_from_this<container_session> {
+class container_session final : public session_base {
 public:
     container_session(
         asio::any_io_executor executor,
@@ -67,19 +63,14 @@ public:
         process_options options,
         std::string protocol
     )
-        : executor_(std::move(executor)),
+        : session_base(std::move(executor), std::move(protocol)),
           pods_(&pods),
           verb_(verb),
           pod_(std::move(pod)),
-          options_(std::move(options)),
-          protocol_(std::move(protocol)),
-          writer_(executor_, 1),
-          news_(executor_) {}
-
-    const std::string& protocol() const override { return protocol_; }
+          options_(std::move(options)) {}
 
     asio::awaitable<void> run(message_socket& socket) override {
-        return run_task(shared_from_this(), socket);
+        return run_task(std::static_pointer_cast<container_session>(shared_from_this()), socket);
     }
 
     void stop() override {
@@ -119,10 +110,8 @@ private:
             co_await std::move(finishing);
         }
         self->stop();
-        while (self->readers_ > 0) {
-            asio::awaitable<void> joined = self->news_.wait();
-            co_await std::move(joined);
-        }
+        asio::awaitable<void> joining = join(self, self->readers_);
+        co_await std::move(joining);
         self->process_.reset();
     }
 
@@ -138,10 +127,8 @@ private:
         if (self->options_.err) {
             self->spawn(carry(self, socket, process_output::err, error_channel), self->writers_);
         }
-        while (self->writers_ > 0) {
-            asio::awaitable<void> ended = self->news_.wait();
-            co_await std::move(ended);
-        }
+        asio::awaitable<void> joining = join(self, self->writers_);
+        co_await std::move(joining);
         // Of a container's own process the pod's status tells the exit code.
         if (self->verb_ == container_verb::exec && !self->failure_) {
             asio::awaitable<result<int>> waiting = self->process_->wait();
@@ -211,7 +198,7 @@ private:
             if (columns && rows) {
                 process_->resize(*columns, *rows);
             }
-        } else if (of == close_channel && protocol_ == closing_protocol && text.size() == 1 && text.front() == input_channel && input_open()) {
+        } else if (of == close_channel && protocol() == closing_protocol && text.size() == 1 && text.front() == input_channel && input_open()) {
             input_ended_ = true;
             process_->finish_writing();
         }
@@ -223,51 +210,22 @@ private:
         return options_.out ? output_channel : options_.err ? error_channel : status_channel;
     }
 
-    /// One message at a time, in the order of the calls. A lost connection ends the session.
     static asio::awaitable<void> send(
         self_ptr self, message_socket& socket, channel to, std::string_view bytes
     ) {
         std::string message(1, to);
         message += bytes;
-        asio::awaitable<void> turn = self->writer_.acquire();
-        co_await std::move(turn);
-        const semaphore::holder mine(self->writer_);
-        if (self->gone_) {
-            co_return;
-        }
-        asio::awaitable<result<void>> writing = socket.write(message);
-        const result<void> done = co_await std::move(writing);
-        if (done.has_error()) {
-            self->stop();
-        }
+        return send_message(std::move(self), socket, std::move(message));
     }
 
-    /// Runs `work` beside; `running` is the number of those that have not ended.
-    void spawn(asio::awaitable<void> work, int& running) {
-        ++running;
-        asio::co_spawn(
-            executor_,
-            std::move(work),
-            [self = shared_from_this(), &running](const std::exception_ptr&) {
-                --running;
-                self->news_.notify();
-            }
-        );
-    }
-
-    asio::any_io_executor executor_;
     pod_streams* pods_;
     container_verb verb_;
     pod_ref pod_;
     process_options options_;
-    std::string protocol_;
     std::unique_ptr<container_process> process_;
-    semaphore writer_;
-    notification news_;  // a child has ended; only run() waits
     int readers_ = 0;
     int writers_ = 0;
     bool input_ended_ = false;
-    bool gone_ = false;
     std::optional<api_error> failure_;
 };
 

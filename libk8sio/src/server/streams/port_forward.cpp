@@ -7,8 +7,7 @@
 
 #include "k8sio/synchronization.hpp"
 #include "protocol/spdy_framing.hpp"
-
-#include <boost/asio/co_spawn.hpp>
+#include "server/streams/session_base.hpp"
 
 #include <fmt/format.h>
 
@@ -74,23 +73,17 @@ struct forward {
 };
 using forward_ptr = std::shared_ptr<forward>;
 
-class port_forward final : public socket_session,
-                           public std::enable_shared_from_this<port_forward> {
+class port_forward final : public session_base {
 public:
     port_forward(
         asio::any_io_executor executor, pod_streams& pods, pod_ref pod, std::string protocol
     )
-        : executor_(std::move(executor)),
+        : session_base(std::move(executor), std::move(protocol)),
           pods_(&pods),
-          pod_(std::move(pod)),
-          protocol_(std::move(protocol)),
-          sending_(executor_, 1),
-          news_(executor_) {}
-
-    const std::string& protocol() const override { return protocol_; }
+          pod_(std::move(pod)) {}
 
     asio::awaitable<void> run(message_socket& socket) override {
-        return run_task(shared_from_this(), socket);
+        return run_task(shared_self(), socket);
     }
 
     void stop() override {
@@ -100,6 +93,8 @@ public:
 
 private:
     using self_ptr = std::shared_ptr<port_forward>;
+
+    self_ptr shared_self() { return std::static_pointer_cast<port_forward>(shared_from_this()); }
 
     static asio::awaitable<void> run_task(self_ptr self, message_socket& socket) {
         spdy_frame frame;
@@ -119,14 +114,12 @@ private:
         }
         if (self->reader_.failed()) {
             asio::awaitable<void> telling =
-                send(self, socket, spdy_writer::goaway(self->last_stream_));
+                send_message(self, socket, spdy_writer::goaway(self->last_stream_));
             co_await std::move(telling);
         }
         self->stop();
-        while (self->children_ > 0) {
-            asio::awaitable<void> ended = self->news_.wait();
-            co_await std::move(ended);
-        }
+        asio::awaitable<void> joining = join(self, self->children_);
+        co_await std::move(joining);
     }
 
     static asio::awaitable<void> handle(
@@ -144,7 +137,7 @@ private:
             to = self->take(frame);
         }
         if (!answer.empty()) {
-            asio::awaitable<void> sending = send(self, socket, std::move(answer));
+            asio::awaitable<void> sending = send_message(self, socket, std::move(answer));
             co_await std::move(sending);
         }
         while (to && !to->over && !to->deaf && to->waiting.size() > most_waiting) {
@@ -194,7 +187,7 @@ private:
     /// Begins connections behind the answers to their streams: data before them would be lost.
     void start_pairs(message_socket& socket) {
         for (const forward_ptr& each : std::exchange(to_start_, {})) {
-            spawn(carry(shared_from_this(), socket, each));
+            spawn(carry(shared_self(), socket, each), children_);
         }
     }
 
@@ -242,7 +235,7 @@ private:
             of->channel->close();
         }
         if (of->channel) {
-            self->spawn(carry_to_port(of));
+            self->spawn(carry_to_port(of), self->children_);
             asio::awaitable<std::string> carrying = carry_from_port(self, socket, of);
             error = co_await std::move(carrying);
         }
@@ -265,7 +258,7 @@ private:
             more = piece.has_value() && !piece->empty() && !of->over;
             if (more) {
                 asio::awaitable<void> sending =
-                    send(self, socket, spdy_writer::data(of->data_stream, *piece));
+                    send_message(self, socket, spdy_writer::data(of->data_stream, *piece));
                 co_await std::move(sending);
             }
         }
@@ -315,7 +308,7 @@ private:
         last = spdy_writer::data(of->error_stream, error, true) + last;
         self->streams_.erase(of->data_stream);
         self->streams_.erase(of->error_stream);
-        asio::awaitable<void> telling = send(self, socket, std::move(last));
+        asio::awaitable<void> telling = send_message(self, socket, std::move(last));
         co_await std::move(telling);
     }
 
@@ -326,44 +319,11 @@ private:
         }
     }
 
-    /// Whole frames, in the order of the calls. A lost connection ends the session.
-    static asio::awaitable<void> send(self_ptr self, message_socket& socket, std::string frames) {
-        const std::string message = std::move(frames);
-        asio::awaitable<void> turn = self->sending_.acquire();
-        co_await std::move(turn);
-        const semaphore::holder mine(self->sending_);
-        if (self->gone_) {
-            co_return;
-        }
-        asio::awaitable<result<void>> writing = socket.write(message);
-        const result<void> done = co_await std::move(writing);
-        if (done.has_error()) {
-            self->stop();
-        }
-    }
-
-    void spawn(asio::awaitable<void> work) {
-        ++children_;
-        asio::co_spawn(
-            executor_,
-            std::move(work),
-            [self = shared_from_this()](const std::exception_ptr&) {
-                --self->children_;
-                self->news_.notify();
-            }
-        );
-    }
-
-    asio::any_io_executor executor_;
     pod_streams* pods_;
     pod_ref pod_;
-    std::string protocol_;
     protocol::spdy_reader reader_;
     protocol::spdy_writer writer_;
-    semaphore sending_;
-    notification news_;  // a child has ended; only run() waits
     int children_ = 0;
-    bool gone_ = false;
     std::uint32_t last_stream_ = 0;
     std::map<std::uint32_t, forward_ptr> streams_;
     std::map<std::string, forward_ptr> halves_;  // by request id: of one stream so far

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/values/text.hpp"
 
+#include <algorithm>
+
 namespace signalbox::k8sio::server {
 
 std::string quoted(std::string_view text) {
@@ -18,6 +20,16 @@ std::string quoted(std::string_view text) {
         }
     }
     return out + "\"";
+}
+
+char lower(char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+std::string lower(std::string_view text) {
+    std::string out(text);
+    std::transform(out.begin(), out.end(), out.begin(), [](char c) { return lower(c); });
+    return out;
 }
 
 std::string_view without_blanks(std::string_view text) {

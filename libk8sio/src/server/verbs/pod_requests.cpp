@@ -18,10 +18,7 @@ namespace {
 
 /// As the real server reads a bool of a query: what is there and does not deny it.
 bool is_wanted(const api_request& request, std::string_view name) {
-    std::string text(request.param(name));
-    std::transform(text.begin(), text.end(), text.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
+    const std::string text = lower(request.param(name));
     return request.query.count(std::string(name)) != 0 && text != "0" && text != "false";
 }
 

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace signalbox::k8sio::server {
@@ -61,6 +62,16 @@ outcome<std::string> choose_protocol(
         fmt::join(offer.protocols, " "),
         fmt::join(served, " ")
     ));
+}
+
+/// Why nobody can be asked for a process or a port of the pod.
+std::optional<refusal> why_unreachable(
+    const target_object& t, const json::value& pod, const pod_streams* of_pods
+) {
+    if (!is_bound(pod)) {
+        return no_host(t);
+    }
+    return of_pods == nullptr ? std::optional(no_runtime(t.subresource)) : std::nullopt;
 }
 
 pod_ref name_of(const record& pod) {
@@ -128,11 +139,8 @@ api_answer front::pod_process(const api_request& request, const target_object& t
     if (!container) {
         return container.error();
     }
-    if (!is_bound(pod)) {
-        return no_host(t);
-    }
-    if (pods_ == nullptr) {
-        return no_runtime(t.subresource);
+    if (const auto why = why_unreachable(t, pod, pods_)) {
+        return *why;
     }
     outcome<process_options> wanted = read_process_options(request);
     if (!wanted) {
@@ -165,11 +173,8 @@ api_answer front::pod_forward(const api_request& request, const target_object& t
     if (!found) {
         return found.error();
     }
-    if (!is_bound(pod)) {
-        return no_host(t);
-    }
-    if (pods_ == nullptr) {
-        return no_runtime(t.subresource);
+    if (const auto why = why_unreachable(t, pod, pods_)) {
+        return *why;
     }
     const outcome<std::string> protocol = choose_protocol(request.upgrade, forward_protocols());
     if (!protocol) {

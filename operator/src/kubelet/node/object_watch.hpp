@@ -17,10 +17,6 @@ public:
     using change_function = std::function<void(const k8sio::object_key& key)>;
     explicit object_watch(change_function changed) : changed_(std::move(changed)) {}
 
-    void replace_begin() override {}
-    void replace_item(std::string_view json) override { tell(json); }
-    void replace_end(std::string_view) override {}
-    void replace_abort() override {}
     void upsert(std::string_view json) override { tell(json); }
     void remove(std::string_view json) override { tell(json); }
 
