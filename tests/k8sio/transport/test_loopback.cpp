@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The real transport over real sockets of the loopback interface, plain and TLS, port 0.
+#include "client/surroundings.hpp"
 #include "transport/asio_stream.hpp"
 #include "transport/loopback_world.hpp"
 
@@ -11,6 +12,7 @@
 #include <catch2/catch.hpp>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <openssl/conf.h>
 
 #include <functional>
 
@@ -23,6 +25,29 @@ using test::raw_server;
 using test::reply;
 namespace ssl = boost::asio::ssl;
 using world = test::loopback_world;
+
+namespace {
+
+/// A machine whose settings of OpenSSL allow everything, as some do for the sake of old servers.
+class lax_openssl {
+public:
+    lax_openssl() {
+        const std::string file = folder_.write(
+            "openssl.cnf",
+            "openssl_conf = all\n[all]\nssl_conf = ssl\n[ssl]\nsystem_default = lax\n"
+            "[lax]\nMinProtocol = TLSv1\nCipherString = ALL:@SECLEVEL=0\n"
+        );
+        REQUIRE(CONF_modules_load_file(file.c_str(), nullptr, 0) == 1);
+    }
+    ~lax_openssl() { CONF_modules_finish(); }
+    lax_openssl(const lax_openssl&) = delete;
+    lax_openssl& operator=(const lax_openssl&) = delete;
+
+private:
+    test::folder folder_;
+};
+
+}  // namespace
 
 TEST_CASE_METHOD(world, "[requirement T1] real connections are kept, over TCP and TLS") {
     const std::string which = GENERATE(as<std::string>(), "TCP", "TLS");
@@ -248,11 +273,9 @@ TEST_CASE_METHOD(
         "another address",
         "another name",
         "expired",
-        "signed by another authority",
-        "older than TLS 1.2"
+        "signed by another authority"
     );
     INFO(which);
-    const certificate good("server", "IP:127.0.0.1", &authority);
     const certificate wrong_name("server", "DNS:other,IP:127.0.0.2", &authority);
     const certificate expired("server", "IP:127.0.0.1", &authority, true);
     const certificate other_authority("other", "", nullptr);
@@ -275,18 +298,26 @@ TEST_CASE_METHOD(
         use_tls(foreign);
         why = "unable to get local issuer certificate";
     }
-    if (which == "older than TLS 1.2") {
-        use_tls(good);
-        SSL_CTX_set_min_proto_version(tls->native_handle(), TLS1_VERSION);
-        SSL_CTX_set_max_proto_version(tls->native_handle(), TLS1_1_VERSION);
-        SSL_CTX_set_security_level(tls->native_handle(), 0);
-    }
     serve([](int, const std::string&) { return ok(); });
     const auto answer = exchange();
     REQUIRE(answer.has_error());
     CHECK(answer.error().code == errc::tls);
     INFO(answer.error().text());
     CHECK(answer.error().message.find(why) != std::string::npos);
+    CHECK(server->requests.empty());
+}
+
+TEST_CASE_METHOD(world, "[requirement T9] TLS before 1.2 is refused, whatever the machine allows") {
+    const lax_openssl machine;
+    const certificate own("server", "IP:127.0.0.1", &authority);
+    use_tls(own);
+    SSL_CTX_set_max_proto_version(tls->native_handle(), TLS1_1_VERSION);
+    serve([](int, const std::string&) { return ok(); });
+    const auto answer = exchange();
+    REQUIRE(answer.has_error());
+    CHECK(answer.error().code == errc::tls);
+    INFO(answer.error().text());
+    CHECK(answer.error().message.find("protocol version") != std::string::npos);
     CHECK(server->requests.empty());
 }
 
