@@ -148,8 +148,6 @@ function(signalbox_add_test name)
     target_include_directories(${name} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" ${arg_INCLUDES})
     target_link_libraries(${name} PRIVATE
         ${arg_LIBS} signalbox_test_support signalbox_catch_main signalbox_warnings)
-    target_compile_definitions(${name} PRIVATE
-        SIGNALBOX_SOURCE_DIR="${signalbox_SOURCE_DIR}")
     if(NOT arg_COMPUTES)
         signalbox_test_flags(${name})
     endif()

@@ -35,9 +35,9 @@ mkdir -p "$SIGNALBOX_SKIP_DIR"
 say "packages"
 bash cmake/bootstrap.sh build train test
 
-# A unit with Beast and sanitizers takes up to 1.5 GB.
+# A folder of units in one, with sanitizers, takes up to 2.7 GB.
 cores=$(nproc)
-memory=$(awk '/^MemAvailable:/ { print int($2 / 1500000) }' /proc/meminfo)
+memory=$(awk '/^MemAvailable:/ { print int($2 / 2700000) }' /proc/meminfo)
 jobs=$((memory < 1 ? 1 : memory < cores ? memory : cores))
 export CTEST_PARALLEL_LEVEL=$cores
 

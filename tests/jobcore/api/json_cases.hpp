@@ -5,34 +5,23 @@
 #pragma once
 
 #include "json/json.hpp"
+#include "signalbox_test/source_files.hpp"
 
 #include <rapidjson/pointer.h>
 
-#include <fstream>
-#include <sstream>
 #include <stdexcept>
 #include <string>
-
-#ifndef SIGNALBOX_SOURCE_DIR
-#define SIGNALBOX_SOURCE_DIR "."
-#endif
 
 namespace signalbox::test {
 
 namespace json = core::json;
 
-inline std::string read_text(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
-}
-
-inline json::document read_json(const std::string& path) {
+/// `file` as source_text() takes it.
+inline json::document read_json(const std::string& file) {
     json::document document;
-    json::parse(document, read_text(path));
+    json::parse(document, source_text(file));
     if (document.HasParseError()) {
-        throw std::runtime_error("cannot read " + path);
+        throw std::runtime_error("no JSON: " + file);
     }
     return document;
 }

@@ -6,18 +6,20 @@
 #include "api/job/kinds.hpp"
 #include "api/tables/tables.hpp"
 #include "json_cases.hpp"
+#include "signalbox_test/source_files.hpp"
 
 #include <jobcore/schema.hpp>
 
 #include <catch2/catch.hpp>
 
 #include <cstdlib>
+#include <fstream>
 
 using namespace signalbox;
 
 namespace {
 
-const std::string file = SIGNALBOX_SOURCE_DIR "/libjobcore/API.md";
+const std::string file = "libjobcore/API.md";
 
 /// The field at `path` and all below it have a text, by each of their names.
 std::size_t check_field(const core::schema::field& row, const std::string& path) {
@@ -43,10 +45,10 @@ std::size_t check_field(const core::schema::field& row, const std::string& path)
 TEST_CASE("API.md is the reference that the tables make", "[api]") {
     const std::string made = core::api_reference_markdown();
     if (std::getenv("SIGNALBOX_REWRITE") != nullptr) {
-        std::ofstream(file, std::ios::binary) << made;
+        std::ofstream(test::source_path(file), std::ios::binary) << made;
     }
     INFO("to write it anew: SIGNALBOX_REWRITE=1 jobcore_tests \"*API.md*\"");
-    CHECK((test::read_text(file) == made));
+    CHECK((test::source_text(file) == made));
 }
 
 TEST_CASE("the reference names every kind, field, rule and annotation", "[api]") {

@@ -18,9 +18,7 @@ const std::vector<core::json::document>& rule_files() {
     static const auto files = [] {
         std::vector<core::json::document> read;
         for (const std::string name : {"rules", "rules_deepspeed", "rules_colossalai"}) {
-            read.push_back(
-                test::read_json(SIGNALBOX_SOURCE_DIR "/tests/jobcore/api/" + name + ".json")
-            );
+            read.push_back(test::read_json("tests/jobcore/api/" + name + ".json"));
         }
         return read;
     }();

@@ -5,31 +5,23 @@
 
 #include "explain/tables.hpp"
 #include "jobcore/policy_fields.hpp"
+#include "signalbox_test/source_files.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <algorithm>
-#include <fstream>
 #include <regex>
 #include <set>
-#include <sstream>
 
 using namespace signalbox::core;
 using namespace signalbox::core::explaining;
+using signalbox::test::source_text;
 
 namespace {
 
-std::string read_file(const std::string& path) {
-    std::ifstream in(std::string(SIGNALBOX_SOURCE_DIR) + path);
-    REQUIRE(in);
-    std::stringstream text;
-    text << in.rdbuf();
-    return text.str();
-}
-
 /// The values of the constants in a namespace of engine/facts/reasons.hpp.
 std::set<std::string> reasons_in(const std::string& space) {
-    const std::string text = read_file("/libjobcore/src/engine/facts/reasons.hpp");
+    const std::string text = source_text("libjobcore/src/engine/facts/reasons.hpp");
     const std::size_t begin = text.find("namespace " + space + " {");
     const std::size_t end = text.find("}  // namespace " + space, begin);
     REQUIRE(begin != std::string::npos);
@@ -132,7 +124,7 @@ TEST_CASE("every reason that the engine gives has a sentence", "[explain]") {
 }
 
 TEST_CASE("[behaviour 4.14] every rule that a table cites is a rule of the project", "[explain]") {
-    const std::string rules = read_file("/libjobcore/BEHAVIOUR.md");
+    const std::string rules = source_text("libjobcore/BEHAVIOUR.md");
     constexpr std::string_view prefix = "behaviour ";
     for (const auto table : {phase_meanings(), cause_meanings(), transition_meanings()}) {
         for (const meaning& m : table) {
@@ -147,7 +139,7 @@ TEST_CASE("[behaviour 4.14] every rule that a table cites is a rule of the proje
 }
 
 TEST_CASE("every constant of policy can be set by its name", "[text]") {
-    const std::string header = read_file("/libjobcore/include/jobcore/policy.hpp");
+    const std::string header = source_text("libjobcore/include/jobcore/policy.hpp");
     const std::regex member("    (?:milliseconds|std::int32_t) ([a-z_]+) =");
     std::set<std::string> members;
     for (auto it = std::sregex_iterator(header.begin(), header.end(), member);

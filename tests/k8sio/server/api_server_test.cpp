@@ -5,6 +5,7 @@
 #include "k8sio/server/api_server.hpp"
 
 #include "k8sio/clock.hpp"
+#include "signalbox_test/source_files.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -13,8 +14,6 @@
 #include <catch2/catch.hpp>
 
 #include <chrono>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,8 +29,7 @@ const std::string config_maps = "/api/v1/namespaces/default/configmaps";
 const std::string widgets = "/apis/test.signalbox.dev/v1beta1/namespaces/default/widgets";
 
 std::string widget_crd() {
-    std::ifstream in(std::string(SIGNALBOX_SOURCE_DIR) + "/tests/k8sio/server/widget_crd.json");
-    return {std::istreambuf_iterator<char>(in), {}};
+    return signalbox::test::source_text("tests/k8sio/server/widget_crd.json");
 }
 
 std::string widget(const std::string& name, const std::string& mode = "Fast") {

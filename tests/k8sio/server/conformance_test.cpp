@@ -10,6 +10,7 @@
 
 #include "k8sio/config.hpp"
 #include "k8sio/server/api_server.hpp"
+#include "signalbox_test/source_files.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -19,8 +20,6 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
@@ -32,8 +31,7 @@ namespace {
 namespace asio = boost::asio;
 
 std::string read_file(const std::string& name) {
-    std::ifstream in(std::string(SIGNALBOX_SOURCE_DIR) + "/tests/k8sio/server/" + name);
-    return {std::istreambuf_iterator<char>(in), {}};
+    return signalbox::test::source_text("tests/k8sio/server/" + name);
 }
 
 /// The table; it outlives all runs.

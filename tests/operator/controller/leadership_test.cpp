@@ -13,6 +13,7 @@
 #include "scenario/virtual_time.hpp"
 #include "signalbox_test/cut_transport.hpp"
 #include "signalbox_test/jobcore_builders.hpp"
+#include "signalbox_test/source_files.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -252,8 +253,7 @@ TEST_CASE_METHOD(
 TEST_CASE_METHOD(
     two_replicas, "[requirement B8] [behaviour 12.2] it waits for each of these lists"
 ) {
-    const std::vector<std::string> file{
-        std::string(SIGNALBOX_SOURCE_DIR) + "/tests/support/crds/podgroup.yaml"};
+    const std::vector<std::string> file{test::source_path("tests/support/crds/podgroup.yaml")};
     const auto definition = op::manifests::read_paths(file);
     REQUIRE(finish(user.create(
                        resources::custom_resource_definitions(), "", definition.objects.at(0).json()

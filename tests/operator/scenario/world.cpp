@@ -6,6 +6,7 @@
 #include "k8sio/object.hpp"
 #include "manifests/manifest.hpp"
 #include "scenario/virtual_time.hpp"
+#include "signalbox_test/source_files.hpp"
 
 #include <catch2/catch.hpp>
 #include <rapidjson/document.h>
@@ -220,8 +221,7 @@ std::string world::create_job(const std::string& job_json) {
 }
 
 void world::serve(const std::string& name) {
-    const std::vector<std::string> paths{
-        std::string(SIGNALBOX_SOURCE_DIR) + "/tests/support/crds/" + name + ".yaml"};
+    const std::vector<std::string> paths{test::source_path("tests/support/crds/" + name + ".yaml")};
     const auto files = op::manifests::read_paths(paths);
     create(k8sio::resources::custom_resource_definitions(), files.objects.at(0).json());
 }
