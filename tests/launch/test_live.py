@@ -8,7 +8,7 @@ import uuid
 from pathlib import Path
 
 import suite
-from jobs import IMAGE, PROBE, colossalai, deepspeed, environment_of, job, template, torchrun
+from jobs import IMAGE, PROBE, colossalai, deepspeed, environment_of, job, plain, template, torchrun
 from live_pods import Live, eventually, processes_with
 from suite import PACKAGES
 
@@ -78,14 +78,14 @@ class Anywhere:
     @suite.long
     def test_peers_are_ended(self):
         """[behaviour 5.13] [launchers 2.9] A rank dies while another one waits for nobody: no process of the job is left."""
-        for name in ("torchrun", "deepspeed", "colossalai"):
+        for name in ("plain", "torchrun", "deepspeed", "colossalai"):
             with self.subTest(name):
                 live = self.live()
                 mark = f"--mark={uuid.uuid4()}"
                 # Rank 0 of two waits, on its pod; rank 1 fails when both have met.
                 env = environment_of({"PROBE_FAIL_RANK": "1", "PROBE_FAIL_CODE": "7", "PROBE_WAIT_RANK": "0"})
-                if name == "torchrun":
-                    one = torchrun(name, [("node", 2)], [mark], env)
+                if name in ("plain", "torchrun"):
+                    one = (plain if name == "plain" else torchrun)(name, [("node", 2)], [mark], env)
                 elif name == "deepspeed":
                     one = deepspeed(name, slots=1, env=env, config={"run": {"python": [PROBE, mark]}})
                 else:
@@ -179,6 +179,30 @@ class LiveJobs(Anywhere, suite.Case):
         self.assertLess(float(said[2]), begin)
         self.assertEqual(live.status(one)["phase"], "Running")
         self.assertNotEqual(live.pods(one)["master-0"]["metadata"]["uid"], before["master-0"]["metadata"]["uid"])
+
+    @suite.long
+    def test_pause_and_resume(self):
+        """[behaviour 6.1] [behaviour 3.11] A pause in the middle ends all ranks; a resume goes on from the checkpoint, as it is told."""
+        live = self.live_with_claim()
+        one = deepspeed("paused", slots=1, container={"volumeMounts": [{"name": "checkpoints", "mountPath": "/checkpoints"}]},
+                        config={"run": {"python": TRAINING}, "localRank": False})
+        one["spec"]["worker"]["template"]["spec"]["volumes"] = [
+            {"name": "checkpoints", "persistentVolumeClaim": {"claimName": "checkpoints"}}]
+        live.apply(one)
+        live.wait_log(one, "worker-0", r"step 20/")
+
+        def pause(enabled, **more):
+            live.kubectl("patch", one["kind"], "paused", "--type=merge", "-p",
+                         json.dumps({"spec": {"runMode": {"pause": {"enabled": enabled, **more}}}}))
+
+        pause(True)
+        live.wait_phase(one, "Paused")
+        eventually("pods are gone", lambda: not live.pods(one))
+        last = [*TRAINING[1:], "--print-every", "7"]
+        pause(False, resumeSpecs=[{"type": "worker", "args": last}])
+        said = live.wait_log(one, "worker-0", r"goes on from step (\d+) (?s:.*)step (\d+)/")
+        self.assertGreaterEqual(int(said[1]), 20)
+        self.assertEqual(int(said[2]) % 7, 0, said[0])
 
     @suite.long
     def test_node_replaced_under_torchrun(self):

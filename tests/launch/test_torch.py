@@ -22,8 +22,12 @@ class Torch(suite.Case):
 
     def test_c10d_rank_0(self):
         """[behaviour 3.12] Under c10d rank 0 is on the deciding pod, whatever the types are called."""
-        done = self.run_job(torchrun("odd", [("worker", 1), ("helper", 2)], processes="2"))
+        words = [word.replace("$", "$$") for word in ARGUMENTS]
+        done = self.run_job(torchrun("odd", [("worker", 1), ("helper", 2)], words, environment_of(VALUES), processes="2"))
         self.check_ranks(done, 6)
+        for each in done.ranks.values():
+            self.assertEqual(each["arguments"], ARGUMENTS)
+            self.assertEqual({name: each["environment"].get(name) for name in VALUES}, VALUES)
         if PACKAGES == "current":
             self.assertTrue(done.ranks[0]["pod"].endswith("-worker-0"), done.ranks[0]["pod"])
         else:  # torch before 2.0 goes by host names: a warning says so
