@@ -9,45 +9,25 @@ import subprocess
 import sys
 import tempfile
 
+import jobs
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 import skips  # noqa: E402
 
 BINARY = os.environ.get("SIGNALBOX_BINARY", str(ROOT / "build" / "dev" / "bin" / "signalbox"))
 PATIENCE = 300
-# Texts that shells, Python, pdsh and sshd like to change.
-ARGUMENTS = ["a b", "c;d", "$HOME", "50%n", "%h", "", "it's", '{"k": "v $x"}', "`id`", "a\tb", "\\", "é!", "--host", "zz"]
-VALUES = {
-    "PLAIN": "1",
-    "SPACE": "a b",
-    "QUOTES": "say \"hi\", it's",
-    "DOLLAR": "$HOME `id` $(id) \\n 50%n %h",
-    "LINES": "one\ntwo = 2\nPATH=x\n\nend\n",
-    "EMPTY": "",
-    "JSON": '{"k": "v $x"}',
-    "UMLAUT": "é",
-    "NCCL_ODD": "a b",
-    "PYTHON_ODD": "x;y $z",
-    "MLFLOW_TRACKING_TOKEN": "t$0 'k'",
-}
+# The training programs of the suites: in every pod below /probe.
+PROGRAMS = [ROOT / "tests" / "launch" / "probe.py", ROOT / "tests" / "launch" / "tuned.py", ROOT / "examples" / "train" / "ddp.py"]
 
 
-def environment_of(values):
-    """Entries of `env`; the kubelet makes $ of $$."""
-    return [{"name": name, "value": text.replace("$", "$$")} for name, text in values.items()]
-
-
-def template(name, arguments=None, command=None, env=None, container=None, pod=None):
-    """A pod template whose training container has this name."""
-    one = {"name": name, "image": "machine", "workingDir": "/", **(container or {})}
-    for key, value in (("args", arguments), ("command", command), ("env", env)):
-        if value is not None:
-            one[key] = value
-    return {"spec": {"containers": [one], **(pod or {})}}
-
-
-def job(kind, name, **spec):
-    return {"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": kind, "metadata": {"name": name}, "spec": spec}
+def ranks_of(probes):
+    """What ranks wrote, by rank: the last that each wrote."""
+    found = {}
+    for file in sorted(probes.glob("rank*.json"), key=lambda file: file.stat().st_mtime_ns):
+        rank, run_number = map(int, re.fullmatch(r"rank(\d+)\.(\d+)\.json", file.name).groups())
+        found[rank] = json.loads(file.read_text()) | {"run": run_number}
+    return found
 
 
 class Outcome:
@@ -56,38 +36,59 @@ class Outcome:
     def __init__(self, code, output, probes):
         self.code = code
         self.output = output
-        self.ranks = {}
-        for file in sorted(probes.glob("rank*.json")):
-            rank, run = re.fullmatch(r"rank(\d+)\.(\d+)\.json", file.name).groups()
-            self.ranks[int(rank)] = json.loads(file.read_text()) | {"run": int(run)}
+        self.ranks = ranks_of(probes)
 
 
-def run(*objects, packages, bind=(), claims=None, image_env=(), options=()):
-    """Runs the objects to their end with the launchers of a set of `packages/`."""
-    with tempfile.TemporaryDirectory(prefix="signalbox-launch-") as folder:
-        folder = pathlib.Path(folder)
-        folder.chmod(0o755)
-        probes = folder / "probe"
-        probes.mkdir()
-        probes.chmod(0o777)
-        (probes / "probe.py").write_text((ROOT / "tests" / "launch" / "probe.py").read_text())
-        command = [BINARY, "dev", "--pods", "process", "--until-finished", "--offline", "--pods-dir", folder / "pods"]
-        command += ["--kubeconfig", folder / "kubeconfig", "--venv", launchers(packages), "--bind", f"{probes}:/probe"]
-        for index, one in enumerate(objects):
-            file = folder / f"{index}.json"
-            file.write_text(json.dumps(one))
-            command += ["--apply", file]
-        for each in bind:
-            command += ["--bind", each]
-        for each in image_env:
-            command += ["--image-env", each]
+class Folder:
+    """A new folder for one run of pods, with what every pod sees below /probe, and the options of `dev` that go with it."""
+
+    def __init__(self):
+        self.temporary = tempfile.TemporaryDirectory(prefix="signalbox-launch-")
+        self.path = pathlib.Path(self.temporary.name)
+        self.path.chmod(0o755)
+        self.probes = self.path / "probe"
+        self.probes.mkdir()
+        self.probes.chmod(0o777)
+        for program in PROGRAMS:
+            (self.probes / program.name).write_text(program.read_text())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.temporary.cleanup()
+
+    def options(self, packages, bind=(), claims=None, image_env=(), options=()):
+        """Those of pods that are processes, for `dev` and for `pods`."""
+        words = ["--offline", "--pods-dir", self.path / "pods", "--venv", launchers(packages)]
+        for option, values in (("--bind", [f"{self.probes}:/probe", *bind]), ("--image-env", image_env)):
+            words += [word for value in values for word in (option, value)]
         if claims:
-            command += ["--claims", claims]
+            words += ["--claims", claims]
+        return [str(word) for word in [*words, *options]]
+
+    def write(self, name, one):
+        """The file of that object."""
+        file = self.path / name
+        file.write_text(json.dumps(one))
+        return str(file)
+
+
+def run(*objects, files=(), **options):
+    """Runs the objects, and manifests in files, to their end with the launchers of a set of `packages/`."""
+    with Folder() as folder:
+        files = [*map(str, files), *(folder.write(f"{index}.json", one) for index, one in enumerate(objects))]
+        command = [BINARY, "dev", "--pods", "process", "--until-finished", "--kubeconfig", str(folder.path / "kubeconfig")]
+        command += [word for file in files for word in ("--apply", file)]
         done = subprocess.run(
-            [str(word) for word in [*command, *options]], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            [*command, *folder.options(**options)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             timeout=PATIENCE, check=False, errors="replace",
         )
-        return Outcome(done.returncode, done.stdout, probes)
+        return Outcome(done.returncode, done.stdout, folder.probes)
+
+
+def output_of(*command):
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
 @contextlib.contextmanager
@@ -123,7 +124,7 @@ def need(suite):
     for program in ("/usr/sbin/sshd", "pdsh", "ssh"):
         if subprocess.run(["sh", "-c", f"command -v {program}"], stdout=subprocess.DEVNULL, check=False).returncode:
             skips.skip_suite(suite, f"{program} is not installed")
-    tried = run(job("PyTorchTrainingJob", "try", replicaSpecs=[
-        {"type": "one", "replicas": 1, "template": template("pytorch", command=["true"])}]), packages="debian")
+    tried = run(jobs.job("PyTorchTrainingJob", "try", replicaSpecs=[
+        {"type": "one", "replicas": 1, "template": jobs.template("pytorch", command=["true"])}]), packages="debian")
     if tried.code == 2:
         skips.skip_suite(suite, tried.output.strip().splitlines()[-1])

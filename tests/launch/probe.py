@@ -2,12 +2,14 @@
 """The training program of the launch suites: ranks meet, add up their numbers, and each writes what it was given.
 
 A file `rank<n>.<restart>.json` below /probe has a rank's arguments, environment, pod and sum. The environment says what else
-it does: PROBE_FAIL_RANK and PROBE_FAIL_CODE (`error`: an exception) end one rank, once if PROBE_ONCE names a file; PROBE_WAIT_RANK goes on waiting then.
+it does: with PROBE_HOLD ranks go on meeting until that file is there; PROBE_FAIL_RANK and PROBE_FAIL_CODE (`error`: an
+exception) end one rank, once if PROBE_ONCE names a file; PROBE_WAIT_RANK goes on waiting then.
 """
 import json
 import os
 import signal
 import sys
+import time
 
 import torch
 import torch.distributed as dist
@@ -25,10 +27,20 @@ said = {
     "user": os.getuid(),
 }
 run = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-with open(f"/probe/rank{rank}.{run}.json", "w", encoding="utf-8") as file:
+name = f"/probe/rank{rank}.{run}.json"
+with open(f"{name}.{os.uname().nodename}", "w", encoding="utf-8") as file:
     json.dump(said, file)
+os.replace(file.name, name)  # whoever reads it meanwhile sees all of it
 print(f"rank {rank} of {world} on {said['pod']}", flush=True)
 dist.barrier()
+
+hold = os.environ.get("PROBE_HOLD")
+while hold:
+    released = torch.tensor([float(os.path.exists(hold))])
+    dist.all_reduce(released)
+    if released.item():
+        break
+    time.sleep(0.05)
 
 once = os.environ.get("PROBE_ONCE")
 if str(rank) == os.environ.get("PROBE_FAIL_RANK") and not (once and os.path.exists(once)):

@@ -1,19 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The real launchers of DeepSpeed and ColossalAI, over sshd and pdsh between pods that are processes.
-
-    python3 test_ssh.py [--full]     --full: current DeepSpeed and torch, in place of those that fit Debian's torch
-"""
+"""The real launchers of DeepSpeed and ColossalAI, over sshd and pdsh between pods that are processes."""
 import base64
+import json
 import subprocess
-import sys
-import unittest
 
 import local_pods
-from local_pods import ARGUMENTS, VALUES, environment_of, job, run, template
-
-PACKAGES = "current" if "--full" in sys.argv else "debian"
-PROBE = "/probe/probe.py"
-
+import suite
+from jobs import ARGUMENTS, IMAGE, PROBE, VALUES, colossalai, deepspeed, environment_of, second_shape
 
 def make_key():
     """A private key in PEM: a value of many lines."""
@@ -34,43 +27,32 @@ ENVIRONMENT = [
 FROM = {"envFrom": [{"secretRef": {"name": "tokens"}}]}
 
 
-def deepspeed(name, replicas=2, slots=2, env=None, container=None, annotations=None, **spec):
-    config = {"slotsPerWorker": slots, **spec.pop("config", {"run": {"python": [PROBE]}})}
-    one = job(
-        "DeepSpeedJob", name, config=config, runPolicy={"backoffLimit": 0}, **spec,
-        worker={"replicas": replicas, "template": template("worker", env=env, container=container)})
-    one["metadata"]["annotations"] = {"batch.tensorstack.dev/wait-timeout": "60", **(annotations or {})}
+# What the autotuner is asked for: the better of two batch sizes.
+TUNING = {
+    "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "tuning"},
+    "data": {"config.json": json.dumps({
+        "train_micro_batch_size_per_gpu": [2, 4], "gradient_accumulation_steps": 1,
+        "optimizer": {"type": "Adam", "params": {"lr": 0.001}}, "zero_optimization": {"stage": 0},
+        "autotuning": {"enabled": True, "fast": True},
+    })},
+}
+
+
+def autotuned(mode, *arguments):
+    """A job that tunes in a folder that its pods do not share."""
+    script = ["/probe/tuned.py", "--deepspeed_config", "/tuning/config.json", *arguments]
+    one = deepspeed(f"auto{mode}", container={
+        "workingDir": "/work", "volumeMounts": [{"name": "work", "mountPath": "/work"}, {"name": "tuning", "mountPath": "/tuning"}]},
+        config={"autotune": mode, "run": {"python": script}})
+    one["spec"]["worker"]["template"]["spec"]["volumes"] = [
+        {"name": "work", "emptyDir": {}}, {"name": "tuning", "configMap": {"name": "tuning"}}]
     return one
 
 
-def colossalai(name, replicas=2, env=None, container=None, arguments=(), **spec):
-    return job(
-        "ColossalAIJob", name, launcher={"workingDir": "/"}, **spec,
-        worker={"replicas": replicas, "procPerWorker": 2, "command": [PROBE, *arguments],
-                "template": template("worker", env=env, container=container)})
-
-
-def second_shape(name):
-    """The same with `replicaSpecs`."""
-    return job(
-        "ColossalAIJob", name, torchConfig={"procPerWorker": 2, "script": [PROBE, "a b"]},
-        replicaSpecs=[
-            {"type": "launcher", "replicas": 1, "template": {"spec": {"containers": [
-                {"name": "launcher", "image": "machine", "workingDir": "/"}]}}},
-            {"type": "worker", "replicas": 2, "template": template("worker")},
-        ])
-
-
-class Ssh(unittest.TestCase):
+class Ssh(suite.Case):
     def run_job(self, one, *others, **options):
-        options.setdefault("image_env", ["*:DS_ACCELERATOR=cpu", "*:HF_HOME=/cache/hf x"])
-        return run(*others, one, packages=PACKAGES, **options)
-
-    def check_ranks(self, outcome, world):
-        self.assertEqual(outcome.code, 0, outcome.output)
-        self.assertEqual(sorted(outcome.ranks), list(range(world)), outcome.output)
-        for each in outcome.ranks.values():
-            self.assertEqual((each["world"], each["sum"]), (world, world * (world + 1) / 2))
+        options.setdefault("image_env", IMAGE)
+        return super().run_job(one, *others, **options)
 
     def check_environment(self, outcome):
         wanted = {**VALUES, "KEY": KEY, "TOKEN": "t $1\nline 2\n", "HF_HOME": "/cache/hf x"}
@@ -140,6 +122,31 @@ class Ssh(unittest.TestCase):
         self.check_ranks(done, 4)
         self.assertEqual({name: done.ranks[2]["environment"].get(name) for name in VALUES}, VALUES)
 
+    @suite.long
+    def test_autotuner(self):
+        """[launchers 2.8] [api deepspeed config.autotune] The autotuner finds the best of two experiments; `run` trains with it."""
+        for mode in ("tune", "run"):
+            done = self.run_job(autotuned(mode), TUNING, options=["--logs"])
+            self.assertEqual(done.code, 0, done.output)
+            self.assertIn("Wrote the optimal DeepSpeed configuration", done.output)
+            trained = "micro batch size 4 on 4 ranks" in done.output  # experiments write to files
+            self.assertEqual(trained, mode == "run", done.output)
+
+    def test_autotuner_without_result(self):
+        """[behaviour 3.9] Experiments that all fail: the autotuner itself exits with 0, the job says that nothing was found."""
+        done = self.run_job(autotuned("tune", "--broken"), TUNING)
+        self.assertEqual(done.code, 1, done.output)
+        self.assertRegex(done.output, r"exited with 66: signalbox: .*autotun")
+
+    def test_restart_after_a_failure(self):
+        """[behaviour 5.6] [launchers 2.9] A rank that fails once: all pods of the job are made anew, and every rank runs."""
+        env = environment_of({"PROBE_FAIL_RANK": "1", "PROBE_FAIL_CODE": "7", "PROBE_ONCE": "/probe/failed"})
+        one = deepspeed("again", env=env)
+        one["spec"]["runPolicy"] = {"backoffLimit": 1}
+        done = self.run_job(one)
+        self.check_ranks(done, 4)
+        self.assertRegex(done.output, r"again +DeepSpeedJob +Succeeded +\S+ +1 ")
+
     def test_error_is_told(self):
         """[behaviour 3.9] The error of a rank, with its pod, and the code of the rank."""
         env = environment_of({"PROBE_FAIL_RANK": "3"})
@@ -171,5 +178,4 @@ class Ssh(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    local_pods.need(f"launch_ssh_{PACKAGES}")
-    unittest.main(argv=[each for each in sys.argv if each != "--full"], verbosity=2)
+    suite.main()

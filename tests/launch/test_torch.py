@@ -1,52 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plain data-parallel jobs and torchrun, with pods that are processes.
+"""Plain data-parallel jobs and torchrun, with pods that are processes."""
+import pathlib
+import tempfile
 
-    python3 test_torch.py [--full]     --full: with current torch, in place of Debian's
-"""
-import sys
-import unittest
-
-import local_pods
-from local_pods import ARGUMENTS, ROOT, VALUES, environment_of, job, run, template
-
-PACKAGES = "current" if "--full" in sys.argv else "debian"
+import suite
+from jobs import ARGUMENTS, PROBE, VALUES, environment_of, job, plain, template, torchrun
+from local_pods import ROOT, run
+from suite import PACKAGES
 
 
-def torchrun(name, types, arguments=(), env=None, processes="1", run_policy=None, elastic=None, **config):
-    """A job that runs the probe under torchrun; `types` are pairs of type and replicas."""
-    more = {"runPolicy": run_policy or {"backoffLimit": 0}, **({"elastic": elastic} if elastic else {})}
-    return job(
-        "PyTorchTrainingJob", name, torchrunConfig={"enabled": True, "procPerNode": processes, **config}, **more,
-        replicaSpecs=[
-            {"type": kind, "replicas": replicas,
-             "template": template("pytorch", arguments=["/probe/probe.py", *arguments], env=env)}
-            for kind, replicas in types
-        ],
-    )
-
-
-def plain(name, types, arguments=(), env=None):
-    """A job that runs the probe as it is."""
-    return job(
-        "PyTorchTrainingJob", name, runPolicy={"backoffLimit": 0},
-        replicaSpecs=[
-            {"type": kind, "replicas": replicas, "template": template(
-                "pytorch", command=["python3", "/probe/probe.py"], arguments=list(arguments), env=env)}
-            for kind, replicas in types
-        ],
-    )
-
-
-class Torch(unittest.TestCase):
-    def run_job(self, one, **options):
-        return run(one, packages=PACKAGES, **options)
-
-    def check_ranks(self, outcome, world):
-        self.assertEqual(outcome.code, 0, outcome.output)
-        self.assertEqual(sorted(outcome.ranks), list(range(world)), outcome.output)
-        for each in outcome.ranks.values():
-            self.assertEqual((each["world"], each["sum"]), (world, world * (world + 1) / 2))
-
+class Torch(suite.Case):
     def test_plain(self):
         """[behaviour 3.5] Ranks, addresses, arguments and variables of a plain job reach its processes."""
         done = self.run_job(plain(
@@ -59,8 +22,12 @@ class Torch(unittest.TestCase):
 
     def test_c10d_rank_0(self):
         """[behaviour 3.12] Under c10d rank 0 is on the deciding pod, whatever the types are called."""
-        done = self.run_job(torchrun("odd", [("worker", 1), ("helper", 2)], processes="2"))
+        words = [word.replace("$", "$$") for word in ARGUMENTS]
+        done = self.run_job(torchrun("odd", [("worker", 1), ("helper", 2)], words, environment_of(VALUES), processes="2"))
         self.check_ranks(done, 6)
+        for each in done.ranks.values():
+            self.assertEqual(each["arguments"], ARGUMENTS)
+            self.assertEqual({name: each["environment"].get(name) for name in VALUES}, VALUES)
         if PACKAGES == "current":
             self.assertTrue(done.ranks[0]["pod"].endswith("-worker-0"), done.ranks[0]["pod"])
         else:  # torch before 2.0 goes by host names: a warning says so
@@ -111,7 +78,7 @@ class Torch(unittest.TestCase):
 
     def test_sidecar_first(self):
         """[api 1.13] A sidecar that is the first container does not decide, and its failure is told."""
-        pod = template("pytorch", command=["python3", "/probe/probe.py"])
+        pod = template("pytorch", command=["python3", PROBE])
         pod["spec"]["containers"].insert(0, {"name": "side", "image": "machine", "command": ["sh", "-c", "exit 3"]})
         done = self.run_job(job("PyTorchTrainingJob", "sidecar", replicaSpecs=[
             {"type": "node", "replicas": 2, "template": pod}]))
@@ -134,24 +101,11 @@ class Torch(unittest.TestCase):
 
 def run_examples(*names):
     """Manifests of examples/train, with the claim that they name."""
-    import pathlib
-    import subprocess
-    import tempfile
-
     with tempfile.TemporaryDirectory(prefix="signalbox-train-") as folder:
-        folder = pathlib.Path(folder)
-        (folder / "claims" / "train-checkpoints").mkdir(parents=True)
+        pathlib.Path(folder, "train-checkpoints").mkdir()
         files = [ROOT / "examples" / "train" / name for name in ("script.yaml", *names)]
-        command = [local_pods.BINARY, "dev", "--pods", "process", "--until-finished", "--offline",
-                   "--pods-dir", folder / "pods", "--kubeconfig", folder / "kubeconfig",
-                   "--claims", folder / "claims", "--venv", local_pods.launchers(PACKAGES)]
-        command += [word for file in files for word in ("--apply", file)]
-        done = subprocess.run(
-            [str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            timeout=local_pods.PATIENCE, check=False)
-        return local_pods.Outcome(done.returncode, done.stdout, folder)
+        return run(files=files, packages=PACKAGES, claims=folder)
 
 
 if __name__ == "__main__":
-    local_pods.need(f"launch_torch_{PACKAGES}")
-    unittest.main(argv=[each for each in sys.argv if each != "--full"], verbosity=2)
+    suite.main()

@@ -416,8 +416,8 @@ sb_run() {
         [ -n "$sb_signalled" ] || break
     done
     sb_end_log
-    # Ranks on other pods have no terminal: they do not end with the launcher.
-    [ -z "$sb_stopped" ] || sb_visit "$sb_here/hostfile"
+    # Ranks on other pods have no terminal: they do not end with a launcher that is stopped or killed.
+    [ -z "$sb_stopped" ] && [ "$sb_code" -lt 128 ] || sb_visit "$sb_here/hostfile"
 }
 
 sb_launch() {

@@ -79,9 +79,6 @@ void pytorch_compiler::plan_job() {
     if (plan.elastic) {
         plan.elastic->survives_loss = launch_.torchrun.max_restarts > 0;
     }
-    if (!launch_.tensorboard.empty()) {
-        plan_tensorboard(ctx_, launch_.tensorboard);
-    }
     warn_replica_scope(ctx_);
     gang::add_to(plan, ctx_.spec);
     plan_services(ctx_, plan.master_role);
@@ -256,6 +253,7 @@ void compile_pytorch(compile_context& ctx, const pytorch_spec& launch) {
     for (std::size_t role = 0; role < ctx.plan.roles.size(); ++role) {
         compiler.compile_role(role);
     }
+    plan_tensorboard(ctx, launch.tensorboard);
 }
 
 }  // namespace signalbox::core::launch

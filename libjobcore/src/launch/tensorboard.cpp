@@ -2,8 +2,10 @@
 #include "launch/tensorboard.hpp"
 
 #include "launch/quoting.hpp"
+#include "render/labels.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -116,11 +118,55 @@ std::vector<std::string> command_line(const log_places& places) {
     return line;
 }
 
+/// Of the training container's securityContext: nothing that gives more than it takes.
+constexpr std::array<const char*, 6> inherited_limits{
+    "runAsUser",
+    "runAsGroup",
+    "runAsNonRoot",
+    "allowPrivilegeEscalation",
+    "seccompProfile",
+    "seLinuxOptions"};
+
+/// The deciding pod, of which TensorBoard takes where and as whom it runs (9.1).
+class deciding_pod {
+public:
+    explicit deciding_pod(const compile_context& ctx)
+        : plan_(ctx.plan), role_(plan_.roles[plan_.master_role]) {
+        json::parse(template_, ctx.spec.replicas[plan_.master_role].pod_template);
+    }
+
+    const job_plan& plan() const { return plan_; }
+    const std::string& type() const { return role_.type; }
+    /// A field of the pod's specification, or null.
+    const json::value* field(const char* name) const {
+        const json::value* spec = json::find(template_, "spec");
+        return spec == nullptr ? nullptr : json::find(*spec, name);
+    }
+    const json::value* training_container() const;
+
+private:
+    const job_plan& plan_;
+    const role_plan& role_;
+    json::document template_;
+};
+
+const json::value* deciding_pod::training_container() const {
+    const json::value* all = field("containers");
+    for (rapidjson::SizeType i = 0; all != nullptr && all->IsArray() && i < all->Size(); ++i) {
+        if (json::string_or_empty((*all)[i], "name") == role_.training_container) {
+            return &(*all)[i];
+        }
+    }
+    return nullptr;
+}
+
 /// Builds the Deployment's specification.
 class deployment_builder {
 public:
-    deployment_builder(const json::value& spec, const std::string& name)
-        : spec_(spec), places_(read_places(spec)), name_(name) {}
+    deployment_builder(
+        const json::value& spec, const deciding_pod& training, const std::string& name
+    )
+        : spec_(spec), training_(training), places_(read_places(spec)), name_(name) {}
 
     std::string build();
 
@@ -134,8 +180,11 @@ private:
     json::value labels();
     json::value container();
     json::value volumes();
+    json::value limits();
+    json::value affinity();
 
     const json::value& spec_;
+    const deciding_pod& training_;
     log_places places_;
     const std::string& name_;
     json::document document_;
@@ -181,7 +230,49 @@ json::value deployment_builder::container() {
     }
     out.AddMember("volumeMounts", std::move(mounts), a_);
     out.AddMember("envFrom", std::move(sources), a_);
+    json::value taken = limits();
+    if (taken.MemberCount() > 0) {
+        out.AddMember("securityContext", std::move(taken), a_);
+    }
     return out;
+}
+
+json::value deployment_builder::limits() {
+    json::value out(rapidjson::kObjectType);
+    const json::value* container = training_.training_container();
+    const json::value* context =
+        container == nullptr ? nullptr : json::find(*container, "securityContext");
+    if (context == nullptr) {
+        return out;
+    }
+    for (const char* name : inherited_limits) {
+        if (const json::value* value = json::find(*context, name)) {
+            out.AddMember(rapidjson::StringRef(name), json::value(*value, a_), a_);
+        }
+    }
+    if (const json::value* dropped = json::find(*context, "capabilities", "drop")) {
+        out.AddMember("capabilities", object("drop", json::value(*dropped, a_)), a_);
+    }
+    return out;
+}
+
+json::value deployment_builder::affinity() {
+    json::value chosen(rapidjson::kObjectType);
+    const auto add = [&](std::string_view key, std::string_view value) {
+        chosen.AddMember(text(key), text(value), a_);
+    };
+    add(label::job_uid, training_.plan().job_uid);
+    add(label::replica_index, "0");
+    add(label::replica_type, training_.type());
+    json::value term = object("labelSelector", object("matchLabels", std::move(chosen)));
+    term.AddMember("topologyKey", "kubernetes.io/hostname", a_);
+    json::value preference = object("podAffinityTerm", std::move(term));
+    preference.AddMember("weight", 100, a_);
+    json::value all(rapidjson::kArrayType);
+    all.PushBack(std::move(preference), a_);
+    return object(
+        "podAffinity", object("preferredDuringSchedulingIgnoredDuringExecution", std::move(all))
+    );
 }
 
 json::value deployment_builder::volumes() {
@@ -205,6 +296,12 @@ std::string deployment_builder::build() {
     pod.AddMember("containers", std::move(containers), a_);
     pod.AddMember("volumes", volumes(), a_);
     pod.AddMember("enableServiceLinks", false, a_);
+    pod.AddMember("affinity", affinity(), a_);
+    for (const char* name : {"imagePullSecrets", "tolerations", "securityContext"}) {
+        if (const json::value* value = training_.field(name)) {
+            pod.AddMember(rapidjson::StringRef(name), json::value(*value, a_), a_);
+        }
+    }
     json::value pod_template = object("metadata", object("labels", labels()));
     pod_template.AddMember("spec", std::move(pod), a_);
     json::value out = object("replicas", json::value(suspended ? 0 : 1));
@@ -231,6 +328,13 @@ void warn_limits(compile_context& ctx, const json::value& spec) {
             "SpecWarning"
         );
     }
+    if (json::find(spec, "scheduler") != nullptr) {
+        ctx.warn(
+            "/spec/tensorboardSpec/scheduler",
+            "The scheduler acts only where the cluster serves the kind TensorBoard.",
+            "SpecWarning"
+        );
+    }
 }
 
 }  // namespace
@@ -238,7 +342,8 @@ void warn_limits(compile_context& ctx, const json::value& spec) {
 void plan_tensorboard(compile_context& ctx, const std::string& tensorboard_spec) {
     json::document spec;
     json::parse(spec, tensorboard_spec);
-    if (tensorboard_spec.empty() || spec.HasParseError() || !spec.IsObject()) {
+    const bool asked = !tensorboard_spec.empty() && !spec.HasParseError() && spec.IsObject();
+    if (!asked || ctx.plan.roles.empty()) {
         return;
     }
     warn_limits(ctx, spec);
@@ -252,7 +357,7 @@ void plan_tensorboard(compile_context& ctx, const std::string& tensorboard_spec)
         ctx.plan.tensorboard_objects.push_back(std::move(object));
     };
     add(object_kind::tensorboard, ctx.plan.base_name, tensorboard_spec);
-    add(object_kind::deployment, ours, deployment_builder(spec, ours).build());
+    add(object_kind::deployment, ours, deployment_builder(spec, deciding_pod(ctx), ours).build());
     add(object_kind::service, ours, {});
 }
 

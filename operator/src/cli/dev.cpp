@@ -14,7 +14,7 @@
 #include "controller/controller.hpp"
 #include "controller/resource_table.hpp"
 #include "manifests/json_edit.hpp"
-#include "pods/deployments.hpp"
+#include "pods/deployed_pods.hpp"
 #include "pods/simulated.hpp"
 
 #include <jobcore/schema.hpp>
@@ -140,7 +140,7 @@ private:
     connection for_operator_, for_pods_, for_us_;
     std::unique_ptr<pods::pod_runtime> pods_;
     std::vector<std::string> notices_;
-    pods::simulated_deployments deployments_;
+    std::unique_ptr<pods::deployment_controller> deployments_;
     std::unique_ptr<controller> operator_;
     progress progress_;
     std::vector<std::unique_ptr<job_watch>> job_watches_;
@@ -173,7 +173,6 @@ dev_session::dev_session(dev_setup setup, std::ostream& out, std::ostream& err)
       for_operator_(server_, *time_),
       for_pods_(server_, *time_),
       for_us_(server_, *time_),
-      deployments_(loop_.get_executor(), for_pods_.api, deployment_options()),
       operator_(std::make_unique<controller>(
           loop_.get_executor(),
           for_operator_.api,
@@ -197,6 +196,9 @@ bool dev_session::make_pods() {
         wanted.complain = complain;
         pods_ =
             pods::make_simulated_runtime(loop_.get_executor(), for_pods_.api, std::move(wanted));
+        deployments_ = std::make_unique<pods::simulated_deployments>(
+            loop_.get_executor(), for_pods_.api, deployment_options()
+        );
         return true;
     }
     kubelet::process_options wanted = setup_.process;
@@ -210,6 +212,8 @@ bool dev_session::make_pods() {
     streams_ = made->streams();
     server_.set_pod_streams(streams_.get());
     pods_ = std::move(made);
+    deployments_ =
+        pods::make_deployed_pods(loop_.get_executor(), for_pods_.api, deployment_options());
     return true;
 }
 
@@ -329,7 +333,7 @@ void dev_session::start() {
         spawn(r->run());
     }
     spawn(pods_->run());
-    spawn(deployments_.run());
+    spawn(deployments_->run());
     spawn(operator_->run());
     spawn(apply_all());
     wait_for_signal();
@@ -356,7 +360,7 @@ void dev_session::stop() {
     }
     stopping_ = true;
     pods_->stop();
-    deployments_.stop();
+    deployments_->stop();
     operator_->stop();
     for (const auto& r : reflectors_) {
         r->stop();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stands in for the Deployment controller where there is none: says of our Deployments that their
-// pods are there, and makes none.
+// Stands in for the Deployment controller where there is none. The simulated one says of our
+// Deployments that their pods are there, and makes none.
 #pragma once
 
 #include <k8sio/client.hpp>
@@ -26,19 +26,27 @@ public:
     std::function<void(const std::string&)> complain;
 };
 
-class simulated_deployments {
+/// Looks after Deployments labelled as the operator's own.
+class deployment_controller {
+public:
+    /// Only before run() started or after it returned.
+    virtual ~deployment_controller() = default;
+
+    /// Goes on until stop(); returns when nothing is pending any more. Call once.
+    virtual boost::asio::awaitable<void> run() = 0;
+    virtual void stop() = 0;
+};
+
+class simulated_deployments final : public deployment_controller {
 public:
     /// `api` must outlive run(). Uses the client's clock.
     simulated_deployments(
         boost::asio::any_io_executor executor, k8sio::client& api, deployment_options options
     );
-    /// Only before run() started or after it returned.
-    ~simulated_deployments();
+    ~simulated_deployments() override;
 
-    /// Looks after Deployments labelled as the operator's own until stop(); returns when nothing is
-    /// pending any more. Call once.
-    boost::asio::awaitable<void> run();
-    void stop();
+    boost::asio::awaitable<void> run() override;
+    void stop() override;
 
 private:
     class impl;

@@ -168,6 +168,84 @@ TEST_CASE("[behaviour 9.1] nothing is made before discovery has answered", "[eng
     CHECK(w.count_children(object_kind::tensorboard) == 1);
 }
 
+TEST_CASE("[behaviour 9.2] ours waits until training has started once", "[engine]") {
+    world w(with_board());
+    w.served.set(object_kind::tensorboard, served::no);
+    w.settle();
+    CHECK_FALSE(w.pods().empty());
+    CHECK(w.count_children(object_kind::deployment) == 0);
+    CHECK(w.count_children(object_kind::service) == 2);
+    CHECK(w.status().tensorboard->type == "Deployment");
+    CHECK(w.status().tensorboard->reason == "WaitingForTraining");
+    SECTION("a worker is not the deciding pod") {
+        w.run(w.pod("worker", 0));
+        w.settle();
+        CHECK(w.count_children(object_kind::deployment) == 0);
+    }
+    w.run(w.pod("master", 0));
+    w.settle();
+    CHECK(w.count_children(object_kind::deployment) == 1);
+    CHECK(w.count_children(object_kind::service) == 3);
+
+    // Lost in a later attempt it does not wait for that one's start.
+    w.run_all();
+    w.exit("worker", 0, 1);
+    w.settle();
+    CHECK(w.status().attempt == 2);
+    w.delete_child(object_kind::deployment);
+    w.settle();
+    CHECK(w.count_children(object_kind::deployment) == 1);
+}
+
+TEST_CASE("[behaviour 9.2] a job that never trained has none", "[engine]") {
+    world w(with_board());
+    w.served.set(object_kind::tensorboard, served::no);
+    w.settle();
+    w.edit().pause();
+    w.reload();
+    w.settle();
+    CHECK(w.status().phase == job_phase::paused);
+    CHECK(w.count_children(object_kind::deployment) == 0);
+    CHECK(w.status().tensorboard->reason == "WaitingForTraining");
+}
+
+TEST_CASE(
+    "[behaviour 9.2] [behaviour 10.3] suspend acts in a pause and after the end", "[engine]"
+) {
+    world w(with_board());
+    w.served.set(object_kind::tensorboard, served::no);
+    w.start();
+    SECTION("pause") {
+        w.edit().pause();
+        w.reload();
+        w.settle();
+        REQUIRE(w.status().phase == job_phase::paused);
+    }
+    SECTION("the end") {
+        w.exit("master", 0, 0);
+        w.settle();
+        w.wake();
+        REQUIRE(w.status().phase == job_phase::succeeded);
+    }
+    w.edit().field(
+        "tensorboardSpec",
+        R"({"image":"tb","suspend":true,"trainingLogFilesets":["t9k://pvc/p/d"]})"
+    );
+    w.reload();
+    const auto d = w.look();
+    REQUIRE(d.stages.size() == 1);
+    REQUIRE(d.stages[0].size() == 1);
+    CHECK(d.stages[0][0].what() == core::verb::patch);
+    CHECK(d.stages[0][0].body().find(R"("replicas":0)") != std::string_view::npos);
+    w.settle();
+    CHECK(w.look().stages.empty());
+
+    w.edit().field("tensorboardSpec", "null");
+    w.reload();
+    w.settle();
+    CHECK(w.count_children(object_kind::deployment) == 0);
+}
+
 TEST_CASE("[behaviour 9.2] a refused TensorBoard neither fails nor delays the job", "[engine]") {
     world w(with_board());
     w.gate = [](const core::action& a) { return a.kind != object_kind::tensorboard; };
@@ -233,7 +311,7 @@ TEST_CASE("[behaviour 9.2] it outlives pods, pause and end, and goes when unaske
 TEST_CASE("[behaviour 9.1] a suspended one is scaled to 0", "[engine]") {
     world w(with_board(R"(,"suspend":true)"));
     w.served.set(object_kind::tensorboard, served::no);
-    w.settle();
+    w.start();
     const auto& objects = w.plan().tensorboard_objects;
     const auto deployment =
         std::ranges::find(objects, object_kind::deployment, &core::planned_object::kind);

@@ -116,7 +116,8 @@ TEST_CASE("every reason that the engine gives has a sentence", "[explain]") {
           "ReplicasAccepted",
           "ReplicasRunning",
           "Resuming",
-          "WaitingForDiscovery"}) {
+          "WaitingForDiscovery",
+          "WaitingForTraining"}) {
         CAPTURE(other);
         CHECK(expected.erase(other) == 1);
     }

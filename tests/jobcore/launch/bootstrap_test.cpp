@@ -161,6 +161,25 @@ TEST_CASE("[launchers 2.9] TERM ends the launcher, then ranks on all hosts", "[b
     }
 }
 
+TEST_CASE(
+    "[launchers 2.9] [launchers 4.6] a launcher that is killed leaves no rank", "[bootstrap]"
+) {
+    for (const auto& shell : shells()) {
+        CAPTURE(shell);
+        const pod_folder pod(cifar(2));
+        pod.stub("deepspeed", "rm -f " + pod.at("asked") + "\nkill -KILL $$\n");
+        CHECK(run(pod.line(shell, "launcher")).code == 137);
+        CHECK(has_text(pod.read("asked"), "-worker-0."));
+        CHECK(has_text(pod.read("asked"), "-worker-1."));
+
+        // One that fails has ended its ranks itself.
+        const pod_folder failing(cifar(2));
+        failing.stub("deepspeed", "rm -f " + failing.at("asked") + "\nexit 7\n");
+        CHECK(run(failing.line(shell, "launcher")).code == 7);
+        CHECK(failing.read("asked").empty());
+    }
+}
+
 namespace {
 
 /// What a session on the pod finds: `<name>=<value>` and a NUL byte for each variable.

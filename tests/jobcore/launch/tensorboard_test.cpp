@@ -85,6 +85,39 @@ TEST_CASE("[behaviour 9.1] our own: a Deployment on the claims, read-only", "[la
     );
 }
 
+TEST_CASE("[behaviour 9.1] it runs as and where the deciding pod does", "[launch]") {
+    test::replica node;
+    node.pod_more = R"("imagePullSecrets":[{"name":"pull"}],"securityContext":{"fsGroup":7},
+                       "tolerations":[{"key":"gpu","operator":"Exists"}])";
+    node.container_more = R"("securityContext":{"runAsUser":7,"privileged":true,
+                             "capabilities":{"add":["IPC_LOCK"],"drop":["ALL"]}})";
+    const compiled job(job_builder().replicas(node).field(
+        "tensorboardSpec", R"({"image":"tb","trainingLogFilesets":["t9k://pvc/p/d"]})"
+    ));
+    const rendered d(text_of(job, object_kind::deployment));
+    const value& pod = *find(d.spec(), "template", "spec");
+    const auto text = [&](const char* name) { return core::json::to_text(*find(pod, name)); };
+    CHECK(same_json(text("imagePullSecrets"), R"([{"name":"pull"}])"));
+    CHECK(same_json(text("tolerations"), R"([{"key":"gpu","operator":"Exists"}])"));
+    CHECK(same_json(text("securityContext"), R"({"fsGroup":7})"));
+    CHECK(same_json(
+        core::json::to_text(*find(container_of(d), "securityContext")),
+        R"({"runAsUser":7,"capabilities":{"drop":["ALL"]}})"
+    ));
+    const value& preferred =
+        (*find(pod, "affinity", "podAffinity", "preferredDuringSchedulingIgnoredDuringExecution")
+        )[0];
+    CHECK(find(preferred, "weight")->GetInt() == 100);
+    const value& term = *find(preferred, "podAffinityTerm");
+    CHECK(string_or_empty(term, "topologyKey") == "kubernetes.io/hostname");
+    const value& chosen = *find(term, "labelSelector", "matchLabels");
+    const rendered master = job.pod();
+    for (const auto& each : chosen.GetObject()) {
+        CHECK(*find(master.root(), "metadata", "labels", each.name.GetString()) == each.value);
+    }
+    CHECK(chosen.MemberCount() == 3);
+}
+
 TEST_CASE("[behaviour 3.6] our own TensorBoard asks for little, unless it is told", "[launch]") {
     const auto job = with_tensorboard(R"({"image":"tb","trainingLogFilesets":["t9k://pvc/p/d"]})");
     const rendered d(text_of(job, object_kind::deployment));
@@ -98,8 +131,10 @@ TEST_CASE("[behaviour 3.6] our own TensorBoard asks for little, unless it is tol
 
 TEST_CASE("[api tensorboardSpec] what our own TensorBoard cannot do is said", "[launch]") {
     const auto job = with_tensorboard(
-        R"({"trainingLogFilesets":["t9k://pvc/p/d"],"logDir":{"http":{"url":["http://h"]}}})"
+        R"({"trainingLogFilesets":["t9k://pvc/p/d"],"logDir":{"http":{"url":["http://h"]}},
+            "scheduler":{"t9kScheduler":{"queue":"q"}}})"
     );
+    CHECK(job.warns("/spec/tensorboardSpec/scheduler"));
     CHECK(job.warns("/spec/tensorboardSpec/image"));
     CHECK(job.warns("/spec/tensorboardSpec/logDir/http"));
     const rendered d(text_of(job, object_kind::deployment));

@@ -50,6 +50,7 @@ inline constexpr std::string_view secret_lost = "SecretLost";
 inline constexpr std::string_view succeeded = "Succeeded";
 inline constexpr std::string_view unschedulable = "Unschedulable";
 inline constexpr std::string_view waiting_for_discovery = "WaitingForDiscovery";
+inline constexpr std::string_view waiting_for_training = "WaitingForTraining";
 inline constexpr std::string_view waiting_for_gang = "WaitingForGang";
 inline constexpr std::string_view waiting_for_names = "WaitingForNames";
 inline constexpr std::string_view waiting_for_pod_group = "WaitingForPodGroup";

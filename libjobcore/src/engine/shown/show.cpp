@@ -69,7 +69,7 @@ shown show(const context& c, const done& d) {
         out.start_time = round_up_to_second(c.in.now);
     }
     out.tensorboard = c.in.invalid ? c.status.tensorboard
-                                   : mirror_tensorboard(c.in, tensorboard_action(c, d.planned));
+                                   : mirror_tensorboard(c, tensorboard_action(c, d.planned));
     out.wake_ups = find_wake_ups(c, d, out.start_time);
     return out;
 }

@@ -150,11 +150,11 @@ action remove_job(const job_plan& plan) {
 
 }  // namespace
 
-void clean_up(const context& c, work& out) {
+bool clean_up(const context& c, work& out) {
     const auto due = expiry(c);
     if (due && *due <= c.in.now) {
         out.add({remove_job(c.in.plan)});  // the deletion takes the children along
-        return;
+        return true;
     }
     const auto barrier = barrier_end(c);
     remove_pods(c, barrier.has_value(), out);
@@ -167,6 +167,7 @@ void clean_up(const context& c, work& out) {
         tell_of_future_end(c, out);
         out.wake_ups.push_back({*due, awaited::ttl});
     }
+    return false;
 }
 
 }  // namespace signalbox::core::engine

@@ -52,13 +52,14 @@ void remove_left_overs(const context& c, work& out);
 // creation.cpp: makes what is missing of the wanted objects and pods (2.1-2.8).
 void create_missing(const context& c, const health& h, work& out);
 
-// tensorboard.cpp: makes and repairs the TensorBoard that the job asks for (9.1).
+// tensorboard.cpp: makes and repairs the TensorBoard that the job asks for (9.1, 9.2).
 void keep_tensorboard(const context& c, const health& h, work& out);
 
 // pause.cpp: deletes what is left of a paused job (6.1).
 void remove_for_pause(const context& c, work& out);
 
-// clean_up.cpp: what goes after the end of a job, and when the job itself goes (5.13, 5.14).
-void clean_up(const context& c, work& out);
+// clean_up.cpp: what goes after the end of a job, and when the job itself goes (5.13, 5.14). True
+// if it goes now.
+bool clean_up(const context& c, work& out);
 
 }  // namespace signalbox::core::engine

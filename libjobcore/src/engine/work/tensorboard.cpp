@@ -43,6 +43,13 @@ bool belongs(const planned_object& object, method chosen) {
            (object.kind == object_kind::tensorboard) == (chosen == method::object);
 }
 
+/// Ours mounts claims, and waits until training has mounted them (9.2). Statuses of version 0.1 do
+/// not say whether it has: that version did not wait.
+bool waits_for_training(const context& c, method chosen) {
+    return chosen == method::own &&
+           (c.status.attempt == 0 || c.status.training == training_state::not_started);
+}
+
 /// The object whose state is shown.
 const planned_object* shown_object(const inputs& in, method chosen) {
     const auto it = std::ranges::find_if(in.plan.tensorboard_objects, [&](const planned_object& o) {
@@ -94,7 +101,7 @@ void keep_tensorboard(const context& c, const health& h, work& out) {
         object_need need = belongs(objects[i], chosen)
                                ? need_of(c, h, c.in.plan.objects.size() + i, options)
                                : object_need{};
-        if (!need.act) {
+        if (!need.act || (need.act->what() == verb::create && waits_for_training(c, chosen))) {
             continue;
         }
         if (objects[i].kind != object_kind::service) {
@@ -106,13 +113,15 @@ void keep_tensorboard(const context& c, const health& h, work& out) {
     out.add(std::move(actions));
 }
 
-std::optional<tensorboard_status> mirror_tensorboard(const inputs& in, std::string done) {
+std::optional<tensorboard_status> mirror_tensorboard(const context& c, std::string done) {
+    const inputs& in = c.in;
     if (in.plan.tensorboard_objects.empty()) {
         return std::nullopt;
     }
     tensorboard_status shown;
     shown.action = std::move(done);
-    const planned_object* object = shown_object(in, choose(in));
+    const method chosen = choose(in);
+    const planned_object* object = shown_object(in, chosen);
     if (object == nullptr) {
         shown.reason = reason::waiting_for_discovery;
         shown.note = "whether the API server serves TensorBoard objects is not known yet";
@@ -122,6 +131,11 @@ std::optional<tensorboard_status> mirror_tensorboard(const inputs& in, std::stri
     shown.type = to_string(object->kind);
     if (const child_record* seen = find_child(in, object->kind, object->name)) {
         show_observed(in, *seen, shown);
+        return shown;
+    }
+    if (waits_for_training(c, chosen)) {
+        shown.reason = reason::waiting_for_training;
+        shown.note = "it is made once training has started, which so mounts its volumes first";
         return shown;
     }
     const refusal* r = find_refusal(in, object->kind, object->name);

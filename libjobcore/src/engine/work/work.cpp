@@ -71,14 +71,21 @@ void go_on(const context& c, const health& h, const open_questions& open, work& 
 
 work plan_work(const context& c, const health& h, const open_questions& open) {
     work out;
-    if (is_final(c.status.phase)) {
-        clean_up(c, out);
-    } else if (c.status.phase != job_phase::paused) {
-        if (!c.in.invalid) {
-            go_on(c, h, open, out);
-        }
-    } else if (c.in.plan.paused) {
+    const bool ended = is_final(c.status.phase);
+    const bool paused = c.status.phase == job_phase::paused;
+    if (ended && clean_up(c, out)) {
+        return out;
+    }
+    if (paused && c.in.plan.paused) {
         remove_for_pause(c, out);
+    }
+    if (c.in.invalid) {
+        return out;
+    }
+    if (ended || paused) {
+        keep_tensorboard(c, h, out);
+    } else {
+        go_on(c, h, open, out);
     }
     return out;
 }

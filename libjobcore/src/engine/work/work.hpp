@@ -69,6 +69,6 @@ std::optional<action> write_default_size(const inputs& in);
 
 /// How the TensorBoard of the job stands (BEHAVIOUR.md 9.2); nothing if none is asked for.
 /// `done` is what was last done to it.
-std::optional<tensorboard_status> mirror_tensorboard(const inputs& in, std::string done);
+std::optional<tensorboard_status> mirror_tensorboard(const context& c, std::string done);
 
 }  // namespace signalbox::core::engine

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pods/deployed_pods.hpp"
+
+#include "controller/resource_table.hpp"
+#include "k8sio/synchronization.hpp"
+#include "pods/json_value.hpp"
+
+#include <jobcore/plan.hpp>
+#include <k8sio/resource.hpp>
+#include <k8sio/store.hpp>
+
+#include <boost/asio/co_spawn.hpp>
+
+#include <fmt/format.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
+#include <algorithm>
+#include <exception>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace signalbox::op::pods {
+
+namespace asio = boost::asio;
+
+namespace {
+
+/// As the real controller labels its pods.
+constexpr const char* hash_label = "pod-template-hash";
+constexpr int missing = 404, conflicting = 409;
+
+std::string to_text(const json_value& value) {
+    rapidjson::StringBuffer buffer;
+    rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
+    value.Accept(writer);
+    return {buffer.GetString(), buffer.GetSize()};
+}
+
+bool parse(rapidjson::Document& into, std::string_view json) {
+    into.Parse<rapidjson::kParseIterativeFlag>(json.data(), json.size());
+    return !into.HasParseError() && into.IsObject();
+}
+
+template <class Record>
+void read_identity(const json_value& metadata, Record& out) {
+    out.uid = text(metadata, "uid");
+    out.resource_version = text(metadata, "resourceVersion");
+    out.ns = text(metadata, "namespace");
+    out.name = text(metadata, "name");
+}
+
+bool has_condition(const json_value& status, std::string_view type) {
+    bool holds = false;
+    for_each(member(status, "conditions"), [&](const json_value& c) {
+        holds = holds || (text(c, "type") == type && text(c, "status") == "True");
+    });
+    return holds;
+}
+
+std::string hash_of(const deployment_record& of) {
+    return core::name_hash(of.name, of.pod_template);
+}
+
+std::string pod_body(const deployment_record& of, std::int64_t number) {
+    rapidjson::Document pod;
+    parse(pod, of.pod_template);
+    auto& a = pod.GetAllocator();
+    const auto copy = [&](const std::string& s) {
+        return json_value(s.c_str(), static_cast<rapidjson::SizeType>(s.size()), a);
+    };
+    const auto object = [](json_value& in, const char* key, auto& allocator) -> json_value& {
+        if (!in.HasMember(key)) {
+            in.AddMember(rapidjson::StringRef(key), json_value(rapidjson::kObjectType), allocator);
+        }
+        return in[key];
+    };
+    const std::string hash = hash_of(of);
+    json_value& metadata = object(pod, "metadata", a);
+    metadata.AddMember("name", copy(fmt::format("{}-{}-{}", of.name, hash, number)), a);
+    metadata.AddMember("namespace", copy(of.ns), a);
+    object(metadata, "labels", a).AddMember(rapidjson::StringRef(hash_label), copy(hash), a);
+    json_value owner(rapidjson::kObjectType);
+    owner.AddMember("apiVersion", "apps/v1", a);
+    owner.AddMember("kind", "Deployment", a);
+    owner.AddMember("name", copy(of.name), a);
+    owner.AddMember("uid", copy(of.uid), a);
+    owner.AddMember("controller", true, a);
+    owner.AddMember("blockOwnerDeletion", true, a);
+    json_value owners(rapidjson::kArrayType);
+    owners.PushBack(owner, a);
+    metadata.AddMember("ownerReferences", owners, a);
+    pod.AddMember("apiVersion", "v1", a);
+    pod.AddMember("kind", "Pod", a);
+    return to_text(pod);
+}
+
+/// Counters of zero are left out by the real controller; a merge patch has to take them away.
+std::string count_text(std::int64_t count) {
+    return count == 0 ? "null" : std::to_string(count);
+}
+
+std::string status_patch(
+    const deployment_record& of, std::int64_t there, std::int64_t ready, core::instant now
+) {
+    const bool available = ready >= of.wanted;
+    std::string conditions;
+    if (available != of.available || of.observed_generation == 0) {
+        conditions = fmt::format(
+            R"(,"conditions":[{{"type":"Available","status":"{}","reason":"{}",)"
+            R"("message":"{} of {} pods are ready","lastUpdateTime":"{}","lastTransitionTime":"{}"}}])",
+            available ? "True" : "False",
+            available ? "MinimumReplicasAvailable" : "MinimumReplicasUnavailable",
+            ready,
+            of.wanted,
+            core::format_time(now),
+            core::format_time(now)
+        );
+    }
+    return fmt::format(
+        R"({{"metadata":{{"uid":"{}"}},"status":{{"observedGeneration":{},"replicas":{},)"
+        R"("updatedReplicas":{},"readyReplicas":{},"availableReplicas":{}{}}}}})",
+        of.uid,
+        of.generation,
+        count_text(there),
+        count_text(there),
+        count_text(ready),
+        count_text(ready),
+        conditions
+    );
+}
+
+}  // namespace
+
+std::optional<deployment_record> read_deployment_record(std::string_view json) {
+    rapidjson::Document object;
+    if (!parse(object, json)) {
+        return std::nullopt;
+    }
+    deployment_record out;
+    const json_value& metadata = member(object, "metadata");
+    const json_value& spec = member(object, "spec");
+    const json_value& status = member(object, "status");
+    read_identity(metadata, out);
+    out.pod_template = to_text(member(spec, "template"));
+    out.generation = whole_number(metadata, "generation").value_or(0);
+    // What is being deleted takes its pods along.
+    const bool deleting = !text(metadata, "deletionTimestamp").empty();
+    out.wanted = deleting ? 0 : whole_number(spec, "replicas").value_or(1);
+    out.observed_generation = whole_number(status, "observedGeneration").value_or(0);
+    out.replicas = whole_number(status, "replicas").value_or(0);
+    out.ready = whole_number(status, "readyReplicas").value_or(0);
+    out.available = has_condition(status, "Available");
+    return out.uid.empty() ? std::nullopt : std::optional(std::move(out));
+}
+
+std::optional<deployed_pod> read_deployed_pod(std::string_view json) {
+    rapidjson::Document object;
+    if (!parse(object, json)) {
+        return std::nullopt;
+    }
+    deployed_pod out;
+    const json_value& metadata = member(object, "metadata");
+    const json_value& status = member(object, "status");
+    read_identity(metadata, out);
+    out.template_hash = text(member(metadata, "labels"), hash_label);
+    for_each(member(metadata, "ownerReferences"), [&](const json_value& owner) {
+        if (text(owner, "kind") == "Deployment") {
+            out.deployment = text(owner, "uid");
+        }
+    });
+    const std::string_view phase = text(status, "phase");
+    out.ready = has_condition(status, "Ready");
+    out.ended = phase == "Succeeded" || phase == "Failed";
+    out.deleting = !text(metadata, "deletionTimestamp").empty();
+    return out.uid.empty() ? std::nullopt : std::optional(std::move(out));
+}
+
+std::optional<deployment_step> next_step(
+    const deployment_record& of, std::span<const deployed_pod* const> pods, core::instant now
+) {
+    const std::string hash = hash_of(of);
+    std::vector<const deployed_pod*> present, going;
+    for (const deployed_pod* pod : pods) {
+        const bool good = pod->template_hash == hash && !pod->ended && !pod->deleting;
+        (good ? present : going).push_back(pod);
+    }
+    std::ranges::sort(present, {}, &deployed_pod::name);
+    while (static_cast<std::int64_t>(present.size()) > of.wanted) {
+        going.push_back(present.back());
+        present.pop_back();
+    }
+    for (const deployed_pod* pod : going) {
+        if (!pod->deleting) {
+            return remove_pod{pod->name, pod->uid};
+        }
+    }
+    const auto there = static_cast<std::int64_t>(present.size());
+    const std::int64_t ready = std::ranges::count(present, true, &deployed_pod::ready);
+    const bool settled = of.observed_generation == of.generation && of.replicas == there &&
+                         of.ready == ready && of.available == (ready >= of.wanted);
+    if (!settled) {
+        return write_status{status_patch(of, there, ready, now)};
+    }
+    if (there == of.wanted || !going.empty()) {
+        return std::nullopt;
+    }
+    std::int64_t number = 0;
+    const auto is_taken = [&] {
+        const std::string name = fmt::format("{}-{}-{}", of.name, hash, number);
+        return std::ranges::any_of(present, [&](const auto* pod) { return pod->name == name; });
+    };
+    while (is_taken()) {
+        ++number;
+    }
+    return make_pod{pod_body(of, number)};
+}
+
+namespace {
+
+using deployment_store = k8sio::store<deployment_record>;
+using pod_store = k8sio::store<deployed_pod, k8sio::by<&deployed_pod::deployment>>;
+
+k8sio::reflector_options selecting(const deployment_options& options, std::string_view selector) {
+    k8sio::reflector_options out;
+    out.ns = options.ns;
+    out.label_selector = selector;
+    return out;
+}
+
+const k8sio::resource_type& deployments() {
+    return type_of(core::object_kind::deployment, core::job_kind::pytorch);
+}
+
+class deployed_pods final : public deployment_controller {
+public:
+    deployed_pods(asio::any_io_executor executor, k8sio::client& api, deployment_options options)
+        : executor_(std::move(executor)),
+          api_(api),
+          options_(std::move(options)),
+          deployments_(read_deployment_record),
+          pods_(read_deployed_pod),
+          of_deployments_(
+              api_, deployments(), deployments_, selecting(options_, children_selector)
+          ),
+          of_pods_(api_, k8sio::resources::pods(), pods_, selecting(options_, hash_label)),
+          changed_(executor_),
+          idle_(executor_) {
+        deployments_.on_change([this](const auto* before, const auto* now) {
+            if (now == nullptr) {
+                known_.erase(before->uid);
+            } else {
+                known_.insert(now->uid);
+            }
+            changed_.notify();
+        });
+        pods_.on_change([this](const auto*, const auto*) { changed_.notify(); });
+    }
+
+    asio::awaitable<void> run() override {
+        k8sio::notification& changed = changed_;
+        k8sio::notification& idle = idle_;
+        watch(of_deployments_);
+        watch(of_pods_);
+        while (!stopping_) {
+            co_await changed.wait();
+            // A copy: a step may change the set.
+            const std::vector<std::string> now(known_.begin(), known_.end());
+            for (const std::string& uid : now) {
+                co_await look_after(uid);
+            }
+        }
+        while (watching_ > 0) {
+            co_await idle.wait();
+        }
+    }
+
+    void stop() override {
+        stopping_ = true;
+        of_deployments_.stop();
+        of_pods_.stop();
+        changed_.notify();
+    }
+
+private:
+    void watch(k8sio::reflector& what) {
+        ++watching_;
+        asio::co_spawn(executor_, what.run(), [this](std::exception_ptr) {
+            --watching_;
+            idle_.notify();
+        });
+    }
+
+    /// Goes on until nothing is to be done, or a write fails: then the next event tries again.
+    asio::awaitable<void> look_after(std::string uid) {
+        bool going = true;
+        while (going && !stopping_ && deployments_.synced() && pods_.synced()) {
+            const deployment_record* seen = deployments_.get(uid);
+            if (seen == nullptr) {
+                co_return;
+            }
+            const deployment_record of = *seen;  // the view may change while a write is under way
+            const auto now = std::chrono::floor<core::milliseconds>(api_.server_now());
+            const auto step =
+                next_step(of, pods_.find<k8sio::by<&deployed_pod::deployment>>(uid), now);
+            if (!step) {
+                co_return;
+            }
+            going = co_await carry_out(of, *step);
+        }
+    }
+
+    asio::awaitable<bool> carry_out(const deployment_record& of, const deployment_step& step) {
+        const auto* made = std::get_if<make_pod>(&step);
+        if (made != nullptr) {
+            std::string body = made->body;
+            const auto answer =
+                co_await api_.create(k8sio::resources::pods(), of.ns, std::move(body));
+            co_return taken(of, answer, pods_);
+        }
+        if (const auto* gone = std::get_if<remove_pod>(&step)) {
+            const k8sio::delete_options precondition(gone->uid);
+            const auto answer =
+                co_await api_.remove(k8sio::resources::pods(), of.ns, gone->name, precondition);
+            co_return taken(of, answer, pods_);
+        }
+        std::string patch = std::get<write_status>(step).patch;
+        const auto answer =
+            co_await api_.merge_patch(deployments(), of.ns, of.name, std::move(patch), "status");
+        co_return taken(of, answer, deployments_);
+    }
+
+    /// True if the view now has what was written, so that the next step can be decided on it.
+    template <class Store>
+    bool taken(const deployment_record& of, const k8sio::result<std::string>& answer, Store& view) {
+        if (!answer.has_error()) {
+            return !view.insert_answer(std::string_view(*answer)).empty();
+        }
+        // Gone, or another one by now: what follows is observed.
+        const int status = answer.error().http_status;
+        if (status != missing && status != conflicting && !stopping_ && options_.complain) {
+            options_.complain(
+                fmt::format("Deployment {}/{}: {}", of.ns, of.name, answer.error().text())
+            );
+        }
+        return false;
+    }
+
+    asio::any_io_executor executor_;
+    k8sio::client& api_;
+    deployment_options options_;
+    deployment_store deployments_;
+    pod_store pods_;
+    k8sio::reflector of_deployments_, of_pods_;
+    k8sio::notification changed_, idle_;
+    std::set<std::string> known_;  ///< UIDs of Deployments
+    int watching_ = 0;
+    bool stopping_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<deployment_controller> make_deployed_pods(
+    asio::any_io_executor executor, k8sio::client& api, deployment_options options
+) {
+    return std::make_unique<deployed_pods>(std::move(executor), api, std::move(options));
+}
+
+}  // namespace signalbox::op::pods

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the suites of real launchers, and writes what was seen into the table of README.md.
+
+    python3 results.py FOLDER [--packages debian|current ...] [--suites torch ssh ...]    runs them; FOLDER keeps the reports
+    python3 results.py FOLDER --table                                                     the table of reports that are there
+
+A run replaces the reports of the suites that it runs; those of others in FOLDER stay.
+"""
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+SETS = {"debian": ["--long"], "current": ["--full"]}
+NAMES = {"torch": "torch", "deepspeed": "DeepSpeed", "colossalai": "ColossalAI"}
+BEGIN, END = "<!-- results: written by results.py -->\n", "<!-- end of results -->\n"
+
+
+def run(folder, packages, suites):
+    for chosen in packages:
+        for suite in suites:
+            subprocess.run(
+                [sys.executable, "-B", HERE / f"test_{suite}.py", *SETS[chosen], "--report", folder], check=False)
+
+
+def reports(folder):
+    """By suite and set of packages."""
+    read = [json.loads(file.read_text()) for file in sorted(folder.glob("*_*.json"))]
+    return {(each["suite"], each["packages"]): each for each in read}
+
+
+def cell(case):
+    if case is None:
+        return "not run"
+    return f"{case['outcome']}, {case['seconds']:.0f} s" if case["outcome"] in ("passed", "failed") else case["outcome"]
+
+
+def table(found):
+    """Suites and their tests down, sets of packages across."""
+    sets = [name for name in SETS if any(chosen == name for _, chosen in found)]
+    versions = {name: next(each["versions"] for (_, chosen), each in found.items() if chosen == name) for name in sets}
+    heads = [", ".join(f"{NAMES[name]} {number}" for name, number in versions[chosen].items()) for chosen in sets]
+    lines = ["| suite | what is seen | " + " | ".join(heads) + " |", "|---|---|" + "---|" * len(sets)]
+    for suite in sorted({suite for suite, _ in found}):
+        cases = [{case["name"]: case for case in found.get((suite, chosen), {"cases": []})["cases"]} for chosen in sets]
+        for name in sorted(set().union(*cases)):
+            does = next(each[name]["does"] for each in cases if name in each)
+            does = re.sub(r"^(\[[^]]*\] )+", "", does).replace("|", "\\|")
+            lines.append(f"| `{suite}` | {does} | " + " | ".join(cell(each.get(name)) for each in cases) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("folder", type=pathlib.Path)
+    options.add_argument("--table", action="store_true")
+    options.add_argument("--packages", nargs="+", choices=SETS, default=list(SETS))
+    options.add_argument("--suites", nargs="+", default=[file.stem.removeprefix("test_") for file in sorted(HERE.glob("test_*.py"))])
+    given = options.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    if not given.table:
+        run(given.folder.resolve(), given.packages, given.suites)
+    readme = HERE / "README.md"
+    before, rest = readme.read_text().split(BEGIN)
+    readme.write_text(before + BEGIN + table(reports(given.folder)) + END + rest.split(END)[1])
+
+
+if __name__ == "__main__":
+    main()

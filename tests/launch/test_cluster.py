@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real launchers on a real API server: `signalbox run` and `signalbox pods --runtime process` beside kube-apiserver and etcd.
+
+There is no kubelet that kube-apiserver could reach, so nothing here reads logs or runs commands in pods.
+"""
+import pathlib
+import sys
+import tempfile
+
+import local_pods
+import suite
+import test_live
+from jobs import ARGUMENTS, IMAGE, PROBE, VALUES, colossalai, deepspeed, environment_of, torchrun
+from live_pods import Jobs
+from local_pods import BINARY, ROOT
+from suite import PACKAGES
+
+sys.path.insert(0, str(ROOT / "tests" / "envtest"))
+import servers  # noqa: E402
+
+
+class RealServer(Jobs):
+    """`with RealServer(packages=...) as live:`; options as those of Live."""
+
+    def __init__(self, **options):
+        self.folder = local_pods.Folder()
+        self.options = self.folder.options(**options)
+        self.plane = servers.ControlPlane()
+        self.processes = []
+
+    def __enter__(self):
+        try:
+            return self.start_all()
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def start_all(self):
+        self.plane.start()
+        self.kubeconfig = self.plane.admin_kubeconfig
+        kinds = local_pods.output_of(BINARY, "crds")
+        self.plane.serve_kinds("-", stdin=kinds)
+        for part in ("base/namespace", "base/service_account", "overlays/cluster/rbac"):
+            self.plane.kubectl("apply", "-f", ROOT / "operator" / "deploy" / f"{part}.yaml")
+        self.plane.start_controller_manager()
+        for name, kubeconfig, words in (
+            ("run", self.plane.operator_kubeconfig, []),
+            ("pods", self.plane.admin_kubeconfig, ["--runtime", "process", *self.options]),
+        ):
+            command = [BINARY, name, "--kubeconfig", kubeconfig, *words]
+            self.processes.append(servers.Process(name, command, self.folder.path / f"{name}.log"))
+        return self
+
+    def __exit__(self, *_):
+        for process in self.processes:
+            process.kill()
+        self.plane.stop()
+        self.folder.__exit__()
+
+    def explain(self, one):
+        return "\n---\n".join([super().explain(one), *(each.tail() for each in self.processes)])
+
+
+class Cluster(test_live.Anywhere, suite.Case):
+    def live(self, **options):
+        live = RealServer(packages=PACKAGES, image_env=IMAGE, **options)
+        live.__enter__()
+        self.addCleanup(live.__exit__)
+        return live
+
+    def check_job(self, live, one, world):
+        live.apply(one)
+        status = live.wait_phase(one, "Succeeded", "Failed")
+        self.assertEqual(status["phase"], "Succeeded", live.explain(one))
+        ranks = live.wait_ranks(world)
+        self.check_world(ranks, world)
+        return ranks
+
+    def test_torchrun_and_deepspeed(self):
+        """[behaviour 3.12] [launchers 2.5] torchrun and DeepSpeed over pdsh: arguments and environment byte for byte."""
+        live = self.live()
+        plain_words = [word.replace("$", "$$") for word in ARGUMENTS]
+        for one, world in (
+            (torchrun("agents", [("node", 2)], plain_words, environment_of(VALUES)), 2),
+            (deepspeed("pdsh", env=environment_of(VALUES), config={"run": {"python": [PROBE, *ARGUMENTS]}, "localRank": False}), 4),
+        ):
+            for each in self.check_job(live, one, world).values():
+                self.assertEqual(each["arguments"], ARGUMENTS)
+                self.assertEqual({name: each["environment"].get(name) for name in VALUES}, VALUES)
+            for file in live.folder.probes.glob("rank*"):
+                file.unlink()
+
+    @suite.long
+    def test_colossalai(self):
+        """[launchers 4.5] colossalai run."""
+        self.check_job(self.live(), colossalai("ssh", arguments=["x y"]), 4)
+
+    @suite.long
+    def test_training_resumes(self):
+        """[behaviour 5.6] examples/train: a worker crashes, and the job goes on from the checkpoint, restarted once."""
+        folder = tempfile.TemporaryDirectory(prefix="signalbox-claims-")
+        self.addCleanup(folder.cleanup)
+        pathlib.Path(folder.name, "train-checkpoints").mkdir()
+        live = self.live(claims=folder.name)
+        for name in ("script.yaml", "restart.yaml"):
+            live.kubectl("apply", "-f", ROOT / "examples" / "train" / name)
+        one = {"kind": "PyTorchTrainingJob", "metadata": {"name": "train-restart"}}
+        status = live.wait_phase(one, "Succeeded", "Failed")
+        self.assertEqual((status["phase"], status["backoffCount"]), ("Succeeded", 1), live.explain(one))
+
+
+if __name__ == "__main__":
+    try:
+        servers.find_assets()
+    except servers.AssetsMissing as missing:
+        servers.skip_suite("launch_cluster", str(missing))
+    suite.main(kubectl=True)
