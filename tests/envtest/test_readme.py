@@ -11,6 +11,7 @@ import tempfile
 import unittest
 
 import cluster
+import deployed
 from cluster import BINARY, ROOT, eventually
 from image import Image, build, skip_where_impossible
 
@@ -66,7 +67,7 @@ class Readme(unittest.TestCase):
         self.assertEqual(container["image"], "registry.example.com/signalbox:0.1.0")
         self.assertEqual(deployment["status"]["readyReplicas"], 2)
         replicas = [
-            self.image.run(self.folder / "root", self.plane, container["args"], name) for name in ("operator", "second")
+            self.image.run(self.folder / "root", self.plane, deployed.arguments(container), name) for name in ("operator", "second")
         ]
         for each in replicas:
             self.addCleanup(each.kill)
