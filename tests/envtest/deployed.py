@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a Deployment of the operator asks of the program, done on this machine instead of in a pod."""
 
+import json
 import re
 import ssl
 import subprocess
@@ -56,3 +57,14 @@ def get(process, path, what="metrics and health", secured=None):
     url = f"{'https' if secured else 'http'}://{address(process, what)}{path}"
     with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=servers.PATIENCE, context=trust) as answer:
         return answer.read().decode()
+
+
+def objects(plane, text):
+    """The objects of YAML documents. kubectl reads them, without asking the server what they are."""
+    shown = plane.kubectl("create", "--dry-run=client", "--validate=false", "-o", "json", "-f", "-", stdin=text).stdout
+    decoder, found, at = json.JSONDecoder(), [], 0
+    while at < len(shown.rstrip()):
+        value, end = decoder.raw_decode(shown, at)
+        found += value.get("items", [value])
+        at = end + 1
+    return found

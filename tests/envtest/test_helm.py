@@ -45,17 +45,6 @@ def sets(values):
     return [word for value in values for word in ("--set", value)]
 
 
-def objects(plane, text):
-    """The objects of YAML documents. kubectl reads them, without asking the server what they are."""
-    shown = plane.kubectl("create", "--dry-run=client", "--validate=false", "-o", "json", "-f", "-", stdin=text).stdout
-    decoder, found, at = json.JSONDecoder(), [], 0
-    while at < len(shown.rstrip()):
-        value, end = decoder.raw_decode(shown, at)
-        found += value.get("items", [value])
-        at = end + 1
-    return found
-
-
 def documents(text):
     """Of YAML, without comments, in the order of their texts."""
     plain = "".join(line for line in text.splitlines(True) if not line.startswith("#"))
@@ -185,7 +174,7 @@ class Life(unittest.TestCase):
             with self.subTest(name):
                 rendered = helm("template", "signalbox", CHART, "-n", SYSTEM, *sets(values), "-s", "templates/rbac.yaml").stdout
                 printed = cluster.signalbox("rbac", "--leader-elect", *flags).stdout
-                self.assertEqual(granted(objects(self.plane, rendered)), granted(objects(self.plane, printed)))
+                self.assertEqual(granted(deployed.objects(self.plane, rendered)), granted(deployed.objects(self.plane, printed)))
 
     def test_metrics_as_its_values_say(self):
         for kind, spec in MONITORING.items():
