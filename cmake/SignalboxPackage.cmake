@@ -6,9 +6,12 @@ if(NOT TARGET signalbox)
     return()
 endif()
 
-file(CREATE_LINK signalbox "${PROJECT_BINARY_DIR}/kubectl-signalbox" SYMBOLIC)
-install(FILES "${PROJECT_BINARY_DIR}/kubectl-signalbox"
-    DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT operator)
+# The names by which kubectl finds the plugin and its completion.
+foreach(name IN ITEMS kubectl-signalbox kubectl_complete-signalbox)
+    file(CREATE_LINK signalbox "${PROJECT_BINARY_DIR}/${name}" SYMBOLIC)
+    install(FILES "${PROJECT_BINARY_DIR}/${name}"
+        DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT operator)
+endforeach()
 set(signalbox_systemd_dir "${PROJECT_SOURCE_DIR}/operator/deploy/systemd")
 # Where Debian has them, whatever the prefix is: in the package alone.
 install(FILES "${signalbox_systemd_dir}/signalbox.service"
@@ -17,6 +20,38 @@ install(FILES "${signalbox_systemd_dir}/signalbox.default"
     DESTINATION /etc/default RENAME signalbox COMPONENT operator_service EXCLUDE_FROM_ALL)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE"
     DESTINATION /usr/share/doc/signalbox RENAME copyright COMPONENT operator_service EXCLUDE_FROM_ALL)
+
+# Manual page and completion, printed by the program when it is packed.
+if(NOT CMAKE_CROSSCOMPILING)
+    set(signalbox_printed_dir "${PROJECT_BINARY_DIR}/printed")
+    install(CODE "
+        file(MAKE_DIRECTORY \"${signalbox_printed_dir}\")
+        foreach(what IN ITEMS man bash zsh fish)
+            set(words completion \${what})
+            if(what STREQUAL man)
+                set(words man)
+            endif()
+            execute_process(
+                COMMAND \"$<TARGET_FILE:signalbox>\" \${words}
+                OUTPUT_FILE \"${signalbox_printed_dir}/\${what}\"
+                COMMAND_ERROR_IS_FATAL ANY)
+        endforeach()
+        execute_process(
+            COMMAND gzip -9nc \"${signalbox_printed_dir}/man\"
+            OUTPUT_FILE \"${signalbox_printed_dir}/man.gz\"
+            COMMAND_ERROR_IS_FATAL ANY)"
+        COMPONENT operator_service EXCLUDE_FROM_ALL)
+    foreach(file IN ITEMS
+        "man.gz>man/man1/signalbox.1.gz"
+        "bash>bash-completion/completions/signalbox"
+        "zsh>zsh/vendor-completions/_signalbox"
+        "fish>fish/vendor_completions.d/signalbox.fish")
+        string(REGEX MATCH "^(.*)>(.*)/(.*)$" parts "${file}")
+        install(FILES "${signalbox_printed_dir}/${CMAKE_MATCH_1}"
+            DESTINATION "/usr/share/${CMAKE_MATCH_2}" RENAME "${CMAKE_MATCH_3}"
+            COMPONENT operator_service EXCLUDE_FROM_ALL)
+    endforeach()
+endif()
 
 # What is packed is what was built: cpack does not build the tests first.
 set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)

@@ -50,6 +50,7 @@ procps
 prometheus
 python3
 python3-jsonschema
+python3-matplotlib
 python3-venv
 zsh
 END

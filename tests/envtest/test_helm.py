@@ -4,18 +4,22 @@
 --full builds Helm if it is not there yet; without, the suite is skipped then."""
 
 import json
+import re
+import shutil
 import subprocess
 import sys
 import unittest
 
 import cluster
+import deployed
 import servers
 from cluster import ROOT, eventually, job, pods, skip_suite, ssh_job
 
 FULL = "--full" in sys.argv
 SUITE = "envtest_helm_full" if FULL else "envtest_helm"
 CHART = ROOT / "operator" / "deploy" / "chart"
-SYSTEM = "signalbox-system"
+SYSTEM = deployed.SYSTEM
+OBSERVABILITY = ROOT / "operator" / "deploy" / "observability"
 # Values of the chart, and the flags of the program that mean the same.
 SCOPES = {
     "all": ([], []),
@@ -39,17 +43,6 @@ def helm(*arguments, check=True, env=None):
 
 def sets(values):
     return [word for value in values for word in ("--set", value)]
-
-
-def objects(plane, text):
-    """The objects of YAML documents. kubectl reads them, without asking the server what they are."""
-    shown = plane.kubectl("create", "--dry-run=client", "--validate=false", "-o", "json", "-f", "-", stdin=text).stdout
-    decoder, found, at = json.JSONDecoder(), [], 0
-    while at < len(shown.rstrip()):
-        value, end = decoder.raw_decode(shown, at)
-        found += value.get("items", [value])
-        at = end + 1
-    return found
 
 
 def documents(text):
@@ -87,12 +80,23 @@ class Chart(unittest.TestCase):
             ("image.digest=sha256:1", "digest"),
             ("log.level=loud", "level"),
             ("replicaCount=2", "replicaCount"),
+            ("metrics.port=80", "port"),
+            ("metrics.monitor.kind=Monitor", "kind"),
+            ("metrics.monitor.interval=often", "interval"),
+            ("metrics.token.key=a/b", "key"),
+            ("alerts.kind=Rule", "kind"),
+            ("dashboard.labels.a=1", "labels"),
         ):
             refused = helm("template", "x", CHART, "--set", value, check=False)
             self.assertNotEqual(refused.returncode, 0, value)
             self.assertIn(why, refused.stderr)
-        refused = helm("template", "x", CHART, *sets(["replicas=2", "leaderElection=false"]), check=False)
-        self.assertIn("leaderElection", refused.stderr)
+        for values, why in (
+            (["replicas=2", "leaderElection=false"], "leaderElection"),
+            (["metrics.enabled=false", "metrics.monitor.kind=PodMonitor"], "kind"),
+        ):
+            refused = helm("template", "x", CHART, *sets(values), check=False)
+            self.assertNotEqual(refused.returncode, 0, values)
+            self.assertIn(why, refused.stderr)
 
     def test_the_definitions_are_those_of_the_program(self):
         crds = cluster.signalbox("crds").stdout
@@ -101,6 +105,49 @@ class Chart(unittest.TestCase):
         self.assertTrue(documents(rendered) == documents(crds), "the chart's definitions are not those of the program")
         kept = helm("template", "x", CHART, "-s", "templates/crds.yaml").stdout
         self.assertEqual(kept.count("helm.sh/resource-policy: keep"), crds.count("\nkind: CustomResourceDefinition\n"))
+
+
+# Of the Prometheus Operator's kinds what the chart sets, as its definitions of v0.79.2 have it: the server drops other fields.
+TEXT, TEXTS = "string", {"*": "string"}
+KEY = {"name": TEXT, "key": TEXT}
+SCRAPED = {
+    "port": TEXT, "interval": TEXT, "scheme": TEXT, "authorization": {"credentials": KEY},
+    "tlsConfig": {"ca": {"secret": KEY}, "serverName": TEXT},
+}
+SELECTED = {"jobLabel": TEXT, "selector": {"matchLabels": TEXTS}}
+MONITORING = {
+    "PodMonitor": {**SELECTED, "podMetricsEndpoints": [SCRAPED]},
+    "ServiceMonitor": {**SELECTED, "endpoints": [SCRAPED]},
+    "PrometheusRule": {
+        "groups": [{"name": TEXT, "rules": [{"alert": TEXT, "expr": TEXT, "for": TEXT, "labels": TEXTS, "annotations": TEXTS}]}]
+    },
+}
+
+
+def schema(of):
+    if isinstance(of, list):
+        return {"type": "array", "items": schema(of[0])}
+    if isinstance(of, dict):
+        if "*" in of:
+            return {"type": "object", "additionalProperties": schema(of["*"])}
+        return {"type": "object", "properties": {name: schema(each) for name, each in of.items()}}
+    return {"type": of}
+
+
+def definition(kind, spec):
+    plural = f"{kind.lower()}s"
+    served = {"type": "object", "properties": {"spec": schema(spec)}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.monitoring.coreos.com"},
+        "spec": {
+            "group": "monitoring.coreos.com",
+            "names": {"kind": kind, "plural": plural},
+            "scope": "Namespaced",
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": served}}],
+        },
+    }
 
 
 class Life(unittest.TestCase):
@@ -115,7 +162,7 @@ class Life(unittest.TestCase):
         return helm(*arguments, "--kubeconfig", self.plane.admin_kubeconfig, "-n", SYSTEM, **options)
 
     def left(self):
-        kinds = "deploy,sa,role,rolebinding,clusterrole,clusterrolebinding,pdb,networkpolicy,priorityclass,crd"
+        kinds = "deploy,sa,role,rolebinding,clusterrole,clusterrolebinding,pdb,networkpolicy,priorityclass,service,configmap,crd"
         labelled = self.plane.kubectl("get", kinds, "-A", "-l", "app.kubernetes.io/name=signalbox", "-o", "name").stdout.split()
         return [each for each in labelled if not each.startswith("namespace")]
 
@@ -127,7 +174,75 @@ class Life(unittest.TestCase):
             with self.subTest(name):
                 rendered = helm("template", "signalbox", CHART, "-n", SYSTEM, *sets(values), "-s", "templates/rbac.yaml").stdout
                 printed = cluster.signalbox("rbac", "--leader-elect", *flags).stdout
-                self.assertEqual(granted(objects(self.plane, rendered)), granted(objects(self.plane, printed)))
+                self.assertEqual(granted(deployed.objects(self.plane, rendered)), granted(deployed.objects(self.plane, printed)))
+
+    def test_metrics_as_its_values_say(self):
+        for kind, spec in MONITORING.items():
+            self.plane.serve_kinds("-", stdin=json.dumps(definition(kind, spec)))
+        secured = deployed.secrets(self.plane.folder / "metrics")
+        for name, files in (("certificate", ("tls.crt", "tls.key")), ("scraper", ("token",))):
+            self.plane.kubectl("create", "secret", "generic", name, "-n", SYSTEM, *(f"--from-file={secured / each}" for each in files))
+        values = [
+            "metrics.port=9090", "health.port=9091", "metrics.tls.secretName=certificate", "metrics.token.secretName=scraper",
+            "metrics.monitor.labels.release=prometheus", "metrics.service.annotations.why=for-tests", "alerts.kind=PrometheusRule",
+            "dashboard.create=true",
+        ]
+        self.helm("install", "signalbox", CHART, *sets([*values, "metrics.monitor.kind=PodMonitor"]))
+        scraped = {
+            "port": "metrics", "interval": "30s", "scheme": "https",
+            "authorization": {"credentials": {"name": "scraper", "key": "token"}},
+            "tlsConfig": {
+                "ca": {"secret": {"name": "certificate", "key": "ca.crt"}}, "serverName": f"signalbox-metrics.{SYSTEM}.svc",
+            },
+        }
+        selector = {"app.kubernetes.io/name": "signalbox", "app.kubernetes.io/instance": "signalbox"}
+        monitor = self.get("podmonitor", "signalbox-metrics")
+        self.assertEqual(monitor["metadata"]["labels"]["release"], "prometheus")
+        selects = {"jobLabel": "app.kubernetes.io/name", "selector": {"matchLabels": selector}}
+        self.assertEqual(monitor["spec"], {**selects, "podMetricsEndpoints": [scraped]})
+        service = self.get("service", "signalbox-metrics")
+        self.assertEqual(service["spec"]["selector"], selector)
+        self.assertEqual(service["metadata"]["annotations"]["why"], "for-tests")
+        [rule] = self.get("networkpolicy", "signalbox-metrics")["spec"]["ingress"]
+        self.assertEqual(rule["from"], [{"namespaceSelector": {"matchLabels": {"metrics": "enabled"}}}])
+        self.assertEqual([port["port"] for port in rule["ports"]], ["metrics"])
+        # The same alerts and dashboard as the files have.
+        rules = self.plane.folder / "rules.json"
+        rules.write_text(json.dumps(self.get("prometheusrule", "signalbox-alerts")["spec"]))
+        alerts = re.findall(r"(?m)- alert: (\w+)$", (OBSERVABILITY / "rules.yaml").read_text())
+        self.assertEqual([each["alert"] for each in json.loads(rules.read_text())["groups"][0]["rules"]], alerts)
+        if shutil.which("promtool"):
+            subprocess.run(["promtool", "check", "rules", rules], check=True, capture_output=True)
+        dashboard = self.get("configmap", "signalbox-dashboard")
+        self.assertEqual(dashboard["metadata"]["labels"]["grafana_dashboard"], "1")
+        self.assertEqual(dashboard["data"]["signalbox.json"], (OBSERVABILITY / "dashboard.json").read_text())
+        # The program as the pod would run it, with the Secrets where they are mounted.
+        [container] = self.get("deployment", "signalbox")["spec"]["template"]["spec"]["containers"]
+        ports = {each["name"]: each["containerPort"] for each in container["ports"]}
+        self.assertEqual(ports, {"metrics": 9090, "health": 9091})
+        for name, port in (("metrics", 9090), ("health-probe", 9091)):
+            self.assertIn(f"--{name}-bind-address=:{port}", container["args"])
+        flags = deployed.flags(container, metrics_tls=secured, metrics_token=secured)
+        self.c.operator = self.c.operator_process("operator", self.plane.operator_kubeconfig, *flags)
+        self.addCleanup(self.c.operator.kill)
+        self.assertIn("signalbox_build_info", deployed.get(self.c.operator, "/metrics", secured=secured))
+        self.assertEqual(deployed.get(self.c.operator, container["livenessProbe"]["httpGet"]["path"], "health"), "ok")
+        # Another monitor in its place, a file of rules, and then none of it.
+        values[values.index("alerts.kind=PrometheusRule")] = "alerts.kind=ConfigMap"
+        self.helm("upgrade", "signalbox", CHART, *sets([*values, "metrics.monitor.kind=ServiceMonitor"]))
+        self.assertEqual(self.get("servicemonitor", "signalbox-metrics")["spec"], {**selects, "endpoints": [scraped]})
+        self.assertEqual(self.plane.kubectl("get", "podmonitor,prometheusrule", "-A", "-o", "name").stdout, "")
+        held = self.get("configmap", "signalbox-alerts")["data"]["signalbox.yaml"]
+        self.assertEqual(held, (OBSERVABILITY / "rules.yaml").read_text())
+        self.helm("upgrade", "signalbox", CHART, "--set", "metrics.enabled=false")
+        names = "service,networkpolicy,configmap,servicemonitor"
+        left = self.plane.kubectl("get", names, "-n", SYSTEM, "-l", "app.kubernetes.io/name=signalbox", "-o", "name").stdout
+        self.assertEqual(left.split(), ["networkpolicy.networking.k8s.io/signalbox"])
+        [container] = self.get("deployment", "signalbox")["spec"]["template"]["spec"]["containers"]
+        self.assertNotIn("metrics", json.dumps(container))
+
+    def get(self, kind, name):
+        return self.plane.kubectl_json("get", kind, name, "-n", SYSTEM)
 
     def test_from_install_to_uninstall(self):
         self.helm("install", "signalbox", CHART)
@@ -187,9 +302,7 @@ class Life(unittest.TestCase):
             self.c.operator.child.terminate()
             self.c.operator.child.wait()
         [container] = self.ready(self.replicas())["spec"]["template"]["spec"]["containers"]
-        self.assertEqual(container["args"][0], "run")
-        flags = [*container["args"][1:], f"--leader-elect-resource-namespace={SYSTEM}"]
-        self.c.operator = self.c.operator_process("operator", self.plane.operator_kubeconfig, *flags)
+        self.c.operator = self.c.operator_process("operator", self.plane.operator_kubeconfig, *deployed.flags(container))
         self.addCleanup(self.c.operator.kill)
 
     def replicas(self):

@@ -13,6 +13,7 @@ import tempfile
 import unittest
 
 import cluster
+import deployed
 from cluster import BINARY, ROOT, eventually, job, pods, ssh_job
 from image import EPOCH, Image, build, skip_where_impossible
 
@@ -106,7 +107,7 @@ class Built(unittest.TestCase):
             shown = c.plane.kubectl("create", "--dry-run=client", "-o", "json", "-f", DEPLOYMENT).stdout
             [container] = json.loads(shown)["spec"]["template"]["spec"]["containers"]
             self.assertTrue(container["securityContext"]["readOnlyRootFilesystem"])
-            c.operator = self.image.run(self.folder / "root", c.plane, container["args"])
+            c.operator = self.image.run(self.folder / "root", c.plane, deployed.arguments(container))
             c.apply(job("mnist", {"worker": pods(2, duration="1s")}))
             c.apply(ssh_job("DeepSpeedJob", "cifar", 2, simulation={"duration": "1s"}))
             c.wait_phase("mnist", "Succeeded")

@@ -2,14 +2,18 @@
 """[behaviour I17] [behaviour 2.10] [behaviour 2.11] operator/deploy by `kubectl apply -k`: each overlay's permissions are enough for
 what its Deployment asks of the program, and no more."""
 
+import json
+import os
 import unittest
+import urllib.error
 
 import cluster
-import servers
+import deployed
 from cluster import ROOT, eventually, job, pods, ssh_job
 
 DEPLOY = ROOT / "operator" / "deploy"
-SYSTEM = "signalbox-system"
+SYSTEM = deployed.SYSTEM
+PROBES = ("livenessProbe", "readinessProbe")
 # Whether the operator may create these in a namespace that no overlay names.
 ALLOWED = {
     "cluster": {"pods": True, "secrets": True, "configmaps": True},
@@ -28,10 +32,10 @@ class Install(unittest.TestCase):
         self.processes = []
         self.addCleanup(lambda: [each.kill() for each in self.processes])
 
-    def install(self, overlay):
-        """Applies the overlay twice, as an upgrade does, and runs the program as its Deployment says."""
+    def install(self, folder):
+        """Applies the folder, by default of overlays/, twice, as an upgrade does, and runs the program as its Deployment says."""
         for _ in range(2):
-            self.plane.kubectl("apply", "--server-side", "-k", DEPLOY / "overlays" / overlay)
+            self.plane.kubectl("apply", "--server-side", "-k", DEPLOY / "overlays" / folder)
         self.plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
         self.plane.start_controller_manager()
         self.c.start_kubelet()
@@ -39,9 +43,8 @@ class Install(unittest.TestCase):
         deployment = self.plane.kubectl_json("get", "deployment", "signalbox", "-n", SYSTEM)
         eventually("the pods run", lambda: self.ready() == deployment["spec"]["replicas"])
         [container] = deployment["spec"]["template"]["spec"]["containers"]
-        self.assertEqual(container["args"][0], "run")
-        flags = [*container["args"][1:], f"--leader-elect-resource-namespace={SYSTEM}"]
-        self.c.operator = self.c.operator_process("operator", self.plane.operator_kubeconfig, *flags)
+        self.flags = deployed.flags(container, metrics=self.plane.folder / "metrics")
+        self.c.operator = self.c.operator_process("operator", self.plane.operator_kubeconfig, *self.flags)
         self.processes.append(self.c.operator)
         return deployment
 
@@ -108,20 +111,48 @@ class Install(unittest.TestCase):
         self.assertEqual(self.c.status("elsewhere"), {})
         self.assertNotIn("forbidden", self.c.operator.log.read_text())
 
-    def test_ha(self):
-        deployment = self.install("ha")
+    def answers(self, process, path):
+        try:
+            return deployed.get(process, path, "health") == "ok"
+        except urllib.error.HTTPError:
+            return False
+
+    def with_components(self, overlay, *components):
+        """A folder of one's own, with an overlay and components of operator/deploy."""
+        folder = self.plane.folder / "own"
+        folder.mkdir()
+        deploy = os.path.relpath(DEPLOY, os.path.realpath(folder))
+        own = {"resources": [f"{deploy}/overlays/{overlay}"], "components": [f"{deploy}/{each}" for each in components]}
+        (folder / "kustomization.yaml").write_text(json.dumps(own))
+        return folder
+
+    def test_ha_with_metrics(self):
+        secured = deployed.secrets(self.plane.folder / "metrics")
+        deployment = self.install(self.with_components("ha", "components/metrics-secured", "observability"))
         self.check_permissions("ha")
         self.assertEqual(deployment["spec"]["replicas"], 2)
         budget = self.plane.kubectl_json("get", "poddisruptionbudget", "signalbox", "-n", SYSTEM)
         self.assertEqual(budget["spec"]["selector"], deployment["spec"]["selector"])
         pods_there = self.plane.kubectl_json("get", "pods", "-n", SYSTEM)["items"]
         self.assertEqual({pod["spec"]["priority"] for pod in pods_there}, {1000000})
-        flags = ["--leader-elect", f"--leader-elect-resource-namespace={SYSTEM}"]
-        second = self.c.operator_process("second", self.plane.operator_kubeconfig, *flags)
+        second = self.c.operator_process("second", self.plane.operator_kubeconfig, *self.flags)
         self.processes.append(second)
         self.c.apply(job("mnist", {"worker": pods(2, duration="1s")}))
         self.c.wait_phase("mnist", "Succeeded")
         eventually("the other one follows", lambda: "another replica leads" in second.log.read_text())
+        for process, leads in ((self.c.operator, 1), (second, 0)):
+            # As the probes ask, and as Prometheus does: by TLS, with the token.
+            for probe in PROBES:
+                path = deployment["spec"]["template"]["spec"]["containers"][0][probe]["httpGet"]["path"]
+                eventually(probe, lambda: self.answers(process, path))
+            text = deployed.get(process, "/metrics", secured=secured)
+            self.assertIn(f'leader_election_master_status{{name="signalbox"}} {leads}\n', text)
+            self.assertIn('signalbox_jobs{kind="PyTorchTrainingJob",phase="Succeeded"} 1\n', text)
+        metrics = self.plane.kubectl_json("get", "service", "signalbox-metrics", "-n", SYSTEM)["spec"]
+        self.assertEqual(metrics["selector"], deployment["spec"]["selector"]["matchLabels"])
+        for name, file, source in (("dashboard", "signalbox.json", "dashboard.json"), ("alerts", "signalbox.yaml", "rules.yaml")):
+            held = self.plane.kubectl_json("get", "configmap", f"signalbox-{name}", "-n", SYSTEM)["data"]
+            self.assertEqual(held[file], (DEPLOY / "observability" / source).read_text())
         self.c.operator.child.terminate()
         eventually("it leads", lambda: "leading: " in second.log.read_text())
         self.c.apply(job("next", {"worker": pods(2, duration="1s")}))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Debian package: what is in it, and that the installed program serves a real API server as the unit file starts it."""
 
+import gzip
 import hashlib
 import os
 import pathlib
@@ -17,6 +18,17 @@ from cluster import BINARY, job, pods, skip_suite
 SUITE = "envtest_package"
 CONFIG = BINARY.parent.parent / "CPackConfig.cmake"
 UNIT = "lib/systemd/system/signalbox.service"
+MANUAL = "usr/share/man/man1/signalbox.1.gz"
+COMPLETION = {
+    "bash": "usr/share/bash-completion/completions/signalbox",
+    "zsh": "usr/share/zsh/vendor-completions/_signalbox",
+    "fish": "usr/share/fish/vendor_completions.d/signalbox.fish",
+}
+# What shows that a script works: it completes a word as the installed program says.
+TRIED = {
+    "bash": "source {script}; COMP_WORDS=(signalbox expl); COMP_CWORD=1; __signalbox_complete; echo ${{COMPREPLY[*]}}",
+    "fish": "source {script}; complete -C 'signalbox expl'",
+}
 
 
 def run(*command, **options):
@@ -60,7 +72,8 @@ class Package(unittest.TestCase):
         files = {name for name, mode in listed.items() if not mode.startswith("d")}
         expected = {
             "./etc/default/signalbox", f"./{UNIT}", "./usr/bin/kubectl-signalbox", "./usr/bin/signalbox",
-            "./usr/share/doc/signalbox/copyright",
+            "./usr/bin/kubectl_complete-signalbox", "./usr/share/doc/signalbox/copyright", f"./{MANUAL}",
+            *(f"./{script}" for script in COMPLETION.values()),
         }
         self.assertEqual(files, expected)
         self.assertEqual(listed["./usr/bin/signalbox"], "-rwxr-xr-x")
@@ -98,6 +111,44 @@ class Package(unittest.TestCase):
             copy.write_text(unit)
             checked = subprocess.run(["systemd-analyze", "verify", copy], capture_output=True, text=True, check=False)
             self.assertEqual([line for line in checked.stderr.splitlines() if "signalbox.service" in line], [])
+
+    def with_path(self):
+        """An environment in which the installed programs are found first."""
+        return {**os.environ, "PATH": f"{self.root / 'usr/bin'}:{os.environ['PATH']}", "HOME": str(self.folder)}
+
+    def test_completion_and_manual(self):
+        for shell, script in COMPLETION.items():
+            self.assertEqual((self.root / script).read_text(), run(BINARY, "completion", shell))
+            if shell in TRIED and shutil.which(shell):
+                said = run(shell, "-c", TRIED[shell].format(script=self.root / script), env=self.with_path())
+                self.assertEqual(said.split()[0], "explain")
+        # Where zsh looks for it, a function of this name is loaded by compinit.
+        if shutil.which("zsh"):
+            folder = (self.root / COMPLETION["zsh"]).parent
+            tried = f"fpath=({folder} $fpath); autoload -U compinit; compinit -u -D; echo $_comps[signalbox]"
+            self.assertEqual(run("zsh", "-f", "-c", tried).strip(), "_signalbox")
+        self.assertEqual(gzip.decompress((self.root / MANUAL).read_bytes()).decode(), run(BINARY, "man"))
+        if shutil.which("man"):
+            path = f"{self.root / 'usr/share/man'}:"
+            self.assertEqual(run("man", "--where", "signalbox", env={**os.environ, "MANPATH": path}).strip(), str(self.root / MANUAL))
+            shown = run("man", "signalbox", env={**os.environ, "MANPATH": path, "MANPAGER": "cat", "MANWIDTH": "80"})
+            self.assertIn("runs distributed training jobs on Kubernetes", shown)
+
+    def test_kubectl_finds_the_plugin(self):
+        with cluster.Cluster() as c:
+            c.start_operator()
+            c.apply(job("mnist", {"worker": pods(2, duration="1s")}))
+            c.wait_phase("mnist", "Succeeded")
+            kubectl = c.plane.assets / "kubectl"
+            kubectl = kubectl if kubectl.exists() else "kubectl"
+            env = {**self.with_path(), "KUBECONFIG": str(c.plane.admin_kubeconfig)}
+            self.assertIn(str(self.root / "usr/bin/kubectl-signalbox"), run(kubectl, "plugin", "list", env=env))
+            said = run(kubectl, "signalbox", "explain", "mnist", env=env)
+            self.assertIn("PyTorchTrainingJob default/mnist is Succeeded", said)
+            self.assertRegex(run(kubectl, "signalbox", "top", "-A", env=env), r"(?m)\bmnist +\S* *.*Succeeded")
+            # kubectl asks the program of the other name what a word may be.
+            self.assertEqual(run(kubectl, "__complete", "signalbox", "expl", env=env).split("\t")[0], "explain")
+            self.assertIn("mnist", run(kubectl, "__complete", "signalbox", "explain", "mn", env=env))
 
     def test_the_service_serves_a_cluster(self):
         with cluster.Cluster() as c:

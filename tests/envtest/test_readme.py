@@ -7,13 +7,20 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
 import cluster
+import deployed
 from cluster import BINARY, ROOT, eventually
 from image import Image, build, skip_where_impossible
+from prometheus import Prometheus
 
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+import skips  # noqa: E402 (from the folder above)
+
+SUITE = "envtest_readme"
 README = ROOT / "operator" / "deploy" / "README.md"
 SYSTEM = "signalbox-system"
 
@@ -54,8 +61,22 @@ class Readme(unittest.TestCase):
         self.assertEqual(done.returncode, 0, told)
         return done.stdout
 
+    def scrape(self, replicas):
+        """Both, as the Service of the metrics has it. The dashboard's queries: test_metrics.py."""
+        if not shutil.which("prometheus"):
+            skips.note(SUITE, "no prometheus: metrics were not scraped")
+            return
+        prometheus = Prometheus(self.plane.folder / "prometheus", [deployed.address(each) for each in replicas])
+        self.addCleanup(prometheus.kill)
+        for expression in (
+            'sum(up{job="signalbox"}) == 2',
+            'sum by (name) (leader_election_master_status{job="signalbox"}) == 1',
+            'min by (kind) (signalbox_jobs{phase="Succeeded",kind="PyTorchTrainingJob"}) == 1',
+        ):
+            eventually(expression, lambda: prometheus.query(expression))
+
     def test_from_nothing_to_a_job(self):
-        install, run_job, upgrade, remove = steps()
+        install, run_job, upgrade, roll_back, remove = steps()
         # What a cluster has besides; the kubelet must be there for the rollout to end.
         self.plane.start_controller_manager()
         self.c.start_kubelet()
@@ -66,7 +87,7 @@ class Readme(unittest.TestCase):
         self.assertEqual(container["image"], "registry.example.com/signalbox:0.1.0")
         self.assertEqual(deployment["status"]["readyReplicas"], 2)
         replicas = [
-            self.image.run(self.folder / "root", self.plane, container["args"], name) for name in ("operator", "second")
+            self.image.run(self.folder / "root", self.plane, deployed.arguments(container), name) for name in ("operator", "second")
         ]
         for each in replicas:
             self.addCleanup(each.kill)
@@ -76,7 +97,9 @@ class Readme(unittest.TestCase):
         self.assertIn("is Succeeded", said)
         leads = ["leading: " in each.log.read_text() for each in replicas]
         self.assertEqual(sorted(leads), [False, True])
+        self.scrape(replicas)
         self.follow(upgrade)
+        self.assertNotIn("customresourcedefinition", self.follow(roll_back))
         self.follow(remove)
         left = self.plane.kubectl("get", "clusterrole,clusterrolebinding,crd,priorityclass", "-o", "name").stdout
         self.assertNotIn("signalbox", left)
@@ -86,5 +109,5 @@ class Readme(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    skip_where_impossible("envtest_readme")
-    cluster.main("envtest_readme")
+    skip_where_impossible(SUITE)
+    cluster.main(SUITE)

@@ -39,8 +39,9 @@ std::optional<std::string_view> below(std::string_view path, std::string_view en
                                  : std::nullopt;
 }
 
-/// Who reaches a server without a token that is open to others shall change nothing.
-bool may_change(const http_server_options& server) {
+/// Who reaches a server without a token that is open to others shall change nothing, and read
+/// nothing of jobs.
+bool is_private(const http_server_options& server) {
     std::string host;
     std::uint16_t port = 0;
     split_address(server.address, host, port);
@@ -156,6 +157,9 @@ http_answer monitor::answer(const http_question& question, bool health_alone) {
 }
 
 http_answer monitor::answer_debug(const http_question& question) const {
+    if (question.path.starts_with("/debug/") && !is_private(options_.metrics)) {
+        return plain(403, "only with a token, or where nobody but this machine can reach it\n");
+    }
     if (question.path == "/debug/log-level") {
         return answer_log_level(question);
     }
@@ -207,9 +211,6 @@ http_answer monitor::answer_log_level(const http_question& question) const {
     }
     if (question.method != "PUT") {
         return plain(405, "GET or PUT is expected\n");
-    }
-    if (!may_change(options_.metrics)) {
-        return plain(403, "only with a token, or where nobody but this machine can reach it\n");
     }
     const std::string wanted = question.body.substr(0, question.body.find_last_not_of(" \r\n") + 1);
     for (const char* level : log_levels) {

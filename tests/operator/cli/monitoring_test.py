@@ -201,6 +201,13 @@ class Monitoring(unittest.TestCase):
             run.ask("/livez")  # plain HTTP
         self.assertEqual(run.stop(), 0)
 
+    def test_without_a_token_others_learn_nothing_of_jobs(self):
+        run = self.operator("--metrics-bind-address", "0.0.0.0:0")
+        run.address["metrics and health"] = run.address["metrics and health"].replace("0.0.0.0", "127.0.0.1")
+        self.assertEqual(run.ask("/metrics")[0], 200)
+        for path, method in (("/debug/jobs/default/x", "GET"), ("/debug/log-level", "GET"), ("/debug/log-level", "PUT")):
+            self.assertEqual(run.ask(path, method, "debug" if method == "PUT" else None)[0], 403, path)
+
     def test_settings_that_cannot_be(self):
         empty = self.file("empty", "\n")
         address = ["--metrics-bind-address", "127.0.0.1:0"]

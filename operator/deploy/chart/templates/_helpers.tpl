@@ -27,6 +27,17 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- .Values.priorityClass.name | default (ternary (include "signalbox.name" .) "" .Values.priorityClass.create) }}
 {{- end }}
 
+{{- /* The Secrets that the server of metrics reads, as JSON: {name, secret}; nothing where there are none. */ -}}
+{{- define "signalbox.metricsSecrets" -}}
+{{- $found := list }}
+{{- range $name, $from := dict "tls" .Values.metrics.tls "token" .Values.metrics.token }}
+{{- if and $.Values.metrics.enabled $from.secretName }}
+{{- $found = append $found (dict "name" $name "secret" $from.secretName) }}
+{{- end }}
+{{- end }}
+{{- if $found }}{{ toJson $found }}{{ end }}
+{{- end }}
+
 {{- /* The rules of files/permissions.json that the chosen features and kinds need. */ -}}
 {{- define "signalbox.rules" -}}
 {{- $plurals := dict "pj" "pytorchtrainingjobs" "dj" "deepspeedjobs" "caij" "colossalaijobs" }}
