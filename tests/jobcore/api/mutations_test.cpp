@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 
 using namespace signalbox;
 namespace schema = core::schema;
