@@ -4,7 +4,7 @@
     python3 results.py FOLDER [--packages debian|current ...] [--suites torch ssh ...]    runs them; FOLDER keeps the reports
     python3 results.py FOLDER --table                                                     the table of reports that are there
 
-A run replaces the reports of the suites that it runs; those of others in FOLDER stay.
+A run replaces what is reported of the tests that it runs; the rest of FOLDER stays.
 """
 import argparse
 import json

@@ -67,6 +67,18 @@ def versions():
     return dict(line.split() for line in done.stdout.splitlines())
 
 
+def write_report(file, name):
+    """What tests came to that were not run this time stays, if it is of these versions and there still is such a test."""
+    before = json.loads(file.read_text()) if file.exists() else {}
+    now = {"suite": name, "packages": PACKAGES, "versions": versions()}
+    cases = {each["name"]: each for each in before.get("cases", []) if before["versions"] == now["versions"]}
+    cases.update((each["name"], each) for each in seen)
+    tests = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
+    there = {test.id().rpartition(".")[2] for group in tests for test in group}
+    now["cases"] = [each for test, each in sorted(cases.items()) if test in there]
+    file.write_text(json.dumps(now, indent=1) + "\n")
+
+
 def main(kubectl=False):
     """Runs the suite that is this program."""
     options = argparse.ArgumentParser(add_help=False)
@@ -82,6 +94,5 @@ def main(kubectl=False):
     runner = unittest.TextTestRunner(verbosity=2, resultclass=Recorder)
     ended = unittest.main(argv=[sys.argv[0], *rest], testRunner=runner, exit=False)
     if given.report:
-        report = {"suite": name, "packages": PACKAGES, "versions": versions(), "cases": seen}
-        (given.report / f"{name}_{PACKAGES}.json").write_text(json.dumps(report, indent=1) + "\n")
+        write_report(given.report / f"{name}_{PACKAGES}.json", name)
     sys.exit(not ended.result.wasSuccessful())

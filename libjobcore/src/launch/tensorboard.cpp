@@ -168,7 +168,8 @@ public:
     )
         : spec_(spec), training_(training), places_(read_places(spec)), name_(name) {}
 
-    std::string build();
+    /// `placed`: with what is taken from the deciding pod.
+    std::string build(bool placed);
 
 private:
     json::value text(std::string_view s) { return json::copy_string(s, a_); }
@@ -178,10 +179,11 @@ private:
         return out;
     }
     json::value labels();
-    json::value container();
+    json::value container(bool placed);
     json::value volumes();
     json::value limits();
     json::value affinity();
+    void place(json::value& pod);
 
     const json::value& spec_;
     const deciding_pod& training_;
@@ -199,7 +201,7 @@ json::value deployment_builder::labels() {
     return out;
 }
 
-json::value deployment_builder::container() {
+json::value deployment_builder::container(bool placed) {
     json::value out(rapidjson::kObjectType);
     out.AddMember("name", "tensorboard", a_);
     out.AddMember("image", text(json::string_or_empty(spec_, "image")), a_);
@@ -231,7 +233,7 @@ json::value deployment_builder::container() {
     out.AddMember("volumeMounts", std::move(mounts), a_);
     out.AddMember("envFrom", std::move(sources), a_);
     json::value taken = limits();
-    if (taken.MemberCount() > 0) {
+    if (placed && taken.MemberCount() > 0) {
         out.AddMember("securityContext", std::move(taken), a_);
     }
     return out;
@@ -287,20 +289,26 @@ json::value deployment_builder::volumes() {
     return out;
 }
 
-std::string deployment_builder::build() {
-    const json::value* suspend = json::find(spec_, "suspend");
-    const bool suspended = suspend != nullptr && suspend->IsTrue();
-    json::value pod(rapidjson::kObjectType);
-    json::value containers(rapidjson::kArrayType);
-    containers.PushBack(container(), a_);
-    pod.AddMember("containers", std::move(containers), a_);
-    pod.AddMember("volumes", volumes(), a_);
-    pod.AddMember("enableServiceLinks", false, a_);
+void deployment_builder::place(json::value& pod) {
     pod.AddMember("affinity", affinity(), a_);
     for (const char* name : {"imagePullSecrets", "tolerations", "securityContext"}) {
         if (const json::value* value = training_.field(name)) {
             pod.AddMember(rapidjson::StringRef(name), json::value(*value, a_), a_);
         }
+    }
+}
+
+std::string deployment_builder::build(bool placed) {
+    const json::value* suspend = json::find(spec_, "suspend");
+    const bool suspended = suspend != nullptr && suspend->IsTrue();
+    json::value pod(rapidjson::kObjectType);
+    json::value containers(rapidjson::kArrayType);
+    containers.PushBack(container(placed), a_);
+    pod.AddMember("containers", std::move(containers), a_);
+    pod.AddMember("volumes", volumes(), a_);
+    pod.AddMember("enableServiceLinks", false, a_);
+    if (placed) {
+        place(pod);
     }
     json::value pod_template = object("metadata", object("labels", labels()));
     pod_template.AddMember("spec", std::move(pod), a_);
@@ -357,7 +365,9 @@ void plan_tensorboard(compile_context& ctx, const std::string& tensorboard_spec)
         ctx.plan.tensorboard_objects.push_back(std::move(object));
     };
     add(object_kind::tensorboard, ctx.plan.base_name, tensorboard_spec);
-    add(object_kind::deployment, ours, deployment_builder(spec, deciding_pod(ctx), ours).build());
+    const deciding_pod training(ctx);
+    add(object_kind::deployment, ours, deployment_builder(spec, training, ours).build(false));
+    ctx.render.deployment_spec = deployment_builder(spec, training, ours).build(true);
     add(object_kind::service, ours, {});
 }
 

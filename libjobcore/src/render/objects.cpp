@@ -274,6 +274,8 @@ std::string render_object(
         write_config_map(w, plan, options);
     } else if (object.kind->use == kind_use::gang) {
         write_fields(w, object.kind, gang::object_values(plan, options.wanted));
+    } else if (object.kind == object_kind::deployment) {
+        write_opaque_spec(w, plan.render->deployment_spec);
     } else {
         write_opaque_spec(w, object.spec);
     }

@@ -63,6 +63,9 @@ struct render_data {
     std::int32_t slots = 1;
     config_render config;
     secret_render secret;
+    /// `spec` of our own TensorBoard's Deployment as it is written, JSON. planned_object::spec, by
+    /// which a difference is known, is without what is taken from the template.
+    std::string deployment_spec;
 };
 
 /// Replicas of a role by `wanted`, which may be empty: the plan's own then (BEHAVIOUR.md 7.2).

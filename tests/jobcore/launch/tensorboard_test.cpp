@@ -116,6 +116,17 @@ TEST_CASE("[behaviour 9.1] it runs as and where the deciding pod does", "[launch
         CHECK(*find(master.root(), "metadata", "labels", each.name.GetString()) == each.value);
     }
     CHECK(chosen.MemberCount() == 3);
+
+    // No difference: what another version made, or an edit of the template, restarts no
+    // TensorBoard.
+    node.pod_more = {};
+    const compiled other(job_builder().replicas(node).field(
+        "tensorboardSpec", R"({"image":"tb","trainingLogFilesets":["t9k://pvc/p/d"]})"
+    ));
+    const auto fingerprint = [](const compiled& of) {
+        return core::expected_fingerprint(of.plan, planned(of, object_kind::deployment), 1, {});
+    };
+    CHECK(fingerprint(job) == fingerprint(other));
 }
 
 TEST_CASE("[behaviour 3.6] our own TensorBoard asks for little, unless it is told", "[launch]") {

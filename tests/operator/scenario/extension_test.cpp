@@ -392,10 +392,13 @@ TEST_CASE("[behaviour 9.2] a TensorBoard that the server refuses neither fails n
     w.create_job(with_board());
     REQUIRE(w.run_until([&] { return w.is_phase("board", "Running"); }, soon));
     CHECK(w.elapsed() - start < seconds{1});
-    const core::job_status running = w.status("board");
-    REQUIRE(running.tensorboard);
-    CHECK_FALSE(running.tensorboard->ready);
-    CHECK(running.tensorboard->reason == "ObjectRefused");
+    const auto refused = [&] {
+        const core::job_status seen = w.status("board");
+        return seen.tensorboard && seen.tensorboard->reason == "ObjectRefused";
+    };
+    REQUIRE(w.run_until(refused, soon));
+    CHECK_FALSE(w.status("board").tensorboard->ready);
+    CHECK(w.is_phase("board", "Running"));
     REQUIRE(w.run_until([&] { return w.is_phase("board", "Succeeded"); }, seconds{20}));
     CHECK(w.elapsed() - start < seconds{7});
     CHECK(w.audit().phases("board") == std::vector<std::string>{"Pending", "Running", "Succeeded"});
