@@ -121,6 +121,7 @@ private:
     void ended();
     void stop();
     void wait_for_signal();
+    void wait_for_resize();
     asio::awaitable<void> apply_all();
     void changed();
     int report();
@@ -147,7 +148,7 @@ private:
     std::unique_ptr<event_watch> event_watch_;
     std::unique_ptr<log_watch> log_watch_;  ///< null if pods write nothing
     std::vector<std::unique_ptr<k8sio::reflector>> reflectors_;
-    asio::signal_set signals_{loop_, SIGINT, SIGTERM};
+    asio::signal_set signals_{loop_, SIGINT, SIGTERM}, resizes_{loop_, SIGWINCH};
     kubeconfig_file kubeconfig_;
     std::uint16_t port_ = 0;
     std::vector<std::string> applied_;  ///< UIDs of jobs
@@ -296,6 +297,7 @@ void dev_session::ended() {
     if (running_ == 0) {
         time_->cancel(quiet_);
         signals_.cancel();
+        resizes_.cancel();
         server_.stop();
     }
 }
@@ -337,6 +339,7 @@ void dev_session::start() {
     spawn(operator_->run());
     spawn(apply_all());
     wait_for_signal();
+    wait_for_resize();
 }
 
 void dev_session::wait_for_signal() {
@@ -351,6 +354,15 @@ void dev_session::wait_for_signal() {
         interrupted_ = true;
         stop();
         wait_for_signal();
+    });
+}
+
+void dev_session::wait_for_resize() {
+    resizes_.async_wait([this](boost::system::error_code failed, int) {
+        if (!failed) {
+            progress_.resized();
+            wait_for_resize();
+        }
     });
 }
 

@@ -107,6 +107,11 @@ int pods_command(const pods_options& options, std::ostream& out, std::ostream& e
     for (const std::string& notice : runtime->notices()) {
         complain(notice);
     }
+    // An API server asks a kubelet's port for these, and there is none.
+    complain(fmt::format(
+        "kubectl logs, exec, attach, cp and port-forward do not work here; logs are in {}",
+        runtime->logs_folder()
+    ));
     run_pods(loop, *runtime, out);
     return exit_ok;
 }

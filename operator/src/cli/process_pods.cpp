@@ -214,6 +214,7 @@ std::unique_ptr<kubelet::process_runtime> start_process_pods(
         );
         return nullptr;
     }
+    wanted.made_claims = (fs::path(wanted.folder) / "claims").string();
     wanted.folder = (**made)->folder();
     return kubelet::make_process_runtime(
         loop.get_executor(), api, std::move(**made), std::move(wanted)

@@ -193,11 +193,25 @@ void progress::print(const std::string& text) {
     out_.flush();
 }
 
-void progress::erase_table() {
-    if (terminal_ && drawn_ > 0) {
-        fmt::print(out_, "\x1b[{}A\x1b[J", drawn_);
-        drawn_ = 0;
+void progress::resized() {
+    if (terminal_) {
+        erase_table();
+        draw_table();
     }
+}
+
+void progress::erase_table() {
+    if (!terminal_ || drawn_.empty()) {
+        return;
+    }
+    // A terminal that has become narrower has wrapped the lines.
+    const std::size_t columns = terminal_columns();
+    std::size_t rows = 0;
+    for (const std::size_t width : drawn_) {
+        rows += std::max<std::size_t>((width + columns - 1) / columns, 1);
+    }
+    fmt::print(out_, "\x1b[{}A\x1b[J", rows);
+    drawn_.clear();
 }
 
 void progress::draw_table() {
@@ -206,7 +220,11 @@ void progress::draw_table() {
     }
     const std::string text = "\n" + fit_terminal(table(true), 3);
     out_ << text;
-    drawn_ = static_cast<std::size_t>(std::ranges::count(text, '\n'));
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = text.find('\n', begin);
+        drawn_.push_back(visible_width(std::string_view(text).substr(begin, end - begin)));
+        begin = end + 1;
+    }
     out_.flush();
 }
 

@@ -67,6 +67,8 @@ public:
 
     bool all_final(const std::vector<std::string>& uids) const;
     bool all_succeeded(const std::vector<std::string>& uids) const;
+    /// The terminal has another size.
+    void resized();
     /// Takes the table off the terminal; nothing may be drawn after.
     void close();
 
@@ -83,7 +85,7 @@ private:
     bool terminal_;
     bool colours_;
     bool show_logs_ = false;
-    std::size_t drawn_ = 0;                ///< lines of the table on the terminal
+    std::vector<std::size_t> drawn_;       ///< widths of the table's lines on the terminal
     std::map<std::string, job_row> rows_;  // by UID
     std::vector<std::string> order_;
     std::map<std::string, std::vector<job_event>> events_;  // by job

@@ -55,11 +55,25 @@ colour colour_of(core::job_phase phase) {
     return colour::none;
 }
 
+namespace {
+
+/// Zeros where there is no terminal.
+winsize terminal_size() {
+    winsize out{};
+    return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &out) == 0 ? out : winsize();
+}
+
+}  // namespace
+
+std::size_t terminal_columns() {
+    const winsize size = terminal_size();
+    return size.ws_col > 0 ? size.ws_col : 80;
+}
+
 std::string fit_terminal(std::string_view text, std::size_t spare_rows) {
-    winsize size{};
-    const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-    const std::size_t columns = known ? size.ws_col : 80;
-    const std::size_t rows = known && size.ws_row > spare_rows + 1 ? size.ws_row - spare_rows : 20;
+    const winsize size = terminal_size();
+    const std::size_t columns = terminal_columns();
+    const std::size_t rows = size.ws_row > spare_rows + 1 ? size.ws_row - spare_rows : 20;
     std::string out;
     std::size_t line = 0;
     for (std::size_t begin = 0; begin < text.size() && line < rows; ++line) {

@@ -27,6 +27,9 @@ std::string phase_text(core::job_phase phase);
 /// What a phase is shown in.
 colour colour_of(core::job_phase phase);
 
+/// Of standard output; 80 where that is no terminal.
+std::size_t terminal_columns();
+
 /// Lines cut to the terminal, and as many as it has but `spare_rows`: a line that wraps, or one
 /// above its top, could not be erased again.
 std::string fit_terminal(std::string_view text, std::size_t spare_rows);

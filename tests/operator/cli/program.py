@@ -68,19 +68,31 @@ class Terminal:
 
     def __init__(self, *arguments, columns=80, rows=24):
         self.master, terminal = pty.openpty()
-        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.resize(columns, rows)
         env = {**os.environ, "TERM": "xterm"}
         env.pop("NO_COLOR", None)
+        # It is the terminal that it is controlled by, for signals of keys and of the size.
         self.child = subprocess.Popen([binary(), *map(str, arguments)], stdin=terminal, stdout=terminal,
-                                      stderr=subprocess.PIPE, env=env)
+                                      stderr=subprocess.PIPE, env=env, start_new_session=True,
+                                      preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
         os.close(terminal)
         self.seen = ""
 
+    def resize(self, columns, rows):
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
     def read_until(self, pattern):
         """Raises EOFError if the program ends before."""
-        while not re.search(pattern, self.seen):
+        self.until(lambda _: re.search(pattern, self.seen))
+
+    def until(self, holds):
+        """Until `holds(what is new)`. Raises EOFError if the program ends before."""
+        new = ""
+        while not holds(new):
+            before = len(self.seen)
             if not self._read():
                 raise EOFError(self.seen)
+            new = self.seen[before:]
 
     def end(self):
         """Reads the rest, and gives the exit code."""
@@ -104,25 +116,32 @@ class Terminal:
 
 
 class Dev:
-    """A running `signalbox dev` with a folder of its own for its kubeconfig; `with` ends it."""
+    """A running `signalbox dev` with a folder of its own for its kubeconfig; `with` ends it. What it prints is in the file
+    `output`. `prefix`: a command that becomes it."""
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments, prefix=()):
         self.folder = tempfile.TemporaryDirectory()
         self.log = os.path.join(self.folder.name, "log")
+        self.output = os.path.join(self.folder.name, "output")
         with open(self.log, "w") as log:
             self.child = subprocess.Popen(
-                [binary(), "dev", *map(str, arguments)], stdout=subprocess.PIPE, stderr=log,
+                [*prefix, binary(), "dev", *map(str, arguments)], stdout=subprocess.PIPE, stderr=log,
                 env=dict(os.environ, XDG_RUNTIME_DIR=self.folder.name), cwd=self.folder.name)
-        first = self.child.stdout.readline().decode()
+        self.first = self.child.stdout.readline().decode()
         self.kubeconfig = self.child.stdout.readline().decode().strip().removeprefix("export KUBECONFIG=")
-        if "are ready" not in first:
+        if "are ready" not in self.first:
             self.stop()
-            raise RuntimeError(f"signalbox dev did not start: {first!r} {self.errors()}")
-        # What it prints is not read any more, and must not fill a pipe.
-        self.drain = threading.Thread(target=self.child.stdout.read, daemon=True)
+            raise RuntimeError(f"signalbox dev did not start: {self.first!r} {self.errors()}")
+        # What it prints must not fill a pipe.
+        self.drain = threading.Thread(target=self._keep_output, daemon=True)
         self.drain.start()
 
-    def open(self, method, path, body=None):
+    def _keep_output(self):
+        with open(self.output, "wb", buffering=0) as output:
+            for line in self.child.stdout:
+                output.write(line)
+
+    def open(self, method, path, body=None, kind="application/json"):
         """The answer of its API server to one request, with a JSON body."""
         with open(self.kubeconfig, encoding="utf-8") as file:
             text = file.read()
@@ -130,7 +149,7 @@ class Dev:
             re.search(pattern, text)[1] for pattern in (r"server: (\S+)", r"authority-data: (\S+)", r'token: "(\w+)"'))
         request = urllib.request.Request(
             url + path, None if body is None else json.dumps(body).encode(), method=method,
-            headers={"Content-Type": "application/json", "Authorization": f"Bearer {token}"})
+            headers={"Content-Type": kind, "Authorization": f"Bearer {token}"})
         trust = ssl.create_default_context(cadata=base64.b64decode(authority).decode())
         return urllib.request.urlopen(request, timeout=PATIENCE, context=trust)
 

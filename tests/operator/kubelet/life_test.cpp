@@ -304,17 +304,17 @@ TEST_CASE("what a container lacks is said in the kubelet's words, and it starts 
         CHECK(std::filesystem::file_size(folder / "f") == 2);
         CHECK(std::filesystem::exists(folder / "g"));
     }
-    SECTION("a claim") {
+    SECTION("a claim of a pod that has its node already") {
         n.create(
             "a",
-            one("", R"(,"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"data"}}])")
+            one("",
+                R"(,"nodeName":"machine","volumes":[)"
+                R"({"name":"v","persistentVolumeClaim":{"claimName":"data"}}])")
         );
         n.run_for(1s);
         CHECK(n.field("a", state + "/waiting/reason") == "ContainerCreating");
-        REQUIRE(n.events("a").size() == 2);
-        CHECK(
-            n.events("a")[1].find("persistentvolumeclaims \"data\" not found") != std::string::npos
-        );
+        REQUIRE(n.events("a").size() == 1);
+        CHECK(n.events("a")[0].find("error processing PVC default/data: ") != std::string::npos);
     }
     SECTION("a command") {
         n.create("a", R"("containers":[{"name":"c","image":"img:1","args":["x"]}])");
@@ -371,6 +371,31 @@ TEST_CASE("a pod that runs too long ends") {
     CHECK(n.field("a", "/status/reason") == "DeadlineExceeded");
     CHECK(n.field("a", state + "/terminated/exitCode") == "143");
     CHECK_FALSE(n.pod("a").empty());
+}
+
+TEST_CASE("a fault that is annotated later befalls the pod from then on") {
+    node_fixture n;
+    const std::string early = R"(,"annotations":{"sim.signalbox.dev/fail-at":"1h"})";
+    n.create("a", one(), early);
+    n.run_for(10s);
+    const auto annotate = [&](const std::string& fault) {
+        std::string patch =
+            fmt::format(R"({{"metadata":{{"annotations":{{"sim.signalbox.dev/{}}}}}}})", fault);
+        const auto done =
+            n.wait(n.user().merge_patch(k8sio::resources::pods(), "default", "a", std::move(patch))
+            );
+        REQUIRE(done.has_value());
+    };
+    annotate(R"(evict-at":"5s")");
+    n.run_for(4s);
+    CHECK(n.phase("a") == "Running");
+    annotate(R"(evict-soon":"5s")");
+    n.run_for(500ms);
+    // The first is that there is no name server.
+    REQUIRE(n.complaints().size() == 2);
+    CHECK(n.complaints()[1].find("pod default/a: sim.signalbox.dev/evict-soon: ") == 0);
+    n.run_for(1s);
+    CHECK(n.field("a", "/status/reason") == "Evicted");
 }
 
 TEST_CASE("faults of a scenario befall processes too") {

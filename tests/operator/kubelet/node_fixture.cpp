@@ -33,6 +33,10 @@ node_fixture::node_fixture(kubelet::process_options options)
     std::string name = (std::filesystem::temp_directory_path() / "signalbox-test-XXXXXX").string();
     folder_ = ::mkdtemp(name.data());
     options.folder = folder_.string();
+    options.made_claims = folder_ / "made";
+    if (!options.claims.empty()) {
+        options.claims = folder_ / options.claims;
+    }
     options.node_name = options.node_name.empty() ? "machine" : options.node_name;
     options.complain = [this](const std::string& what) { complaints_.push_back(what); };
     auto made = std::make_unique<scripted_containers>(loop_.get_executor(), time_);

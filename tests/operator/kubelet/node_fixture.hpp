@@ -22,6 +22,7 @@ namespace signalbox::op::test {
 
 class node_fixture {
 public:
+    /// `claims` of the options is below its own folder.
     explicit node_fixture(kubelet::process_options options = kubelet::process_options());
     ~node_fixture();
 

@@ -101,6 +101,88 @@ TEST_CASE("a pod that asks for more than there is waits until others have ended"
     CHECK(n.env(1, "CUDA_VISIBLE_DEVICES") == "0");
 }
 
+TEST_CASE("a port of the node is one pod's at a time") {
+    const std::string port = R"("hostPort":8080)", serves = R"("containerPort":8080)";
+    const auto with_port = [](const std::string& text, const std::string& more = "") {
+        return fmt::format(
+            R"("restartPolicy":"Never","containers":[{}]{})",
+            container(fmt::format(R"(,"ports":[{{{}}}])", text)),
+            more
+        );
+    };
+    node_fixture n;
+    n.create("a", with_port(serves + "," + port));
+    n.run_for(1s);
+    n.create("b", with_port(serves, R"(,"hostNetwork":true)"));
+    n.create("c", with_port(R"("protocol":"UDP",)" + serves + "," + port));
+    n.create("d", with_port(serves));
+    n.run_for(1s);
+    CHECK(n.phase("a") == "Running");
+    CHECK(
+        n.field("b", "/status/conditions/0/message") ==
+        "0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports."
+    );
+    CHECK(n.phase("c") == "Running");
+    CHECK(n.phase("d") == "Running");
+    n.process(0).end(0);
+    n.run_for(1s);
+    CHECK(n.phase("b") == "Running");
+}
+
+namespace {
+
+const std::string claiming =
+    R"("restartPolicy":"Never","volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"data"}}],)"
+    R"("containers":[)" +
+    container(R"(,"volumeMounts":[{"name":"v","mountPath":"/v"}])") + "]";
+
+}  // namespace
+
+TEST_CASE("a pod waits for a folder of its claim") {
+    kubelet::process_options options;
+    options.claims = "claims";
+    node_fixture n(options);
+    const std::filesystem::path folder = n.folder() / "claims/data";
+    n.create("a", claiming);
+    n.run_for(1s);
+    CHECK(n.phase("a") == "Pending");
+    CHECK(n.field("a", "/status/conditions/0/reason") == "Unschedulable");
+    const std::string why = fmt::format(
+        "0/1 nodes are available: persistentvolumeclaim \"data\" not found (there is no folder "
+        "{}).",
+        folder.string()
+    );
+    CHECK(n.field("a", "/status/conditions/0/message") == why);
+    CHECK(n.has_event("a", "FailedScheduling: " + why));
+    std::filesystem::create_directories(folder);
+    n.run_for(3s);
+    CHECK(n.phase("a") == "Running");
+    CHECK(n.mount(0, "/v")->source == folder.string());
+}
+
+TEST_CASE("a PersistentVolumeClaim gets a folder of its own") {
+    node_fixture n;
+    n.create("a", claiming);
+    n.run_for(1s);
+    CHECK(
+        n.field("a", "/status/conditions/0/message") ==
+        "0/1 nodes are available: persistentvolumeclaim \"data\" not found (no --claims DIR names "
+        "its folder)."
+    );
+    const k8sio::resource_type claims("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim");
+    n.create(
+        claims,
+        R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"data"},)"
+        R"("spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}})"
+    );
+    n.run_for(3s);
+    CHECK(n.phase("a") == "Running");
+    CHECK(n.mount(0, "/v")->source == (n.folder() / "made/default/data").string());
+    const auto claim = n.wait(n.user().get(claims, "default", "data"));
+    REQUIRE(claim.has_value());
+    CHECK(claim->find(R"("phase":"Bound")") != std::string::npos);
+}
+
 TEST_CASE("a waiting pod that is deleted takes nothing along") {
     node_fixture n(with_resources(1));
     n.create("a", with_gpus(1));

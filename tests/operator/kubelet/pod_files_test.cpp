@@ -162,4 +162,5 @@ TEST_CASE("a log that cannot be written loses lines and says how much") {
     log_file log("/proc/none/l");
     log.write_out("hello\n", at);
     CHECK(log.lost_bytes() > 0);
+    CHECK(log.loss_reason() == "No such file or directory");
 }

@@ -137,7 +137,12 @@ void add_pod_runtime(
     list("--image-env", options.image_variables, "A variable that images set", "GLOB:NAME=VALUE");
     text("--venv", options.venv, "Python environment: in all pods, read-only, first in PATH");
     list("--bind", options.binds, "A file or folder of this machine in all pods", "SRC:DST");
-    text("--claims", options.claims, "Its folders are the persistent volume claims, by name");
+    text(
+        "--claims",
+        options.claims,
+        "Its folders are the persistent volume claims; missing ones are made for claims on the "
+        "server"
+    );
     to.add_flag("--offline", options.offline, "Pods reach nothing but each other")->group(group);
     list("--fake-resource", options.fake_resources, "Count of a resource to be had", "NAME=COUNT");
     text("--pods-dir", options.folder, "Where pods live while they run");

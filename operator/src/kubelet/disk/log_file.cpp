@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <system_error>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -35,6 +36,7 @@ log_file::~log_file() {
 
 void log_file::open() {
     file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    error_ = file_ >= 0 ? error_ : errno;
     const off_t end = file_ >= 0 ? ::lseek(file_, 0, SEEK_END) : 0;
     size_ = static_cast<std::uint64_t>(std::max<off_t>(end, 0));
 }
@@ -88,6 +90,7 @@ void log_file::flush() {
     while (file_ >= 0 && !left.empty()) {
         const ssize_t n = ::write(file_, left.data(), left.size());
         if (n < 0 && errno != EINTR) {
+            error_ = errno;
             break;
         }
         left.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
@@ -98,6 +101,10 @@ void log_file::flush() {
     if (size_ >= limits_.file_size) {
         rotate();
     }
+}
+
+std::string log_file::loss_reason() const {
+    return std::error_code(error_, std::generic_category()).message();
 }
 
 void log_file::rotate() {

@@ -38,6 +38,8 @@ public:
 
     const std::filesystem::path& path() const { return path_; }
     std::uint64_t lost_bytes() const { return lost_; }
+    /// Of the last loss, in the system's words.
+    std::string loss_reason() const;
 
 private:
     void write(std::string& begun, std::string_view stream, std::string_view bytes, time now);
@@ -53,6 +55,7 @@ private:
     int file_ = -1;
     std::uint64_t size_ = 0;
     std::uint64_t lost_ = 0;
+    int error_ = 0;  ///< of the last loss
 };
 
 /// RFC 3339 in UTC with nanoseconds.

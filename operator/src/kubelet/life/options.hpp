@@ -34,7 +34,8 @@ public:
     std::string ns;              ///< only pods of this namespace; empty: all
     std::string label_selector;  ///< only pods that match
     std::string folder;          ///< where pods live; it must be there
-    std::string claims;          ///< folder whose folders are the claims; empty: there are none
+    std::string claims;          ///< folder whose folders are the claims of all namespaces
+    std::string made_claims;     ///< without it: where those of PersistentVolumeClaims are made
     std::vector<image_folder> images;  ///< the first that matches; else the machine's own files
     std::vector<image_variable> image_variables;
     std::vector<extra_bind> binds;

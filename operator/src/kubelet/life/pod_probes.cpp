@@ -3,6 +3,7 @@
 // pod_worker: lifecycle hooks, probes, and the faults of scenarios.
 #include "kubelet/life/pod_worker.hpp"
 #include "kubelet/life/prober.hpp"
+#include "pods/pod_facts.hpp"
 
 #include <fmt/format.h>
 
@@ -192,13 +193,34 @@ void pod_worker::schedule_faults() {
     }
     faults_set_ = true;
     ++node_.counters.started;
-    fault_at(faults_.evict_at, &pod_worker::evict);
-    fault_at(faults_.preempt_at, &pod_worker::preempt);
-    fault_at(faults_.delete_at, &pod_worker::remove_by_fault);
-    fault_at(faults_.vanish_at, &pod_worker::vanish);
-    fault_at(faults_.unknown_at, &pod_worker::lose_node);
-    fault_at(faults_.fail_at, &pod_worker::kill_training);
-    fault_at(faults_.oom_at, &pod_worker::kill_for_memory);
+    schedule(faults_);
+}
+
+void pod_worker::schedule(const pods::behaviour& faults) {
+    fault_at(faults.evict_at, &pod_worker::evict);
+    fault_at(faults.preempt_at, &pod_worker::preempt);
+    fault_at(faults.delete_at, &pod_worker::remove_by_fault);
+    fault_at(faults.vanish_at, &pod_worker::vanish);
+    fault_at(faults.unknown_at, &pod_worker::lose_node);
+    fault_at(faults.fail_at, &pod_worker::kill_training);
+    fault_at(faults.oom_at, &pod_worker::kill_for_memory);
+}
+
+/// What somebody annotates while the pod runs befalls it from then on.
+void pod_worker::read_new_faults(const string_map& annotations) {
+    pods::behaviour fresh;
+    for (const auto& [name, value] : annotations) {
+        const auto before = pod_.annotations.find(name);
+        const bool known = before != pod_.annotations.end() && before->second == value;
+        if (known || !name.starts_with(pods::annotation_prefix)) {
+            continue;
+        }
+        const std::string key = name.substr(pods::annotation_prefix.size());
+        if (const auto wrong = pods::set(faults_set_ ? fresh : faults_, key, value)) {
+            node_.complain(fmt::format("pod {}/{}: {}: {}", pod_.ns, pod_.name, name, *wrong));
+        }
+    }
+    schedule(fresh);
 }
 
 void pod_worker::fault_at(const std::optional<pods::duration>& at, void (pod_worker::*what)()) {

@@ -357,6 +357,10 @@ asio::awaitable<void> pod_worker::pump(
         } else {
             run->log.write_err(bytes, now);
         }
+        if (run->log.lost_bytes() > 0 && !run->loss_told) {
+            run->loss_told = true;
+            self->tell_lost_lines(*run);
+        }
         std::erase_if(run->listeners, [](const auto& l) { return l.expired(); });
         const auto listeners = run->listeners;
         for (const auto& weak : listeners) {
@@ -367,6 +371,16 @@ asio::awaitable<void> pod_worker::pump(
     }
     --run->open_outputs;
     run->drained.notify();
+}
+
+void pod_worker::tell_lost_lines(const container_run& run) const {
+    std::string what = fmt::format(
+        "lines of the log of container {} are lost: {}",
+        run.log.path().parent_path().filename().string(),
+        run.log.loss_reason()
+    );
+    node_.complain(fmt::format("pod {}/{}: {}", pod_.ns, pod_.name, what));
+    node_.tell(pod_, true, "LogWriteFailed", std::move(what));
 }
 
 asio::awaitable<void> pod_worker::watch_end(

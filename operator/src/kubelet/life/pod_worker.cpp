@@ -77,6 +77,7 @@ void pod_worker::end_pod(std::string reason, std::string message) {
 
 void pod_worker::update(const pod_spec& now) {
     const bool told = now.labels != pod_.labels || now.annotations != pod_.annotations;
+    read_new_faults(now.annotations);
     pod_.labels = now.labels;
     pod_.annotations = now.annotations;
     if (told) {

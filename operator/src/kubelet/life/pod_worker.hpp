@@ -88,6 +88,7 @@ private:
         std::shared_ptr<container_run> run,
         containers::output_stream from
     );
+    void tell_lost_lines(const container_run& run) const;
     static boost::asio::awaitable<void> watch_end(
         std::shared_ptr<pod_worker> self, std::size_t i, std::shared_ptr<container_run> run
     );
@@ -105,6 +106,8 @@ private:
     void restart_unhealthy(std::size_t i, probe_kind kind);
     handler_target target(std::size_t i) const;
     void schedule_faults();
+    void schedule(const pods::behaviour& faults);
+    void read_new_faults(const string_map& annotations);
     void fault_at(const std::optional<pods::duration>& at, void (pod_worker::*what)());
     void evict();
     void preempt();

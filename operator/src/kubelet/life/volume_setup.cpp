@@ -2,6 +2,7 @@
 #include "kubelet/life/volume_setup.hpp"
 
 #include "kubelet/disk/atomic_files.hpp"
+#include "kubelet/life/claims.hpp"
 #include "kubelet/pod/volume_files.hpp"
 
 #include <fmt/format.h>
@@ -92,33 +93,24 @@ outcome<volume_place> find_host_path(const volume_spec& volume) {
 }
 
 outcome<volume_place> find_claim(const volume_spec& volume, const volume_request& r) {
-    const auto refused = [&](const std::string& where) {
-        return refusal(
-            "FailedMount",
-            fmt::format(
-                "Unable to attach or mount volumes: unmounted volumes=[{0}], unattached "
-                "volumes=[], "
-                "failed to process volumes=[{0}]: error processing PVC {1}/{2}: failed to fetch "
-                "PVC "
-                "from API server: persistentvolumeclaims \"{2}\" not found ({3})",
-                volume.name,
-                r.pod->ns,
-                volume.path,
-                where
-            )
-        );
-    };
-    if (r.options->claims.empty()) {
-        return refused("here a claim is a folder below that of --claims, which was not given");
-    }
     volume_place out;
-    out.path = fs::path(r.options->claims) / volume.path;
+    out.path = claim_folder(*r.options, r.pod->ns, volume.path);
     out.read_only = volume.read_only;
     std::error_code failed;
-    if (!is_inner_path(volume.path) || !fs::is_directory(out.path, failed)) {
-        return refused(fmt::format("there is no folder {}", out.path.string()));
+    if (is_inner_path(volume.path) && fs::is_directory(out.path, failed)) {
+        return out;
     }
-    return out;
+    return refusal(
+        "FailedMount",
+        fmt::format(
+            "Unable to attach or mount volumes: unmounted volumes=[{0}], unattached volumes=[], "
+            "failed to process volumes=[{0}]: error processing PVC {1}/{2}: there is no folder {3}",
+            volume.name,
+            r.pod->ns,
+            volume.path,
+            out.path.string()
+        )
+    );
 }
 
 outcome<volume_place> make_files(

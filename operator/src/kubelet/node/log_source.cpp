@@ -163,7 +163,11 @@ private:
             file_ = open_file(path_);
             current_ = true;
         } else if (follower_ && !file_.is_same_as(path_)) {
-            file_ = open_file(path_);
+            open_file newer(path_);
+            if (!newer) {
+                return false;  // it went with its pod, or its disk is full
+            }
+            file_ = std::move(newer);
         } else {
             return false;
         }

@@ -2,6 +2,7 @@
 #include "kubelet/node/process_runtime.hpp"
 
 #include "kubelet/disk/atomic_files.hpp"
+#include "kubelet/life/claims.hpp"
 #include "kubelet/names/name_server.hpp"
 #include "kubelet/node/cluster_view.hpp"
 #include "kubelet/node/node_object.hpp"
@@ -27,6 +28,8 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::chrono::milliseconds bind_again{500};
+/// Between looks for a claim that was not there.
+constexpr std::chrono::seconds claims_again{2};
 constexpr int missing = 404, conflicting = 409;
 constexpr std::size_t node_file_limit = 1 << 20;
 
@@ -34,6 +37,7 @@ struct pod_entry {
     pod_spec pod;  ///< until it has a worker
     std::shared_ptr<pod_worker> worker;
     bool placing = false;  ///< being bound, or waiting for room
+    bool claimed = false;  ///< its claims are there
     bool removing = false;
     std::string told;  ///< why there is no room
 };
@@ -110,6 +114,7 @@ public:
             name_server_->stop();
         }
         node_.events.stop();
+        node_.time().cancel(claims_timer_);
     }
 
     const pods::runtime_counters& counters() const override { return node_.counters; }
@@ -124,6 +129,8 @@ public:
         }
         return out;
     }
+
+    std::string logs_folder() const override { return options_.folder + "/logs"; }
 
 private:
     void add_reflector(
@@ -307,6 +314,10 @@ private:
     /// What a pod had is free: those that wait for room are tried again, the oldest first.
     void released(const std::string& uid) {
         scheduler_.release(uid);
+        place_waiting();
+    }
+
+    void place_waiting() {
         std::deque<std::string> waiting;
         waiting.swap(waiting_);
         for (const std::string& next : waiting) {
@@ -318,17 +329,46 @@ private:
 
     void place(const std::string& uid) {
         pod_entry& e = entries_.at(uid);
-        const scheduler::verdict v = scheduler_.place(e.pod);
-        if (!v.node.empty()) {
-            node_.spawn(bind(uid, v.node));
+        if (!e.claimed && has_claims(e.pod)) {
+            node_.spawn(claim(uid));
             return;
         }
-        waiting_.push_back(uid);
-        if (e.told != v.why) {
-            e.told = v.why;
-            node_.tell(e.pod, true, "FailedScheduling", v.why);
-            node_.spawn(report_unschedulable(e.pod, v.why));
+        const scheduler::verdict v = scheduler_.place(e.pod);
+        if (v.node.empty()) {
+            wait_for_room(uid, v.why);
+        } else {
+            node_.spawn(bind(uid, v.node));
         }
+    }
+
+    void wait_for_room(const std::string& uid, const std::string& why) {
+        pod_entry& e = entries_.at(uid);
+        waiting_.push_back(uid);
+        if (e.told != why) {
+            e.told = why;
+            node_.tell(e.pod, true, "FailedScheduling", why);
+            node_.spawn(report_unschedulable(e.pod, why));
+        }
+    }
+
+    /// Nobody tells when a folder appears: it is looked for again.
+    asio::awaitable<void> claim(std::string uid) {
+        pod_spec pod = entries_.at(uid).pod;
+        const std::string lacks = co_await provide_claims(node_, std::move(pod));
+        if (stopping_ || !entries_.contains(uid)) {
+            co_return;
+        }
+        if (lacks.empty()) {
+            entries_.at(uid).claimed = true;
+            place(uid);
+            co_return;
+        }
+        wait_for_room(
+            uid, fmt::format("0/{} nodes are available: {}.", scheduler_.nodes().size(), lacks)
+        );
+        node_.time().cancel(claims_timer_);
+        claims_timer_ =
+            node_.time().schedule(node_.now() + claims_again, [this] { place_waiting(); });
     }
 
     asio::awaitable<void> report_unschedulable(pod_spec pod, std::string why) {
@@ -446,7 +486,8 @@ private:
     std::unordered_map<std::string, std::set<std::string>> referrers_;
     std::map<std::string, std::int32_t> seen_;  // pods so far, by job, type and index
     std::set<std::string> listed_;
-    std::deque<std::string> waiting_;  // for room
+    std::deque<std::string> waiting_;  // for room, or for a claim
+    k8sio::clock::timer_id claims_timer_ = 0;
     bool stopping_ = false;
     std::shared_ptr<node_streams> streams_ =
         std::make_shared<node_streams>(node_, [this](const std::string& uid) {

@@ -23,6 +23,8 @@ class process_runtime : public pods::pod_runtime {
 public:
     /// What a user should know of pods here that differ from those of a cluster, a sentence each.
     virtual std::vector<std::string> notices() const = 0;
+    /// Where the logs of pods are, in folders NAMESPACE_POD_UID/CONTAINER.
+    virtual std::string logs_folder() const = 0;
     /// For an embedded API server. It may outlive the runtime, and then has no pods.
     virtual std::shared_ptr<k8sio::server::pod_streams> streams() = 0;
 };

@@ -33,6 +33,16 @@ std::uint64_t amount_of(const amounts& in, const std::string& name) {
     return it == in.end() ? 0 : it->second;
 }
 
+std::vector<std::string> host_ports_of(const pod_spec& pod) {
+    std::vector<std::string> out;
+    for (const container_spec& c : pod.containers) {
+        if (!c.init || c.sidecar) {
+            out.insert(out.end(), c.host_ports.begin(), c.host_ports.end());
+        }
+    }
+    return out;
+}
+
 }  // namespace
 
 amounts needs_of(const pod_spec& pod) {
@@ -76,6 +86,13 @@ std::string scheduler::what_lacks(std::size_t node, const pod_spec& pod, const a
             return "Insufficient " + name;
         }
     }
+    const std::vector<std::string> ports = host_ports_of(pod);
+    for (const auto& [uid, other] : used_) {
+        if (other.node == node &&
+            std::ranges::find_first_of(other.ports, ports) != other.ports.end()) {
+            return "node(s) didn't have free ports for the requested pod ports";
+        }
+    }
     return {};
 }
 
@@ -93,6 +110,7 @@ void scheduler::take_on(std::size_t node, const pod_spec& pod, amounts needs) {
         devices.erase(devices.begin());
     }
     out.taken = std::move(needs);
+    out.ports = host_ports_of(pod);
     used_[pod.uid] = std::move(out);
 }
 

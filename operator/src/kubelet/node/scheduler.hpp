@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which node takes a pod, and which accelerators it gets. Pure. Counts extended resources alone:
-// processors and memory are the machine's, whatever pods ask for.
+// Which node takes a pod, and which accelerators it gets. Pure. Counts extended resources and
+// ports of the node alone: processors and memory are the machine's, whatever pods ask for.
 #pragma once
 
 #include "kubelet/life/pod_worker.hpp"
@@ -52,6 +52,7 @@ private:
         std::size_t node = 0;
         amounts taken;
         std::vector<std::uint64_t> devices;
+        std::vector<std::string> ports;  ///< of the node
     };
     std::string what_lacks(std::size_t node, const pod_spec& pod, const amounts& needs) const;
     void take_on(std::size_t node, const pod_spec& pod, amounts needs);

@@ -4,6 +4,8 @@
 #include "kubelet/pod/quantity.hpp"
 #include "pods/json_value.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -146,7 +148,7 @@ security read_security(const json_value& from, const security& otherwise) {
     return out;
 }
 
-container_spec read_container(const json_value& c, const security& of_pod, bool init) {
+container_spec read_container(const json_value& c, const pod_spec& of, bool init) {
     container_spec out;
     out.name = text(c, "name");
     out.image = text(c, "image");
@@ -171,6 +173,14 @@ container_spec read_container(const json_value& c, const security& of_pod, bool 
     for_each(member(c, "ports"), [&](const json_value& p) {
         const auto port = static_cast<std::int32_t>(whole_number(p, "containerPort").value_or(0));
         out.ports.emplace_back(text(p, "name"), port);
+        // On the node's network each port is one of the node.
+        const auto of_node = whole_number(p, "hostPort").value_or(of.host_network ? port : 0);
+        if (of_node > 0) {
+            const std::string protocol = copy(p, "protocol");
+            out.host_ports.push_back(
+                fmt::format("{} {}", protocol.empty() ? "TCP" : protocol, of_node)
+            );
+        }
     });
     out.startup = read_probe(member(c, "startupProbe"));
     out.readiness = read_probe(member(c, "readinessProbe"));
@@ -178,7 +188,7 @@ container_spec read_container(const json_value& c, const security& of_pod, bool 
     const json_value& hooks = member(c, "lifecycle");
     out.post_start = read_handler(member(hooks, "postStart"));
     out.pre_stop = read_handler(member(hooks, "preStop"));
-    out.rights = read_security(member(c, "securityContext"), of_pod);
+    out.rights = read_security(member(c, "securityContext"), of.rights);
     out.limits = read_map(member(member(c, "resources"), "limits"));
     out.requests = read_map(member(member(c, "resources"), "requests"));
     if (const std::string_view path = text(c, "terminationMessagePath"); !path.empty()) {
@@ -331,10 +341,10 @@ void read_spec(const json_value& spec, pod_spec& out) {
         }
     });
     for_each(member(spec, "initContainers"), [&](const json_value& c) {
-        out.containers.push_back(read_container(c, out.rights, true));
+        out.containers.push_back(read_container(c, out, true));
     });
     for_each(member(spec, "containers"), [&](const json_value& c) {
-        out.containers.push_back(read_container(c, out.rights, false));
+        out.containers.push_back(read_container(c, out, false));
     });
     for_each(member(spec, "volumes"), [&](const json_value& v) {
         out.volumes.push_back(read_volume(v));

@@ -79,6 +79,7 @@ struct container_spec {
     std::vector<env_from> env_from_objects;
     std::vector<volume_mount> mounts;
     std::vector<std::pair<std::string, std::int32_t>> ports;
+    std::vector<std::string> host_ports;  ///< of the node that it wants alone, e.g. `TCP 80`
     std::optional<probe> startup, readiness, liveness;
     handler post_start, pre_stop;
     security rights;
