@@ -149,6 +149,9 @@ struct controller::impl {
     std::size_t tasks = 0;   ///< coroutines that run() joins
     std::size_t passes = 0;  ///< those of them that are passes
     bool started = false;
+    /// Since when passes may start. Keys that came before have waited for a leadership, say, and
+    /// not for their turn.
+    std::optional<steady_time> ready_since;
     bool stopping = false;
     bool pump_posted = false;
     clock::timer_id timer = 0;
@@ -283,7 +286,11 @@ bool controller::impl::views_in_doubt() const {
 /// for again soon.
 bool controller::impl::may_start() {
     if (stopping || !views_synced() || (options.ready && !options.ready())) {
+        ready_since.reset();
         return false;  // the queue keeps what comes
+    }
+    if (!ready_since) {
+        ready_since = time->steady_now();
     }
     if (!views_in_doubt()) {
         rewinding = false;
@@ -351,7 +358,8 @@ void controller::impl::start_pass(const std::string& key) {
     fence.forget(key);  // all of it has come
     const steady_time now = time->steady_now();
     if (options.observer != nullptr) {
-        options.observer->began(now - schedule.waited_since().value_or(now));
+        const steady_time since = schedule.waited_since().value_or(now);
+        options.observer->began(now - std::max(since, ready_since.value_or(now)));
     }
     schedule.begin(key, now);
     ++counters.reconciles;

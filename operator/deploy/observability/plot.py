@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws panels of dashboard.json from what a Prometheus answers, where there is no Grafana. Needs matplotlib.
+"""Draws panels of dashboard.json from what a Prometheus answers, where there is no Grafana. Needs matplotlib, which brings PIL.
 
 Usage: plot.py [--panels FIRST-LAST] [--end TIME] [--minutes N] PROMETHEUS_URL PICTURE.png
 Exit code 1: a panel has no series.
 """
 
 import argparse
+import io
 import json
 import math
 import pathlib
@@ -20,6 +21,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 from matplotlib import pyplot, ticker  # noqa: E402 (after the choice of what draws)
+from PIL import Image  # noqa: E402
 
 DASHBOARD = pathlib.Path(__file__).resolve().parent / "dashboard.json"
 POINTS = 240  # of a series
@@ -94,7 +96,9 @@ def main():
     for axes in grid[-1]:
         axes.set_xlabel("minutes", fontsize=7)
     figure.tight_layout()
-    figure.savefig(arguments.picture, dpi=80, metadata={"Software": None})
+    drawn = io.BytesIO()
+    figure.savefig(drawn, dpi=80)
+    Image.open(drawn).convert("RGB").quantize(32).save(arguments.picture, optimize=True)
     for title in empty:
         print(f"no series: {title}", file=sys.stderr)
     return 1 if empty else 0

@@ -106,10 +106,12 @@ double as_double(Number n) {
     return static_cast<double>(n);
 }
 
-void add_work(families& to, const controller& work) {
+void add_work(families& to, const running_operator& of) {
+    const controller& work = *of.work;
     const labels name{{"name", own_name}};
+    // What a replica keeps for the day that it leads waits for nobody.
     to.gauge("workqueue_depth", "Jobs that wait for their turn now.")
-        .add(name, as_double(work.queue_depth()));
+        .add(name, of.leads() ? as_double(work.queue_depth()) : 0);
     to.counter("workqueue_adds_total", "How often a job was ready for a pass.")
         .add(name, as_double(work.keys_queued()));
     to.gauge("controller_runtime_active_workers", "Passes under way.")
@@ -154,12 +156,15 @@ void add_jobs(families& to, const controller& work) {
     }
 }
 
-void add_views(families& to, const running_operator& of) {
+void add_views(families& to, const running_operator& of, k8sio::steady_time start) {
     const k8sio::steady_time now = of.time->steady_now();
     const std::vector<k8sio::view_state> views = of.work->views();
-    to.gauge("signalbox_view_age_seconds", "Time since the server last said something about it.");
+    to.gauge(
+        "signalbox_view_age_seconds",
+        "Time since the server last said something about it, or since the start."
+    );
     for (const k8sio::view_state& view : views) {
-        to.add({{"resource", view.resource}}, seconds(now - view.heard_at));
+        to.add({{"resource", view.resource}}, seconds(now - std::max(view.heard_at, start)));
     }
     to.gauge("signalbox_view_synced", "1 if there was a complete list.");
     for (const k8sio::view_state& view : views) {
@@ -321,9 +326,9 @@ std::string metrics::text(const running_operator& of) const {
         out.gauge("leader_election_master_status", "1 if this process is the leader.")
             .add({{"name", of.lease}}, of.leads() ? 1 : 0);
     }
-    add_work(out, *of.work);
+    add_work(out, of);
     add_jobs(out, *of.work);
-    add_views(out, of);
+    add_views(out, of, start_);
     add_process(out);
     return out.text();
 }

@@ -23,7 +23,10 @@ public:
     /// `host`: the API server, `address:port`; `version`: of this program.
     metrics(const std::string& host, const std::string& version);
     /// Before anything is told: whose clock counts.
-    void use(k8sio::clock& time) { time_ = &time; }
+    void use(k8sio::clock& time) {
+        time_ = &time;
+        start_ = time.steady_now();
+    }
 
     // What is told.
     void began(std::chrono::nanoseconds waited) override;
@@ -57,6 +60,7 @@ private:
     std::map<std::string, prometheus::Histogram*> request_time_;  // by method
     std::map<core::job_kind, per_kind> kinds_;
     k8sio::clock* time_ = nullptr;
+    k8sio::steady_time start_;
     k8sio::steady_time last_sign_;
     void sign_of_work();
 };

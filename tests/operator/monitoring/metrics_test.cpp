@@ -18,7 +18,9 @@ using namespace signalbox::test;
 /// An operator whose metrics are kept.
 class measured {
 public:
-    explicit measured(world_options options) : w(hooked(std::move(options))) {}
+    explicit measured(world_options options) : w(hooked(std::move(options))) {
+        counted.use(w.time());
+    }
 
     world_options hooked(world_options options) {
         options.controller.observer = &counted;
@@ -26,13 +28,14 @@ public:
             [this](
                 const core::job_object& before, const core::job_status& after, core::instant now
             ) { counted.status_written(before, after, now); };
+        options.controller.leads = [this] { return leads; };
         return options;
     }
     std::string text() {
         op::running_operator of;
         of.time = &w.time();
         of.work = &w.operator_();
-        of.leads = [] { return true; };
+        of.leads = [this] { return leads; };
         of.lease = "signalbox";
         return counted.text(of);
     }
@@ -43,6 +46,7 @@ public:
         return at == std::string::npos ? -1 : std::atof(all.c_str() + at + name.size() + 2);
     }
 
+    bool leads = true;
     op::metrics counted{"127.0.0.1:6443", "1.2.3"};
     world w;
 };
@@ -114,6 +118,25 @@ TEST_CASE("metrics count a restart, its cause and the time that it cost") {
     CHECK(m.value(R"(leader_election_master_status{name="signalbox"})") == 1);
     CHECK(m.value(R"(signalbox_view_synced{resource="pods"})") == 1);
     CHECK(m.value(R"(signalbox_view_age_seconds{resource="pods"})") >= 0);
+}
+
+TEST_CASE("a replica that follows has no queue") {
+    measured m({});
+    m.leads = false;
+    m.w.create_job(job_builder("mnist").replicas("worker", 1));
+    m.w.run_for(seconds{600});
+    CHECK(m.w.operator_().queue_depth() == 1);
+    CHECK(m.value(R"(workqueue_depth{name="signalbox"})") == 0);
+    CHECK(m.value(R"(leader_election_master_status{name="signalbox"})") == 0);
+    m.leads = true;
+    m.w.operator_().take_over();
+    REQUIRE(m.w.run_until([&] { return m.w.is_phase("mnist", "Running"); }, seconds{60}));
+    CHECK(m.value(R"(workqueue_queue_duration_seconds_sum{name="signalbox"})") < 60);
+}
+
+TEST_CASE("a view that nothing was heard of is as old as the process") {
+    measured m({});
+    CHECK(m.value(R"(signalbox_view_age_seconds{resource="pods"})") == 0);
 }
 
 TEST_CASE("a pause is no lost time") {
