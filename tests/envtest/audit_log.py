@@ -8,11 +8,12 @@ import tempfile
 
 
 class AuditLog:
-    """Of the requests with these verbs. Give `arguments` to kube-apiserver; the log goes with the test."""
+    """Of the requests with these verbs. Give `arguments` to kube-apiserver. `clean_up`: addCleanup of the test, or
+    addClassCleanup; the log goes with it."""
 
-    def __init__(self, test, verbs):
+    def __init__(self, clean_up, verbs):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="signalbox-audit-"))
-        test.addCleanup(shutil.rmtree, folder, True)
+        clean_up(shutil.rmtree, folder, True)
         self.file = folder / "audit.log"
         policy = folder / "policy.json"
         policy.write_text(json.dumps({

@@ -129,11 +129,11 @@ class Cluster:
     def start_operator(self):
         self.operator = self.operator_process("operator", self.plane.operator_kubeconfig)
 
-    def operator_process(self, name, kubeconfig, *flags):
-        """Another one, with a log of its own; the caller ends it."""
+    def operator_process(self, name, kubeconfig, *flags, env=None):
+        """Another one, with a log of its own; the caller ends it. `env`: variables beside those of this process."""
         overrides = [word for key, value in self.policy.items() for word in ("--policy", f"{key}={value}")]
         command = [BINARY, "run", "--kubeconfig", kubeconfig, *overrides, *flags]
-        return servers.Process(name, command, self.plane.folder / f"{name}.log")
+        return servers.Process(name, command, self.plane.folder / f"{name}.log", {**os.environ, **(env or {})})
 
     def create_namespace(self, name):
         self.plane.kubectl("create", "namespace", name)
@@ -176,9 +176,9 @@ class Cluster:
         items = self.plane.kubectl_json("get", "events", "-n", namespace, "--field-selector", field)["items"]
         return [item["reason"] for item in items]
 
-    def finish(self, name, replica, namespace="default", kind=KIND):
-        """Ends a pod with code 0, as its kubelet would: `replica`, e.g. "master-0", of the job's current attempt. Waits until
-        it runs. For pods that the simulated kubelet lets run for ever."""
+    def finish(self, name, replica, namespace="default", kind=KIND, code=0):
+        """Ends a pod with this exit code, as its kubelet would: `replica`, e.g. "master-0", of the job's current attempt. Waits
+        until it runs. For pods that the simulated kubelet lets run for ever."""
         role, index = replica.rsplit("-", 1)
 
         def running():
@@ -196,12 +196,29 @@ class Cluster:
         for each in statuses:
             each.update(ready=False, started=False)
             began = each["state"]["running"]["startedAt"]
-            each["state"] = {"terminated": {"exitCode": 0, "reason": "Completed", "startedAt": began, "finishedAt": now}}
-        patch = {"metadata": {"uid": pod["metadata"]["uid"]}, "status": {"phase": "Succeeded", "containerStatuses": statuses}}
+            reason = "Error" if code else "Completed"
+            each["state"] = {"terminated": {"exitCode": code, "reason": reason, "startedAt": began, "finishedAt": now}}
+        phase = "Failed" if code else "Succeeded"
+        patch = {"metadata": {"uid": pod["metadata"]["uid"]}, "status": {"phase": phase, "containerStatuses": statuses}}
         self.plane.kubectl(
             "patch", "pod", pod["metadata"]["name"], "-n", namespace, "--subresource=status", "--type=merge",
             "-p", json.dumps(patch),
         )
+
+    def explained(self, name, namespace="default"):
+        """What `signalbox explain` says of a job, in one line."""
+        words = signalbox("explain", name, "-n", namespace, "--kubeconfig", self.plane.admin_kubeconfig).stdout
+        return " ".join(words.split())
+
+    def wait_explained(self, name, *words, namespace="default"):
+        """Until `signalbox explain` says all of this; gives all that it says."""
+        told = {}
+
+        def tells():
+            told["text"] = self.explained(name, namespace)
+            return all(word in told["text"] for word in words) and told["text"]
+
+        return eventually(lambda: f"{name} is explained with {words}: {told}\n{self.operator.tail()}", tells)
 
     def wait(self, name, what, condition, namespace="default", kind=KIND):
         """The status of the job, once `condition(status)` holds."""

@@ -40,6 +40,7 @@ from skips import skip_suite  # noqa: E402, F401 (from the folder above; for the
 PATIENCE = 300  # seconds until something that never comes is a failure; a test that passes waits for the event alone
 REQUEST_TIMEOUT = 60  # seconds for one answer; starting servers are asked again
 PR_SET_PDEATHSIG = 1
+CONTROLLERS = ("garbage-collector-controller", "namespace-controller", "deployment-controller", "replicaset-controller")
 
 
 class AssetsMissing(Exception):
@@ -130,6 +131,7 @@ class ControlPlane:
     operator_user: the user behind `operator_kubeconfig`. It has no right but what RBAC objects give it, and by default
     it is a service account, so that the operator's own RBAC manifests apply to it as they are.
     apiserver_arguments: more arguments of kube-apiserver.
+    controllers: further ones of kube-controller-manager.
     service_accounts: pods need the service account that they name, `default` if none. There is no controller that makes any.
     """
 
@@ -139,12 +141,14 @@ class ControlPlane:
         operator_user="system:serviceaccount:signalbox-system:signalbox",
         apiserver_arguments=(),
         service_accounts=False,
+        controllers=(),
     ):
         self.assets = pathlib.Path(assets) if assets else find_assets()
         self.operator_user = operator_user
         # Without a controller for service accounts every pod would be refused.
         admission = [] if service_accounts else ["--disable-admission-plugins=ServiceAccount"]
         self.apiserver_arguments = [*admission, *apiserver_arguments]
+        self.controllers = [*CONTROLLERS, *controllers]
         self.admin_token, self.operator_token = secrets.token_hex(16), secrets.token_hex(16)
         self.folder = None
         self.etcd = self.apiserver = self.controller_manager = None
@@ -279,7 +283,7 @@ class ControlPlane:
             "kube-controller-manager",
             [
                 self.assets / "kube-controller-manager",
-                "--controllers=garbage-collector-controller,namespace-controller,deployment-controller,replicaset-controller",
+                f"--controllers={','.join(self.controllers)}",
                 f"--kubeconfig={self.admin_kubeconfig}",
                 "--leader-elect=false",
                 "--secure-port=0",

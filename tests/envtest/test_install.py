@@ -135,6 +135,12 @@ class Install(unittest.TestCase):
         self.assertEqual(budget["spec"]["selector"], deployment["spec"]["selector"])
         pods_there = self.plane.kubectl_json("get", "pods", "-n", SYSTEM)["items"]
         self.assertEqual({pod["spec"]["priority"] for pod in pods_there}, {1000000})
+        selector = deployment["spec"]["selector"]
+        [apart] = deployment["spec"]["template"]["spec"]["affinity"]["podAntiAffinity"][
+            "preferredDuringSchedulingIgnoredDuringExecution"]
+        self.assertEqual(apart["podAffinityTerm"], {"topologyKey": "kubernetes.io/hostname", "labelSelector": selector})
+        [spread] = deployment["spec"]["template"]["spec"]["topologySpreadConstraints"]
+        self.assertEqual((spread["topologyKey"], spread["labelSelector"]), ("topology.kubernetes.io/zone", selector))
         second = self.c.operator_process("second", self.plane.operator_kubeconfig, *self.flags)
         self.processes.append(second)
         self.c.apply(job("mnist", {"worker": pods(2, duration="1s")}))

@@ -75,7 +75,7 @@ class Replica:
 
 class Leader(unittest.TestCase):
     def setUp(self):
-        self.audit_log = AuditLog(self, ["create", "update", "patch", "delete"])
+        self.audit_log = AuditLog(self.addCleanup, ["create", "update", "patch", "delete"])
         self.cluster = cluster.Cluster(apiserver_arguments=self.audit_log.arguments)
         self.cluster.__enter__()
         self.addCleanup(self.cluster.stop)

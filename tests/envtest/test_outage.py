@@ -21,7 +21,7 @@ class Outage(unittest.TestCase):
         return counts
 
     def test_an_outage_in_the_middle_of_a_job(self):
-        self.audit_log = AuditLog(self, ["list"])
+        self.audit_log = AuditLog(self.addCleanup, ["list"])
         with cluster.Cluster(apiserver_arguments=self.audit_log.arguments) as c:
             c.start_operator()
             c.apply(job("enduring", {"master": pods(1, duration="never"), "worker": pods(3, duration="never")}))

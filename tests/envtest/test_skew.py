@@ -17,10 +17,8 @@ class Skew(unittest.TestCase):
     def test_answers_that_are_an_hour_ahead(self):
         """[requirement R9] [behaviour 12.8]"""
         with cluster.Cluster() as c:
-            certificates = c.plane.folder / "certificates"
-            proxy = SkewProxy(c.plane.port, certificates / "apiserver.crt", certificates / "apiserver.key", HOUR, every=2)
-            kubeconfig = c.plane.operator_kubeconfig
-            kubeconfig.write_text(kubeconfig.read_text().replace(c.plane.url, f"https://127.0.0.1:{proxy.port}"))
+            proxy = SkewProxy(c.plane, HOUR, every=2)
+            proxy.lead(c.plane, c.plane.operator_kubeconfig)
             c.start_operator()
             endless, short = pods(1, duration="never"), pods(1, duration="1s")
             c.apply(job("deadline", {"master": endless}, runPolicy={"activeDeadlineSeconds": LIMIT}))

@@ -50,11 +50,6 @@ class Waiting(unittest.TestCase):
             lambda: f"{name} tells {words} in {condition}: {json.dumps(self.cluster.status(name))}", told
         )
 
-    def explained(self, name):
-        """In one line."""
-        kubeconfig = self.cluster.plane.admin_kubeconfig
-        return " ".join(cluster.signalbox("explain", name, "-n", "default", "--kubeconfig", kubeconfig).stdout.split())
-
     def patch(self, name, spec):
         self.kubectl("patch", cluster.KIND, name, "--type=merge", "-p", json.dumps({"spec": spec}))
 
@@ -67,8 +62,8 @@ class Waiting(unittest.TestCase):
         self.wait_told("no-node", "Running", "cannot be scheduled: 0/4 nodes are available: 4 Insufficient")
         self.assertEqual(self.cluster.status("no-node")["reason"], "Unschedulable")
         self.wait_told("no-image", "ReplicaFailure", "cannot start: ErrImagePull: the image cannot be pulled")
-        self.assertIn("0/4 nodes are available", self.explained("no-node"))
-        self.assertIn("ErrImagePull: the image cannot be pulled", self.explained("no-image"))
+        self.assertIn("0/4 nodes are available", self.cluster.explained("no-node"))
+        self.assertIn("ErrImagePull: the image cannot be pulled", self.cluster.explained("no-image"))
         self.assertIn("0/4 nodes are available", self.kubectl("describe", "pj", "no-node").stdout)
 
     def test_a_service_account_that_is_missing_is_waited_for(self):
@@ -106,7 +101,7 @@ class Waiting(unittest.TestCase):
         self.wait_told("no-right", "Running", "Pod", 'cannot create resource "pods"')
         status = self.cluster.status("no-right")
         self.assertEqual((status["phase"], status["reason"]), ("Pending", "ObjectRefused"))
-        self.assertIn('cannot create resource "pods"', self.explained("no-right"))
+        self.assertIn('cannot create resource "pods"', self.cluster.explained("no-right"))
         grant(core["resources"])
         self.cluster.wait_phase("no-right", "Succeeded")
 

@@ -318,9 +318,12 @@ void say_awaited(story& s) {
     if (s.out.size() == before) {
         s.say(
             awaited_section,
-            is_final(s.after.phase)   ? "Nothing: the job has ended"
-            : s.after.next_transition ? "Nothing from outside: the job goes on by the clock"
-                                      : "Nothing from outside: it is the operator's turn"
+            is_final(s.after.phase) ? "Nothing: the job has ended"
+            : s.after.next_transition
+                ? "Nothing from outside: the job goes on by the clock"
+                : "Nothing from outside: it is the operator's turn. If that lasts, it does "
+                  "not run, or the API server refuses what it asks: its log "
+                  "says what"
         );
     }
 }

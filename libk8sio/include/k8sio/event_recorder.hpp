@@ -59,6 +59,9 @@ public:
     /// Notes that did not fit, could not be written, or were left when run() returned; those of a
     /// namespace that is going or gone are not counted.
     std::uint64_t dropped() const;
+    /// What the server, or the way to it, said to the last note that could not be written; empty if
+    /// there was none. Valid until the loop runs again.
+    const std::string& last_error() const;
     /// Nothing queued, nothing being written.
     bool idle() const;
 

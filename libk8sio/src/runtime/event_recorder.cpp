@@ -54,6 +54,7 @@ struct event_recorder::impl {
     std::size_t queue_limit;
     std::deque<event_note> queue;
     std::uint64_t dropped = 0;
+    std::string last_error;
     bool writing = false;
     bool stopping = false;
     std::optional<asio::steady_timer> wake;  // never expires: cancelled when there is work
@@ -116,6 +117,7 @@ struct event_recorder::impl {
         if (!exists) {
             series.forget(note);
             dropped += is_silent(answer.error()) ? 0u : 1u;
+            last_error = is_silent(answer.error()) ? last_error : answer.error().text();
         }
     }
 
@@ -182,6 +184,10 @@ void event_recorder::stop() {
 
 std::uint64_t event_recorder::dropped() const {
     return impl_->dropped;
+}
+
+const std::string& event_recorder::last_error() const {
+    return impl_->last_error;
 }
 
 bool event_recorder::idle() const {

@@ -11,6 +11,7 @@
 #include "monitoring/monitor.hpp"
 
 #include <fmt/ostream.h>
+#include <sys/resource.h>
 
 #include <ostream>
 #include <sstream>
@@ -37,9 +38,17 @@ monitor_options what_to_monitor(const monitoring_options& options) {
     return out;
 }
 
+/// A core dump would hold keys and tokens. With the limit 1 the kernel writes no file, and starts
+/// no program that dumps are piped to either; to such a program a limit of 0 is none.
+void forbid_core_dumps() {
+    const rlimit least{1, 1};
+    ::setrlimit(RLIMIT_CORE, &least);
+}
+
 }  // namespace
 
 int run_operator_command(const run_options& options, std::ostream&, std::ostream& err) {
+    forbid_core_dumps();
     op::run_options wanted;
     if (const auto wrong = set_policy(wanted.rules, options.policy)) {
         fmt::print(err, "signalbox run: --policy {}\n", *wrong);

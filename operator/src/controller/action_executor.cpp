@@ -8,6 +8,7 @@
 #include "k8sio/object.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <span>
@@ -72,19 +73,10 @@ action_result note_failure(context& shared, const core::action& a, const k8sio::
     return of_this_object ? action_result::failed : action_result::unavailable;
 }
 
-/// What an error of a create or patch means for the pass.
-action_result judge(
+/// Keeps in mind, and tells, that a create or patch was refused.
+void note_refusal(
     context& shared, job_entry& entry, const core::action& a, const k8sio::api_error& error
 ) {
-    const k8sio::retry_class kind = k8sio::classify(error);
-    if (kind == k8sio::retry_class::recompute) {
-        return action_result::recompute;
-    }
-    const bool about_the_object =
-        error.code == k8sio::errc::http_status && error.http_status != 401;
-    if (kind != k8sio::retry_class::give_up || !about_the_object) {
-        return note_failure(shared, a, error);
-    }
     const core::refusal& noted = entry.refusals.note(a, error, shared.now());
     ++shared.counters.refusals;
     const auto level = noted.count == 1 && !noted.namespace_terminating ? spdlog::level::warn
@@ -98,6 +90,22 @@ action_result judge(
         .field("count", noted.count)
         .field("error", error.text());
     line.write(*shared.log, level);
+}
+
+/// What an error of a create or patch means for the pass.
+action_result judge(
+    context& shared, job_entry& entry, const core::action& a, const k8sio::api_error& error
+) {
+    const k8sio::retry_class kind = k8sio::classify(error);
+    if (kind == k8sio::retry_class::recompute) {
+        return action_result::recompute;
+    }
+    const bool about_the_object =
+        error.code == k8sio::errc::http_status && error.http_status != 401;
+    if (kind != k8sio::retry_class::give_up || !about_the_object) {
+        return note_failure(shared, a, error);
+    }
+    note_refusal(shared, entry, a, error);
     return action_result::refused;
 }
 
@@ -203,6 +211,37 @@ asio::awaitable<action_result> settle_existing(
     co_return co_await restore_labels(shared, entry, decided, a, wanted, *live);
 }
 
+/// Admission has changed labels of a pod that was just made: nobody would know it again
+/// (BEHAVIOUR.md 2.8).
+asio::awaitable<action_result> take_back(
+    context& shared,
+    job_entry& entry,
+    const core::job_object& decided,
+    const core::action& a,
+    const std::string& live,
+    const std::vector<std::string>& lost
+) {
+    const k8sio::resource_type& type = type_of(a.kind, decided.meta.kind);
+    const k8sio::delete_options options(claim_of(a, live).uid);
+    ++shared.counters.removes;
+    const auto answer = co_await shared.api->remove(type, decided.meta.ns, a.name, options);
+    if (answer.has_error() && !is_not_found(answer.error())) {
+        shared.note_object(entry, a.kind, live);
+        co_return note_failure(shared, a, answer.error());
+    }
+    k8sio::api_error error;
+    error.code = k8sio::errc::http_status;
+    error.http_status = 409;
+    error.reason = "Changed";
+    error.message = fmt::format(
+        "the pod came back without our values of the labels {}, so that it was deleted again: "
+        "something in the admission of the cluster changes pods",
+        fmt::join(lost, ", ")
+    );
+    note_refusal(shared, entry, a, error);
+    co_return action_result::refused;
+}
+
 asio::awaitable<action_result> create(
     context& shared,
     job_entry& entry,
@@ -226,8 +265,13 @@ asio::awaitable<action_result> create(
         body = std::move(*with_keys);
     }
     ++shared.counters.creates;
+    const std::string asked = a.kind == core::object_kind::pod ? body : std::string();
     const auto answer = co_await shared.api->create(type, decided.meta.ns, std::move(body));
     if (answer.has_value()) {
+        const std::vector<std::string> lost = lost_labels(asked, *answer);
+        if (!lost.empty()) {
+            co_return co_await take_back(shared, entry, decided, a, *answer, lost);
+        }
         shared.note_object(entry, a.kind, *answer);
         entry.refusals.settle(a);
         co_return action_result::done;

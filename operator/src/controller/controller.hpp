@@ -80,6 +80,8 @@ public:
     std::vector<explained_job> explain(std::string_view ns, std::string_view name) const;
     /// Events that were not written (see k8sio::event_recorder::dropped()).
     std::uint64_t dropped_events() const;
+    /// Why the last of them was not; empty as long as none was dropped for an answer.
+    std::string last_event_error() const;
 
 private:
     struct part;

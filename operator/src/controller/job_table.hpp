@@ -43,6 +43,7 @@ struct job_entry {
     /// When the view last learned of this job's Secret; nothing: before the first read, or after
     /// the server went back in time (BEHAVIOUR.md 2.10).
     std::optional<k8sio::steady_time> keys_looked_at;
+    bool keys_forbidden = false;  ///< by the answer to that look
     /// Members of the status that this version does not know: see kept_members().
     std::string kept_status;
     std::string last_status;  ///< body last written, to notice a server that does not keep it

@@ -111,11 +111,12 @@ asio::awaitable<key_news> read_keys(context& shared, job_entry& entry) {
         co_return key_news::failed;
     }
     entry.keys_looked_at = shared.steady_now();
+    const bool was_forbidden = std::exchange(entry.keys_forbidden, status == 403);
     if (status == 403) {
-        // The creation is refused too, and the status then says why.
+        // Told once: where the creation is refused too, the status says why.
         log_line line("Secret not read");
         line.job(meta).field("name", name).field("error", live.error().text());
-        line.write(*shared.log, spdlog::level::debug);
+        line.write(*shared.log, was_forbidden ? spdlog::level::debug : spdlog::level::warn);
         co_return key_news::none;
     }
     const auto before = held(secrets, meta.uid, name);

@@ -9,6 +9,7 @@
 #include <rapidjson/writer.h>
 
 #include <array>
+#include <utility>
 
 namespace signalbox::op {
 
@@ -58,6 +59,27 @@ bool is_restorable(std::string_view label) {
         }
     }
     return false;
+}
+
+/// Those that `wanted` has and `live` has not, or with another value; other than text never is one.
+std::vector<std::pair<std::string_view, std::string_view>> missing_labels(
+    const rapidjson::Value* wanted, const rapidjson::Value* live
+) {
+    std::vector<std::pair<std::string_view, std::string_view>> out;
+    if (wanted == nullptr) {
+        return out;
+    }
+    for (const auto& label : wanted->GetObject()) {
+        if (!label.value.IsString()) {
+            continue;
+        }
+        const auto held = live == nullptr ? rapidjson::Value::ConstMemberIterator()
+                                          : live->FindMember(label.name);
+        if (live == nullptr || held == live->MemberEnd() || held->value != label.value) {
+            out.emplace_back(view(label.name), view(label.value));
+        }
+    }
+    return out;
 }
 
 }  // namespace
@@ -159,36 +181,43 @@ std::optional<std::string> label_patch(std::string_view wanted, std::string_view
     live_object.Parse<parse_flags>(live.data(), live.size());
     const rapidjson::Value* ours = labels_of(wanted_object);
     const rapidjson::Value* theirs = labels_of(live_object);
-    if (!identity || ours == nullptr) {
+    auto missing = missing_labels(ours, theirs);
+    std::erase_if(missing, [](const auto& label) { return !is_restorable(label.first); });
+    if (!identity || missing.empty()) {
         return std::nullopt;
     }
     rapidjson::StringBuffer buffer;
     rapidjson::Writer<rapidjson::StringBuffer> out(buffer);
-    bool differs = false;
     out.StartObject();
     out.Key("metadata");
     out.StartObject();
     member(out, "uid", identity->uid);
     out.Key("labels");
     out.StartObject();
-    for (const auto& label : ours->GetObject()) {
-        if (!is_restorable(view(label.name)) || !label.value.IsString()) {
-            continue;
-        }
-        const auto held = theirs == nullptr ? rapidjson::Value::ConstMemberIterator()
-                                            : theirs->FindMember(label.name);
-        if (theirs == nullptr || held == theirs->MemberEnd() || held->value != label.value) {
-            member(out, view(label.name), view(label.value));
-            differs = true;
-        }
+    for (const auto& [name, value] : missing) {
+        member(out, name, value);
     }
     out.EndObject();
     out.EndObject();
     out.EndObject();
-    if (!differs) {
-        return std::nullopt;
-    }
     return std::string(buffer.GetString(), buffer.GetSize());
+}
+
+std::vector<std::string> lost_labels(std::string_view wanted, std::string_view live) {
+    rapidjson::Document wanted_object;
+    rapidjson::Document live_object;
+    wanted_object.Parse<parse_flags>(wanted.data(), wanted.size());
+    live_object.Parse<parse_flags>(live.data(), live.size());
+    std::vector<std::string> out;
+    for (const auto& [name, value] :
+         missing_labels(labels_of(wanted_object), labels_of(live_object))) {
+        const bool of_place =
+            name == "batch.tensorstack.dev/attempt" || name == "batch.tensorstack.dev/round";
+        if (of_place || is_restorable(name)) {
+            out.emplace_back(name);
+        }
+    }
+    return out;
 }
 
 }  // namespace signalbox::op

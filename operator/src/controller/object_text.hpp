@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace signalbox::op {
 
@@ -33,5 +34,8 @@ std::string with_uid_precondition(std::string_view body, std::string_view uid);
 /// UID precondition included; nothing if all are there. `attempt` and `round` are never patched
 /// (BEHAVIOUR.md 2.7), and labels of the user are left as they are.
 std::optional<std::string> label_patch(std::string_view wanted, std::string_view live);
+
+/// Keys of the labels of ours that `wanted` has, and `live` has not or with another value.
+std::vector<std::string> lost_labels(std::string_view wanted, std::string_view live);
 
 }  // namespace signalbox::op

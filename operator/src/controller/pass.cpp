@@ -127,12 +127,28 @@ bool wants_nothing(const core::decision& d) {
     return !d.status && d.stages.empty() && !d.wake_up && d.events.empty();
 }
 
+/// The job as the server has it, after `why`. Tells of a failure.
+asio::awaitable<k8sio::result<std::string>> read_live(
+    context& shared, const core::job_meta& meta, std::string_view why
+) {
+    auto live = co_await shared.api->get(type_of(meta.kind), meta.ns, meta.name);
+    const bool telling = live.has_error() && live.error().http_status != 404 &&
+                         k8sio::classify(live.error()) != k8sio::retry_class::cancelled;
+    if (telling) {
+        ++shared.counters.errors;
+        log_line line("job not read");
+        line.job(meta).field("why", why).field("error", live.error().text());
+        line.write(*shared.log, spdlog::level::warn);
+    }
+    co_return live;
+}
+
 /// The object that a status write of unknown outcome, or one refused as stale, left on the server.
 asio::awaitable<write_result> read_back(
     context& shared, job_entry& entry, const core::job_object& decided, std::string wanted
 ) {
     const core::job_meta& meta = decided.meta;
-    const auto live = co_await shared.api->get(type_of(meta.kind), meta.ns, meta.name);
+    const auto live = co_await read_live(shared, meta, "is the status written");
     if (live.has_error()) {
         co_return write_result::failed;
     }
@@ -194,7 +210,7 @@ asio::awaitable<write_result> write_status(
 asio::awaitable<bool> read_again(context& shared, job_entry& entry) {
     const job_ptr held = entry.object;
     const core::job_meta& meta = held->meta;
-    const auto live = co_await shared.api->get(type_of(meta.kind), meta.ns, meta.name);
+    const auto live = co_await read_live(shared, meta, "there may be a newer one");
     if (live.has_error()) {
         co_return false;  // also when it is gone: the watch will say so
     }

@@ -3,6 +3,7 @@
 
 #include "controller/definitions_wait.hpp"
 #include "controller/leadership.hpp"
+#include "controller/log_line.hpp"
 #include "controller/schema_skew.hpp"
 #include "controller/startup_memory.hpp"
 
@@ -47,7 +48,11 @@ public:
     void tell_dropped() {
         const std::uint64_t dropped = work_->dropped_events();
         if (dropped > dropped_) {
-            log_->warn("events could not be written: new={} all={}", dropped - dropped_, dropped);
+            log_line line("events could not be written");
+            line.field("new", dropped - dropped_)
+                .field("all", dropped)
+                .field("error", work_->last_event_error());
+            line.write(*log_, spdlog::level::warn);
             dropped_ = dropped;
         }
     }

@@ -214,5 +214,12 @@ TEST_CASE(
         ) == R"({"metadata":{"uid":"u","labels":{"replica-type":"worker"}}})"
     );
     CHECK_FALSE(op::label_patch(wanted, R"({"metadata":{"name":"n"}})"));
+    CHECK(
+        op::lost_labels(wanted, live) ==
+        std::vector<std::string>{
+            "replica-index", "batch.tensorstack.dev/attempt", "batch.tensorstack.dev/round"}
+    );
+    CHECK(op::lost_labels(wanted, wanted).empty());
+    CHECK(op::lost_labels({}, live).empty());
     CHECK_FALSE(op::label_patch(R"({"metadata":{}})", live));
 }

@@ -104,14 +104,18 @@ void mortal_transport::die() {
 }
 
 asio::awaitable<k8sio::result<k8sio::http_response>> mortal_transport::exchange(
-    const k8sio::http_request& request, k8sio::steady_time deadline
+    const k8sio::http_request& asked, k8sio::steady_time deadline
 ) {
+    k8sio::http_request request = asked;
     bool hit = false;
     if (dead_) {
         co_return error_of(k8sio::errc::cancelled, request);
     }
     if (before) {
         before(request);
+    }
+    if (admit) {
+        admit(request);
     }
     if (request.method != "GET") {
         writes_.push_back({request.method, request.target, request.body});

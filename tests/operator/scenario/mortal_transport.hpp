@@ -52,6 +52,8 @@ public:
     void release_answers();
     /// Called before each request that is sent; may change the server's state behind its back.
     std::function<void(const k8sio::http_request&)> before;
+    /// May change what arrives at the server, as its admission would.
+    std::function<void(k8sio::http_request&)> admit;
     /// May change an answer.
     std::function<void(k8sio::http_response&)> on_answer;
 

@@ -2,6 +2,7 @@
 //
 // Writes that the server refuses: quota, names, invalid specifications, terminating namespaces.
 #include "controller/resource_table.hpp"
+#include "k8sio/object.hpp"
 #include "k8sio/resource.hpp"
 #include "scenario/world.hpp"
 
@@ -175,4 +176,93 @@ TEST_CASE("[behaviour 2.5] a namespace that is gone holds every creation without
     CHECK(w.audit().pods_created().empty());
     CHECK(pod_creates(w.operator_transport()) == 0);  // the Services are held, and pods behind them
     CHECK(w.status("ending").reason == "ObjectRefused");
+}
+
+TEST_CASE("[behaviour 2.8] a pod whose labels admission takes away is no pod, and the job says so"
+) {
+    const std::string gone = GENERATE(
+        as<std::string>{}, "app.kubernetes.io/managed-by", "batch.tensorstack.dev/attempt"
+    );
+    CAPTURE(gone);
+    world w;
+    bool robbed = true;
+    w.operator_transport().admit = [&](k8sio::http_request& request) {
+        const std::size_t at = request.body.find(gone);
+        if (robbed && creates_pod(request.method, request.target) && at != request.body.npos) {
+            request.body.replace(at, gone.size(), "example.com/taken");
+        }
+    };
+    w.create_job(job_builder("robbed").replicas("worker", 4));
+    w.run_for(seconds{9});
+    CHECK(w.status("robbed").reason == "ObjectRefused");
+    CHECK(pod_creates(w.operator_transport()) == 1);
+    CHECK(w.pods().empty());
+    w.run_for(seconds{60});
+    CHECK(pod_creates(w.operator_transport()) <= 4);
+    const core::job_status status = w.status("robbed");
+    const core::condition* running = core::find_condition(status, "Running");
+    REQUIRE(running != nullptr);
+    CHECK(running->message.find("our values of the labels " + gone) != std::string::npos);
+
+    robbed = false;
+    REQUIRE(w.run_until([&] { return w.is_phase("robbed", "Succeeded"); }, seconds{120}));
+    CHECK(w.status("robbed").backoff_count == 0);
+    CHECK(w.audit().violations() == std::vector<std::string>{});
+}
+
+TEST_CASE(
+    "[behaviour 2.8] [behaviour 4.7] rights taken from a job in the middle are told, and lose "
+    "nothing"
+) {
+    const std::string said = GENERATE(
+        as<std::string>{},
+        "pods is forbidden: User \"signalbox\" cannot create resource \"pods\" in API group \"\"",
+        "pods \"x\" is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to a "
+        "resource you can't set finalizers on: , <nil>"
+    );
+    CAPTURE(said);
+    world_options options;
+    op::pods::rule fails = pods_of_type("worker", {{"fail-at", "2s"}, {"exit-code", "1"}});
+    fails.nth = core::index_set::parse("1");
+    options.script.rules = {fails};
+    world w(options);
+    w.create_job(job_builder("mid").replicas("worker", 2));
+    REQUIRE(w.run_until([&] { return w.is_phase("mid", "Running"); }, seconds{10}));
+    bool taken = true;
+    w.server().set_fault_hook([&](std::string_view method, std::string_view target) {
+        return taken && creates_pod(method, target) ? forbidden(said) : k8sio::server::fault();
+    });
+    w.run_for(seconds{60});
+    CHECK(w.is_phase("mid", "Pending"));
+    CHECK(w.status("mid").reason == "ObjectRefused");
+    CHECK(w.status("mid").attempt == 2);
+    taken = false;
+    REQUIRE(w.run_until([&] { return w.is_phase("mid", "Succeeded"); }, seconds{120}));
+    CHECK(w.status("mid").backoff_count == 1);
+    CHECK(w.audit().violations() == std::vector<std::string>{});
+}
+
+TEST_CASE(
+    "[behaviour 2.8] a running job that misses a Service which is refused says so, and runs on"
+) {
+    world w;
+    w.create_job(job_builder("mid").replicas("worker", 2));
+    REQUIRE(w.run_until([&] { return w.is_phase("mid", "Running"); }, seconds{10}));
+    bool taken = true;
+    w.server().set_fault_hook([&](std::string_view method, std::string_view target) {
+        const bool service = method == "POST" && target.find("/services") != target.npos;
+        return taken && service ? forbidden("cannot create resource \"services\"")
+                                : k8sio::server::fault();
+    });
+    const auto services = w.list(k8sio::resources::services());
+    REQUIRE_FALSE(services.empty());
+    const auto meta = k8sio::read_object_meta(services.front());
+    REQUIRE(meta);
+    w.remove(k8sio::resources::services(), meta->name);
+    w.run_for(seconds{1});
+    CHECK(w.is_phase("mid", "Running"));
+    CHECK(w.status("mid").reason == "ObjectRefused");
+    CHECK(w.event_count("mid", "ObjectRefused") == 1);
+    taken = false;
+    REQUIRE(w.run_until([&] { return w.is_phase("mid", "Succeeded"); }, seconds{120}));
 }

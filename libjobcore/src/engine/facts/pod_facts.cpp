@@ -71,7 +71,9 @@ std::optional<pod_end> end_of(const pod_record& pod, std::string_view container,
     end.time = now;
     if (terminated) {
         end.exit_code = c->exit_code;
-        end.time = std::min(c->finished.value_or(now), now);
+        end.time = std::min(
+            std::max(c->finished.value_or(now), pod.creation.value_or(instant::min())), now
+        );
     } else if (pod.phase == pod_phase::succeeded) {
         end.exit_code = 0;
     }

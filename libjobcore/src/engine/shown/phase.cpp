@@ -87,10 +87,12 @@ wait find_wait(const context& c, const work& planned) {
 }
 
 /// What is worth an event of its own when it begins (1.8, 2.8), and what a job lacks that runs
-/// without some of its pods (8.4).
+/// without some of its pods (8.4) or other objects (2.8).
 bool is_told_at_once(const context& c, const wait& w) {
+    const bool told_if_running =
+        w.reason == reason::waiting_for_pod_group || w.reason == reason::object_refused;
     return w.reason == reason::quota_exceeded || w.reason == reason::name_conflict ||
-           (w.reason == reason::waiting_for_pod_group && was_running(c));
+           (told_if_running && was_running(c));
 }
 
 /// A container beside one that trains has failed, and nothing starts it again (api 1.13).
@@ -148,11 +150,17 @@ phase_shown waiting(const context& c, const done& d, job_phase phase) {
     return {phase, w.reason, std::move(w.message), {}};
 }
 
+/// What somebody else has to mend is told before what the job is about (4.7).
+bool is_for_others(std::string_view why) {
+    return why == reason::object_refused || why == reason::name_conflict ||
+           why == reason::quota_exceeded || why == reason::waiting_for_pod_group;
+}
+
 phase_shown choose_phase(const context& c, const done& d, const std::vector<fact>& facts) {
     const bool complete = is_complete(c);
     if (is_rebuilding(c) && !complete && !was_running(c)) {
         phase_shown out = waiting(c, d, job_phase::pending);
-        out.reason = reason::restarting;
+        out.reason = is_for_others(out.reason) ? out.reason : reason::restarting;
         return out;
     }
     if (master_is_unknown(c)) {
