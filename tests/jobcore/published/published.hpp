@@ -44,7 +44,7 @@ inline std::string to_json(const YAML::Node& node) {
     return node.IsNull() ? "null" : scalar_json(node);
 }
 
-inline const std::string published_folder = source_path("../shared/manifests");
+inline const std::string published_folder = source_path("..") + "/shared/manifests";
 
 /// The manifest as a job of the API server, JSON.
 inline std::string published_json(const std::string& name) {
