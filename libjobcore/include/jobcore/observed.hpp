@@ -47,6 +47,7 @@ struct container_record {
 /// A Pod, reduced to the facts decisions depend on.
 struct pod_record {
     std::string name;
+    std::string ns;
     std::string uid;
     std::string owner_uid;  ///< UID of the controller owner reference; empty if there is none
     std::string resource_version;
@@ -78,6 +79,7 @@ inline constexpr std::int32_t gone_attempt = -1;
 struct child_record {
     object_kind kind = object_kind::service;
     std::string name;
+    std::string ns;
     std::string uid;
     std::string owner_uid;
     std::string resource_version;
@@ -100,6 +102,13 @@ std::optional<pod_record> decode_pod(std::string_view json);
 
 /// Decodes another child of the given kind, under the same conditions.
 std::optional<child_record> decode_child(object_kind kind, std::string_view json);
+
+/// Whether a pod_record or child_record is a child of the job with this UID, in this namespace:
+/// whoever names the UID from another namespace is nobody's (BEHAVIOUR.md 1.7).
+template <class Record>
+bool is_child_of(const Record& record, std::string_view job_uid, std::string_view job_ns) {
+    return record.owner_uid == job_uid && record.ns == job_ns;
+}
 
 /// Whether the API server serves a kind. `unknown` counts as *not yet*; `yes` may be said only when
 /// the view of that kind is complete (BEHAVIOUR.md 12.7).

@@ -24,6 +24,7 @@ enum at : node {
     in_object = root_node,
     in_metadata,
     name,
+    ns,
     uid,
     resource_version,
     deleted,
@@ -67,6 +68,7 @@ constexpr std::array child_edges{
     edge{in_object, step::key, "metadata", in_metadata},
     edge{in_object, step::key, "spec", in_spec},
     edge{in_metadata, step::key, "name", name},
+    edge{in_metadata, step::key, "namespace", ns},
     edge{in_metadata, step::key, "uid", uid},
     edge{in_metadata, step::key, "resourceVersion", resource_version},
     edge{in_metadata, step::key, "deletionTimestamp", deleted},
@@ -189,6 +191,9 @@ void child_sink::text(node n, std::string_view key, std::string_view value) {
     switch (n) {
         case name:
             child_.name = value;
+            break;
+        case ns:
+            child_.ns = value;
             break;
         case uid:
             child_.uid = value;

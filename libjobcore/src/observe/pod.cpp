@@ -25,6 +25,7 @@ enum at : node {
     in_pod = root_node,
     in_metadata,
     name,
+    ns,
     uid,
     resource_version,
     created,
@@ -82,6 +83,7 @@ constexpr std::array pod_edges{
     edge{in_pod, step::key, "spec", in_spec},
     edge{in_pod, step::key, "status", in_status},
     edge{in_metadata, step::key, "name", name},
+    edge{in_metadata, step::key, "namespace", ns},
     edge{in_metadata, step::key, "uid", uid},
     edge{in_metadata, step::key, "resourceVersion", resource_version},
     edge{in_metadata, step::key, "creationTimestamp", created},
@@ -272,6 +274,9 @@ void pod_sink::text(node n, std::string_view key, std::string_view value) {
     switch (n) {
         case name:
             pod_.name = value;
+            break;
+        case ns:
+            pod_.ns = value;
             break;
         case uid:
             pod_.uid = value;

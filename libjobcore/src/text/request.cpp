@@ -186,13 +186,13 @@ private:
         if (*known_kind == object_kind::pod) {
             auto pod = decode_pod(text);
             read = pod.has_value();
-            if (read && is_ours(pod->owner_uid)) {
+            if (read && is_ours(*pod)) {
                 out_.pods.push_back(std::move(*pod));
             }
         } else {
             auto child = decode_child(*known_kind, text);
             read = child.has_value();
-            if (read && is_ours(child->owner_uid)) {
+            if (read && is_ours(*child)) {
                 out_.children.push_back(std::move(*child));
             }
         }
@@ -201,8 +201,9 @@ private:
         }
     }
 
-    bool is_ours(std::string_view owner_uid) const {
-        return out_.job && out_.job->meta.uid == owner_uid;
+    template <class Record>
+    bool is_ours(const Record& record) const {
+        return out_.job && is_child_of(record, out_.job->meta.uid, out_.job->meta.ns);
     }
 
     /// Nothing, with an error, if it is missing or no kind of a child.

@@ -49,13 +49,14 @@ std::map<std::string, const recorded_object*> newest_of(std::span<const recorded
 }
 
 void add_child(recorded_job& to, const recorded_object& object, object_kind kind) {
-    const std::string& uid = to.job.meta.uid;
+    const core::job_meta& job = to.job.meta;
     if (kind == object_kind::pod) {
-        if (auto pod = core::decode_pod(object.json); pod && pod->owner_uid == uid) {
+        if (auto pod = core::decode_pod(object.json);
+            pod && core::is_child_of(*pod, job.uid, job.ns)) {
             to.pods.push_back(std::move(*pod));
         }
     } else if (auto child = core::decode_child(kind, object.json);
-               child && child->owner_uid == uid) {
+               child && core::is_child_of(*child, job.uid, job.ns)) {
         to.children.push_back(std::move(*child));
     }
 }

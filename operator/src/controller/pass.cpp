@@ -10,6 +10,7 @@
 #include "k8sio/object.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
@@ -78,8 +79,12 @@ private:
 
 job_view::job_view(const context& shared, const job_entry& entry) {
     const std::string& uid = entry.object->meta.uid;
-    const auto in_view = shared.pods.find<by_owner>(uid);
-    pods_.assign(in_view.begin(), in_view.end());
+    const auto add = [&job = entry.object->meta](const auto& records, auto& to) {
+        std::ranges::copy_if(records, std::back_inserter(to), [&job](const auto* record) {
+            return core::is_child_of(*record, job.uid, job.ns);
+        });
+    };
+    add(shared.pods.find<by_owner>(uid), pods_);
     for (const core::pod_record& hidden : entry.hidden_pods) {
         const bool shown = std::any_of(pods_.begin(), pods_.end(), [&](const core::pod_record* p) {
             return p->uid == hidden.uid;
@@ -90,8 +95,7 @@ job_view::job_view(const context& shared, const job_entry& entry) {
     }
     for (const auto& view : shared.children) {
         if (view->in_use()) {
-            const auto records = view->store.find<by_owner>(uid);
-            children_.insert(children_.end(), records.begin(), records.end());
+            add(view->store.find<by_owner>(uid), children_);
         }
     }
     served_ = shared.capabilities();
