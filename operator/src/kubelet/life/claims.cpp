@@ -18,7 +18,6 @@ namespace {
 namespace asio = boost::asio;
 namespace fs = std::filesystem;
 
-constexpr int no_such_object = 404;
 constexpr std::uint32_t for_all_users = 0777;
 
 const k8sio::resource_type& claims() {
@@ -54,7 +53,7 @@ asio::awaitable<std::string> provide(node_services& node, std::string ns, std::s
         const std::string where = options.claims.empty()
                                       ? std::string("no --claims DIR names its folder")
                                       : fmt::format("there is no folder {}", folder.string());
-        co_return error.http_status == no_such_object
+        co_return error.http_status == 404
             ? fmt::format("persistentvolumeclaim \"{}\" not found ({})", name, where)
             : error.text();
     }

@@ -71,6 +71,7 @@ scheduler::scheduler(std::vector<node_offer> nodes) : nodes_(std::move(nodes)) {
         }
         free_devices_.push_back(std::move(devices));
     }
+    used_ports_.resize(nodes_.size());
 }
 
 std::string scheduler::what_lacks(std::size_t node, const pod_spec& pod, const amounts& needs)
@@ -86,14 +87,10 @@ std::string scheduler::what_lacks(std::size_t node, const pod_spec& pod, const a
             return "Insufficient " + name;
         }
     }
-    const std::vector<std::string> ports = host_ports_of(pod);
-    for (const auto& [uid, other] : used_) {
-        if (other.node == node &&
-            std::ranges::find_first_of(other.ports, ports) != other.ports.end()) {
-            return "node(s) didn't have free ports for the requested pod ports";
-        }
-    }
-    return {};
+    const bool taken = std::ranges::any_of(host_ports_of(pod), [&](const std::string& port) {
+        return used_ports_[node].contains(port);
+    });
+    return taken ? "node(s) didn't have free ports for the requested pod ports" : "";
 }
 
 void scheduler::take_on(std::size_t node, const pod_spec& pod, amounts needs) {
@@ -111,6 +108,7 @@ void scheduler::take_on(std::size_t node, const pod_spec& pod, amounts needs) {
     }
     out.taken = std::move(needs);
     out.ports = host_ports_of(pod);
+    used_ports_[node].insert(out.ports.begin(), out.ports.end());
     used_[pod.uid] = std::move(out);
 }
 
@@ -151,6 +149,9 @@ void scheduler::release(const std::string& uid) {
         free_[it->second.node][name] += amount;
     }
     free_devices_[it->second.node].insert(it->second.devices.begin(), it->second.devices.end());
+    for (const std::string& port : it->second.ports) {
+        used_ports_[it->second.node].extract(port);  // one, also if two pods came with it
+    }
     used_.erase(it);
 }
 

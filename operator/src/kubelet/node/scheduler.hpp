@@ -60,6 +60,7 @@ private:
     std::vector<node_offer> nodes_;
     std::vector<amounts> free_;
     std::vector<std::set<std::uint64_t>> free_devices_;
+    std::vector<std::multiset<std::string>> used_ports_;
     std::unordered_map<std::string, use> used_;  ///< by UID
     std::size_t next_ = 0;
 };
