@@ -229,10 +229,6 @@ k8sio::reflector_options selecting(const deployment_options& options, std::strin
     return out;
 }
 
-const k8sio::resource_type& deployments() {
-    return type_of(core::object_kind::deployment, core::job_kind::pytorch);
-}
-
 class deployed_pods final : public deployment_controller {
 public:
     deployed_pods(asio::any_io_executor executor, k8sio::client& api, deployment_options options)
@@ -242,7 +238,7 @@ public:
           deployments_(read_deployment_record),
           pods_(read_deployed_pod),
           of_deployments_(
-              api_, deployments(), deployments_, selecting(options_, children_selector)
+              api_, deployment_type(), deployments_, selecting(options_, children_selector)
           ),
           of_pods_(api_, k8sio::resources::pods(), pods_, selecting(options_, hash_label)),
           changed_(executor_),
@@ -326,8 +322,9 @@ private:
             co_return taken(of, answer, pods_);
         }
         std::string patch = std::get<write_status>(step).patch;
-        const auto answer =
-            co_await api_.merge_patch(deployments(), of.ns, of.name, std::move(patch), "status");
+        const auto answer = co_await api_.merge_patch(
+            deployment_type(), of.ns, of.name, std::move(patch), "status"
+        );
         co_return taken(of, answer, deployments_);
     }
 

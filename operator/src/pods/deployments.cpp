@@ -84,11 +84,11 @@ k8sio::reflector_options reflect_options(const deployment_options& options) {
     return out;
 }
 
-const k8sio::resource_type& deployments() {
+}  // namespace
+
+const k8sio::resource_type& deployment_type() {
     return type_of(core::object_kind::deployment, core::job_kind::pytorch);
 }
-
-}  // namespace
 
 class simulated_deployments::impl final : public k8sio::reflector_sink {
 public:
@@ -96,7 +96,7 @@ public:
         : executor_(executor),
           api_(api),
           options_(std::move(options)),
-          reflector_(api, deployments(), *this, reflect_options(options_)),
+          reflector_(api, deployment_type(), *this, reflect_options(options_)),
           idle_(executor) {}
 
     asio::awaitable<void> run() {
@@ -151,7 +151,7 @@ private:
         std::string patch =
             status_patch(facts, std::chrono::floor<core::milliseconds>(api_.server_now()));
         const auto answer = co_await api_.merge_patch(
-            deployments(), facts.ns, facts.name, std::move(patch), "status"
+            deployment_type(), facts.ns, facts.name, std::move(patch), "status"
         );
         // Gone, or another one by now: what follows is observed.
         const bool failed = answer.has_error() && answer.error().http_status != 404 &&

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <k8sio/client.hpp>
+#include <k8sio/resource.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -25,6 +26,9 @@ public:
     /// Told of writes that failed.
     std::function<void(const std::string&)> complain;
 };
+
+/// The type of Deployments.
+const k8sio::resource_type& deployment_type();
 
 /// Looks after Deployments labelled as the operator's own.
 class deployment_controller {
