@@ -336,13 +336,6 @@ void warn_limits(compile_context& ctx, const json::value& spec) {
             "SpecWarning"
         );
     }
-    if (json::find(spec, "scheduler") != nullptr) {
-        ctx.warn(
-            "/spec/tensorboardSpec/scheduler",
-            "The scheduler acts only where the cluster serves the kind TensorBoard.",
-            "SpecWarning"
-        );
-    }
 }
 
 }  // namespace

@@ -142,10 +142,8 @@ TEST_CASE("[behaviour 3.6] our own TensorBoard asks for little, unless it is tol
 
 TEST_CASE("[api tensorboardSpec] what our own TensorBoard cannot do is said", "[launch]") {
     const auto job = with_tensorboard(
-        R"({"trainingLogFilesets":["t9k://pvc/p/d"],"logDir":{"http":{"url":["http://h"]}},
-            "scheduler":{"t9kScheduler":{"queue":"q"}}})"
+        R"({"trainingLogFilesets":["t9k://pvc/p/d"],"logDir":{"http":{"url":["http://h"]}}})"
     );
-    CHECK(job.warns("/spec/tensorboardSpec/scheduler"));
     CHECK(job.warns("/spec/tensorboardSpec/image"));
     CHECK(job.warns("/spec/tensorboardSpec/logDir/http"));
     const rendered d(text_of(job, object_kind::deployment));

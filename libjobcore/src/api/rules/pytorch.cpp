@@ -98,7 +98,11 @@ void check_elastic_launch(const node& spec, findings_collector& findings) {
 void check_tensorboard(const node& board, findings_collector& findings) {
     static constexpr std::array<std::string_view, 1> idle{"scheduler"};
     warn_idle(
-        board, idle, "the operator makes a Deployment, which the default scheduler places", findings
+        board,
+        idle,
+        "unless the cluster serves the kind TensorBoard, the operator makes a Deployment, which "
+        "the default scheduler places",
+        findings
     );
     const node& filesets = board["trainingLogFilesets"];
     const node& log_dir = board["logDir"];
