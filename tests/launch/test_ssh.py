@@ -138,6 +138,7 @@ class Ssh(suite.Case):
         self.assertEqual(done.code, 1, done.output)
         self.assertRegex(done.output, r"exited with 66: signalbox: .*autotun")
 
+    @suite.long
     def test_restart_after_a_failure(self):
         """[behaviour 5.6] [launchers 2.9] A rank that fails once: all pods of the job are made anew, and every rank runs."""
         env = environment_of({"PROBE_FAIL_RANK": "1", "PROBE_FAIL_CODE": "7", "PROBE_ONCE": "/probe/failed"})
