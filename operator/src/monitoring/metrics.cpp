@@ -191,7 +191,8 @@ void add_process(families& to) {
 }
 
 /// Both conditions are False from the first status on, and Completed stays so: Running has moved if
-/// the job has run. Times are whole seconds.
+/// the job has run. Times are whole seconds: a run that ended in the second of the first status is
+/// not seen.
 bool has_run(const core::job_status& status) {
     const core::condition* running = core::find_condition(status, "Running");
     const core::condition* completed = core::find_condition(status, "Completed");
@@ -199,13 +200,19 @@ bool has_run(const core::job_status& status) {
            running->last_transition != completed->last_transition;
 }
 
-/// What was lost since the job left Running; nothing after a pause, which is no loss.
-std::optional<core::milliseconds> lost_time(const core::job_status& before, core::instant now) {
+/// What was lost since the job left Running, or since its last incident if nobody saw it run;
+/// nothing after a pause, which is no loss.
+core::milliseconds lost_time(const core::job_status& before, core::instant now) {
     const core::condition* running = core::find_condition(before, "Running");
-    const bool left = has_run(before) && !running->status && running->last_transition;
-    const bool paused =
-        before.phase == core::job_phase::paused || before.phase == core::job_phase::resuming;
-    return left && !paused ? std::optional(now - *running->last_transition) : std::nullopt;
+    if (before.phase == core::job_phase::paused || before.phase == core::job_phase::resuming ||
+        running == nullptr || running->status) {
+        return core::milliseconds{0};
+    }
+    const std::optional<core::instant> since = has_run(before)        ? running->last_transition
+                                               : before.restarts.last ? before.restarts.last->time
+                                                                      : std::nullopt;
+    // A node's clock may be ahead, and a counter must not fall.
+    return since ? std::max(now - *since, core::milliseconds{0}) : core::milliseconds{0};
 }
 
 }  // namespace
@@ -292,7 +299,7 @@ void metrics::status_written(
     if (!has_run(was) && before.meta.creation_time) {
         kind.time_to_running->Observe(seconds(now - *before.meta.creation_time));
     }
-    kind.time_lost += seconds(lost_time(was, now).value_or(core::milliseconds{0}));
+    kind.time_lost += seconds(lost_time(was, now));
 }
 
 std::string metrics::text(const running_operator& of) const {

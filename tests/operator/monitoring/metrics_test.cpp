@@ -144,6 +144,29 @@ TEST_CASE("no view is older than the process") {
     CHECK(m.value(age) == 0);
 }
 
+TEST_CASE("a run within the second of the first status is lost time, too") {
+    world_options options;
+    options.script.defaults = {{"duration", "5s"}, {"start-after", "3s"}};
+    op::pods::rule rule = pods_of_type(
+        "worker", {{"start-after", "100ms"}, {"fail-at", "200ms"}, {"exit-code", "1"}}
+    );
+    rule.nth = core::index_set::parse("1");
+    options.script.rules.push_back(std::move(rule));
+    measured m(std::move(options));
+    m.w.create_job(job_builder("mnist").replicas("worker", 1));
+    REQUIRE(m.w.run_until([&] { return m.w.is_phase("mnist", "Running"); }, seconds{1}));
+    REQUIRE(m.w.run_until([&] { return m.w.is_phase("mnist", "Pending"); }, seconds{1}));
+    const auto left = m.w.elapsed();
+    REQUIRE(m.w.run_until([&] { return m.w.is_phase("mnist", "Running"); }, seconds{60}));
+    const double lost = std::chrono::duration<double>(m.w.elapsed() - left).count();
+    const std::string job = R"({kind="PyTorchTrainingJob"})";
+    CHECK(
+        m.value("signalbox_job_time_lost_to_restarts_seconds_total" + job) ==
+        Approx(lost).margin(1.1)
+    );
+    CHECK(lost > 1.1);
+}
+
 TEST_CASE("a pause is no lost time") {
     world_options options;
     options.script.defaults = {{"duration", "5s"}, {"start-after", "5s"}};
