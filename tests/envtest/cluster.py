@@ -84,23 +84,13 @@ def ssh_job(kind, name, workers, namespace="default", simulation=None, **spec):
     }
 
 
-class Cluster:
+class Cluster(servers.Started):
     """See the head of this file. `policy`: constants of the operator, in milliseconds; `plane`: arguments of ControlPlane."""
 
     def __init__(self, policy=None, **plane):
         self.plane = servers.ControlPlane(**plane)
         self.policy = {**SHORT_DELAYS, **(policy or {})}
         self.operator = self.kubelet = None
-
-    def __enter__(self):
-        try:
-            return self.start()
-        except BaseException:
-            self.stop()
-            raise
-
-    def __exit__(self, *_):
-        self.stop()
 
     def start(self):
         self.plane.start()

@@ -125,7 +125,26 @@ class Process:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
 
 
-class ControlPlane:
+class Started:
+    """What has start(), which gives itself, and stop(), which may follow a start that failed."""
+
+    def __enter__(self):
+        try:
+            return self.start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def started(self, clean_up):
+        """For a test, whose addCleanup or addClassCleanup stops it."""
+        clean_up(self.stop)
+        return self.start()
+
+
+class ControlPlane(Started):
     """etcd and kube-apiserver, and kube-controller-manager where it is asked for. See the head of this file.
 
     operator_user: the user behind `operator_kubeconfig`. It has no right but what RBAC objects give it, and by default
@@ -152,16 +171,6 @@ class ControlPlane:
         self.admin_token, self.operator_token = secrets.token_hex(16), secrets.token_hex(16)
         self.folder = None
         self.etcd = self.apiserver = self.controller_manager = None
-
-    def __enter__(self):
-        try:
-            return self.start()
-        except BaseException:
-            self.stop()
-            raise
-
-    def __exit__(self, *_):
-        self.stop()
 
     @property
     def url(self):

@@ -35,9 +35,7 @@ class Admission(unittest.TestCase):
         audit = AuditLog(cls.addClassCleanup, ["create", "update", "patch", "delete"])
         cls.audit_log = audit
         arguments = [*audit.arguments, *policies.ARGUMENTS]
-        cls.c = cluster.Cluster(POLICY, apiserver_arguments=arguments, controllers=["resourcequota-controller"])
-        cls.addClassCleanup(cls.c.stop)
-        cls.c.start()
+        cls.c = cluster.Cluster(POLICY, apiserver_arguments=arguments, controllers=["resourcequota-controller"]).started(cls.addClassCleanup)
         cls.plane = cls.c.plane
         cls.auditor = PodAuditor(cls.plane)
         cls.auditor.start()

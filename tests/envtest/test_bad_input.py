@@ -105,9 +105,7 @@ ROWS |= {
 class BadInput(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.cluster = cluster.Cluster()
-        cls.addClassCleanup(cls.cluster.stop)
-        cls.cluster.start()
+        cls.cluster = cluster.Cluster().started(cls.addClassCleanup)
         cls.cluster.start_operator()
 
     def test_each_is_refused_or_says_invalid_spec(self):

@@ -34,9 +34,7 @@ def verdict(status, answer):
 class CrdRules(rule_cases.ServerRules, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.plane = servers.ControlPlane()
-        cls.addClassCleanup(cls.plane.stop)
-        cls.plane.start()
+        cls.plane = servers.ControlPlane().started(cls.addClassCleanup)
         crds = {"apiVersion": "v1", "kind": "List", "items": cls.corpus["crds"]}
         cls.plane.serve_kinds("-", stdin=json.dumps(crds))
         context = ssl.create_default_context(cafile=str(cls.plane.ca_file))

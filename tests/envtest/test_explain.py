@@ -26,9 +26,7 @@ def timeless(lines):
 class Explain(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.cluster = cluster.Cluster()
-        cls.addClassCleanup(cls.cluster.stop)
-        cls.cluster.start()
+        cls.cluster = cluster.Cluster().started(cls.addClassCleanup)
         cls.plane = cls.cluster.plane
         cls.cluster.create_namespace(NAMESPACE)
         cls.cluster.start_operator()

@@ -15,9 +15,7 @@ ENDLESS = {"duration": "never"}
 class Jobs(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.cluster = cluster.Cluster()
-        cls.addClassCleanup(cls.cluster.stop)
-        cls.cluster.start()
+        cls.cluster = cluster.Cluster().started(cls.addClassCleanup)
         cls.cluster.start_operator()
 
     def test_published_manifests(self):

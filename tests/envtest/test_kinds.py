@@ -54,9 +54,7 @@ def is_ready(pod):
 class Kinds(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.cluster = cluster.Cluster(policy={"capability_retry": 1000})
-        cls.addClassCleanup(cls.cluster.stop)
-        cls.cluster.start()
+        cls.cluster = cluster.Cluster(policy={"capability_retry": 1000}).started(cls.addClassCleanup)
         cls.cluster.start_operator()
         cls.plane = cls.cluster.plane
 

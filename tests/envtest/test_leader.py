@@ -76,9 +76,7 @@ class Replica:
 class Leader(unittest.TestCase):
     def setUp(self):
         self.audit_log = AuditLog(self.addCleanup, ["create", "update", "patch", "delete"])
-        self.cluster = cluster.Cluster(apiserver_arguments=self.audit_log.arguments)
-        self.cluster.__enter__()
-        self.addCleanup(self.cluster.stop)
+        self.cluster = cluster.Cluster(apiserver_arguments=self.audit_log.arguments).started(self.addCleanup)
         self.replicas = []
         self.addCleanup(lambda: [each.process.kill() for each in self.replicas])
         self.auditor = PodAuditor(self.cluster.plane)

@@ -25,9 +25,7 @@ ELECTION += ["--leader-elect-lease-duration", "1200s", "--leader-elect-renew-dea
 
 class Metrics(unittest.TestCase):
     def setUp(self):
-        self.c = cluster.Cluster()
-        self.addCleanup(self.c.stop)
-        self.c.start()
+        self.c = cluster.Cluster().started(self.addCleanup)
         self.c.operator = self.c.operator_process(
             "operator", self.c.plane.operator_kubeconfig, *ELECTION, "--metrics-bind-address", "127.0.0.1:0")
         self.prometheus = Prometheus(self.c.plane.folder / "prometheus", [deployed.address(self.c.operator)])

@@ -64,9 +64,7 @@ class Objects(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.plane = cluster.servers.ControlPlane()
-        cls.addClassCleanup(cls.plane.stop)
-        cls.plane.start()
+        cls.plane = cluster.servers.ControlPlane().started(cls.addClassCleanup)
         cls.real = verdicts.real_server(cls.plane)
         cls.embedded = verdicts.embedded_server(cls.plane, cls.addClassCleanup)
 

@@ -10,9 +10,7 @@ import skips
 class Plan(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.plane = cluster.servers.ControlPlane()
-        cls.addClassCleanup(cls.plane.stop)
-        cls.plane.start()
+        cls.plane = cluster.servers.ControlPlane().started(cls.addClassCleanup)
         cls.plane.serve_kinds("-", stdin=cluster.signalbox("crds").stdout)
         cls.plane.serve_kinds(cluster.CRDS)
 

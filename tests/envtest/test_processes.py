@@ -58,9 +58,7 @@ def pods(replicas):
 class Processes(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.cluster = ProcessCluster()
-        cls.addClassCleanup(cls.cluster.stop)
-        cls.cluster.start()
+        cls.cluster = ProcessCluster().started(cls.addClassCleanup)
         cls.cluster.start_operator()
 
     def test_a_training_of_three_pods_with_a_restart(self):

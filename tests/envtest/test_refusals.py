@@ -46,9 +46,7 @@ PASSING = {
 class Refusals(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.cluster = cluster.Cluster({"name_retry": 500, "name_retry_max": 1000, "finish_barrier": 2000})
-        cls.addClassCleanup(cls.cluster.stop)
-        cls.cluster.start()
+        cls.cluster = cluster.Cluster({"name_retry": 500, "name_retry_max": 1000, "finish_barrier": 2000}).started(cls.addClassCleanup)
         cls.cluster.start_operator()
 
     def test_what_never_can_be_fails_with_the_servers_words(self):

@@ -18,9 +18,7 @@ FULL = "--full" in sys.argv  # with what takes more than a minute
 
 class Rotation(unittest.TestCase):
     def setUp(self):
-        self.c = cluster.Cluster()
-        self.c.__enter__()
-        self.addCleanup(self.c.stop)
+        self.c = cluster.Cluster().started(self.addCleanup)
         folder = self.c.plane.folder
         self.token, self.ca = folder / "token", folder / "ca.crt"
         shutil.copy(self.c.plane.ca_file, self.ca)

@@ -24,9 +24,7 @@ METRICS_TOKEN = "a-token-for-metrics-that-nobody-may-see"
 class Security(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.c = cluster.Cluster()
-        cls.addClassCleanup(cls.c.stop)
-        cls.c.start()
+        cls.c = cluster.Cluster().started(cls.addClassCleanup)
         cls.plane = cls.c.plane
         token = cls.plane.folder / "metrics.token"
         token.write_text(METRICS_TOKEN)

@@ -25,9 +25,7 @@ def alive(pid):
 class RunningPlane(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.plane = servers.ControlPlane()
-        cls.addClassCleanup(cls.plane.stop)
-        cls.plane.start()
+        cls.plane = servers.ControlPlane().started(cls.addClassCleanup)
 
     def config_map(self, name, owner=None):
         metadata = {"name": name, "namespace": "default"}

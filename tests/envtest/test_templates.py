@@ -129,9 +129,7 @@ class Verdicts(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.plane = cluster.servers.ControlPlane()
-        cls.addClassCleanup(cls.plane.stop)
-        cls.plane.start()
+        cls.plane = cluster.servers.ControlPlane().started(cls.addClassCleanup)
         cls.plane.serve_kinds("-", stdin=cluster.signalbox("crds").stdout)
         cls.real = verdicts.real_server(cls.plane)
         cls.embedded = verdicts.embedded_server(cls.plane, cls.addClassCleanup)

@@ -33,9 +33,7 @@ def without_rules(value):
 class Waiting(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.cluster = cluster.Cluster({"name_retry": 500, "name_retry_max": 1000}, service_accounts=True)
-        cls.addClassCleanup(cls.cluster.stop)
-        cls.cluster.start()
+        cls.cluster = cluster.Cluster({"name_retry": 500, "name_retry_max": 1000}, service_accounts=True).started(cls.addClassCleanup)
         cls.kubectl = cls.cluster.plane.kubectl
         cls.kubectl("create", "serviceaccount", "default", "-n", "default")
         cls.cluster.start_operator()

@@ -60,6 +60,16 @@ SUITES = {
                    for name in ("controller", "slow_start", "store", "synchronization"))),
         # A process with signals: the tests in tests/operator/cli run it.
         never=("operator/src/controller/run.cpp",)),
+    "server": Suite(
+        chosen="server.json",
+        base="libk8sio/src/server",
+        programs=("k8sio_server_tests", "k8sio_tests"),
+        folders=("libk8sio/src/server",)),
+    "kubelet": Suite(
+        chosen="kubelet.json",
+        base="operator/src",
+        programs=("operator_tests", "container_tests"),
+        folders=("operator/src/kubelet", "operator/src/pods", "operator/src/monitoring", "operator/src/manifests")),
 }
 
 

@@ -4,8 +4,8 @@
 #include "controller/definitions_wait.hpp"
 #include "controller/leadership.hpp"
 #include "controller/log_line.hpp"
+#include "controller/released_memory.hpp"
 #include "controller/schema_skew.hpp"
-#include "controller/startup_memory.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -85,7 +85,17 @@ private:
             problems_ = std::move(problems);
         }
         tell_dropped();
+        release_after_work();
         arm(synced_ ? every_ : std::min(every_, until_synced));
+    }
+
+    void release_after_work() {
+        const std::uint64_t queued = work_->keys_queued();
+        const bool idle = work_->queue_depth() == 0 && work_->active_passes() == 0;
+        if (synced_ && idle && queued != released_at_) {
+            release_free_memory();
+            released_at_ = queued;
+        }
     }
 
     k8sio::clock* time_;
@@ -96,6 +106,7 @@ private:
     bool synced_ = false;
     std::vector<std::string> problems_;
     std::uint64_t dropped_ = 0;
+    std::uint64_t released_at_ = 0;  ///< by keys_queued()
 };
 
 /// The first signal stops, the second ends: whoever sends it twice does not want to wait.

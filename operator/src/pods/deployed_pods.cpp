@@ -12,8 +12,6 @@
 #include <boost/asio/co_spawn.hpp>
 
 #include <fmt/format.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
 
 #include <algorithm>
 #include <exception>
@@ -26,42 +24,6 @@ namespace signalbox::op::pods {
 namespace asio = boost::asio;
 
 namespace {
-
-/// As the real controller labels its pods.
-constexpr const char* hash_label = "pod-template-hash";
-constexpr int missing = 404, conflicting = 409;
-
-std::string to_text(const json_value& value) {
-    rapidjson::StringBuffer buffer;
-    rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
-    value.Accept(writer);
-    return {buffer.GetString(), buffer.GetSize()};
-}
-
-bool parse(rapidjson::Document& into, std::string_view json) {
-    into.Parse<rapidjson::kParseIterativeFlag>(json.data(), json.size());
-    return !into.HasParseError() && into.IsObject();
-}
-
-template <class Record>
-void read_identity(const json_value& metadata, Record& out) {
-    out.uid = text(metadata, "uid");
-    out.resource_version = text(metadata, "resourceVersion");
-    out.ns = text(metadata, "namespace");
-    out.name = text(metadata, "name");
-}
-
-bool has_condition(const json_value& status, std::string_view type) {
-    bool holds = false;
-    for_each(member(status, "conditions"), [&](const json_value& c) {
-        holds = holds || (text(c, "type") == type && text(c, "status") == "True");
-    });
-    return holds;
-}
-
-std::string hash_of(const deployment_record& of) {
-    return core::name_hash(of.name, of.pod_template);
-}
 
 std::string pod_body(const deployment_record& of, std::int64_t number) {
     rapidjson::Document pod;
@@ -76,7 +38,7 @@ std::string pod_body(const deployment_record& of, std::int64_t number) {
         }
         return in[key];
     };
-    const std::string hash = hash_of(of);
+    const std::string hash = template_hash(of);
     json_value& metadata = object(pod, "metadata", a);
     metadata.AddMember("name", copy(fmt::format("{}-{}-{}", of.name, hash, number)), a);
     metadata.AddMember("namespace", copy(of.ns), a);
@@ -96,91 +58,12 @@ std::string pod_body(const deployment_record& of, std::int64_t number) {
     return to_text(pod);
 }
 
-/// Counters of zero are left out by the real controller; a merge patch has to take them away.
-std::string count_text(std::int64_t count) {
-    return count == 0 ? "null" : std::to_string(count);
-}
-
-std::string status_patch(
-    const deployment_record& of, std::int64_t there, std::int64_t ready, core::instant now
-) {
-    const bool available = ready >= of.wanted;
-    std::string conditions;
-    if (available != of.available || of.observed_generation == 0) {
-        conditions = fmt::format(
-            R"(,"conditions":[{{"type":"Available","status":"{}","reason":"{}",)"
-            R"("message":"{} of {} pods are ready","lastUpdateTime":"{}","lastTransitionTime":"{}"}}])",
-            available ? "True" : "False",
-            available ? "MinimumReplicasAvailable" : "MinimumReplicasUnavailable",
-            ready,
-            of.wanted,
-            core::format_time(now),
-            core::format_time(now)
-        );
-    }
-    return fmt::format(
-        R"({{"metadata":{{"uid":"{}"}},"status":{{"observedGeneration":{},"replicas":{},)"
-        R"("updatedReplicas":{},"readyReplicas":{},"availableReplicas":{}{}}}}})",
-        of.uid,
-        of.generation,
-        count_text(there),
-        count_text(there),
-        count_text(ready),
-        count_text(ready),
-        conditions
-    );
-}
-
 }  // namespace
-
-std::optional<deployment_record> read_deployment_record(std::string_view json) {
-    rapidjson::Document object;
-    if (!parse(object, json)) {
-        return std::nullopt;
-    }
-    deployment_record out;
-    const json_value& metadata = member(object, "metadata");
-    const json_value& spec = member(object, "spec");
-    const json_value& status = member(object, "status");
-    read_identity(metadata, out);
-    out.pod_template = to_text(member(spec, "template"));
-    out.generation = whole_number(metadata, "generation").value_or(0);
-    // What is being deleted takes its pods along.
-    const bool deleting = !text(metadata, "deletionTimestamp").empty();
-    out.wanted = deleting ? 0 : whole_number(spec, "replicas").value_or(1);
-    out.observed_generation = whole_number(status, "observedGeneration").value_or(0);
-    out.replicas = whole_number(status, "replicas").value_or(0);
-    out.ready = whole_number(status, "readyReplicas").value_or(0);
-    out.available = has_condition(status, "Available");
-    return out.uid.empty() ? std::nullopt : std::optional(std::move(out));
-}
-
-std::optional<deployed_pod> read_deployed_pod(std::string_view json) {
-    rapidjson::Document object;
-    if (!parse(object, json)) {
-        return std::nullopt;
-    }
-    deployed_pod out;
-    const json_value& metadata = member(object, "metadata");
-    const json_value& status = member(object, "status");
-    read_identity(metadata, out);
-    out.template_hash = text(member(metadata, "labels"), hash_label);
-    for_each(member(metadata, "ownerReferences"), [&](const json_value& owner) {
-        if (text(owner, "kind") == "Deployment") {
-            out.deployment = text(owner, "uid");
-        }
-    });
-    const std::string_view phase = text(status, "phase");
-    out.ready = has_condition(status, "Ready");
-    out.ended = phase == "Succeeded" || phase == "Failed";
-    out.deleting = !text(metadata, "deletionTimestamp").empty();
-    return out.uid.empty() ? std::nullopt : std::optional(std::move(out));
-}
 
 std::optional<deployment_step> next_step(
     const deployment_record& of, std::span<const deployed_pod* const> pods, core::instant now
 ) {
-    const std::string hash = hash_of(of);
+    const std::string hash = template_hash(of);
     std::vector<const deployed_pod*> present, going;
     for (const deployed_pod* pod : pods) {
         const bool good = pod->template_hash == hash && !pod->ended && !pod->deleting;
@@ -198,9 +81,7 @@ std::optional<deployment_step> next_step(
     }
     const auto there = static_cast<std::int64_t>(present.size());
     const std::int64_t ready = std::ranges::count(present, true, &deployed_pod::ready);
-    const bool settled = of.observed_generation == of.generation && of.replicas == there &&
-                         of.ready == ready && of.available == (ready >= of.wanted);
-    if (!settled) {
+    if (!of.says(there, ready)) {
         return write_status{status_patch(of, there, ready, now)};
     }
     if (there == of.wanted || !going.empty()) {
@@ -222,13 +103,6 @@ namespace {
 using deployment_store = k8sio::store<deployment_record>;
 using pod_store = k8sio::store<deployed_pod, k8sio::by<&deployed_pod::deployment>>;
 
-k8sio::reflector_options selecting(const deployment_options& options, std::string_view selector) {
-    k8sio::reflector_options out;
-    out.ns = options.ns;
-    out.label_selector = selector;
-    return out;
-}
-
 class deployed_pods final : public deployment_controller {
 public:
     deployed_pods(asio::any_io_executor executor, k8sio::client& api, deployment_options options)
@@ -238,9 +112,9 @@ public:
           deployments_(read_deployment_record),
           pods_(read_deployed_pod),
           of_deployments_(
-              api_, deployment_type(), deployments_, selecting(options_, children_selector)
+              api_, deployment_type(), deployments_, reflect(options_, children_selector)
           ),
-          of_pods_(api_, k8sio::resources::pods(), pods_, selecting(options_, hash_label)),
+          of_pods_(api_, k8sio::resources::pods(), pods_, reflect(options_, hash_label)),
           changed_(executor_),
           idle_(executor_) {
         deployments_.on_change([this](const auto* before, const auto* now) {
@@ -334,12 +208,8 @@ private:
         if (!answer.has_error()) {
             return !view.insert_answer(std::string_view(*answer)).empty();
         }
-        // Gone, or another one by now: what follows is observed.
-        const int status = answer.error().http_status;
-        if (status != missing && status != conflicting && !stopping_ && options_.complain) {
-            options_.complain(
-                fmt::format("Deployment {}/{}: {}", of.ns, of.name, answer.error().text())
-            );
+        if (!stopping_) {
+            complain_of(options_, of, answer.error());
         }
         return false;
     }

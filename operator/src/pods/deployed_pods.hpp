@@ -4,6 +4,7 @@
 // Deployments, and says how many serve. Of strategies it knows Recreate, which ours have.
 #pragma once
 
+#include "pods/deployment_record.hpp"
 #include "pods/deployments.hpp"
 
 #include <jobcore/time.hpp>
@@ -15,26 +16,6 @@
 #include <variant>
 
 namespace signalbox::op::pods {
-
-/// A Deployment as far as it matters here.
-struct deployment_record {
-    std::string uid, resource_version, ns, name;
-    std::string pod_template;  ///< PodTemplateSpec, JSON
-    std::int64_t generation = 0, wanted = 1;
-    /// Its status.
-    std::int64_t observed_generation = 0, replicas = 0, ready = 0;
-    bool available = false;
-};
-std::optional<deployment_record> read_deployment_record(std::string_view json);
-
-/// A pod of a Deployment.
-struct deployed_pod {
-    std::string uid, resource_version, ns, name;
-    std::string deployment;     ///< UID of its owner
-    std::string template_hash;  ///< of the template that it was made from
-    bool ready = false, ended = false, deleting = false;
-};
-std::optional<deployed_pod> read_deployed_pod(std::string_view json);
 
 struct make_pod {
     std::string body;

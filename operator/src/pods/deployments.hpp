@@ -4,7 +4,10 @@
 // Deployments that their pods are there, and makes none.
 #pragma once
 
+#include "pods/deployment_record.hpp"
+
 #include <k8sio/client.hpp>
+#include <k8sio/reflector.hpp>
 #include <k8sio/resource.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -14,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace signalbox::op::pods {
 
@@ -29,6 +33,14 @@ public:
 
 /// The type of Deployments.
 const k8sio::resource_type& deployment_type();
+
+/// What to watch of a type, by a label selector.
+k8sio::reflector_options reflect(const deployment_options& options, std::string_view selector);
+
+/// Tells of a write that failed, but for 404 and 409.
+void complain_of(
+    const deployment_options& options, const deployment_record& of, const k8sio::api_error& failure
+);
 
 /// Looks after Deployments labelled as the operator's own.
 class deployment_controller {

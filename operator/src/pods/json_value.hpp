@@ -4,6 +4,8 @@
 #pragma once
 
 #include <rapidjson/document.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
 
 #include <cstdint>
 #include <optional>
@@ -14,6 +16,19 @@
 namespace signalbox::op::pods {
 
 using json_value = rapidjson::Value;
+
+/// False if the text is no object.
+inline bool parse(rapidjson::Document& into, std::string_view json) {
+    into.Parse<rapidjson::kParseIterativeFlag>(json.data(), json.size());
+    return !into.HasParseError() && into.IsObject();
+}
+
+inline std::string to_text(const json_value& value) {
+    rapidjson::StringBuffer buffer;
+    rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
+    value.Accept(writer);
+    return {buffer.GetString(), buffer.GetSize()};
+}
 
 /// Null if there is none.
 inline const json_value& member(const json_value& object, const char* key) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "controller/startup_memory.hpp"
+#include "controller/released_memory.hpp"
 
 #include <sys/mman.h>
 
@@ -52,6 +52,10 @@ int release_object(dl_phdr_info* object, std::size_t, void*) {
 
 void release_startup_memory() {
     ::dl_iterate_phdr(release_object, nullptr);
+    release_free_memory();
+}
+
+void release_free_memory() {
     ::malloc_trim(0);
 }
 

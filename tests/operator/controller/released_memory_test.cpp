@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "controller/startup_memory.hpp"
+#include "controller/released_memory.hpp"
 
 #include <catch2/catch.hpp>
 
