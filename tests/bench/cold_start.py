@@ -116,7 +116,7 @@ class Bench:
             self.plane.apply(*(job(f"bench-{n}", 1000) for n in range(jobs)))
             maker = self.start_operator()
             servers.eventually("all pods", lambda: self.pods() == jobs * 1000, interval=0.5)
-            time.sleep(5)
+            time.sleep(15)  # free memory is given back
             print(f"{'the operator that made them':>28}: {resident(maker.child.pid):6.1f} MB")
             maker.kill()
             what = {

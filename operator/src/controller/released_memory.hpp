@@ -8,7 +8,7 @@ namespace signalbox::op {
 /// Lets the kernel have back the pages of code and constants that were touched so far (most of them
 /// by reading the command line, relocation and OpenSSL's configuration), and what the allocator
 /// holds free. What is still used comes back with its next use, from the cache of files. To be
-/// called once, when the program has come to its usual work.
+/// called when the program has come to its usual work, not again and again.
 void release_startup_memory();
 
 /// What the allocator holds free, e.g. after many pods were made at once. Costs about a millisecond

@@ -72,7 +72,6 @@ private:
             log_->info(
                 "views are complete: jobs={} pods={}", work_->job_count(), work_->pod_count()
             );
-            release_startup_memory();
         }
         std::vector<std::string> problems = work_->problems();
         if (problems != problems_) {
@@ -85,11 +84,16 @@ private:
             problems_ = std::move(problems);
         }
         tell_dropped();
-        release_after_work();
+        release();
         arm(synced_ ? every_ : std::min(every_, until_synced));
     }
 
-    void release_after_work() {
+    void release() {
+        // Once more some seconds later: a leader lists all again.
+        if (synced_ && startup_releases_ < 2) {
+            release_startup_memory();
+            ++startup_releases_;
+        }
         const std::uint64_t queued = work_->keys_queued();
         const bool idle = work_->queue_depth() == 0 && work_->active_passes() == 0;
         if (synced_ && idle && queued != released_at_) {
@@ -106,6 +110,7 @@ private:
     bool synced_ = false;
     std::vector<std::string> problems_;
     std::uint64_t dropped_ = 0;
+    int startup_releases_ = 0;
     std::uint64_t released_at_ = 0;  ///< by keys_queued()
 };
 
