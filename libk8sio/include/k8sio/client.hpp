@@ -237,7 +237,7 @@ private:
     boost::asio::awaitable<result<std::string>> object_of(result<http_request> request);
     boost::asio::awaitable<result<http_response>> send(http_request& request);
     boost::asio::awaitable<result<http_response>> send_task(http_request& request);
-    void note_server_time(const http_response& answer, steady_time sent);
+    void note_server_time(std::string_view header, steady_time sent);
 
     k8sio::transport* transport_;
     clock* time_;

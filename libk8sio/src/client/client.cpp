@@ -223,8 +223,14 @@ asio::awaitable<result<list_page>> client::list(
     }
     protocol::list_stream stream(type, std::move(item), *list_memory_);
     request->on_body = [&stream](std::string_view piece) { return stream.feed(piece); };
+    const steady_time sent = time_->steady_now();
     auto answer = co_await send(*request);
-    co_return end_of_page(*request, stream, std::move(answer));
+    const std::string date(answer.has_value() ? answer->header("Date") : "");
+    auto page = end_of_page(*request, stream, std::move(answer));
+    if (page.has_value()) {
+        note_server_time(date, sent);
+    }
+    co_return page;
 }
 
 asio::awaitable<result<std::string>> client::create(
@@ -360,8 +366,9 @@ asio::awaitable<result<http_response>> client::send_task(http_request& request) 
         ++requests_sent_;
         const steady_time sent = time_->steady_now();
         auto answer = co_await transport_->exchange(request, deadline);
-        if (answer.has_value()) {
-            note_server_time(*answer, sent);
+        // Of a body that was given out in pieces the caller knows whether it was the API's.
+        if (answer.has_value() && protocol::is_api_answer(*answer)) {
+            note_server_time(answer->header("Date"), sent);
         }
         if (options_.on_exchange) {
             const int status = answer.has_value() ? answer->status : 0;
@@ -390,9 +397,9 @@ wall_time client::server_now() const {
     return server_time_->at(time_->steady_now(), time_->wall_now());
 }
 
-void client::note_server_time(const http_response& answer, steady_time sent) {
-    const auto date = protocol::parse_http_date(answer.header("Date"));
-    if (!date || !protocol::is_api_answer(answer)) {
+void client::note_server_time(std::string_view header, steady_time sent) {
+    const auto date = protocol::parse_http_date(header);
+    if (!date) {
         return;
     }
     server_time_->note(*date, sent, time_->steady_now(), time_->wall_now());

@@ -355,6 +355,33 @@ TEST_CASE_METHOD(
     CHECK(told.size() == 2);
 }
 
+TEST_CASE_METHOD(
+    fixture, "[requirement R9] the time of a list whose body is read in pieces counts"
+) {
+    std::string body = R"({"kind":"PodList","metadata":{"resourceVersion":"7"},"items":[]})";
+    transport.on_exchange = [&](const http_request& request) {
+        request.on_body(body);
+        http_response made = answer(200, "");
+        made.headers.emplace_back("Date", "Tue, 14 Nov 2023 23:13:20 GMT");  // an hour ahead
+        return made;
+    };
+    const auto list = [&] {
+        const auto page =
+            test::run(loop, api.list(resources::pods(), "", list_options(), [](auto, auto) {}));
+        return std::pair(page.has_value(), api.server_now() - loop.time.wall_now());
+    };
+    CHECK((list() == std::pair(true, wall_time::duration(0))));
+    CHECK((list() == std::pair(true, wall_time::duration(3600s))));
+    client other(transport, loop.time, client_options());
+    body = "<html>log in</html>";
+    for (int i = 0; i < 2; ++i) {
+        const auto page =
+            test::run(loop, other.list(resources::pods(), "", list_options(), [](auto, auto) {}));
+        CHECK(page.has_error());
+        CHECK(other.server_now() == loop.time.wall_now());
+    }
+}
+
 TEST_CASE_METHOD(fixture, "[requirement C9] [requirement T14] a broken object is not quoted") {
     const std::string whole = R"({"kind":"Secret","data":{"a":"aHVudGVyMg=="}})";
     for (std::size_t size = 1; size < whole.size(); ++size) {
