@@ -114,10 +114,13 @@ struct event_recorder::impl {
             co_return;
         }
         const bool exists = write.create && answer.error().reason == "AlreadyExists";
-        if (!exists) {
-            series.forget(note);
-            dropped += is_silent(answer.error()) ? 0u : 1u;
-            last_error = is_silent(answer.error()) ? last_error : answer.error().text();
+        if (exists) {
+            co_return;
+        }
+        series.forget(note);
+        if (!is_silent(answer.error())) {
+            ++dropped;
+            last_error = answer.error().text();
         }
     }
 

@@ -375,11 +375,12 @@ std::uint64_t controller::dropped_events() const {
     return sum([](const part& p) { return p.recorder.dropped(); });
 }
 
-std::string controller::last_event_error() const {
-    const auto told = std::ranges::find_if(parts_, [](const auto& each) {
-        return !each->recorder.last_error().empty();
-    });
-    return told == parts_.end() ? std::string() : (*told)->recorder.last_error();
+std::vector<event_loss> controller::event_losses() const {
+    std::vector<event_loss> out;
+    for (const auto& each : parts_) {
+        out.push_back({each->recorder.dropped(), each->recorder.last_error()});
+    }
+    return out;
 }
 
 }  // namespace signalbox::op

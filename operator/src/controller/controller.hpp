@@ -25,6 +25,12 @@
 
 namespace signalbox::op {
 
+/// Events of one watched namespace, or of all, that were not written.
+struct event_loss {
+    std::uint64_t events = 0;
+    std::string last_error;  ///< why the last was not; empty if none was dropped for an answer
+};
+
 /// One controller for all kinds of controller_options::kinds. Not thread-safe: everything happens
 /// on the executor's one thread.
 class controller {
@@ -80,8 +86,8 @@ public:
     std::vector<explained_job> explain(std::string_view ns, std::string_view name) const;
     /// Events that were not written (see k8sio::event_recorder::dropped()).
     std::uint64_t dropped_events() const;
-    /// Why the last of them was not; empty as long as none was dropped for an answer.
-    std::string last_event_error() const;
+    /// The same for each watched namespace, always in the same order.
+    std::vector<event_loss> event_losses() const;
 
 private:
     struct part;

@@ -46,14 +46,17 @@ public:
     void stop() { time_->cancel(timer_); }
 
     void tell_dropped() {
-        const std::uint64_t dropped = work_->dropped_events();
-        if (dropped > dropped_) {
-            log_line line("events could not be written");
-            line.field("new", dropped - dropped_)
-                .field("all", dropped)
-                .field("error", work_->last_event_error());
-            line.write(*log_, spdlog::level::warn);
-            dropped_ = dropped;
+        const std::vector<event_loss> now = work_->event_losses();
+        dropped_.resize(now.size());
+        for (std::size_t i = 0; i < now.size(); ++i) {
+            if (now[i].events > dropped_[i]) {
+                log_line line("events could not be written");
+                line.field("new", now[i].events - dropped_[i])
+                    .field("all", now[i].events)
+                    .field("error", now[i].last_error);
+                line.write(*log_, spdlog::level::warn);
+                dropped_[i] = now[i].events;
+            }
         }
     }
 
@@ -109,7 +112,7 @@ private:
     k8sio::clock::timer_id timer_ = 0;
     bool synced_ = false;
     std::vector<std::string> problems_;
-    std::uint64_t dropped_ = 0;
+    std::vector<std::uint64_t> dropped_;  ///< as event_losses()
     int startup_releases_ = 0;
     std::uint64_t released_at_ = 0;  ///< by keys_queued()
 };

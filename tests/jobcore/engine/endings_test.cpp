@@ -223,6 +223,7 @@ TEST_CASE("[behaviour 2.8] what is refused for good, and what only waits", "[eng
         row{403, "exceeded quota: gpus", false},
         row{403, "status unknown for quota: gpus, resources: pods", false},
         row{403, "User \"x\" cannot create resource \"pods\" in API group \"\"", false},
+        row{403, "User \"x\" cannot patch resource \"pods\" in API group \"\"", false},
         row{403,
             "pods \"x\" is forbidden: cannot set blockOwnerDeletion if an ownerReference",
             false},

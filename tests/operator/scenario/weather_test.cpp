@@ -198,3 +198,27 @@ TEST_CASE("an API server that is away for minutes ends nothing") {
     REQUIRE(w.run_until([&] { return w.is_phase("mnist", "Succeeded"); }, seconds{600}));
     CHECK(w.audit().violations() == std::vector<std::string>{});
 }
+
+TEST_CASE("[requirement N2] each namespace tells why its own events were not written") {
+    world_options options;
+    options.controller.namespaces = {"team-a", "default"};
+    world w(options);
+    w.server().set_fault_hook([](std::string_view method, std::string_view target) {
+        k8sio::server::fault fault;
+        if (method == "POST" && target.find("/events") != target.npos) {
+            fault.status = 403;
+            fault.reason = "Forbidden";
+            fault.message = target.substr(0, target.find("/events"));
+        }
+        return fault;
+    });
+    w.create_job(job_builder("mnist").replicas("worker", 1));
+    REQUIRE(w.run_until([&] { return w.is_phase("mnist", "Running"); }, seconds{60}));
+    const std::vector<op::event_loss> losses = w.operator_().event_losses();
+    REQUIRE(losses.size() == 2);
+    CHECK(losses[0].events == 0);
+    CHECK(losses[0].last_error.empty());
+    CHECK(losses[1].events == w.operator_().dropped_events());
+    CHECK(losses[1].events > 0);
+    CHECK(losses[1].last_error.find("/namespaces/default") != std::string::npos);
+}

@@ -23,6 +23,7 @@ constexpr std::array forbidden_for_now{
     // A quota that is new: its usage is not counted yet.
     forbidden{"status unknown for quota", refusal_class::quota},
     forbidden{"cannot create resource", refusal_class::passing},
+    forbidden{"cannot patch resource", refusal_class::passing},          // labels of what is there
     forbidden{"cannot set blockOwnerDeletion", refusal_class::passing},  // a right too
     forbidden{"error looking up service account", refusal_class::passing},
     forbidden{"no PriorityClass with name", refusal_class::passing},
