@@ -85,6 +85,7 @@ TEST_CASE("[requirement T10] NO_PROXY: hosts, suffixes, addresses, ranges, ports
         {"[fd00::1]:6443", "fd00::1", true},
         {"[fd00::1]:443", "fd00::1", false},
         {"fd00::/8", "10.0.0.1", false},
+        {"fd00::/8", "fe80::1", false},
     };
     for (const row& r : rows) {
         INFO(r.no_proxy << " and " << r.host);
