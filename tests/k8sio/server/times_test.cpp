@@ -97,9 +97,13 @@ TEST_CASE("the age of what was made in the past, at no time, or in the future") 
     CHECK(age("1678-01-01T00:00:00Z", now) == "317y20d");
     CHECK(age("1994-11-06T08:49:38Z", now) == "0s");
     CHECK(age("9999-12-31T23:59:59Z", now) == "<invalid>");
-    for (const char* none : {"", "yesterday", "1994-11-06T08:49:32", "0001-01-01T00:00:00Z"}) {
+    for (const char* none : {"", "0001-01-01T00:00:00Z"}) {
         INFO(none);
         CHECK(age(none, now) == "<unknown>");
+    }
+    for (const char* no_time : {"yesterday", "1994-11-06T08:49:32"}) {
+        INFO(no_time);
+        CHECK(age(no_time, now) == "<invalid>");
     }
 }
 

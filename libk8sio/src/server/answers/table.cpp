@@ -8,62 +8,71 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
 
 namespace signalbox::k8sio::server {
 namespace {
 
 using json::value;
 
-value column_definition(const column& c, json::arena& a) {
+value column_definition(const kind_info& kind, const column& c, json::arena& a) {
+    const bool is_age = c.type == "date" && !c.raw && !kind.has(trait::custom);
     value v = json::object();
     json::set(v, "name", c.name, a);
-    json::set(v, "type", c.type == "date" ? std::string_view("string") : c.type, a);
+    json::set(v, "type", is_age ? std::string_view("string") : c.type, a);
     json::set(v, "format", c.format, a);
     json::set(v, "description", c.description, a);
     json::set(v, "priority", value(c.priority), a);
     return v;
 }
 
-/// The cell of a JSON path column, as the table convertor of custom resources prints it.
-value path_cell(const column& c, const value& object, wall_time now, json::arena& a) {
-    const std::vector<const value*> found = json_path(object, c.path);
-    if (found.empty()) {
-        return c.type == "date" || c.type == "string"
-                   ? json::make_string(c.type == "date" ? "<unknown>" : "", a)
+/// The cell of a custom kind's column: the first value there is, if it is of the column's type.
+value custom_cell(const std::string& type, const value& found, wall_time now, json::arena& a) {
+    if (type == "integer") {
+        return found.IsInt64()    ? value(found.GetInt64())
+               : found.IsNumber() ? value(static_cast<std::int64_t>(found.GetDouble()))
+                                  : value();
+    }
+    if (type == "number" || type == "boolean") {
+        return found.IsNumber() == (type == "number") && found.IsBool() == (type == "boolean")
+                   ? json::copy(found, a)
                    : value();
     }
-    const value& first = *found.front();
+    if (type == "date") {
+        return found.IsString() ? json::make_string(age(json::view(found), now), a) : value();
+    }
+    return json::make_string(found.IsNull() ? "<no value>" : json::scalar_text(found), a);
+}
+
+/// The cell of a built-in kind: an absent text is <none>, an absent counter 0.
+value built_in_cell(const column& c, const value* found, wall_time now, json::arena& a) {
+    const std::string_view text = found != nullptr && found->IsString() ? json::view(*found) : "";
     if (c.type == "date") {
-        return json::make_string(
-            first.IsString() ? age(json::view(first), now) : std::string("<unknown>"), a
-        );
+        return json::make_string(c.raw ? std::string(text) : age(text, now), a);
     }
-    if (c.type == "integer" || c.type == "number" || c.type == "boolean") {
-        return json::copy(first, a);
+    if (c.type == "string") {
+        return json::make_string(text.empty() && c.priority > 0 ? "<none>" : text, a);
     }
-    std::string text;
-    for (const value* v : found) {
-        text += (text.empty() ? "" : ",") + json::scalar_text(*v);
+    if (found == nullptr || found->IsNull()) {
+        return c.type == "boolean" ? value(false) : value(0);
     }
-    return json::make_string(text, a);
+    return json::copy(*found, a);
 }
 
 value cell(
     const kind_info& kind, const column& c, const value& object, wall_time now, json::arena& a
 ) {
     if (c.print != nullptr) {
-        return json::make_string(c.print(object, now), a);
+        const std::string text = c.print(object, now);
+        return c.raw ? value(std::int64_t{std::stoll(text)}) : json::make_string(text, a);
     }
-    value v = path_cell(c, object, now, a);
-    // The printers of built-in kinds show an absent text as <none>, counters as 0.
-    if (!kind.has(trait::custom)) {
-        if (v.IsNull()) {
-            v.SetInt(0);
-        } else if (v.IsString() && v.GetStringLength() == 0) {
-            v = json::make_string(c.priority > 0 ? "<none>" : "", a);
-        }
-    }
-    return v;
+    const std::vector<const value*> found = json_path(object, c.path);
+    const value* first = found.empty() ? nullptr : found.front();
+    return !kind.has(trait::custom) ? built_in_cell(c, first, now, a)
+           : first == nullptr       ? value()
+                                    : custom_cell(c.type, *first, now, a);
 }
 
 }  // namespace
@@ -78,7 +87,7 @@ std::string render_table(
     json::arena definitions;
     value columns = json::array();
     for (const column& c : kind.columns) {
-        columns.PushBack(column_definition(c, definitions).Move(), definitions);
+        columns.PushBack(column_definition(kind, c, definitions).Move(), definitions);
     }
     std::string out = fmt::format(
         "{{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{{\"resourceVersion\":"

@@ -22,8 +22,18 @@ column age_column() {
 column name_column() {
     return {"Name", ".metadata.name", "string", 0, nullptr, "", "name"};
 }
+/// As kinds have it that nobody prints: the time itself.
+column created_at_column() {
+    return {"Created At", ".metadata.creationTimestamp", "date", 0, nullptr, "", "", true};
+}
 column cell(std::string name, column::printer print, int priority = 0) {
     return {std::move(name), "", "string", priority, print};
+}
+/// `print` gives a number.
+column count(std::string name, column::printer print, int priority = 0) {
+    column c = cell(std::move(name), print, priority);
+    c.raw = true;
+    return c;
 }
 column path(
     std::string name, std::string json_path, std::string type = "string", int priority = 0
@@ -47,7 +57,7 @@ kind_info row(
     k.singular = lower(k.kind);
     k.short_names = std::move(short_names);
     k.traits = traits;
-    k.columns = {name_column(), age_column()};
+    k.columns = {name_column(), created_at_column()};
     return k;
 }
 
@@ -99,7 +109,7 @@ kind_info services() {
     k.columns = {
         name_column(),
         path("Type", ".spec.type"),
-        path("Cluster-IP", ".spec.clusterIP"),
+        cell("Cluster-IP", cells::service_cluster_ip),
         cell("External-IP", cells::service_external_ip),
         cell("Port(s)", cells::service_ports),
         age_column(),
@@ -114,7 +124,7 @@ kind_info secrets() {
     kind_info k = row("", "v1", "Secret", "secrets", {}, 0);
     k.selectable = {"type"};
     k.columns = {
-        name_column(), path("Type", ".type"), cell("Data", cells::data_count), age_column()};
+        name_column(), path("Type", ".type"), count("Data", cells::data_count), age_column()};
     k.defaults = rules::default_secret;
     k.validate = rules::validate_secret;
     k.validate_update = rules::validate_data_update;
@@ -123,7 +133,7 @@ kind_info secrets() {
 
 kind_info config_maps() {
     kind_info k = row("", "v1", "ConfigMap", "configmaps", {"cm"}, 0);
-    k.columns = {name_column(), cell("Data", cells::data_count), age_column()};
+    k.columns = {name_column(), count("Data", cells::data_count), age_column()};
     k.validate = rules::validate_config_map;
     k.validate_update = rules::validate_data_update;
     return k;
@@ -136,7 +146,7 @@ kind_info namespaces() {
             "Namespace",
             "namespaces",
             {"ns"},
-            trait::status | trait::cluster | trait::returns_deleted);
+            trait::status | trait::cluster | trait::returns_deleted | trait::deleted_singly);
     k.names = name_rule::dns_label;
     k.selectable = {"status.phase"};
     k.columns = {name_column(), cell("Status", cells::namespace_status), age_column()};
@@ -155,7 +165,11 @@ kind_info nodes() {
         cell("Roles", cells::node_roles),
         age_column(),
         path("Version", ".status.nodeInfo.kubeletVersion"),
-        cell("Internal-IP", cells::node_internal_ip, 1)};
+        cell("Internal-IP", cells::node_internal_ip, 1),
+        cell("External-IP", cells::node_external_ip, 1),
+        cell("OS-Image", cells::node_image, 1),
+        cell("Kernel-Version", cells::node_kernel, 1),
+        cell("Container-Runtime", cells::node_runtime, 1)};
     return k;
 }
 
@@ -178,11 +192,11 @@ kind_info events() {
         path("Type", ".type"),
         path("Reason", ".reason"),
         cell("Object", cells::event_object),
-        path("Subobject", ".involvedObject.fieldPath", "string", 1),
+        cell("Subobject", cells::event_subobject, 1),
         cell("Source", cells::event_source, 1),
         cell("Message", cells::event_message),
         cell("First Seen", cells::event_first_seen, 1),
-        cell("Count", cells::event_count, 1),
+        count("Count", cells::event_count, 1),
         {"Name", ".metadata.name", "string", 1, nullptr, "", "name"}};
     return k;
 }
@@ -227,7 +241,7 @@ kind_info review(
 kind_info service_accounts() {
     kind_info k =
         row("", "v1", "ServiceAccount", "serviceaccounts", {"sa"}, trait::returns_deleted);
-    k.columns = {name_column(), cell("Secrets", cells::account_secrets), age_column()};
+    k.columns = {name_column(), count("Secrets", cells::account_secrets), age_column()};
     return k;
 }
 
@@ -241,15 +255,23 @@ kind_info claims() {
             trait::status | trait::returns_deleted);
     k.columns = {
         name_column(),
-        path("Status", ".status.phase"),
+        cell("Status", cells::claim_status),
         path("Volume", ".spec.volumeName"),
         cell("Capacity", cells::claim_capacity),
         cell("Access Modes", cells::claim_modes),
         path("StorageClass", ".spec.storageClassName"),
-        age_column()};
+        cell("VolumeAttributesClass", cells::claim_attributes),
+        age_column(),
+        path("VolumeMode", ".spec.volumeMode", "string", 1)};
     k.defaults = rules::default_claim;
     k.validate = rules::validate_claim;
     return k;
+}
+
+void add_template_columns(kind_info& k) {
+    k.columns.push_back(cell("Containers", cells::template_containers, 1));
+    k.columns.push_back(cell("Images", cells::template_images, 1));
+    k.columns.push_back(cell("Selector", cells::workload_selector, 1));
 }
 
 kind_info deployments() {
@@ -260,9 +282,10 @@ kind_info deployments() {
     k.columns = {
         name_column(),
         cell("Ready", cells::deployment_ready),
-        path("Up-to-date", ".status.updatedReplicas", "integer"),
-        path("Available", ".status.availableReplicas", "integer"),
+        count("Up-to-date", cells::deployment_updated),
+        count("Available", cells::deployment_available),
         age_column()};
+    add_template_columns(k);
     k.defaults = rules::default_deployment;
     k.validate = rules::validate_deployment;
     k.scale = std::make_shared<const scale_paths>(scale_paths{
@@ -280,7 +303,9 @@ kind_info replica_sets() {
         path("Current", ".status.replicas", "integer"),
         path("Ready", ".status.readyReplicas", "integer"),
         age_column()};
+    add_template_columns(k);
     k.scale = deployments().scale;
+    k.defaults = rules::default_replica_set;
     k.validate = rules::validate_replica_set;
     return k;
 }
@@ -301,7 +326,7 @@ kind_info definitions() {
             {"crd", "crds"},
             trait::status | trait::generation | trait::cluster);
     k.categories = {"api-extensions"};
-    k.columns = {name_column(), path("Created At", ".metadata.creationTimestamp", "string")};
+    k.defaults = default_definition;
     k.validate = validate_definition;
     return k;
 }
@@ -311,6 +336,11 @@ kind_info definitions() {
 std::vector<kind_info> built_in_kinds() {
     const auto node_scoped = trait::cluster;
     kind_info quota = row("", "v1", "ResourceQuota", "resourcequotas", {"quota"}, trait::status);
+    quota.columns = {
+        name_column(),
+        cell("Request", cells::quota_requests),
+        cell("Limit", cells::quota_limits),
+        age_column()};
     kind_info budget =
         row("policy",
             "v1",
@@ -319,6 +349,12 @@ std::vector<kind_info> built_in_kinds() {
             {"pdb"},
             trait::status | trait::generation);
     budget.validate = rules::validate_budget;
+    budget.columns = {
+        name_column(),
+        cell("Min Available", cells::budget_least),
+        cell("Max Unavailable", cells::budget_most),
+        path("Allowed Disruptions", ".status.disruptionsAllowed", "integer"),
+        age_column()};
     kind_info role = row("rbac.authorization.k8s.io", "v1", "Role", "roles", {}, 0);
     role.names = name_rule::path_segment;
     role.validate = rules::validate_role;
@@ -326,6 +362,13 @@ std::vector<kind_info> built_in_kinds() {
         row("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings", {}, 0);
     binding.names = name_rule::path_segment;
     binding.validate = rules::validate_role_binding;
+    binding.columns = {
+        name_column(),
+        cell("Role", cells::binding_role),
+        age_column(),
+        cell("Users", cells::binding_users, 1),
+        cell("Groups", cells::binding_groups, 1),
+        cell("ServiceAccounts", cells::binding_accounts, 1)};
     kind_info cluster_role =
         row("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", {}, node_scoped);
     cluster_role.names = name_rule::path_segment;
@@ -339,6 +382,21 @@ std::vector<kind_info> built_in_kinds() {
             node_scoped);
     cluster_binding.names = name_rule::path_segment;
     cluster_binding.validate = rules::validate_role_binding;
+    cluster_binding.columns = binding.columns;
+    kind_info priority =
+        row("scheduling.k8s.io",
+            "v1",
+            "PriorityClass",
+            "priorityclasses",
+            {"pc"},
+            trait::cluster | trait::generation);
+    priority.defaults = rules::default_priority_class;
+    priority.columns = {
+        name_column(),
+        path("Value", ".value", "integer"),
+        path("Global-Default", ".globalDefault", "boolean"),
+        age_column(),
+        path("PreemptionPolicy", ".preemptionPolicy")};
     return {
         config_maps(),
         row("", "v1", "Endpoints", "endpoints", {"ep"}, trait::create_on_update),
@@ -360,7 +418,7 @@ std::vector<kind_info> built_in_kinds() {
         cluster_binding,
         cluster_role,
         role,
-        row("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", {"pc"}, node_scoped),
+        priority,
         newer_events(),
         review(
             "authentication.k8s.io", "SelfSubjectReview", "selfsubjectreviews", reviews::answer_who

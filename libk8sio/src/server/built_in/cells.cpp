@@ -1,163 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cells of built-in kinds, after kubernetes/pkg/printers/internalversion.
+// Cells of built-in kinds but pods, after kubernetes/pkg/printers/internalversion.
 #include "server/built_in/built_in_rules.hpp"
+#include "server/built_in/cell_parts.hpp"
+#include "server/kinds/meta.hpp"
 #include "server/values/text.hpp"
 #include "server/values/times.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace signalbox::k8sio::server::rules::cells {
-namespace {
 
-constexpr std::string_view none_text = "<none>";
-
-std::size_t size_at(const value& v, std::initializer_list<std::string_view> path) {
-    const value* list = json::find_path(v, path);
-    return list == nullptr    ? 0
-           : list->IsArray()  ? list->Size()
-           : list->IsObject() ? list->MemberCount()
-                              : 0;
-}
-
-template <class Function>
-void each(const value& v, std::initializer_list<std::string_view> path, Function f) {
-    if (const value* list = json::find_path(v, path); list != nullptr && list->IsArray()) {
-        for (const value& e : list->GetArray()) {
-            f(e);
-        }
-    }
-}
-
-std::string joined_labels(const value* labels) {
-    std::string out;
-    if (labels != nullptr && labels->IsObject()) {
-        for (const auto& m : labels->GetObject()) {
-            out += fmt::format(
-                "{}{}={}", out.empty() ? "" : ",", json::text_of(m.name), json::scalar_text(m.value)
-            );
-        }
-    }
-    return out.empty() ? std::string(none_text) : out;
-}
-
-bool condition_is_true(const value& object, std::string_view type) {
-    bool out = false;
-    each(object, {"status", "conditions"}, [&](const value& c) {
-        out = out ||
-              (json::string_at(c, {"type"}) == type && json::string_at(c, {"status"}) == "True");
-    });
-    return out;
-}
-
-std::string event_time(const value& event, std::string_view first_choice, wall_time now) {
-    for (const std::string_view key :
-         {first_choice, std::string_view("eventTime"), std::string_view("firstTimestamp")}) {
-        if (const std::string_view text = json::string_at(event, {key}); !text.empty()) {
-            return age(text, now);
-        }
-    }
-    const std::string_view created = json::string_at(event, {"metadata", "creationTimestamp"});
-    return created.empty() ? "<unknown>" : age(created, now);
-}
-
-}  // namespace
-
-std::string pod_ready(const value& pod, wall_time) {
-    int ready = 0;
-    each(pod, {"status", "containerStatuses"}, [&ready](const value& s) {
-        ready += json::bool_at(s, {"ready"}) ? 1 : 0;
-    });
-    return fmt::format("{}/{}", ready, size_at(pod, {"spec", "containers"}));
-}
-
-std::string pod_status(const value& pod, wall_time) {
-    const std::string_view own = json::string_at(pod, {"status", "reason"});
-    std::string reason(own.empty() ? json::string_at(pod, {"status", "phase"}) : own);
-    if (size_at(pod, {"spec", "schedulingGates"}) > 0 &&
-        json::string_at(pod, {"spec", "nodeName"}).empty()) {
-        reason = "SchedulingGated";
-    }
-    int index = 0;
-    bool initializing = false;
-    each(pod, {"status", "initContainerStatuses"}, [&](const value& s) {
-        const int at = index++;
-        if (initializing || json::int_at(s, {"state", "terminated", "exitCode"}) == 0) {
-            return;
-        }
-        initializing = true;
-        const std::string_view ended = json::string_at(s, {"state", "terminated", "reason"});
-        const std::string_view waits = json::string_at(s, {"state", "waiting", "reason"});
-        if (json::find_path(s, {"state", "terminated"}) != nullptr) {
-            reason = ended.empty() ? "Init:Error" : fmt::format("Init:{}", ended);
-        } else if (!waits.empty() && waits != "PodInitializing") {
-            reason = fmt::format("Init:{}", waits);
-        } else {
-            reason = fmt::format("Init:{}/{}", at, size_at(pod, {"spec", "initContainers"}));
-        }
-    });
-    if (!initializing) {
-        bool running = false;
-        each(pod, {"status", "containerStatuses"}, [&](const value& s) {
-            const std::string_view waits = json::string_at(s, {"state", "waiting", "reason"});
-            const std::string_view ended = json::string_at(s, {"state", "terminated", "reason"});
-            const auto code = json::int_at(s, {"state", "terminated", "exitCode"});
-            const auto signal = json::int_at(s, {"state", "terminated", "signal"}).value_or(0);
-            const bool runs = json::find_path(s, {"state", "running"}) != nullptr;
-            if (!waits.empty()) {
-                reason = waits;
-            } else if (!ended.empty()) {
-                reason = ended;
-            } else if (code) {
-                reason = signal != 0 ? fmt::format("Signal:{}", signal)
-                                     : fmt::format("ExitCode:{}", *code);
-            } else if (runs && json::bool_at(s, {"ready"})) {
-                running = true;
-            }
-        });
-        if (reason == "Completed" && running) {
-            reason = condition_is_true(pod, "Ready") ? "Running" : "NotReady";
-        }
-    }
-    if (json::find_path(pod, {"metadata", "deletionTimestamp"}) != nullptr) {
-        const std::string_view phase = json::string_at(pod, {"status", "phase"});
-        if (own == "NodeLost") {
-            reason = "Unknown";
-        } else if (phase != "Succeeded" && phase != "Failed") {
-            reason = "Terminating";
-        }
-    }
-    return reason;
-}
-
-std::string pod_restarts(const value& pod, wall_time now) {
-    std::int64_t restarts = 0;
-    std::string last;
-    each(pod, {"status", "containerStatuses"}, [&](const value& s) {
-        restarts += json::int_at(s, {"restartCount"}).value_or(0);
-        const std::string_view at = json::string_at(s, {"lastState", "terminated", "finishedAt"});
-        if (at > last) {
-            last = at;
-        }
-    });
-    return restarts > 0 && !last.empty() ? fmt::format("{} ({} ago)", restarts, age(last, now))
-                                         : std::to_string(restarts);
-}
-
-std::string pod_readiness_gates(const value& pod, wall_time) {
-    const std::size_t all = size_at(pod, {"spec", "readinessGates"});
-    if (all == 0) {
-        return std::string(none_text);
-    }
-    int ready = 0;
-    each(pod, {"spec", "readinessGates"}, [&](const value& gate) {
-        ready += condition_is_true(pod, json::string_at(gate, {"conditionType"})) ? 1 : 0;
-    });
-    return fmt::format("{}/{}", ready, all);
+std::string service_cluster_ip(const value& service, wall_time) {
+    return text_or(none_text, json::string_at(service, {"spec", "clusterIP"}));
 }
 
 std::string service_external_ip(const value& service, wall_time) {
@@ -165,7 +27,15 @@ std::string service_external_ip(const value& service, wall_time) {
     if (type == "ExternalName") {
         return std::string(json::string_at(service, {"spec", "externalName"}));
     }
-    return std::string(type == "LoadBalancer" ? std::string_view("<pending>") : none_text);
+    std::string out;
+    each(service, {"status", "loadBalancer", "ingress"}, [&out](const value& entry) {
+        out += (out.empty() ? "" : ",") +
+               first_text(json::string_at(entry, {"ip"}), json::string_at(entry, {"hostname"}));
+    });
+    each(service, {"spec", "externalIPs"}, [&out](const value& address) {
+        out += (out.empty() ? "" : ",") + json::scalar_text(address);
+    });
+    return text_or(type == "LoadBalancer" ? "<pending>" : none_text, out);
 }
 
 std::string service_ports(const value& service, wall_time) {
@@ -184,7 +54,7 @@ std::string service_ports(const value& service, wall_time) {
 }
 
 std::string service_selector(const value& service, wall_time) {
-    return joined_labels(json::find_path(service, {"spec", "selector"}));
+    return text_or(none_text, labels_text(json::find_path(service, {"spec", "selector"})));
 }
 
 std::string data_count(const value& object, wall_time) {
@@ -203,43 +73,79 @@ std::string node_status(const value& node, wall_time) {
 
 std::string node_roles(const value& node, wall_time) {
     constexpr std::string_view prefix = "node-role.kubernetes.io/";
-    std::string out;
+    std::set<std::string> roles;
     if (const value* labels = json::find_path(node, {"metadata", "labels"});
         labels != nullptr && labels->IsObject()) {
         for (const auto& m : labels->GetObject()) {
-            const std::string_view key = json::view(m.name);
-            if (key.substr(0, prefix.size()) == prefix) {
-                out += (out.empty() ? "" : ",") + std::string(key.substr(prefix.size()));
+            if (const std::string_view key = json::view(m.name); key.starts_with(prefix)) {
+                roles.emplace(key.substr(prefix.size()));
             }
         }
     }
-    return out.empty() ? std::string(none_text) : out;
+    return text_or(none_text, fmt::format("{}", fmt::join(roles, ",")));
 }
 
-std::string node_internal_ip(const value& node, wall_time) {
-    std::string out(none_text);
-    each(node, {"status", "addresses"}, [&out](const value& address) {
-        if (json::string_at(address, {"type"}) == "InternalIP") {
+namespace {
+
+std::string node_address(const value& node, std::string_view type) {
+    std::string out;
+    each(node, {"status", "addresses"}, [&](const value& address) {
+        if (out.empty() && json::string_at(address, {"type"}) == type) {
             out = json::string_at(address, {"address"});
         }
     });
-    return out;
+    return text_or(none_text, out);
+}
+
+std::string node_fact(const value& node, std::string_view name) {
+    return text_or("<unknown>", json::string_at(node, {"status", "nodeInfo", name}));
+}
+
+}  // namespace
+
+std::string node_internal_ip(const value& node, wall_time) {
+    return node_address(node, "InternalIP");
+}
+
+std::string node_external_ip(const value& node, wall_time) {
+    return node_address(node, "ExternalIP");
+}
+
+std::string node_image(const value& node, wall_time) {
+    return node_fact(node, "osImage");
+}
+
+std::string node_kernel(const value& node, wall_time) {
+    return node_fact(node, "kernelVersion");
+}
+
+std::string node_runtime(const value& node, wall_time) {
+    return node_fact(node, "containerRuntimeVersion");
 }
 
 std::string namespace_status(const value& ns, wall_time) {
     return std::string(json::string_at(ns, {"status", "phase"}));
 }
 
-std::string event_last_seen(const value& event, wall_time now) {
-    if (const std::string_view at = json::string_at(event, {"series", "lastObservedTime"});
-        !at.empty()) {
-        return age(at, now);
-    }
-    return event_time(event, "lastTimestamp", now);
+std::string event_first_seen(const value& event, wall_time now) {
+    return age(
+        first_text(
+            json::string_at(event, {"firstTimestamp"}), json::string_at(event, {"eventTime"})
+        ),
+        now
+    );
 }
 
-std::string event_first_seen(const value& event, wall_time now) {
-    return event_time(event, "firstTimestamp", now);
+std::string event_last_seen(const value& event, wall_time now) {
+    const std::string at = first_text(
+        json::string_at(event, {"series", "lastObservedTime"}),
+        json::string_at(event, {"lastTimestamp"})
+    );
+    return at.empty() ? event_first_seen(event, now) : age(at, now);
+}
+
+std::string event_subobject(const value& event, wall_time) {
+    return std::string(json::string_at(event, {"involvedObject", "fieldPath"}));
 }
 
 std::string event_object(const value& event, wall_time) {
@@ -248,16 +154,21 @@ std::string event_object(const value& event, wall_time) {
 }
 
 std::string event_source(const value& event, wall_time) {
-    const std::string_view component = json::string_at(event, {"source", "component"});
-    const std::string_view host = json::string_at(event, {"source", "host"});
-    if (component.empty()) {
-        return std::string(json::string_at(event, {"reportingComponent"}));
-    }
-    return host.empty() ? std::string(component) : fmt::format("{}, {}", component, host);
+    const std::string component = first_text(
+        json::string_at(event, {"source", "component"}),
+        json::string_at(event, {"reportingComponent"})
+    );
+    const std::string instance = first_text(
+        json::string_at(event, {"source", "host"}), json::string_at(event, {"reportingInstance"})
+    );
+    return instance.empty() ? component : component + ", " + instance;
 }
 
 std::string event_message(const value& event, wall_time) {
-    return std::string(json::string_at(event, {"message"}));
+    const std::string_view text = json::string_at(event, {"message"});
+    const std::size_t start = text.find_first_not_of(" \t\r\n");
+    const std::size_t end = text.find_last_not_of(" \t\r\n");
+    return std::string(start == text.npos ? "" : text.substr(start, end - start + 1));
 }
 
 std::string event_count(const value& event, wall_time) {
@@ -273,6 +184,14 @@ std::string deployment_ready(const value& deployment, wall_time) {
     );
 }
 
+std::string deployment_updated(const value& deployment, wall_time) {
+    return std::to_string(json::int_at(deployment, {"status", "updatedReplicas"}).value_or(0));
+}
+
+std::string deployment_available(const value& deployment, wall_time) {
+    return std::to_string(json::int_at(deployment, {"status", "availableReplicas"}).value_or(0));
+}
+
 std::string lease_holder(const value& lease, wall_time) {
     return std::string(json::string_at(lease, {"spec", "holderIdentity"}));
 }
@@ -281,20 +200,145 @@ std::string account_secrets(const value& account, wall_time) {
     return std::to_string(size_at(account, {"secrets"}));
 }
 
+std::string claim_status(const value& claim, wall_time) {
+    return std::string(
+        json::find_path(claim, {"metadata", "deletionTimestamp"}) != nullptr
+            ? "Terminating"
+            : json::string_at(claim, {"status", "phase"})
+    );
+}
+
 std::string claim_capacity(const value& claim, wall_time) {
-    return std::string(json::string_at(claim, {"status", "capacity", "storage"}));
+    if (json::string_at(claim, {"spec", "volumeName"}).empty()) {
+        return {};
+    }
+    return text_or("0", json::string_at(claim, {"status", "capacity", "storage"}));
 }
 
 std::string claim_modes(const value& claim, wall_time) {
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> modes{{
+        {"ReadWriteOnce", "RWO"},
+        {"ReadOnlyMany", "ROX"},
+        {"ReadWriteMany", "RWX"},
+        {"ReadWriteOncePod", "RWOP"},
+    }};
     std::string out;
-    each(claim, {"status", "accessModes"}, [&out](const value& mode) {
-        const std::string text = json::scalar_text(mode);
-        out += (out.empty() ? "" : ",") + (text == "ReadWriteOnce"   ? std::string("RWO")
-                                           : text == "ReadOnlyMany"  ? std::string("ROX")
-                                           : text == "ReadWriteMany" ? std::string("RWX")
-                                                                     : text);
+    if (json::string_at(claim, {"spec", "volumeName"}).empty()) {
+        return out;
+    }
+    for (const auto& [mode, abbreviation] : modes) {
+        bool has = false;
+        each(claim, {"status", "accessModes"}, [&has, wanted = mode](const value& m) {
+            has = has || json::scalar_text(m) == wanted;
+        });
+        if (has) {
+            out += (out.empty() ? "" : ",") + std::string(abbreviation);
+        }
+    }
+    return out;
+}
+
+std::string claim_attributes(const value& claim, wall_time) {
+    return text_or("<unset>", json::string_at(claim, {"spec", "volumeAttributesClassName"}));
+}
+
+std::string template_containers(const value& object, wall_time) {
+    return joined(object, {"spec", "template", "spec", "containers"}, "name");
+}
+
+std::string template_images(const value& object, wall_time) {
+    return joined(object, {"spec", "template", "spec", "containers"}, "image");
+}
+
+std::string workload_selector(const value& object, wall_time) {
+    return text_or(none_text, selector_text(json::find_path(object, {"spec", "selector"})));
+}
+
+namespace {
+
+/// A count or a share.
+std::string budget_bound(const value& budget, std::string_view name) {
+    const value* bound = json::find_path(budget, {"spec", name});
+    return bound == nullptr ? "N/A" : json::scalar_text(*bound);
+}
+
+std::string subjects(const value& binding, std::string_view kind) {
+    std::string out;
+    each(binding, {"subjects"}, [&](const value& subject) {
+        if (json::string_at(subject, {"kind"}) == kind) {
+            const std::string_view ns = json::string_at(subject, {"namespace"});
+            out += fmt::format(
+                "{}{}{}{}",
+                out.empty() ? "" : ", ",
+                ns,
+                ns.empty() ? "" : "/",
+                json::string_at(subject, {"name"})
+            );
+        }
     });
     return out;
+}
+
+/// `pods: 1/50`, for each resource that is a limit of containers, or for all others.
+std::string quota_use(const value& quota, bool limits) {
+    std::map<std::string, std::string> parts;
+    if (const value* hard = json::find_path(quota, {"status", "hard"}); hard != nullptr) {
+        for (const auto& m : hard->GetObject()) {
+            const std::string name = json::text_of(m.name);
+            const value* used = json::find_path(quota, {"status", "used", name});
+            if (name.starts_with("limits") == limits) {
+                parts[name] = fmt::format(
+                    "{}: {}/{}",
+                    name,
+                    used == nullptr ? "0" : json::scalar_text(*used),
+                    json::scalar_text(m.value)
+                );
+            }
+        }
+    }
+    std::string out;
+    for (const auto& [name, text] : parts) {
+        out += (out.empty() ? "" : ", ") + text;
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string budget_least(const value& budget, wall_time) {
+    return budget_bound(budget, "minAvailable");
+}
+
+std::string budget_most(const value& budget, wall_time) {
+    return budget_bound(budget, "maxUnavailable");
+}
+
+std::string binding_role(const value& binding, wall_time) {
+    return fmt::format(
+        "{}/{}",
+        json::string_at(binding, {"roleRef", "kind"}),
+        json::string_at(binding, {"roleRef", "name"})
+    );
+}
+
+std::string binding_users(const value& binding, wall_time) {
+    return subjects(binding, "User");
+}
+
+std::string binding_groups(const value& binding, wall_time) {
+    return subjects(binding, "Group");
+}
+
+std::string binding_accounts(const value& binding, wall_time) {
+    return subjects(binding, "ServiceAccount");
+}
+
+std::string quota_requests(const value& quota, wall_time) {
+    return quota_use(quota, false);
+}
+
+std::string quota_limits(const value& quota, wall_time) {
+    return quota_use(quota, true);
 }
 
 }  // namespace signalbox::k8sio::server::rules::cells

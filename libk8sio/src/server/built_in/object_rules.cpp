@@ -380,7 +380,27 @@ void default_deployment(value& deployment, arena& a) {
     json::set_default(spec, "replicas", 1, a);
     json::set_default(spec, "revisionHistoryLimit", 10, a);
     json::set_default(spec, "progressDeadlineSeconds", 600, a);
+    value& strategy = json::object_at(spec, "strategy", a);
+    json::set_default(strategy, "type", "RollingUpdate", a);
+    if (json::string_at(strategy, {"type"}) == "RollingUpdate") {
+        value& rolling = json::object_at(strategy, "rollingUpdate", a);
+        for (const char* share : {"maxUnavailable", "maxSurge"}) {
+            json::set_default(rolling, share, "25%", a);
+        }
+    }
+    default_template(json::object_at(spec, "template", a), a);
     json::object_at(deployment, "status", a);
+}
+
+void default_replica_set(value& set, arena& a) {
+    value& spec = json::object_at(set, "spec", a);
+    json::set_default(spec, "replicas", 1, a);
+    default_template(json::object_at(spec, "template", a), a);
+    json::set_default(json::object_at(set, "status", a), "replicas", 0, a);
+}
+
+void default_priority_class(value& priority, arena& a) {
+    json::set_default(priority, "preemptionPolicy", "PreemptLowerPriority", a);
 }
 
 void validate_claim(const value& claim, problems& list) {

@@ -32,9 +32,6 @@ void default_probe(value& container, std::string_view key, arena& a) {
 }
 
 void default_container(value& container, arena& a) {
-    if (!container.IsObject()) {
-        return;
-    }
     json::set_default(container, "terminationMessagePath", "/dev/termination-log", a);
     json::set_default(container, "terminationMessagePolicy", "File", a);
     const std::string_view image = json::string_at(container, {"image"});
@@ -57,7 +54,10 @@ void default_container(value& container, arena& a) {
     for (const char* probe : {"livenessProbe", "readinessProbe", "startupProbe"}) {
         default_probe(container, probe, a);
     }
-    // A limit without a request is a request of the same amount.
+}
+
+/// A limit without a request is a request of the same amount.
+void default_requests(value& container, arena& a) {
     value& resources = json::object_at(container, "resources", a);
     if (const value* limits = json::find(resources, "limits"); limits && limits->IsObject()) {
         const value copied = json::copy(*limits, a);
@@ -161,27 +161,44 @@ value with_mutable_fields(const value& spec, const value& from, arena& a) {
 
 }  // namespace
 
-void default_pod(value& pod, arena& a) {
-    value& spec = json::object_at(pod, "spec", a);
+namespace {
+
+template <class Function>
+void change_containers(value& spec, Function f) {
+    for (const char* list_name : {"initContainers", "containers"}) {
+        if (value* list = json::find(spec, list_name); list != nullptr && list->IsArray()) {
+            for (value& container : list->GetArray()) {
+                if (container.IsObject()) {
+                    f(container);
+                }
+            }
+        }
+    }
+}
+
+}  // namespace
+
+void default_template(value& object, arena& a) {
+    value& spec = json::object_at(object, "spec", a);
     json::set_default(spec, "restartPolicy", "Always", a);
     json::set_default(spec, "dnsPolicy", "ClusterFirst", a);
     json::set_default(spec, "terminationGracePeriodSeconds", 30, a);
     json::set_default(spec, "schedulerName", "default-scheduler", a);
+    json::object_at(spec, "securityContext", a);
+    change_containers(spec, [&a](value& container) { default_container(container, a); });
+}
+
+void default_pod(value& pod, arena& a) {
+    default_template(pod, a);
+    value& spec = *json::find(pod, "spec");
     if (json::find(spec, "enableServiceLinks") == nullptr) {
         json::set(spec, "enableServiceLinks", value(true), a);
     }
-    json::object_at(spec, "securityContext", a);
     json::set_default(spec, "priority", 0, a);
     json::set_default(spec, "preemptionPolicy", "PreemptLowerPriority", a);
     default_tolerations(spec, a);
+    change_containers(spec, [&a](value& container) { default_requests(container, a); });
     const bool is_gated = gated(spec);
-    for (const char* list_name : {"initContainers", "containers"}) {
-        if (value* list = json::find(spec, list_name); list != nullptr && list->IsArray()) {
-            for (value& container : list->GetArray()) {
-                default_container(container, a);
-            }
-        }
-    }
     value& status = json::object_at(pod, "status", a);
     json::set_default(status, "phase", "Pending", a);
     if (is_gated && json::find(status, "conditions") == nullptr) {

@@ -31,9 +31,12 @@ std::vector<subresource> subresources_of(const kind_info& k) {
         out.push_back({"scale", "autoscaling", "v1", "Scale", {"get", "patch", "update"}});
     }
     if (k.has(trait::graceful)) {
+        out.push_back({"attach", "", "v1", "PodAttachOptions", {"create", "get"}});
         out.push_back({"binding", "", "v1", "Binding", {"create"}});
         out.push_back({"eviction", "policy", "v1", "Eviction", {"create"}});
+        out.push_back({"exec", "", "v1", "PodExecOptions", {"create", "get"}});
         out.push_back({"log", "", "v1", "Pod", {"get"}});
+        out.push_back({"portforward", "", "v1", "PodPortForwardOptions", {"create", "get"}});
     }
     if (k.plural == "namespaces" && k.group.empty()) {
         out.push_back({"finalize", "", "v1", "Namespace", {"update"}});
@@ -44,8 +47,10 @@ std::vector<subresource> subresources_of(const kind_info& k) {
 const std::vector<std::string>& verbs_of(const kind_info& k) {
     static const std::vector<std::string> all = {
         "create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
+    static const std::vector<std::string> one_by_one = {
+        "create", "delete", "get", "list", "patch", "update", "watch"};
     static const std::vector<std::string> create_only = {"create"};
-    return k.has(trait::review) ? create_only : all;
+    return k.has(trait::review) ? create_only : k.has(trait::deleted_singly) ? one_by_one : all;
 }
 
 value string_list(const std::vector<std::string>& list, arena& a) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/formats/json_path.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
+#include <string>
 #include <utility>
 
 namespace signalbox::k8sio::server {
@@ -27,7 +30,7 @@ std::string_view without_quotes(std::string_view text) {
 values children(const values& from, std::string_view name) {
     values out;
     for (const value* v : from) {
-        if (const value* child = json::find(*v, name)) {
+        if (const value* child = json::member(*v, name)) {
             out.push_back(child);
         }
     }
@@ -65,14 +68,39 @@ values at_index(const values& from, int index) {
     return out;
 }
 
-/// `@.type=="Ready"`, `@.type!="Ready"` or `@.name`.
-values filtered(const values& from, std::string_view condition) {
-    std::size_t op = condition.find("==");
-    bool equal = true;
-    if (op == std::string_view::npos) {
-        op = condition.find("!=");
-        equal = false;
+/// How `have` compares with `wanted`: as numbers if both are. Below 0, 0 or above.
+int compared(const value& have, std::string_view wanted) {
+    double number = 0;
+    const auto [stop, error] =
+        std::from_chars(wanted.data(), wanted.data() + wanted.size(), number);
+    if (have.IsNumber() && error == std::errc{} && stop == wanted.data() + wanted.size()) {
+        return have.GetDouble() < number ? -1 : have.GetDouble() > number ? 1 : 0;
     }
+    return json::scalar_text(have).compare(wanted);
+}
+
+struct comparison {
+    std::string_view sign;
+    bool (*holds)(int order);
+};
+
+/// In the order in which they are looked for.
+constexpr std::array<comparison, 6> comparisons{{
+    {"==", [](int order) { return order == 0; }},
+    {"!=", [](int order) { return order != 0; }},
+    {"<=", [](int order) { return order <= 0; }},
+    {">=", [](int order) { return order >= 0; }},
+    {"<", [](int order) { return order < 0; }},
+    {">", [](int order) { return order > 0; }},
+}};
+
+/// `@.type=="Ready"`, `@.count>1` or `@.name`.
+values filtered(const values& from, std::string_view condition) {
+    const auto sign = std::find_if(comparisons.begin(), comparisons.end(), [&](const auto& c) {
+        return condition.find(c.sign) != std::string_view::npos;
+    });
+    const bool compares = sign != comparisons.end();
+    const std::size_t op = compares ? condition.find(sign->sign) : condition.size();
     std::string_view left = without_quotes(condition.substr(0, op));
     if (left.empty() || left.front() != '@') {
         return {};
@@ -81,14 +109,11 @@ values filtered(const values& from, std::string_view condition) {
     values out;
     for (const value* e : elements(from)) {
         const values found = json_path(*e, left);
-        if (op == std::string_view::npos) {
-            if (!found.empty()) {
-                out.push_back(e);
-            }
-            continue;
-        }
-        const std::string_view wanted = without_quotes(condition.substr(op + 2));
-        if (!found.empty() && (json::scalar_text(*found.front()) == wanted) == equal) {
+        if (!found.empty() &&
+            (!compares ||
+             sign->holds(
+                 compared(*found.front(), without_quotes(condition.substr(op + sign->sign.size())))
+             ))) {
             out.push_back(e);
         }
     }
@@ -157,7 +182,14 @@ values json_path(const value& root, std::string_view path) {
         } else if (inside.size() > 3 && inside.substr(0, 2) == "?(" && inside.back() == ')') {
             at = filtered(at, inside.substr(2, inside.size() - 3));
         } else if (!inside.empty() && (inside.front() == '\'' || inside.front() == '"')) {
-            at = children(at, without_quotes(inside));
+            // As kubectl has it: in quotes, too, a dot parts names.
+            const std::string path_of_names = "." + std::string(without_quotes(inside));
+            values below;
+            for (const value* v : at) {
+                const values found = json_path(*v, path_of_names);
+                below.insert(below.end(), found.begin(), found.end());
+            }
+            at = std::move(below);
         } else {
             int index = 0;
             const auto [stop, error] =

@@ -105,6 +105,16 @@ kind_info kind_of_version(const value& crd, const value& version) {
     return k;
 }
 
+void default_definition(value& crd, json::arena& a) {
+    value& spec = json::object_at(crd, "spec", a);
+    value& names = json::object_at(spec, "names", a);
+    if (const std::string kind(json::string_at(names, {"kind"})); !kind.empty()) {
+        json::set_default(names, "singular", lower(kind), a);
+        json::set_default(names, "listKind", kind + "List", a);
+    }
+    json::set_default(json::object_at(spec, "conversion", a), "strategy", "None", a);
+}
+
 void validate_definition(const value& crd, problems& list) {
     const std::string_view group = json::string_at(crd, {"spec", "group"});
     const std::string_view plural = json::string_at(crd, {"spec", "names", "plural"});
@@ -139,9 +149,7 @@ void validate_definition(const value& crd, problems& list) {
         const value& v = (*versions)[i];
         storage += json::bool_at(v, {"storage"}) ? 1 : 0;
         if (json::find_path(v, {"schema", "openAPIV3Schema"}) == nullptr) {
-            list.required(
-                fmt::format("spec.versions[{}].schema.openAPIV3Schema", i), "schemas are required"
-            );
+            list.required(fmt::format("spec.versions[{}].schema.openAPIV3Schema", i));
         }
     }
     if (storage != 1) {

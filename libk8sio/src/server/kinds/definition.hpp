@@ -12,6 +12,8 @@ namespace signalbox::k8sio::server {
 /// The kind that a definition makes of one of its versions. Both are valid.
 kind_info kind_of_version(const json::value& definition, const json::value& version);
 
+/// Names that follow from others.
+void default_definition(json::value& crd, json::arena& a);
 /// Why a definition could not be served.
 void validate_definition(const json::value& crd, problems& list);
 

@@ -32,6 +32,7 @@ struct column {
     printer print = nullptr;
     std::string description = {};
     std::string format = {};
+    bool raw = false;  ///< what `print` gives is a number; a date is shown as it is, not its age
 };
 
 /// What a name of this kind must look like (ValidateObjectMeta).
@@ -60,6 +61,7 @@ inline constexpr unsigned cluster = 1u << 5;           ///< not namespaced
 inline constexpr unsigned custom = 1u << 6;            ///< defined by a CustomResourceDefinition
 inline constexpr unsigned keeps_status = 1u << 7;      ///< create keeps the status sent (nodes)
 inline constexpr unsigned review = 1u << 8;            ///< answered by create, never kept
+inline constexpr unsigned deleted_singly = 1u << 9;    ///< not as a collection (namespaces)
 }  // namespace trait
 
 struct kind_info;

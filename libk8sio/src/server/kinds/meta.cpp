@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <set>
+
 namespace signalbox::k8sio::server {
 
 const std::string_view dns_1035_label_text =
@@ -175,6 +178,66 @@ void validate_metadata(const kind_info& kind, const json::value& metadata, probl
             }
         }
     }
+}
+
+namespace {
+
+using requirements = std::multimap<std::string, std::string>;
+
+requirements of_labels(const json::value* labels) {
+    requirements out;
+    if (labels != nullptr && labels->IsObject()) {
+        for (const auto& m : labels->GetObject()) {
+            const std::string key = json::text_of(m.name);
+            out.emplace(key, key + "=" + json::scalar_text(m.value));
+        }
+    }
+    return out;
+}
+
+std::string requirement_text(const json::value& expression) {
+    const std::string key(json::string_at(expression, {"key"}));
+    const std::string_view action = json::string_at(expression, {"operator"});
+    std::set<std::string> values;
+    if (const json::value* list = json::find(expression, "values"); list && list->IsArray()) {
+        for (const json::value& v : list->GetArray()) {
+            values.insert(json::scalar_text(v));
+        }
+    }
+    return action == "Exists" ? key
+           : action == "DoesNotExist"
+               ? "!" + key
+               : fmt::format(
+                     "{} {} ({})", key, action == "In" ? "in" : "notin", fmt::join(values, ",")
+                 );
+}
+
+std::string joined(const requirements& all) {
+    std::string out;
+    for (const auto& [key, text] : all) {
+        out += (out.empty() ? "" : ",") + text;
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string labels_text(const json::value* labels) {
+    return joined(of_labels(labels));
+}
+
+std::string selector_text(const json::value* selector) {
+    if (selector == nullptr || selector->IsString()) {
+        return selector == nullptr ? "" : json::text_of(*selector);
+    }
+    requirements all = of_labels(json::find(*selector, "matchLabels"));
+    if (const json::value* list = json::find(*selector, "matchExpressions");
+        list != nullptr && list->IsArray()) {
+        for (const json::value& e : list->GetArray()) {
+            all.emplace(json::string_at(e, {"key"}), requirement_text(e));
+        }
+    }
+    return joined(all);
 }
 
 }  // namespace signalbox::k8sio::server

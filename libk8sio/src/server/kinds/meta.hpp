@@ -42,4 +42,10 @@ void tidy_metadata(json::value& metadata, json::arena& a);
 void validate_metadata(const kind_info& kind, const json::value& metadata, problems& list);
 void validate_labels(const json::value& labels, const std::string& field, problems& list);
 
+/// `a=b,c=d`, by name; empty if there are none. `labels` may be null.
+std::string labels_text(const json::value* labels);
+/// A LabelSelector as a client would write it in a request, by name; a string as it is. May be
+/// null.
+std::string selector_text(const json::value* selector);
+
 }  // namespace signalbox::k8sio::server

@@ -109,8 +109,12 @@ outcome<void> model::check_update_metadata(
     }
     problems list;
     if (version.empty() && kind.has(trait::custom)) {
-        // Custom resources cannot be updated unconditionally (REQUIREMENTS.md X4).
+        // Custom resources cannot be updated unconditionally (REQUIREMENTS.md X4). As on a real
+        // server the text names the resource, not the kind.
         list.invalid("metadata.resourceVersion", json::value(0), "must be specified for an update");
+        kind_info by_resource = kind;
+        by_resource.kind = kind.plural;
+        return invalid(by_resource, current.name, list);
     }
     for (const char* key :
          {"creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "uid"}) {

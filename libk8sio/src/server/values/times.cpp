@@ -54,8 +54,14 @@ std::string short_duration(std::chrono::seconds d) {
 }  // namespace
 
 std::string age(std::string_view api_time, wall_time now) {
+    if (api_time.empty()) {
+        return "<unknown>";
+    }
     const auto time = protocol::parse_api_time(api_time);
-    if (!time || *time == wall_time::min()) {  // Go's zero time, too, is none
+    if (!time) {
+        return "<invalid>";
+    }
+    if (*time == wall_time::min()) {  // Go's zero time is none
         return "<unknown>";
     }
     // As microseconds any two times have a difference.

@@ -280,7 +280,7 @@ api_answer front::route_resource(
         if (method == "POST" && !all_namespaces) {
             return create(request, t, options);
         }
-        if (method == "DELETE" && !all_namespaces) {
+        if (method == "DELETE" && !all_namespaces && !t.kind->info->has(trait::deleted_singly)) {
             return remove_collection(request, t);
         }
         return method_not_allowed();

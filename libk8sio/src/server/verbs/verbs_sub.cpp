@@ -2,6 +2,7 @@
 //
 // Subresources with a body of another kind: binding, eviction, scale, finalize.
 #include "server/formats/json_path.hpp"
+#include "server/kinds/meta.hpp"
 #include "server/kinds/refusals.hpp"
 #include "server/values/problems.hpp"
 #include "server/verbs/front.hpp"
@@ -20,25 +21,6 @@ api_answer created() {
         201,
         "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Success\","
         "\"code\":201}"};
-}
-
-/// The selector as text: a string, or the matchLabels of a LabelSelector.
-std::string selector_text(const value* v) {
-    if (v == nullptr) {
-        return {};
-    }
-    if (v->IsString()) {
-        return json::text_of(*v);
-    }
-    std::string out;
-    if (const value* labels = json::find(*v, "matchLabels"); labels && labels->IsObject()) {
-        for (const auto& m : labels->GetObject()) {
-            out += fmt::format(
-                "{}{}={}", out.empty() ? "" : ",", json::text_of(m.name), json::scalar_text(m.value)
-            );
-        }
-    }
-    return out;
 }
 
 std::string scale_text(const kind_info& kind, const record& r) {
