@@ -89,6 +89,38 @@ TEST_CASE("[requirement A6] a time in protobuf, beyond what a clock holds too") 
     CHECK(sent_in_protobuf(std::uint64_t{1} << 62U) == "2262-04-11T23:47:16Z");
 }
 
+TEST_CASE("an age in the units that its length asks for") {
+    struct row {
+        std::int64_t seconds;
+        const char* expected;
+    };
+    const std::int64_t hour = 3600;
+    const std::int64_t day = 24 * hour;
+    const row rows[] = {
+        {119, "119s"},
+        {120, "2m"},
+        {200, "3m20s"},
+        {599, "9m59s"},
+        {600, "10m"},
+        {3 * hour - 1, "179m"},
+        {3 * hour, "3h"},
+        {3 * hour + 60, "3h1m"},
+        {8 * hour, "8h"},
+        {2 * day - 1, "47h"},
+        {2 * day, "2d"},
+        {2 * day + hour, "2d1h"},
+        {8 * day, "8d"},
+        {8 * day + hour, "8d"},
+        {2 * 365 * day, "2y0d"},
+        {2 * 365 * day - 1, "729d"},
+    };
+    const char* made = "1994-11-06T08:49:37Z";
+    for (const row& r : rows) {
+        INFO(r.seconds);
+        CHECK(age(made, wall_time{std::chrono::seconds{784111777 + r.seconds}}) == r.expected);
+    }
+}
+
 TEST_CASE("the age of what was made in the past, at no time, or in the future") {
     const wall_time now{std::chrono::seconds{784111777}};
     CHECK(age("1994-11-06T08:49:32Z", now) == "5s");

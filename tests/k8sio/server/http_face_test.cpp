@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The HTTP face as bytes on a connection, in virtual time.
+#include "server/pod_world.hpp"
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <chrono>
+#include <string>
+
+namespace signalbox::k8sio::server::test {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+
+class raw_client {
+public:
+    raw_client(pod_world& w, std::uint16_t port) : world_(&w), socket_(w.loop.loop) {
+        socket_.connect({asio::ip::make_address("127.0.0.1"), port});
+        socket_.non_blocking(true);
+    }
+
+    void send(const std::string& text) { asio::write(socket_, asio::buffer(text)); }
+
+    /// Whether `part` comes, within a minute; what came up to its end is taken.
+    bool receives(const std::string& part) {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::minutes{1};
+        while (std::chrono::steady_clock::now() < end) {
+            if (const std::size_t at = text_.find(part); at != std::string::npos) {
+                text_.erase(0, at + part.size());
+                return true;
+            }
+            world_->loop.settle();
+            char bytes[4096];
+            boost::system::error_code error;
+            const std::size_t got = socket_.read_some(asio::buffer(bytes), error);
+            text_.append(bytes, got);
+            if (error && error != asio::error::would_block) {
+                return text_.find(part) != std::string::npos;
+            }
+        }
+        return false;
+    }
+
+private:
+    pod_world* world_;
+    tcp::socket socket_;
+    std::string text_;
+};
+
+std::string request(const std::string& target, const std::string& headers = "") {
+    return "GET " + target + " HTTP/1.1\r\nHost: 127.0.0.1\r\n" + headers + "\r\n";
+}
+
+}  // namespace
+
+TEST_CASE("[requirement A8] a session speaks a protocol that the client offers, and pings it") {
+    pod_world w;
+    const auto process = w.pods.prepare();
+    raw_client client(w, *w.server.listen("127.0.0.1", 0));
+    client.send(request(
+        pods_path + "/w/exec?command=x&stdout=1",
+        "Connection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+        "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+        "Sec-WebSocket-Protocol: other.example.org,v5.channel.k8s.io\r\n"
+    ));
+    REQUIRE(client.receives("HTTP/1.1 101 "));
+    CHECK(client.receives("Sec-WebSocket-Protocol: v5.channel.k8s.io\r\n"));
+    REQUIRE(client.receives("\r\n\r\n"));
+    const std::string ping("\x89\0", 2);
+    for (int i = 0; i < 3; ++i) {
+        w.loop.settle();
+        w.loop.run_for(std::chrono::seconds{15});
+        CHECK(client.receives(ping));
+    }
+    w.server.stop();
+    w.loop.settle();
+    CHECK(process->closed);
+}
+
+TEST_CASE("what a client sends while it watches does not end the watch") {
+    pod_world w;
+    raw_client client(w, *w.server.listen("127.0.0.1", 0));
+    client.send(request("/api/v1/namespaces/default/configmaps?watch=1"));
+    REQUIRE(client.receives("HTTP/1.1 200 OK"));
+    REQUIRE(client.receives("\r\n\r\n"));
+    client.send("x");
+    for (const char* name : {"a", "b"}) {
+        w.send(
+            "POST",
+            "/api/v1/namespaces/default/configmaps",
+            R"({"metadata":{"name":")" + std::string(name) + R"("}})"
+        );
+        CHECK(client.receives(R"("name":")" + std::string(name)));
+    }
+    w.server.stop();
+}
+
+TEST_CASE("a port that is taken is an error that names it") {
+    pod_world w;
+    const std::uint16_t port = *w.server.listen("127.0.0.1", 0);
+    api_server other(w.loop.loop.get_executor(), w.loop.time);
+    const auto refused = other.listen("127.0.0.1", port);
+    REQUIRE(refused.has_error());
+    CHECK(refused.error().code == errc::connect);
+    CHECK(refused.error().message.starts_with(
+        "cannot listen on 127.0.0.1:" + std::to_string(port) + ": "
+    ));
+}
+
+}  // namespace signalbox::k8sio::server::test

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Watches of the embedded server that end: with their kind, or because they are broken.
+#include "server/pod_world.hpp"
+#include "signalbox_test/source_files.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <string>
+
+namespace signalbox::k8sio::server::test {
+namespace {
+
+const std::string widgets = "/apis/test.signalbox.dev/v1beta1/namespaces/default/widgets";
+const std::string definition =
+    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.test.signalbox.dev";
+
+std::string read(pod_world& w, response_stream& stream) {
+    const auto piece = k8sio::test::run(w.loop, stream.read_some());
+    return piece.has_error() ? std::string(to_string(piece.error().code)) : std::string(*piece);
+}
+
+bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a watch of a kind that is removed sees its objects go, and ends") {
+    pod_world w;
+    REQUIRE(w.server
+                .add_custom_resource(
+                    signalbox::test::source_text("tests/k8sio/server/widget_crd.json"), {}
+                )
+                .has_value());
+    const std::string widget =
+        R"({"apiVersion":"test.signalbox.dev/v1beta1","kind":"Widget","metadata":{"name":"a"},"spec":{"mode":"Fast"}})";
+    REQUIRE(w.send("POST", widgets, widget).status == 201);
+    const auto stream = w.open(widgets + "?watch=1");
+    REQUIRE(stream != nullptr);
+    CHECK(contains(read(w, *stream), R"({"type":"ADDED")"));
+    REQUIRE(w.send("DELETE", definition).status == 200);
+    CHECK(contains(read(w, *stream), R"({"type":"DELETED")"));
+    CHECK(read(w, *stream).empty());
+    CHECK(w.send("GET", widgets).status == 404);
+}
+
+TEST_CASE("a broken watch sends nothing of what it still owed") {
+    pod_world w;
+    const auto stream = w.open(
+        pods_path +
+        "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+    );
+    REQUIRE(stream != nullptr);
+    w.server.break_watches();
+    CHECK(read(w, *stream).empty());
+}
+
+TEST_CASE("a Secret of more than 1 MiB is refused") {
+    pod_world w;
+    const auto sent = [&w](std::size_t bytes) {
+        const std::string text(bytes / 3 * 4, 'A');
+        return w.send(
+            "POST",
+            "/api/v1/namespaces/default/secrets",
+            R"({"metadata":{"generateName":"s-"},"data":{"k":")" + text + "\"}}"
+        );
+    };
+    CHECK(sent(1024 * 1024 - 3).status == 201);
+    const http_response refused = sent(1024 * 1024 + 3);
+    CHECK(refused.status == 422);
+    CHECK(contains(refused.body, "data: Too long: may not be more than 1048576 bytes"));
+}
+
+}  // namespace signalbox::k8sio::server::test
