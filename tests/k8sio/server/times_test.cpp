@@ -3,7 +3,6 @@
 // Times that clients send to the embedded server, and ages that it shows.
 #include "server/values/times.hpp"
 
-#include "server/formats/protobuf_body.hpp"
 #include "server/schema/schema.hpp"
 
 #include <catch2/catch.hpp>
@@ -22,33 +21,6 @@ bool is_accepted(const std::string& text) {
     problems found;
     schema_node::compile(schema)->validate(json::make_string(text, a), "spec.time", found);
     return found.empty();
-}
-
-/// A message of protobuf with one field of bytes.
-std::string with_field(unsigned number, const std::string& bytes) {
-    return std::string{static_cast<char>(number << 3U | 2U), static_cast<char>(bytes.size())} +
-           bytes;
-}
-
-std::string varint(std::uint64_t number) {
-    std::string out;
-    for (; number > 127; number >>= 7U) {
-        out += static_cast<char>((number & 127U) | 128U);
-    }
-    return out + static_cast<char>(number);
-}
-
-/// creationTimestamp of a Namespace that was sent with that many seconds.
-std::string sent_in_protobuf(std::uint64_t seconds) {
-    const std::string type = with_field(1, "v1") + with_field(2, "Namespace");
-    const std::string metadata = with_field(8, "\x08" + varint(seconds));
-    const std::string body =
-        std::string("k8s\0", 4) + with_field(1, type) + with_field(2, with_field(1, metadata));
-    json::arena a;
-    json::value object;
-    std::string kind;
-    REQUIRE(decode_protobuf(body, object, kind, a) == protobuf_result::ok);
-    return std::string(json::string_at(object, {"metadata", "creationTimestamp"}));
 }
 
 }  // namespace
@@ -82,11 +54,6 @@ TEST_CASE("[requirement A7] a date-time is one of RFC 3339") {
         INFO(bad);
         CHECK_FALSE(is_accepted(bad));
     }
-}
-
-TEST_CASE("[requirement A6] a time in protobuf, beyond what a clock holds too") {
-    CHECK(sent_in_protobuf(784111777) == "1994-11-06T08:49:37Z");
-    CHECK(sent_in_protobuf(std::uint64_t{1} << 62U) == "2262-04-11T23:47:16Z");
 }
 
 TEST_CASE("an age in the units that its length asks for") {
