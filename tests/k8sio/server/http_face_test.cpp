@@ -20,6 +20,9 @@ using asio::ip::tcp;
 class raw_client {
 public:
     raw_client(pod_world& w, std::uint16_t port) : world_(&w), socket_(w.loop.loop) {
+        socket_.open(tcp::v4());
+        // So that little is under way to a client that does not read.
+        socket_.set_option(asio::socket_base::receive_buffer_size(4096));
         socket_.connect({asio::ip::make_address("127.0.0.1"), port});
         socket_.non_blocking(true);
     }
@@ -40,16 +43,21 @@ public:
             const std::size_t got = socket_.read_some(asio::buffer(bytes), error);
             text_.append(bytes, got);
             if (error && error != asio::error::would_block) {
+                ended_ = true;
                 return text_.find(part) != std::string::npos;
             }
         }
         return false;
     }
 
+    /// Whether a whole answer in chunks came, and then the end of the connection.
+    bool ended() const { return ended_ && text_.ends_with("\r\n0\r\n\r\n"); }
+
 private:
     pod_world* world_;
     tcp::socket socket_;
     std::string text_;
+    bool ended_ = false;
 };
 
 std::string request(const std::string& target, const std::string& headers = "") {
@@ -98,6 +106,27 @@ TEST_CASE("what a client sends while it watches does not end the watch") {
         CHECK(client.receives(R"("name":")" + std::string(name)));
     }
     w.server.stop();
+}
+
+TEST_CASE("a broken watch that a client reads slowly sends no mark of an end that did not come") {
+    pod_world w;
+    const std::string large(512 * 1024, 'x');
+    for (int i = 0; i < 16; ++i) {
+        w.send(
+            "POST",
+            "/api/v1/namespaces/default/configmaps",
+            R"({"metadata":{"generateName":"a-"},"data":{"a":")" + large + "\"}}"
+        );
+    }
+    raw_client client(w, *w.server.listen("127.0.0.1", 0));
+    client.send(
+        request("/api/v1/namespaces/default/configmaps?watch=1&sendInitialEvents=true"
+                "&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true")
+    );
+    REQUIRE(client.receives(R"({"type":"ADDED")"));
+    w.server.break_watches();
+    CHECK_FALSE(client.receives(R"({"type":"BOOKMARK")"));
+    CHECK(client.ended());
 }
 
 TEST_CASE("a port that is taken is an error that names it") {

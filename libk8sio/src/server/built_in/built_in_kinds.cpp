@@ -341,6 +341,8 @@ std::vector<kind_info> built_in_kinds() {
         cell("Request", cells::quota_requests),
         cell("Limit", cells::quota_limits),
         age_column()};
+    kind_info endpoints = row("", "v1", "Endpoints", "endpoints", {"ep"}, trait::create_on_update);
+    endpoints.columns = {name_column(), cell("Endpoints", cells::endpoint_addresses), age_column()};
     kind_info budget =
         row("policy",
             "v1",
@@ -399,7 +401,7 @@ std::vector<kind_info> built_in_kinds() {
         path("PreemptionPolicy", ".preemptionPolicy")};
     return {
         config_maps(),
-        row("", "v1", "Endpoints", "endpoints", {"ep"}, trait::create_on_update),
+        endpoints,
         events(),
         namespaces(),
         nodes(),

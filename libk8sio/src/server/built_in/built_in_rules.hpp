@@ -90,6 +90,7 @@ std::string binding_role(const value& binding, wall_time now);
 std::string binding_users(const value& binding, wall_time now);
 std::string binding_groups(const value& binding, wall_time now);
 std::string binding_accounts(const value& binding, wall_time now);
+std::string endpoint_addresses(const value& endpoints, wall_time now);
 std::string quota_requests(const value& quota, wall_time now);
 std::string quota_limits(const value& quota, wall_time now);
 }  // namespace cells

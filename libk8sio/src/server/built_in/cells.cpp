@@ -9,12 +9,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <map>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace signalbox::k8sio::server::rules::cells {
 
@@ -331,6 +334,33 @@ std::string binding_groups(const value& binding, wall_time) {
 
 std::string binding_accounts(const value& binding, wall_time) {
     return subjects(binding, "ServiceAccount");
+}
+
+std::string endpoint_addresses(const value& endpoints, wall_time) {
+    constexpr std::size_t most = 3;
+    std::vector<std::string> all;
+    each(endpoints, {"subsets"}, [&all](const value& subset) {
+        const auto add = [&](const std::string& port) {
+            each(subset, {"addresses"}, [&](const value& address) {
+                const std::string_view ip = json::string_at(address, {"ip"});
+                const bool in_brackets = !port.empty() && ip.find(':') != ip.npos;
+                all.push_back(
+                    in_brackets ? fmt::format("[{}]{}", ip, port) : fmt::format("{}{}", ip, port)
+                );
+            });
+        };
+        if (size_at(subset, {"ports"}) == 0) {
+            add("");
+        }
+        each(subset, {"ports"}, [&](const value& port) {
+            add(fmt::format(":{}", json::int_at(port, {"port"}).value_or(0)));
+        });
+    });
+    const std::size_t shown = std::min(all.size(), most);
+    const auto end = all.begin() + static_cast<std::ptrdiff_t>(shown);
+    const std::string text = fmt::format("{}", fmt::join(all.begin(), end, ","));
+    return all.size() > most ? fmt::format("{} + {} more...", text, all.size() - shown)
+                             : text_or(none_text, text);
 }
 
 std::string quota_requests(const value& quota, wall_time) {
