@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Watches of the embedded server that end: with their kind, or because they are broken.
+// Watches of the embedded server: their bookmarks, and how they end. A body that is too large.
 #include "server/pod_world.hpp"
 #include "signalbox_test/source_files.hpp"
 
 #include <catch2/catch.hpp>
 
+#include <chrono>
 #include <string>
 
 namespace signalbox::k8sio::server::test {
@@ -54,6 +55,33 @@ TEST_CASE("a broken watch sends nothing of what it still owed") {
     REQUIRE(stream != nullptr);
     w.server.break_watches();
     CHECK(read(w, *stream).empty());
+}
+
+TEST_CASE("a bookmark that is due waits for all events before it") {
+    pod_world w;
+    const std::string config_maps = "/api/v1/namespaces/default/configmaps";
+    const auto stream = w.open(config_maps + "?watch=1&allowWatchBookmarks=true");
+    REQUIRE(stream != nullptr);
+    const std::string large(100 * 1024, 'x');
+    for (int i = 0; i < 5; ++i) {
+        w.send(
+            "POST",
+            config_maps,
+            R"({"metadata":{"generateName":"a-"},"data":{"a":")" + large + "\"}}"
+        );
+    }
+    w.loop.run_for(std::chrono::minutes{2});
+    std::string all;
+    for (int i = 0; i < 100 && !contains(all, R"({"type":"BOOKMARK")"); ++i) {
+        all += read(w, *stream);
+    }
+    REQUIRE(contains(all, R"({"type":"BOOKMARK")"));
+    CHECK(all.rfind(R"({"type":"ADDED")") < all.find(R"({"type":"BOOKMARK")"));
+    std::size_t added = 0;
+    for (std::size_t at = 0; (at = all.find(R"({"type":"ADDED")", at)) != all.npos; ++at) {
+        ++added;
+    }
+    CHECK(added == 5);
 }
 
 TEST_CASE("a Secret of more than 1 MiB is refused") {
