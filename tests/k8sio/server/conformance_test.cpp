@@ -94,8 +94,8 @@ void run_table(
 }  // namespace
 
 TEST_CASE(
-    "[requirement A2] [requirement A3] [requirement A4] [requirement A5] the embedded server keeps "
-    "the API's rules, in process and in virtual time"
+    "[requirement A2] [requirement A3] [requirement A4] [requirement A5] [requirement A9] "
+    "the embedded server keeps the API's rules, in process and in virtual time"
 ) {
     asio::io_context io;
     const auto start = std::chrono::sys_days{std::chrono::year{2026} / 1 / 31};

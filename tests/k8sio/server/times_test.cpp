@@ -56,7 +56,7 @@ TEST_CASE("[requirement A7] a date-time is one of RFC 3339") {
     }
 }
 
-TEST_CASE("an age in the units that its length asks for") {
+TEST_CASE("[requirement A9] an age in the units that its length asks for") {
     struct row {
         std::int64_t seconds;
         const char* expected;
