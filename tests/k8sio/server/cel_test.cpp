@@ -48,6 +48,7 @@ TEST_CASE("[requirement A7] expressions of rules") {
         {"self.n > 2 ? self.t == 'höhe' : false", "true"},
         {"true ? false : true ? true : true", "false"},
         {"false && true || true", "true"},
+        {"true == (1 == 1) && false == (1 == 2)", "true"},
         {"true || false && false", "true"},
         {"!(self.n == 3) || !false", "true"},
         {"size(self.t) == 4 && self.t.size() == 4 && size(self.list) == 3 && size(self.labels) == "
@@ -123,6 +124,11 @@ TEST_CASE("[requirement A7] rules that compare with what was there") {
 TEST_CASE("[requirement A7] no expression makes the server recurse without end") {
     CHECK(judged(std::string(5000, '(') + "true" + std::string(5000, ')')).substr(0, 3) == "no:");
     CHECK(judged(std::string(5000, '!') + "true").substr(0, 3) == "no:");
+    std::string list = "[!true";
+    for (int i = 0; i < 500; ++i) {
+        list += ", !true";
+    }
+    CHECK(judged("size(" + list + "]) == 501") == "true");
     std::string row = "true";
     for (int i = 0; i < 5000; ++i) {
         row += " || true";

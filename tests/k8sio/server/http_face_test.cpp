@@ -129,6 +129,43 @@ TEST_CASE("a broken watch that a client reads slowly sends no mark of an end tha
     CHECK(client.ended());
 }
 
+TEST_CASE("an answer has its type, beside other headers too") {
+    pod_world w;
+    raw_client client(w, *w.server.listen("127.0.0.1", 0));
+    client.send(request("/api/v1/namespaces/default"));
+    CHECK(client.receives("\r\nContent-Type: application/json\r\n"));
+    const std::string body = R"({"metadata":{"name":"a"},"typo":1})";
+    client.send(
+        "POST /api/v1/namespaces/default/configmaps HTTP/1.1\r\nHost: localhost\r\n"
+        "Content-Type: application/json\r\nContent-Length: " +
+        std::to_string(body.size()) + "\r\n\r\n" + body
+    );
+    REQUIRE(client.receives("HTTP/1.1 201 "));
+    CHECK(client.receives("\r\nWarning: 299 - "));
+    CHECK(client.receives("\r\nContent-Type: application/json\r\n"));
+    CHECK(client.receives("\r\n\r\n{"));
+}
+
+TEST_CASE("a page of another site is refused, in words") {
+    pod_world w;
+    raw_client client(w, *w.server.listen("127.0.0.1", 0));
+    client.send(request("/version", "Origin: http://example.org\r\n"));
+    REQUIRE(client.receives("HTTP/1.1 403 "));
+    CHECK(client.receives("requests from web pages are refused by a server without a token"));
+}
+
+TEST_CASE("a server that has stopped gives its port back") {
+    pod_world w;
+    const std::uint16_t port = *w.server.listen("127.0.0.1", 0);
+    w.server.stop();
+    w.loop.settle();
+    api_server next(w.loop.loop.get_executor(), w.loop.time);
+    const auto again = next.listen("127.0.0.1", port);
+    REQUIRE(again.has_value());
+    CHECK(*again == port);
+    next.stop();
+}
+
 TEST_CASE("a port that is taken is an error that names it") {
     pod_world w;
     const std::uint16_t port = *w.server.listen("127.0.0.1", 0);

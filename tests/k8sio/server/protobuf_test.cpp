@@ -72,4 +72,27 @@ TEST_CASE("[requirement A6] fields of a budget in protobuf have the numbers of i
     CHECK(contains(object, R"("unhealthyPodEvictionPolicy":"AlwaysAllow")"));
 }
 
+TEST_CASE("[requirement A6] maps, and fields of other kinds, in protobuf") {
+    const auto entry = [](const std::string& key, const std::string& what) {
+        return with_field(1, key) + with_field(2, what);
+    };
+    const std::string secret = sent("v1", "Secret", with_field(2, entry("k", "v")));
+    CHECK(contains(secret, R"("data":{"k":"dg=="})"));
+    const std::string hard = with_field(1, entry("pods", with_field(1, "50")));
+    CHECK(contains(sent("v1", "ResourceQuota", with_field(2, hard)), R"("hard":{"pods":"50"})"));
+    const std::string map = sent("v1", "ConfigMap", with_field(2, entry("a", "b")));
+    CHECK(contains(map, R"("data":{"a":"b"})"));
+    const std::string pod_spec = with_field(2, with_field(3, "Never") + with_field(6, "Default"));
+    const std::string pod = sent("apps/v1", "Deployment", with_field(2, with_field(3, pod_spec)));
+    CHECK(contains(pod, R"("restartPolicy":"Never")"));
+    CHECK(contains(pod, R"("dnsPolicy":"Default")"));
+    const std::string review = sent(
+        "authorization.k8s.io/v1",
+        "SubjectAccessReview",
+        with_field(2, with_field(3, "me") + with_field(6, "1-2"))
+    );
+    CHECK(contains(review, R"("user":"me")"));
+    CHECK(contains(review, R"("uid":"1-2")"));
+}
+
 }  // namespace signalbox::k8sio::server

@@ -35,12 +35,6 @@ model::model(clock& time, const server_options& options)
 }
 
 served_kind model::kind_of(const resource_table& table) const {
-    for (const served_kind& k : registry_.all()) {
-        if (k.table.get() == &table && k.info->version == table.kind->version &&
-            k.info->group == table.kind->group) {
-            return k;
-        }
-    }
     for (const std::shared_ptr<resource_table>& t : store_.tables()) {
         if (t.get() == &table) {
             return {table.kind, t};

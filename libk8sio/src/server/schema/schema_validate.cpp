@@ -231,13 +231,14 @@ void schema_node::check_rules(
     if (v.IsObject()) {
         for (const auto& m : v.GetObject()) {
             const std::string_view name = json::view(m.name);
-            const schema_node* child = property(name);
-            child = child == nullptr ? additional_.get() : child;
+            const schema_node* declared = property(name);
+            const schema_node* child = declared == nullptr ? additional_.get() : declared;
             if (child != nullptr && !m.value.IsNull()) {
                 child->check_rules(
                     m.value,
                     before == nullptr ? nullptr : json::find(*before, name),
-                    member_path(path, name),
+                    declared != nullptr ? member_path(path, name)
+                                        : fmt::format("{}[{}]", path, name),
                     list
                 );
             }

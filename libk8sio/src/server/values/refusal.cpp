@@ -118,7 +118,6 @@ std::string status_text(const refusal& r) {
         put(w, "name", r.name);
         put(w, "group", r.group);
         put(w, "kind", r.kind);
-        put(w, "uid", r.uid);
         if (!r.causes.empty()) {
             w.Key("causes");
             w.StartArray();

@@ -20,7 +20,7 @@ struct refusal {
     int code = 500;  ///< 0: none is told
     std::string reason;
     std::string message;
-    std::string name, group, kind, uid;  ///< Status.details
+    std::string name, group, kind;  ///< Status.details
     bool routed = true;  ///< false: before any kind was found; the details are there and empty
     std::vector<status_cause> causes;
     int retry_after = 0;         ///< seconds; 0: none
