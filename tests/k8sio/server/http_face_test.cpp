@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The HTTP face as bytes on a connection, in virtual time.
+#include "client/surroundings.hpp"
+#include "k8sio/config.hpp"
+#include "k8sio/connect.hpp"
 #include "server/pod_world.hpp"
 
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/write.hpp>
 
 #include <catch2/catch.hpp>
 
 #include <chrono>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace signalbox::k8sio::server::test {
 namespace {
@@ -85,6 +92,8 @@ TEST_CASE("[requirement A8] a session speaks a protocol that the client offers, 
         w.loop.run_for(std::chrono::seconds{15});
         CHECK(client.receives(ping));
     }
+    REQUIRE(w.pods.processes.size() == 1);
+    CHECK(w.pods.processes[0].command == std::vector<std::string>{"x"});
     w.server.stop();
     w.loop.settle();
     CHECK(process->closed);
@@ -146,11 +155,58 @@ TEST_CASE("an answer has its type, beside other headers too") {
     CHECK(client.receives("\r\n\r\n{"));
 }
 
+TEST_CASE("each answer has an Audit-Id of its own") {
+    pod_world w;
+    const http_response one = w.send("GET", pods_path);
+    const http_response other = w.send("GET", pods_path);
+    CHECK(one.header("Audit-Id").size() == 36);
+    CHECK(one.header("Audit-Id") != other.header("Audit-Id"));
+}
+
+TEST_CASE("[requirement A1] a server with a token speaks TLS, and lets nobody in without it") {
+    asio::io_context io;
+    const auto time = make_machine_clock(io.get_executor());
+    server_options options;
+    options.token = "secret";
+    api_server server(io.get_executor(), *time, options);
+    const std::uint16_t port = *server.listen("127.0.0.1", 0);
+    const k8sio::test::folder dir;
+    const auto written =
+        load_kubeconfig(dir.write("config", server.kubeconfig("127.0.0.1", port)), "");
+    REQUIRE(written.has_value());
+    cluster_config config = *written;
+    for (const auto& [token, status] : {std::pair("", 401), {"other", 401}, {"secret", 200}}) {
+        INFO(token);
+        config.token = secret_text(token);
+        const auto way = std::move(*make_http_transport(io.get_executor(), *time, config));
+        const http_request get("GET", "/api/v1/namespaces");
+        std::optional<result<http_response>> answer;
+        asio::co_spawn(
+            io,
+            way->exchange(get, time->steady_now() + std::chrono::minutes{1}),
+            [&answer](std::exception_ptr, result<http_response> got) {
+                answer.emplace(std::move(got));
+            }
+        );
+        while (!answer) {
+            io.restart();
+            io.run_one();
+        }
+        REQUIRE(answer->has_value());
+        CHECK((*answer)->status == status);
+        const bool refused =
+            (*answer)->body.find(R"("reason":"Unauthorized")") != std::string::npos;
+        CHECK(refused == (status == 401));
+    }
+    server.stop();
+}
+
 TEST_CASE("a page of another site is refused, in words") {
     pod_world w;
     raw_client client(w, *w.server.listen("127.0.0.1", 0));
     client.send(request("/version", "Origin: http://example.org\r\n"));
     REQUIRE(client.receives("HTTP/1.1 403 "));
+    CHECK(client.receives("\r\nContent-Type: application/json\r\n"));
     CHECK(client.receives("requests from web pages are refused by a server without a token"));
 }
 

@@ -344,14 +344,10 @@ void session::on_request(error_code error) {
 }
 
 void session::fill_headers(http::fields& into, const api_answer& a) const {
-    bool typed = false;
     for (const auto& [name, text] : a.headers) {
         into.insert(name, text);
-        typed = typed || name == "Content-Type";
     }
-    if (!typed) {
-        into.set(http::field::content_type, a.content_type);
-    }
+    into.set(http::field::content_type, a.content_type);
 }
 
 void session::answer(api_answer a, bool keep_alive) {

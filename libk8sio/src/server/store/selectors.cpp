@@ -97,7 +97,7 @@ outcome<std::vector<selector::field_term>> selector::parse_fields(
             return bad_request(fmt::format("invalid field selector: {}", term));
         }
         field_term t;
-        t.equal = !(equals > 0 && term[equals - 1] == '!');
+        t.equal = !term.substr(0, equals).ends_with('!');
         const std::string_view path = term.substr(0, t.equal ? equals : equals - 1);
         std::string_view value = term.substr(equals + 1);
         if (!value.empty() && value.front() == '=') {
