@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The life of pods, over scripted containers.
+#include "kubelet/disk/atomic_files.hpp"
 #include "node_fixture.hpp"
 
 #include <fmt/format.h>
-
-#include <csignal>
 
 using namespace signalbox;
 using namespace signalbox::op;
@@ -16,17 +15,6 @@ namespace {
 
 const std::string state = "/status/containerStatuses/0/state";
 const std::string restarts = "/status/containerStatuses/0/restartCount";
-
-std::string one(const std::string& more = "", const std::string& spec = "") {
-    return fmt::format(R"("restartPolicy":"Never","containers":[{}]{})", container(more), spec);
-}
-
-process_script ends_after(std::chrono::nanoseconds time, int code) {
-    process_script out;
-    out.lasts = time;
-    out.code = code;
-    return out;
-}
 
 }  // namespace
 
@@ -146,64 +134,6 @@ TEST_CASE("[launchers 1.6] a termination message comes from its file, or from th
     }
 }
 
-TEST_CASE("a deleted pod gets SIGTERM, its grace, and SIGKILL") {
-    node_fixture n;
-    process_script script;
-    script.stops_after = 2s;
-    n.containers().script = [&](const auto&) { return script; };
-    SECTION("it stops") {
-        n.create("a", one());
-        n.run_for(1s);
-        n.remove("a");
-        n.run_for(1s);
-        CHECK(n.process(0).signals == std::vector<int>{SIGTERM});
-        CHECK(n.phase("a") == "Running");
-        CHECK(n.has_event("a", "Killing: Stopping container c"));
-        n.run_for(2s);
-        CHECK(n.pod("a").empty());
-        CHECK(n.containers().sandboxes.empty());
-    }
-    SECTION("it does not") {
-        script.ignores_term = true;
-        n.create("a", one("", R"(,"terminationGracePeriodSeconds":5)"));
-        n.run_for(1s);
-        n.remove("a");
-        n.run_for(4s);
-        CHECK_FALSE(n.pod("a").empty());
-        n.run_for(2s);
-        CHECK(n.pod("a").empty());
-    }
-    SECTION("a shorter grace comes later") {
-        script.ignores_term = true;
-        n.create("a", one());
-        n.run_for(1s);
-        n.remove("a");
-        n.run_for(1s);
-        n.remove("a", 2);
-        n.run_for(3s);
-        CHECK(n.pod("a").empty());
-    }
-    SECTION("the object goes at once, and the processes with it") {
-        script.ignores_term = true;
-        n.create("a", one());
-        n.run_for(1s);
-        n.remove("a", 0);
-        n.run_for(1s);
-        CHECK(n.pod("a").empty());
-        CHECK(n.containers().sandboxes.empty());
-        CHECK(n.runtime().counters().removed == 1);
-    }
-    SECTION("before it has a process") {
-        n.create(
-            "a", one(R"(,"env":[{"name":"A","valueFrom":{"secretKeyRef":{"name":"s","key":"k"}}}])")
-        );
-        n.run_for(1s);
-        n.remove("a");
-        n.run_for(1s);
-        CHECK(n.pod("a").empty());
-    }
-}
-
 TEST_CASE("init containers run one after the other, and sidecars beside the others") {
     node_fixture n;
     std::vector<std::string> order;
@@ -304,6 +234,28 @@ TEST_CASE("what a container lacks is said in the kubelet's words, and it starts 
         CHECK(std::filesystem::file_size(folder / "f") == 2);
         CHECK(std::filesystem::exists(folder / "g"));
     }
+    SECTION("a volume of its labels and annotations, which follows them") {
+        n.create(
+            "a",
+            one(R"(,"volumeMounts":[{"name":"v","mountPath":"/v"}])",
+                R"(,"volumes":[{"name":"v","downwardAPI":{"items":[)"
+                R"({"path":"l","fieldRef":{"fieldPath":"metadata.labels['x']"}},)"
+                R"({"path":"n","fieldRef":{"fieldPath":"metadata.annotations['y']"}}]}}])"),
+            R"(,"labels":{"x":"1"},"annotations":{"y":"2"})"
+        );
+        n.run_for(1s);
+        const std::filesystem::path folder = n.mount(0, "/v")->source;
+        CHECK(kubelet::read_file(folder / "l", 10) == "1");
+        CHECK(kubelet::read_file(folder / "n", 10) == "2");
+        std::string patch = R"({"metadata":{"labels":{"x":"3"},"annotations":{"y":"4"}}})";
+        const auto done =
+            n.wait(n.user().merge_patch(k8sio::resources::pods(), "default", "a", std::move(patch))
+            );
+        REQUIRE(done.has_value());
+        n.run_for(100ms);
+        CHECK(kubelet::read_file(folder / "l", 10) == "3");
+        CHECK(kubelet::read_file(folder / "n", 10) == "4");
+    }
     SECTION("a claim of a pod that has its node already") {
         n.create(
             "a",
@@ -338,6 +290,9 @@ TEST_CASE("what a container lacks is said in the kubelet's words, and it starts 
         CHECK(n.phase("a") == "Failed");
         CHECK(n.field("a", state + "/terminated/reason") == "StartError");
         CHECK(n.field("a", state + "/terminated/exitCode") == "128");
+        // As the kubelet has it: it never started.
+        CHECK(n.field("a", state + "/terminated/startedAt") == "1970-01-01T00:00:00Z");
+        CHECK(n.field("a", state + "/terminated/finishedAt") == "2023-11-14T22:13:20Z");
     }
     SECTION("a sandbox") {
         n.containers().no_sandbox = containers::container_error{"NoRoom", "no address is left"};
@@ -431,6 +386,11 @@ TEST_CASE("faults of a scenario befall processes too") {
         CHECK(n.field("a", "/status/reason") == "NodeLost");
         CHECK(n.field("a", "/status/conditions/3/status") == "False");
         CHECK(n.containers().cut_off.size() == 1);
+    }
+    SECTION("a deletion by somebody") {
+        pod_with("delete-at");
+        CHECK(n.pod("a").empty());
+        CHECK(n.runtime().counters().removed == 1);
     }
     SECTION("a vanished object") {
         pod_with("vanish-at");

@@ -23,6 +23,19 @@ std::string container(const std::string& more) {
     return R"({"name":"c","image":"i","command":["run"])" + more + "}";
 }
 
+std::string one(const std::string& container_more, const std::string& spec_more) {
+    return fmt::format(
+        R"("restartPolicy":"Never","containers":[{}]{})", container(container_more), spec_more
+    );
+}
+
+process_script ends_after(std::chrono::nanoseconds time, int code) {
+    process_script out;
+    out.lasts = time;
+    out.code = code;
+    return out;
+}
+
 node_fixture::node_fixture(kubelet::process_options options)
     : time_(loop_.get_executor(), start_of_time),
       server_(loop_.get_executor(), time_),

@@ -85,4 +85,9 @@ private:
 /// A container `c` with a command and these further members.
 std::string container(const std::string& more = "");
 
+/// Members of the spec of a pod that has this container alone and does not restart it.
+std::string one(const std::string& container_more = "", const std::string& spec_more = "");
+
+process_script ends_after(std::chrono::nanoseconds time, int code);
+
 }  // namespace signalbox::op::test

@@ -122,6 +122,37 @@ TEST_CASE("quoted texts that never end are found") {
     CHECK(error_of("a: é\nb: \"c\\\"\n") == std::string("f.yaml:2:4: ") + message);
     CHECK(one("apiVersion: v1\nkind: 'it''s'").kind() == "it's");
     CHECK(one("apiVersion: v1\nkind: \"q\\\"\"").kind() == "q\"");
+    // What lies behind the text is none of it.
+    CHECK(one(std::string_view("apiVersion: v1\nkind: 'b''").substr(0, 24)).kind() == "b");
+}
+
+TEST_CASE("what is no manifest by its size or its bytes is refused before it is read") {
+    const std::string object = "apiVersion: v1\nkind: T\n";
+    const auto filled = [&](std::size_t size) {
+        std::string out = object;
+        while (out.size() < size) {
+            out += std::string(std::min<std::size_t>(1000, size - out.size() - 1), '#') + "\n";
+        }
+        return out;
+    };
+    constexpr std::size_t most = 4U << 20U;
+    CHECK(one(filled(most)).kind() == "T");
+    CHECK(error_of(filled(most + 1)).find("f.yaml: larger than 4 MiB: ") == 0);
+    for (const std::string_view begin : {"\xFF\xFE", "\xFE\xFF"}) {
+        CHECK(
+            error_of(std::string(begin) + object) ==
+            "f.yaml:1:1: encoded in UTF-16: save it as UTF-8"
+        );
+    }
+    std::string many;
+    for (int i = 0; i < 5000; ++i) {
+        many += "---\n" + object;
+    }
+    CHECK(read_text(many, "f.yaml").objects.size() == 5000);
+    many += "---\n" + object;
+    const read_result read = read_text(many, "f.yaml");
+    REQUIRE(read.errors.size() == 1);
+    CHECK(to_text(read.errors[0]) == "f.yaml:15002:1: more than 5000 documents in one file");
 }
 
 TEST_CASE("what is written is read back as the same object") {
@@ -140,4 +171,5 @@ TEST_CASE("what is written is read back as the same object") {
         "apiVersion: v\nkind: k\nspec: 3\nx: 2\nstatus: 1\n"
     );
     CHECK(to_yaml("no json").empty());
+    CHECK(to_yaml("{} {}").empty());
 }
