@@ -11,7 +11,6 @@
 
 #include <catch2/catch.hpp>
 
-#include <array>
 #include <functional>
 
 using namespace signalbox;
@@ -21,42 +20,10 @@ using boost::asio::ip::udp;
 
 namespace {
 
-/// A socket of somebody else.
-class peer {
-public:
-    explicit peer(boost::asio::io_context& loop)
-        : socket_(loop, udp::endpoint(boost::asio::ip::make_address_v4("127.0.0.1"), 0)) {
-        listen();
-    }
-    udp::endpoint address() const { return socket_.local_endpoint(); }
-    void send(const std::string& message, const udp::endpoint& to) {
-        socket_.send_to(boost::asio::buffer(message), to);
-    }
-
-    std::vector<std::string> heard;
-    udp::endpoint from;  ///< of the last one
-
-private:
-    void listen() {
-        socket_.async_receive_from(
-            boost::asio::buffer(buffer_),
-            from,
-            [this](const boost::system::error_code& failed, std::size_t size) {
-                if (!failed) {
-                    heard.emplace_back(buffer_.data(), size);
-                    listen();
-                }
-            }
-        );
-    }
-    std::array<char, 2000> buffer_{};
-    udp::socket socket_;
-};
-
 /// A pod, the name server that it asks, and the server that this one asks.
 struct names_world {
     explicit names_world(bool offline = false) {
-        udp::socket own(loop, udp::endpoint(boost::asio::ip::make_address_v4("127.0.0.1"), 0));
+        udp::socket own(loop, loopback());
         address = own.local_endpoint();
         name_server_options options;
         options.offline = offline;

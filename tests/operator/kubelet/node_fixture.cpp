@@ -36,7 +36,7 @@ process_script ends_after(std::chrono::nanoseconds time, int code) {
     return out;
 }
 
-node_fixture::node_fixture(kubelet::process_options options)
+node_fixture::node_fixture(kubelet::process_options options, int name_server)
     : time_(loop_.get_executor(), start_of_time),
       server_(loop_.get_executor(), time_),
       node_transport_(server_.connect()),
@@ -54,6 +54,7 @@ node_fixture::node_fixture(kubelet::process_options options)
     options.complain = [this](const std::string& what) { complaints_.push_back(what); };
     auto made = std::make_unique<scripted_containers>(loop_.get_executor(), time_);
     containers_ = made.get();
+    made->name_server = name_server;
     runtime_ = kubelet::make_process_runtime(
         loop_.get_executor(), node_api_, std::move(made), std::move(options)
     );

@@ -22,8 +22,10 @@ namespace signalbox::op::test {
 
 class node_fixture {
 public:
-    /// `claims` of the options is below its own folder.
-    explicit node_fixture(kubelet::process_options options = kubelet::process_options());
+    /// `claims` of the options is below its own folder. `name_server`: a socket, or none.
+    explicit node_fixture(
+        kubelet::process_options options = kubelet::process_options(), int name_server = -1
+    );
     ~node_fixture();
 
     void settle();
