@@ -69,6 +69,8 @@ TEST_CASE("other names are forwarded, or refused where nothing leaves the machin
     CHECK(r.message == query);
     CHECK(with_id(query, 0xABCD).substr(0, 2) == "\xAB\xCD");
     CHECK(id_of(query) == 0x1234);
+    CHECK(id_of(query.substr(0, 2)) == 0x1234);
+    CHECK_FALSE(id_of(query.substr(0, 1)).has_value());
     const dns_reply off = answer_query(query, look_up, true);
     REQUIRE(off.what == dns_reply::kind::send);
     CHECK(code_of(off.message) == 3);

@@ -176,6 +176,27 @@ TEST_CASE("init containers run one after the other, and sidecars beside the othe
         CHECK(order == std::vector<std::string>{"bad"});
         CHECK(n.field("a", state + "/waiting/reason") == "PodInitializing");
     }
+    SECTION("a sidecar that ends before it has started lets nobody pass") {
+        n.containers().exec_script = [](const auto&) { return ends_after(10ms, 1); };
+        n.containers().script = [&](const containers::container_spec& spec) {
+            order.push_back(spec.process.argv.front());
+            return ends_after(2s, 1);
+        };
+        n.create(
+            "a",
+            one("",
+                R"(,"initContainers":[)" +
+                    init(
+                        "side",
+                        R"(,"restartPolicy":"Always","startupProbe":{"exec":{"command":["x"]},)"
+                        R"("failureThreshold":100})"
+                    ) +
+                    "]")
+        );
+        n.run_for(1min);
+        CHECK(order == std::vector<std::string>{"side", "side", "side", "side"});
+        CHECK(n.phase("a") == "Pending");
+    }
     SECTION("or is tried again") {
         n.create(
             "a",
@@ -314,6 +335,46 @@ TEST_CASE("what a container lacks is said in the kubelet's words, and it starts 
                       "container has runAsNonRoot and image will run as root (pod: \"a_default("
                   ));
     }
+}
+
+TEST_CASE("a status that the server does not take is written again") {
+    node_fixture n;
+    int left = 3;
+    n.server().set_fault_hook([&](std::string_view method, std::string_view target) {
+        k8sio::server::fault out;
+        if (method == "PATCH" && target.find("/status") != std::string_view::npos && left-- > 0) {
+            out.status = 403;
+            out.reason = "Forbidden";
+        }
+        return out;
+    });
+    n.create(
+        "a", one(R"(,"env":[{"name":"N","valueFrom":{"fieldRef":{"fieldPath":"spec.nodeName"}}}])")
+    );
+    n.run_for(5s);
+    CHECK(n.phase("a") == "Running");
+    CHECK(n.env(0, "N") == "machine");
+    CHECK(n.runtime().counters().errors == 3);
+    CHECK(n.complaints().size() == 4);
+}
+
+TEST_CASE("lines that a log loses are told once") {
+    node_fixture n;
+    n.containers().script = [&](const auto&) {
+        std::filesystem::remove_all(n.folder() / "logs");
+        process_script out;
+        out.says = "one\n";
+        return out;
+    };
+    n.create("a", one());
+    n.run_for(1s);
+    n.process(0).say("two\n");
+    n.run_for(1s);
+    const auto all = n.events("a");
+    const std::string told =
+        "LogWriteFailed: lines of the log of container c are lost: No such file or directory";
+    CHECK(std::ranges::count(all, told) == 1);
+    CHECK(n.complaints().size() == 2);
 }
 
 TEST_CASE("a pod that runs too long ends") {

@@ -60,6 +60,9 @@ TEST_CASE("[launchers 1.1] a headless Service names its pods") {
         names.remove_pod("p-a");
         CHECK(find(names, "a.svc.ns.svc") == none);
         CHECK(find(names, "svc.ns.svc") == addresses{"10.0.0.2"});
+        names.remove_service("s-svc");
+        names.put(service("svc"));
+        CHECK(find(names, "svc.ns.svc") == addresses{"10.0.0.2"});
     }
     SECTION("another pod takes the name over") {
         named_pod next = member_pod("a", "10.0.0.9");

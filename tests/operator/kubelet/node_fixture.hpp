@@ -68,6 +68,7 @@ public:
     const std::vector<std::string>& complaints() const { return complaints_; }
     const std::filesystem::path& folder() const { return folder_; }
     k8sio::client& user() { return user_; }
+    k8sio::server::api_server& server() { return server_; }
     boost::asio::io_context& loop() { return loop_; }
     void stop();
 
