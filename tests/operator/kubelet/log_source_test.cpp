@@ -40,6 +40,15 @@ public:
             path
         );
     }
+    /// The same, which has said one line, and who follows it has read that.
+    std::shared_ptr<kubelet::container_run> follow() {
+        const auto out = run();
+        out->log.write_out("one\n", time.wall_now());
+        open({}, out);
+        read();
+        CHECK(got == "one\n");
+        return out;
+    }
     /// The log, or with a suffix an older file of it, with these entries.
     void write(const std::string& entries, const std::string& suffix = "") const {
         std::ofstream(path.string() + suffix) << entries;
@@ -99,11 +108,7 @@ std::string entry(int second, const std::string& text, char tag = 'F') {
 
 TEST_CASE("who follows a log whose file went waits for the end of the container") {
     log_reader r;
-    const auto run = r.run();
-    run->log.write_out("one\n", r.time.wall_now());
-    r.open({}, run);
-    r.read();
-    CHECK(r.got == "one\n");
+    const auto run = r.follow();
     fs::remove(r.path);
     r.read();
     CHECK_FALSE(r.got.has_value());
@@ -119,11 +124,7 @@ TEST_CASE("who follows a log whose file went waits for the end of the container"
 
 TEST_CASE("who follows a log reads on in the file that a rotation began") {
     log_reader r;
-    const auto run = r.run();
-    run->log.write_out("one\n", r.time.wall_now());
-    r.open({}, run);
-    r.read();
-    CHECK(r.got == "one\n");
+    const auto run = r.follow();
     r.read();
     CHECK_FALSE(r.got.has_value());
     fs::rename(r.path, r.path.string() + ".1");
