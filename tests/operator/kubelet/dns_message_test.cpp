@@ -104,6 +104,12 @@ TEST_CASE("an ExternalName is answered as an alias") {
         CHECK(answers_of(made) == 2);
         CHECK(made.find("\7example\3com") != std::string::npos);
         CHECK(made.ends_with("\1\2\3\4"));
+        // The alias of another: its records have names that are written out.
+        std::string chain = query_for("example.com");
+        chain[7] = 2;
+        chain += std::string("\xC0\x0C\0\5\0\1\0\0\0\x09\0\5\3net\0", 17) +
+                 std::string("\3net\0\0\1\0\1\0\0\0\x09\0\4\1\2\3\4", 19);
+        CHECK(forwarded_reply(query, r.alias, chain) == made);
         for (std::size_t cut = 0; cut < answer.size(); ++cut) {
             CHECK(answers_of(forwarded_reply(query, r.alias, answer.substr(0, cut))) <= 1);
         }
@@ -142,6 +148,7 @@ TEST_CASE("malformed queries end in a clear answer or in none") {
             REQUIRE(r.what == dns_reply::kind::send);
             CHECK(code_of(r.message) == 1);
             CHECK(r.message.size() == 12);
+            CHECK(r.message.substr(4, 2) == std::string("\0\0", 2));  // no question
         }
     }
     std::string answer = good;
@@ -161,6 +168,19 @@ TEST_CASE("malformed queries end in a clear answer or in none") {
         longest += std::string(31, 'x') + ".";
     }
     CHECK(code_of(answer_query(query_for(longest + "com"), look_up, false).message) == 1);
+}
+
+TEST_CASE("a label has up to 63 bytes, and capitals are none") {
+    std::string asked;
+    const name_lookup listen = [&](std::string_view name) {
+        asked = name;
+        return name_result();
+    };
+    const std::string longest(63, 'x');
+    answer_query(query_for(longest + ".AMZamz@[.cluster.local"), listen, false);
+    CHECK(asked == longest + ".amzamz@[.cluster.local");
+    const std::string longer = query_for(longest + "x.cluster.local");
+    CHECK(code_of(answer_query(longer, listen, false).message) == 1);
 }
 
 TEST_CASE("more addresses than fit are left out") {

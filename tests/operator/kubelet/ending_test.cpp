@@ -70,6 +70,17 @@ TEST_CASE("a deleted pod gets SIGTERM, its grace, and SIGKILL") {
         CHECK(n.containers().sandboxes.empty());
         CHECK(n.runtime().counters().removed == 1);
     }
+    SECTION("the object goes while they are told to end") {
+        script.ignores_term = true;
+        n.create("a", one());
+        n.run_for(1s);
+        n.remove("a");
+        n.run_for(1s);
+        n.remove("a", 0);
+        n.run_for(1s);
+        CHECK(n.pod("a").empty());
+        CHECK(n.containers().sandboxes.empty());
+    }
     SECTION("the one of that UID") {
         n.create("a", one());
         n.run_for(1s);

@@ -79,6 +79,8 @@ TEST_CASE("a container that fails is restarted as its pod says, with the kubelet
             "back-off 10s restarting failed container=c pod=a_default(" + uid + ")"
         );
         CHECK(n.field("a", restarts) == "2");
+        CHECK(n.field("a", "/status/containerStatuses/0/ready") == "false");
+        CHECK(n.field("a", "/status/conditions/3/status") == "False");
         CHECK(n.field("a", "/status/containerStatuses/0/lastState/terminated/exitCode") == "3");
         CHECK(n.has_event(
             "a", "BackOff: Back-off restarting failed container c in pod a_default(" + uid + ")"
@@ -124,6 +126,11 @@ TEST_CASE("[launchers 1.6] a termination message comes from its file, or from th
         n.create("a", one(R"(,"terminationMessagePolicy":"FallbackToLogsOnError")"));
         n.run_for(2s);
         CHECK(n.field("a", state + "/terminated/message") == "starting\nTraceback: no data\n");
+        const std::string folder = n.folder() / "logs/default_a_";
+        const auto log =
+            kubelet::read_file(folder + n.field("a", "/metadata/uid") + "/c/0.log", 1000);
+        CHECK(log.value().find(" stdout F starting\n") != std::string::npos);
+        CHECK(log.value().find(" stderr F Traceback: no data\n") != std::string::npos);
     }
     SECTION("not after a success") {
         script.code = 0;
@@ -334,6 +341,32 @@ TEST_CASE("what a container lacks is said in the kubelet's words, and it starts 
                   .starts_with(
                       "container has runAsNonRoot and image will run as root (pod: \"a_default("
                   ));
+    }
+}
+
+TEST_CASE("a change while a pod gets its network gives it no second one") {
+    node_fixture n;
+    n.containers().sandbox_takes = 2s;
+    n.create("a", one());
+    n.run_for(1s);
+    CHECK(n.phase("a") == "Pending");
+    SECTION("of its labels") {
+        std::string patch = R"({"metadata":{"labels":{"x":"1"}}})";
+        const auto done =
+            n.wait(n.user().merge_patch(k8sio::resources::pods(), "default", "a", std::move(patch))
+            );
+        REQUIRE(done.has_value());
+        n.run_for(5s);
+        CHECK(n.phase("a") == "Running");
+        CHECK(n.containers().sandboxes == std::set<std::string>{"sandbox-1"});
+        CHECK(n.containers().runs.size() == 1);
+    }
+    SECTION("that takes it away") {
+        n.remove("a");
+        n.run_for(2s);
+        CHECK(n.pod("a").empty());
+        CHECK(n.containers().sandboxes.empty());
+        CHECK(n.containers().runs.empty());
     }
 }
 

@@ -83,6 +83,7 @@ TEST_CASE("names of the cluster are answered, others by the server of the machin
     std::string answer = asked;
     answer[2] = static_cast<char>(0x81);
     w.uplink.send("?", w.uplink.from);
+    w.uplink.send("xy", w.uplink.from);
     w.uplink.send("xy and nothing that was asked for", w.uplink.from);
     w.uplink.send(answer, w.uplink.from);
     CHECK(w.answer() == "\x12\x34" + answer.substr(2));

@@ -96,6 +96,12 @@ TEST_CASE("names of a Service that publishes pods before they are Ready are ther
     CHECK(w.n.field("a", "/status/conditions/3/status") == "False");
     CHECK(w.count("a.job") == 1);
     CHECK(w.count("job") == 1);
+    w.create("b");
+    w.n.run_for(1s);
+    CHECK(w.count("job") == 2);
+    w.n.remove("b", 0);
+    w.n.run_for(1s);
+    CHECK(w.count("job") == 1);
     const k8sio::delete_options now;
     REQUIRE(
         w.n.wait(w.n.user().remove(k8sio::resources::services(), "default", "job", now)).has_value()

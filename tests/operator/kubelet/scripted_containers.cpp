@@ -122,6 +122,10 @@ asio::awaitable<containers::result<containers::sandbox>> scripted_containers::ma
         co_return *no_sandbox;
     }
     ++made_;
+    const std::chrono::nanoseconds takes = sandbox_takes;
+    if (takes.count() > 0) {
+        co_await k8sio::sleep_for(time_, takes);
+    }
     out.id = "sandbox-" + std::to_string(made_);
     out.address = "10.88.0." + std::to_string(made_ + 1);
     sandboxes.insert(out.id);

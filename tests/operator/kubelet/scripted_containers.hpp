@@ -86,6 +86,7 @@ public:
     /// What one who was connected to answers to a request of HTTP; then it closes the connection.
     std::function<std::string(const std::string& request)> serves;
     std::optional<containers::container_error> no_sandbox;
+    std::chrono::nanoseconds sandbox_takes{0};
     int name_server = -1;  ///< a socket; none: there is no network for names
 
     std::vector<containers::container_spec> runs;

@@ -124,6 +124,7 @@ TEST_CASE("metrics and jobs are shown to who has the token, and not by the serve
         CAPTURE(path);
         CHECK(m.status(path) == 404);
     }
+    CHECK(m.ask("/debug/jobs/default/mnist/x").body == "/debug/jobs/NAMESPACE/NAME is expected\n");
     CHECK(m.status("/metrics", "PUT") == 404);
     CHECK(m.status("/debug/jobs/default/mnist", "PUT") == 404);
 }
