@@ -125,6 +125,18 @@ TEST_CASE("a container that outlasts its grace is killed, and not before") {
     CHECK(n.field("a", "/status/containerStatuses/0/state/terminated/exitCode") == "137");
 }
 
+TEST_CASE("what was told to end is not waited for when all ends") {
+    node_fixture n;
+    n.containers().script = [](const auto&) { return stubborn(); };
+    n.create("a", one());
+    n.run_for(1s);
+    n.remove("a");
+    n.run_for(1s);
+    CHECK(n.process(0).signals == signals{SIGTERM});
+    n.stop();
+    CHECK(n.containers().sandboxes.empty());
+}
+
 TEST_CASE("a deletion shortens the grace of what was told to end before") {
     node_fixture n;
     n.containers().script = [](const auto&) { return stubborn(); };

@@ -362,6 +362,9 @@ TEST_CASE("a change while a pod gets its network gives it no second one") {
         CHECK(n.containers().runs.size() == 1);
     }
     SECTION("that takes it away") {
+        if (GENERATE(false, true)) {
+            n.containers().no_sandbox = containers::container_error{"NoRoom", "no address is left"};
+        }
         n.remove("a");
         n.run_for(2s);
         CHECK(n.pod("a").empty());

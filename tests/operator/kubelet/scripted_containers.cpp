@@ -118,14 +118,14 @@ asio::awaitable<containers::result<containers::sandbox>> scripted_containers::ma
     containers::sandbox_spec spec
 ) {
     containers::sandbox out;
-    if (no_sandbox) {
-        co_return *no_sandbox;
-    }
-    ++made_;
     const std::chrono::nanoseconds takes = sandbox_takes;
     if (takes.count() > 0) {
         co_await k8sio::sleep_for(time_, takes);
     }
+    if (no_sandbox) {
+        co_return *no_sandbox;
+    }
+    ++made_;
     out.id = "sandbox-" + std::to_string(made_);
     out.address = "10.88.0." + std::to_string(made_ + 1);
     sandboxes.insert(out.id);
