@@ -4,7 +4,7 @@
 usage: run.py [--seed N] [--count N] [--at-least PERCENT] [--jobs N] [--only LIST] [--show]
               <suite> <build folder> [<word in a rule or file>]
 
-A suite is a row of suites.py: core, search, controller. Its mutants are those of its list (LIST `chosen`), and --count made
+A suite is a row of suites.py, core say. Its mutants are those of its list (LIST `chosen`), and --count made
 by generate.py of --seed (LIST `generated`). All are compiled once, each behind a switch, and linked with the objects of the
 build folder to the suite's programs; these then run once per mutant, with what may notice it. --only judges one list.
 

@@ -27,7 +27,6 @@ void tree_builder::end_document() {
         nodes_before_ += document_.size();
         out_->documents.push_back(std::move(document_));
     }
-    begin_document();
 }
 
 std::string tree_builder::pointer() const {

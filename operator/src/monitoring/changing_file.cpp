@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 
 namespace signalbox::op {
 
@@ -26,7 +26,12 @@ bool changing_file::refresh() {
         return false;
     }
     std::ifstream file(path_, std::ios::binary);
-    std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    std::string text;
+    std::array<char, 4096> piece{};
+    // Not by iterators, which throw where nothing can be read, as from a folder.
+    while (file.read(piece.data(), piece.size()) || file.gcount() > 0) {
+        text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
+    }
     if (!file.is_open() || file.bad()) {
         problem_ = fmt::format("{}: it cannot be read", path_);
         return false;

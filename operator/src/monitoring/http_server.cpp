@@ -274,8 +274,12 @@ response http_server::impl::answer(const request_parser& parser) {
         out.set(http::field::www_authenticate, "Bearer");
     }
     out.keep_alive(request.keep_alive());
-    out.body() = given.body;
-    out.prepare_payload();
+    if (request.method() == http::verb::head) {
+        out.content_length(given.body.size());  // of what GET would give
+    } else {
+        out.body() = given.body;
+        out.prepare_payload();
+    }
     return out;
 }
 

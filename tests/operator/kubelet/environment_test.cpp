@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubelet/pod/environment.hpp"
 
+#include "kubelet/life/objects.hpp"
 #include "kubelet/pod/quantity.hpp"
 
 #include <catch2/catch.hpp>
@@ -180,8 +181,23 @@ TEST_CASE("[launchers 1.8] Services of the namespace are variables unless the po
     CHECK(value_of(env, "MY_SVC_PORT_80_TCP_ADDR") == "10.96.0.5");
     CHECK(value_of(env, "A") == "tcp://10.96.0.5:80");
     CHECK(value_of(env, "HEADLESS_SERVICE_HOST") == "(none)");
+    const pod_spec own = pod_with(R"(,"env":[{"name":"MY_SVC_SERVICE_PORT","value":"1"}])");
+    const auto with_own = environment(own, services);
+    CHECK(value_of(with_own, "MY_SVC_SERVICE_PORT") == "1");
+    CHECK(std::ranges::count(*with_own, "MY_SVC_SERVICE_PORT", &variables::value_type::first) == 1);
     const auto without = environment(pod_with("", R"(,"enableServiceLinks":false)"), services);
     CHECK(without->empty());
+}
+
+TEST_CASE("data of ConfigMaps and Secrets are bytes") {
+    CHECK(
+        data_of(R"({"kind":"ConfigMap","data":{"a":"dmFs"},"binaryData":{"b":"dmFs"}})") ==
+        string_map{{"a", "dmFs"}, {"b", "val"}}
+    );
+    CHECK(
+        data_of(R"({"kind":"Secret","data":{"a":"dmFs","b":"AAE="}})") ==
+        string_map{{"a", "val"}, {"b", std::string("\0\1", 2)}}
+    );
 }
 
 TEST_CASE("quantities are read exactly, and rounded up") {

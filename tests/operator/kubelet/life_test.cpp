@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The life of pods, over scripted containers.
+#include "kubelet/disk/atomic_files.hpp"
 #include "node_fixture.hpp"
 
 #include <fmt/format.h>
-
-#include <csignal>
 
 using namespace signalbox;
 using namespace signalbox::op;
@@ -16,17 +15,6 @@ namespace {
 
 const std::string state = "/status/containerStatuses/0/state";
 const std::string restarts = "/status/containerStatuses/0/restartCount";
-
-std::string one(const std::string& more = "", const std::string& spec = "") {
-    return fmt::format(R"("restartPolicy":"Never","containers":[{}]{})", container(more), spec);
-}
-
-process_script ends_after(std::chrono::nanoseconds time, int code) {
-    process_script out;
-    out.lasts = time;
-    out.code = code;
-    return out;
-}
 
 }  // namespace
 
@@ -91,6 +79,8 @@ TEST_CASE("a container that fails is restarted as its pod says, with the kubelet
             "back-off 10s restarting failed container=c pod=a_default(" + uid + ")"
         );
         CHECK(n.field("a", restarts) == "2");
+        CHECK(n.field("a", "/status/containerStatuses/0/ready") == "false");
+        CHECK(n.field("a", "/status/conditions/3/status") == "False");
         CHECK(n.field("a", "/status/containerStatuses/0/lastState/terminated/exitCode") == "3");
         CHECK(n.has_event(
             "a", "BackOff: Back-off restarting failed container c in pod a_default(" + uid + ")"
@@ -136,6 +126,11 @@ TEST_CASE("[launchers 1.6] a termination message comes from its file, or from th
         n.create("a", one(R"(,"terminationMessagePolicy":"FallbackToLogsOnError")"));
         n.run_for(2s);
         CHECK(n.field("a", state + "/terminated/message") == "starting\nTraceback: no data\n");
+        const std::string folder = n.folder() / "logs/default_a_";
+        const auto log =
+            kubelet::read_file(folder + n.field("a", "/metadata/uid") + "/c/0.log", 1000);
+        CHECK(log.value().find(" stdout F starting\n") != std::string::npos);
+        CHECK(log.value().find(" stderr F Traceback: no data\n") != std::string::npos);
     }
     SECTION("not after a success") {
         script.code = 0;
@@ -143,64 +138,6 @@ TEST_CASE("[launchers 1.6] a termination message comes from its file, or from th
         n.create("a", one(R"(,"terminationMessagePolicy":"FallbackToLogsOnError")"));
         n.run_for(2s);
         CHECK(n.field("a", state + "/terminated/message") == "(none)");
-    }
-}
-
-TEST_CASE("a deleted pod gets SIGTERM, its grace, and SIGKILL") {
-    node_fixture n;
-    process_script script;
-    script.stops_after = 2s;
-    n.containers().script = [&](const auto&) { return script; };
-    SECTION("it stops") {
-        n.create("a", one());
-        n.run_for(1s);
-        n.remove("a");
-        n.run_for(1s);
-        CHECK(n.process(0).signals == std::vector<int>{SIGTERM});
-        CHECK(n.phase("a") == "Running");
-        CHECK(n.has_event("a", "Killing: Stopping container c"));
-        n.run_for(2s);
-        CHECK(n.pod("a").empty());
-        CHECK(n.containers().sandboxes.empty());
-    }
-    SECTION("it does not") {
-        script.ignores_term = true;
-        n.create("a", one("", R"(,"terminationGracePeriodSeconds":5)"));
-        n.run_for(1s);
-        n.remove("a");
-        n.run_for(4s);
-        CHECK_FALSE(n.pod("a").empty());
-        n.run_for(2s);
-        CHECK(n.pod("a").empty());
-    }
-    SECTION("a shorter grace comes later") {
-        script.ignores_term = true;
-        n.create("a", one());
-        n.run_for(1s);
-        n.remove("a");
-        n.run_for(1s);
-        n.remove("a", 2);
-        n.run_for(3s);
-        CHECK(n.pod("a").empty());
-    }
-    SECTION("the object goes at once, and the processes with it") {
-        script.ignores_term = true;
-        n.create("a", one());
-        n.run_for(1s);
-        n.remove("a", 0);
-        n.run_for(1s);
-        CHECK(n.pod("a").empty());
-        CHECK(n.containers().sandboxes.empty());
-        CHECK(n.runtime().counters().removed == 1);
-    }
-    SECTION("before it has a process") {
-        n.create(
-            "a", one(R"(,"env":[{"name":"A","valueFrom":{"secretKeyRef":{"name":"s","key":"k"}}}])")
-        );
-        n.run_for(1s);
-        n.remove("a");
-        n.run_for(1s);
-        CHECK(n.pod("a").empty());
     }
 }
 
@@ -245,6 +182,27 @@ TEST_CASE("init containers run one after the other, and sidecars beside the othe
         CHECK(n.phase("a") == "Failed");
         CHECK(order == std::vector<std::string>{"bad"});
         CHECK(n.field("a", state + "/waiting/reason") == "PodInitializing");
+    }
+    SECTION("a sidecar that ends before it has started lets nobody pass") {
+        n.containers().exec_script = [](const auto&) { return ends_after(10ms, 1); };
+        n.containers().script = [&](const containers::container_spec& spec) {
+            order.push_back(spec.process.argv.front());
+            return ends_after(2s, 1);
+        };
+        n.create(
+            "a",
+            one("",
+                R"(,"initContainers":[)" +
+                    init(
+                        "side",
+                        R"(,"restartPolicy":"Always","startupProbe":{"exec":{"command":["x"]},)"
+                        R"("failureThreshold":100})"
+                    ) +
+                    "]")
+        );
+        n.run_for(1min);
+        CHECK(order == std::vector<std::string>{"side", "side", "side", "side"});
+        CHECK(n.phase("a") == "Pending");
     }
     SECTION("or is tried again") {
         n.create(
@@ -304,6 +262,28 @@ TEST_CASE("what a container lacks is said in the kubelet's words, and it starts 
         CHECK(std::filesystem::file_size(folder / "f") == 2);
         CHECK(std::filesystem::exists(folder / "g"));
     }
+    SECTION("a volume of its labels and annotations, which follows them") {
+        n.create(
+            "a",
+            one(R"(,"volumeMounts":[{"name":"v","mountPath":"/v"}])",
+                R"(,"volumes":[{"name":"v","downwardAPI":{"items":[)"
+                R"({"path":"l","fieldRef":{"fieldPath":"metadata.labels['x']"}},)"
+                R"({"path":"n","fieldRef":{"fieldPath":"metadata.annotations['y']"}}]}}])"),
+            R"(,"labels":{"x":"1"},"annotations":{"y":"2"})"
+        );
+        n.run_for(1s);
+        const std::filesystem::path folder = n.mount(0, "/v")->source;
+        CHECK(kubelet::read_file(folder / "l", 10) == "1");
+        CHECK(kubelet::read_file(folder / "n", 10) == "2");
+        std::string patch = R"({"metadata":{"labels":{"x":"3"},"annotations":{"y":"4"}}})";
+        const auto done =
+            n.wait(n.user().merge_patch(k8sio::resources::pods(), "default", "a", std::move(patch))
+            );
+        REQUIRE(done.has_value());
+        n.run_for(100ms);
+        CHECK(kubelet::read_file(folder / "l", 10) == "3");
+        CHECK(kubelet::read_file(folder / "n", 10) == "4");
+    }
     SECTION("a claim of a pod that has its node already") {
         n.create(
             "a",
@@ -338,6 +318,9 @@ TEST_CASE("what a container lacks is said in the kubelet's words, and it starts 
         CHECK(n.phase("a") == "Failed");
         CHECK(n.field("a", state + "/terminated/reason") == "StartError");
         CHECK(n.field("a", state + "/terminated/exitCode") == "128");
+        // As the kubelet has it: it never started.
+        CHECK(n.field("a", state + "/terminated/startedAt") == "1970-01-01T00:00:00Z");
+        CHECK(n.field("a", state + "/terminated/finishedAt") == "2023-11-14T22:13:20Z");
     }
     SECTION("a sandbox") {
         n.containers().no_sandbox = containers::container_error{"NoRoom", "no address is left"};
@@ -359,6 +342,75 @@ TEST_CASE("what a container lacks is said in the kubelet's words, and it starts 
                       "container has runAsNonRoot and image will run as root (pod: \"a_default("
                   ));
     }
+}
+
+TEST_CASE("a change while a pod gets its network gives it no second one") {
+    node_fixture n;
+    n.containers().sandbox_takes = 2s;
+    n.create("a", one());
+    n.run_for(1s);
+    CHECK(n.phase("a") == "Pending");
+    SECTION("of its labels") {
+        std::string patch = R"({"metadata":{"labels":{"x":"1"}}})";
+        const auto done =
+            n.wait(n.user().merge_patch(k8sio::resources::pods(), "default", "a", std::move(patch))
+            );
+        REQUIRE(done.has_value());
+        n.run_for(5s);
+        CHECK(n.phase("a") == "Running");
+        CHECK(n.containers().sandboxes == std::set<std::string>{"sandbox-1"});
+        CHECK(n.containers().runs.size() == 1);
+    }
+    SECTION("that takes it away") {
+        if (GENERATE(false, true)) {
+            n.containers().no_sandbox = containers::container_error{"NoRoom", "no address is left"};
+        }
+        n.remove("a");
+        n.run_for(2s);
+        CHECK(n.pod("a").empty());
+        CHECK(n.containers().sandboxes.empty());
+        CHECK(n.containers().runs.empty());
+    }
+}
+
+TEST_CASE("a status that the server does not take is written again") {
+    node_fixture n;
+    int left = 3;
+    n.server().set_fault_hook([&](std::string_view method, std::string_view target) {
+        k8sio::server::fault out;
+        if (method == "PATCH" && target.find("/status") != std::string_view::npos && left-- > 0) {
+            out.status = 403;
+            out.reason = "Forbidden";
+        }
+        return out;
+    });
+    n.create(
+        "a", one(R"(,"env":[{"name":"N","valueFrom":{"fieldRef":{"fieldPath":"spec.nodeName"}}}])")
+    );
+    n.run_for(5s);
+    CHECK(n.phase("a") == "Running");
+    CHECK(n.env(0, "N") == "machine");
+    CHECK(n.runtime().counters().errors == 3);
+    CHECK(n.complaints().size() == 4);
+}
+
+TEST_CASE("lines that a log loses are told once") {
+    node_fixture n;
+    n.containers().script = [&](const auto&) {
+        std::filesystem::remove_all(n.folder() / "logs");
+        process_script out;
+        out.says = "one\n";
+        return out;
+    };
+    n.create("a", one());
+    n.run_for(1s);
+    n.process(0).say("two\n");
+    n.run_for(1s);
+    const auto all = n.events("a");
+    const std::string told =
+        "LogWriteFailed: lines of the log of container c are lost: No such file or directory";
+    CHECK(std::ranges::count(all, told) == 1);
+    CHECK(n.complaints().size() == 2);
 }
 
 TEST_CASE("a pod that runs too long ends") {
@@ -431,6 +483,11 @@ TEST_CASE("faults of a scenario befall processes too") {
         CHECK(n.field("a", "/status/reason") == "NodeLost");
         CHECK(n.field("a", "/status/conditions/3/status") == "False");
         CHECK(n.containers().cut_off.size() == 1);
+    }
+    SECTION("a deletion by somebody") {
+        pod_with("delete-at");
+        CHECK(n.pod("a").empty());
+        CHECK(n.runtime().counters().removed == 1);
     }
     SECTION("a vanished object") {
         pod_with("vanish-at");

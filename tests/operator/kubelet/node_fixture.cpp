@@ -23,7 +23,20 @@ std::string container(const std::string& more) {
     return R"({"name":"c","image":"i","command":["run"])" + more + "}";
 }
 
-node_fixture::node_fixture(kubelet::process_options options)
+std::string one(const std::string& container_more, const std::string& spec_more) {
+    return fmt::format(
+        R"("restartPolicy":"Never","containers":[{}]{})", container(container_more), spec_more
+    );
+}
+
+process_script ends_after(std::chrono::nanoseconds time, int code) {
+    process_script out;
+    out.lasts = time;
+    out.code = code;
+    return out;
+}
+
+node_fixture::node_fixture(kubelet::process_options options, int name_server)
     : time_(loop_.get_executor(), start_of_time),
       server_(loop_.get_executor(), time_),
       node_transport_(server_.connect()),
@@ -41,6 +54,7 @@ node_fixture::node_fixture(kubelet::process_options options)
     options.complain = [this](const std::string& what) { complaints_.push_back(what); };
     auto made = std::make_unique<scripted_containers>(loop_.get_executor(), time_);
     containers_ = made.get();
+    made->name_server = name_server;
     runtime_ = kubelet::make_process_runtime(
         loop_.get_executor(), node_api_, std::move(made), std::move(options)
     );

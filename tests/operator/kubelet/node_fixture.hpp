@@ -22,8 +22,10 @@ namespace signalbox::op::test {
 
 class node_fixture {
 public:
-    /// `claims` of the options is below its own folder.
-    explicit node_fixture(kubelet::process_options options = kubelet::process_options());
+    /// `claims` of the options is below its own folder. `name_server`: a socket, or none.
+    explicit node_fixture(
+        kubelet::process_options options = kubelet::process_options(), int name_server = -1
+    );
     ~node_fixture();
 
     void settle();
@@ -66,6 +68,7 @@ public:
     const std::vector<std::string>& complaints() const { return complaints_; }
     const std::filesystem::path& folder() const { return folder_; }
     k8sio::client& user() { return user_; }
+    k8sio::server::api_server& server() { return server_; }
     boost::asio::io_context& loop() { return loop_; }
     void stop();
 
@@ -84,5 +87,10 @@ private:
 
 /// A container `c` with a command and these further members.
 std::string container(const std::string& more = "");
+
+/// Members of the spec of a pod that has this container alone and does not restart it.
+std::string one(const std::string& container_more = "", const std::string& spec_more = "");
+
+process_script ends_after(std::chrono::nanoseconds time, int code);
 
 }  // namespace signalbox::op::test

@@ -2,6 +2,7 @@
 //
 // All pods of a machine: room, names, recovery.
 #include "kubelet/node/cluster_view.hpp"
+#include "kubelet/node/node_object.hpp"
 #include "kubelet/node/scheduler.hpp"
 #include "node_fixture.hpp"
 
@@ -57,6 +58,38 @@ TEST_CASE("accelerators are given out by count, and given back") {
     CHECK(s.devices_of(c).at("c") == "0");
     s.release("a");
     CHECK(s.place(gpu_pod("d", 2)).node.empty());
+}
+
+TEST_CASE("an init container has what its pod has not yet given to a sidecar") {
+    const auto pod = [](int side, int init) {
+        const auto asks = [](const char* name, int count, const char* more) {
+            return fmt::format(
+                R"({{"name":"{}","resources":{{"limits":{{"nvidia.com/gpu":{}}}}}{}}})",
+                name,
+                count,
+                more
+            );
+        };
+        return kubelet::read_pod_spec(
+                   R"({"metadata":{"name":"p","namespace":"ns","uid":"u"},"spec":{"initContainers":[)" +
+                   asks("first", 3, "") + "," + asks("side", side, R"(,"restartPolicy":"Always")") +
+                   "," + asks("init", init, "") + R"(],"containers":[)" + asks("c", 1, "") + "]}}"
+        )
+            .value();
+    };
+    kubelet::scheduler s(kubelet::node_offers("n", 1, {{"nvidia.com/gpu", 4}}));
+    const kubelet::pod_spec fits = pod(2, 2);
+    CHECK(s.place(fits).node == "n");
+    CHECK(
+        s.devices_of(fits) ==
+        kubelet::device_map{{"first", "0,1,2"}, {"side", "0,1"}, {"init", "2,3"}, {"c", "2"}}
+    );
+    s.release("u");
+    CHECK(s.place(pod(2, 3)).node.empty());
+    CHECK(s.place(pod(3, 1)).node == "n");
+    s.release("u");
+    kubelet::scheduler small(kubelet::node_offers("n", 1, {{"nvidia.com/gpu", 2}}));
+    CHECK(small.place(pod(1, 1)).node.empty());
 }
 
 TEST_CASE("several nodes share what the machine has") {
@@ -267,12 +300,35 @@ TEST_CASE("pods that ran when their runtime was lost end or restart as after a r
     }
 }
 
+TEST_CASE("a container that had ended before its runtime was lost keeps how") {
+    const kubelet::pod_spec pod =
+        kubelet::read_pod_spec(
+            R"({"metadata":{"name":"p","namespace":"ns","uid":"u"},"spec":{"restartPolicy":"Never",)"
+            R"("containers":[{"name":"c"},{"name":"d"}]},"status":{"phase":"Running",)"
+            R"("containerStatuses":[{"name":"c","state":{"terminated":{"exitCode":3}}},)"
+            R"({"name":"d","state":{"waiting":{}}}]}})"
+        )
+            .value();
+    const kubelet::pod_state state = kubelet::first_state(pod, core::instant{});
+    const auto status = kubelet::status_of(state, pod, {}, core::instant{});
+    CHECK(status.containers[0].now.exit_code == 3);
+    CHECK(status.containers[0].now.reason == "Error");
+    CHECK(status.containers[0].restarts == 0);
+    CHECK(status.containers[1].now.what == pods::container_state::kind::waiting);
+    CHECK_FALSE(kubelet::steps_of(state, pod, {}).over);
+}
+
 TEST_CASE("the machine is a node that is ready") {
     node_fixture n(with_resources(3));
     const auto node = n.wait(n.user().get(k8sio::resources::nodes(), "", "machine"));
     REQUIRE(node.has_value());
     CHECK(node->find(R"("nvidia.com/gpu":"3")") != std::string::npos);
     CHECK(node->find(R"("type":"Ready","status":"True")") != std::string::npos);
+    CHECK(
+        kubelet::node_body(kubelet::node_offers("m", 1, {}).front()) ==
+        R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"m","labels":{)"
+        R"("kubernetes.io/hostname":"m","kubernetes.io/os":"linux"}}})"
+    );
 }
 
 TEST_CASE("a Service is read as names and as variables") {

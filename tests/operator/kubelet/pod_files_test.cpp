@@ -94,6 +94,11 @@ TEST_CASE("resolv.conf follows dnsPolicy and dnsConfig") {
         "nameserver 10.0.0.1\nnameserver 8.8.8.8\noptions ndots:2 edns0\n"
     );
     CHECK(
+        file(
+            R"("dnsPolicy":"Default","dnsConfig":{"options":[{"name":"attempts","value":"2"},{"name":"time"}]})"
+        ) == "search corp\nnameserver 9.9.9.9\noptions timeout:1 attempts:2 time\n"
+    );
+    CHECK(
         file(R"("dnsPolicy":"None","dnsConfig":{"nameservers":["8.8.8.8"]})") ==
         "nameserver 8.8.8.8\n"
     );
@@ -108,6 +113,17 @@ TEST_CASE("a user whom the image does not know gets an entry") {
         std::string(passwd) + "\nuser1000:x:1000:50::/:/sbin/nologin\n"
     );
     CHECK(with_user("", 5, {}) == "user5:x:5:0::/:/sbin/nologin\n");
+}
+
+TEST_CASE("the home of a user is what the image says, else the root") {
+    // As runc, which asks for no more fields than there are.
+    const char* passwd = "root:x:0:0::/root:/bin/sh\na:x:7:7::/a\nb:x:8:8::\nc:x:9:9\n";
+    CHECK(home_of(passwd, 0) == "/root");
+    CHECK(home_of(passwd, 7) == "/a");
+    CHECK(home_of(passwd, 8) == "/");
+    CHECK(home_of(passwd, 9) == "/");
+    CHECK(home_of(passwd, 10) == "/");
+    CHECK(home_of("", 0) == "/");
 }
 
 TEST_CASE("log lines have time, stream and tag") {
@@ -156,6 +172,29 @@ TEST_CASE("logs without end take five files") {
     CHECK(bytes < 5 * 11'000);
     CHECK(fs::exists(here.file("l.4")));
     CHECK(log.lost_bytes() == 0);
+}
+
+TEST_CASE("the older a file of a log the higher its number, and no line is twice or nowhere") {
+    const log_folder here;
+    const std::string entry = std::string(stamp) + "stdout F ";
+    log_limits limits;
+    limits.file_size = entry.size() + 2;
+    const auto write = [&](const char* name, int files) {
+        limits.files = files;
+        log_file log(here.file(name), limits);
+        log.write_out("1\n2\n3\n4\n", at);
+    };
+    write("l", 3);
+    CHECK(here.text("l").empty());
+    CHECK(here.text("l.1") == entry + "4\n");
+    CHECK(here.text("l.2") == entry + "3\n");
+    CHECK(here.text("l.3") == "(none)");
+    write("m", 2);
+    CHECK(here.text("m.1") == entry + "4\n");
+    CHECK(here.text("m.2") == "(none)");
+    write("n", 1);
+    CHECK(here.text("n").empty());
+    CHECK(here.text("n.1") == "(none)");
 }
 
 TEST_CASE("a log that cannot be written loses lines and says how much") {

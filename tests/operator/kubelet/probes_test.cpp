@@ -5,7 +5,6 @@
 #include "kubelet/life/termination.hpp"
 #include "node_fixture.hpp"
 
-#include <algorithm>
 #include <csignal>
 
 using namespace signalbox;
@@ -231,5 +230,70 @@ TEST_CASE("hooks run after the start and before the end") {
         CHECK(n.has_event("a", "FailedPostStartHook: PostStartHook failed: hook text"));
         n.run_for(3s);
         CHECK(n.field("a", first_restarts) != "0");
+    }
+}
+
+TEST_CASE("a probe by HTTP asks for its path, and takes 200 to 399 for an answer that is good") {
+    node_fixture n;
+    n.containers().listens = [](std::uint16_t) { return true; };
+    std::string asked;
+    std::string answer;
+    n.containers().serves = [&](const std::string& request) {
+        asked = request;
+        return answer;
+    };
+    const std::string begins = "Unhealthy: Readiness probe failed: ";
+    const auto create = [&](const std::string& how) {
+        n.create(
+            "a",
+            always(
+                R"(,"readinessProbe":{"periodSeconds":1,"failureThreshold":1,"httpGet":{)" + how +
+                "}}"
+            )
+        );
+        n.run_for(2s);
+    };
+    SECTION("what it asks") {
+        answer = "HTTP/1.1 204 No Content\r\n\r\n";
+        create(R"("port":8080,"path":"ready?x=1","httpHeaders":[{"name":"X-A","value":"b"}])");
+        CHECK(
+            asked ==
+            "GET /ready?x=1 HTTP/1.1\r\nHost: 10.88.0.2:8080\r\nX-A: b\r\n"
+            "User-Agent: kube-probe/1.34\r\nAccept: */*\r\nConnection: close\r\n\r\n"
+        );
+        CHECK(n.field("a", first_ready) == "true");
+    }
+    SECTION("under a name of its own") {
+        answer = "HTTP/1.1 200 OK\r\n\r\n";
+        create(R"("port":80,"httpHeaders":[{"name":"Host","value":"job"}])");
+        CHECK(asked.starts_with("GET / HTTP/1.1\r\nHost: job\r\nUser-Agent: "));
+    }
+    SECTION("by the code of the answer") {
+        answer = "HTTP/1.1 399 x\r\n\r\n";
+        create(R"("port":80)");
+        CHECK(n.field("a", first_ready) == "true");
+        for (const char* code : {"400", "199", "503"}) {
+            answer = std::string("HTTP/1.1 ") + code + " x\r\n\r\n";
+            n.run_for(1s);
+            CHECK(n.field("a", first_ready) == "false");
+            CHECK(n.has_event("a", begins + "HTTP probe failed with statuscode: " + code));
+        }
+        answer = "HTTP/1.1 200 x\r\n\r\n";
+        n.run_for(1s);
+        CHECK(n.field("a", first_ready) == "true");
+    }
+    SECTION("that is no answer") {
+        answer = "SSH-2.0-OpenSSH 200\r\n";
+        create(R"("port":80)");
+        CHECK(n.has_event("a", begins + "Get \"http://10.88.0.2:80/\": the answer is not HTTP"));
+        answer = "";
+        n.run_for(1s);
+        CHECK(n.field("a", first_ready) == "false");
+    }
+    SECTION("not by HTTPS") {
+        answer = "HTTP/1.1 200 OK\r\n\r\n";
+        create(R"("port":80,"scheme":"HTTPS")");
+        CHECK(n.has_event("a", begins + "HTTPS probes are not carried out here"));
+        CHECK(asked.empty());
     }
 }

@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scripted_containers.hpp"
 
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/local/connect_pair.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+
 #include <algorithm>
 #include <csignal>
 #include <cstring>
@@ -10,6 +19,23 @@ namespace signalbox::op::test {
 
 namespace asio = boost::asio;
 using containers::output_stream;
+
+namespace {
+
+constexpr auto as_pair = asio::as_tuple(asio::use_awaitable);
+
+asio::awaitable<void> answer(
+    containers::byte_stream client, std::function<std::string(const std::string&)> serves
+) {
+    std::string request;
+    auto into = asio::dynamic_buffer(request);
+    const auto [failed, size] = co_await asio::async_read_until(client, into, "\r\n\r\n", as_pair);
+    const std::string text = failed ? std::string() : serves(request);
+    const auto from = asio::buffer(text);
+    co_await asio::async_write(client, from, as_pair);
+}
+
+}  // namespace
 
 scripted_process::scripted_process(
     asio::any_io_executor executor, k8sio::clock& time, process_script script
@@ -92,6 +118,10 @@ asio::awaitable<containers::result<containers::sandbox>> scripted_containers::ma
     containers::sandbox_spec spec
 ) {
     containers::sandbox out;
+    const std::chrono::nanoseconds takes = sandbox_takes;
+    if (takes.count() > 0) {
+        co_await k8sio::sleep_for(time_, takes);
+    }
     if (no_sandbox) {
         co_return *no_sandbox;
     }
@@ -149,11 +179,22 @@ asio::awaitable<containers::result<containers::byte_stream>> scripted_containers
     if (refused) {
         co_return containers::container_error{"ConnectError", "connect: connection refused"};
     }
-    co_return containers::byte_stream(executor_);
+    containers::byte_stream ours(executor_), theirs(executor_);
+    if (serves) {
+        asio::local::stream_protocol::socket one(executor_), other(executor_);
+        asio::local::connect_pair(one, other);
+        ours = std::move(one);
+        theirs = std::move(other);
+        asio::co_spawn(executor_, answer(std::move(theirs), serves), asio::detached);
+    }
+    co_return ours;
 }
 
 containers::result<int> scripted_containers::name_server_socket() {
-    return containers::container_error{"NoNames", "there is no network here"};
+    if (name_server < 0) {
+        return containers::container_error{"NoNames", "there is no network here"};
+    }
+    return std::exchange(name_server, -1);
 }
 
 asio::awaitable<void> scripted_containers::stop() {

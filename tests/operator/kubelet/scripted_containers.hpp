@@ -83,7 +83,11 @@ public:
     /// What an exec does.
     std::function<process_script(const containers::process_spec&)> exec_script;
     std::function<bool(std::uint16_t port)> listens;  ///< for connect()
+    /// What one who was connected to answers to a request of HTTP; then it closes the connection.
+    std::function<std::string(const std::string& request)> serves;
     std::optional<containers::container_error> no_sandbox;
+    std::chrono::nanoseconds sandbox_takes{0};
+    int name_server = -1;  ///< a socket; none: there is no network for names
 
     std::vector<containers::container_spec> runs;
     std::vector<scripted_process*> processes;  ///< of runs; those that have been destroyed are null

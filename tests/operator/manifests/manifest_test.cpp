@@ -4,6 +4,7 @@
 #include "manifests/yaml_writer.hpp"
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 using namespace signalbox::op::manifests;
 
@@ -122,6 +123,78 @@ TEST_CASE("quoted texts that never end are found") {
     CHECK(error_of("a: é\nb: \"c\\\"\n") == std::string("f.yaml:2:4: ") + message);
     CHECK(one("apiVersion: v1\nkind: 'it''s'").kind() == "it's");
     CHECK(one("apiVersion: v1\nkind: \"q\\\"\"").kind() == "q\"");
+    // What lies behind the text is none of it.
+    CHECK(one(std::string_view("apiVersion: v1\nkind: 'b''").substr(0, 24)).kind() == "b");
+}
+
+TEST_CASE("values of a tag are what it says") {
+    CHECK(
+        one("apiVersion: v1\nkind: T\na: [!!null ~, !!bool yes, !!int 3, !!float 3, !!float .5]\n")
+            .json() == R"({"apiVersion":"v1","kind":"T","a":[null,true,3,3,0.5]})"
+    );
+    for (const char* wrong : {"!!int ~", "!!null 3", "!!bool 3", "!!int .5", "!!float x"}) {
+        CAPTURE(wrong);
+        CHECK(
+            error_of(std::string("a: ") + wrong).find(" is no value of tag `!!") !=
+            std::string::npos
+        );
+    }
+    CHECK(error_of("a: !mine x") == "f.yaml:1:4: /a: unknown tag `!mine`");
+}
+
+TEST_CASE("values are counted with those that aliases stand for") {
+    const auto list = [](int items) {
+        std::string out = "apiVersion: v1\nkind: T\nl:\n";
+        for (int i = 0; i < items; ++i) {
+            out += "- 1\n";
+        }
+        return out;
+    };
+    // Beside the items there are the object, its list and two texts.
+    CHECK(one(list(100'000 - 4)).kind() == "T");
+    CHECK(
+        error_of(list(100'000 - 3)).find("more than 100000 values in one file") != std::string::npos
+    );
+    std::string bomb = "a0: &a0 x\n";
+    for (int i = 1; i < 12; ++i) {
+        const std::string before = "*a" + std::to_string(i - 1);
+        bomb += fmt::format("a{0}: &a{0} [{1}, {1}, {1}, {1}]\n", i, before);
+    }
+    CHECK(error_of(bomb).find("aliases expand to more than 100000 values") != std::string::npos);
+}
+
+TEST_CASE("what is no manifest by its size or its bytes is refused before it is read") {
+    const std::string object = "apiVersion: v1\nkind: T\n";
+    const auto filled = [&](std::size_t size) {
+        std::string out = object;
+        while (out.size() < size) {
+            out += std::string(std::min<std::size_t>(1000, size - out.size() - 1), '#') + "\n";
+        }
+        return out;
+    };
+    constexpr std::size_t most = 4U << 20U;
+    CHECK(one(filled(most)).kind() == "T");
+    CHECK(error_of(filled(most + 1)).find("f.yaml: larger than 4 MiB: ") == 0);
+    for (const std::string_view begin : {"\xFF\xFE", "\xFE\xFF"}) {
+        CHECK(
+            error_of(std::string(begin) + object) ==
+            "f.yaml:1:1: encoded in UTF-16: save it as UTF-8"
+        );
+    }
+    CHECK(one(object + "#" + std::string((1U << 20U) - 1, 'x')).kind() == "T");
+    CHECK(
+        error_of(object + "#" + std::string(1U << 20U, 'x')) ==
+        "f.yaml:3:1: a line longer than 1024 KiB"
+    );
+    std::string many;
+    for (int i = 0; i < 5000; ++i) {
+        many += "---\n" + object;
+    }
+    CHECK(read_text(many, "f.yaml").objects.size() == 5000);
+    many += "---\n" + object;
+    const read_result read = read_text(many, "f.yaml");
+    REQUIRE(read.errors.size() == 1);
+    CHECK(to_text(read.errors[0]) == "f.yaml:15002:1: more than 5000 documents in one file");
 }
 
 TEST_CASE("what is written is read back as the same object") {
@@ -140,4 +213,5 @@ TEST_CASE("what is written is read back as the same object") {
         "apiVersion: v\nkind: k\nspec: 3\nx: 2\nstatus: 1\n"
     );
     CHECK(to_yaml("no json").empty());
+    CHECK(to_yaml("{} {}").empty());
 }

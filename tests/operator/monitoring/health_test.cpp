@@ -71,6 +71,30 @@ TEST_CASE("an operator whose watches do not move does not live") {
     );
 }
 
+TEST_CASE("every view that fails is named") {
+    world w;
+    op::health health(seen_of(w), [] { return k8sio::steady_time(); });
+    w.settle();
+    w.server().set_fault_hook([](std::string_view method, std::string_view target) {
+        k8sio::server::fault out;
+        const bool of_view = target.find("/pods?") != std::string_view::npos ||
+                             target.find("/services?") != std::string_view::npos;
+        if (method == "GET" && of_view) {
+            out.status = 403;
+            out.reason = "Forbidden";
+            out.message = "not now";
+        }
+        return out;
+    });
+    w.run_for(seconds{1200});
+    health.look();
+    const std::string said = problem(health.readiness(), "views");
+    CAPTURE(said);
+    CHECK(said.starts_with("pods: GET /api/v1/pods: 403 Forbidden: not now"));
+    CHECK(said.find("; services: GET /api/v1/services: 403 Forbidden: not now") != said.npos);
+    CHECK(problem(health.readiness(), "running") == "");
+}
+
 TEST_CASE("an operator with a pass that does not move does not live") {
     world_options options;
     op::health* asked = nullptr;

@@ -200,3 +200,34 @@ TEST_CASE("labels have no values from outside") {
         2
     );
 }
+
+TEST_CASE("only the time that a job did not run is lost") {
+    measured m{world_options()};
+    const core::instant now{seconds{1'700'000'100}};
+    core::job_object before;
+    core::job_status after;
+    after.phase = core::job_phase::running;
+    const auto lost = [&] {
+        m.counted.status_written(before, after, now);
+        return m.value(
+            R"(signalbox_job_time_lost_to_restarts_seconds_total{kind="PyTorchTrainingJob"})"
+        );
+    };
+    CHECK(lost() == 0);  // its first status
+    core::condition running, completed;
+    running.type = "Running";
+    running.status = true;
+    running.last_transition = now - seconds{50};
+    completed.type = "Completed";
+    completed.last_transition = now - seconds{90};
+    before.status.phase = core::job_phase::unknown;
+    before.status.conditions = {running, completed};
+    CHECK(lost() == 0);  // nobody saw it run, but it did
+    before.status.conditions[0].status = false;
+    CHECK(lost() == 50);
+    before.status.conditions[0].last_transition = now + seconds{5};  // another node's clock
+    CHECK(lost() == 50);
+    before.status.phase = core::job_phase::running;
+    before.status.conditions[0].last_transition = now - seconds{50};
+    CHECK(lost() == 50);
+}

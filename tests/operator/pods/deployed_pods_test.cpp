@@ -125,6 +125,16 @@ TEST_CASE("scaled to 0 it has no pod; one that has ended is replaced", "[pods]")
     CHECK(m.pods[1].deleting);
 }
 
+TEST_CASE("the first status has a condition, and those behind it where it changes", "[pods]") {
+    const auto patch = [](const char* status, std::int64_t ready) {
+        return status_patch(board(1, "tb", status), 1, ready, core::instant{});
+    };
+    const std::string says = R"("type":"Available","status":)";
+    CHECK(patch("{}", 0).find(says + R"("False")") != std::string::npos);
+    CHECK(patch(R"({"observedGeneration":1})", 0).find("conditions") == std::string::npos);
+    CHECK(patch(R"({"observedGeneration":1})", 1).find(says + R"("True")") != std::string::npos);
+}
+
 TEST_CASE("what is no object is passed over", "[pods]") {
     CHECK_FALSE(read_deployment_record("").has_value());
     CHECK_FALSE(read_deployment_record(R"({"spec":1})").has_value());

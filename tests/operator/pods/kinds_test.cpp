@@ -123,8 +123,17 @@ public:
     }
 
     static constexpr const char* path = "/apis/apps/v1/namespaces/default/deployments";
+    std::vector<std::string> complaints;
+
+    k8sio::server::api_server& server() { return server_; }
+    void stop() { deployments_.stop(); }
 
 private:
+    static op::pods::deployment_options options(std::vector<std::string>& complaints) {
+        op::pods::deployment_options out;
+        out.complain = [&](const std::string& what) { complaints.push_back(what); };
+        return out;
+    }
     void settle() {
         do {
             loop_.restart();
@@ -138,8 +147,7 @@ private:
     std::unique_ptr<k8sio::transport> transport_ = server_.connect(),
                                       user_transport_ = server_.connect();
     k8sio::client api_{*transport_, time_}, user_{*user_transport_, time_};
-    op::pods::simulated_deployments deployments_{
-        loop_.get_executor(), api_, op::pods::deployment_options()};
+    op::pods::simulated_deployments deployments_{loop_.get_executor(), api_, options(complaints)};
     bool ended_ = false;
 };
 
@@ -189,4 +197,29 @@ TEST_CASE("replicas of the operator's Deployments are available soon, and follow
     c.run_for(1s);
     CHECK(c.available("ours") == 3);
     CHECK(c.available("theirs") == -1);
+    CHECK(c.complaints.empty());
+}
+
+TEST_CASE("a status of a Deployment that cannot be written is told, unless all ends") {
+    cluster c;
+    bool stops = false;
+    c.server().set_fault_hook([&](std::string_view method, std::string_view target) {
+        k8sio::server::fault out;
+        if (method == "PATCH" && target.find("/status") != std::string_view::npos) {
+            out.status = 403;
+            out.reason = "Forbidden";
+            if (stops) {
+                c.stop();
+            }
+        }
+        return out;
+    });
+    c.create("a", R"("app.kubernetes.io/managed-by":"signalbox")");
+    c.run_for(1s);
+    REQUIRE(c.complaints.size() == 1);
+    CHECK(c.complaints[0].find("Deployment default/a: ") == 0);
+    stops = true;
+    c.create("b", R"("app.kubernetes.io/managed-by":"signalbox")");
+    c.run_for(1s);
+    CHECK(c.complaints.size() == 1);
 }

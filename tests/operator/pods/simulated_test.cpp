@@ -106,6 +106,12 @@ public:
     std::string field(const std::string& name, const char* pointer) {
         return op::manifests::string_at(pod(name), pointer);
     }
+    void patch(const std::string& name, const std::string& merge_patch) {
+        std::string text = merge_patch;
+        const auto done =
+            wait(user_.merge_patch(k8sio::resources::pods(), "default", name, std::move(text)));
+        REQUIRE(done.has_value());
+    }
     void remove(const std::string& name) {
         const k8sio::delete_options options;
         const auto gone = wait(user_.remove(k8sio::resources::pods(), "default", name, options));
@@ -147,6 +153,9 @@ TEST_CASE("a pod is bound, runs, is ready, and succeeds") {
     c.run_for(4s);
     CHECK(c.field("a", phase) == "Succeeded");
     CHECK(c.field("a", exit_reason) == "Completed");
+    const std::string end = "/status/containerStatuses/0/state/terminated/";
+    CHECK(c.field("a", (end + "startedAt").c_str()) == "2023-11-14T22:13:20Z");
+    CHECK(c.field("a", (end + "finishedAt").c_str()) == "2023-11-14T22:13:23Z");
     CHECK(c.pod("a").find("\"exitCode\":0") != std::string::npos);
     CHECK(c.counters().ended == 1);
     CHECK(c.complaints().empty());
@@ -178,6 +187,19 @@ TEST_CASE("a deleted pod is told to stop and then goes") {
     c.run_for(2s);
     CHECK(c.pod("a").empty());
     CHECK(c.counters().removed == 1);
+}
+
+TEST_CASE("changes of a pod that is being deleted give it no more time") {
+    cluster c("defaults: {duration: forever, stop-after: 4s}");
+    c.create("a");
+    c.run_for(1s);
+    c.remove("a");
+    for (int i = 0; i < 3; ++i) {
+        c.run_for(1s);
+        c.patch("a", fmt::format(R"({{"metadata":{{"labels":{{"n":"{}"}}}}}})", i));
+    }
+    c.run_for(1500ms);
+    CHECK(c.pod("a").empty());
 }
 
 TEST_CASE("a pod of a lost kubelet stays in deletion") {
@@ -260,6 +282,14 @@ TEST_CASE("evictions and preemptions are marked as disruptions") {
         c.run_for(2s);
         CHECK(c.pod("a").empty());
     }
+    SECTION("a lost node") {
+        cluster c("defaults: {duration: forever, unknown-at: 1s}");
+        c.create("a");
+        c.run_for(5s);
+        CHECK(c.field("a", phase) == "Unknown");
+        CHECK(c.field("a", "/status/reason") == "NodeLost");
+        CHECK(c.field("a", "/status/conditions/3/status") == "False");
+    }
     SECTION("out of memory") {
         cluster c("defaults: {oom-at: 1s}");
         c.create("a");
@@ -304,6 +334,24 @@ TEST_CASE("a failed write is tried again") {
     CHECK(c.field("a", phase) == "Succeeded");
     CHECK(c.counters().errors == 3);
     CHECK(c.complaints().size() == 3);
+}
+
+TEST_CASE("a pod that another scheduler binds at the same time is left to it") {
+    cluster c;
+    c.server().set_fault_hook([&](std::string_view method, std::string_view target) {
+        k8sio::server::fault out;
+        if (method == "POST" && target.find("binding") != std::string_view::npos) {
+            out.status = 409;
+            out.reason = "Conflict";
+        }
+        return out;
+    });
+    c.create("a");
+    c.run_for(10s);
+    CHECK(c.field("a", "/spec/nodeName").empty());
+    CHECK(c.counters().bound == 0);
+    CHECK(c.counters().errors == 0);
+    CHECK(c.complaints().empty());
 }
 
 TEST_CASE("a thousand pods live with a few requests in flight") {

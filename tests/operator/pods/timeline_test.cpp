@@ -144,6 +144,10 @@ TEST_CASE("faults befall the first pods of an index, and the indexes asked for")
     CHECK(for_pod(some, 2, 1).exit_code == 1);
     CHECK(for_pod(some, 2, 1).fail_at == duration(1s));
     CHECK(for_pod(with({{"fail-times", "1"}, {"evict-at", "1s"}}), 0, 1).exit_code == 0);
+    CHECK(for_pod(with({{"fail-times", "1"}}), 0, 1).exit_code == 1);
+    CHECK(for_pod(with({{"fail-times", "1"}}), 0, 2).exit_code == 0);
+    CHECK(for_pod(with({{"only-index", "0"}}), 0, 9).exit_code == 1);
+    CHECK(for_pod(with({{"fail-times", "1"}, {"exit-code", "7"}}), 0, 1).exit_code == 7);
 }
 
 TEST_CASE("scenario rules apply in order, annotations win") {
@@ -178,6 +182,10 @@ TEST_CASE("mistakes in a scenario are reported with their line") {
     const std::pair<const char*, const char*> table[]{
         {"rules:\n- do: {exit-cod: 1}\n", "s.yaml:2:8: there is no setting `exit-cod`"},
         {"rules:\n- do: {duration: soon}\n", "s.yaml:2:8: `soon` is not a duration"},
+        {"rules:\n- do: {exit-code: [1]}\n", "s.yaml:2:8: `exit-code` must be a plain value"},
+        {"rules:\n- {when: {}}\n", "s.yaml:2:4: unknown key `when`: `match` or `do`"},
+        {"defaults: {exit-code: 256}\n", "s.yaml:1:12: `256` is not a number from 0 to 255"},
+        {"---\n{}\n---\n{}\n", "s.yaml: one document is expected"},
         {"rules:\n- match: {index: x}\n", "s.yaml:2:11: `x` is no set of numbers"},
         {"rules:\n- match: {colour: x}\n", "s.yaml:2:11: unknown key `colour`"},
         {"rule: []\n", "s.yaml:1:1: unknown key `rule`"},

@@ -50,7 +50,9 @@ void pod_worker::after_start(std::size_t i) {
     const std::shared_ptr<pod_worker> self = shared_from_this();
     const std::shared_ptr<container_run> run = slots_[i].run;
     carry_out(node_, hook, target(i), {}, [self, run, i](const handler_result& result) {
-        if (run->ended || self->slots_[i].run != run) {
+        // One that is told to end already is not told again.
+        if (run->ended || self->slots_[i].run != run ||
+            self->state_.containers[i].at != stage::running) {
             return;
         }
         if (result.success) {

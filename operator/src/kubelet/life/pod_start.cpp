@@ -56,13 +56,10 @@ asio::awaitable<void> pod_worker::prepare(std::shared_ptr<pod_worker> self) {
     self->prepare_delay_ = std::clamp<std::chrono::nanoseconds>(
         self->prepare_delay_ * 2, first_prepare_delay, longest_prepare_delay
     );
-    // Until then no other try begins.
-    self->preparing_ = true;
     const std::weak_ptr<pod_worker> weak = self;
     const auto again = self->node_.now() + self->prepare_delay_;
     self->prepare_timer_ = self->node_.time().schedule(again, [weak] {
         if (const auto alive = weak.lock()) {
-            alive->preparing_ = false;
             alive->prepare_timer_ = 0;
             alive->sync();
         }
@@ -140,11 +137,8 @@ void pod_worker::object_changed() {
     if (state_.stopping || released_) {
         return;
     }
-    if (prepare_timer_ != 0) {
-        node_.time().cancel(prepare_timer_);
-        prepare_timer_ = 0;
-        preparing_ = false;
-    }
+    node_.time().cancel(prepare_timer_);
+    prepare_timer_ = 0;
     for (container_place& c : state_.containers) {
         if (c.at == stage::waiting && c.status.now.reason == "CreateContainerConfigError") {
             c.due = node_.now();

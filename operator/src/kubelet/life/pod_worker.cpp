@@ -93,7 +93,9 @@ void pod_worker::update(const pod_spec& now) {
     pod_.deleting = state_.stopping = true;
     pod_.grace = now.grace;
     for (slot& s : slots_) {
-        if (shorter && s.run && !s.run->ended && s.run->kill_timer != 0) {
+        // Stopped before: by the shorter grace of a deletion before, by a probe, or by the
+        // deadline.
+        if (s.run && !s.run->ended && s.run->kill_timer != 0) {
             kill_at(*s.run, std::min(s.run->kill_at, node_.now() + now.grace));
         }
     }
@@ -117,7 +119,8 @@ void pod_worker::abandon() {
 
 void pod_worker::sync() {
     const next_steps steps = steps_of(state_, pod_, node_.now());
-    if (!state_.prepared && !state_.stopping && !preparing_ && !steps.over) {
+    const bool busy = preparing_ || prepare_timer_ != 0;
+    if (!state_.prepared && !state_.stopping && !busy && !steps.over) {
         preparing_ = true;
         node_.spawn(prepare(shared_from_this()));
     }

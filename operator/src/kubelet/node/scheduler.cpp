@@ -50,7 +50,8 @@ amounts needs_of(const pod_spec& pod) {
     for (const container_spec& c : pod.containers) {
         for (const auto& [name, amount] : needs_of_container(c)) {
             if (c.init && !c.sidecar) {
-                most[name] = std::max(most[name], amount);
+                // The sidecars before it run beside it.
+                most[name] = std::max(most[name], amount_of(out, name) + amount);
             } else {
                 out[name] += amount;
             }
@@ -172,8 +173,8 @@ device_map scheduler::devices_of(const pod_spec& pod) const {
     std::size_t next = 0;
     for (const container_spec& c : pod.containers) {
         const std::size_t wanted = amount_of(needs_of_container(c), gpu);
-        // Init containers have ended before the others begin: they get the first ones.
-        std::size_t at = c.init && !c.sidecar ? 0 : next;
+        // Init containers have ended before those behind them begin, which get the same ones.
+        std::size_t at = next;
         std::vector<std::uint64_t> mine;
         for (std::size_t i = 0; i < wanted && at < ids.size(); ++i, ++at) {
             mine.push_back(ids[at]);
