@@ -19,8 +19,7 @@ struct queue_of_requests {
     using request = test::task<result<pool_permit>>;
 
     request& enter(std::chrono::seconds patience = 60s) {
-        all.push_back(
-            std::make_unique<request>(loop, pool.enter(loop.time.steady_now() + patience))
+        all.push_back(std::make_unique<request>(loop, pool.enter(loop.time.steady_now() + patience))
         );
         loop.settle();
         return *all.back();
