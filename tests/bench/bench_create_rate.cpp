@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One measurement of pod creation on a running API server. `raw`: a plain loop of the client
-// creates the pods. `job`: a job of that size is created and the pods are counted as the server
-// shows them; who makes them is the operator, started by somebody else. Prints seconds.
+// creates the pods. `job`: a job of that size is created; who makes the pods is the operator,
+// started by somebody else. Both are counted as a watch shows them. Prints seconds.
 #include "jobcore/decide.hpp"
 #include "k8sio/client.hpp"
 #include "k8sio/config.hpp"
@@ -15,9 +15,11 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace asio = boost::asio;
@@ -85,9 +87,14 @@ private:
     std::vector<std::string> failures_;
 };
 
-class job_watch {
+/// Counts pods from a beginning on.
+class pod_watch {
 public:
-    job_watch(k8sio::client& api, const measurement& m) : api_(api), m_(m) {}
+    /// Starts what makes the pods; gives what went wrong.
+    using beginning = std::function<asio::awaitable<std::string>()>;
+
+    pod_watch(k8sio::client& api, const measurement& m, beginning begin)
+        : api_(api), m_(m), begin_(std::move(begin)) {}
 
     asio::awaitable<void> run() {
         const std::string path = k8sio::resources::pods().collection_path(m_.ns);
@@ -100,16 +107,11 @@ public:
             failure_ = stream.error().text();
             co_return;
         }
-        const k8sio::resource_type jobs(
-            "batch.tensorstack.dev", "v1beta1", "pytorchtrainingjobs", "PyTorchTrainingJob"
-        );
-        std::string body = job_json(m_, "");
-        const k8sio::result<std::string> made = co_await api_.create(jobs, m_.ns, std::move(body));
-        if (!made) {
-            failure_ = made.error().text();
+        failure_ = co_await begin_();
+        if (!failure_.empty()) {
             co_return;
         }
-        accepted_ = watch_clock::now();
+        begun_ = watch_clock::now();
         k8sio::response_stream& events = **stream;
         int seen = 0;
         while (seen < m_.pods) {
@@ -125,7 +127,7 @@ public:
     }
 
     const std::string& failure() const { return failure_; }
-    double took() const { return std::chrono::duration<double>(last_pod_ - accepted_).count(); }
+    double took() const { return std::chrono::duration<double>(last_pod_ - begun_).count(); }
 
 private:
     /// Counts `"type":"ADDED"` over any split of the bytes: at most one partial match is carried.
@@ -144,38 +146,52 @@ private:
 
     k8sio::client& api_;
     measurement m_;
+    beginning begin_;
     std::size_t matched_ = 0;
-    watch_clock::time_point accepted_{}, last_pod_{};
+    watch_clock::time_point begun_{}, last_pod_{};
     std::string failure_;
 };
 
-int measure_raw(asio::io_context& io, k8sio::client& api, const measurement& m) {
-    raw_loop loop(api, m);
-    for (int i = 0; i < m.in_flight; ++i) {
-        asio::co_spawn(io, loop.work(), asio::detached);
-    }
-    const auto start = watch_clock::now();
-    io.run();
-    const double took = std::chrono::duration<double>(watch_clock::now() - start).count();
-    if (!loop.failures().empty()) {
-        std::cerr << loop.failures().size() << " failures, the first: " << loop.failures().front()
-                  << '\n';
-        return EXIT_FAILURE;
-    }
-    std::cout << took << '\n';
-    return EXIT_SUCCESS;
-}
-
-int measure_job(asio::io_context& io, k8sio::client& api, const measurement& m) {
-    job_watch watch(api, m);
+int measure(
+    asio::io_context& io,
+    k8sio::client& api,
+    const measurement& m,
+    pod_watch::beginning begin,
+    const std::vector<std::string>& failures = {}
+) {
+    pod_watch watch(api, m, std::move(begin));
     asio::co_spawn(io, watch.run(), asio::detached);
     io.run();
-    if (!watch.failure().empty()) {
-        std::cerr << watch.failure() << '\n';
+    if (!failures.empty() || !watch.failure().empty()) {
+        std::cerr << (failures.empty() ? watch.failure() : failures.front()) << '\n';
         return EXIT_FAILURE;
     }
     std::cout << watch.took() << '\n';
     return EXIT_SUCCESS;
+}
+
+int measure_raw(asio::io_context& io, k8sio::client& api, const measurement& m) {
+    raw_loop loop(api, m);
+    const auto begin = [&]() -> asio::awaitable<std::string> {
+        const int workers = m.in_flight;
+        for (int i = 0; i < workers; ++i) {
+            asio::co_spawn(io, loop.work(), asio::detached);
+        }
+        co_return std::string();
+    };
+    return measure(io, api, m, begin, loop.failures());
+}
+
+int measure_job(asio::io_context& io, k8sio::client& api, const measurement& m) {
+    const auto begin = [&]() -> asio::awaitable<std::string> {
+        const k8sio::resource_type jobs(
+            "batch.tensorstack.dev", "v1beta1", "pytorchtrainingjobs", "PyTorchTrainingJob"
+        );
+        std::string body = job_json(m, "");
+        const k8sio::result<std::string> made = co_await api.create(jobs, m.ns, std::move(body));
+        co_return made ? std::string() : made.error().text();
+    };
+    return measure(io, api, m, begin);
 }
 
 }  // namespace

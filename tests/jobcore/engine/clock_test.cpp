@@ -34,3 +34,20 @@ TEST_CASE("[behaviour 12.8] a node's clock moves no delay past the life of its p
     REQUIRE(w.status().restarts.last->not_before);
     CHECK(*w.status().restarts.last->not_before - *w.status().restarts.last->time >= seconds{40});
 }
+
+TEST_CASE(
+    "[behaviour 12.8] of a pod whose creation is not known the end counts as told", "[engine]"
+) {
+    world w(ddp().run_policy("\"backoffLimit\":9"));
+    w.start();
+    pod_record& pod = w.pod("worker", 0);
+    pod.creation.reset();
+    w.wait(seconds{60});
+    w.exit(pod, 1);
+    pod.containers.at(0).finished = w.now() - seconds{20};
+    const instant end = *pod.containers.at(0).finished;
+    w.settle();
+    const auto& last = w.status().restarts.last;
+    REQUIRE(last);
+    CHECK(last->time == end);
+}

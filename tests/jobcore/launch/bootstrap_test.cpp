@@ -301,10 +301,16 @@ TEST_CASE("[launchers 2.4] what the runner would export wrongly it does not see"
 TEST_CASE(
     "[api deepspeed config.autotune] an autotuner that found nothing has failed", "[bootstrap]"
 ) {
-    const auto ends = [](const std::string& shell, const std::string& launcher, bool resumes) {
+    using texts = std::vector<std::string>;
+    const auto configuration =
+        GENERATE(as<texts>{}, texts{"--deepspeed_config", "ds.json"}, texts{"--deepspeed=ds.json"});
+    const auto ends = [&](const std::string& shell, const std::string& launcher, bool resumes) {
         deepspeed_job job(2);
         job.launch.autotune = "tune";
-        job.launch.python = {"train.py", "--deepspeed_config", "ds.json"};
+        job.launch.python = {"train.py"};
+        job.launch.python.insert(
+            job.launch.python.end(), configuration.begin(), configuration.end()
+        );
         job.compile();
         const pod_folder pod(job);
         run("mkdir " + pod.at("work"));

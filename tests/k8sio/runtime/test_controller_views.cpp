@@ -107,6 +107,7 @@ TEST_CASE("a pass that finds the views behind is put off until they have followe
     f.start();
     f.loop.run_for(10s);
     CHECK(f.count("a") == 1);
+    CHECK(f.subject->counters().behind == 1);
     f.create("b");
     f.loop.run_for(100ms);
     CHECK(f.count("a") == 2);

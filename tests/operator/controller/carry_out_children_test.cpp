@@ -188,6 +188,39 @@ TEST_CASE("[behaviour 5.3] [requirement E5] the absence of a Secret is confirmed
     CHECK(reads == 1);
 }
 
+TEST_CASE("[behaviour 5.3] an absence holds until an object of that very name is in view") {
+    scripted s(deepspeed("job", 2));
+    const core::job_object job = read(s);
+    const auto named = [&](const char* name) {
+        return made_object(job, core::object_kind::config_map, [name](rapidjson::Document& object) {
+            object["metadata"]["name"].SetString(name, object.GetAllocator());
+        });
+    };
+    s.w->create(resources::config_maps(), named("other"));
+    s.w->run_for(seconds{1});
+    s.looks.clear();
+    s.decide = [&](const core::job_object& now, core::instant) {
+        core::decision d;
+        core::action look_up = create(now, core::object_kind::config_map);
+        look_up.name = "lost";
+        look_up.request = core::confirm_absence{};
+        if (s.looks.size() <= 2) {
+            d.stages = {{look_up}};
+        }
+        if (s.looks.size() == 2) {
+            s.w->create_soon(resources::config_maps(), named("lost"));
+        }
+        return d;
+    };
+    s.nudge();
+    s.w->run_for(seconds{1});
+    REQUIRE(s.looks.size() >= 3);
+    CHECK(s.looks[1].children.size() == 1);
+    CHECK(s.looks[1].absences == 1);
+    CHECK(s.looks[2].children.size() == 2);
+    CHECK(s.looks[2].absences == 0);
+}
+
 TEST_CASE("[behaviour 7.1] a patch of the job itself: on an older version it is decided again") {
     const bool stale = GENERATE(true, false);
     CAPTURE(stale);

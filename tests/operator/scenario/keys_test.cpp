@@ -229,3 +229,29 @@ TEST_CASE("[behaviour 2.10] what a process before made is known before the first
     CHECK(w.event_count("cifar", "SecretLost") == 0);
     CHECK(w.operator_transport().writes().empty());
 }
+
+TEST_CASE("[behaviour 2.10] nothing is decided while the Secret cannot be read") {
+    world_options options;
+    options.script.defaults = {{"duration", "never"}};
+    world w(options);
+    w.create_job(deepspeed("cifar", 2));
+    REQUIRE(w.run_until([&] { return w.is_phase("cifar", "Running"); }, soon));
+    w.kill_operator();
+    bool failing = true;
+    w.server().set_fault_hook([&failing](std::string_view, std::string_view target) {
+        k8sio::server::fault fault;
+        if (failing && target.find("/secrets/") != target.npos) {
+            fault.status = 500;
+            fault.reason = "InternalError";
+            fault.message = "etcdserver: request timed out";
+        }
+        return fault;
+    });
+    w.patch_job("cifar", R"({"spec":{"runMode":{"pause":{"enabled":true}}}})");
+    w.start_operator();
+    w.run_for(seconds{20});
+    CHECK(w.operator_transport().writes().empty());
+    CHECK(w.is_phase("cifar", "Running"));
+    failing = false;
+    REQUIRE(w.run_until([&] { return w.is_phase("cifar", "Paused"); }, seconds{60}));
+}
