@@ -61,7 +61,7 @@ enum class severity { warning, error };
 class reconcile_observer {
 public:
     virtual ~reconcile_observer() = default;
-    /// A pass begins, over a key that was ready for one for so long.
+    /// A pass begins. Its key was ready so long, not counting time when no pass may start.
     virtual void began(std::chrono::nanoseconds waited) = 0;
     /// A pass ended, after so long.
     virtual void ended(std::chrono::nanoseconds worked, const reconcile_result& result) = 0;

@@ -14,11 +14,11 @@
 #include "controller/controller.hpp"
 #include "controller/resource_table.hpp"
 #include "manifests/json_edit.hpp"
+#include "monitoring/listen_address.hpp"
 #include "pods/deployed_pods.hpp"
 #include "pods/simulated.hpp"
 
 #include <jobcore/schema.hpp>
-#include <jobcore/strings.hpp>
 #include <k8sio/reflector.hpp>
 #include <k8sio/server/api_server.hpp>
 
@@ -66,27 +66,6 @@ bool wants_gang(const check_result& objects) {
         const auto parsed = o.is_job ? core::parse_job(o.source.json()) : core::parsed_job();
         return parsed.spec && parsed.spec->scheduler;
     });
-}
-
-struct listen_address {
-    std::string address;
-    std::uint16_t port = 0;
-};
-
-std::optional<listen_address> parse_listen(const std::string& text) {
-    const std::size_t colon = text.rfind(':');
-    if (colon == std::string::npos || colon == 0) {
-        return std::nullopt;
-    }
-    listen_address out;
-    out.address = text.substr(0, colon);
-    if (out.address.front() == '[' && out.address.back() == ']') {
-        out.address = out.address.substr(1, out.address.size() - 2);
-    }
-    const auto port =
-        core::read_whole_number<std::uint16_t>(std::string_view(text).substr(colon + 1));
-    out.port = port.value_or(0);
-    return port ? std::optional(out) : std::nullopt;
 }
 
 /// What was prepared before anything was started.
@@ -243,15 +222,15 @@ bool dev_session::begin() {
             return failed(added.error().text());
         }
     }
-    const result<std::uint16_t> port = server_.listen(setup_.listen.address, setup_.listen.port);
+    const result<std::uint16_t> port = server_.listen(setup_.listen.host, setup_.listen.port);
     if (port.has_error()) {
         return failed(fmt::format("--listen {}: {}", setup_.options.listen, port.error().text()));
     }
     port_ = *port;
     std::string path = setup_.options.kubeconfig.empty()
-                           ? default_kubeconfig_path(setup_.listen.address, port_)
+                           ? default_kubeconfig_path(setup_.listen.host, port_)
                            : setup_.options.kubeconfig;
-    std::string text = server_.kubeconfig(setup_.listen.address, port_);
+    std::string text = server_.kubeconfig(setup_.listen.host, port_);
     if (const auto wrong = kubeconfig_.write(std::move(path), std::move(text))) {
         return failed(*wrong);
     }
@@ -267,9 +246,8 @@ void dev_session::announce() {
         setup_.options.pods == pod_runtime_kind::simulated ? "simulated pods"
                                                            : "pods of this machine",
         milliseconds,
-        setup_.listen.address.find(':') == std::string::npos
-            ? setup_.listen.address
-            : fmt::format("[{}]", setup_.listen.address),
+        setup_.listen.host.find(':') == std::string::npos ? setup_.listen.host
+                                                          : fmt::format("[{}]", setup_.listen.host),
         port_,
         kubeconfig_.path()
     ));
@@ -458,8 +436,8 @@ int dev(const dev_options& options, std::ostream& out, std::ostream& err) {
     };
     dev_setup setup;
     setup.options = options;
-    const std::optional<listen_address> listen = parse_listen(options.listen);
-    if (!listen) {
+    const std::optional<listen_address> listen = read_listen_address(options.listen);
+    if (!listen || listen->host.empty()) {
         return refuse_with(fmt::format("--listen: `{}` is not ADDRESS:PORT", options.listen));
     }
     setup.listen = *listen;

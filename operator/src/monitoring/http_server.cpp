@@ -2,8 +2,8 @@
 #include "monitoring/http_server.hpp"
 
 #include "monitoring/changing_file.hpp"
+#include "monitoring/listen_address.hpp"
 
-#include <jobcore/strings.hpp>
 #include <k8sio/resource.hpp>
 
 #include <boost/asio/as_tuple.hpp>
@@ -120,11 +120,11 @@ std::string http_server::impl::load_identity() {
 }
 
 std::string http_server::impl::start() {
-    std::string host;
-    std::uint16_t port = 0;
-    if (!split_address(options.address, host, port)) {
+    const std::optional<listen_address> wanted = read_listen_address(options.address);
+    if (!wanted) {
         return fmt::format("`{}` is not ADDRESS:PORT", options.address);
     }
+    const auto& [host, port] = *wanted;
     if (options.tls_cert_file.empty() != options.tls_key_file.empty()) {
         return "a certificate and its key belong together";
     }
@@ -308,24 +308,6 @@ void http_server::stop() {
     for (beast::tcp_stream* stream : impl_->open) {
         stream->cancel();
     }
-}
-
-bool split_address(const std::string& text, std::string& host, std::uint16_t& port) {
-    const std::size_t colon = text.rfind(':');
-    if (colon == std::string::npos) {
-        return false;
-    }
-    host = text.substr(0, colon);
-    const bool in_brackets = host.size() > 1 && host.front() == '[' && host.back() == ']';
-    if (in_brackets) {
-        host = host.substr(1, host.size() - 2);
-    } else if (host.find(':') != std::string::npos) {
-        return false;
-    }
-    const auto number =
-        core::read_whole_number<std::uint16_t>(std::string_view(text).substr(colon + 1));
-    port = number.value_or(0);
-    return number.has_value();
 }
 
 }  // namespace signalbox::op

@@ -60,7 +60,4 @@ private:
     std::shared_ptr<impl> impl_;
 };
 
-/// Host and port of `127.0.0.1:8080` or `:8080`; false if it is not of that form.
-bool split_address(const std::string& text, std::string& host, std::uint16_t& port);
-
 }  // namespace signalbox::op

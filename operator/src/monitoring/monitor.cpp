@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "monitoring/monitor.hpp"
 
+#include "monitoring/listen_address.hpp"
+
 #include <jobcore/strings.hpp>
 #include <jobcore/time.hpp>
 
@@ -42,9 +44,7 @@ std::optional<std::string_view> below(std::string_view path, std::string_view en
 /// Who reaches a server without a token that is open to others shall change nothing, and read
 /// nothing of jobs.
 bool is_private(const http_server_options& server) {
-    std::string host;
-    std::uint16_t port = 0;
-    split_address(server.address, host, port);
+    const std::string host = read_listen_address(server.address).value_or(listen_address()).host;
     return !server.token_file.empty() || host == "localhost" || host == "::1" ||
            host.starts_with("127.");
 }

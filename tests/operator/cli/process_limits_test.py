@@ -232,7 +232,6 @@ class OwnMachine(unittest.TestCase):
         self.assertEqual(dev.until_ended("homeless")["exitCode"], 0)
         self.assertEqual(dev.log_of("homeless"), "in\n")
 
-
     @unittest.skipUnless(os.geteuid() == 0, "an overlay over / is for root alone")
     def test_nothing_of_the_machine_is_written(self):
         """The machine's files are those of an overlay here, and what is written to them would lie in its upper folder."""

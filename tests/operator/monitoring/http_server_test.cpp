@@ -281,17 +281,3 @@ TEST_CASE("what keeps a server from its start is said") {
         CHECK(why_not(options) == options.token_file + ": there is no token in it");
     }
 }
-
-TEST_CASE("addresses have a host, which may be empty, and a port") {
-    std::string host;
-    std::uint16_t port = 0;
-    CHECK(split_address("[::1]:8080", host, port));
-    CHECK(host == "::1");
-    CHECK(port == 8080);
-    CHECK(split_address(":9", host, port));
-    CHECK(host.empty());
-    CHECK(port == 9);
-    for (const char* wrong : {"", "8080", "::1", "::1:80", "a:b", "a:-1", "a:65536", "a:"}) {
-        CHECK_FALSE(split_address(wrong, host, port));
-    }
-}

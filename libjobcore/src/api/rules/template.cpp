@@ -181,9 +181,16 @@ void template_checker::check_mounts(const json::value& container, std::size_t in
 void template_checker::check_training(const json::value& container, std::size_t index) {
     const std::string_view name = json::string_or_empty(container, "name");
     if (json::string_or_empty(container, "image").empty()) {
+        const json::value* written = json::find(container, "image");
         error(
             fmt::format("spec/containers/{}/image", index),
-            fmt::format("the training container {} needs an `image`", quoted(name))
+            fmt::format(
+                "the training container {} needs an `image`{}",
+                quoted(name),
+                written == nullptr || written->IsString()
+                    ? ""
+                    : ", a string and not " + describe(*written)
+            )
         );
     }
     check_name(name, index);

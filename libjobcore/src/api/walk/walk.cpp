@@ -20,10 +20,13 @@ std::vector<std::string_view> value_names(const field& row) {
     return names;
 }
 
+/// Its maximum is that of the type, which says nothing to a reader who did not meet it.
+bool ends_with_its_type(const field& row) {
+    return row.maximum >= std::numeric_limits<std::int32_t>::max();
+}
+
 std::string integer_words(const field& row) {
-    // The bound of the type itself says nothing to a reader.
-    constexpr auto int32_max = std::numeric_limits<std::int32_t>::max();
-    return row.maximum >= int32_max
+    return ends_with_its_type(row)
                ? fmt::format("an integer of at least {}", row.minimum)
                : fmt::format("an integer from {} to {}", row.minimum, row.maximum);
 }
@@ -283,10 +286,15 @@ bool walker::check_strings(const node& n, const json::value& value) {
 }
 
 bool walker::check_integer(const node& n, const json::value& value) {
+    const field& row = *n.row;
     const auto number = value.IsNumber() ? integral(value) : std::nullopt;
-    return accept_or_refuse(
-        number && *number >= n.row->minimum && *number <= n.row->maximum, n, value
-    );
+    const bool good = number && *number >= row.minimum && *number <= row.maximum;
+    const bool beyond = value.IsNumber() && value.GetDouble() >= static_cast<double>(row.maximum);
+    if (!good && beyond && ends_with_its_type(row)) {
+        refuse(n, fmt::format("must be at most {}, not {}", row.maximum, describe(value)));
+        return false;
+    }
+    return accept_or_refuse(good, n, value);
 }
 
 bool walker::check_size(const node& n, const json::value& value) {
