@@ -108,7 +108,6 @@ class Rotation(unittest.TestCase):
         self.assertEqual(self.refused_requests(), before)
         self.assertTrue(self.c.operator.running())
 
-    @unittest.skipUnless(FULL, "files are read again after a minute")
     def test_a_server_with_another_certificate(self):
         """[requirement C3] The file of the CA is replaced, some time after the server's certificate."""
         plane = self.c.plane
