@@ -84,14 +84,16 @@ class Certificates(unittest.TestCase):
     def check_all_is_well(self):
         self.assertTrue(self.c.operator.running())
         log = self.c.operator.log.read_text()
-        self.assertNotIn("view is not up to date", log)
+        stale = [line for line in log.splitlines() if "view is not up to date" in line]
+        starting = "storage is (re)initializing"  # of a kind that the server serves for seconds only
+        self.assertEqual([line for line in stale if starting not in line], [])
         metrics = deployed.get(self.c.operator, "/metrics")
         failing = re.findall(r'^signalbox_view_failing\{resource="(\w+)"\} (\d)', metrics, re.M)
         self.assertIn("pods", dict(failing))
         self.assertNotIn("1", dict(failing).values(), failing)
         self.assertEqual(self.auditor.doubles, [])
         self.assertEqual(self.auditor.created, self.jobs)  # no pod was made again
-        self.assertNotIn("PRIVATE KEY", log)
+        self.assertFalse("PRIVATE KEY" in log)
 
     def tell(self, what):
         seconds = time.monotonic() - self.began
@@ -113,7 +115,8 @@ class Certificates(unittest.TestCase):
         self.work_until(lambda: self.runs() >= runs + 3)  # the one that fails, the next, and that of a life later
         self.tell("with one that failed")
         self.assertFalse(self.authority.fail.exists())
-        self.assertIn("no certificate today; what it gave before is used for", self.c.operator.log.read_text())
+        told = "no certificate today; what it gave before is used for"
+        self.assertEqual(self.c.operator.log.read_text().count(told), 1)
         self.assertEqual(self.refused(), 0)
         self.check_all_is_well()
 

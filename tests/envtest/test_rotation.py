@@ -13,7 +13,6 @@ import short_token
 from cluster import eventually, job, pods
 
 NAMESPACE = "signalbox-system"
-FULL = "--full" in sys.argv  # with what takes more than a minute
 
 
 class Rotation(unittest.TestCase):
@@ -129,5 +128,4 @@ class Rotation(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.argv = sys.argv[:1]
-    cluster.main("envtest_rotation_full" if FULL else "envtest_rotation")
+    cluster.main("envtest_rotation")
