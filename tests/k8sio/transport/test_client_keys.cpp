@@ -223,6 +223,18 @@ TEST_CASE_METHOD(fixture, "[requirement C7] a program that fails once when a new
     );
 }
 
+TEST_CASE_METHOD(fixture, "[requirement C7] a renewal that fails is told when it fails") {
+    use_program();
+    CHECK(ask_for(1s) == 0);
+    loop.run_for(23s);
+    failures = 1;
+    const auto got = test::run(loop, transport->exchange(request, loop.time.steady_now() + 30s));
+    CHECK(got.has_value());
+    CHECK(told.empty());
+    loop.run_for(1s);  // nobody asks for anything
+    CHECK(told.size() == 1);
+}
+
 TEST_CASE_METHOD(
     fixture, "[requirement C3] files that are replaced before their end lose nothing"
 ) {
