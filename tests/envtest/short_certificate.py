@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An authority whose client certificates end after seconds. As a program it is a credential program:
-short_certificate.py FOLDER USER SECONDS [--untold] prints a credential, and adds a line to the file `count` of the authority's
-folder. Where there is a file `fail` in it, it takes that away and fails instead."""
+short_certificate.py FOLDER USER SECONDS [--untold] prints a credential, and adds a line to the file `count` of the
+authority's folder. Where there is a file `fail` in it, it takes that away and fails instead."""
 
 import datetime
 import json

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Client certificates that end after seconds, while an operator serves jobs with them. kube-apiserver looks at the certificate of a
-connection at every request: what has ended is refused on the oldest connection."""
+"""Client certificates that end after seconds, while an operator serves jobs with them. kube-apiserver looks at the
+certificate of a connection at every request: what has ended is refused on the oldest connection."""
 
 import json
 import re
@@ -97,13 +97,13 @@ class Certificates(unittest.TestCase):
 
     def tell(self, what):
         seconds = time.monotonic() - self.began
-        print(f"{what}: {seconds:.0f} s, {self.jobs} jobs, {self.runs()} runs of the program, {self.refused():.0f} refused,"
-              f" {self.moved_watches()} watches of pods moved", file=sys.stderr)
+        counts = f"{self.jobs} jobs, {self.runs()} runs of the program, {self.refused():.0f} refused"
+        print(f"{what}: {seconds:.0f} s, {counts}, {self.moved_watches()} watches of pods moved", file=sys.stderr)
 
     @unittest.skipUnless(FULL, "it takes more than a minute")
     def test_certificates_of_a_program(self):
-        """[requirement C7] Each is replaced before its end, through three lives of 30 s: the server refuses none. A run that fails is
-        told, and there is another one in time."""
+        """[requirement C7] Each is replaced before its end, through three lives of 30 s: the server refuses none. A run
+        that fails is told, and there is another one in time."""
         self.start_operator(self.program(30))
         self.work_until(lambda: self.runs() >= 5)  # one for each 22.5 s
         self.assertGreaterEqual(time.monotonic() - self.began, 90)
@@ -122,7 +122,7 @@ class Certificates(unittest.TestCase):
 
     @unittest.skipUnless(FULL, "it takes a minute")
     def test_a_program_that_does_not_tell_the_end(self):
-        """[requirement C7] A certificate is used until the server refuses it; what was refused is sent again with the next."""
+        """[requirement C7] A certificate is used until the server refuses it; that is sent again with the next."""
         self.start_operator(self.program(15, "--untold"))
         self.work_until(lambda: self.runs() >= 5)
         self.tell("a program that does not tell the end")
@@ -141,8 +141,8 @@ class Certificates(unittest.TestCase):
 
     @unittest.skipUnless(FULL, "it takes more than a minute")
     def test_files_that_are_replaced(self):
-        """[requirement C3] Lives of 20 s, though files are read each minute: what is refused is sent again with what is there. The
-        key may come after the certificate."""
+        """[requirement C3] Lives of 20 s, though files are read each minute: what is refused is sent again with what is
+        there. The key may come after the certificate."""
         folder = self.c.plane.folder
         cert, key = folder / "user.crt", folder / "user.key"
         texts = self.authority.issue(self.user, 20)
@@ -162,7 +162,7 @@ class Certificates(unittest.TestCase):
         self.check_all_is_well()
 
     def test_a_key_that_comes_too_late(self):
-        """[requirement C3] The certificate is replaced, has ended, and has no key yet: that is told, and all waits for the key."""
+        """[requirement C3] The certificate is replaced, has ended, and has no key yet: that is told, and all waits."""
         folder = self.c.plane.folder
         cert, key = folder / "user.crt", folder / "user.key"
         texts = self.authority.issue(self.user, 10)
