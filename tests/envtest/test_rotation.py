@@ -13,7 +13,6 @@ import short_token
 from cluster import eventually, job, pods
 
 NAMESPACE = "signalbox-system"
-FULL = "--full" in sys.argv  # with what takes more than a minute
 
 
 class Rotation(unittest.TestCase):
@@ -108,7 +107,6 @@ class Rotation(unittest.TestCase):
         self.assertEqual(self.refused_requests(), before)
         self.assertTrue(self.c.operator.running())
 
-    @unittest.skipUnless(FULL, "files are read again after a minute")
     def test_a_server_with_another_certificate(self):
         """[requirement C3] The file of the CA is replaced, some time after the server's certificate."""
         plane = self.c.plane
@@ -130,5 +128,4 @@ class Rotation(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.argv = sys.argv[:1]
-    cluster.main("envtest_rotation_full" if FULL else "envtest_rotation")
+    cluster.main("envtest_rotation")

@@ -46,9 +46,9 @@ public:
     /// Of the random parts of waits. Processes that shall not all come back at the same moment need
     /// different ones; 0 and so on make tests repeatable.
     std::uint64_t seed = 0;
-    /// Called with a line that is worth a place in a log: the server's time has jumped. It runs on
-    /// the loop while an answer is handled: it must neither throw nor call this client. Empty:
-    /// nobody is told.
+    /// Called with a line that is worth a place in a log: the server's time has jumped, or, of a
+    /// client that connect() made, credentials could not be renewed. It runs on the loop while
+    /// something is handled: it must neither throw nor call this client. Empty: nobody is told.
     std::function<void(const std::string& line)> notice;
     /// Asked before whatever is not a read is sent, each time, at the last moment: false ends the
     /// call with errc::cancelled, and nothing was sent. For leader_election::leads()

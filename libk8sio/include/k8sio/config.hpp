@@ -141,6 +141,10 @@ public:
     std::chrono::nanoseconds tls_timeout = std::chrono::seconds{10};      ///< handshake
     std::size_t body_limit = 64u << 20;    ///< bytes of one answer that is held; streams have none
     std::size_t header_limit = 64u << 10;  ///< bytes
+    /// Called with a line that is worth a place in a log: credentials could not be renewed, and the
+    /// old ones are used on (REQUIREMENTS.md C3, C7). As client_options::notice, which connect()
+    /// takes in its place. Empty: nobody is told.
+    std::function<void(const std::string& line)> notice;
 };
 
 /// HTTP/1.1 over TCP or TLS with a connection pool (REQUIREMENTS.md T1-T7, T9). Connects only when

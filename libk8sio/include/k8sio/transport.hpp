@@ -80,6 +80,9 @@ public:
     virtual boost::asio::awaitable<result<std::string_view>> read_some() = 0;
     /// Ends the stream at once; a pending read_some fails with cancelled. May be called again.
     virtual void close() = 0;
+    /// True once its connection was made with keys that have been replaced since: who can go on
+    /// with another one, should (REQUIREMENTS.md C3).
+    virtual bool outdated() const { return false; }
 };
 
 /// Carries requests to one API server. Any number of operations may be pending.

@@ -8,6 +8,8 @@ namespace signalbox::k8sio::protocol {
 namespace {
 
 constexpr std::chrono::seconds read_interval{60};
+/// While half of a rotation is there.
+constexpr std::chrono::seconds doubtful_interval{1};
 
 std::string trim(const std::string& text) {
     constexpr const char* blanks = " \t\r\n";
@@ -20,8 +22,9 @@ std::string trim(const std::string& text) {
 
 }  // namespace
 
-credentials::credentials(const cluster_config& config, file_reader read)
+credentials::credentials(const cluster_config& config, file_reader read, key_check check)
     : read_(std::move(read)),
+      check_(std::move(check)),
       token_file_(config.token_file),
       ca_file_(config.ca_file),
       client_cert_file_(config.client_cert_file),
@@ -34,8 +37,8 @@ credentials::credentials(const cluster_config& config, file_reader read)
     } else if (!config.username.empty()) {
         header_ =
             secret_text("Basic " + base64_encode(config.username + ":" + config.password.reveal()));
-    } else if (config.exec) {
-        plugin_.emplace(*config.exec);
+    } else if (config.exec && config.client_cert_pem.empty() && client_cert_file_.empty()) {
+        plugin_.emplace(*config.exec, check_);
     }
 }
 
@@ -43,7 +46,8 @@ access credentials::current(steady_time now) {
     if (!token_file_.empty() && (!read_at_ || now - *read_at_ >= read_interval)) {
         read_token(now);
     }
-    if (!keys_read_at_ || now - *keys_read_at_ >= read_interval) {
+    const auto interval = soon_ ? doubtful_interval : read_interval;
+    if (!keys_read_at_ || now - *keys_read_at_ >= interval) {
         read_keys(now);
     }
     if (plugin_ && plugin_number_ != plugin_->number()) {
@@ -60,14 +64,19 @@ bool credentials::refused(const access& used, steady_time now) {
     if (plugin_) {
         return plugin_->refused(used.plugin_number, now);
     }
-    if (token_file_.empty()) {
-        return false;
-    }
-    // Another request may have read a newer one already.
-    if (header_.reveal() == used.authorization) {
+    // Another request may have read newer ones already.
+    if (!token_file_.empty() && header_.reveal() == used.authorization) {
         read_token(now);
     }
-    return header_.reveal() != used.authorization;
+    if (!client_cert_file_.empty() && keys_number_ == used.keys_number) {
+        read_keys(now);
+    }
+    return header_.reveal() != used.authorization || keys_number_ != used.keys_number;
+}
+
+std::string credentials::take_notice() {
+    std::string of_plugin = plugin_ ? plugin_->take_notice() : std::string();
+    return of_plugin.empty() ? std::exchange(notice_, {}) : of_plugin;
 }
 
 void credentials::read_token(steady_time now) {
@@ -80,9 +89,11 @@ void credentials::read_token(steady_time now) {
 }
 
 /// A file that is being replaced may be empty, or a key not yet that of its certificate: what is
-/// empty is left, and whoever makes connections goes on with keys that fit.
+/// empty is left, and nothing is taken before all fits.
 void credentials::read_keys(steady_time now) {
     keys_read_at_ = now;
+    soon_ = false;
+    tls_keys found = keys_;
     bool changed = false;
     const auto take = [&](const std::string& path, const std::string& held, auto set) {
         const auto text = path.empty() ? std::nullopt : read_(path);
@@ -91,14 +102,24 @@ void credentials::read_keys(steady_time now) {
             changed = true;
         }
     };
-    take(ca_file_, keys_.ca_pem, [this](const std::string& text) { keys_.ca_pem = text; });
-    take(client_cert_file_, keys_.client_cert_pem, [this](const std::string& text) {
-        keys_.client_cert_pem = text;
+    take(ca_file_, keys_.ca_pem, [&found](const std::string& text) { found.ca_pem = text; });
+    take(client_cert_file_, keys_.client_cert_pem, [&found](const std::string& text) {
+        found.client_cert_pem = text;
     });
-    take(client_key_file_, keys_.client_key_pem.reveal(), [this](const std::string& text) {
-        keys_.client_key_pem = secret_text(text);
+    take(client_key_file_, keys_.client_key_pem.reveal(), [&found](const std::string& text) {
+        found.client_key_pem = secret_text(text);
     });
-    keys_number_ += changed ? 1u : 0u;
+    const std::string problem = changed && check_ ? check_(found) : std::string();
+    soon_ = !problem.empty();
+    if (soon_ && problem != told_) {
+        notice_ = "the files of keys and certificates cannot be used, those read before are: ";
+        notice_ += problem;
+    }
+    told_ = problem;
+    if (changed && !soon_) {
+        keys_ = std::move(found);
+        ++keys_number_;
+    }
 }
 
 void credentials::use_plugin() {

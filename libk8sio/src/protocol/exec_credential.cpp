@@ -21,7 +21,8 @@ using std::chrono::seconds;
 
 /// Before its end, but not in the last quarter of a short life.
 constexpr seconds refresh_before{60};
-/// A program that fails is not run for each request of many.
+/// A program that fails is not run for each request of many. While there is an old credential, it
+/// waits longer, but not beyond a quarter of what that one has left.
 constexpr seconds retry_interval{1};
 constexpr seconds early_retry_interval{10};
 /// Where the server refuses whatever the program gives, it is not run for each request.
@@ -126,6 +127,16 @@ result<exec_credential> read_output(const exec_plugin& plugin, const std::string
     return out;
 }
 
+std::string problem_of_keys(const exec_credential& given, const key_check& check) {
+    if (given.client_cert_pem.empty() || !check) {
+        return {};
+    }
+    tls_keys keys;
+    keys.client_cert_pem = given.client_cert_pem;
+    keys.client_key_pem = given.client_key_pem;
+    return check(keys);
+}
+
 }  // namespace
 
 std::string exec_info(
@@ -192,10 +203,13 @@ void exec_credential_cache::finished(
     running_ = false;
     auto given = read_exec_credential(plugin_, outcome);
     if (given.has_error()) {
-        failure_ = given.error();
-        retry_at_ = now + (usable(now) ? early_retry_interval : retry_interval);
-        return;
+        return failed(now, std::move(given).error());
     }
+    const std::string problem = problem_of_keys(*given, check_);
+    if (!problem.empty()) {
+        return failed(now, plugin_error(name_of(plugin_) + " gave keys that fail: " + problem));
+    }
+    told_.clear();
     current_ = std::move(*given);
     have_ = true;
     ++number_;
@@ -209,6 +223,23 @@ void exec_credential_cache::finished(
         const nanoseconds early = std::min<nanoseconds>(refresh_before, life / 4);
         expires_at_ = now + std::chrono::duration_cast<steady_time::duration>(life);
         refresh_at_ = *expires_at_ - std::chrono::duration_cast<steady_time::duration>(early);
+    }
+}
+
+void exec_credential_cache::failed(steady_time now, api_error error) {
+    failure_ = std::move(error);
+    if (!usable(now)) {
+        retry_at_ = now + retry_interval;
+        return;  // whoever asks now is told by the error itself
+    }
+    const nanoseconds left = expires_at_ ? nanoseconds(*expires_at_ - now) : early_retry_interval;
+    retry_at_ = now + std::chrono::duration_cast<steady_time::duration>(
+                          std::clamp<nanoseconds>(left / 4, retry_interval, early_retry_interval)
+                      );
+    if (failure_.message != told_) {
+        told_ = failure_.message;
+        const auto whole = std::chrono::duration_cast<seconds>(left).count();
+        notice_ = fmt::format("{}; what it gave before is used for {} s more", told_, whole);
     }
 }
 

@@ -7,11 +7,13 @@
 #include "k8sio/clock.hpp"
 #include "k8sio/config.hpp"
 #include "k8sio/error.hpp"
+#include "protocol/tls_keys.hpp"
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace signalbox::k8sio::protocol {
 
@@ -55,7 +57,9 @@ result<exec_credential> read_exec_credential(
 /// When the program is run, and what is used meanwhile. One run at a time serves all who wait.
 class exec_credential_cache {
 public:
-    explicit exec_credential_cache(exec_plugin plugin) : plugin_(std::move(plugin)) {}
+    /// Without `check` all keys are good.
+    explicit exec_credential_cache(exec_plugin plugin, key_check check = nullptr)
+        : plugin_(std::move(plugin)), check_(std::move(check)) {}
 
     const exec_plugin& plugin() const { return plugin_; }
     /// True if the caller has to start the program now, and to call started().
@@ -76,9 +80,15 @@ public:
     /// The server refused the credential of that number with 401. True if another try may succeed:
     /// there is a newer one, or it is dropped so that the program is asked again.
     bool refused(std::uint64_t number, steady_time now);
+    /// A line that is worth a place in a log, once: the credential could not be renewed, and the
+    /// old one is used on. Empty: there is none.
+    std::string take_notice() { return std::exchange(notice_, {}); }
 
 private:
+    void failed(steady_time now, api_error error);
+
     exec_plugin plugin_;
+    key_check check_;
     bool running_ = false;
     bool have_ = false;
     exec_credential current_;
@@ -88,6 +98,8 @@ private:
     std::optional<steady_time> retry_at_;    // after a failure not before
     std::optional<steady_time> drop_again_;  // after a 401 not before
     api_error failure_;
+    std::string told_;    // of the failures since the last credential
+    std::string notice_;  // to be taken
 };
 
 }  // namespace signalbox::k8sio::protocol

@@ -59,6 +59,9 @@ public:
     bool on_bytes(steady_time now, std::string_view bytes);
     /// The server ended the stream in order.
     void on_watch_end(steady_time now);
+    /// True where the stream may be closed as if it had ended in order: it has brought an event,
+    /// and nothing of a next one.
+    bool may_end_watch() const { return heard_ && frames_.at_boundary(); }
 
     /// The answer to a probe: only its version counts.
     void on_probe(steady_time now, const result<list_page>& page);

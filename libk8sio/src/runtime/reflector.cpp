@@ -80,6 +80,10 @@ struct reflector::impl_access {
                 more = false;
             } else {
                 more = fsm.on_bytes(now(self), *piece);
+                if (more && body.outdated() && fsm.may_end_watch()) {
+                    fsm.on_watch_end(now(self));  // C3: it goes on with the new keys
+                    more = false;
+                }
             }
         }
         self.open_ = nullptr;

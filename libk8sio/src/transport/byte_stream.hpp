@@ -41,8 +41,10 @@ public:
     virtual boost::asio::awaitable<result<std::unique_ptr<byte_stream>>> connect(
         steady_time deadline
     ) = 0;
-    /// Connections from now on are made with these. Errors: keys or certificates that cannot be
-    /// used; the old ones then stay.
+    /// Errors: keys or certificates that cannot be used.
+    virtual result<void> check_keys(const protocol::tls_keys&) const { return {}; }
+    /// Connections from now on are made with these. Errors: as of check_keys(); the old ones then
+    /// stay.
     virtual result<void> use_keys(const protocol::tls_keys&) { return {}; }
 };
 

@@ -53,6 +53,9 @@ result<connection> connect(
 ) {
     std::unique_ptr<clock> time = make_machine_clock(executor);
     std::string ns = config.ns;
+    if (!options.http.notice) {
+        options.http.notice = options.client.notice;
+    }
     auto made = make_http_transport(std::move(executor), *time, std::move(config), options.http);
     if (made.has_error()) {
         return made.error();

@@ -64,14 +64,18 @@ public:
         connection_pool& pool,
         std::unique_ptr<byte_stream> connection,
         std::unique_ptr<protocol::answer_reader> reader,
-        std::chrono::nanoseconds idle
+        std::chrono::nanoseconds idle,
+        std::uint64_t keys_number,
+        const std::uint64_t& keys_now
     )
         : time_(&time),
           mark_(pool),
           connection_(std::move(connection)),
           reader_(std::move(reader)),
           idle_(idle),
-          status_(reader_->status()) {}
+          status_(reader_->status()),
+          keys_number_(keys_number),
+          keys_now_(&keys_now) {}
 
     int status() const override { return status_; }
     std::string_view header(std::string_view name) const override { return reader_->header(name); }
@@ -98,6 +102,7 @@ public:
         closed_ = true;
         connection_->close();
     }
+    bool outdated() const override { return keys_number_ != *keys_now_; }
 
 private:
     /// Until there are bytes of the body, or its end.
@@ -128,6 +133,8 @@ private:
     std::unique_ptr<protocol::answer_reader> reader_;
     std::chrono::nanoseconds idle_;
     int status_;
+    std::uint64_t keys_number_;
+    const std::uint64_t* keys_now_;  // the transport's
     std::string piece_;
     bool closed_ = false;
 };
@@ -153,10 +160,9 @@ result<std::string> http_transport::prepare(
 ) {
     if (access.keys_number > keys_number_) {
         auto used = connector_->use_keys(credentials_->keys());
-        if (used.has_error() && credentials_->has_plugin()) {
+        if (used.has_error()) {  // they were found good before
             return make_error(errc::credentials, "new keys: " + used.error().message);
         }
-        // Files that do not fit are being replaced: the old keys do until they fit (C3).
         keys_number_ = access.keys_number;
         pool_.drop_idle();
     }
@@ -167,6 +173,12 @@ result<std::string> http_transport::prepare(
         return make_error(errc::invalid_argument, "target or header with blanks or line ends");
     }
     return std::move(*bytes);
+}
+
+void http_transport::note_failure(const api_error& error) {
+    if (error.code == errc::tls) {
+        credentials_->doubt();
+    }
 }
 
 asio::awaitable<result<http_response>> http_transport::exchange(
@@ -216,6 +228,7 @@ asio::awaitable<result<http_response>> http_transport::attempt(
     if (!kept) {
         auto made = co_await connector_->connect(deadline);
         if (made.has_error()) {
+            note_failure(made.error());
             co_return std::move(made).error();
         }
         connection = std::move(*made);
@@ -286,7 +299,7 @@ asio::awaitable<result<std::unique_ptr<response_stream>>> http_transport::open_a
     const steady_time until = now() + std::chrono::duration_cast<steady_time::duration>(idle);
     // A kept one, mostly that of the list before: it is the watch's own from here on (T2).
     if (std::unique_ptr<byte_stream> kept = pool_.take_idle()) {
-        auto stream = co_await open_on(std::move(kept), *bytes, until, idle);
+        auto stream = co_await open_on(std::move(kept), *bytes, until, idle, access.keys_number);
         // What was closed meanwhile says nothing about the server.
         if (stream.has_value() || stream.error().code != errc::connection_lost) {
             co_return stream;
@@ -295,16 +308,18 @@ asio::awaitable<result<std::unique_ptr<response_stream>>> http_transport::open_a
     }
     auto connection = co_await connector_->connect(until);
     if (connection.has_error()) {
+        note_failure(connection.error());
         co_return std::move(connection).error();
     }
-    co_return co_await open_on(std::move(*connection), *bytes, until, idle);
+    co_return co_await open_on(std::move(*connection), *bytes, until, idle, access.keys_number);
 }
 
 asio::awaitable<result<std::unique_ptr<response_stream>>> http_transport::open_on(
     std::unique_ptr<byte_stream> connection,
     std::string_view bytes,
     steady_time until,
-    std::chrono::nanoseconds idle
+    std::chrono::nanoseconds idle,
+    std::uint64_t keys_number
 ) {
     deadline_guard guard(*time_, until, *connection);
     auto sent = co_await connection->write_all(bytes);
@@ -320,7 +335,7 @@ asio::awaitable<result<std::unique_ptr<response_stream>>> http_transport::open_o
         co_return guard.explain(std::move(done).error(), "waiting for the answer's header");
     }
     std::unique_ptr<response_stream> stream = std::make_unique<http_stream>(
-        *time_, pool_, std::move(connection), std::move(reader), idle
+        *time_, pool_, std::move(connection), std::move(reader), idle, keys_number, keys_number_
     );
     co_return stream;
 }
@@ -339,6 +354,46 @@ bool has_credentials(const cluster_config& config) {
            config.exec.has_value();
 }
 
+result<std::unique_ptr<connector>> make_connector(
+    const asio::any_io_executor& executor,
+    clock& time,
+    const cluster_config& config,
+    const http_transport_options& options
+) {
+    if (config.scheme == "http" && has_credentials(config) && !config.credentials_over_http) {
+        return make_error(
+            errc::invalid_argument,
+            "credentials would be readable on their way to http://" + authority(config)
+        );
+    }
+    if (config.scheme == "http") {
+        return make_tcp_connector(executor, time, config, options);
+    }
+    if (config.scheme == "https") {
+        return make_tls_connector(executor, time, config, options);
+    }
+    return make_error(errc::invalid_argument, "bad scheme '" + config.scheme + "'");
+}
+
+std::unique_ptr<login> make_login(
+    const asio::any_io_executor& executor,
+    clock& time,
+    const cluster_config& config,
+    const connector& to_server,
+    const http_transport_options& options
+) {
+    std::unique_ptr<plugin_runner> runner;
+    if (config.exec) {
+        runner = make_process_runner(executor, time);
+    }
+    const auto check = [&to_server](const protocol::tls_keys& keys) {
+        const auto good = to_server.check_keys(keys);
+        return good.has_error() ? good.error().message : std::string();
+    };
+    protocol::credentials credentials(config, read_whole_file, check);
+    return std::make_unique<login>(time, std::move(credentials), std::move(runner), options.notice);
+}
+
 }  // namespace
 
 result<std::unique_ptr<transport>> make_http_transport(
@@ -350,38 +405,18 @@ result<std::unique_ptr<transport>> make_http_transport(
     if (config.host.empty() || !is_port(config.port)) {
         return make_error(errc::invalid_argument, "bad server '" + authority(config) + "'");
     }
-    std::unique_ptr<connector> to_server;
-    if (config.scheme == "http" && has_credentials(config) && !config.credentials_over_http) {
-        return make_error(
-            errc::invalid_argument,
-            "credentials would be readable on their way to http://" + authority(config)
-        );
-    }
-    if (config.scheme == "http") {
-        to_server = make_tcp_connector(executor, time, config, options);
-    } else if (config.scheme == "https") {
-        auto made = make_tls_connector(executor, time, config, options);
-        if (made.has_error()) {
-            return std::move(made).error();
-        }
-        to_server = std::move(*made);
-    } else {
-        return make_error(errc::invalid_argument, "bad scheme '" + config.scheme + "'");
+    auto to_server = make_connector(executor, time, config, options);
+    if (to_server.has_error()) {
+        return std::move(to_server).error();
     }
     protocol::request_frame frame;
     frame.host = authority(config);
     frame.path_prefix = config.path_prefix;
     frame.user_agent = config.user_agent;
     frame.headers = impersonation_headers(config.as);
-    std::unique_ptr<plugin_runner> runner;
-    if (config.exec) {
-        runner = make_process_runner(executor, time);
-    }
-    auto credentials = std::make_unique<login>(
-        time, protocol::credentials(config, read_whole_file), std::move(runner)
-    );
+    auto credentials = make_login(executor, time, config, **to_server, options);
     std::unique_ptr<transport> made = std::make_unique<http_transport>(
-        time, std::move(to_server), std::move(frame), std::move(credentials), options
+        time, std::move(*to_server), std::move(frame), std::move(credentials), options
     );
     return made;
 }

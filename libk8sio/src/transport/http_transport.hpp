@@ -44,15 +44,19 @@ private:
     boost::asio::awaitable<result<std::unique_ptr<response_stream>>> open_attempt(
         const http_request& request, const protocol::access& access, std::chrono::nanoseconds idle
     );
-    /// Sends `bytes`, the request, and reads the header of the answer.
+    /// Sends `bytes`, the request, and reads the header of the answer. `keys_number`: that of the
+    /// keys of the connection.
     boost::asio::awaitable<result<std::unique_ptr<response_stream>>> open_on(
         std::unique_ptr<byte_stream> connection,
         std::string_view bytes,
         steady_time until,
-        std::chrono::nanoseconds idle
+        std::chrono::nanoseconds idle,
+        std::uint64_t keys_number
     );
     /// The bytes of the request. New keys go to the connector first.
     result<std::string> prepare(const http_request& request, const protocol::access& access);
+    /// No connection came about.
+    void note_failure(const api_error& error);
     steady_time now() const { return time_->steady_now(); }
 
     clock* time_;

@@ -5,8 +5,16 @@
 
 namespace signalbox::k8sio {
 
-login::login(clock& time, protocol::credentials credentials, std::unique_ptr<plugin_runner> runner)
-    : time_(&time), credentials_(std::move(credentials)), runner_(std::move(runner)) {}
+login::login(
+    clock& time,
+    protocol::credentials credentials,
+    std::unique_ptr<plugin_runner> runner,
+    notice_function notice
+)
+    : time_(&time),
+      credentials_(std::move(credentials)),
+      runner_(std::move(runner)),
+      notice_(std::move(notice)) {}
 
 boost::asio::awaitable<result<protocol::access>> login::get(steady_time deadline) {
     protocol::exec_credential_cache* plugin = credentials_.plugin();
@@ -31,17 +39,29 @@ boost::asio::awaitable<result<protocol::access>> login::get(steady_time deadline
             co_return error;
         }
     }
-    co_return credentials_.current(time_->steady_now());
+    protocol::access now = credentials_.current(time_->steady_now());
+    tell();
+    co_return now;
 }
 
 bool login::refused(const protocol::access& used) {
-    return credentials_.refused(used, time_->steady_now());
+    const bool better = credentials_.refused(used, time_->steady_now());
+    tell();
+    return better;
+}
+
+void login::tell() {
+    const std::string line = credentials_.take_notice();
+    if (!line.empty() && notice_) {
+        notice_(line);
+    }
 }
 
 void login::run_plugin(protocol::exec_credential_cache& plugin) {
     plugin.started();
     runner_->start(plugin.plugin(), [this, &plugin](const protocol::plugin_outcome& outcome) {
         plugin.finished(time_->steady_now(), time_->wall_now(), outcome);
+        tell();
         for (sleep_waker* each : waiting_) {
             each->wake();
         }

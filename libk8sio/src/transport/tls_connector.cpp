@@ -84,6 +84,11 @@ public:
           name_(config.tls_server_name.empty() ? config.host : config.tls_server_name),
           tls_timeout_(tls_timeout) {}
 
+    result<void> check_keys(const protocol::tls_keys& keys) const override {
+        ssl::context fresh(ssl::context::tls_client);
+        return load_keys(fresh, keys, verify_);
+    }
+
     result<void> use_keys(const protocol::tls_keys& keys) override {
         ssl::context fresh(ssl::context::tls_client);
         SSL_CTX_set_min_proto_version(fresh.native_handle(), TLS1_2_VERSION);

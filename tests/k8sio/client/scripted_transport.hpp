@@ -49,6 +49,7 @@ public:
     std::vector<std::pair<std::string, std::string>> headers;
     std::deque<result<std::string>> pieces;
     bool ends = false;
+    bool outdated = false;
     sleep_waker more;
 };
 
@@ -144,6 +145,7 @@ private:
             closed_ = true;
             script_->more.wake();
         }
+        bool outdated() const override { return script_->outdated; }
 
     private:
         scripted_transport* owner_;

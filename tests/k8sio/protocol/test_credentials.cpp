@@ -24,6 +24,33 @@ struct fixture {
     steady_time now{};
 };
 
+struct key_files {
+    key_files() {
+        config.ca_pem = "CA";
+        config.ca_file = "/ca";
+        config.client_cert_pem = "CERT";
+        config.client_cert_file = "/cert";
+        config.client_key_pem = secret_text("KEY");
+        config.client_key_file = "/key";
+    }
+    protocol::file_reader reader() {
+        return [this](const std::string& path) {
+            ++reads;
+            return files[path];
+        };
+    }
+    /// The key of CERT2 is KEY2.
+    static std::string check(const protocol::tls_keys& keys) {
+        const bool fit = keys.client_cert_pem.substr(4) == keys.client_key_pem.reveal().substr(3);
+        return fit ? "" : "mismatch";
+    }
+    cluster_config config;
+    std::map<std::string, std::optional<std::string>> files{
+        {"/ca", "CA"}, {"/cert", "CERT"}, {"/key", "KEY"}};
+    int reads = 0;
+    steady_time now{};
+};
+
 }  // namespace
 
 TEST_CASE_METHOD(fixture, "[requirement C2] the token file is read again every 60 s, trimmed") {
@@ -76,22 +103,8 @@ TEST_CASE_METHOD(fixture, "[requirement C5] a fixed token, or name and password;
     CHECK(reads == 0);
 }
 
-TEST_CASE("[requirement C3] certificates and keys are read again every 60 s") {
-    cluster_config config;
-    config.ca_pem = "CA";
-    config.ca_file = "/ca";
-    config.client_cert_pem = "CERT";
-    config.client_cert_file = "/cert";
-    config.client_key_pem = secret_text("KEY");
-    config.client_key_file = "/key";
-    std::map<std::string, std::optional<std::string>> files{
-        {"/ca", "CA"}, {"/cert", "CERT"}, {"/key", "KEY"}};
-    int reads = 0;
-    protocol::credentials subject(config, [&](const std::string& path) {
-        ++reads;
-        return files[path];
-    });
-    steady_time now{};
+TEST_CASE_METHOD(key_files, "[requirement C3] certificates and keys are read again every 60 s") {
+    protocol::credentials subject(config, reader());
     CHECK(subject.current(now).keys_number == 0);
     CHECK(subject.current(now + 59s).keys_number == 0);
     CHECK(reads == 3);
@@ -114,4 +127,66 @@ TEST_CASE("[requirement C3] certificates and keys are read again every 60 s") {
     CHECK(subject.current(now).keys_number == 2);
     CHECK(subject.keys().client_cert_pem == "CERT2");
     CHECK(subject.keys().client_key_pem.reveal() == "KEY2");
+}
+
+TEST_CASE_METHOD(
+    key_files, "[requirement C3] half of a rotation changes nothing, and the rest is awaited"
+) {
+    protocol::credentials subject(config, reader(), check);
+    CHECK(subject.current(now).keys_number == 0);
+    files["/cert"] = "CERT2";
+    now += 60s;
+    CHECK(subject.current(now).keys_number == 0);
+    CHECK(subject.keys().client_cert_pem == "CERT");
+    CHECK(
+        subject.take_notice() ==
+        "the files of keys and certificates cannot be used, those read before are: mismatch"
+    );
+    reads = 0;
+    CHECK(subject.current(now + 999ms).keys_number == 0);
+    CHECK(reads == 0);
+    now += 1s;
+    CHECK(subject.current(now).keys_number == 0);
+    CHECK(reads == 3);
+    CHECK(subject.take_notice().empty());  // it has been told
+    files["/key"] = "KEY2";
+    now += 1s;
+    CHECK(subject.current(now).keys_number == 1);
+    CHECK(subject.keys().client_cert_pem == "CERT2");
+    CHECK(subject.keys().client_key_pem.reveal() == "KEY2");
+    reads = 0;
+    CHECK(subject.current(now + 59s).keys_number == 1);
+    CHECK(reads == 0);
+    files["/cert"] = "CERT3";
+    CHECK(subject.current(now + 60s).keys_number == 1);
+    CHECK_FALSE(subject.take_notice().empty());  // the next time
+}
+
+TEST_CASE_METHOD(key_files, "[requirement C3] after 401 the files are read at once") {
+    protocol::credentials subject(config, reader(), check);
+    const protocol::access used = subject.current(now);
+    CHECK_FALSE(subject.refused(used, now));
+    CHECK(reads == 6);
+    files["/cert"] = "CERT2";
+    CHECK_FALSE(subject.refused(used, now));
+    files["/key"] = "KEY2";
+    CHECK(subject.refused(used, now));
+    CHECK(subject.keys().client_cert_pem == "CERT2");
+    reads = 0;
+    CHECK(subject.refused(used, now));  // a second request, sent with the old ones
+    CHECK(reads == 0);
+    CHECK_FALSE(subject.refused(subject.current(now), now));
+}
+
+TEST_CASE_METHOD(key_files, "[requirement C3] a failed handshake has the files read again soon") {
+    protocol::credentials subject(config, reader(), check);
+    CHECK(subject.current(now).keys_number == 0);
+    files["/ca"] = "CA2";
+    subject.doubt();
+    CHECK(subject.current(now + 999ms).keys_number == 0);
+    CHECK(subject.current(now + 1s).keys_number == 1);
+    CHECK(subject.keys().ca_pem == "CA2");
+    reads = 0;
+    CHECK(subject.current(now + 3s).keys_number == 1);
+    CHECK(reads == 0);
 }

@@ -180,6 +180,69 @@ TEST_CASE_METHOD(fixture, "[requirement C7] a short life is renewed in its last 
 }
 
 TEST_CASE_METHOD(
+    fixture, "[requirement C7] a renewal that fails is told once, and repeated before the end"
+) {
+    run(R"({"token":"T","expirationTimestamp":"2023-11-14T22:13:50Z"})");  // 30 s
+    const steady_time end = now + 30s;
+    CHECK(cache.take_notice().empty());
+    now += 22500ms;
+    fail();
+    CHECK(
+        cache.take_notice() ==
+        "credential plugin 'login' ended with code 1; what it gave before is used for 7 s more"
+    );
+    CHECK(cache.take_notice().empty());
+    int runs = 0;
+    for (; now < end; now += 100ms) {
+        CHECK(cache.usable(now));
+        if (cache.must_run(now)) {
+            fail();
+            ++runs;
+        }
+    }
+    CHECK(cache.take_notice().empty());  // it has been told
+    CHECK(runs >= 2);
+    CHECK(runs <= 7);
+    now = end + 1s;
+    CHECK(state() == "none, run");
+    run(R"({"token":"U","expirationTimestamp":"2023-11-14T22:13:50Z"})");
+    now += 29s;
+    fail();
+    CHECK_FALSE(cache.take_notice().empty());  // another time
+    now += 1s;
+    CHECK(state() == "none, run");
+    fail();
+    CHECK(cache.take_notice().empty());  // who asks is told by the error
+}
+
+TEST_CASE_METHOD(fixture, "[requirement C7] keys that do not fit are a failure of the program") {
+    cache = exec_credential_cache(make_plugin(), [](const protocol::tls_keys& keys) {
+        const bool fit = keys.client_cert_pem == keys.client_key_pem.reveal();
+        return std::string(fit ? "" : "mismatch");
+    });
+    const auto keys = [](const std::string& cert, const std::string& key) {
+        return R"({"clientCertificateData":")" + cert + R"(","clientKeyData":")" + key +
+               R"(","expirationTimestamp":"2023-11-14T22:14:00Z"})";
+    };
+    run(keys("A", "B"));
+    CHECK(state() == "none");
+    CHECK(cache.failure().code == errc::credentials);
+    CHECK(cache.failure().message == "credential plugin 'login' gave keys that fail: mismatch");
+    now += 1s;
+    run(keys("A", "A"));
+    CHECK(state() == "usable");
+    now += 30s;
+    run(keys("A", "B"));
+    CHECK(state() == "usable");
+    CHECK(cache.current().client_key_pem.reveal() == "A");
+    CHECK(cache.number() == 1);
+    CHECK(cache.take_notice().find("keys that fail") != std::string::npos);
+    now += 2500ms;
+    run(keys("B", "B"));
+    CHECK(cache.current().client_cert_pem == "B");
+}
+
+TEST_CASE_METHOD(
     fixture, "[requirement C7] a credential that has run out on arrival is the server's to judge"
 ) {
     for (const char* time : {"2023-11-14T22:13:19Z", "0001-01-01T00:00:00Z"}) {
@@ -237,9 +300,15 @@ TEST_CASE_METHOD(fixture, "[requirement C7] a program gives token, keys or both"
     CHECK(give(R"({"clientCertificateData":"C","clientKeyData":"L"})").keys_number == 2);
 }
 
-TEST_CASE("[requirement C7] a token of one's own goes before the program") {
+TEST_CASE("[requirement C7] a token or certificate of one's own goes before the program") {
     cluster_config config;
     config.exec = make_plugin();
+    config.client_cert_pem = "C";
+    config.client_key_pem = secret_text("K");
+    const auto no_file = [](const std::string&) { return std::nullopt; };
+    CHECK(protocol::credentials(config, no_file).plugin() == nullptr);
+    config.client_cert_pem.clear();
+    CHECK(protocol::credentials(config, no_file).plugin() != nullptr);
     config.token = secret_text("mine");
     protocol::credentials subject(config, [](const std::string&) { return std::nullopt; });
     CHECK(subject.plugin() == nullptr);

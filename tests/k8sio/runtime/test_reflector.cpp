@@ -54,6 +54,13 @@ public:
         publish("DELETED", name);
     }
 
+    /// The watches that are open now are on connections with old keys.
+    void replace_keys() {
+        for (const auto& stream : streams) {
+            stream.second->outdated = true;
+        }
+    }
+
     std::map<std::string, std::string> objects;
     test::scripted_transport transport;
     int version = 100;
@@ -222,6 +229,31 @@ TEST_CASE("[requirement W4] after 410 the store is rebuilt, also of what was del
     CHECK(w.loop.run_until([&] { return w.converged(); }));
     CHECK(w.server.lists == 2);
     CHECK(w.subject.last_error().empty());
+    w.subject.stop();
+    w.loop.settle();
+    CHECK(running.done);
+}
+
+TEST_CASE("[requirement C3] a watch goes on with new keys, between two events, without a list") {
+    world w;
+    test::task<void> running(w.loop, w.subject.run());
+    REQUIRE(w.loop.run_until([&] { return w.converged(); }));
+    w.server.put("d");
+    REQUIRE(w.loop.run_until([&] { return w.converged(); }));
+    CHECK(w.server.watches == 1);
+    w.server.replace_keys();
+    w.loop.settle();
+    CHECK(w.server.watches == 1);  // what is quiet is left alone
+    w.change();
+    w.loop.settle();
+    CHECK(w.converged());
+    CHECK(w.server.watches == 2);
+    w.server.put("e");
+    REQUIRE(w.loop.run_until([&] { return w.converged(); }));
+    CHECK(w.server.watches == 2);
+    CHECK(w.server.lists == 1);
+    CHECK(w.subject.last_error().empty());
+    CHECK(w.subject.counters().errors == 0);
     w.subject.stop();
     w.loop.settle();
     CHECK(running.done);

@@ -2,6 +2,7 @@
 //
 // How connections come about: several addresses, proxies, keys that rotate. Real sockets of the
 // loopback interface, plain and TLS, port 0.
+#include "client/surroundings.hpp"
 #include "transport/loopback_world.hpp"
 #include "transport/tcp_race.hpp"
 
@@ -87,6 +88,30 @@ TEST_CASE_METHOD(world, "[requirement C3] rotated certificates are picked up on 
     for (const char* name : {"ca", "cert", "key"}) {
         std::filesystem::remove(write(name, ""));
     }
+}
+
+TEST_CASE_METHOD(
+    world, "[requirement C3] after a failed handshake the authority's file is read again soon"
+) {
+    const certificate next_authority("authority", "", nullptr);
+    const certificate old_server("server", "IP:127.0.0.1", &authority);
+    const certificate new_server("server", "IP:127.0.0.1", &next_authority);
+    const test::folder dir;
+    use_tls(old_server);
+    config.ca_file = dir.write("ca", authority.pem());
+    options.max_idle = 0;
+    serve([](int, const std::string&) { return ok(); });
+    CHECK(exchange().has_value());
+    auto rotated = std::make_shared<ssl::context>(ssl::context::tls_server);
+    rotated->use_certificate(asio::buffer(new_server.pem()), ssl::context::pem);
+    rotated->use_private_key(asio::buffer(new_server.key_pem()), ssl::context::pem);
+    server->rotate(rotated);
+    dir.write("ca", next_authority.pem());
+    const auto refused = exchange();
+    REQUIRE(refused.has_error());
+    CHECK(refused.error().code == errc::tls);
+    time.advance(1s);
+    CHECK(exchange().has_value());
 }
 
 TEST_CASE_METHOD(world, "[requirement T10] a proxy is asked for the way, then TLS begins") {
