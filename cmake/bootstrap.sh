@@ -36,8 +36,10 @@ END
         test) cat <<'END' ;;
 binutils
 bubblewrap
+busybox-static
 catch2
 clang-format
+cpio
 fakeroot
 fish
 groff-base
@@ -52,6 +54,7 @@ python3
 python3-jsonschema
 python3-matplotlib
 python3-venv
+qemu-system-x86
 zsh
 END
         extra) cat <<'END' ;;

@@ -110,8 +110,10 @@ void control_groups::start(const std::string& name) {
             for (const std::string& above : {h.mounted_at, beside}) {
                 const std::string controllers = above + "/cgroup.controllers";
                 const std::string folder = above + "/" + name;
+                // The kernel lets those enter who may write to what both groups are in.
+                const bool may_enter = ::access((above + "/cgroup.procs").c_str(), W_OK) == 0;
                 if (!has_word(controllers, "memory") || !has_word(controllers, "pids") ||
-                    !make_group(folder)) {
+                    !may_enter || !make_group(folder)) {
                     continue;
                 }
                 write_text(above + "/cgroup.subtree_control", "+memory +pids");
@@ -168,17 +170,21 @@ result<container_groups> control_groups::make(const std::string& name, const lim
         const int here = write_text(file, std::to_string(value));
         failed = failed == 0 ? here : failed;
     };
-    if (holds_memory() && bounds.memory > 0) {
+    if (holds_memory()) {
+        // Memory may also run out around it: in a group above, or on the machine.
         const std::string folder = memory_ + "/" + name;
+        out.oom_file_ = folder + (unified_ ? "/memory.events" : "/memory.oom_control");
         if (unified_) {
-            set(folder + "/memory.max", bounds.memory);
-            write_text(folder + "/memory.swap.max", "0");  // the limit is meant for both
             write_text(folder + "/memory.oom.group", "1");
-        } else {
+        }
+        if (bounds.memory > 0 && unified_) {
+            set(folder + "/memory.max", bounds.memory);
+            // The limit is meant for both. Kernels without swap do not have the file.
+            write_text(folder + "/memory.swap.max", "0");
+        } else if (bounds.memory > 0) {
             set(folder + "/memory.limit_in_bytes", bounds.memory);
             write_text(folder + "/memory.memsw.limit_in_bytes", std::to_string(bounds.memory));
         }
-        out.oom_file_ = folder + (unified_ ? "/memory.events" : "/memory.oom_control");
     }
     if (holds_processes() && bounds.processes > 0) {
         set(processes_ + "/" + name + "/pids.max", bounds.processes);
@@ -202,7 +208,7 @@ bool container_groups::remove() {
     return folders_.empty();
 }
 
-void remove_groups(const std::string& folder) {
+bool remove_groups(const std::string& folder) {
     DIR* entries = ::opendir(folder.c_str());
     while (const dirent* entry = entries != nullptr ? ::readdir(entries) : nullptr) {
         const std::string name = entry->d_name;
@@ -213,7 +219,7 @@ void remove_groups(const std::string& folder) {
     if (entries != nullptr) {
         ::closedir(entries);
     }
-    ::rmdir(folder.c_str());
+    return ::rmdir(folder.c_str()) == 0 || errno != EBUSY;
 }
 
 }  // namespace signalbox::op::containers

@@ -53,7 +53,7 @@ private:
     std::string processes_;  ///< likewise; with version 2 the same
 };
 
-/// Removes a group and those in it, as far as nothing runs there.
-void remove_groups(const std::string& folder);
+/// Removes a group and those in it; false while something runs there.
+bool remove_groups(const std::string& folder);
 
 }  // namespace signalbox::op::containers

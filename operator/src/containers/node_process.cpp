@@ -50,13 +50,21 @@ struct node_child {
     container_groups groups;
 };
 
-/// The groups of a runtime that was killed, named in a file of its folder.
-void remove_noted_groups(const std::string& folder) {
+/// The groups of a runtime that was killed, named in a file of its folder. Waits a minute for what
+/// ran there: the kernel may still be freeing its memory. False if it has not ended then.
+bool remove_noted_groups(const std::string& folder) {
     std::istringstream noted(read_text(folder + noted_groups).value_or(""));
     std::string group;
+    int tries = 600;
     while (std::getline(noted, group)) {
-        remove_groups(group);
+        while (!remove_groups(group)) {
+            if (--tries == 0) {
+                return false;
+            }
+            ::usleep(100'000);
+        }
     }
+    return true;
 }
 
 class node_process {
@@ -255,8 +263,8 @@ private:
     void handle(remove_files_request& asked, std::vector<unique_fd>&) {
         const pid_t worker = ::fork();
         if (worker == 0) {
-            remove_noted_groups(asked.folder);
-            ::_exit(remove_tree(asked.folder));
+            // What is still in use is noted there for the next start.
+            ::_exit(remove_noted_groups(asked.folder) ? remove_tree(asked.folder) : EBUSY);
         }
         if (worker > 0) {
             workers_[worker] = asked.ask;

@@ -48,7 +48,7 @@ constexpr std::array<int, 13> kept_capabilities{
     CAP_SYS_CHROOT};
 
 /// Nothing of the node process may show: signals, files, mask.
-void forget_parent(const start_context& context) {
+void forget_parent(const start_context& context, start_report& report) {
     ::setsid();  // Ctrl-C at the runtime's terminal is not meant for containers
     ::umask(022);
     for (int number = 1; number < NSIG; ++number) {
@@ -63,7 +63,9 @@ void forget_parent(const start_context& context) {
     ::setrlimit(RLIMIT_NOFILE, &files);
     for (const unique_fd& group : *context.groups) {
         // 0: whoever writes it.
-        [[maybe_unused]] const ssize_t size = ::write(group.get(), "0", 1);
+        if (::write(group.get(), "0", 1) != 1) {
+            report.cannot_create("enter its control group", errno);
+        }
     }
 }
 
@@ -254,7 +256,7 @@ void start_container(
     const start_context& context,
     start_report& report
 ) {
-    forget_parent(context);
+    forget_parent(context, report);
     const node_config& node = *context.node;
     if (::setns(in.network.get(), CLONE_NEWNET) != 0 ||
         ::setns(in.host_name.get(), CLONE_NEWUTS) != 0 ||
@@ -281,7 +283,7 @@ void start_container(
 void start_beside(
     const process_spec& spec, int first, const start_context& context, start_report& report
 ) {
-    forget_parent(context);
+    forget_parent(context, report);
     const bool user_mode = context.node->user_mode;
     constexpr int kinds = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC;
     if (::setns(first, kinds) != 0) {

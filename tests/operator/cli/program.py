@@ -130,8 +130,9 @@ class Dev:
         self.first = self.child.stdout.readline().decode()
         self.kubeconfig = self.child.stdout.readline().decode().strip().removeprefix("export KUBECONFIG=")
         if "are ready" not in self.first:
+            errors = self.errors()
             self.stop()
-            raise RuntimeError(f"signalbox dev did not start: {self.first!r} {self.errors()}")
+            raise RuntimeError(f"signalbox dev did not start: {self.first!r} {errors}")
         # What it prints must not fill a pipe.
         self.drain = threading.Thread(target=self._keep_output, daemon=True)
         self.drain.start()
