@@ -4,10 +4,11 @@
 # Installs the Debian packages that Signalbox is built and tested with; does nothing where all of them are there.
 # As root, or with sudo. Names what is missing before it touches anything.
 #
-# Usage: cmake/bootstrap.sh [set...]     sets: build (default), train, test, extra
+# Usage: cmake/bootstrap.sh [set...]     sets: build (default), train, test, full, extra
 #   build  compiler, build tools and libraries of the operator, and slirp4netns, by which local pods reach the outside
 #   train  what examples/train needs: torch
 #   test   what tests/run.sh needs besides
+#   full   what tests/run.sh --full needs besides: a virtual machine
 #   extra  second compiler, linter, fuzzing, memory checks: presets clang and fuzz
 set -euo pipefail
 
@@ -36,10 +37,8 @@ END
         test) cat <<'END' ;;
 binutils
 bubblewrap
-busybox-static
 catch2
 clang-format
-cpio
 fakeroot
 fish
 groff-base
@@ -54,8 +53,12 @@ python3
 python3-jsonschema
 python3-matplotlib
 python3-venv
-qemu-system-x86
 zsh
+END
+        full) cat <<'END' ;;
+busybox-static
+cpio
+qemu-system-x86
 END
         extra) cat <<'END' ;;
 clang-16
@@ -64,7 +67,7 @@ libclang-rt-16-dev
 valgrind
 END
         *)
-            echo "bootstrap: no set of packages is named '$1': build, train, test, extra" >&2
+            echo "bootstrap: no set of packages is named '$1': build, train, test, full, extra" >&2
             return 2
             ;;
     esac

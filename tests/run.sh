@@ -16,10 +16,12 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # Suites with CONFIGURATIONS full run only if CTest is asked for that configuration.
 selection=(-LE '^plain_build$')
+packages=(build train test)
 dev_targets=(signalbox_programs)
 export SIGNALBOX_COMPILED_SUITES=$PWD/build/asan/bin
 if [[ ${1:-} == --full ]]; then
     selection=(-C full)
+    packages+=(full)
     dev_targets=(all)
     unset SIGNALBOX_COMPILED_SUITES
     shift
@@ -33,7 +35,7 @@ rm -rf "$run"
 mkdir -p "$SIGNALBOX_SKIP_DIR"
 
 say "packages"
-bash cmake/bootstrap.sh build train test
+bash cmake/bootstrap.sh "${packages[@]}"
 
 # A folder of units in one, with sanitizers, takes up to 2.7 GB.
 cores=$(nproc)
