@@ -47,6 +47,12 @@ class Jobs:
             raise AssertionError(f"kubectl {' '.join(map(str, arguments))}: {done.stderr.strip()}\n{done.stdout}")
         return done
 
+    def execute(self, pod, *command, check=True):
+        """`kubectl exec` of a command that begins when kubectl is ready: until its version 1.34 it loses what is put out before
+        (kubernetes/kubernetes#131203). Input it sends after that."""
+        begin = ["sh", "-c", 'read -r go; exec "$@"', "sh"]
+        return self.kubectl("exec", "-i", pod, "--", *begin, *command, stdin="go\n", check=check)
+
     def command(self, *arguments):
         return [kubectl_program.find()[0], f"--kubeconfig={self.kubeconfig}", *map(str, arguments)]
 

@@ -108,8 +108,7 @@ class LiveJobs(Anywhere, suite.Case):
 
     def execute(self, live, one, replica, *command):
         """Runs a command in a pod, as a person would in `kubectl exec`; it has to succeed."""
-        name = live.name_of(one, replica)
-        done = live.kubectl("exec", name, "--", *command, check=False)
+        done = live.execute(live.name_of(one, replica), *command, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done.stdout
 

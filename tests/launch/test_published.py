@@ -105,8 +105,8 @@ class Published(suite.Case):
         self.assertEqual(len(pods), 1)
         page = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:6006/').read())"
         name = pods[0]["metadata"]["name"]
-        self.assertIn("TensorBoard", live.kubectl("exec", name, "--", "python3", "-c", page).stdout)
-        self.assertEqual(live.kubectl("exec", name, "--", "id", "-u").stdout.strip(), "1000")
+        self.assertIn("TensorBoard", live.execute(name, "python3", "-c", page).stdout)
+        self.assertEqual(live.execute(name, "id", "-u").stdout.strip(), "1000")
         live.kubectl("patch", one["kind"], one["metadata"]["name"], "--type=merge", "-p",
                      json.dumps({"spec": {"tensorboardSpec": {"suspend": True}}}))
         eventually("TensorBoard's pod is gone", lambda: name not in live.kubectl("get", "pods", "-o", "name").stdout)
@@ -148,7 +148,7 @@ class Published(suite.Case):
         live.kubectl("cp", str(self.folder / "user"), f"{name}:/tmp/user")
         ssh = "chmod 600 /tmp/user; exec ssh -p 2222 -i /tmp/user -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null localhost"
         said = eventually(
-            lambda: live.explain(one), lambda: live.kubectl("exec", name, "--", "sh", "-c", ssh + " whoami", check=False).stdout)
+            lambda: live.explain(one), lambda: live.execute(name, "sh", "-c", ssh + " whoami", check=False).stdout)
         self.assertEqual(said.strip(), "trainer")
 
     def test_deepspeed(self):

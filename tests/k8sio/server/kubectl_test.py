@@ -101,9 +101,9 @@ class Kubectl:
             )
         return done.stdout + done.stderr if fails else Output(done.stdout, done.stderr)
 
-    def start(self, *arguments):
+    def start(self, *arguments, stdin=None):
         return subprocess.Popen(
-            self.command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            self.command(*arguments), stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             env=self.environment,
         )
 
