@@ -51,17 +51,21 @@ std::vector<std::string>& note_requests(world& w, std::vector<std::string>& into
     return into;
 }
 
+/// Every request about a Secret is answered with `fault` while `failing` says so.
+void fail_secrets(world& w, const bool& failing, k8sio::server::fault fault) {
+    w.server().set_fault_hook([&failing, fault](std::string_view, std::string_view target) {
+        const bool about_secret = target.find("/secrets") != target.npos;
+        return failing && about_secret ? fault : k8sio::server::fault();
+    });
+}
+
 /// Every request about a Secret is refused while `taken` says so.
 void take_right_on_secrets(world& w, const bool& taken) {
-    w.server().set_fault_hook([&taken](std::string_view, std::string_view target) {
-        k8sio::server::fault fault;
-        if (taken && target.find("/secrets") != target.npos) {
-            fault.status = 403;
-            fault.reason = "Forbidden";
-            fault.message = "secrets is forbidden: User \"op\" cannot create resource \"secrets\"";
-        }
-        return fault;
-    });
+    k8sio::server::fault fault;
+    fault.status = 403;
+    fault.reason = "Forbidden";
+    fault.message = "secrets is forbidden: User \"op\" cannot create resource \"secrets\"";
+    fail_secrets(w, taken, fault);
 }
 
 }  // namespace
@@ -238,15 +242,11 @@ TEST_CASE("[behaviour 2.10] nothing is decided while the Secret cannot be read")
     REQUIRE(w.run_until([&] { return w.is_phase("cifar", "Running"); }, soon));
     w.kill_operator();
     bool failing = true;
-    w.server().set_fault_hook([&failing](std::string_view, std::string_view target) {
-        k8sio::server::fault fault;
-        if (failing && target.find("/secrets/") != target.npos) {
-            fault.status = 500;
-            fault.reason = "InternalError";
-            fault.message = "etcdserver: request timed out";
-        }
-        return fault;
-    });
+    k8sio::server::fault fault;
+    fault.status = 500;
+    fault.reason = "InternalError";
+    fault.message = "etcdserver: request timed out";
+    fail_secrets(w, failing, fault);
     w.patch_job("cifar", R"({"spec":{"runMode":{"pause":{"enabled":true}}}})");
     w.start_operator();
     w.run_for(seconds{20});
