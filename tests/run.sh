@@ -5,24 +5,26 @@
 #
 # Usage: tests/run.sh [--full] [argument of ctest...]     e.g. tests/run.sh -R jobcore
 #
-# Two builds: `asan` for the compiled suites, under AddressSanitizer and UndefinedBehaviorSanitizer, and `dev` for the
-# programs that the other suites start. CTest runs both at once and its summary comes last, followed by a line for each
+# Two builds: `asan` for the compiled suites, under AddressSanitizer and UndefinedBehaviorSanitizer, and `programs` for
+# what the other suites start. CTest runs both at once and its summary comes last, followed by a line for each
 # suite that could not run here. The exit code is CTest's, or 1 if a build failed.
 #
-# --full adds the suites that take long or fetch much, and runs the compiled ones without sanitizers too. Without it the
-# last lines name what was left out.
+# --full adds the suites that take long or fetch much, and runs the compiled ones without sanitizers too; its programs are
+# those of `dev`, unit by unit, as the mutants need them. Without it the last lines name what was left out.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # Suites with CONFIGURATIONS full run only if CTest is asked for that configuration.
 selection=(-LE '^plain_build$')
 packages=(build train test)
-dev_targets=(signalbox_programs)
+programs=programs
+targets=(signalbox_programs)
 export SIGNALBOX_COMPILED_SUITES=$PWD/build/asan/bin
 if [[ ${1:-} == --full ]]; then
     selection=(-C full)
     packages+=(full)
-    dev_targets=(all)
+    programs=dev
+    targets=(all)
     unset SIGNALBOX_COMPILED_SUITES
     shift
 fi
@@ -41,7 +43,8 @@ bash cmake/bootstrap.sh "${packages[@]}"
 cores=$(nproc)
 memory=$(awk '/^MemAvailable:/ { print int($2 / 2700000) }' /proc/meminfo)
 jobs=$((memory < 1 ? 1 : memory < cores ? memory : cores))
-export CTEST_PARALLEL_LEVEL=$cores
+# Many suites wait for servers and clocks more than they compute.
+export CTEST_PARALLEL_LEVEL=$((cores + (cores + 1) / 2))
 
 # Configuring prints one line per check, of interest only if it fails.
 configure() {
@@ -51,9 +54,9 @@ configure() {
     }
 }
 
-say "build: dev ($jobs jobs)"
-configure dev
-cmake --build --preset dev --parallel "$jobs" --target "${dev_targets[@]}" all_verify_interface_header_sets
+say "build: $programs ($jobs jobs)"
+configure "$programs"
+cmake --build --preset "$programs" --parallel "$jobs" --target "${targets[@]}" all_verify_interface_header_sets
 
 say "build: asan"
 configure asan
@@ -71,7 +74,7 @@ else
 fi
 
 say "tests"
-printf 'subdirs("%s/build/dev" "%s/build/asan")\n' "$PWD" "$PWD" >"$run/CTestTestfile.cmake"
+printf 'subdirs("%s/build/%s" "%s/build/asan")\n' "$PWD" "$programs" "$PWD" >"$run/CTestTestfile.cmake"
 status=0
 ctest --test-dir "$run" "${selection[@]}" --output-on-failure --no-tests=error "$@" || status=$?
 
