@@ -425,6 +425,26 @@ TEST_CASE("a pod that runs too long ends") {
     CHECK_FALSE(n.pod("a").empty());
 }
 
+TEST_CASE("how long a pod is active counts from the start that its status tells") {
+    node_fixture n;
+    // Gated, so that it gets its status before it is seen as ours: as a process before left it.
+    n.create("a", one("", R"(,"activeDeadlineSeconds":10,"schedulingGates":[{"name":"x"}])"));
+    const std::string start = n.field("a", "/metadata/creationTimestamp");
+    const auto patch = [&](const std::string& body, const char* subresource) {
+        const auto& pods = k8sio::resources::pods();
+        REQUIRE(n.wait(n.user().merge_patch(pods, "default", "a", body, subresource)).has_value());
+    };
+    patch(fmt::format(R"({{"status":{{"startTime":"{}"}}}})", start), "status");
+    n.run_for(6s);
+    patch(R"({"spec":{"schedulingGates":[]}})", "");
+    n.run_for(2s);
+    CHECK(n.phase("a") == "Running");
+    CHECK(n.field("a", "/status/startTime") == start);
+    n.run_for(3s);
+    CHECK(n.phase("a") == "Failed");
+    CHECK(n.field("a", "/status/reason") == "DeadlineExceeded");
+}
+
 TEST_CASE("a fault that is annotated later befalls the pod from then on") {
     node_fixture n;
     const std::string early = R"(,"annotations":{"sim.signalbox.dev/fail-at":"1h"})";

@@ -296,7 +296,7 @@ pods::pod_status status_of(
 
 pod_state first_state(const pod_spec& pod, core::instant now) {
     pod_state out;
-    out.accepted = now;
+    out.accepted = pod.started.value_or(now);
     out.stopping = pod.deleting;
     for (const container_spec& spec : pod.containers) {
         container_place c;

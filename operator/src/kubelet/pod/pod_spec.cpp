@@ -368,6 +368,7 @@ former_container read_former(const json_value& status) {
 void read_reported(const json_value& status, pod_spec& out) {
     out.phase = text(status, "phase");
     out.address = text(status, "podIP");
+    out.started = core::parse_time(text(status, "startTime"));
     for_each(member(status, "conditions"), [&](const json_value& c) {
         out.ready = out.ready || (text(c, "type") == "Ready" && text(c, "status") == "True");
     });

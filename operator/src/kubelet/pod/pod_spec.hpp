@@ -3,6 +3,8 @@
 // What a kubelet reads of a Pod.
 #pragma once
 
+#include <jobcore/time.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -145,6 +147,7 @@ struct pod_spec {
     std::string node;  ///< empty: not bound yet
     std::string phase, address;
     bool ready = false;
+    std::optional<core::instant> started;  ///< what the status tells, perhaps of another process
     std::vector<former_container> former;
     std::vector<container_spec> containers;  ///< init containers first, in their order
     std::vector<volume_spec> volumes;
