@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Builds the program for arm64 on another machine, and its image: cross-compiled in a Debian root of its own, since the
-# libraries of two architectures cannot all be installed side by side. As root; 2 GB, and some minutes.
+# libraries of two architectures cannot all be installed side by side. As root, with the package debootstrap; 2 GB, and
+# some minutes. The program runs elsewhere with qemu-user-static: `qemu-aarch64-static -L ROOT ROOT/signalbox --version`.
 #
 # Usage: build_arm64.sh ROOT LAYOUT
 #   ROOT    a folder for the Debian root; kept, and used again
@@ -16,6 +17,11 @@ fi
 root=$(realpath -m "$1")
 layout=$(realpath -m "$2")
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
+
+if [[ $EUID != 0 ]] || ! command -v debootstrap >/dev/null; then
+    echo "build_arm64.sh: needs root, and debootstrap (apt-get install debootstrap)" >&2
+    exit 2
+fi
 
 # From where this machine has its own packages.
 mirror=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME)' | awk '$2 == "bookworm" { print $1; exit }')
