@@ -53,7 +53,8 @@ pod_worker::~pod_worker() {
 void pod_worker::begin() {
     if (pod_.deadline) {
         // From the start that the status tells: a process before this one may have begun the pod.
-        const auto active = std::max(node_.server_now() - *state_.accepted, core::milliseconds::zero());
+        const auto active =
+            std::max(node_.server_now() - *state_.accepted, core::milliseconds::zero());
         const std::weak_ptr<pod_worker> self = weak_from_this();
         deadline_timer_ = node_.time().schedule(node_.now() + (*pod_.deadline - active), [self] {
             if (const auto alive = self.lock()) {
