@@ -18,14 +18,13 @@ root=$(realpath -m "$1")
 layout=$(realpath -m "$2")
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 
-if [[ $EUID != 0 ]] || ! command -v debootstrap >/dev/null; then
-    echo "build_arm64.sh: needs root, and debootstrap (apt-get install debootstrap)" >&2
-    exit 2
-fi
-
 # From where this machine has its own packages.
 mirror=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME)' | awk '$2 == "bookworm" { print $1; exit }')
 if [[ ! -e $root/complete ]]; then
+    command -v debootstrap >/dev/null || {
+        echo "build_arm64.sh: lacks debootstrap (apt-get install debootstrap)" >&2
+        exit 2
+    }
     debootstrap --variant=minbase --include=ca-certificates bookworm "$root" ${mirror:+"$mirror"}
     cp /etc/apt/apt.conf.d/* "$root/etc/apt/apt.conf.d/"
     chroot "$root" dpkg --add-architecture arm64
