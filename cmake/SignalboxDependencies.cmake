@@ -15,10 +15,10 @@ target_compile_options(signalbox_warnings INTERFACE
     # False alarms of GCC 12: on `const char* + std::string` (GCC PR105329, PR105651); on the frames of Asio's awaitables;
     # on operator-> of boost::system::result, also behind a check.
     $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict;-Wno-mismatched-new-delete;-Wno-null-dereference>)
-# Where several units are compiled as one, GCC sees names of other units and takes the units for headers; the presets
-# without unity builds have these two warnings.
+# Where several units are compiled as one, a compiler sees names of other units, and GCC takes the units for headers; the
+# presets without unity builds have these two warnings.
 if(CMAKE_UNITY_BUILD)
-    target_compile_options(signalbox_warnings INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-shadow;-Wno-subobject-linkage>)
+    target_compile_options(signalbox_warnings INTERFACE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endif()
 # Under sanitizers GCC takes standard containers and others for uninitialised: its manual says so of -Wmaybe-uninitialized.
 if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=")

@@ -9,7 +9,7 @@
 #   train  what examples/train needs: torch
 #   test   what tests/run.sh needs besides
 #   full   what tests/run.sh --full needs besides: a virtual machine
-#   extra  second compiler, linter, fuzzing, memory checks: presets clang and fuzz
+#   extra  linter, memory checks
 set -euo pipefail
 
 packages_of() {
@@ -38,10 +38,12 @@ END
 binutils
 bubblewrap
 catch2
+clang-16
 clang-format
 fakeroot
 fish
 groff-base
+libclang-rt-16-dev
 man-db
 openssh-client
 openssh-server
@@ -61,9 +63,7 @@ cpio
 qemu-system-x86
 END
         extra) cat <<'END' ;;
-clang-16
 clang-tidy
-libclang-rt-16-dev
 valgrind
 END
         *)

@@ -95,7 +95,7 @@ public:
         if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
             out.append(reinterpret_cast<const char*>(&value), sizeof value);
         } else {
-            std::apply([this](auto&... each) { (pack(each), ...); }, fields(value));
+            std::apply([this](auto&... each) { (this->pack(each), ...); }, fields(value));
         }
     }
     void pack(std::string& text) {
@@ -136,7 +136,7 @@ public:
                 std::memcpy(&value, bytes.data(), sizeof value);
             }
         } else {
-            std::apply([this](auto&... each) { (unpack(each), ...); }, fields(value));
+            std::apply([this](auto&... each) { (this->unpack(each), ...); }, fields(value));
         }
     }
     void unpack(std::string& text) { text = take(unpack_size()); }

@@ -178,7 +178,7 @@ TEST_CASE("[requirement A1] a server with a token speaks TLS, and lets nobody in
     for (const auto& [token, status] : {std::pair("", 401), {"other", 401}, {"secret", 200}}) {
         INFO(token);
         config.token = secret_text(token);
-        const auto way = std::move(*make_http_transport(io.get_executor(), *time, config));
+        const auto way = *make_http_transport(io.get_executor(), *time, config);
         const http_request get("GET", "/api/v1/namespaces");
         std::optional<result<http_response>> answer;
         asio::co_spawn(

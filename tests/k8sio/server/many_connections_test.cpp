@@ -55,9 +55,9 @@ public:
         const std::string file = dir.write("config", server->kubeconfig("127.0.0.1", port));
         http_transport_options options;
         options.max_idle = 0;  // each request has a connection of its own
-        way = std::move(*make_http_transport(
+        way = *make_http_transport(
             loop.loop.get_executor(), loop.time, *load_kubeconfig(file, ""), options
-        ));
+        );
     }
 
     template <class Done>

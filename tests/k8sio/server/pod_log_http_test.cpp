@@ -29,7 +29,7 @@ public:
         config.scheme = "http";
         config.host = "127.0.0.1";
         config.port = std::to_string(*server->listen("127.0.0.1", 0));
-        way = std::move(*make_http_transport(loop.get_executor(), *time, config, {}));
+        way = *make_http_transport(loop.get_executor(), *time, config, {});
         api = std::make_unique<client>(*way, *time);
         const auto made = run(api->create(
             resources::pods(),

@@ -122,11 +122,11 @@ container_spec machine::shell(const sandbox& in, const std::string& text) {
 }
 
 std::unique_ptr<process> machine::start(container_spec spec) {
-    return std::move(await(runtime_->run(std::move(spec))).value());
+    return await(runtime_->run(std::move(spec))).value();
 }
 
 std::unique_ptr<process> machine::start_beside(process& in, process_spec spec) {
-    return std::move(await(runtime_->exec(in, std::move(spec))).value());
+    return await(runtime_->exec(in, std::move(spec))).value();
 }
 
 namespace {
