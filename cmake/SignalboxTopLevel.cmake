@@ -24,10 +24,11 @@ add_compile_options(
 find_program(SIGNALBOX_CCACHE ccache)
 mark_as_advanced(SIGNALBOX_CCACHE)
 if(SIGNALBOX_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
-    set(CMAKE_CXX_COMPILER_LAUNCHER "${SIGNALBOX_CCACHE}")
+    # What a unit includes is known from its compilation: without this ccache preprocesses each unit that it has not yet.
+    set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_DEPEND=1 "${SIGNALBOX_CCACHE}")
     if(SIGNALBOX_PRECOMPILE)
         # ccache takes no part in units with a precompiled header unless told that macros in front of it and __TIME__ do
         # not matter: CMake puts it first, and nothing here asks for the time.
-        list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros)
+        list(INSERT CMAKE_CXX_COMPILER_LAUNCHER 1 CCACHE_SLOPPINESS=pch_defines,time_macros)
     endif()
 endif()

@@ -22,7 +22,9 @@ file(REMOVE_RECURSE "${WORK}")
 # Unoptimised: it is about finding and linking, not about speed.
 set(arguments
     -G "${GENERATOR}" -S "${PROJECT}" -B "${WORK}/build"
-    "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}" -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O0")
+    "-DCMAKE_CXX_COMPILER=${COMPILER}" -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O0")
+# By the environment: a launcher with arguments would be several of this list.
+set(ENV{CMAKE_CXX_COMPILER_LAUNCHER} "${LAUNCHER}")
 if(INSTALL_FROM)
     run("${CMAKE_COMMAND}" --install "${INSTALL_FROM}" --prefix "${WORK}/prefix" --component "${COMPONENT}")
     # As a package is: not at the place where it was installed first.
