@@ -74,9 +74,8 @@ std::optional<std::int32_t> take_rank(std::string_view& line) {
 bool names_error(std::string_view line) {
     const auto name = line.substr(0, line.find(':'));
     constexpr std::string_view others = "0123456789._";
-    return !name.empty() && made_of(name, lower, upper, others) &&
-           !name.ends_with("ChildFailedError") &&
-           std::ranges::any_of(error_ends, [&](auto end) { return name.ends_with(end); });
+    return std::ranges::any_of(error_ends, [&](auto end) { return name.ends_with(end); }) &&
+           !name.ends_with("ChildFailedError") && made_of(name, lower, upper, others);
 }
 
 enum class said { nothing, traceback, error, other };
