@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One measurement of pod creation on a running API server. `raw`: a plain loop of the client
-// creates the pods. `job`: a job of that size is created; who makes the pods is the operator,
-// started by somebody else. Both are counted as a watch shows them. Prints seconds.
+// creates the pods, so many requests at a time. `job`: a job of that size is created; who makes the
+// pods is the operator, started by somebody else. Both are counted as a watch shows them. Prints
+// seconds.
 #include "jobcore/decide.hpp"
 #include "k8sio/client.hpp"
 #include "k8sio/config.hpp"
@@ -33,7 +34,7 @@ struct measurement {
     std::string ns;
     std::string name;
     int pods = 0;
-    int in_flight = 32;
+    int in_flight = 0;  // requests of `raw`
 };
 
 std::string job_json(const measurement& m, const std::string& uid) {
@@ -197,8 +198,8 @@ int measure_job(asio::io_context& io, k8sio::client& api, const measurement& m) 
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 6) {
-        std::cerr << "usage: bench_create_rate raw|job KUBECONFIG NAMESPACE NAME PODS\n";
+    if (argc != 7) {
+        std::cerr << "usage: bench_create_rate raw|job KUBECONFIG NAMESPACE NAME PODS IN_FLIGHT\n";
         return 2;
     }
     const std::string mode = argv[1];
@@ -206,6 +207,7 @@ int main(int argc, char** argv) {
     m.ns = argv[3];
     m.name = argv[4];
     m.pods = std::atoi(argv[5]);
+    m.in_flight = std::atoi(argv[6]);
 
     asio::io_context io(1);
     const auto clock = k8sio::make_machine_clock(io.get_executor());
