@@ -75,12 +75,12 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "%s\n", config.error().text().c_str());
         return 2;
     }
-    auto way = k8sio::make_http_transport(loop.get_executor(), *time, std::move(*config));
-    if (way.has_error()) {
-        std::fprintf(stderr, "%s\n", way.error().text().c_str());
+    auto transport = k8sio::make_http_transport(loop.get_executor(), *time, std::move(*config));
+    if (transport.has_error()) {
+        std::fprintf(stderr, "%s\n", transport.error().text().c_str());
         return 2;
     }
-    k8sio::client api(**way, *time);
+    k8sio::client api(**transport, *time);
     bool stopping = false;
     std::optional<k8sio::leader_election> election;
     asio::signal_set signals(loop, SIGTERM);

@@ -16,7 +16,7 @@ http_response get(pod_world& w, const std::string& target, const std::string& ac
     http_request request("GET", target);
     request.accept = accept;
     const steady_time deadline = w.loop.time.steady_now() + std::chrono::seconds{30};
-    return *k8sio::test::run(w.loop, w.way->exchange(request, deadline));
+    return *k8sio::test::run(w.loop, w.to_server->exchange(request, deadline));
 }
 
 }  // namespace

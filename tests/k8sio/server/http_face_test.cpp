@@ -178,12 +178,12 @@ TEST_CASE("[requirement A1] a server with a token speaks TLS, and lets nobody in
     for (const auto& [token, status] : {std::pair("", 401), {"other", 401}, {"secret", 200}}) {
         INFO(token);
         config.token = secret_text(token);
-        const auto way = *make_http_transport(io.get_executor(), *time, config);
+        const auto transport = *make_http_transport(io.get_executor(), *time, config);
         const http_request get("GET", "/api/v1/namespaces");
         std::optional<result<http_response>> answer;
         asio::co_spawn(
             io,
-            way->exchange(get, time->steady_now() + std::chrono::minutes{1}),
+            transport->exchange(get, time->steady_now() + std::chrono::minutes{1}),
             [&answer](std::exception_ptr, result<http_response> got) {
                 answer.emplace(std::move(got));
             }

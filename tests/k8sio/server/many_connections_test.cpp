@@ -55,7 +55,7 @@ public:
         const std::string file = dir.write("config", server->kubeconfig("127.0.0.1", port));
         http_transport_options options;
         options.max_idle = 0;  // each request has a connection of its own
-        way = *make_http_transport(
+        to_server = *make_http_transport(
             loop.loop.get_executor(), loop.time, *load_kubeconfig(file, ""), options
         );
     }
@@ -77,11 +77,12 @@ public:
         for (int i = 0; i < at_once; ++i) {
             const auto deadline = loop.time.steady_now() + std::chrono::minutes{1};
             if (i % 2 == 0) {
-                requests.push_back(std::make_unique<asked>(loop, way->exchange(get, deadline)));
-            } else {
-                watches.push_back(
-                    std::make_unique<opened>(loop, way->open_stream(watch, std::chrono::minutes{1}))
+                requests.push_back(std::make_unique<asked>(loop, to_server->exchange(get, deadline))
                 );
+            } else {
+                watches.push_back(std::make_unique<opened>(
+                    loop, to_server->open_stream(watch, std::chrono::minutes{1})
+                ));
             }
         }
         for (std::size_t i = 0; i < requests.size(); i += 4) {
@@ -107,7 +108,7 @@ public:
     static constexpr int at_once = 32;
     k8sio::test::virtual_loop loop;
     std::unique_ptr<api_server> server;
-    std::unique_ptr<transport> way;
+    std::unique_ptr<transport> to_server;
     const http_request get{"GET", "/version"};
     const http_request watch{"GET", "/api/v1/pods?watch=1"};
     int connections = 0;
@@ -137,7 +138,7 @@ TEST_CASE("[requirement H1] [requirement T1] of ten thousand connections nothing
     CHECK(more < noise);
     CHECK(w.answers > all / 2);
     CHECK(w.answers < all);  // some were cancelled
-    w.way.reset();
+    w.to_server.reset();
     w.server->stop();
     w.loop.settle();
     CHECK_FALSE(w.loop.time.has_pending());

@@ -29,8 +29,8 @@ public:
         config.scheme = "http";
         config.host = "127.0.0.1";
         config.port = std::to_string(*server->listen("127.0.0.1", 0));
-        way = *make_http_transport(loop.get_executor(), *time, config, {});
-        api = std::make_unique<client>(*way, *time);
+        to_server = *make_http_transport(loop.get_executor(), *time, config, {});
+        api = std::make_unique<client>(*to_server, *time);
         const auto made = run(api->create(
             resources::pods(),
             "default",
@@ -74,7 +74,7 @@ public:
     std::unique_ptr<clock> time;
     scripted_pods pods;
     std::unique_ptr<api_server> server;
-    std::unique_ptr<transport> way;
+    std::unique_ptr<transport> to_server;
     std::unique_ptr<client> api;
 };
 

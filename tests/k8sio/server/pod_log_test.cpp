@@ -272,7 +272,7 @@ TEST_CASE("a server that ends its streams ends logs, and one that is destroyed c
 
 TEST_CASE("[requirement T15] a client reads a log in process") {
     pod_world w;
-    client api(*w.way, w.loop.time);
+    client api(*w.to_server, w.loop.time);
     const auto log = w.pods.prepare();
     log_query query;
     query.follow = true;

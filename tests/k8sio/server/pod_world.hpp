@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An embedded server in virtual time with a scripted runtime of pods, and a way to it in process.
+// An embedded server in virtual time with a scripted runtime of pods, and a to_server to it in
+// process.
 #pragma once
 
 #include "k8sio/server/api_server.hpp"
@@ -18,7 +19,7 @@ inline const std::string pods_path = "/api/v1/namespaces/default/pods";
 class pod_world {
 public:
     pod_world() : pods(loop.loop.get_executor()), server(loop.loop.get_executor(), loop.time) {
-        way = server.connect();
+        to_server = server.connect();
         server.set_pod_streams(&pods);
         const std::string one = R"({"name":"main","image":"x"})";
         create("w", one, R"("nodeName":"n",)");
@@ -34,7 +35,8 @@ public:
         request.body = std::move(body);
         request.content_type = "application/json";
         const steady_time deadline = loop.time.steady_now() + std::chrono::seconds{30};
-        result<http_response> answer = k8sio::test::run(loop, way->exchange(request, deadline));
+        result<http_response> answer =
+            k8sio::test::run(loop, to_server->exchange(request, deadline));
         if (answer.has_error()) {
             http_response none;
             none.body = to_string(answer.error().code);
@@ -46,14 +48,15 @@ public:
     /// Null if there was no answer.
     std::unique_ptr<response_stream> open(const std::string& target) {
         const http_request request("GET", target);
-        auto opened = k8sio::test::run(loop, way->open_stream(request, std::chrono::hours{1}));
+        auto opened =
+            k8sio::test::run(loop, to_server->open_stream(request, std::chrono::hours{1}));
         return opened.has_value() ? std::move(*opened) : nullptr;
     }
 
     k8sio::test::virtual_loop loop;
     scripted_pods pods;
     api_server server;
-    std::unique_ptr<transport> way;
+    std::unique_ptr<transport> to_server;
 
 private:
     void create(const std::string& name, const std::string& containers, const std::string& more) {

@@ -118,20 +118,20 @@ struct fixture {
         return outcome;
     }
     void make() {
-        auto way = std::make_unique<keyed_connector>(
+        auto connector = std::make_unique<keyed_connector>(
             loop.time,
             config.client_cert_pem,
             [this](const auto& certificate, const auto& bytes) {
                 return answer(certificate, bytes);
             }
         );
-        to_server = way.get();
+        to_server = connector.get();
         protocol::credentials credentials(
             config, [this](const std::string& path) { return files[path]; }, check
         );
         transport = std::make_unique<http_transport>(
             loop.time,
-            std::move(way),
+            std::move(connector),
             protocol::request_frame(),
             std::make_unique<login>(
                 loop.time,

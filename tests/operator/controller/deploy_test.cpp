@@ -215,8 +215,8 @@ TEST_CASE("[behaviour I17] the table of permissions has what the operator sends,
 TEST_CASE("[requirement B1] the permissions on Leases are those that an election uses") {
     virtual_time t;
     k8sio::server::api_server server(t.loop.get_executor(), t.time);
-    const auto admin_way = server.connect();
-    k8sio::client admin(*admin_way, t.time);
+    const auto admin_transport = server.connect();
+    k8sio::client admin(*admin_transport, t.time);
     boost::asio::co_spawn(
         t.loop,
         admin.create(

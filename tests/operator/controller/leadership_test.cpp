@@ -130,8 +130,8 @@ struct two_replicas : virtual_time {
     }
 
     k8sio::server::api_server server{loop.get_executor(), time};
-    std::unique_ptr<k8sio::transport> user_way = server.connect();
-    k8sio::client user{*user_way, time};
+    std::unique_ptr<k8sio::transport> user_transport = server.connect();
+    k8sio::client user{*user_transport, time};
     int running = 0;
     replica a{loop, time, server};
     replica b{loop, time, server};
