@@ -122,7 +122,9 @@ std::string describe_unschedulable(const pod_record& pod) {
     return fmt::format("pod {} cannot be scheduled{}", pod.name, with_colon(said));
 }
 
-std::string describe_failure(const pod_record& pod, std::string_view container) {
+std::string describe_failure(
+    const pod_record& pod, std::string_view container, const termination_note* said
+) {
     const container_record* c = terminated_init(pod);
     if (c == nullptr) {
         c = training_container(pod, container);
@@ -137,7 +139,8 @@ std::string describe_failure(const pod_record& pod, std::string_view container) 
         }
         return text + with_colon(printable_tail(pod.message));
     }
-    const termination_note note = read_termination_message(c->message, pod.name);
+    const termination_note note =
+        said != nullptr ? *said : read_termination_message(c->message, pod.name);
     std::string text = fmt::format(
         "pod {}, {} {} exited with {}",
         pod.name,

@@ -3,6 +3,7 @@
 // What one observed pod tells, without any knowledge of the job's state.
 #pragma once
 
+#include "engine/facts/termination.hpp"
 #include "jobcore/observed.hpp"
 
 #include <optional>
@@ -50,7 +51,10 @@ std::string describe_hopeless(const pod_record& pod);
 /// `pod a-b-0 cannot be scheduled: 0/4 nodes are available`.
 std::string describe_unschedulable(const pod_record& pod);
 
-/// `pod a-b-0, container pytorch exited with 137 (OOMKilled): CUDA out of memory`.
-std::string describe_failure(const pod_record& pod, std::string_view container);
+/// `pod a-b-0, container pytorch exited with 137 (OOMKilled): CUDA out of memory`. `said`: the
+/// container's message, where the caller has read it.
+std::string describe_failure(
+    const pod_record& pod, std::string_view container, const termination_note* said = nullptr
+);
 
 }  // namespace signalbox::core::engine

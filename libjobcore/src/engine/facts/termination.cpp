@@ -68,6 +68,15 @@ std::optional<std::int32_t> leading_number(std::string_view text) {
     return error == std::errc{} ? std::optional(n) : std::nullopt;
 }
 
+/// As rfind, which compares at every byte: many pods that fail at once leave megabytes.
+std::size_t find_last(std::string_view text, std::string_view what) {
+    std::size_t last = text.npos;
+    for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + 1)) {
+        last = at;
+    }
+    return last;
+}
+
 /// The last line of the traceback, which names the error.
 std::string_view last_line(std::string_view text) {
     text = trimmed(text);
@@ -95,7 +104,7 @@ std::optional<termination_note> read_failure_report(
     std::string_view message, std::string_view pod
 ) {
     constexpr std::string_view head = "Root Cause (first observed failure):";
-    const std::size_t start = message.rfind(head);
+    const std::size_t start = find_last(message, head);
     if (start == std::string_view::npos) {
         return std::nullopt;
     }

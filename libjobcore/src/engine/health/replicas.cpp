@@ -152,7 +152,7 @@ private:
         loss l = make(role, index, &pod);
         const container_record* c = training_container(pod, plan.training_container);
         const std::string_view note = c == nullptr ? std::string_view{} : c->message;
-        const termination_note said = read_termination_message(note);
+        const termination_note said = read_termination_message(note, pod.name);
         l.exit_code = said.error_code.value_or(end.exit_code.value_or(0));
         l.secondary = said.secondary;
         l.reason = c == nullptr ? "" : c->reason;
@@ -161,7 +161,7 @@ private:
         const bool unreachable = end.exit_code == unreachable_code &&
                                  note.starts_with(bootstrap_prefix) && c_.is_master(role, index);
         l.cause = unreachable ? cause_of_unreachable(c_) : why;
-        l.message = describe_failure(pod, plan.training_container);
+        l.message = describe_failure(pod, plan.training_container, &said);
         out_.losses.push_back(std::move(l));
     }
 
