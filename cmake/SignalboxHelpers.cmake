@@ -32,9 +32,10 @@ function(signalbox_group_units target)
     set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
 endfunction()
 
-# signalbox_precompile(<target> <header>...), or (<target> REUSE <target with the same flags>): where SIGNALBOX_PRECOMPILE is
-# on. Outside headers only: what a unit includes of ours stays visible, and a change of ours rebuilds what it concerns. Each
-# unit includes what it uses all the same.
+# signalbox_precompile(<target> <header>... [OURS <header>...]), or (<target> REUSE <target with the same flags>): where
+# SIGNALBOX_PRECOMPILE is on. Outside headers only: what a unit includes of ours stays visible, and a change of ours rebuilds
+# what it concerns. Each unit includes what it uses all the same. Where SIGNALBOX_PRECOMPILE is ALL, those after OURS too: in a
+# build that is made once, and not by those who edit.
 function(signalbox_precompile target)
     if(NOT SIGNALBOX_PRECOMPILE OR CMAKE_UNITY_BUILD)
         return()
@@ -42,7 +43,12 @@ function(signalbox_precompile target)
     if(ARGV1 STREQUAL REUSE)
         target_precompile_headers(${target} REUSE_FROM ${ARGV2})
     else()
-        list(TRANSFORM ARGN REPLACE "(.+)" "<\\1>" OUTPUT_VARIABLE headers)
+        cmake_parse_arguments(PARSE_ARGV 1 arg "" "" OURS)
+        set(headers ${arg_UNPARSED_ARGUMENTS})
+        if(SIGNALBOX_PRECOMPILE STREQUAL ALL)
+            list(APPEND headers ${arg_OURS})
+        endif()
+        list(TRANSFORM headers REPLACE "(.+)" "<\\1>")
         target_precompile_headers(${target} PRIVATE ${headers})
     endif()
     # -fpch-preprocess is for ccache, which asks the preprocessor. With a precompiled header GCC forgets which headers are
