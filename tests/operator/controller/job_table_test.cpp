@@ -200,3 +200,21 @@ TEST_CASE("what is no job is told, and changes nothing") {
     CHECK_FALSE(f.heard.unreadable[1].empty());
     CHECK(f.table.uids() == strings{"a"});
 }
+
+TEST_CASE(
+    "[behaviour 12.12] members of a status that this version does not know are kept with the job"
+) {
+    fixture f;
+    const auto with_future = [](const std::string& version, const std::string& value) {
+        std::string text = job("a", version);
+        text.insert(text.rfind('}'), R"(,"status":{"future":)" + value + "}");
+        return text;
+    };
+    f.table.keep_status(core::job_kind::pytorch, {"/future"});
+    f.list({with_future("1", "7")}, "5");
+    CHECK(f.table.find("a")->kept_status == R"({"/future":7})");
+    f.sink.upsert(with_future("6", "8"));
+    CHECK(f.table.find("a")->kept_status == R"({"/future":8})");
+    f.sink.upsert(job("a", "7"));
+    CHECK(f.table.find("a")->kept_status.empty());
+}

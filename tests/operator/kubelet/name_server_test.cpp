@@ -71,6 +71,10 @@ struct names_world {
 
 }  // namespace
 
+TEST_CASE("the machine's server is asked at the port of DNS (RFC 1035 4.2)") {
+    CHECK(name_server_options().uplink_port == 53);
+}
+
 TEST_CASE("names of the cluster are answered, others by the server of the machine") {
     names_world w;
     w.pod.send("x", w.address);  // nothing to answer

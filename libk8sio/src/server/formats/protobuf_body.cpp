@@ -478,9 +478,9 @@ bool decode_field(const raw_field& f, const field& as, value& out, leftover& res
             return true;
         case wire::text_map:
         case wire::bytes_map:
-        case wire::quantity_map:
+        case wire::quantity_map:  // handled by decode_member
         case wire::ignored:
-            break;  // handled by decode
+            break;
     }
     return true;
 }
@@ -523,7 +523,7 @@ bool decode(std::string_view data, const message& m, value& into, leftover& rest
             if (rest.what.empty() && (f->varint != 0 || !f->bytes.empty())) {
                 rest.what = fmt::format("{}, field {}", rest.path, f->number);
             }
-        } else if (known->type != wire::ignored && !decode_member(*f, *known, into, rest, a)) {
+        } else if (!decode_member(*f, *known, into, rest, a)) {
             return false;
         }
     }
