@@ -66,7 +66,7 @@ class Bench:
                 cpu_seconds(process.child.pid) - cpu, resident(process.child.pid),
             )
             self.c.plane.kubectl("delete", "pj", "--all", "--wait=false")
-            cluster.eventually("all are gone", lambda: not self.c.plane.kubectl_json("get", "pj,pods")["items"], interval=1)
+            cluster.eventually("all are gone", lambda: not self.c.plane.objects("pj,pods"), interval=1)
             return done
         finally:
             ended.set()

@@ -132,26 +132,23 @@ class Cluster(servers.Started):
         self.plane.apply(*objects)
 
     def get(self, name, namespace="default", kind=KIND):
-        return self.plane.kubectl_json("get", kind, name, "-n", namespace)
+        return self.plane.object(kind, name, namespace)
 
     def status(self, name, namespace="default", kind=KIND):
         return self.get(name, namespace, kind).get("status", {})
 
     def statuses(self, namespace="default"):
         """Status by name of all jobs, in one request."""
-        items = self.plane.kubectl_json("get", KIND, "-n", namespace)["items"]
-        return {item["metadata"]["name"]: item.get("status", {}) for item in items}
+        return {item["metadata"]["name"]: item.get("status", {}) for item in self.plane.objects(KIND, namespace)}
 
     def pods_of(self, name, namespace="default"):
-        selector = f"tensorstack.dev/owner-name={name}"
-        return self.plane.kubectl_json("get", "pods", "-n", namespace, "-l", selector)["items"]
+        return self.plane.objects("pods", namespace, labels=f"tensorstack.dev/owner-name={name}")
 
     def children_of(self, uid, namespace="default"):
         """Names of everything that the job with this UID owns."""
-        items = self.plane.kubectl_json("get", "pods,services,secrets,configmaps", "-n", namespace)["items"]
         return [
             f"{item['kind']}/{item['metadata']['name']}"
-            for item in items
+            for item in self.plane.objects("pods,services,secrets,configmaps", namespace)
             if any(owner["uid"] == uid for owner in item["metadata"].get("ownerReferences", []))
         ]
 
@@ -162,9 +159,8 @@ class Cluster(servers.Started):
 
     def events_of(self, name, namespace="default"):
         """Reasons of the events of a job."""
-        field = f"involvedObject.name={name}"
-        items = self.plane.kubectl_json("get", "events", "-n", namespace, "--field-selector", field)["items"]
-        return [item["reason"] for item in items]
+        events = self.plane.objects("events", namespace, fields=f"involvedObject.name={name}")
+        return [event["reason"] for event in events]
 
     def finish(self, name, replica, namespace="default", kind=KIND, code=0):
         """Ends a pod with this exit code, as its kubelet would: `replica`, e.g. "master-0", of the job's current attempt. Waits

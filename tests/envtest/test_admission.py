@@ -76,7 +76,7 @@ class Admission(unittest.TestCase):
         self.space("quota")
         self.begin("tight", "quota")
         self.c.apply({**quota, "metadata": {"name": "quota", "namespace": "quota"}})
-        used = lambda: self.plane.kubectl_json("get", "quota", "quota", "-n", "quota").get("status", {}).get("used")
+        used = lambda: self.plane.object("quota", "quota", "quota").get("status", {}).get("used")
         eventually("the quota counts", lambda: used() == {"pods": "2"})
         self.c.finish("tight", "worker-0", "quota", code=1)
         self.c.wait_explained("tight", "QuotaExceeded", "exceeded quota: quota", "Room in the quota", namespace="quota")

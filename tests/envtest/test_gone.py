@@ -67,8 +67,8 @@ class Gone(unittest.TestCase):
         self.runs("plain", "default", attempt=2)
         left = [f"{kind}.batch.tensorstack.dev" for kind in ("pytorchtrainingjobs", "colossalaijobs")]
         self.plane.kubectl("delete", "crd", *left)
-        eventually("nothing is left", lambda: not self.plane.kubectl_json("get", "pods,services,configmaps", "-l",
-                                                                         "app.kubernetes.io/managed-by=signalbox")["items"])
+        ours = lambda: self.plane.objects("pods,services,configmaps", labels="app.kubernetes.io/managed-by=signalbox")
+        eventually("nothing is left", lambda: not ours())
         self.assertTrue(self.c.operator.running(), self.c.operator.tail())
         told = "view is not up to date: pytorchtrainingjobs"
         eventually("the log tells", lambda: told in self.c.operator.log.read_text())

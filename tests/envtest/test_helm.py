@@ -242,7 +242,7 @@ class Life(unittest.TestCase):
         self.assertNotIn("metrics", json.dumps(container))
 
     def get(self, kind, name):
-        return self.plane.kubectl_json("get", kind, name, "-n", SYSTEM)
+        return self.plane.object(kind, name, SYSTEM)
 
     def test_from_install_to_uninstall(self):
         self.helm("install", "signalbox", CHART)
@@ -260,7 +260,7 @@ class Life(unittest.TestCase):
         several = ["replicas=2", "features.ssh=false", "priorityClass.create=true"]
         self.helm("upgrade", "signalbox", CHART, *sets(several))
         self.assertEqual(self.ready(2)["spec"]["replicas"], 2)
-        self.assertEqual(self.plane.kubectl_json("get", "pdb", "signalbox", "-n", SYSTEM)["spec"]["maxUnavailable"], 1)
+        self.assertEqual(self.plane.object("pdb", "signalbox", SYSTEM)["spec"]["maxUnavailable"], 1)
         account = f"--as=system:serviceaccount:{SYSTEM}:signalbox"
         asked = self.plane.kubectl("auth", "can-i", "create", "secrets", account, check=False)
         self.assertEqual(asked.stdout.strip(), "no")
@@ -288,7 +288,7 @@ class Life(unittest.TestCase):
 
     def ready(self, replicas):
         def look():
-            found = self.plane.kubectl_json("get", "deployment", "signalbox", "-n", SYSTEM)
+            found = self.plane.object("deployment", "signalbox", SYSTEM)
             status = found["status"]
             settled = status.get("observedGeneration") == found["metadata"]["generation"]
             same = status.get("readyReplicas") == status.get("updatedReplicas") == status.get("replicas") == replicas
@@ -306,7 +306,7 @@ class Life(unittest.TestCase):
         self.addCleanup(self.c.operator.kill)
 
     def replicas(self):
-        return self.plane.kubectl_json("get", "deployment", "signalbox", "-n", SYSTEM)["spec"]["replicas"]
+        return self.plane.object("deployment", "signalbox", SYSTEM)["spec"]["replicas"]
 
 
 def main():

@@ -117,7 +117,7 @@ class Built(unittest.TestCase):
             eventually("the lease is held", lambda: self.holder(c) != "")
 
     def holder(self, c):
-        lease = c.plane.kubectl_json("get", "lease", "signalbox", "-n", "signalbox-system")
+        lease = c.plane.object("lease", "signalbox", "signalbox-system")
         return lease["spec"].get("holderIdentity", "")
 
 

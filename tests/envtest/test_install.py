@@ -40,7 +40,7 @@ class Install(unittest.TestCase):
         self.plane.start_controller_manager()
         self.c.start_kubelet()
         self.processes.append(self.c.kubelet)
-        deployment = self.plane.kubectl_json("get", "deployment", "signalbox", "-n", SYSTEM)
+        deployment = self.plane.object("deployment", "signalbox", SYSTEM)
         eventually("the pods run", lambda: self.ready() == deployment["spec"]["replicas"])
         [container] = deployment["spec"]["template"]["spec"]["containers"]
         self.flags = deployed.flags(container, metrics=self.plane.folder / "metrics")
@@ -49,7 +49,7 @@ class Install(unittest.TestCase):
         return deployment
 
     def ready(self):
-        return self.plane.kubectl_json("get", "deployment", "signalbox", "-n", SYSTEM)["status"].get("readyReplicas", 0)
+        return self.plane.object("deployment", "signalbox", SYSTEM)["status"].get("readyReplicas", 0)
 
     def may(self, verb, resource, namespace="default"):
         account = f"--as=system:serviceaccount:{SYSTEM}:signalbox"
@@ -131,9 +131,9 @@ class Install(unittest.TestCase):
         deployment = self.install(self.with_components("ha", "components/metrics-secured", "observability"))
         self.check_permissions("ha")
         self.assertEqual(deployment["spec"]["replicas"], 2)
-        budget = self.plane.kubectl_json("get", "poddisruptionbudget", "signalbox", "-n", SYSTEM)
+        budget = self.plane.object("poddisruptionbudget", "signalbox", SYSTEM)
         self.assertEqual(budget["spec"]["selector"], deployment["spec"]["selector"])
-        pods_there = self.plane.kubectl_json("get", "pods", "-n", SYSTEM)["items"]
+        pods_there = self.plane.objects("pods", SYSTEM)
         self.assertEqual({pod["spec"]["priority"] for pod in pods_there}, {1000000})
         selector = deployment["spec"]["selector"]
         [apart] = deployment["spec"]["template"]["spec"]["affinity"]["podAntiAffinity"][
@@ -154,10 +154,10 @@ class Install(unittest.TestCase):
             text = deployed.get(process, "/metrics", secured=secured)
             self.assertIn(f'leader_election_master_status{{name="signalbox"}} {leads}\n', text)
             self.assertIn('signalbox_jobs{kind="PyTorchTrainingJob",phase="Succeeded"} 1\n', text)
-        metrics = self.plane.kubectl_json("get", "service", "signalbox-metrics", "-n", SYSTEM)["spec"]
+        metrics = self.plane.object("service", "signalbox-metrics", SYSTEM)["spec"]
         self.assertEqual(metrics["selector"], deployment["spec"]["selector"]["matchLabels"])
         for name, file, source in (("dashboard", "signalbox.json", "dashboard.json"), ("alerts", "signalbox.yaml", "rules.yaml")):
-            held = self.plane.kubectl_json("get", "configmap", f"signalbox-{name}", "-n", SYSTEM)["data"]
+            held = self.plane.object("configmap", f"signalbox-{name}", SYSTEM)["data"]
             self.assertEqual(held[file], (DEPLOY / "observability" / source).read_text())
         self.c.operator.child.terminate()
         eventually("it leads", lambda: "leading: " in second.log.read_text())

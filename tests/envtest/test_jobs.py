@@ -30,7 +30,7 @@ class Jobs(unittest.TestCase):
             namespace = f"manifest-{number}"
             self.cluster.create_namespace(namespace)
             self.cluster.plane.kubectl("apply", "-n", namespace, "-f", path)
-            name = self.cluster.plane.kubectl_json("get", cluster.KIND, "-n", namespace)["items"][0]["metadata"]["name"]
+            name = self.cluster.plane.objects(cluster.KIND, namespace)[0]["metadata"]["name"]
             (idle if path.name.startswith("debug") else running).append((name, namespace))
         for name, namespace in running:
             with self.subTest(job=name, namespace=namespace):

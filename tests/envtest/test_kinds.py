@@ -62,11 +62,11 @@ class Kinds(unittest.TestCase):
         """Applies a manifest in a namespace of its own; gives kind, name and namespace of its job."""
         self.cluster.create_namespace(namespace)
         self.plane.kubectl("apply", "-n", namespace, "-f", path)
-        [made] = self.plane.kubectl_json("get", PLURALS, "-n", namespace)["items"]
+        [made] = self.plane.objects(PLURALS, namespace)
         return made["kind"].lower(), made["metadata"]["name"], namespace
 
     def count(self, what, namespace):
-        return len(self.plane.kubectl_json("get", what, "-n", namespace)["items"])
+        return len(self.plane.objects(what, namespace))
 
     def test_manifests(self):
         """[behaviour 8.4] [behaviour 9.1] Examples and published ones, before PodGroup and TensorBoard are served and after."""
@@ -105,7 +105,7 @@ class Kinds(unittest.TestCase):
         endless = pods(3, duration="never")
         self.cluster.apply(job("gang", {"worker": endless}, "group", scheduler={"t9kScheduler": {"queue": "q"}}))
         self.cluster.wait_phase("gang", "Running", "group")
-        [group] = self.plane.kubectl_json("get", "podgroups", "-n", "group")["items"]
+        [group] = self.plane.objects("podgroups", "group")
         self.assertEqual(group["spec"], {"minMember": 3, "queue": "q", "priority": 10})
         self.cluster.finish("gang", "worker-0", "group")
         self.cluster.wait_phase("gang", "Succeeded", "group")

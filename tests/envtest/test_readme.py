@@ -82,7 +82,7 @@ class Readme(unittest.TestCase):
         self.c.start_kubelet()
         self.addCleanup(self.c.kubelet.kill)
         self.follow(install)
-        deployment = self.plane.kubectl_json("get", "deployment", "signalbox", "-n", SYSTEM)
+        deployment = self.plane.object("deployment", "signalbox", SYSTEM)
         [container] = deployment["spec"]["template"]["spec"]["containers"]
         self.assertEqual(container["image"], "registry.example.com/signalbox:0.1.0")
         self.assertEqual(deployment["status"]["readyReplicas"], 2)

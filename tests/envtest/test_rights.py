@@ -88,7 +88,7 @@ class Rights(unittest.TestCase):
         self.c = cluster.Cluster(policy, apiserver_arguments=arguments).started(self.addCleanup)
         self.plane = self.c.plane
         self.plane.serve_kinds(cluster.CRDS / "podgroup.yaml")
-        self.rules = self.plane.kubectl_json("get", "clusterrole", "signalbox")["rules"]
+        self.rules = self.plane.object("clusterrole", "signalbox")["rules"]
         self.plane.kubectl("delete", "clusterrolebinding,clusterrole", "signalbox")
         self.rights = [
             Right(group, resource, verb)
@@ -226,7 +226,7 @@ class Rights(unittest.TestCase):
 
     def statuses(self):
         """Of the jobs by their namespaces."""
-        items = self.plane.kubectl_json("get", "pj,dj", "-A")["items"]
+        items = self.plane.objects("pj,dj", namespace=None)
         return {item["metadata"]["namespace"]: item.get("status", {}) for item in items}
 
 

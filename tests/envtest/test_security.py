@@ -87,7 +87,7 @@ class Security(unittest.TestCase):
         self.c.wait("keys", "runs", ready(1), kind="deepspeedjob")
         self.c.finish("keys", "worker-1", kind="deepspeedjob", code=1)
         self.c.wait("keys", "runs again", ready(2), kind="deepspeedjob")
-        found = [item for item in self.plane.kubectl_json("get", "secrets", "-n", "default")["items"] if item.get("data")]
+        found = [item for item in self.plane.objects("secrets") if item.get("data")]
         self.assertTrue(found)
         values = [value for item in found for value in item["data"].values()]
         plain = [base64.b64decode(value).decode() for value in values]

@@ -68,7 +68,7 @@ class RunningPlane(unittest.TestCase):
         self.plane.start_controller_manager()
         self.addCleanup(self.plane.controller_manager.kill)
         self.plane.apply(self.config_map("owner"))
-        owner = self.plane.kubectl_json("get", "configmap", "owner")
+        owner = self.plane.object("configmap", "owner")
         self.plane.apply(self.config_map("owned", owner))
         self.plane.kubectl("create", "namespace", "short-lived")
         self.plane.kubectl("delete", "configmap", "owner")

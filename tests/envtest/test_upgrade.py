@@ -69,7 +69,7 @@ class Manifests(unittest.TestCase):
         """Applies it, and lets new replicas take the place of the old ones, as the Deployment's strategy does."""
         self.plane.kubectl("apply", "--server-side", "-k", folder, *selection)
         self.plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
-        deployment = self.plane.kubectl_json("get", "deployment", "signalbox", "-n", SYSTEM)
+        deployment = self.plane.object("deployment", "signalbox", SYSTEM)
         [container] = deployment["spec"]["template"]["spec"]["containers"]
         self.assertEqual(container["image"], f"signalbox:{folder.name}")
         if not self.c.kubelet:
@@ -133,7 +133,7 @@ class Manifests(unittest.TestCase):
                 self.plane.kubectl("patch", "pj", "runs", "--subresource=status", "--type=merge", "-p", json.dumps(newer))
             self.c.wait_phase(f"new-{step}", "Succeeded")
             self.assertEqual({name: self.uids(name) for name in kept}, kept)
-        fields = self.plane.kubectl_json("get", "crd", "pytorchtrainingjobs.batch.tensorstack.dev")
+        fields = self.plane.object("crd", "pytorchtrainingjobs.batch.tensorstack.dev")
         status = fields["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]
         self.assertIn("future", status)
         self.assertIn("is newer than this program", self.leader().log.read_text())
@@ -193,7 +193,7 @@ class Objects(unittest.TestCase):
             def look():
                 """{kind/name: UID and what is to stay} of what there is."""
                 kinds = "pods,services,secrets,configmaps,deployments,pj,dj,caij"
-                found = c.plane.kubectl_json("get", kinds, "-n", namespace)["items"]
+                found = c.plane.objects(kinds, namespace)
                 return {
                     f"{item['kind'].lower()}/{item['metadata']['name']}": (
                         item["metadata"]["uid"], {key: item.get("status", {}).get(key) for key in KEPT}

@@ -77,7 +77,7 @@ class Waiting(unittest.TestCase):
 
     def test_rights_that_are_taken_are_waited_for(self):
         """[behaviour 2.8] One right after the other comes back; nothing is final."""
-        role = self.cluster.plane.kubectl_json("get", "clusterrole", "signalbox")
+        role = self.cluster.plane.object("clusterrole", "signalbox")
         [core] = [rule for rule in role["rules"] if "pods" in rule["resources"]]
 
         def grant(created):
@@ -108,9 +108,8 @@ class Waiting(unittest.TestCase):
         self.cluster.apply(job("evicted", {"worker": pods(1, evict_at="500ms")}, runPolicy={"backoffLimit": 0}))
 
         def told():
-            field = "involvedObject.name=evicted,reason=ReplicaFailed"
-            events = self.cluster.plane.kubectl_json("get", "events", "-n", "default", "--field-selector", field)
-            return [event["message"] for event in events["items"]]
+            events = self.cluster.plane.objects("events", fields="involvedObject.name=evicted,reason=ReplicaFailed")
+            return [event["message"] for event in events]
 
         [first, *_] = eventually("the event", told)
         self.assertRegex(first, r"^pod evicted-\w+-worker-0 failed \(Evicted\): The node was low on resource: memory")
@@ -127,7 +126,7 @@ class Waiting(unittest.TestCase):
             [pod] = self.cluster.pods_of(name)
             notes = pod["metadata"]["annotations"]
             self.assertEqual((notes[OURS], notes[KUBECTL]), ("pytorch", "pytorch"))
-        definition = self.cluster.plane.kubectl_json("get", "crd", "pytorchtrainingjobs.batch.tensorstack.dev")
+        definition = self.cluster.plane.object("crd", "pytorchtrainingjobs.batch.tensorstack.dev")
         self.kubectl("replace", "-f", "-", stdin=json.dumps(without_rules(definition)))
         broken = {"replicaSpecs": [{"type": "master", "replicas": 1, "template": {"spec": {"containers": []}}}]}
         for name in names:

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a server says of an object that is tried, not made; and the embedded server to try it on."""
 
-import base64
 import json
 import re
-import ssl
 import urllib.error
-import urllib.request
 
 import cluster
+from api_reader import Connection
 
 PODS = "/api/v1/namespaces/default/pods"
 
@@ -34,22 +32,14 @@ class Server:
 
     def __init__(self, plane, config):
         """`config` is a kubeconfig, which kubectl reads."""
-        read = plane.kubectl_json("config", "view", "--raw", "--minify", kubeconfig=config)
-        server = read["clusters"][0]["cluster"]
-        self.url = server["server"]
-        token = read["users"][0]["user"]["token"]
-        self.headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
-        authority = base64.b64decode(server["certificate-authority-data"]).decode()
-        self.context = ssl.create_default_context(cadata=authority)
+        read = plane.kubectl("config", "view", "--raw", "--minify", "-o", "json", kubeconfig=config).stdout
+        self.connection = Connection(read)
 
     def refuses(self, thing, path=PODS):
         """The status of creating it: 201, or why not."""
-        url = f"{self.url}{path}?dryRun=All&fieldValidation=Strict"
-        request = urllib.request.Request(url, json.dumps(thing).encode(), self.headers, method="POST")
         try:
-            with urllib.request.urlopen(request, timeout=60, context=self.context) as answer:
-                answer.read()
-                return {"code": 201, "message": "", "places": set()}
+            self.connection.send(f"{path}?dryRun=All&fieldValidation=Strict", thing)
+            return {"code": 201, "message": "", "places": set()}
         except urllib.error.HTTPError as refusal:
             status = json.load(refusal)
             causes = status.get("details", {}).get("causes", [])

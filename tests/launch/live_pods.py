@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A `signalbox dev --pods process` that goes on, and a kubectl that talks to it: for what people do by hand."""
+import functools
 import json
 import os
 import pathlib
@@ -13,6 +14,7 @@ import local_pods
 from local_pods import BINARY, PATIENCE, ROOT
 
 sys.path.insert(0, str(ROOT / "tests" / "support"))
+import api_reader  # noqa: E402
 import kubectl_program  # noqa: E402
 import skips  # noqa: E402
 
@@ -69,16 +71,16 @@ class Jobs:
     def apply(self, *objects):
         self.kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
 
-    def get(self, kind, name):
-        return json.loads(self.kubectl("get", kind, name, "-o", "json").stdout)
+    @functools.cached_property
+    def reader(self):
+        return api_reader.Reader(api_reader.Connection(self.kubectl("config", "view", "--raw", "--minify", "-o", "json").stdout).get)
 
     def status(self, one):
-        return self.get(one["kind"], one["metadata"]["name"]).get("status", {})
+        return self.reader.object(one["kind"].lower(), one["metadata"]["name"]).get("status", {})
 
     def pods(self, one):
         """Pods of a job by `<type>-<index>`; of two the newer."""
-        found = json.loads(self.kubectl(
-            "get", "pods", "-l", f"tensorstack.dev/owner-name={one['metadata']['name']}", "-o", "json").stdout)["items"]
+        found = self.reader.objects("pods", labels=f"tensorstack.dev/owner-name={one['metadata']['name']}")
         found.sort(key=lambda pod: pod["metadata"]["creationTimestamp"])
         labels = [pod["metadata"]["labels"] for pod in found]
         return {f"{label['replica-type']}-{label['replica-index']}": pod for label, pod in zip(labels, found)}
@@ -105,8 +107,7 @@ class Jobs:
         """Waits until the log of a pod has that; gives the match. Pods come and go meanwhile."""
         def there():
             pod = self.pods(one).get(replica)
-            log = self.kubectl("logs", pod["metadata"]["name"], check=False).stdout if pod else ""
-            return re.search(pattern, log)
+            return pod and re.search(pattern, self.reader.log(pod["metadata"]["name"]))
         return eventually(lambda: f"{pattern} in the log of {replica}: {self.explain(one)}", there)
 
     def wait_ranks(self, world):

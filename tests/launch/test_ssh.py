@@ -102,17 +102,15 @@ class Ssh(suite.Case):
 
     def test_module_exec_custom(self):
         """[api deepspeed config.run] A module, a program of its own, and a shell line."""
-        done = self.run_job(deepspeed(
-            "module", env=environment_of({"PYTHONPATH": "/probe"}), config={"run": {"module": ["probe", "x y"]}, "localRank": False}))
-        self.check_ranks(done, 4)
-        self.assertEqual(done.ranks[3]["arguments"], ["x y"])
-        done = self.run_job(deepspeed("exec", config={"run": {"exec": ["/usr/bin/env", "python3", PROBE, "x y"]}}))
-        self.check_ranks(done, 4)
-        self.assertEqual(done.ranks[3]["arguments"], ["x y"])
         line = f"deepspeed --hostfile=/job/hostfile --no_ssh_check --master_addr=$MASTER_ADDR --no_local_rank {PROBE} 'x y'"
-        done = self.run_job(deepspeed("custom", config={"customCommand": line}))
-        self.check_ranks(done, 4)
-        self.assertEqual(done.ranks[3]["arguments"], ["x y"])
+        for name, config in (
+            ("module", {"run": {"module": ["probe", "x y"]}, "localRank": False}),
+            ("exec", {"run": {"exec": ["/usr/bin/env", "python3", PROBE, "x y"]}}),
+            ("custom", {"customCommand": line}),
+        ):
+            done = self.run_job(deepspeed(name, slots=1, env=environment_of({"PYTHONPATH": "/probe"}), config=config))
+            self.check_ranks(done, 2)
+            self.assertEqual(done.ranks[1]["arguments"], ["x y"])
 
     def test_without_ssh(self):
         """[launchers 2.6] Every pod starts its own ranks."""
@@ -161,14 +159,21 @@ class Ssh(suite.Case):
         self.assertEqual(code.code, 1, code.output)
         self.assertIn("container worker exited with 7", code.output)
 
-    def test_ordinary_user(self):
-        """[launchers 5.2] [launchers 5.3] As a user that is not root, and under a read-only root."""
+    def check_user(self, name, context):
         with local_pods.account(1000) as bind:
-            for name, context in (("user", {"runAsUser": 1000}), ("useronly", {"runAsUser": 1000, "readOnlyRootFilesystem": True}),
-                                  ("rootonly", {"readOnlyRootFilesystem": True})):
-                done = self.run_job(deepspeed(name, container={"securityContext": context}), bind=bind)
-                self.check_ranks(done, 4)
-                self.assertEqual({each["user"] for each in done.ranks.values()}, {context.get("runAsUser", 0)})
+            done = self.run_job(deepspeed(name, slots=1, container={"securityContext": context}), bind=bind)
+        self.check_ranks(done, 2)
+        self.assertEqual({each["user"] for each in done.ranks.values()}, {context.get("runAsUser", 0)})
+
+    def test_ordinary_user(self):
+        """[launchers 5.2] [launchers 5.3] As a user that is not root, under a read-only root."""
+        self.check_user("both", {"runAsUser": 1000, "readOnlyRootFilesystem": True})
+
+    @suite.long
+    def test_ordinary_user_or_read_only(self):
+        """[launchers 5.2] [launchers 5.3] Each of these alone."""
+        self.check_user("user", {"runAsUser": 1000})
+        self.check_user("readonly", {"readOnlyRootFilesystem": True})
 
     def test_no_account(self):
         """[launchers 5.3] A user without an account is told at once."""

@@ -169,7 +169,7 @@ TEST_CASE("[hostile input] findings are bounded, and errors are not lost among w
 
 TEST_CASE("[hostile input] as much of anything as an API server takes is read", "[api]") {
     // kube-apiserver's bound of a request's body; a part of it under sanitizers, which are slow.
-    const std::size_t size = (sanitized ? 1 : 3) * 1024 * 1024;
+    const std::size_t size = (sanitized ? 1 : 12) * 256 * 1024;
     CHECK(
         has_errors(
             parse_job(job("\"replicaSpecs\":[" + repeated("{},", size / 3) + "{}],")).findings

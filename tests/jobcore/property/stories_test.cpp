@@ -16,7 +16,7 @@ using namespace signalbox::test;
 
 namespace {
 
-constexpr std::uint64_t usual_count = sanitized ? 300 : 2000;
+constexpr std::uint64_t usual_count = sanitized ? 200 : 2000;
 constexpr int steps_per_story = 32;
 
 struct seeds {

@@ -220,16 +220,13 @@ private:
     }
 
     /// Operators of that level and of those that bind tighter; all are left-associative.
-    expression_ptr binary(int level) {
-        if (level == 5) {
-            return unary();
-        }
-        expression_ptr left = binary(level + 1);
+    expression_ptr binary(int lowest) {
+        expression_ptr left = unary();
         int chained = 0;
-        for (auto o = operator_now(); left != nullptr && o && o->level == level;
+        for (auto o = operator_now(); left != nullptr && o && o->level >= lowest;
              o = operator_now()) {
             advance();
-            expression_ptr right = binary(level + 1);
+            expression_ptr right = binary(o->level + 1);
             if (right == nullptr || ++chained > max_depth) {
                 return fail("too many operators in a row");
             }

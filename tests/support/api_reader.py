@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads objects of an API server as `kubectl get -o json` does, without a kubectl for each question: tests ask in loops."""
+import base64
+import http.client
+import json
+import ssl
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
+
+class Connection:
+    """Requests to a server as a kubeconfig with a token says; `config` is what `kubectl config view --raw --minify -o json` gives."""
+
+    def __init__(self, config):
+        read = json.loads(config)
+        server = read["clusters"][0]["cluster"]
+        self.url = server["server"]
+        self.authorization = {"Authorization": f"Bearer {read['users'][0]['user']['token']}"}
+        authority = base64.b64decode(server.get("certificate-authority-data", "")).decode()
+        self.context = ssl.create_default_context(cadata=authority) if authority else None
+
+    def send(self, path, body=None, **headers):
+        """The body of the answer to a GET, or to a POST of `body`, an object. Raises OSError if there is no good one."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json", **self.authorization, **headers})
+        with urllib.request.urlopen(request, timeout=60, context=self.context) as answer:
+            return answer.read()
+
+    def get(self, path, accept="application/json"):
+        return self.send(path, Accept=accept)
+
+
+class Reader:
+    """`get(path, accept)` gives the body of an answer, and raises OSError if there is no good one (as urllib does)."""
+
+    def __init__(self, get):
+        self.get = get
+        self.resources = {}
+
+    def discover(self):
+        """All that the server serves: (group, version, description of the resource), preferred versions first."""
+        groups = [group for path in ("/api", "/apis") for group in json.loads(self.get(path, DISCOVERY))["items"]]
+        return [
+            (group["metadata"].get("name", ""), version["version"], resource)
+            for group in groups for version in group["versions"] for resource in version.get("resources", [])
+        ]
+
+    def _resource(self, name):
+        """(path of its group and version, plural, whether it is in namespaces) of a kind by any of its names."""
+        if name not in self.resources:
+            self.resources = {}
+            for group, version, each in self.discover():
+                where = f"/apis/{group}/{version}" if group else f"/api/{version}"
+                found = (where, each["resource"], each["scope"] == "Namespaced")
+                for known in (each["resource"], each.get("singularResource"), each["responseKind"]["kind"].lower(), *each.get("shortNames", [])):
+                    self.resources.setdefault(known, found)
+        if name not in self.resources:
+            raise AssertionError(f"the server has no {name}")
+        return self.resources[name]
+
+    def _read(self, kind, name, namespace, **selectors):
+        where, plural, namespaced = self._resource(kind)
+        if namespaced and namespace:
+            where += f"/namespaces/{namespace}"
+        path = f"{where}/{plural}" + (f"/{name}" if name else "")
+        query = urllib.parse.urlencode({key: value for key, value in selectors.items() if value})
+        for tries_left in reversed(range(10)):
+            try:
+                return json.loads(self.get(f"{path}?{query}" if query else path, "application/json"))
+            except urllib.error.HTTPError as refusal:
+                if refusal.code != 429 or not tries_left:  # as client-go: the server asks to come again
+                    raise AssertionError(f"GET {path}: {refusal.code} {refusal.read().decode(errors='replace')}") from refusal
+                time.sleep(float(refusal.headers.get("Retry-After", 1)))
+            except (OSError, http.client.HTTPException) as failure:
+                raise AssertionError(f"GET {path}: {failure}") from failure
+
+    def object(self, kind, name, namespace="default"):
+        """One object. `kind` is any name that kubectl takes. AssertionError if it is not there, or the server is not."""
+        return self._read(kind, name, namespace)
+
+    def log(self, pod, namespace="default"):
+        """That of a pod with one container, so far; empty while it has none."""
+        try:
+            return self.get(f"/api/v1/namespaces/{namespace}/pods/{pod}/log", "*/*").decode(errors="replace")
+        except (OSError, http.client.HTTPException):
+            return ""
+
+    def objects(self, kinds, namespace="default", labels="", fields=""):
+        """All objects of these kinds, separated by commas. `namespace`: None for all."""
+        found = []
+        for kind in kinds.split(","):
+            those = self._read(kind, None, namespace, labelSelector=labels, fieldSelector=fields)
+            said = {"apiVersion": those["apiVersion"], "kind": those["kind"].removesuffix("List")}  # items do not say it
+            found += [{**said, **item} for item in those["items"]]
+        return found
