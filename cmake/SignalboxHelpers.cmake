@@ -130,8 +130,9 @@ function(signalbox_label_build list)
 endfunction()
 
 # signalbox_add_test(<name> SOURCES ... [LIBS ...] [LABELS ...] [TIMEOUT seconds] [INCLUDES ...] [PRECOMPILE ...]
-#                    [COMPUTES] [FULL])
+#                    [GROUPED folder...] [COMPUTES] [FULL])
 # COMPUTES: it does not get signalbox_test_flags.
+# GROUPED: the units of each of these folders are compiled as one where SIGNALBOX_GROUP_TESTS is on, and share their names.
 # FULL: it takes long or fetches much; only `tests/run.sh --full` and `ctest -C full` run it, and it has the label `full`.
 # PRECOMPILE takes the arguments of signalbox_precompile; by default the target has the headers of signalbox_test_support.
 # One Catch2 executable and one CTest entry of the same name, plus SIGNALBOX_TEST_SUFFIX in the builds that run the
@@ -139,7 +140,7 @@ endfunction()
 # cases is shuffled; a test case without an assertion, or an executable without test cases, fails. Exit code 77 means
 # skipped (see tests/README.md).
 function(signalbox_add_test name)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "COMPUTES;FULL" "TIMEOUT" "SOURCES;LIBS;LABELS;INCLUDES;PRECOMPILE")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "COMPUTES;FULL" "TIMEOUT" "SOURCES;LIBS;LABELS;INCLUDES;PRECOMPILE;GROUPED")
     if(NOT arg_TIMEOUT)
         set(arg_TIMEOUT 300)
     endif()
@@ -158,6 +159,14 @@ function(signalbox_add_test name)
         signalbox_test_flags(${name})
     endif()
     signalbox_precompile(${name} ${arg_PRECOMPILE})
+    if(SIGNALBOX_GROUP_TESTS)
+        foreach(folder IN LISTS arg_GROUPED)
+            set(units ${arg_SOURCES})
+            list(FILTER units INCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${folder}/")
+            set_source_files_properties(${units} PROPERTIES UNITY_GROUP "${folder}")
+        endforeach()
+        set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    endif()
     add_dependencies(signalbox_compiled_tests ${name})
     set(test ${name}${SIGNALBOX_TEST_SUFFIX})
     signalbox_label_build(arg_LABELS)

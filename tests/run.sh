@@ -56,10 +56,10 @@ configure() {
     }
 }
 
-# Built once a machine, which takes minutes: beside the other builds, which go first. Job control gives it a process group,
-# so that it ends with this script, compilers and all.
+# Built once a machine, which takes minutes: beside the other builds. Job control gives it a process group, so that it ends
+# with this script, compilers and all.
 set -m
-nice bash tests/envtest/build_assets.sh >"$run/assets" 2>"$run/assets.log" &
+bash tests/envtest/build_assets.sh >"$run/assets" 2>"$run/assets.log" &
 assets=$!
 set +m
 trap 'kill -- "-$assets" 2>/dev/null || true' EXIT

@@ -9,7 +9,7 @@ using namespace signalbox::core;
 
 namespace {
 
-const std::string pod = R"({"spec":{"containers":[{"name":"a","image":"w"}],"zz":[null]}})";
+const std::string worker_pod = R"({"spec":{"containers":[{"name":"a","image":"w"}],"zz":[null]}})";
 
 job_spec spec_of(const std::string& kind, const std::string& spec) {
     const auto parsed = parse_job(
@@ -29,14 +29,15 @@ job_spec spec_of(const std::string& kind, const std::string& spec) {
 TEST_CASE("[api defaults] what is absent from a DeepSpeedJob", "[api]") {
     job_spec expected;
     expected.managed_by = std::string(managed_by_signalbox);
-    expected.replicas = {{.type = "worker", .pod_template = pod, .pointer = "/spec/worker"}};
+    expected.replicas = {{.type = "worker", .pod_template = worker_pod, .pointer = "/spec/worker"}};
     deepspeed_spec launch;
     launch.python = {"a.py", "-x"};
     expected.launch = launch;
     CHECK(
         spec_of(
             "DeepSpeedJob",
-            R"({"config":{"run":{"python":["a.py","-x"]}},"worker":{"template":)" + pod + "}}"
+            R"({"config":{"run":{"python":["a.py","-x"]}},"worker":{"template":)" + worker_pod +
+                "}}"
         ) == expected
     );
 }
@@ -53,7 +54,7 @@ TEST_CASE(
             "config":{"slotsPerWorker":8,"localRank":false,"autotune":"run",
             "run":{"python":["p"]},"otherArgs":["--save_pid"]},
             "worker":{"replicas":3,"restartPolicy":"ExitCode","template":)" +
-            pod + "}}"
+            worker_pod + "}}"
     );
     CHECK(spec.policy.backoff_limit == 7);
     CHECK(spec.policy.clean_up == clean_up_policy::all);
@@ -80,12 +81,12 @@ TEST_CASE(
     "[api deepspeed config.run] module, exec and customCommand reach the specification", "[api]"
 ) {
     const auto launch = [](const std::string& config) {
-        return std::get<deepspeed_spec>(
-            spec_of(
-                "DeepSpeedJob", R"({"config":)" + config + R"(,"worker":{"template":)" + pod + "}}"
-            )
-                .launch
-        );
+        return std::get<deepspeed_spec>(spec_of(
+                                            "DeepSpeedJob",
+                                            R"({"config":)" + config + R"(,"worker":{"template":)" +
+                                                worker_pod + "}}"
+        )
+                                            .launch);
     };
     CHECK(launch(R"({"run":{"Module":["m","a"]}})").module == std::vector<std::string>{"m", "a"});
     CHECK(launch(R"({"run":{"Module":["m","a"]}})").local_rank);
@@ -98,7 +99,8 @@ TEST_CASE(
 ) {
     const auto local_rank = [](const std::string& config) {
         const auto spec = spec_of(
-            "DeepSpeedJob", R"({"config":)" + config + R"(,"worker":{"template":)" + pod + "}}"
+            "DeepSpeedJob",
+            R"({"config":)" + config + R"(,"worker":{"template":)" + worker_pod + "}}"
         );
         return std::get<deepspeed_spec>(spec.launch).local_rank;
     };
@@ -118,15 +120,16 @@ TEST_CASE("[api defaults] what is absent from a ColossalAIJob", "[api]") {
          .pointer = "/spec/launcher"},
         {.type = "worker",
          .restart = restart_policy::never,
-         .pod_template = pod,
+         .pod_template = worker_pod,
          .pointer = "/spec/worker"}};
     colossalai_spec launch;
     launch.launcher_image = "w";
     launch.command = {"a.py"};
     expected.launch = launch;
     CHECK(
-        spec_of("ColossalAIJob", R"({"worker":{"command":["a.py"],"template":)" + pod + "}}") ==
-        expected
+        spec_of(
+            "ColossalAIJob", R"({"worker":{"command":["a.py"],"template":)" + worker_pod + "}}"
+        ) == expected
     );
 }
 
@@ -141,13 +144,13 @@ TEST_CASE("[api colossalai shapes] both mean the same", "[api]") {
         shared + R"("launcher":{)" + launcher +
             R"(,"worker":{"replicas":4,"procPerWorker":2,"command":["-m","m"],
                "torchArgs":["--tee","3"],"template":)" +
-            pod + "}}"
+            worker_pod + "}}"
     );
     auto second = spec_of(
         "ColossalAIJob",
         shared + R"("torchConfig":{"procPerWorker":2,"script":["-m","m"],"extraArgs":["--tee","3"]},
             "replicaSpecs":[{"type":"worker","replicas":4,"template":)" +
-            pod + R"(},{"type":"launcher","template":{"spec":{"containers":[{"name":"side"},
+            worker_pod + R"(},{"type":"launcher","template":{"spec":{"containers":[{"name":"side"},
             {"name":"launcher",)" +
             launcher + "]}}}]}"
     );
@@ -179,7 +182,7 @@ TEST_CASE("[api colossalai shapes] the second without a launcher's container", "
         const auto spec = spec_of(
             "ColossalAIJob",
             R"({"torchConfig":{"script":["a.py"]},"replicaSpecs":[)" + launcher +
-                R"({"type":"worker","template":)" + pod + "}]}"
+                R"({"type":"worker","template":)" + worker_pod + "}]}"
         );
         REQUIRE(spec.replicas.size() == 2);
         CHECK(spec.replicas[0].type == "launcher");

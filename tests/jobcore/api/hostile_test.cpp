@@ -24,7 +24,7 @@ std::string repeated(const std::string& text, std::size_t times) {
 }
 
 /// A valid job but for the further members of `spec` and of its template's.
-std::string job(const std::string& spec_members, const std::string& template_members = "") {
+std::string job_with(const std::string& spec_members, const std::string& template_members = "") {
     return R"({"apiVersion":"batch.tensorstack.dev/v1beta1","kind":"PyTorchTrainingJob",)"
            R"("metadata":{"name":"mnist"},"spec":{)" +
            spec_members + R"("replicaSpecs":[{"type":"worker","template":{"spec":{)" +
@@ -33,7 +33,7 @@ std::string job(const std::string& spec_members, const std::string& template_mem
 
 /// The object and list around these levels make three more.
 std::string nested_in_template(std::size_t levels) {
-    return job("", "\"x\":" + repeated("[", levels) + repeated("]", levels) + ",");
+    return job_with("", "\"x\":" + repeated("[", levels) + repeated("]", levels) + ",");
 }
 
 void refused_at_root(const std::string& text, const std::string& says) {
@@ -62,7 +62,7 @@ TEST_CASE("[hostile input] nesting of millions of levels costs no stack", "[api]
 
 TEST_CASE("[hostile input] brackets in texts are no nesting", "[api]") {
     const auto parsed =
-        parse_job(job("", R"("x":"\"[[\\)" + repeated("[{", 1000) + R"(","y":"\\",)"));
+        parse_job(job_with("", R"("x":"\"[[\\)" + repeated("[{", 1000) + R"(","y":"\\",)"));
     CHECK(parsed.findings.empty());
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("[hostile input] metadata of any type gives findings", "[api]") {
 TEST_CASE(
     "[hostile input] of several members of one name the last counts, with a warning", "[api]"
 ) {
-    const auto parsed = parse_job(job(R"("managedBy":"first","managedBy":"second",)"));
+    const auto parsed = parse_job(job_with(R"("managedBy":"first","managedBy":"second",)"));
     REQUIRE(parsed.findings.size() == 1);
     CHECK(parsed.findings[0].level == severity::warning);
     CHECK(parsed.findings[0].reason == "FieldOverridden");
@@ -124,13 +124,13 @@ TEST_CASE(
     CHECK(parsed.spec.value().managed_by == "second");
     // Null as the last one means absent, as for the API server.
     CHECK(
-        parse_job(job(R"("managedBy":"first","managedBy":null,)")).spec.value().managed_by ==
+        parse_job(job_with(R"("managedBy":"first","managedBy":null,)")).spec.value().managed_by ==
         managed_by_signalbox
     );
 }
 
 TEST_CASE("[hostile input] a key with a NUL is not taken for its beginning", "[api]") {
-    const auto parsed = parse_job(job(R"("managedBy\u0000":"x",)"));
+    const auto parsed = parse_job(job_with(R"("managedBy\u0000":"x",)"));
     REQUIRE(parsed.findings.size() == 1);
     CHECK(parsed.findings[0].reason == "UnknownField");
     CHECK(parsed.findings[0].message.find('\0') == std::string::npos);
@@ -138,7 +138,7 @@ TEST_CASE("[hostile input] a key with a NUL is not taken for its beginning", "[a
 
 TEST_CASE("[hostile input] what the user wrote is shown short and printable", "[api]") {
     const auto parsed =
-        parse_job(job(R"("runMode":"\u001b[31m\")" + repeated("\xc3\xa9", 5000) + "\","));
+        parse_job(job_with(R"("runMode":"\u001b[31m\")" + repeated("\xc3\xa9", 5000) + "\","));
     REQUIRE(parsed.findings.size() == 1);
     CHECK(parsed.findings[0].message.size() < 200);
     CHECK(parsed.findings[0].message.find('\x1b') == std::string::npos);
@@ -151,18 +151,18 @@ TEST_CASE("[hostile input] findings are bounded, and errors are not lost among w
     for (int i = 0; i < 10'000; ++i) {
         unknown += "\"u" + std::to_string(i) + "\":1,";
     }
-    const auto parsed = parse_job(job(unknown + R"("runMode":7,)"));
+    const auto parsed = parse_job(job_with(unknown + R"("runMode":7,)"));
     CHECK(parsed.findings.size() == 256 + 1 + 1);
     CHECK(has_errors(parsed.findings));
     CHECK(parsed.findings.back().message == "9744 more warnings are not listed");
 
     const auto items =
-        parse_job(job(R"("torchrunConfig":{"extraOptions":[)" + repeated("1,", 511) + "1]},"));
+        parse_job(job_with(R"("torchrunConfig":{"extraOptions":[)" + repeated("1,", 511) + "1]},"));
     CHECK(items.findings.size() == 257);
     CHECK(items.findings.back().level == severity::error);
     CHECK(items.findings.back().message == "256 more errors are not listed");
     const auto all =
-        parse_job(job(R"("torchrunConfig":{"extraOptions":[)" + repeated("1,", 255) + "1]},"));
+        parse_job(job_with(R"("torchrunConfig":{"extraOptions":[)" + repeated("1,", 255) + "1]},"));
     CHECK(all.findings.size() == 256);
     CHECK(all.findings.back().pointer == "/spec/torchrunConfig/extraOptions/255");
 }
@@ -172,21 +172,24 @@ TEST_CASE("[hostile input] as much of anything as an API server takes is read", 
     const std::size_t size = (sanitized ? 1 : 12) * 256 * 1024;
     CHECK(
         has_errors(
-            parse_job(job("\"replicaSpecs\":[" + repeated("{},", size / 3) + "{}],")).findings
+            parse_job(job_with("\"replicaSpecs\":[" + repeated("{},", size / 3) + "{}],")).findings
         ) == false
     );  // the later replicaSpecs counts
-    CHECK(has_errors(parse_job(job("\"runMode\":{\"debug\":{\"replicaSpecs\":[" +
-                                   repeated("{},", size / 3) + "{}]}},"))
+    CHECK(has_errors(parse_job(job_with(
+                                   "\"runMode\":{\"debug\":{\"replicaSpecs\":[" +
+                                   repeated("{},", size / 3) + "{}]}},"
+                               ))
                          .findings));
     std::string members;
     for (std::size_t i = 0; members.size() < size; ++i) {
         members += "\"k" + std::to_string(i) + "\":1,";
     }
-    CHECK(parse_job(job(members)).spec.has_value());
-    const auto before = job("", members);
+    CHECK(parse_job(job_with(members)).spec.has_value());
+    const auto before = job_with("", members);
     CHECK(parse_job(before).spec.has_value());
     CHECK(validate_update(before, before).empty());
-    CHECK(parse_job(job("", "\"x\":\"" + repeated("a", size) + "\",")).spec.has_value());
-    CHECK(parse_job(job("\"" + repeated("b", size) + "\":1,")).findings.size() == 1);
-    CHECK(has_errors(parse_job(job("\"managedBy\":\"" + repeated("c", size) + "\",")).findings));
+    CHECK(parse_job(job_with("", "\"x\":\"" + repeated("a", size) + "\",")).spec.has_value());
+    CHECK(parse_job(job_with("\"" + repeated("b", size) + "\":1,")).findings.size() == 1);
+    CHECK(has_errors(parse_job(job_with("\"managedBy\":\"" + repeated("c", size) + "\",")).findings)
+    );
 }

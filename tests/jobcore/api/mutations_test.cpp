@@ -20,10 +20,6 @@ namespace schema = core::schema;
 
 namespace {
 
-core::parsed_job parse(const std::string& object) {
-    return core::parse_job(object);
-}
-
 /// The job, paused: of a paused one nearly everything may be changed (BEHAVIOUR.md api 7).
 std::string paused(const std::string& job) {
     core::json::document object;
@@ -44,9 +40,8 @@ std::string mutations_json() {
     std::string out;
     for (const test::mutation& m : test::mutations()) {
         out += std::string(out.empty() ? "" : ",") + "{\"rule\":\"" + m.rule +
-               "\",\"object\":" + m.object +
-               ",\"valid\":" + (core::has_errors(parse(m.object).findings) ? "false" : "true") +
-               "}\n";
+               "\",\"object\":" + m.object + ",\"valid\":" +
+               (core::has_errors(core::parse_job(m.object).findings) ? "false" : "true") + "}\n";
     }
     return out;
 }
@@ -55,7 +50,7 @@ std::string mutations_json() {
 std::string updates_json() {
     std::string out;
     for (const test::mutation& m : test::mutations()) {
-        if (core::has_errors(parse(m.object).findings)) {
+        if (core::has_errors(core::parse_job(m.object).findings)) {
             continue;
         }
         out += (out.empty() ? "" : ",") + update_json(m.rule, m.base, m.object);
@@ -84,7 +79,7 @@ TEST_CASE("[api 6.1] each field alone: types, bounds, values, old names", "[api]
     const auto all = test::mutations();
     CHECK(all.size() > 1000);
     for (const test::mutation& m : all) {
-        const auto parsed = parse(m.object);
+        const auto parsed = core::parse_job(m.object);
         const bool found = std::any_of(
             parsed.findings.begin(),
             parsed.findings.end(),
@@ -104,7 +99,7 @@ TEST_CASE("[api 6.1] each field alone: types, bounds, values, old names", "[api]
 TEST_CASE("[api 6.5] whatever is valid can be compiled: nothing is left unbuilt", "[api]") {
     int valid = 0;
     for (const test::mutation& m : test::mutations()) {
-        auto parsed = parse(m.object);
+        auto parsed = core::parse_job(m.object);
         if (!parsed.spec) {
             continue;
         }

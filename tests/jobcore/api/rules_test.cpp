@@ -25,10 +25,6 @@ const std::vector<core::json::document>& rule_files() {
     return files;
 }
 
-core::parsed_job parse(const std::string& object) {
-    return core::parse_job(object);
-}
-
 std::string brief(const core::diagnostic& d) {
     return std::string(d.level == severity::error ? "error " : "warning ") + d.reason + " " +
            d.pointer;
@@ -49,7 +45,7 @@ TEST_CASE("[api 6.1] parsing finds exactly what each rule says, in document orde
         REQUIRE(file["create"].Size() > 70);
         for (const auto& each : file["create"].GetArray()) {
             DYNAMIC_SECTION(each["rule"].GetString()) {
-                const auto parsed = parse(test::made_from(
+                const auto parsed = core::parse_job(test::made_from(
                     file["base"], core::json::find(each, "set"), core::json::find(each, "remove")
                 ));
                 std::vector<std::string> found;

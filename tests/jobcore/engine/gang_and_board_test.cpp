@@ -14,7 +14,7 @@ using core::served;
 
 namespace {
 
-job_builder gang(int workers = 2) {
+job_builder gang_of(int workers = 2) {
     return ddp(workers).field("scheduler", R"({"t9kScheduler":{"queue":"q"}})");
 }
 
@@ -27,7 +27,7 @@ job_builder with_board(const std::string& more = {}) {
 }  // namespace
 
 TEST_CASE("[behaviour 8.4] no pod while the server does not serve PodGroups", "[engine]") {
-    world w(gang());
+    world w(gang_of());
     w.served.set(object_kind::pod_group, GENERATE(served::no, served::unknown));
     w.settle();
     CHECK(w.status().phase == job_phase::pending);
@@ -51,7 +51,7 @@ TEST_CASE("[behaviour 8.4] no pod while the server does not serve PodGroups", "[
 }
 
 TEST_CASE("[behaviour 8.4] running pods are left alone when the kind goes", "[engine]") {
-    world w(gang());
+    world w(gang_of());
     w.start();
     w.served.set(object_kind::pod_group, served::no);
     w.delete_child(object_kind::pod_group);
@@ -61,7 +61,7 @@ TEST_CASE("[behaviour 8.4] running pods are left alone when the kind goes", "[en
 }
 
 TEST_CASE("[behaviour 8.3] [behaviour I9] the PodGroup precedes pods and is mended", "[engine]") {
-    world w(gang());
+    world w(gang_of());
     std::vector<std::string> order;
     w.gate = [&](const core::action& a) {
         order.emplace_back(core::to_string(a.kind));

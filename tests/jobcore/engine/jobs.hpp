@@ -34,6 +34,12 @@ inline core::refusal refused(
     return r;
 }
 
+/// What the user says of pause, and the process that decides reads it.
+inline void set_pause(world& w, bool pause) {
+    w.edit().pause(pause);
+    w.reload();
+}
+
 /// torchrun over c10d; index 0 hosts the store.
 inline job_builder c10d(int nodes = 3, int max_restarts = 3) {
     return job_builder("mnist").replicas("node", nodes).torchrun(max_restarts);

@@ -15,11 +15,6 @@ using signalbox::test::world;
 
 namespace {
 
-void set_pause(world& w, bool pause) {
-    w.edit().pause(pause);
-    w.reload();
-}
-
 job_builder resumable() {
     return ddp().resume(R"({"type":"worker","args":["--resume"]})");
 }

@@ -18,11 +18,6 @@ using signalbox::test::world;
 
 namespace {
 
-void set_pause(world& w, bool pause) {
-    w.edit().pause(pause);
-    w.reload();
-}
-
 bool is_pod_of(const action& a, std::string_view part) {
     return a.kind == object_kind::pod && a.what() == verb::create &&
            a.name.find(part) != std::string::npos;

@@ -142,4 +142,19 @@ inline bool same_json(const std::string& a, const std::string& b) {
     return !left.HasParseError() && !right.HasParseError() && left == right;
 }
 
+inline const core::render_options resumed{.resumed = true, .wanted = {}};
+
+/// The mount of a container at that path; nullptr if there is none.
+inline const value* mount_at(
+    const rendered& pod, std::string_view path, std::string_view container = "worker"
+) {
+    const value* mounts = find(pod.container(container), "volumeMounts");
+    for (rapidjson::SizeType i = 0; mounts != nullptr && i < mounts->Size(); ++i) {
+        if (string_or_empty((*mounts)[i], "mountPath") == path) {
+            return &(*mounts)[i];
+        }
+    }
+    return nullptr;
+}
+
 }  // namespace signalbox::test

@@ -25,8 +25,6 @@ bool has_init(const rendered& pod) {
     return find(pod.spec(), "initContainers") != nullptr;
 }
 
-const core::render_options resumed{.resumed = true, .wanted = {}};
-
 }  // namespace
 
 TEST_CASE(

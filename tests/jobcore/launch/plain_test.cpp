@@ -23,16 +23,6 @@ job_builder with_pod(const std::string& more, int replicas = 1) {
     return job_builder().replicas(worker);
 }
 
-const value* mount_at(const rendered& pod, std::string_view path) {
-    const value* mounts = find(pod.container("pytorch"), "volumeMounts");
-    for (rapidjson::SizeType i = 0; mounts != nullptr && i < mounts->Size(); ++i) {
-        if (string_or_empty((*mounts)[i], "mountPath") == path) {
-            return &(*mounts)[i];
-        }
-    }
-    return nullptr;
-}
-
 }  // namespace
 
 TEST_CASE("[behaviour 3.5] plain mode: addresses, rank over all types, world size", "[launch]") {
@@ -218,8 +208,8 @@ TEST_CASE(
     "[launch]"
 ) {
     const auto pod = compiled(with_pod(R"("volumes":[{"name":"data","emptyDir":{}}])")).pod();
-    REQUIRE(mount_at(pod, "/dev/shm") != nullptr);
-    CHECK(string_or_empty(*mount_at(pod, "/dev/shm"), "name") == "signalbox-shm");
+    REQUIRE(mount_at(pod, "/dev/shm", "pytorch") != nullptr);
+    CHECK(string_or_empty(*mount_at(pod, "/dev/shm", "pytorch"), "name") == "signalbox-shm");
     const value& volumes = *find(pod.spec(), "volumes");
     REQUIRE(volumes.Size() == 2);
     CHECK(string_or_empty(volumes[0], "name") == "data");

@@ -14,8 +14,6 @@ namespace signalbox::test {
 
 using words = std::vector<std::string>;
 
-inline const core::render_options resumed{.resumed = true, .wanted = {}};
-
 /// The words of `run.sh`, as a shell sees them.
 inline words program_of(const std::string& script) {
     const temporary_folder folder;
@@ -38,18 +36,6 @@ inline words program_of(const std::string& script) {
 template <class Launch>
 words program_of(const typed_job<Launch>& job, const core::render_options& options = {}) {
     return program_of(job.file("run.sh", options));
-}
-
-inline const value* mount_at(
-    const rendered& pod, std::string_view path, std::string_view container = "worker"
-) {
-    const value* mounts = find(pod.container(container), "volumeMounts");
-    for (rapidjson::SizeType i = 0; mounts != nullptr && i < mounts->Size(); ++i) {
-        if (string_or_empty((*mounts)[i], "mountPath") == path) {
-            return &(*mounts)[i];
-        }
-    }
-    return nullptr;
 }
 
 inline const value* volume(const rendered& pod, std::string_view name) {

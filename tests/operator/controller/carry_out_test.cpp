@@ -33,14 +33,6 @@ core::decision pods_once(const scripted& s, const core::job_object& job, int cou
     return d;
 }
 
-k8sio::server::fault answer(int status, std::string reason, std::string message = {}) {
-    k8sio::server::fault fault;
-    fault.status = status;
-    fault.reason = std::move(reason);
-    fault.message = std::move(message);
-    return fault;
-}
-
 }  // namespace
 
 TEST_CASE("[behaviour 12.4] a stage starts when every action of the one before was acknowledged") {

@@ -64,13 +64,6 @@ struct two_jobs : scripted {
     std::string other_uid;
 };
 
-k8sio::server::fault answer(int status, std::string reason) {
-    k8sio::server::fault fault;
-    fault.status = status;
-    fault.reason = std::move(reason);
-    return fault;
-}
-
 }  // namespace
 
 TEST_CASE("[behaviour 1.8] [behaviour I5] another job's object under our name stays as it is") {

@@ -25,13 +25,6 @@ bool creates_pod(std::string_view method, std::string_view target) {
     return method == "POST" && target.find("/pods") != target.npos;
 }
 
-k8sio::server::fault answer(int status, std::string reason = {}) {
-    k8sio::server::fault fault;
-    fault.status = status;
-    fault.reason = std::move(reason);
-    return fault;
-}
-
 /// A job whose pod cannot be created while `broken`; its decision has a wake-up after `every`, if
 /// that is set.
 struct broken_job : scripted {

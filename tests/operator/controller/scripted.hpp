@@ -34,6 +34,15 @@ inline core::action create_object(const core::job_object& job, std::size_t numbe
     return a;
 }
 
+/// What a server may say in place of doing what it is asked.
+inline k8sio::server::fault answer(int status, std::string reason = {}, std::string message = {}) {
+    k8sio::server::fault fault;
+    fault.status = status;
+    fault.reason = std::move(reason);
+    fault.message = std::move(message);
+    return fault;
+}
+
 /// What one decision was made on.
 struct look {
     std::string job;

@@ -11,8 +11,8 @@ using namespace signalbox::op::test;
 using namespace std::chrono_literals;
 using k8sio::server::log_options;
 using k8sio::server::pod_ref;
-using k8sio::server::process_options;
 using k8sio::server::process_output;
+using exec_options = k8sio::server::process_options;
 
 namespace {
 
@@ -41,14 +41,14 @@ public:
         return out;
     }
     k8sio::result<std::unique_ptr<k8sio::server::container_process>> exec(
-        const pod_ref& pod, const process_options& options
+        const pod_ref& pod, const exec_options& options
     ) {
         return wait(runtime().streams()->exec(pod, options));
     }
 };
 
-process_options of_container(const std::string& name) {
-    process_options out;
+exec_options of_container(const std::string& name) {
+    exec_options out;
     out.container = name;
     out.command = {"look", "around"};
     out.in = out.out = true;
@@ -111,7 +111,7 @@ TEST_CASE("a command runs in a container as that runs") {
         out.says = "here\n";
         return out;
     };
-    process_options options = of_container("c");
+    exec_options options = of_container("c");
     auto made = n.exec(n.ref("a"), options);
     REQUIRE(made.has_value());
     CHECK(n.wait((*made)->read_some(process_output::out)).value() == "here\n");
@@ -135,7 +135,7 @@ TEST_CASE("a command runs in a container as that runs") {
     CHECK(std::ranges::count(asked[1].env, "TERM=xterm") == 1);
 
     const auto refusal = [&](const pod_ref& pod, const std::string& name) {
-        const process_options other = of_container(name);
+        const exec_options other = of_container(name);
         return n.exec(pod, other).error().message;
     };
     CHECK(refusal(n.ref("a"), "d") == internal + "container not found (\"d\")");
@@ -155,7 +155,7 @@ TEST_CASE("who attaches hears what comes from then on, until the end") {
     n.create("a", one(R"(,"stdin":true)"));
     n.create("b", one());
     n.run_for(1s);
-    const process_options options = of_container("c");
+    const exec_options options = of_container("c");
     const auto attach = [&](const std::string& pod) {
         return n.wait(n.runtime().streams()->attach(n.ref(pod), options));
     };
@@ -190,7 +190,7 @@ TEST_CASE("who attaches and does not read is let go") {
     client_of_pods n;
     n.create("a", one());
     n.run_for(1s);
-    const process_options options = of_container("c");
+    const exec_options options = of_container("c");
     auto made = n.wait(n.runtime().streams()->attach(n.ref("a"), options));
     REQUIRE(made.has_value());
     for (int i = 0; i < 5; ++i) {

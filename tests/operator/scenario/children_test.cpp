@@ -23,8 +23,6 @@ using namespace signalbox;
 using namespace signalbox::test;
 namespace resources = k8sio::resources;
 
-constexpr std::chrono::nanoseconds soon = seconds{10};
-
 const char* const debug = R"("runMode":{"debug":{"enabled":true}})";
 
 std::size_t count(world& w, const k8sio::resource_type& type) {

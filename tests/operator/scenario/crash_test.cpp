@@ -66,10 +66,10 @@ struct fault {
     bool fatal;  ///< the process dies too
 };
 
-/// Each way to lose each write; under sanitizers every third write, the ways in turn.
+/// Each way to lose each write; under sanitizers every fifth write, the ways in turn.
 std::vector<fault> faults_of(std::size_t writes) {
     std::vector<fault> out;
-    for (std::size_t n = 1; n <= writes; n += sanitized ? 3 : 1) {
+    for (std::size_t n = 1; n <= writes; n += sanitized ? 5 : 1) {
         const std::array<fault, 4> ways{
             fault{n, loss::request, false},
             fault{n, loss::request, true},

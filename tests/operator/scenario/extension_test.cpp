@@ -20,8 +20,6 @@ using namespace signalbox;
 using namespace signalbox::test;
 namespace resources = k8sio::resources;
 
-constexpr std::chrono::nanoseconds soon = seconds{10};
-
 /// Pods run until they are deleted.
 world_options without_end() {
     world_options options;

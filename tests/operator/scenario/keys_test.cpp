@@ -18,8 +18,6 @@ using namespace signalbox;
 using namespace signalbox::test;
 namespace resources = k8sio::resources;
 
-constexpr std::chrono::nanoseconds soon = seconds{10};
-
 /// Worker `index` does something else than the others.
 op::pods::rule worker(const char* index, op::pods::settings does) {
     op::pods::rule rule = pods_of_type("worker", std::move(does));

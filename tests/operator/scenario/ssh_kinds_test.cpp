@@ -66,8 +66,6 @@ bool has_launcher(world& w) {
     });
 }
 
-constexpr std::chrono::nanoseconds soon = seconds{10};
-
 }  // namespace
 
 TEST_CASE("[behaviour 5.2] a DeepSpeedJob runs until worker 0 exits 0, its sshd workers then go") {

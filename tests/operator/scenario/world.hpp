@@ -32,6 +32,9 @@ namespace signalbox::test {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+/// Within which whatever waits for nothing has happened.
+inline constexpr std::chrono::nanoseconds soon = seconds{10};
+
 class world_options {
 public:
     world_options() = default;

@@ -2,7 +2,7 @@
 # Script: configures, builds and runs a consumer project in a fresh folder.
 # -DPROJECT=dir -DWORK=dir -DCOMPILER=c++ -DLAUNCHER=[ccache] -DGENERATOR=name, and one of
 #   -DINSTALL_FROM=build-folder -DCOMPONENT=name   installs that component into a prefix of its own and finds it there
-#   -DSUBDIRECTORY=source-folder -DUNITY=ON|OFF    adds the folder to the consumer's build, with CMAKE_UNITY_BUILD
+#   -DSUBDIRECTORY=source-folder                   adds the folder to the consumer's build
 # Optional: -DPROGRAM=name of the program, if it is not `consumer`; -DPYTHON=python3 -DSCRIPT=file -DARGUMENT=text, where a
 # script runs it: `SCRIPT program ARGUMENT`.
 cmake_minimum_required(VERSION 3.25)
@@ -42,7 +42,7 @@ if(INSTALL_FROM)
         endforeach()
     endforeach()
 else()
-    list(APPEND arguments "-DSIGNALBOX_SUBDIRECTORY=${SUBDIRECTORY}" "-DCMAKE_UNITY_BUILD=${UNITY}")
+    list(APPEND arguments "-DSIGNALBOX_SUBDIRECTORY=${SUBDIRECTORY}")
 endif()
 run("${CMAKE_COMMAND}" ${arguments})
 run("${CMAKE_COMMAND}" --build "${WORK}/build" --target ${PROGRAM})
