@@ -121,14 +121,6 @@ function(signalbox_embed_texts target)
     target_link_libraries(${target} PRIVATE ${target}_texts)
 endfunction()
 
-# signalbox_label_build(<list>)
-# Appends the label of compiled tests that another build runs again under sanitizers.
-function(signalbox_label_build list)
-    if(NOT SIGNALBOX_TEST_SUFFIX)
-        set(${list} ${${list}} plain_build PARENT_SCOPE)
-    endif()
-endfunction()
-
 # signalbox_add_test(<name> SOURCES ... [LIBS ...] [LABELS ...] [TIMEOUT seconds] [INCLUDES ...] [PRECOMPILE ...]
 #                    [GROUPED folder...] [COMPUTES] [FULL])
 # COMPUTES: it does not get signalbox_test_flags.
@@ -136,13 +128,12 @@ endfunction()
 # FULL: it takes long or fetches much; only `tests/run.sh --full` and `ctest -C full` run it, and it has the label `full`.
 # PRECOMPILE takes the arguments of signalbox_precompile; by default the target has the headers of signalbox_test_support.
 # One Catch2 executable and one CTest entry of the same name, plus SIGNALBOX_TEST_SUFFIX in the builds that run the
-# compiled tests a second time (sanitizers, other compiler); the others have the label `plain_build`. The order of test
-# cases is shuffled; a test case without an assertion, or an executable without test cases, fails. Exit code 77 means
-# skipped (see tests/README.md).
+# compiled tests a second time (sanitizers, other compiler). The order of test cases is shuffled; a test case without an
+# assertion, or an executable without test cases, fails. Exit code 77 means skipped (see tests/README.md).
 function(signalbox_add_test name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "COMPUTES;FULL" "TIMEOUT" "SOURCES;LIBS;LABELS;INCLUDES;PRECOMPILE;GROUPED")
     if(NOT arg_TIMEOUT)
-        set(arg_TIMEOUT 300)
+        set(arg_TIMEOUT 600)
     endif()
     if(NOT arg_PRECOMPILE)
         set(arg_PRECOMPILE REUSE signalbox_test_support)
@@ -169,7 +160,6 @@ function(signalbox_add_test name)
     endif()
     add_dependencies(signalbox_compiled_tests ${name})
     set(test ${name}${SIGNALBOX_TEST_SUFFIX})
-    signalbox_label_build(arg_LABELS)
     if(arg_FULL)
         list(APPEND arg_LABELS full)
         set(only_full CONFIGURATIONS full)
@@ -182,22 +172,25 @@ function(signalbox_add_test name)
         LABELS "${arg_LABELS}")
 endfunction()
 
-# signalbox_add_script_test(<name> COMMAND ... [LABELS ...] [TIMEOUT seconds] [PROPERTIES ...] [FULL])
+# signalbox_add_script_test(<name> COMMAND ... [LABELS ...] [TIMEOUT seconds] [PROPERTIES ...] [FULL] [CONFIGURATION name])
 # One CTest entry that runs a program or script; only in builds without SIGNALBOX_TEST_SUFFIX, as it would see nothing
-# new in the others. FULL is as above.
+# new in the others. FULL is as above; CONFIGURATION is another than that.
 function(signalbox_add_script_test name)
     if(SIGNALBOX_TEST_SUFFIX)
         return()
     endif()
-    cmake_parse_arguments(PARSE_ARGV 1 arg "FULL" "TIMEOUT" "COMMAND;LABELS;PROPERTIES")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "FULL" "TIMEOUT;CONFIGURATION" "COMMAND;LABELS;PROPERTIES")
     if(arg_FULL)
-        list(APPEND arg_LABELS full)
-        set(only_full CONFIGURATIONS full)
+        set(arg_CONFIGURATION full)
+    endif()
+    if(arg_CONFIGURATION)
+        list(APPEND arg_LABELS ${arg_CONFIGURATION})
+        set(only CONFIGURATIONS ${arg_CONFIGURATION})
     endif()
     if(NOT arg_TIMEOUT)
         set(arg_TIMEOUT 300)
     endif()
-    add_test(NAME ${name} ${only_full} COMMAND ${arg_COMMAND} WORKING_DIRECTORY "${signalbox_SOURCE_DIR}")
+    add_test(NAME ${name} ${only} COMMAND ${arg_COMMAND} WORKING_DIRECTORY "${signalbox_SOURCE_DIR}")
     set_tests_properties(${name} PROPERTIES
         TIMEOUT ${arg_TIMEOUT}
         SKIP_RETURN_CODE 77

@@ -3,31 +3,35 @@
 #
 # Builds everything and runs the suites: the check that a change must pass. Needs nothing prepared on Debian 12.
 #
-# Usage: tests/run.sh [--full] [argument of ctest...]     e.g. tests/run.sh -R jobcore
+# Usage: tests/run.sh [--full | --mutants] [argument of ctest...]     e.g. tests/run.sh -R jobcore
 #
-# Two builds: `asan` for the compiled suites, under AddressSanitizer and UndefinedBehaviorSanitizer, and `programs` for
-# what the other suites start. CTest runs both at once and its summary comes last, followed by a line for each
-# suite that could not run here. The exit code is CTest's, or 1 if a build failed.
+# CTest's summary comes last, followed by a line for each suite that could not run here, and one with what was left out. The
+# exit code is CTest's, or 1 if a build failed.
 #
-# --full adds the suites that take long or fetch much, and runs the compiled ones without sanitizers too; its programs are
-# those of `dev`, unit by unit, as the mutants need them. Without it the last lines name what was left out.
+# --full adds the suites that take long or fetch much, and the compiled ones under AddressSanitizer and
+# UndefinedBehaviorSanitizer, which is a build of its own. --mutants tests the tests: wrong lines that they must notice.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # Suites with CONFIGURATIONS full run only if CTest is asked for that configuration.
-selection=(-LE '^plain_build$')
+selection=()
 packages=(build train test)
-programs=programs
-targets=(signalbox_programs)
-export SIGNALBOX_COMPILED_SUITES=$PWD/build/asan/bin
-if [[ ${1:-} == --full ]]; then
+targets=(signalbox_programs signalbox_compiled_tests)
+full=
+mutants=
+case ${1:-} in
+--full)
     selection=(-C full)
     packages+=(full)
-    programs=dev
     targets=(all all_verify_interface_header_sets)
-    unset SIGNALBOX_COMPILED_SUITES
+    full=yes
     shift
-fi
+    ;;
+--mutants)
+    mutants=yes
+    shift
+    ;;
+esac
 
 say() { printf '\n== %s\n' "$*"; }
 
@@ -43,18 +47,26 @@ bash cmake/bootstrap.sh "${packages[@]}"
 cores=$(nproc)
 memory=$(awk '/^MemAvailable:/ { print int($2 / 2700000) }' /proc/meminfo)
 jobs=$((memory < 1 ? 1 : memory < cores ? memory : cores))
-# A tenth less to do under sanitizers: of an allocation that is told eight callers, not thirty.
-export ASAN_OPTIONS=${ASAN_OPTIONS:-malloc_context_size=8}
 # Many suites wait for servers and clocks more than they compute.
 export CTEST_PARALLEL_LEVEL=$((cores + (cores + 1) / 2))
 
-# Configuring prints one line per check, of interest only if it fails.
-configure() {
-    cmake --preset "$1" >"$run/configure-$1.log" 2>&1 || {
-        cat "$run/configure-$1.log"
+# build <preset> <target>...
+build() {
+    local preset=$1
+    shift
+    say "build: $preset ($jobs jobs)"
+    # Configuring prints one line per check, of interest only if it fails.
+    cmake --preset "$preset" >"$run/configure-$preset.log" 2>&1 || {
+        cat "$run/configure-$preset.log"
         return 1
     }
+    cmake --build --preset "$preset" --parallel "$jobs" --target "$@"
 }
+
+if [[ $mutants ]]; then
+    build dev mutated_programs
+    exec ctest --test-dir build/dev -C mutants -L '^mutants$' --output-on-failure --no-tests=error "$@"
+fi
 
 # Built once a machine, which takes minutes: beside the other builds. Job control gives it a process group, so that it ends
 # with this script, compilers and all.
@@ -64,13 +76,14 @@ assets=$!
 set +m
 trap 'kill -- "-$assets" 2>/dev/null || true' EXIT
 
-say "build: $programs ($jobs jobs)"
-configure "$programs"
-cmake --build --preset "$programs" --parallel "$jobs" --target "${targets[@]}"
-
-say "build: asan"
-configure asan
-cmake --build --preset asan --parallel "$jobs" --target signalbox_compiled_tests
+build programs "${targets[@]}"
+builds=("$PWD/build/programs")
+if [[ $full ]]; then
+    build asan signalbox_compiled_tests
+    builds+=("$PWD/build/asan")
+    # A tenth less to do: of an allocation it is told eight callers, not thirty.
+    export ASAN_OPTIONS=${ASAN_OPTIONS:-malloc_context_size=8}
+fi
 
 say "API server of the envtest suite"
 if wait "$assets"; then
@@ -85,15 +98,15 @@ else
 fi
 
 say "tests"
-printf 'subdirs("%s/build/%s" "%s/build/asan")\n' "$PWD" "$programs" "$PWD" >"$run/CTestTestfile.cmake"
+printf 'subdirs("%s")\n' "${builds[@]}" >"$run/CTestTestfile.cmake"
 status=0
 ctest --test-dir "$run" "${selection[@]}" --output-on-failure --no-tests=error "$@" || status=$?
 
 for file in "$SIGNALBOX_SKIP_DIR"/*.txt; do
     [[ -e $file ]] && sed 's/^/SKIPPED /' "$file"
 done
-if [[ ${selection[0]} == -LE ]]; then
-    left_out=$(ctest --test-dir "$run" -C full -L '^(full|plain_build)$' -N | sed -n 's/^ *Test *#[0-9]*: //p' | paste -sd ' ')
-    echo "NOT RUN without --full: $left_out"
+if [[ ! $full ]]; then
+    left_out=$(ctest --test-dir "$run" -C full -L '^full$' -N | sed -n 's/^ *Test *#[0-9]*: //p' | paste -sd ' ')
+    echo "NOT RUN without --full: $left_out; the compiled suites under sanitizers"
 fi
 exit "$status"

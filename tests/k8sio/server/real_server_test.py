@@ -10,9 +10,8 @@ import subprocess
 import sys
 
 TESTS = pathlib.Path(__file__).resolve().parents[2]
-sys.path += [str(TESTS / "envtest"), str(TESTS / "support")]
-import compiled_suites  # noqa: E402 (from the folders above)
-import servers  # noqa: E402
+sys.path.append(str(TESTS / "envtest"))
+import servers  # noqa: E402 (from the folder above)
 
 
 def main():
@@ -28,7 +27,7 @@ def main():
             "SIGNALBOX_CONFORMANCE_SERVER": plane.url,
             "SIGNALBOX_CONFORMANCE_TOKEN": plane.admin_token,
         }
-        command = [compiled_suites.find(sys.argv[1]), "a real API server keeps the same rules", "--warn", "NoTests"]
+        command = [sys.argv[1], "a real API server keeps the same rules", "--warn", "NoTests"]
         return subprocess.run(command, env=environment, check=False).returncode
 
 
