@@ -8,7 +8,7 @@
 #   build  compiler, build tools and libraries of the operator, and slirp4netns, by which local pods reach the outside
 #   train  what examples/train needs: torch
 #   test   what tests/run.sh needs besides
-#   full   what tests/run.sh --full needs besides: a virtual machine
+#   full   what tests/run.sh --full needs besides: a second compiler, a virtual machine
 #   extra  linter, memory checks
 set -euo pipefail
 
@@ -38,12 +38,10 @@ END
 binutils
 bubblewrap
 catch2
-clang-16
 clang-format
 fakeroot
 fish
 groff-base
-libclang-rt-16-dev
 man-db
 openssh-client
 openssh-server
@@ -59,7 +57,9 @@ zsh
 END
         full) cat <<'END' ;;
 busybox-static
+clang-16
 cpio
+libclang-rt-16-dev
 qemu-system-x86
 END
         extra) cat <<'END' ;;

@@ -67,8 +67,9 @@ class Metrics(unittest.TestCase):
             if name != "SignalboxDown":
                 with self.subTest(name):
                     self.answered(re.sub(r"(==|>) ", r"\1 bool ", rule["query"]))
-        # None has lasted long enough to fire.
-        self.assertEqual({name for name, rule in rules.items() if rule["state"] == "firing"}, set())
+        # None has lasted long enough to fire. Events may be lost: a server that comes back refuses until it has read its roles.
+        firing = {name for name, rule in rules.items() if rule["state"] == "firing"}
+        self.assertLessEqual(firing, {"SignalboxEventsDropped"})
         self.assertEqual(rules["SignalboxDown"]["state"], "inactive")
         self.draw()
         self.c.operator.kill()
