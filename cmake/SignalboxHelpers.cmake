@@ -122,16 +122,15 @@ function(signalbox_embed_texts target)
 endfunction()
 
 # signalbox_add_test(<name> SOURCES ... [LIBS ...] [LABELS ...] [TIMEOUT seconds] [INCLUDES ...] [PRECOMPILE ...]
-#                    [GROUPED folder...] [COMPUTES] [FULL])
+#                    [GROUPED folder...] [COMPUTES])
 # COMPUTES: it does not get signalbox_test_flags.
 # GROUPED: the units of each of these folders are compiled as one where SIGNALBOX_GROUP_TESTS is on, and share their names.
-# FULL: it takes long or fetches much; only `tests/run.sh --full` and `ctest -C full` run it, and it has the label `full`.
 # PRECOMPILE takes the arguments of signalbox_precompile; by default the target has the headers of signalbox_test_support.
 # One Catch2 executable and one CTest entry of the same name, plus SIGNALBOX_TEST_SUFFIX in the builds that run the
 # compiled tests a second time (sanitizers, other compiler). The order of test cases is shuffled; a test case without an
 # assertion, or an executable without test cases, fails. Exit code 77 means skipped (see tests/README.md).
 function(signalbox_add_test name)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "COMPUTES;FULL" "TIMEOUT" "SOURCES;LIBS;LABELS;INCLUDES;PRECOMPILE;GROUPED")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "COMPUTES" "TIMEOUT" "SOURCES;LIBS;LABELS;INCLUDES;PRECOMPILE;GROUPED")
     if(NOT arg_TIMEOUT)
         set(arg_TIMEOUT 600)
     endif()
@@ -160,11 +159,7 @@ function(signalbox_add_test name)
     endif()
     add_dependencies(signalbox_compiled_tests ${name})
     set(test ${name}${SIGNALBOX_TEST_SUFFIX})
-    if(arg_FULL)
-        list(APPEND arg_LABELS full)
-        set(only_full CONFIGURATIONS full)
-    endif()
-    add_test(NAME ${test} ${only_full} COMMAND ${name} --order rand --warn NoAssertions)
+    add_test(NAME ${test} COMMAND ${name} --order rand --warn NoAssertions)
     set_tests_properties(${test} PROPERTIES
         FAIL_REGULAR_EXPRESSION "No tests ran" # Catch2 2 takes only one --warn
         TIMEOUT ${arg_TIMEOUT}
@@ -172,20 +167,19 @@ function(signalbox_add_test name)
         LABELS "${arg_LABELS}")
 endfunction()
 
-# signalbox_add_script_test(<name> COMMAND ... [LABELS ...] [TIMEOUT seconds] [PROPERTIES ...] [FULL] [CONFIGURATION name])
+# signalbox_add_script_test(<name> COMMAND ... [LABELS ...] [TIMEOUT seconds] [PROPERTIES ...] [ONLY configuration])
 # One CTest entry that runs a program or script; only in builds without SIGNALBOX_TEST_SUFFIX, as it would see nothing
-# new in the others. FULL is as above; CONFIGURATION is another than that.
+# new in the others.
+# ONLY full: it takes long or fetches much; `tests/run.sh --full` and `ctest -C full` run it, and it has that label. So with
+# ONLY mutants.
 function(signalbox_add_script_test name)
     if(SIGNALBOX_TEST_SUFFIX)
         return()
     endif()
-    cmake_parse_arguments(PARSE_ARGV 1 arg "FULL" "TIMEOUT;CONFIGURATION" "COMMAND;LABELS;PROPERTIES")
-    if(arg_FULL)
-        set(arg_CONFIGURATION full)
-    endif()
-    if(arg_CONFIGURATION)
-        list(APPEND arg_LABELS ${arg_CONFIGURATION})
-        set(only CONFIGURATIONS ${arg_CONFIGURATION})
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;ONLY" "COMMAND;LABELS;PROPERTIES")
+    if(arg_ONLY)
+        list(APPEND arg_LABELS ${arg_ONLY})
+        set(only CONFIGURATIONS ${arg_ONLY})
     endif()
     if(NOT arg_TIMEOUT)
         set(arg_TIMEOUT 300)

@@ -13,25 +13,21 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# Suites with CONFIGURATIONS full run only if CTest is asked for that configuration.
-selection=()
-packages=(build train test)
-targets=(signalbox_programs signalbox_compiled_tests)
-full=
-mutants=
+mode=plain
 case ${1:-} in
---full)
-    selection=(-C full)
-    packages+=(full)
-    targets=(all all_verify_interface_header_sets)
-    full=yes
-    shift
-    ;;
---mutants)
-    mutants=yes
+--full | --mutants)
+    mode=${1#--}
     shift
     ;;
 esac
+packages=(build train test)
+targets=(signalbox_programs signalbox_compiled_tests)
+selection=()
+if [[ $mode == full ]]; then
+    packages+=(full)
+    targets=(all all_verify_interface_header_sets)
+    selection=(-C full)
+fi
 
 say() { printf '\n== %s\n' "$*"; }
 
@@ -48,7 +44,7 @@ cores=$(nproc)
 memory=$(awk '/^MemAvailable:/ { print int($2 / 2700000) }' /proc/meminfo)
 jobs=$((memory < 1 ? 1 : memory < cores ? memory : cores))
 # Many suites wait for servers and clocks more than they compute.
-export CTEST_PARALLEL_LEVEL=$((cores + (cores + 1) / 2))
+export CTEST_PARALLEL_LEVEL=$((2 * cores))
 
 # build <preset> <target>...
 build() {
@@ -63,7 +59,7 @@ build() {
     cmake --build --preset "$preset" --parallel "$jobs" --target "$@"
 }
 
-if [[ $mutants ]]; then
+if [[ $mode == mutants ]]; then
     build dev mutated_programs
     exec ctest --test-dir build/dev -C mutants -L '^mutants$' --output-on-failure --no-tests=error "$@"
 fi
@@ -78,7 +74,7 @@ trap 'kill -- "-$assets" 2>/dev/null || true' EXIT
 
 build programs "${targets[@]}"
 builds=("$PWD/build/programs")
-if [[ $full ]]; then
+if [[ $mode == full ]]; then
     build asan signalbox_compiled_tests
     builds+=("$PWD/build/asan")
     # A tenth less to do: of an allocation it is told eight callers, not thirty.
@@ -105,7 +101,7 @@ ctest --test-dir "$run" "${selection[@]}" --output-on-failure --no-tests=error "
 for file in "$SIGNALBOX_SKIP_DIR"/*.txt; do
     [[ -e $file ]] && sed 's/^/SKIPPED /' "$file"
 done
-if [[ ! $full ]]; then
+if [[ $mode == plain ]]; then
     left_out=$(ctest --test-dir "$run" -C full -L '^full$' -N | sed -n 's/^ *Test *#[0-9]*: //p' | paste -sd ' ')
     echo "NOT RUN without --full: $left_out; the compiled suites under sanitizers"
 fi

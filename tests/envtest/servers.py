@@ -25,7 +25,6 @@ import secrets
 import shutil
 import signal
 import socket
-import ssl
 import subprocess
 import sys
 import tempfile
@@ -35,7 +34,7 @@ import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
-from api_reader import Reader  # noqa: E402
+from api_reader import Connection, Reader  # noqa: E402
 from skips import skip_suite  # noqa: E402, F401 (for the suites too)
 
 PATIENCE = 300  # seconds until something that never comes is a failure; a test that passes waits for the event alone
@@ -300,13 +299,9 @@ class ControlPlane(Started):
             GO_ENVIRONMENT,
         )
 
-    def get(self, path, accept="application/json"):
-        """Body of GET `path` with the administrator's token. Raises OSError if there is no good answer."""
-        context = ssl.create_default_context(cafile=str(self.ca_file))
-        headers = {"Authorization": f"Bearer {self.admin_token}", "Accept": accept}
-        request = urllib.request.Request(self.url + path, headers=headers)
-        with urllib.request.urlopen(request, timeout=REQUEST_TIMEOUT, context=context) as answer:
-            return answer.read()
+    def get(self, path, accept="application/json", token=None):
+        """Body of GET `path`, as administrator if no token is given. Raises OSError if there is no good answer."""
+        return Connection(self.url, token or self.admin_token, self.ca_file.read_text()).get(path, accept)
 
     def kubectl(self, *arguments, stdin=None, check=True, kubeconfig=None):
         """Runs the real kubectl as administrator (or with another kubeconfig); gives the CompletedProcess."""

@@ -22,8 +22,9 @@ def short_token(key, like, seconds):
     """A token as `like` that the server refuses after that many seconds. `key`: the file of the server's signing key."""
     head, claims, _ = like.split(".")
     claims = json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))
-    end = int(time.time()) + seconds - LEEWAY
-    claims |= {"iat": end - LEEWAY, "nbf": end - LEEWAY, "exp": end}
+    now = int(time.time())
+    begin, end = now - 2 * LEEWAY, now + seconds - LEEWAY
+    claims |= {"iat": begin, "nbf": begin, "exp": end}
     text = head + "." + encoded(json.dumps(claims).encode())
     sign = ["openssl", "dgst", "-sha256", "-sign", str(key)]
     return text + "." + encoded(subprocess.run(sign, input=text.encode(), stdout=subprocess.PIPE, check=True).stdout)

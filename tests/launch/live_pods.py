@@ -73,7 +73,8 @@ class Jobs:
 
     @functools.cached_property
     def reader(self):
-        return api_reader.Reader(api_reader.Connection(self.kubectl("config", "view", "--raw", "--minify", "-o", "json").stdout).get)
+        config = self.kubectl("config", "view", "--raw", "--minify", "-o", "json").stdout
+        return api_reader.Reader(api_reader.Connection.of(config).get)
 
     def status(self, one):
         return self.reader.object(one["kind"].lower(), one["metadata"]["name"]).get("status", {})

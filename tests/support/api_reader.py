@@ -13,15 +13,20 @@ DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryLis
 
 
 class Connection:
-    """Requests to a server as a kubeconfig with a token says; `config` is what `kubectl config view --raw --minify -o json` gives."""
+    """Requests to a server with a token; `authority`: its CA as PEM, if it has one."""
 
-    def __init__(self, config):
+    def __init__(self, url, token, authority=""):
+        self.url = url
+        self.authorization = {"Authorization": f"Bearer {token}"}
+        self.context = ssl.create_default_context(cadata=authority) if authority else None
+
+    @classmethod
+    def of(cls, config):
+        """`config`: what `kubectl config view --raw --minify -o json` gives, with a token."""
         read = json.loads(config)
         server = read["clusters"][0]["cluster"]
-        self.url = server["server"]
-        self.authorization = {"Authorization": f"Bearer {read['users'][0]['user']['token']}"}
         authority = base64.b64decode(server.get("certificate-authority-data", "")).decode()
-        self.context = ssl.create_default_context(cadata=authority) if authority else None
+        return cls(server["server"], read["users"][0]["user"]["token"], authority)
 
     def send(self, path, body=None, **headers):
         """The body of the answer to a GET, or to a POST of `body`, an object. Raises OSError if there is no good one."""
