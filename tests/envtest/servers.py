@@ -34,11 +34,10 @@ import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
-from api_reader import Connection, Reader  # noqa: E402
+from api_reader import REQUEST_TIMEOUT, Connection, Reader  # noqa: E402
 from skips import skip_suite  # noqa: E402, F401 (for the suites too)
 
 PATIENCE = 300  # seconds until something that never comes is a failure; a test that passes waits for the event alone
-REQUEST_TIMEOUT = 60  # seconds for one answer; starting servers are asked again
 PR_SET_PDEATHSIG = 1
 CONTROLLERS = ("garbage-collector-controller", "namespace-controller", "deployment-controller", "replicaset-controller")
 
@@ -378,9 +377,14 @@ class ControlPlane(Started):
             f"{self.operator_token},{self.operator_user},operator{groups}\n"
         )
 
-    def write_kubeconfig(self, path, user, token):
-        """Credentials for anybody whom the API server knows by a token."""
-        certificate = base64.b64encode(self.ca_file.read_bytes()).decode()
+    def write_kubeconfig(self, path, name, user, authority=None):
+        """Credentials for anybody. `user`: a token, or an entry for it as kubeconfigs have them. `authority`: a file with the CA,
+        which is named; without it the kubeconfig has a copy."""
+        server = {"server": self.url}
+        if authority:
+            server["certificate-authority"] = str(authority)
+        else:
+            server["certificate-authority-data"] = base64.b64encode(self.ca_file.read_bytes()).decode()
         path.touch(mode=0o600)
         # JSON is YAML.
         path.write_text(
@@ -389,14 +393,9 @@ class ControlPlane(Started):
                     "apiVersion": "v1",
                     "kind": "Config",
                     "current-context": "envtest",
-                    "clusters": [
-                        {
-                            "name": "envtest",
-                            "cluster": {"server": self.url, "certificate-authority-data": certificate},
-                        }
-                    ],
-                    "users": [{"name": user, "user": {"token": token}}],
-                    "contexts": [{"name": "envtest", "context": {"cluster": "envtest", "user": user}}],
+                    "clusters": [{"name": "envtest", "cluster": server}],
+                    "users": [{"name": name, "user": {"token": user} if isinstance(user, str) else user}],
+                    "contexts": [{"name": "envtest", "context": {"cluster": "envtest", "user": name}}],
                 },
                 indent=2,
             )
@@ -406,6 +405,16 @@ class ControlPlane(Started):
         for process in (self.controller_manager, self.apiserver, self.etcd):
             if process:
                 process.kill()
+
+
+def credential_program(*arguments):
+    """The entry of a user whose credentials a Python program prints."""
+    return {"exec": {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "command": sys.executable,
+        "args": [str(each) for each in arguments],
+        "interactiveMode": "Never",
+    }}
 
 
 def end_by_exception(number, _):

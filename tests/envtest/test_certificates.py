@@ -2,7 +2,6 @@
 """Client certificates that end after seconds, while an operator serves jobs with them. kube-apiserver looks at the
 certificate of a connection at every request: what has ended is refused on the oldest connection."""
 
-import json
 import re
 import shutil
 import sys
@@ -16,6 +15,7 @@ import short_certificate
 from audit_log import AuditLog
 from auditor import PodAuditor
 from cluster import eventually, job, pods
+from servers import credential_program
 
 FULL = "--full" in sys.argv  # what takes minutes
 
@@ -34,9 +34,7 @@ class Certificates(unittest.TestCase):
     def start_operator(self, entry):
         """With this user entry in its kubeconfig."""
         plane = self.c.plane
-        config = json.loads(plane.operator_kubeconfig.read_text())
-        config["users"][0]["user"] = entry
-        plane.operator_kubeconfig.write_text(json.dumps(config))
+        plane.write_kubeconfig(plane.operator_kubeconfig, "operator", entry)
         self.auditor = PodAuditor(plane)
         self.auditor.start()
         self.assertTrue(self.auditor.ready.wait(cluster.PATIENCE))
@@ -46,13 +44,7 @@ class Certificates(unittest.TestCase):
             "operator", plane.operator_kubeconfig, "--metrics-bind-address", "127.0.0.1:0")
 
     def program(self, seconds, *flags):
-        arguments = [short_certificate.__file__, self.authority.folder, self.user, seconds, *flags]
-        return {"exec": {
-            "apiVersion": "client.authentication.k8s.io/v1",
-            "command": sys.executable,
-            "args": [str(word) for word in arguments],
-            "interactiveMode": "Never",
-        }}
+        return credential_program(short_certificate.__file__, self.authority.folder, self.user, seconds, *flags)
 
     def runs(self):
         count = self.authority.count

@@ -2,16 +2,15 @@
 """What an operator logs in with is replaced while it runs: its token is revoked or ends, the server gets another
 certificate."""
 
-import json
 import re
 import shutil
-import sys
 import unittest
 import urllib.error
 
 import cluster
 import short_token
 from cluster import eventually, job, pods
+from servers import credential_program
 
 NAMESPACE = "signalbox-system"
 
@@ -29,22 +28,18 @@ class Rotation(unittest.TestCase):
         folder.mkdir()
         self.token, self.ca, self.kubeconfig = folder / "token", folder / "ca.crt", folder / "kubeconfig"
         shutil.copy(plane.ca_file, self.ca)
-        plane.write_kubeconfig(self.kubeconfig, "operator", "")
         self.write_user({"tokenFile": str(self.token)})
 
     def write_user(self, user):
         """What the operator logs in with; it reads its CA from a file too."""
-        config = json.loads(self.kubeconfig.read_text())
-        config["clusters"][0]["cluster"] = {"server": self.c.plane.url, "certificate-authority": str(self.ca)}
-        config["users"][0]["user"] = user
-        self.kubeconfig.write_text(json.dumps(config))
+        self.c.plane.write_kubeconfig(self.kubeconfig, "operator", user, self.ca)
 
     def start_operator(self):
-        self.operator = self.c.operator_process(self.name, self.kubeconfig)
-        self.addCleanup(self.operator.kill)
+        self.c.operator = self.c.operator_process(self.name, self.kubeconfig)
+        self.addCleanup(self.c.operator.kill)
 
     def log(self):
-        return self.operator.log.read_text()
+        return self.c.operator.log.read_text()
 
     def replace(self, file, text):
         """As the kubelet replaces a mounted file: at once."""
@@ -83,7 +78,7 @@ class Rotation(unittest.TestCase):
         self.c.plane.kubectl("delete", "secret", f"{self.name}-old", "-n", NAMESPACE)
         eventually("the server refuses the old token", lambda: self.is_refused(old))
         self.run_job("after")
-        self.assertTrue(self.operator.running())
+        self.assertTrue(self.c.operator.running())
         for token in (old, self.token.read_text().strip()):
             self.assertNotIn(token, self.log())
 
@@ -101,7 +96,7 @@ class Rotation(unittest.TestCase):
         self.assertEqual(self.c.pods_of("late", self.name), [])
         self.replace(self.token, short_token.short_token(key, real, 300))
         self.c.wait_phase("late", "Succeeded", self.name)
-        self.assertTrue(self.operator.running())
+        self.assertTrue(self.c.operator.running())
 
     def refused_requests(self):
         """How many tokens the server has refused since it started."""
@@ -113,13 +108,8 @@ class Rotation(unittest.TestCase):
         """[requirement C7] Each credential is replaced before its end: the server refuses none."""
         real, count = self.kubeconfig.with_name("real"), self.kubeconfig.with_name("count")
         real.write_text(self.bound_token("real"))
-        arguments = [short_token.__file__, self.c.plane.folder / "service-account.key", real, 14, count]
-        self.write_user({"exec": {
-            "apiVersion": "client.authentication.k8s.io/v1",
-            "command": sys.executable,
-            "args": [str(word) for word in arguments],
-            "interactiveMode": "Never",
-        }})
+        key = self.c.plane.folder / "service-account.key"
+        self.write_user(credential_program(short_token.__file__, key, real, 14, count))
         before = self.refused_requests()
         self.start_operator()
         jobs = 0
@@ -127,7 +117,7 @@ class Rotation(unittest.TestCase):
             jobs += 1
             self.run_job(f"job-{jobs}")
         self.assertEqual(self.refused_requests(), before)
-        self.assertTrue(self.operator.running())
+        self.assertTrue(self.c.operator.running())
 
     def test_a_server_with_another_certificate(self):
         """[requirement C3] The file of the CA is replaced, some time after the server's certificate."""
@@ -146,7 +136,7 @@ class Rotation(unittest.TestCase):
         eventually("the operator says that it does not trust the server", refused)
         self.replace(self.ca, plane.ca_file.read_text())
         self.run_job("after")
-        self.assertTrue(self.operator.running())
+        self.assertTrue(self.c.operator.running())
 
 
 if __name__ == "__main__":

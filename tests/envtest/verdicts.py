@@ -32,8 +32,7 @@ class Server:
 
     def __init__(self, plane, config):
         """`config` is a kubeconfig, which kubectl reads."""
-        read = plane.kubectl("config", "view", "--raw", "--minify", "-o", "json", kubeconfig=config).stdout
-        self.connection = Connection.of(read)
+        self.connection = Connection.of(plane.kubectl, kubeconfig=config)
 
     def refuses(self, thing, path=PODS):
         """The status of creating it: 201, or why not."""

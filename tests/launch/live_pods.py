@@ -73,8 +73,7 @@ class Jobs:
 
     @functools.cached_property
     def reader(self):
-        config = self.kubectl("config", "view", "--raw", "--minify", "-o", "json").stdout
-        return api_reader.Reader(api_reader.Connection.of(config).get)
+        return api_reader.Reader(api_reader.Connection.of(self.kubectl).get)
 
     def status(self, one):
         return self.reader.object(one["kind"].lower(), one["metadata"]["name"]).get("status", {})

@@ -9,6 +9,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+REQUEST_TIMEOUT = 60  # seconds for one answer; starting servers are asked again
 DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
@@ -21,9 +22,9 @@ class Connection:
         self.context = ssl.create_default_context(cadata=authority) if authority else None
 
     @classmethod
-    def of(cls, config):
-        """`config`: what `kubectl config view --raw --minify -o json` gives, with a token."""
-        read = json.loads(config)
+    def of(cls, kubectl, **options):
+        """As the kubeconfig says that `kubectl(*arguments, **options)` uses, which gives a CompletedProcess; with a token."""
+        read = json.loads(kubectl("config", "view", "--raw", "--minify", "-o", "json", **options).stdout)
         server = read["clusters"][0]["cluster"]
         authority = base64.b64decode(server.get("certificate-authority-data", "")).decode()
         return cls(server["server"], read["users"][0]["user"]["token"], authority)
@@ -32,7 +33,7 @@ class Connection:
         """The body of the answer to a GET, or to a POST of `body`, an object. Raises OSError if there is no good one."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json", **self.authorization, **headers})
-        with urllib.request.urlopen(request, timeout=60, context=self.context) as answer:
+        with urllib.request.urlopen(request, timeout=REQUEST_TIMEOUT, context=self.context) as answer:
             return answer.read()
 
     def get(self, path, accept="application/json"):

@@ -103,12 +103,11 @@ class Streams(unittest.TestCase):
                 return
         self.fail(f"{self.open_files()} open files of {files}")
 
-    def end_of(self, s, *last_words):
-        """Sends these and reads until the server closes; a reset is an end too, and the server need not take all."""
+    def end_of(self, s, last_words=b""):
+        """Sends this and reads until the server closes; a reset is an end too, and the server need not take all."""
         got = b""
         try:
-            for words in last_words:
-                s.sendall(words)
+            s.sendall(last_words)
             while piece := s.recv(65536):
                 got += piece
         except ConnectionError:
@@ -152,8 +151,8 @@ class Streams(unittest.TestCase):
             for number, each in enumerate(all_junk):
                 with self.subTest(path=path, number=number):
                     s = self.upgrade(path, protocol)
-                    good = frame(b"\0good" if protocol == V5 else struct.pack(">HHII", 0x8003, 6, 4, 1))
-                    self.end_of(s, good, each)
+                    s.sendall(frame(b"\0good" if protocol == V5 else struct.pack(">HHII", 0x8003, 6, 4, 1)))
+                    self.end_of(s, each)
         self.settle(files)
 
     def test_a_client_that_reads_nothing_is_not_served_into_memory(self):
