@@ -121,24 +121,36 @@ function(signalbox_embed_texts target)
     target_link_libraries(${target} PRIVATE ${target}_texts)
 endfunction()
 
-# signalbox_add_test(<name> SOURCES ... [LIBS ...] [LABELS ...] [TIMEOUT seconds] [INCLUDES ...] [PRECOMPILE ...]
+# signalbox_run(<test> <seconds> [CONFIGURATIONS <name>] COMMAND ...): the CTest entry of a suite, by run_suite.py, which bounds
+# what it uses of the processors, by default 900 s; a bound on the clock would end suites on a busy machine. Exit code 77 means
+# skipped (see tests/README.md).
+function(signalbox_run test seconds)
+    cmake_parse_arguments(PARSE_ARGV 2 arg "" "CONFIGURATIONS" "COMMAND")
+    if(NOT seconds)
+        set(seconds 900)
+    endif()
+    if(SIGNALBOX_TEST_SUFFIX)
+        math(EXPR seconds "3 * ${seconds}") # sanitizers are slow
+    endif()
+    add_test(NAME ${test} CONFIGURATIONS ${arg_CONFIGURATIONS}
+        COMMAND "${Python3_EXECUTABLE}" -B "${signalbox_SOURCE_DIR}/tests/support/run_suite.py" --cpu ${seconds} ${test}
+            ${arg_COMMAND}
+        WORKING_DIRECTORY "${signalbox_SOURCE_DIR}")
+    set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 20000)
+endfunction()
+
+# signalbox_add_test(<name> SOURCES ... [LIBS ...] [LABELS ...] [CPU seconds] [INCLUDES ...] [PRECOMPILE ...]
 #                    [GROUPED folder...] [COMPUTES])
 # COMPUTES: it does not get signalbox_test_flags.
 # GROUPED: the units of each of these folders are compiled as one where SIGNALBOX_GROUP_TESTS is on, and share their names.
 # PRECOMPILE takes the arguments of signalbox_precompile; by default the target has the headers of signalbox_test_support.
 # One Catch2 executable and one CTest entry of the same name, plus SIGNALBOX_TEST_SUFFIX in the builds that run the
 # compiled tests a second time (sanitizers, other compiler). The order of test cases is shuffled; a test case without an
-# assertion, or an executable without test cases, fails. Exit code 77 means skipped (see tests/README.md).
+# assertion, or an executable without test cases, fails.
 function(signalbox_add_test name)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "COMPUTES" "TIMEOUT" "SOURCES;LIBS;LABELS;INCLUDES;PRECOMPILE;GROUPED")
-    if(NOT arg_TIMEOUT)
-        set(arg_TIMEOUT 600)
-    endif()
+    cmake_parse_arguments(PARSE_ARGV 1 arg "COMPUTES" "CPU" "SOURCES;LIBS;LABELS;INCLUDES;PRECOMPILE;GROUPED")
     if(NOT arg_PRECOMPILE)
         set(arg_PRECOMPILE REUSE signalbox_test_support)
-    endif()
-    if(SIGNALBOX_TEST_SUFFIX)
-        math(EXPR arg_TIMEOUT "3 * ${arg_TIMEOUT}") # sanitizers are slow
     endif()
     add_executable(${name} ${arg_SOURCES})
     target_compile_features(${name} PRIVATE cxx_std_20)
@@ -159,15 +171,13 @@ function(signalbox_add_test name)
     endif()
     add_dependencies(signalbox_compiled_tests ${name})
     set(test ${name}${SIGNALBOX_TEST_SUFFIX})
-    add_test(NAME ${test} COMMAND ${name} --order rand --warn NoAssertions)
+    signalbox_run(${test} "${arg_CPU}" COMMAND $<TARGET_FILE:${name}> --order rand --warn NoAssertions)
     set_tests_properties(${test} PROPERTIES
         FAIL_REGULAR_EXPRESSION "No tests ran" # Catch2 2 takes only one --warn
-        TIMEOUT ${arg_TIMEOUT}
-        SKIP_RETURN_CODE 77
         LABELS "${arg_LABELS}")
 endfunction()
 
-# signalbox_add_script_test(<name> COMMAND ... [LABELS ...] [TIMEOUT seconds] [PROPERTIES ...] [ONLY configuration])
+# signalbox_add_script_test(<name> COMMAND ... [LABELS ...] [CPU seconds] [PROPERTIES ...] [ONLY configuration])
 # One CTest entry that runs a program or script; only in builds without SIGNALBOX_TEST_SUFFIX, as it would see nothing
 # new in the others.
 # ONLY full: it takes long or fetches much; `tests/run.sh --full` and `ctest -C full` run it, and it has that label. So with
@@ -176,18 +186,10 @@ function(signalbox_add_script_test name)
     if(SIGNALBOX_TEST_SUFFIX)
         return()
     endif()
-    cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;ONLY" "COMMAND;LABELS;PROPERTIES")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "CPU;ONLY" "COMMAND;LABELS;PROPERTIES")
     if(arg_ONLY)
         list(APPEND arg_LABELS ${arg_ONLY})
-        set(only CONFIGURATIONS ${arg_ONLY})
     endif()
-    if(NOT arg_TIMEOUT)
-        set(arg_TIMEOUT 300)
-    endif()
-    add_test(NAME ${name} ${only} COMMAND ${arg_COMMAND} WORKING_DIRECTORY "${signalbox_SOURCE_DIR}")
-    set_tests_properties(${name} PROPERTIES
-        TIMEOUT ${arg_TIMEOUT}
-        SKIP_RETURN_CODE 77
-        LABELS "${arg_LABELS}"
-        ${arg_PROPERTIES})
+    signalbox_run(${name} "${arg_CPU}" CONFIGURATIONS ${arg_ONLY} COMMAND ${arg_COMMAND})
+    set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" ${arg_PROPERTIES})
 endfunction()

@@ -28,7 +28,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.error
 import urllib.request
 
@@ -36,8 +35,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
 from api_reader import REQUEST_TIMEOUT, Connection, Reader  # noqa: E402
 from skips import skip_suite  # noqa: E402, F401 (for the suites too)
+from waiting import PATIENCE, eventually  # noqa: E402
 
-PATIENCE = 300  # seconds until something that never comes is a failure; a test that passes waits for the event alone
 PR_SET_PDEATHSIG = 1
 CONTROLLERS = ("garbage-collector-controller", "namespace-controller", "deployment-controller", "replicaset-controller")
 
@@ -63,18 +62,6 @@ def find_assets():
     if found.returncode != 0:
         raise AssetsMissing(found.stderr.strip().splitlines()[-1])
     return pathlib.Path(found.stdout.strip().splitlines()[-1])
-
-
-def eventually(what, condition, interval=0.1):
-    """The first true value of `condition()`. Fails with `what`, a text or a function that gives one, if it never comes."""
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        value = condition()
-        if value:
-            return value
-        if time.monotonic() > deadline:
-            raise AssertionError(f"not within {PATIENCE} s: {what() if callable(what) else what}")
-        time.sleep(interval)
 
 
 def free_ports(count):

@@ -8,15 +8,15 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import local_pods
-from local_pods import BINARY, PATIENCE, ROOT
+from local_pods import BINARY, ROOT
 
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 import api_reader  # noqa: E402
 import kubectl_program  # noqa: E402
 import skips  # noqa: E402
+from waiting import PATIENCE, eventually  # noqa: E402
 
 
 def need_kubectl(suite):
@@ -24,17 +24,6 @@ def need_kubectl(suite):
     program, missing = kubectl_program.find()
     if program is None:
         skips.skip_suite(suite, missing)
-
-
-def eventually(what, condition):
-    """The first true value of `condition()`. Fails with `what`, a text or a function that gives one, if it never comes."""
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.1)
-    raise AssertionError(f"not within {PATIENCE} s: {what() if callable(what) else what}")
 
 
 class Jobs:

@@ -14,9 +14,9 @@ import jobs
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 import skips  # noqa: E402
+from waiting import PATIENCE  # noqa: E402
 
 BINARY = os.environ.get("SIGNALBOX_BINARY", str(ROOT / "build" / "dev" / "bin" / "signalbox"))
-PATIENCE = 300
 # The training programs of the suites: in every pod below /probe.
 PROGRAMS = [ROOT / "tests" / "launch" / "probe.py", ROOT / "tests" / "launch" / "tuned.py", ROOT / "examples" / "train" / "ddp.py"]
 
@@ -93,10 +93,11 @@ def output_of(*command):
 
 @contextlib.contextmanager
 def account(user):
-    """Binds for pods in which this user has an account and a home, whatever the machine says."""
+    """Binds for pods in which this user has an account and a home, whatever accounts the machine has."""
     with tempfile.TemporaryDirectory(prefix="signalbox-account-") as folder:
         file = pathlib.Path(folder, "passwd")
-        others = [line for line in pathlib.Path("/etc/passwd").read_text().splitlines() if line.split(":")[2] != str(user)]
+        accounts = [line.split(":") for line in pathlib.Path("/etc/passwd").read_text().splitlines()]
+        others = [":".join(fields) for fields in accounts if fields[0] != "trainer" and fields[2] != str(user)]
         file.write_text("\n".join([*others, f"trainer:x:{user}:{user}::/tmp:/bin/sh", ""]))
         pathlib.Path(folder).chmod(0o755)
         file.chmod(0o644)

@@ -10,6 +10,9 @@ import unittest
 import jobs
 import program
 
+sys.path.insert(0, os.path.join(program.source_dir(), "tests/support"))
+from waiting import eventually  # noqa: E402
+
 
 class Commands(unittest.TestCase):
     def setUp(self):
@@ -95,6 +98,8 @@ class Commands(unittest.TestCase):
         self.check(["wait", "bad", "--for", "Failed"], 0, "Failed")
         self.check(["wait", "mnist", "--for", "Running"], 0, "Running")
         self.check(["wait", "other", "-n", "team", "--for", "Running"], 0, "Running")
+        # An elastic job runs before all of its pods do.
+        eventually("all pods are ready", lambda: "3/3" in self.run_command("top", "-A").out)
         table = [line.split() for line in self.run_command("top", "-A").out.splitlines()]
         self.assertEqual(table[0], ["NAMESPACE", "JOB", "PHASE", "READY", "RESTARTS", "DISRUPTIONS", "AGE", "REASON"])
         self.assertEqual([row[:6] for row in table[1:]],

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a suite, and ends it when it makes no progress any more. CTest starts every suite by this.
+
+    run_suite.py [--cpu SECONDS] NAME COMMAND...
+
+Bounds are on what the suite does and not on the clock, so that a busy machine ends none of them: it is ended when neither it
+nor a process that it started has used the processor for STALL seconds, or when all of them together have used it for more than
+`--cpu`. The exit code is the suite's.
+
+If $SIGNALBOX_COST_DIR is set, NAME.txt there says what it cost: seconds by the clock, seconds of the processors, megabytes of
+its largest process.
+"""
+
+import argparse
+import ctypes
+import os
+import pathlib
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+STALL = 300  # seconds
+LOOK = 5  # seconds between two looks
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def processes():
+    """Parent, and seconds of the processors with those of ended children, by process."""
+    found = {}
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            try:
+                # The name stands in brackets and may contain anything.
+                fields = pathlib.Path(entry.path, "stat").read_text().rpartition(")")[2].split()
+            except OSError:  # it has ended
+                continue
+            found[int(entry.name)] = int(fields[1]), sum(map(int, fields[11:15])) / TICKS
+    return found
+
+
+def descendants(found):
+    """Of this process, as processes() found them."""
+    children = {}
+    for process, (parent, _) in found.items():
+        children.setdefault(parent, []).append(process)
+    todo, out = [os.getpid()], []
+    while todo:
+        new = children.get(todo.pop(), [])
+        out += new
+        todo += new
+    return out
+
+
+def used():
+    """Seconds of the processors that the suite and all that it started have used."""
+    found = processes()
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return ended.ru_utime + ended.ru_stime + sum(found[each][1] for each in descendants(found))
+
+
+def end_all():
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for process in descendants(processes()):
+            try:
+                os.kill(process, number)
+            except ProcessLookupError:
+                pass
+        if number == signal.SIGTERM:
+            time.sleep(LOOK)
+
+
+def reap(child):
+    """Waits for all that has ended, so that nothing stays a zombie. The exit code of `child` if it is among them."""
+    code = None
+    try:
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            if ended[0] == child:
+                code = os.waitstatus_to_exitcode(ended[1])
+    except ChildProcessError:
+        pass
+    return code
+
+
+def watch(child, cpu):
+    """Until it ends. Its exit code, and why it was ended, if it was."""
+    last, since = 0.0, time.monotonic()
+    while True:
+        signal.sigtimedwait([signal.SIGCHLD], LOOK)
+        code = reap(child)
+        if code is not None:
+            return code, None
+        now = used()
+        if now > last:
+            last, since = now, time.monotonic()
+        if now > cpu:
+            why = f"it used {now:.0f} s of the processors: more than {cpu}"
+        elif time.monotonic() - since > STALL:
+            why = f"nothing of it used the processors for {STALL} s"
+        else:
+            continue
+        end_all()
+        return 1, why
+
+
+def begin(command, libc):
+    def prepare():
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
+    child = subprocess.Popen(command, preexec_fn=prepare).pid
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda number, _: os.kill(child, number))
+    return child
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cpu", type=int, default=900)
+    parser.add_argument("name")
+    parser.add_argument("command", nargs=argparse.REMAINDER)
+    arguments = parser.parse_args()
+    start = time.monotonic()
+    code, why = watch(begin(arguments.command, ctypes.CDLL(None)), arguments.cpu)
+    folder = os.environ.get("SIGNALBOX_COST_DIR")
+    if folder:
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        cost = f"{time.monotonic() - start:.1f} {used():.1f} {peak:.0f}\n"
+        pathlib.Path(folder, f"{arguments.name}.txt").write_text(cost)
+    if why:
+        print(f"{arguments.name}: ended, as {why}", flush=True)
+    return code if code >= 0 else 128 - code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
