@@ -34,7 +34,8 @@ say() { printf '\n== %s\n' "$*"; }
 run=build/run
 export SIGNALBOX_SKIP_DIR=$PWD/$run/skipped
 rm -rf "$run"
-mkdir -p "$SIGNALBOX_SKIP_DIR"
+export SIGNALBOX_COST_DIR=$PWD/$run/costs
+mkdir -p "$SIGNALBOX_SKIP_DIR" "$SIGNALBOX_COST_DIR"
 
 say "packages"
 bash cmake/bootstrap.sh "${packages[@]}"
@@ -64,10 +65,10 @@ if [[ $mode == mutants ]]; then
     exec ctest --test-dir build/dev -C mutants -L '^mutants$' --output-on-failure --no-tests=error "$@"
 fi
 
-# Built once a machine, which takes minutes: beside the other builds. Job control gives it a process group, so that it ends
-# with this script, compilers and all.
+# Built once a machine, which takes minutes: beside all else. Those who need it wait for it (the test envtest_programs). Job
+# control gives it a process group, so that it ends with this script, compilers and all.
 set -m
-bash tests/envtest/build_assets.sh >"$run/assets" 2>"$run/assets.log" &
+bash tests/envtest/build_assets.sh >/dev/null 2>&1 &
 assets=$!
 set +m
 trap 'kill -- "-$assets" 2>/dev/null || true' EXIT
@@ -79,18 +80,6 @@ if [[ $mode == full ]]; then
     builds+=("$PWD/build/asan")
     # A tenth less to do: of an allocation it is told eight callers, not thirty.
     export ASAN_OPTIONS=${ASAN_OPTIONS:-malloc_context_size=8}
-fi
-
-say "API server of the envtest suite"
-if wait "$assets"; then
-    SIGNALBOX_ENVTEST_ASSETS=$(tail -n 1 "$run/assets")
-    export SIGNALBOX_ENVTEST_ASSETS
-    echo "$SIGNALBOX_ENVTEST_ASSETS"
-else
-    cat "$run/assets.log"
-    # The suites read this and skip themselves, so that CTest counts them.
-    SIGNALBOX_ENVTEST_SKIP=$(tail -n 1 "$run/assets.log" | sed "s/^envtest: //")
-    export SIGNALBOX_ENVTEST_SKIP
 fi
 
 say "tests"

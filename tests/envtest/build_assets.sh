@@ -12,7 +12,7 @@
 set -euo pipefail
 
 K8S_VERSION=1.34.4
-ETCD_VERSION=3.6.7
+ETCD_VERSION=3.6.4 # as Kubernetes itself requires it
 KUBECTL_MINIMUM_MINOR=30
 
 . "$(dirname "${BASH_SOURCE[0]}")/go.sh"
@@ -74,14 +74,11 @@ trap 'rm -rf "$WORK"' EXIT
 
 need_go
 
-# Kubernetes -----------------------------------------------------------------------------------------------------
-
-# k8s.io/kubernetes requires its staging modules at v0.0.0, so `go install` refuses it. A module of our own replaces
-# each of them by the release that belongs to it: v1.X.Y goes with v0.X.Y.
-build_kubernetes() {
-    local module=$WORK/kubernetes program go_mod staging
-    mkdir -p "$module"
-    cd "$module"
+# One module for all, so that what they share is compiled once. k8s.io/kubernetes requires its staging modules at v0.0.0, so
+# `go install` refuses it: the module replaces each of them by the release that belongs to it, v1.X.Y goes with v0.X.Y.
+build_programs() {
+    local go_mod staging minor=${K8S_VERSION#1.} flags="-s -w" package
+    cd "$WORK"
     go_mod=$("$GO" mod download -json "k8s.io/kubernetes@v$K8S_VERSION" |
         sed -nE 's/^[[:space:]]*"GoMod": "(.*)",?$/\1/p')
     [[ -f $go_mod ]]
@@ -93,75 +90,34 @@ build_kubernetes() {
         # Kubernetes' own defaults of the Go runtime's compatibility switches: they apply to the main module only.
         sed -nE '/^godebug \(/,/^\)/p; /^godebug [^(]/p' "$go_mod"
         echo "require k8s.io/kubernetes v$K8S_VERSION"
+        echo "require go.etcd.io/etcd/server/v3 v$ETCD_VERSION"
         for name in $staging; do
-            echo "replace $name => $name v0.${K8S_VERSION#1.}"
+            echo "replace $name => $name v0.$minor"
         done
     } >go.mod
-    {
-        echo "//go:build tools"
-        echo
-        echo "package tools"
-        echo
-        for program in "$@"; do
-            echo "import _ \"k8s.io/kubernetes/cmd/$program\""
-        done
-    } >tools.go
-    "$GO" mod tidy -e >tidy.log 2>&1 || { cat tidy.log >&2 && return 1; }
-
     # Without these the server calls itself v0.0.0-master+$Format:%H$, which clients fail to parse.
-    local minor=${K8S_VERSION#1.} flags="-s -w" package
     for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
         flags+=" -X $package.gitVersion=v$K8S_VERSION -X $package.gitMajor=1 -X $package.gitMinor=${minor%%.*}"
         flags+=" -X $package.gitTreeState=clean"
     done
-    for program in "$@"; do
-        say "building $program $K8S_VERSION"
-        "$GO" build -ldflags "$flags" -o "$WORK/$program" "k8s.io/kubernetes/cmd/$program"
-        mv "$WORK/$program" "$ASSETS/$program"
-    done
-}
-
-# etcd needs a module of its own: it and Kubernetes ask for other versions of what they share.
-build_etcd() {
-    local module=$WORK/etcd
-    mkdir -p "$module"
-    cd "$module"
-    cat >go.mod <<END
-module signalbox.test/etcd
-
-go 1.24.0
-
-require go.etcd.io/etcd/server/v3 v$ETCD_VERSION
-END
-    cat >tools.go <<'END'
-//go:build tools
-
-package tools
-
-import _ "go.etcd.io/etcd/server/v3"
-END
-    "$GO" mod tidy -e >tidy.log 2>&1 || { cat tidy.log >&2 && return 1; }
-    say "building etcd $ETCD_VERSION"
-    "$GO" build -ldflags "-s -w" -o "$WORK/etcd-program" go.etcd.io/etcd/server/v3
-    mv "$WORK/etcd-program" "$ASSETS/etcd"
+    mkdir built
+    "$GO" build -ldflags "$flags" -o built/ "$@" >&2
+    [[ ! -e built/server ]] || mv built/server built/etcd
+    mv built/* "$ASSETS"
 }
 
 say "building from Go modules with $("$GO" env GOVERSION): $lacking (minutes, once)"
-kubernetes=()
+packages=()
 for program in $lacking; do
-    [[ $program == etcd ]] || kubernetes+=("$program")
+    case $program in
+        etcd) packages+=(go.etcd.io/etcd/server/v3) ;;
+        *) packages+=("k8s.io/kubernetes/cmd/$program") ;;
+    esac
 done
-# `set -e` does not work inside a function called under a condition, hence the subshells as statements of their own.
+# `set -e` does not work inside a function called under a condition, hence the subshell as a statement of its own.
 set +e
-status=0
-if [[ $lacking == *etcd* ]]; then
-    (set -e && build_etcd)
-    status=$?
-fi
-if ((status == 0 && ${#kubernetes[@]} > 0)); then
-    (set -e && build_kubernetes "${kubernetes[@]}")
-    status=$?
-fi
+(set -e && build_programs "${packages[@]}")
+status=$?
 set -e
 ((status == 0)) || give_up "the build of the API server programs failed (is the Go module proxy reachable?)"
 

@@ -49,8 +49,8 @@ find_go() {
 # Sets GO and what it needs in the environment, or gives up. To be called under the lock.
 need_go() {
     GO=$(find_go) || give_up "no Go >= 1.$GO_MINIMUM_MINOR: neither on PATH nor from the Python package index"
-    export GOTOOLCHAIN=local CGO_ENABLED=0 GOFLAGS="-trimpath -mod=mod -buildvcs=false -gcflags=all=-dwarf=false" GOWORK=off
+    export GOTOOLCHAIN=local CGO_ENABLED=0 GOFLAGS="-trimpath -mod=mod -buildvcs=false '-gcflags=all=-dwarf=false -l'" GOWORK=off
     export GO111MODULE=on
-    # What costs the compiler half of its time and nobody needs here: facts for debuggers, and collecting garbage early.
+    # What costs the compiler half of its time and nobody needs here: facts for debuggers, inlining, and collecting garbage early.
     export GOGC=${GOGC:-off} GOMEMLIMIT=${GOMEMLIMIT:-1500MiB}
 }

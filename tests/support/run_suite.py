@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a suite, and ends it when it makes no progress any more. CTest starts every suite by this.
 
-    run_suite.py [--cpu SECONDS] NAME COMMAND...
+    run_suite.py [--cpu SECONDS] [--stall SECONDS] NAME COMMAND...
 
 Bounds are on what the suite does and not on the clock, so that a busy machine ends none of them: it is ended when neither it
-nor a process that it started has used the processor for STALL seconds, or when all of them together have used it for more than
-`--cpu`. The exit code is the suite's.
+nor a process that it started has used the processor for `--stall` seconds, or when all of them together have used it for more
+than `--cpu`. The exit code is the suite's.
 
 If $SIGNALBOX_COST_DIR is set, NAME.txt there says what it cost: seconds by the clock, seconds of the processors, megabytes of
 its largest process.
@@ -21,8 +21,7 @@ import subprocess
 import sys
 import time
 
-STALL = 300  # seconds
-LOOK = 5  # seconds between two looks
+LOOK = 5  # seconds between two looks, at most
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -61,7 +60,7 @@ def used():
     return ended.ru_utime + ended.ru_stime + sum(found[each][1] for each in descendants(found))
 
 
-def end_all():
+def end_all(grace):
     for number in (signal.SIGTERM, signal.SIGKILL):
         for process in descendants(processes()):
             try:
@@ -69,7 +68,7 @@ def end_all():
             except ProcessLookupError:
                 pass
         if number == signal.SIGTERM:
-            time.sleep(LOOK)
+            time.sleep(grace)
 
 
 def reap(child):
@@ -84,11 +83,12 @@ def reap(child):
     return code
 
 
-def watch(child, cpu):
+def watch(child, cpu, stall):
     """Until it ends. Its exit code, and why it was ended, if it was."""
+    look = min(LOOK, cpu / 2, stall / 2)
     last, since = 0.0, time.monotonic()
     while True:
-        signal.sigtimedwait([signal.SIGCHLD], LOOK)
+        signal.sigtimedwait([signal.SIGCHLD], look)
         code = reap(child)
         if code is not None:
             return code, None
@@ -97,11 +97,11 @@ def watch(child, cpu):
             last, since = now, time.monotonic()
         if now > cpu:
             why = f"it used {now:.0f} s of the processors: more than {cpu}"
-        elif time.monotonic() - since > STALL:
-            why = f"nothing of it used the processors for {STALL} s"
+        elif time.monotonic() - since > stall:
+            why = f"nothing of it used the processors for {stall} s"
         else:
             continue
-        end_all()
+        end_all(look)
         return 1, why
 
 
@@ -121,11 +121,12 @@ def begin(command, libc):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--cpu", type=int, default=900)
+    parser.add_argument("--stall", type=int, default=300)
     parser.add_argument("name")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     arguments = parser.parse_args()
     start = time.monotonic()
-    code, why = watch(begin(arguments.command, ctypes.CDLL(None)), arguments.cpu)
+    code, why = watch(begin(arguments.command, ctypes.CDLL(None)), arguments.cpu, arguments.stall)
     folder = os.environ.get("SIGNALBOX_COST_DIR")
     if folder:
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024

@@ -40,6 +40,10 @@ result<void> api_server::add_custom_resource(std::string_view crd_json, validato
     return {};
 }
 
+void api_server::share_custom_resources(const api_server& other) {
+    impl_->door->definitions().share(other.impl_->door->definitions());
+}
+
 std::unique_ptr<transport> api_server::connect() {
     return make_in_process_transport(impl_->door);
 }

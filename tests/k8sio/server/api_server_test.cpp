@@ -362,6 +362,16 @@ TEST_CASE("a validator refuses creates and updates of its kind with 422") {
             .status == 200
     );
     CHECK(w.send("POST", widgets, widget("c", "Slow")).status == 422);
+    // So does a server that shares it.
+    server_options other;
+    other.uid_seed = 2;
+    world shares(other);
+    shares.server.share_custom_resources(w.server);
+    CHECK(shares.send("POST", widgets, widget("a")).status == 201);
+    CHECK(shares.send("POST", widgets, widget("b", "Slow")).status == 422);
+    CHECK(shares.send("DELETE", path + "/widgets.test.signalbox.dev", "").status == 200);
+    CHECK(shares.send("GET", widgets, "").status == 404);
+    CHECK(w.send("GET", widgets, "").status == 200);
 }
 
 TEST_CASE("a definition that cannot be served is refused as a value") {

@@ -40,6 +40,28 @@ std::string text(const rapidjson::Value& object, const char* key) {
                                                                     : std::string();
 }
 
+/// A server with our definitions, compiled once: a story is played some hundred times.
+struct defined_kinds {
+    defined_kinds() {
+        for (const core::job_kind kind : core::all_job_kinds) {
+            const auto added = server.add_custom_resource(core::crd_json(kind), nullptr);
+            if (added.has_error()) {
+                throw std::runtime_error(added.error().text());
+            }
+        }
+    }
+
+    static k8sio::server::server_options options() {
+        k8sio::server::server_options o;
+        o.uid_seed = 0xdef;
+        return o;
+    }
+
+    asio::io_context loop;
+    k8sio::virtual_clock time{loop.get_executor(), k8sio::wall_time(story_start)};
+    k8sio::server::api_server server{loop.get_executor(), time, options()};
+};
+
 }  // namespace
 
 world::world(world_options options)
@@ -52,12 +74,8 @@ world::world(world_options options)
       kubelet_(*kubelet_transport_, time_),
       audit_(user_),
       deployments_(loop_.get_executor(), kubelet_, op::pods::deployment_options()) {
-    for (const core::job_kind kind : core::all_job_kinds) {
-        const auto added = server_.add_custom_resource(core::crd_json(kind), nullptr);
-        if (added.has_error()) {
-            throw std::runtime_error(added.error().text());
-        }
-    }
+    static const defined_kinds kinds;
+    server_.share_custom_resources(kinds.server);
     op::pods::simulated_options pods;
     pods.script = options_.script;
     pods_ = op::pods::make_simulated_runtime(loop_.get_executor(), kubelet_, std::move(pods));

@@ -41,6 +41,11 @@ public:
     /// Errors: http_status with the Status that a client would get.
     result<void> add_custom_resource(std::string_view crd_json, validator check);
 
+    /// Adds the kinds of all CustomResourceDefinitions that `other` has, and shares what was
+    /// compiled of them: for those who need many servers. Only before any definition was added
+    /// here. `other` has another server_options::uid_seed.
+    void share_custom_resources(const api_server& other);
+
     /// A transport in process: no sockets, no threads, no token; answers are posted to the
     /// executor. Requests are handled one by one, in the order in which they were made.
     ///

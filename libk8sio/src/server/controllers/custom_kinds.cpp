@@ -54,6 +54,25 @@ outcome<void> custom_kinds::add(std::string_view crd_json, validator check) {
     return {};
 }
 
+void custom_kinds::share(const custom_kinds& other) {
+    validators_ = other.validators_;
+    served_generations_ = other.served_generations_;
+    for (const served_kind& each : other.world_->kinds().all()) {
+        if ((each.info->traits & trait::custom) != 0) {
+            world_->kinds().serve(*each.info);
+        } else if (each.info->plural == "customresourcedefinitions") {
+            const served_kind here =
+                *world_->kinds().find(each.info->group, each.info->version, each.info->plural);
+            for (const record_ptr& definition : each.table->list("")) {
+                world_->objects().put(
+                    *here.table, with_version(*definition, world_->objects().next_version())
+                );
+            }
+        }
+    }
+    pending_.clear();  // their kinds are served already
+}
+
 void custom_kinds::on_write(const resource_table& table, const history_event& event) {
     if (table.kind->plural == "customresourcedefinitions") {
         pending_.push_back(event);

@@ -21,6 +21,9 @@ public:
     /// Creates or replaces the definition, as a client would; `check` may be empty.
     outcome<void> add(std::string_view crd_json, validator check);
 
+    /// Takes over all definitions of another server; there is none here yet.
+    void share(const custom_kinds& other);
+
     void on_write(const resource_table& table, const history_event& event);
     /// Acts on definitions written since the last call; called after each request.
     void settle();
