@@ -78,6 +78,7 @@ private:
         put(p.index);
         put(p.attempt);
         put(p.round);
+        put(std::ranges::count(w_.harm.hidden, p.uid));
         put((p.labels_complete ? 1 : 0) | (p.scheduled ? 2 : 0) | (p.ready ? 4 : 0) |
             (p.disruption_target ? 8 : 0) | (p.unschedulable ? 16 : 0) |
             (w_.on_dead_node(p) ? 32 : 0));
@@ -168,7 +169,12 @@ private:
             put(std::string_view(c.message));
             put_time(c.last_transition);
         }
+        for (const std::string& reason : s.told) {
+            put(std::string_view(reason));
+        }
+        put(static_cast<std::int64_t>(s.training) | (w_.harm.status ? 8 : 0));
         for (const task_status& t : s.tasks) {
+            put(std::string_view(t.type));
             put(t.restart_count);
             put(t.wanted);
             for (const replica_status& r : t.replicas) {
@@ -210,7 +216,7 @@ private:
 
     void put_server() {
         put((w_.spec.pause ? 1 : 0) | (w_.spec.broken ? 2 : 0) | (w_.deleted ? 4 : 0) |
-            (w_.server == mood::quota ? 8 : 0));
+            (w_.spec.no_board ? 16 : 0) | (w_.server == mood::quota ? 8 : 0));
         put(w_.spec.size);
         put(w_.spec.limit);
         put(w_.spec.deadline);

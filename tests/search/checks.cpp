@@ -77,6 +77,12 @@ private:
                 if (has_exit_on_record(id)) {
                     continue;
                 }
+                const bool in_view = std::ranges::any_of(view_.left_overs, [&](const auto& l) {
+                    return l.pod->name == name;
+                });
+                if (in_view) {
+                    continue;  // it is waited for (5.3)
+                }
                 const bool confirmed = std::ranges::any_of(absences_, [&](const auto& a) {
                     return a.kind == object_kind::pod && a.name == name;
                 });
@@ -331,23 +337,12 @@ private:
         }
     }
 
-    /// A pod of the attempt ended with another code than 0, whatever stands for its index now.
-    bool a_peer_failed() const {
-        return std::ranges::any_of(w_.pods, [&](const pod_ptr& p) {
-            const auto role = std::ranges::find(plan_.roles, p->type, &role_plan::type);
-            const auto end = role == plan_.roles.end()
-                                 ? std::nullopt
-                                 : engine::end_of(*p, role->training_container, w_.now);
-            return p->attempt == before_.attempt && end && !end->success();
-        });
-    }
-
     /// After a torchrun success running pods have the time of the exit barrier, while none has
     /// failed (5.1).
     void check_barrier() {
         if (before_.phase != job_phase::succeeded || !plan_.torchrun || !before_.completion_time ||
             w_.now >= *before_.completion_time + w_.context->rules().exit_barrier ||
-            a_peer_failed()) {
+            a_peer_failed(w_, plan_)) {
             return;
         }
         for (const stage& s : d_.stages) {
@@ -356,7 +351,8 @@ private:
                     return p->uid == a.uid();
                 });
                 if (a.what() == verb::remove && pod != w_.pods.end() && !(*pod)->deletion &&
-                    (*pod)->attempt == before_.attempt && (*pod)->phase == pod_phase::running) {
+                    !w_.harm.attempts.contains((*pod)->uid) && (*pod)->attempt == before_.attempt &&
+                    (*pod)->phase == pod_phase::running) {
                     out_.push_back("5.1 a pod is deleted within the exit barrier");
                     return;
                 }
@@ -425,6 +421,16 @@ void check_invalid(const job_status& before, const decision& d, violations& out)
 
 }  // namespace
 
+bool a_peer_failed(const world& w, const job_plan& plan) {
+    return std::ranges::any_of(w.pods, [&](const pod_ptr& p) {
+        const auto role = std::ranges::find(plan.roles, p->type, &role_plan::type);
+        const auto end = role == plan.roles.end()
+                             ? std::nullopt
+                             : engine::end_of(*p, role->training_container, w.now);
+        return p->attempt == w.known_job->status.attempt && end && !end->success();
+    });
+}
+
 void check_decision(const world& w, const decision& d, violations& out) {
     const sight shown(w);
     const observed seen = shown.observed();
@@ -433,11 +439,16 @@ void check_decision(const world& w, const decision& d, violations& out) {
     const test::situation s{
         *w.known_job, seen, w.context->rules(), w.now, w.context->backoff_limit(w.spec), dying};
     test::check_actions(s, d, out);
+    check_order(w, d, out);
+    if (w.harm.status) {
+        return;  // nothing follows from such a status: what comes of it is looked at
+    }
     test::check_status(s, d, /*reachable=*/true, out);
     if (w.known_job->compiled->plan) {
         decision_check(w, shown, d, out).run();
     } else {
         check_invalid(w.known_job->status, d, out);
+        check_invalid_end(w, d, out);
     }
     if (w.known_job->meta.deletion_time && (d.status || !d.stages.empty())) {
         out.push_back("I4 a job that is being deleted is still worked on");
@@ -446,6 +457,9 @@ void check_decision(const world& w, const decision& d, violations& out) {
 
 void check_counts(const world& w, violations& out) {
     const job_status& s = w.job->status;
+    if (w.harm.status) {
+        return;
+    }
     if (s.backoff_count > w.past.failures) {
         out.push_back(
             fmt::format("I7 backoffCount is {} after {} failures", s.backoff_count, w.past.failures)

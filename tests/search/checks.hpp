@@ -38,6 +38,22 @@ void check_counts(const world& w, violations& out);
 /// (BEHAVIOUR.md I18, I25).
 void check_at_rest(const world& w, violations& out);
 
+// damage_checks.cpp
+
+/// Of a job whose status, labels or specification somebody damaged; beside check_at_rest().
+void check_damaged_at_rest(const world& w, violations& out);
+/// Of a pod that is about to be made: nothing else of the job runs that is not of its attempt.
+void check_beside(const world& w, const core::action& a, violations& out);
+/// Every order of what is observed gives the same decision (BEHAVIOUR.md 12.11).
+void check_order(const world& w, const core::decision& d, violations& out);
+/// A status is repaired where somebody damaged it, and that is told once (BEHAVIOUR.md api 5.7).
+void check_repair(world& w, const core::decision& d, violations& out);
+/// Of a decision under an invalid specification.
+void check_invalid_end(const world& w, const core::decision& d, violations& out);
+
+/// A pod of the present attempt ended with another code than 0, whatever stands for its index now.
+bool a_peer_failed(const world& w, const core::job_plan& plan);
+
 /// Ends that are seen together and ends that are seen one after the other cost the same; `a` and
 /// `b` are the worlds in which both groupings have come to rest.
 void check_grouping(const world& a, const world& b, violations& out);

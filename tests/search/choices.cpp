@@ -2,6 +2,8 @@
 #include "choices.hpp"
 
 #include "configurations.hpp"
+#include "damage.hpp"
+#include "engine/facts/ledger.hpp"
 #include "engine/facts/pod_facts.hpp"
 #include "events.hpp"
 #include "process.hpp"
@@ -35,7 +37,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(op::count)> name
     "node dies",      "no code",
     "init fails",     "cannot pull",
     "pull works",     "unschedulable",
-    "lose labels",    "unknown",
+    "lose labels",    "mislabel",
+    "unwatch",        "unknown",
     "delete",         "edit",
     "replace data",   "take name",
     "free names",     "board ready",
@@ -44,13 +47,19 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(op::count)> name
     "pause",          "resume",
     "resize",         "limit",
     "deadline",       "break spec",
-    "mend spec",      "delete job",
+    "mend spec",      "drop board",
+    "delete job",     "damage",
     "wake",           "half way",
     "eleven minutes",
 };
 
 bool runs(const pod_record& p) {
     return p.phase == pod_phase::running;
+}
+
+bool is_seen(const world& w, const pod_record& p) {
+    const index_set* seen = engine::find_indexes(w.job->status.restarts.seen, p.type);
+    return seen != nullptr && seen->contains(p.index);
 }
 
 /// Whether this can befall the pod.
@@ -86,6 +95,14 @@ bool can_befall(const world& w, const pod_record& p, op what) {
             return waits && !p.scheduled && !p.unschedulable;
         case op::lose_labels:
             return p.labels_complete && p.attempt != gone_attempt;
+        case op::unwatch:
+            if (test::has_ended(p) || !is_seen(w, p)) {
+                return false;  // a known gap of BEHAVIOUR.md 1.9
+            }
+            [[fallthrough]];
+        case op::mislabel:
+            return p.labels_complete && !p.deletion && p.attempt == w.job->status.attempt &&
+                   w.harm.attempts.empty() && w.harm.hidden.empty();
         case op::master_unknown:
             return runs(p) && !p.deletion;
         default:
@@ -109,6 +126,10 @@ public:
         for (const op what : config_.faults) {
             if (what == op::exits) {
                 add_exits();
+            } else if (what == op::mislabel) {
+                add_mislabels();
+            } else if (what == op::damage_status) {
+                add_damages();
             } else if (is_pod_op(what)) {
                 add_for_pods(what);
             } else if (what >= op::lose_request && what <= op::refuse_unavailable) {
@@ -136,6 +157,26 @@ private:
                     add(op::exits, i, code);
                 }
             }
+        }
+    }
+
+    void add_mislabels() {
+        for (std::size_t i = 0; i < w_.pods.size(); ++i) {
+            for (int how = 0; how < static_cast<int>(mislabel::count); ++how) {
+                if (can_befall(w_, *w_.pods[i], op::mislabel)) {
+                    add(op::mislabel, i, how);
+                }
+            }
+        }
+    }
+
+    void add_damages() {
+        if (w_.deleted || w_.harm.status) {
+            return;
+        }
+        const auto count = damages_of(w_).size();
+        for (std::size_t i = 0; i < count; ++i) {
+            add(op::damage_status, 0, static_cast<int>(i));
         }
     }
 
@@ -203,6 +244,8 @@ private:
             case op::pause:
             case op::resume:
                 return w_.spec.pause == (what == op::pause) ? void() : add(what);
+            case op::drop_board:
+                return w_.spec.no_board ? void() : add(what);
             case op::break_spec:
             case op::mend_spec:
                 return w_.spec.broken == (what == op::break_spec) ? void() : add(what);
@@ -330,6 +373,10 @@ std::string to_words(const world& w, const choice& c) {
     switch (c.what) {
         case op::exits:
             return text + fmt::format(" {}", c.value);
+        case op::mislabel:
+            return text + fmt::format(": {}", to_string(static_cast<mislabel>(c.value)));
+        case op::damage_status:
+            return text + " " + damages_of(w).at(value).words();
         case op::resize:
             return text + fmt::format(" {}", config.sizes.at(value));
         case op::change_limit:

@@ -48,6 +48,8 @@ enum class op : std::uint8_t {
     pull_works,
     unschedulable,
     lose_labels,
+    mislabel,        ///< one label of it gets a wrong value
+    unwatch,         ///< it loses the label by which children are watched
     master_unknown,  ///< its phase is Unknown
     // Other children.
     delete_child,
@@ -69,7 +71,9 @@ enum class op : std::uint8_t {
     change_deadline,
     break_spec,
     mend_spec,
+    drop_board,  ///< `tensorboardSpec` is taken out
     delete_job,
+    damage_status,  ///< a field of it, by hand
     // Time.
     wake,       ///< to the wake-up that was asked for
     half_way,   ///< half-way to it

@@ -367,6 +367,7 @@ const std::vector<configuration>& all_configurations() {
                   }));
         deployment.serves_tensorboard = false;
         add(out, {{without, {"kinds"}}, {deployment, {"board"}}});
+        std::ranges::move(damage_configurations(), std::back_inserter(out));
         return out;
     }();
     return all;

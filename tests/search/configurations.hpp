@@ -31,6 +31,8 @@ struct configuration {
 
 /// All of them; names are unique.
 const std::vector<configuration>& all_configurations();
+/// Those in which somebody damages something by hand: a part of all (configurations_damage.cpp).
+std::vector<configuration> damage_configurations();
 /// Null if there is none of that name.
 const configuration* find_configuration(std::string_view name);
 

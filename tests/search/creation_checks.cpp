@@ -41,6 +41,7 @@ public:
             return;
         }
         check_beside();
+        search::check_beside(w_, a_, out_);
         check_delay();
         check_objects();
         check_stages();
@@ -175,7 +176,9 @@ void check_gone_label(const action& a, violations& out) {
 }
 
 void check_expiry(const world& w, violations& out) {
-    const auto ttl = w.job->compiled->spec->policy.ttl_seconds_after_finished;
+    const compiled_job& compiled = *w.job->compiled;
+    const auto ttl = compiled.spec ? compiled.spec->policy.ttl_seconds_after_finished
+                                   : compiled.fragments.run.ttl_seconds_after_finished;
     const job_status& s = w.job->status;
     if (!is_final(s.phase) || !ttl || !s.completion_time ||
         w.now < *s.completion_time + seconds(*ttl)) {

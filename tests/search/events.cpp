@@ -3,6 +3,7 @@
 
 #include "checks.hpp"
 #include "configurations.hpp"
+#include "damage.hpp"
 #include "engine/facts/ledger.hpp"
 #include "engine/facts/pod_facts.hpp"
 #include "property/server_side.hpp"
@@ -96,6 +97,7 @@ bool runs_sshd(const world& w, const pod_record& pod) {
 void remember(world& w, const pod_record& pod, const choice& c) {
     switch (c.what) {
         case op::exits:
+            w.harm.any_exit = true;
             w.past.failures += c.value != 0 || runs_sshd(w, pod) ? 1 : 0;
             return;
         case op::evict:
@@ -107,6 +109,8 @@ void remember(world& w, const pod_record& pod, const choice& c) {
         case op::node_dies:
         case op::no_code:
         case op::lose_labels:
+        case op::mislabel:
+        case op::unwatch:
         case op::vanish:
             w.past.disruptions += is_completed(w, pod) ? 0 : 1;
             return;
@@ -122,6 +126,14 @@ bool apply_to_pod(world& w, const choice& c) {
     remember(w, *w.pods[c.at], c);
     if (c.what == op::gone || c.what == op::vanish) {
         remove_pod(w, c.at);
+        return true;
+    }
+    if (c.what == op::mislabel) {
+        damage_labels(w, c.at, static_cast<mislabel>(c.value));
+        return true;
+    }
+    if (c.what == op::unwatch) {
+        hide_pod(w, c.at);
         return true;
     }
     if (c.what == op::node_dies) {
@@ -204,6 +216,9 @@ bool edit(world& w, const choice& c) {
         case op::mend_spec:
             e.broken = c.what == op::break_spec;
             break;
+        case op::drop_board:
+            e.no_board = true;
+            break;
         default:
             return false;
     }
@@ -227,6 +242,8 @@ void apply_to_server(world& w, const choice& c) {
             w.served.set(c.value == 0 ? object_kind::pod_group : object_kind::tensorboard, state);
             return;
         }
+        case op::damage_status:
+            return damage_status(w, damages_of(w).at(static_cast<std::size_t>(c.value)));
         case op::delete_job: {
             const bool fresh = w.known_job == w.job && !w.job_held;
             w.deleted = true;

@@ -3,6 +3,7 @@
 
 #include "checks.hpp"
 #include "configurations.hpp"
+#include "damage.hpp"
 
 #include <fmt/format.h>
 
@@ -207,6 +208,7 @@ private:
     bool create_pod(const action& a) {
         for (const pod_ptr& p : w_.pods) {
             if (p->name == a.name) {
+                unhide_pod(w_, a.name);
                 return !p->deletion && p->attempt == a.pod()->attempt && p->round == a.pod()->round;
             }
         }
@@ -329,6 +331,7 @@ private:
         const bool there = a.kind == object_kind::pod ? std::ranges::any_of(w_.pods, named)
                                                       : std::ranges::any_of(w_.children, named);
         if (there) {
+            unhide_pod(w_, a.name);
             show_present(a.kind);
             return false;
         }
@@ -375,7 +378,9 @@ private:
 sight::sight(const world& w) : of(&w) {
     const auto& shown_pods = w.known_pods ? *w.known_pods : w.pods;
     for (const pod_ptr& p : shown_pods) {
-        pods.push_back(p.get());
+        if (std::ranges::find(w.harm.hidden, p->uid) == w.harm.hidden.end()) {
+            pods.push_back(p.get());
+        }
     }
     const auto& shown_children = w.known_children ? *w.known_children : w.children;
     for (const child_ptr& c : shown_children) {
@@ -428,6 +433,7 @@ std::vector<const action*> writes_of(const world& w) {
 
 void run_pass(world& w, const choice& c, outcome& out) {
     check_decision(w, decision_of(w), out.violations);
+    check_repair(w, decision_of(w), out.violations);
     pass(w, c, out).run();
 }
 

@@ -230,6 +230,7 @@ void check_at_rest(const world& w, violations& out) {
         return;
     }
     check_no_trace(w, out);
+    check_damaged_at_rest(w, out);
     const bool waits = !is_final(s.phase) && s.phase != job_phase::paused;
     if (waits) {
         check_tried_again(w, out);

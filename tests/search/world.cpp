@@ -63,6 +63,7 @@ test::draft search_context::draft_of(const edits& e) const {
     test::draft job = config_->job;
     job.pause = e.pause;
     job.broken = e.broken;
+    job.tensorboard = job.tensorboard && !e.no_board;
     if (e.size >= 0) {
         job.elastic->expected = config_->sizes[static_cast<std::size_t>(e.size)];
     }
@@ -79,6 +80,10 @@ test::draft search_context::draft_of(const edits& e) const {
 
 int search_context::backoff_limit(const edits& e) const {
     return draft_of(e).backoff_limit();
+}
+
+const job_plan& valid_plan(const world& w) {
+    return *w.context->job_of({.pause = w.spec.pause})->compiled->plan;
 }
 
 const job_ptr& search_context::job_of(const edits& e) {
@@ -192,6 +197,7 @@ void add_pod(world& w, pod_record pod) {
 
 void remove_pod(world& w, std::size_t i) {
     std::erase(w.dead_nodes, w.pods[i]->uid);
+    std::erase(w.harm.hidden, w.pods[i]->uid);
     w.rendezvous.erase(w.pods[i]->uid);
     w.pods.erase(w.pods.begin() + static_cast<std::ptrdiff_t>(i));
 }

@@ -27,6 +27,7 @@ using job_ptr = std::shared_ptr<const core::job_object>;
 struct edits {
     bool pause = false;
     bool broken = false;  ///< an invalid edit that got past the rules
+    bool no_board = false;
     std::int8_t size = -1;
     std::int8_t limit = -1;
     std::int8_t deadline = -1;
@@ -45,7 +46,26 @@ struct history {
     auto operator<=>(const history&) const = default;
 };
 
+/// What somebody damaged by hand (damage.hpp).
+struct damages_done {
+    bool status = false;
+    core::job_phase ended = core::job_phase::none;  ///< the job had, when its status was damaged
+    std::vector<std::string> hidden;                ///< UIDs of pods that the process does not see
+    std::map<std::string, std::int32_t> attempts;   ///< of mislabelled pods, by UID
+    bool any_exit = false;
+    int told = 0;  ///< events that tell of a repair
+};
+
 struct configuration;
+
+/// One way to damage a status.
+struct damage {
+    std::string path;   ///< as in JSON, with numbers for items: `/restarts/last/time`
+    std::string value;  ///< JSON; empty: the field is taken away
+    /// `restarts.last.time = "nonsense"`, `startTime removed`.
+    std::string words() const;
+};
+using damage_list = std::vector<damage>;
 
 /// What never changes while one configuration is searched, and what is remembered between worlds.
 class search_context {
@@ -70,6 +90,15 @@ public:
     );
     const core::policy& rules() const { return rules_; }
     int backoff_limit(const edits& e) const;
+    /// What was kept for that status and time, or null.
+    const damage_list* damages_of(const core::job_object& job, core::instant now) const {
+        return damaged_ && damaged_.get() == &job && damaged_at_ == now ? &damages_ : nullptr;
+    }
+    const damage_list& keep_damages(job_ptr job, core::instant now, damage_list all) {
+        damaged_ = std::move(job);
+        damaged_at_ = now;
+        return damages_ = std::move(all);
+    }
 
 private:
     test::draft draft_of(const edits& e) const;
@@ -79,6 +108,9 @@ private:
     std::map<edits, job_ptr> jobs_;
     std::unordered_map<std::string, rendered_pod> pods_;
     std::unordered_map<std::string, core::child_record> children_;
+    job_ptr damaged_;
+    core::instant damaged_at_{};
+    damage_list damages_;
 };
 
 struct world {
@@ -108,6 +140,7 @@ struct world {
     std::vector<core::confirmed_absence> absences;
 
     history past;
+    damages_done harm;
 
     /// What the process decides here, once somebody asked; see decision_of().
     mutable std::shared_ptr<const core::decision> decided;
@@ -125,6 +158,9 @@ std::string foreign_key(core::object_kind kind, std::string_view name);
 
 /// The world in which the job has just been created.
 world first_world(search_context& context);
+
+/// The plan of the job as it was before somebody broke its specification.
+const core::job_plan& valid_plan(const world& w);
 
 /// How long after its deletion timestamp a pod of the job is stuck; zero: never.
 core::milliseconds stuck_after_of(const world& w);

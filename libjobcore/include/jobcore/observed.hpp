@@ -62,6 +62,9 @@ struct pod_record {
     bool scheduled = false;          ///< `spec.nodeName` is set
     bool ready = false;              ///< condition Ready is True
     bool disruption_target = false;  ///< condition DisruptionTarget is True
+    rare_text disruption_reason;     ///< of that condition, e.g. `PreemptionByScheduler`
+    rare_text disruption_message;    ///< at most 512 bytes
+    rare_text gates;                 ///< names of `spec.schedulingGates`, with commas
     bool unschedulable = false;      ///< condition PodScheduled is False with reason Unschedulable
     rare_text scheduler_message;     ///< why it is unschedulable, at most 512 bytes
     rare_text reason;                ///< `status.reason`, e.g. `Evicted`

@@ -158,9 +158,11 @@ struct colossalai_spec {
 /// (BEHAVIOUR.md 4.2).
 struct spec_fragments {
     bool pause = false;
-    /// Deadline, time to live, clean-up, restart scope and budget only. `clean_up` is `none` where
-    /// it is written wrongly. Without a written and valid `backoffLimit` the budget is endless: no
-    /// default ends a job.
+    /// `torchrunConfig.enabled`: its pods have an exit barrier.
+    bool torchrun = false;
+    /// Deadline, time to live, clean-up, failure policy, restart scope and budget only. `clean_up`
+    /// is `none` where it is written wrongly. Without a written and valid `backoffLimit` the budget
+    /// is endless: no default ends a job.
     run_policy run;
     struct restart {
         std::string type;

@@ -5,6 +5,7 @@
 #include "engine/decide.hpp"
 
 #include "engine/facts/ledger.hpp"
+#include "engine/repair/repair.hpp"
 #include "engine/rules/rules.hpp"
 #include "engine/shown/shown.hpp"
 #include "engine/work/work.hpp"
@@ -28,12 +29,19 @@ bool changes_view(const job_status& before, const job_status& after) {
            );
 }
 
+/// Which pods of a job that has stopped are accounted for is on record before it is acted on (1.9).
+bool accounts_for_pods(const job_status& before, const job_status& after) {
+    const bool stopped = is_final(after.phase) || after.phase == job_phase::paused;
+    return stopped && before.restarts.seen != after.restarts.seen;
+}
+
 /// How long the write may wait, because only counts or only texts differ (4.16).
 milliseconds defer_of(const policy& policy, const job_status& before, const job_status& after) {
     const auto same_task = [](const task_status& a, const task_status& b) {
         return a.type == b.type && a.wanted == b.wanted && a.restart_count == b.restart_count;
     };
-    if (!std::ranges::equal(before.tasks, after.tasks, same_task)) {
+    if (!std::ranges::equal(before.tasks, after.tasks, same_task) ||
+        accounts_for_pods(before, after)) {
         return milliseconds(0);
     }
     job_status same = after;
@@ -122,7 +130,7 @@ decision decide_plan(const inputs& in) {
     const pod_view wanted = changed ? make_view(in, status) : pod_view{};
     const context after{in, status, changed ? wanted : found};
 
-    work planned = recorded ? work{} : plan_work(after, h, open);
+    work planned = recorded || in.repaired ? work{} : plan_work(after, h, open);
     shown display = show(after, {recorded, h, open, planned});
 
     decision out;
@@ -135,7 +143,7 @@ decision decide_plan(const inputs& in) {
     out.wake_up = earliest(display.wake_ups, planned.stages);
     set_status(in, fill(in, std::move(status), std::move(display)), same_tasks, out);
     out.stages = std::move(planned.stages);
-    if (active && !in.invalid && (!out.status || out.deferrable())) {
+    if (active && !in.invalid && !in.repaired && (!out.status || out.deferrable())) {
         add_default_size(in, out);
     }
     if (needs_rendering(out.stages)) {
@@ -144,6 +152,31 @@ decision decide_plan(const inputs& in) {
     return out;
 }
 
+namespace {
+
+decision decide_sound(const inputs& in) {
+    return in.invalid ? decide_invalid(in) : decide_plan(in);
+}
+
+/// A status that cannot be is put right first; nothing is done before that is on record.
+decision decide_any(const inputs& in) {
+    std::optional<repair> found = find_repair(in);
+    if (!found) {
+        return decide_sound(in);
+    }
+    job_object job = in.job;
+    job.status = found->status;
+    decision out =
+        decide_sound({job, in.plan, in.seen, in.policy, in.now, in.invalid, /*repaired=*/true});
+    out.events.insert(out.events.begin(), tell_of_repair(*found));
+    if (!out.status) {
+        out.status = std::move(found->status);
+    }
+    out.defer = milliseconds(0);
+    return out;
+}
+
+}  // namespace
 }  // namespace engine
 
 decision decide(const job_object& job, const observed& seen, const policy& rules, instant now) {
@@ -155,9 +188,10 @@ decision decide(const job_object& job, const observed& seen, const policy& rules
         return {};  // BEHAVIOUR.md 2.9
     }
     if (!compiled.plan) {
-        return engine::decide_invalid(job, seen, rules, now);
+        const job_plan plan = engine::plan_from_record(job);
+        return engine::decide_any({job, plan, seen, rules, now, /*invalid=*/true});
     }
-    return engine::decide_plan({job, *compiled.plan, seen, rules, now});
+    return engine::decide_any({job, *compiled.plan, seen, rules, now});
 }
 
 }  // namespace signalbox::core

@@ -9,9 +9,12 @@ namespace signalbox::core::engine {
 /// what is on record.
 decision decide_plan(const inputs& in);
 
-/// The decision about a job whose specification has errors (BEHAVIOUR.md 4.2).
-decision decide_invalid(
-    const job_object& job, const observed& seen, const policy& policy, instant now
-);
+/// What is left of a plan when the specification says little: the recorded sizes, and fields that
+/// are valid by themselves (BEHAVIOUR.md 4.2). Without roles if no size is on record.
+job_plan plan_from_record(const job_object& job);
+
+/// The decision about a job whose specification has errors (BEHAVIOUR.md 4.2); `in.plan` is that
+/// from the record.
+decision decide_invalid(const inputs& in);
 
 }  // namespace signalbox::core::engine

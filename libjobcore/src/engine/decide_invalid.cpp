@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace signalbox::core::engine {
 namespace {
@@ -32,9 +33,30 @@ restart_policy written_policy(const spec_fragments& fragments, std::string_view 
     return clear ? first->policy : restart_policy::always;
 }
 
-/// What is left of a plan when the specification says little: the recorded sizes, and fields that
-/// are valid by themselves. Pods are told apart by labels and record, and say which container
-/// trains, so that the deciding pod's result still counts.
+/// The end of a job that has nothing yet.
+decision end_unstarted(const inputs& in, const std::string& errors) {
+    const job_end end{job_phase::failed, reason::invalid_spec, errors};
+    const pod_view nothing;
+    const context c{in, in.job.status, nothing};
+    shown display;
+    display.conditions = show_end(c, end);
+    display.counts = show_counts(c);
+    display.tensorboard = in.job.status.tensorboard;
+    decision out;
+    out.status = fill(in, apply(in, in.job.status, end), std::move(display));
+    return out;
+}
+
+/// It has nothing, and nobody has paused it: it ends before it begins.
+bool ends_at_once(const inputs& in) {
+    const job_status& s = in.job.status;
+    return s.attempt == 0 && !is_final(s.phase) && !in.was_paused() && !in.plan.paused;
+}
+
+}  // namespace
+
+// Pods are told apart by labels and record, and say which container trains, so that the deciding
+// pod's result still counts.
 job_plan plan_from_record(const job_object& job) {
     job_plan plan;
     plan.kind = job.meta.kind;
@@ -44,6 +66,7 @@ job_plan plan_from_record(const job_object& job) {
     plan.base_name = fmt::format("{}-{}", job.meta.name, name_hash(job.meta.name, job.meta.uid));
     plan.paused = job.compiled->fragments.pause;
     plan.run = job.compiled->fragments.run;
+    plan.torchrun = job.compiled->fragments.torchrun;
     plan.retryable_codes = retryable_codes(plan.kind);
     if (!restarts(plan.kind)) {
         plan.scope = scope_rule::no_restart;  // its clean-up goes by role
@@ -58,40 +81,14 @@ job_plan plan_from_record(const job_object& job) {
     return plan;  // status lists the deciding pod's type first: master_role 0
 }
 
-/// The end of a job that has nothing yet.
-decision end_unstarted(const inputs& in, const std::string& errors) {
-    const job_end end{job_phase::failed, reason::invalid_spec, errors};
-    const pod_view nothing;
-    decision out;
-    out.status = apply(in, in.job.status, end);
-    out.status->conditions = show_end({in, in.job.status, nothing}, end);
-    out.status->observed_generation = in.job.meta.generation;
-    return out;
-}
-
-}  // namespace
-
-decision decide_invalid(
-    const job_object& job, const observed& seen, const policy& policy, instant now
-) {
-    const std::string errors = error_list(*job.compiled);
-    const event told{true, std::string(reason::invalid_spec), errors};
-    const bool started =
-        job.status.attempt > 0 && !job.status.tasks.empty() && job.status.tasks.front().wanted > 0;
-    if (started) {
-        const job_plan plan = plan_from_record(job);
-        decision out = decide_plan({job, plan, seen, policy, now, /*invalid=*/true});
-        if (job.status.observed_generation != job.meta.generation) {
-            out.events.push_back(told);
-        }
-        return out;
+decision decide_invalid(const inputs& in) {
+    const std::string errors = error_list(*in.job.compiled);
+    const bool unknown = in.job.status.observed_generation != in.job.meta.generation;
+    const bool ends = ends_at_once(in);
+    decision out = ends ? end_unstarted(in, errors) : decide_plan(in);
+    if (ends || unknown) {
+        out.events.push_back({true, std::string(reason::invalid_spec), errors});
     }
-    if (is_final(job.status.phase)) {
-        return {};
-    }
-    const job_plan none;
-    decision out = end_unstarted({job, none, seen, policy, now, /*invalid=*/true}, errors);
-    out.events.push_back(told);
     return out;
 }
 

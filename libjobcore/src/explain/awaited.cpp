@@ -246,7 +246,9 @@ void say_barrier(story& s) {
     s.say(
         awaited_section,
         fmt::format(
-            "The end of {} in torchrun's exit barrier; clean-up holds until then", list_of(running)
+            "The end of {}{}; clean-up holds until then",
+            list_of(running),
+            s.plan()->torchrun ? " in torchrun's exit barrier" : ""
         ),
         "behaviour 5.1"
     );

@@ -84,6 +84,19 @@ std::string reach(const story& s) {
                : "the failed pod alone, but all pods if more than one exits";
 }
 
+/// What a failure does that may not be restarted (BEHAVIOUR.md 5.10).
+std::string after_last_restart(const story& s) {
+    if (s.spec()->policy.failure == failure_policy::master) {
+        return "; the next failure of the deciding pod ends the job, another replica that fails is "
+               "given up";
+    }
+    return s.plan()->elastic && s.plan()->elastic->survives_loss
+               ? "; the next failure of the deciding pod ends the job, another replica that fails "
+                 "is "
+                 "given up while minReplicas are left"
+               : "; the next failure that counts ends the job";
+}
+
 void say_budget(story& s) {
     const job_status& status = s.after;
     if (!restarts(s.job.meta.kind)) {
@@ -108,7 +121,7 @@ void say_budget(story& s) {
         left
     );
     if (!is_final(status.phase) && s.plan() != nullptr) {
-        text += left == 0 ? "; the next failure that counts ends the job"
+        text += left == 0 ? after_last_restart(s)
                           : fmt::format("; the next failure that counts restarts {}", reach(s));
     }
     s.say(history_section, std::move(text), "behaviour 5.5");

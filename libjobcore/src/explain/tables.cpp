@@ -85,6 +85,11 @@ constexpr std::array phases{
         "All pods are being replaced after a failure or a disruption",
         "behaviour 4.7"},
     meaning{
+        reason::scheduling_gated,
+        "Somebody holds its pods back from the scheduler by spec.schedulingGates, and has to take "
+        "the gates away",
+        "behaviour 4.12"},
+    meaning{
         reason::secret_lost,
         "The Secret with the ssh keys was deleted; the running pods do not need it any more, and "
         "it is made again with the next attempt",
@@ -139,7 +144,7 @@ constexpr std::array causes{
 constexpr std::array transitions{
     meaning{
         awaited::clean_up,
-        "clean-up stops waiting for the other pods to leave torchrun's exit barrier",
+        "clean-up stops waiting for the other pods to end by themselves",
         "behaviour 5.1"},
     meaning{
         awaited::deadline,

@@ -25,6 +25,10 @@ std::string_view string_or_empty(const value& object, std::string_view key) {
     return member != nullptr && member->IsString() ? view(*member) : std::string_view{};
 }
 
+std::string quoted(std::string_view text) {
+    return to_text(value(ref(text)));
+}
+
 std::string to_text(const value& v) {
     rapidjson::StringBuffer buffer;
     rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);

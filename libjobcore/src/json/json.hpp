@@ -49,6 +49,8 @@ const value* find(const value& object, std::string_view key, Keys... rest) {
 std::string_view string_or_empty(const value& object, std::string_view key);
 
 std::string to_text(const value& v);
+/// As a JSON string, quotes included.
+std::string quoted(std::string_view text);
 
 inline value copy_string(std::string_view text, allocator& a) {
     return value(data_of(text), static_cast<rapidjson::SizeType>(text.size()), a);

@@ -163,6 +163,7 @@ sb_prepare_ssh() {
 
 # Before anything else changes the environment.
 sb_keep_environment() {
+    sb_need cat env grep mkdir sed sort # or what is missing would look like a folder that cannot be written
     (umask 077 && sb_write_session >"$sb_run_dir/session") 2>/dev/null ||
         sb_fail 64 "cannot write $sb_run_dir/session"
 }

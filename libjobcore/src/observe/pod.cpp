@@ -41,6 +41,9 @@ enum at : node {
     owner_controller,
     in_spec,
     node_name,
+    in_gates,
+    in_gate,
+    gate_name,
     in_containers,
     in_container,
     container_name,
@@ -98,6 +101,9 @@ constexpr std::array pod_edges{
     edge{in_owner, step::key, "uid", owner_uid},
     edge{in_owner, step::key, "controller", owner_controller},
     edge{in_spec, step::key, "nodeName", node_name},
+    edge{in_spec, step::key, "schedulingGates", in_gates},
+    edge{in_gates, step::item, "", in_gate},
+    edge{in_gate, step::key, "name", gate_name},
     edge{in_spec, step::key, "containers", in_containers},
     edge{in_containers, step::item, "", in_container},
     edge{in_container, step::key, "name", container_name},
@@ -211,6 +217,7 @@ private:
     owner_reader owner_;
     unsigned labels_ = 0;
     std::string training_;
+    std::string gates_;
     std::vector<std::string> spec_order_;
     std::vector<init_container> inits_;
     condition_text condition_;
@@ -301,6 +308,10 @@ void pod_sink::text(node n, std::string_view key, std::string_view value) {
             break;
         case node_name:
             pod_.scheduled = !value.empty();
+            break;
+        case gate_name:
+            gates_ += gates_.empty() ? "" : ", ";
+            gates_ += first_bytes(value, pod_message_limit);
             break;
         case container_name:
             spec_order_.back() = value;
@@ -408,6 +419,10 @@ void pod_sink::finish_condition() {
         pod_.ready = c.status == "True";
     } else if (c.type == "DisruptionTarget") {
         pod_.disruption_target = c.status == "True";
+        if (pod_.disruption_target) {
+            pod_.disruption_reason = c.reason;
+            pod_.disruption_message = c.message;
+        }
     } else if (c.type == "PodScheduled") {
         pod_.unschedulable = c.status == "False" && c.reason == "Unschedulable";
         pod_.scheduler_message = pod_.unschedulable ? std::string_view(c.message) : "";
@@ -471,6 +486,9 @@ void pod_sink::mark_training() {
 pod_record pod_sink::finish() {
     pod_.owner_uid = std::move(owner_.controller.uid);
     pod_.labels_complete = labels_ == all_labels;
+    if (!pod_.scheduled) {
+        pod_.gates = first_bytes(gates_, pod_message_limit);
+    }
     order_containers();
     mark_training();
     return std::move(pod_);

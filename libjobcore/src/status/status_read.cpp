@@ -2,7 +2,9 @@
 //
 // `.status` read into the typed form. What does not fit is skipped: the status is ours, and one
 // that somebody damaged must not stop the job.
+#include "jobcore/strings.hpp"
 #include "json/json.hpp"
+#include "status/bounds.hpp"
 #include "status/status_json.hpp"
 
 #include <algorithm>
@@ -12,20 +14,14 @@
 namespace signalbox::core {
 namespace {
 
-std::string text_of(const json::value& object, std::string_view key) {
-    return std::string(json::string_or_empty(object, key));
+std::string text_of(const json::value& object, std::string_view key, std::size_t most = most_text) {
+    return std::string(first_bytes(json::string_or_empty(object, key), most));
 }
 
 std::int32_t int_of(const json::value& object, std::string_view key) {
     const json::value* v = json::find(object, key);
     return v != nullptr && v->IsInt() ? v->GetInt() : 0;
 }
-
-/// What a damaged status may ask of us at most: counts that can still be raised, and the bounds of
-/// BEHAVIOUR.md api 6.2.
-constexpr std::int32_t most_counted = 1'000'000'000;
-constexpr std::int32_t most_replicas = 10'000;
-constexpr std::size_t most_types = 32;
 
 /// A count of ours: negative and endless ones are damage.
 std::int32_t count_of(const json::value& object, std::string_view key) {
@@ -55,12 +51,25 @@ void for_each(const json::value& object, std::string_view key, Take take) {
     }
 }
 
+/// Of several items of one name the first is meant.
+template <class Item, class Key>
+void add_once(std::vector<Item>& list, Item item, std::size_t most, Key key) {
+    if (list.size() < most &&
+        std::ranges::none_of(list, [&](const Item& known) { return key(known) == key(item); })) {
+        list.push_back(std::move(item));
+    }
+}
+
 std::vector<typed_indexes> read_indexes(const json::value& object, std::string_view key) {
     std::vector<typed_indexes> out;
     for_each(object, key, [&](const json::value& item) {
-        out.push_back(
-            {text_of(item, "type"), index_set::parse(json::string_or_empty(item, "indexes"))}
-        );
+        typed_indexes of_type{
+            text_of(item, "type"), index_set::parse(json::string_or_empty(item, "indexes"))};
+        if (!of_type.indexes.empty()) {
+            add_once(out, std::move(of_type), most_types, [](const auto& t) -> const std::string& {
+                return t.type;
+            });
+        }
     });
     return out;
 }
@@ -104,12 +113,14 @@ incident_record read_incident(const json::value& item) {
     last.not_before = time_of(item, "notBefore");
     last.pending = bool_of(item, "pending");
     for_each(item, "pods", [&](const json::value& pod) {
-        last.pods.push_back(
-            {text_of(pod, "name"),
-             text_of(pod, "uid"),
-             optional_int(pod, "exitCode"),
-             text_of(pod, "reason")}
-        );
+        if (last.pods.size() < most_incident_pods) {
+            last.pods.push_back(
+                {text_of(pod, "name"),
+                 text_of(pod, "uid"),
+                 optional_int(pod, "exitCode"),
+                 text_of(pod, "reason")}
+            );
+        }
     });
     last.more = count_of(item, "more");
     return last;
@@ -125,11 +136,22 @@ restart_ledger read_ledger(const json::value& item) {
     if (const json::value* last = json::find(item, "last"); last != nullptr && last->IsObject()) {
         ledger.last = read_incident(*last);
     }
+    const auto place = [](const auto& r) { return std::pair(std::string_view(r.type), r.index); };
     for_each(item, "replaced", [&](const json::value& r) {
-        ledger.replaced.push_back({text_of(r, "type"), count_of(r, "index"), count_of(r, "round")});
+        add_once(
+            ledger.replaced,
+            replaced_index{text_of(r, "type"), count_of(r, "index"), count_of(r, "round")},
+            most_indexes,
+            place
+        );
     });
     for_each(item, "renamed", [&](const json::value& r) {
-        ledger.renamed.push_back({text_of(r, "type"), count_of(r, "index"), count_of(r, "k")});
+        add_once(
+            ledger.renamed,
+            renamed_index{text_of(r, "type"), count_of(r, "index"), count_of(r, "k")},
+            most_indexes,
+            place
+        );
     });
     ledger.renames = count_of(item, "renames");
     ledger.completed = read_indexes(item, "completed");
@@ -149,18 +171,28 @@ aggregate_counts read_aggregate(const json::value& item) {
 
 void read_lists(const json::value& v, job_status& status) {
     for_each(v, "conditions", [&](const json::value& c) {
-        status.conditions.push_back(
-            {text_of(c, "type"),
-             json::string_or_empty(c, "status") == "True",
-             text_of(c, "reason"),
-             text_of(c, "message"),
-             time_of(c, "lastTransitionTime")}
-        );
+        condition one{
+            text_of(c, "type"),
+            json::string_or_empty(c, "status") == "True",
+            text_of(c, "reason"),
+            text_of(c, "message", most_message),
+            time_of(c, "lastTransitionTime")};
+        if (!one.type.empty()) {
+            add_once(
+                status.conditions,
+                std::move(one),
+                most_conditions,
+                [](const condition& known) -> const std::string& { return known.type; }
+            );
+        }
     });
     for_each(v, "tasks", [&](const json::value& t) {
-        if (status.tasks.size() < most_types) {
-            status.tasks.push_back(read_task(t));
-        }
+        add_once(
+            status.tasks,
+            read_task(t),
+            most_types,
+            [](const task_status& task) -> const std::string& { return task.type; }
+        );
     });
 }
 

@@ -150,7 +150,7 @@ TEST_CASE(
     auto held = w.pod("node", 1);
     held.attempt = gone_attempt;
     held.uid = "held";
-    w.ask_deletion(held, 0);
+    held.deletion = w.now() - seconds{100};
     w.pods().push_back(held);
     w.exit("node", 1, 137);
     w.settle();
@@ -296,7 +296,7 @@ TEST_CASE(
         held.attempt = gone_attempt;
         held.uid += "-held";
         held.name = held.name.substr(0, held.name.find("-node-1")) + "-node-1";
-        w.ask_deletion(held, 0);
+        held.deletion = w.now() - seconds{100};
         w.pods().push_back(held);
         w.exit("node", 1, 137);
         w.settle();

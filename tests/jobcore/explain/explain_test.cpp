@@ -109,6 +109,29 @@ TEST_CASE("what the budget says of the next failure is what happens", "[explain]
     CHECK(w.status().phase == job_phase::failed);
 }
 
+TEST_CASE(
+    "[behaviour 5.10] without budget another replica is given up, if the job can go on", "[explain]"
+) {
+    world w(ddp().run_policy(R"("backoffLimit":0,"failurePolicy":"Master")"));
+    w.start();
+    const auto e = explained(w);
+    CHECK(e.says(in::history, "the next failure of the deciding pod ends the job"));
+    CHECK_FALSE(e.says(in::history, "the next failure that counts ends the job"));
+    w.exit("worker", 0, 1);
+    w.settle();
+    CHECK(w.status().phase == job_phase::running);
+}
+
+TEST_CASE("[behaviour 5.1] only torchrun has an exit barrier", "[explain]") {
+    world w(ddp());
+    w.start();
+    w.exit("master", 0, 0);
+    w.settle();
+    const auto e = explained(w);
+    CHECK(e.says(in::awaited, "clean-up holds until then"));
+    CHECK_FALSE(e.says(in::awaited, "torchrun"));
+}
+
 TEST_CASE("a failure that is just seen: the record first, then the pods", "[explain]") {
     world w(ddp());
     w.start();

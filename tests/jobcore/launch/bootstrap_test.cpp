@@ -102,6 +102,16 @@ TEST_CASE("[launchers 9.1] what the image lacks is said, code 64", "[bootstrap]"
                 .code == 64
         );
         CHECK(has_text(toolless.read("termination"), "signalbox: the image has no program "));
+
+        const pod_folder pathless(cifar());
+        CHECK(
+            run("cd / && PATH=/nothing /bin/" + shell + " " + pathless.at("config/bootstrap.sh") +
+                " worker")
+                .code == 64
+        );
+        CHECK(has_text(
+            pathless.read("termination"), "the image has no program cat (PATH is /nothing)"
+        ));
     }
 }
 

@@ -57,6 +57,24 @@ TEST_CASE("[behaviour 9.1] the TensorBoard object has the job's specification", 
     }
 }
 
+TEST_CASE(
+    "[behaviour 1.5] the names of our own fit into a label, however long the job's is", "[launch]"
+) {
+    for (const int length : {44, 45, 46, 48}) {
+        const std::string name(static_cast<std::size_t>(length), 'j');
+        const compiled job(job_builder(name).field(
+            "tensorboardSpec", R"({"image":"tb","trainingLogFilesets":["t9k://pvc/p/d"]})"
+        ));
+        const rendered d(text_of(job, object_kind::deployment));
+        INFO(d.name());
+        CHECK(d.name().size() <= 63);
+        CHECK(d.name().ends_with("-tensorboard"));
+        CHECK(d.name().find(job.plan.base_name.substr(name.size())) != std::string::npos);
+        CHECK((d.name() == job.plan.base_name + "-tensorboard") == (length <= 45));
+        CHECK(planned(job, object_kind::service).name == d.name());
+    }
+}
+
 TEST_CASE("[behaviour 9.1] our own: a Deployment on the claims, read-only", "[launch]") {
     const auto job = with_tensorboard(
         R"({"image":"tb:2","trainingLogFilesets":["t9k://pvc/p/a/b"],"resources":{"limits":{"cpu":2}}})"

@@ -207,6 +207,27 @@ TEST_CASE("conditions: ready, disrupted, unschedulable", "[observe]") {
     CHECK_FALSE(decoded(pod_json({}, R"("nodeName":"")")).scheduled);
 }
 
+TEST_CASE("[behaviour 3.9] who takes a pod says why in DisruptionTarget", "[observe]") {
+    const auto taken = with_status(
+        R"("conditions":[{"type":"DisruptionTarget","status":"True","reason":"EvictionByEvictionAPI",
+            "message":"Eviction API: evicting"}])"
+    );
+    CHECK(taken.disruption_reason.str() == "EvictionByEvictionAPI");
+    CHECK(taken.disruption_message.str() == "Eviction API: evicting");
+    const auto left = with_status(
+        R"("conditions":[{"type":"DisruptionTarget","status":"False","reason":"no","message":"m"}])"
+    );
+    CHECK(left.disruption_reason.empty());
+    CHECK(left.disruption_message.empty());
+}
+
+TEST_CASE("[behaviour 4.12] scheduling gates of a pod without a node are named", "[observe]") {
+    const std::string gates = R"("schedulingGates":[{"name":"a/b"},{"name":"c"},{"x":1},7])";
+    CHECK(decoded(pod_json({}, gates)).gates.str() == "a/b, c");
+    CHECK(decoded(pod_json({}, gates + R"(,"nodeName":"n")")).gates.empty());
+    CHECK(decoded(pod_json({})).gates.empty());
+}
+
 TEST_CASE("containers come in the order of the specification", "[observe]") {
     const auto p = with_status(
         R"("phase":"Running","containerStatuses":[

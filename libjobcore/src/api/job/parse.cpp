@@ -88,6 +88,8 @@ spec_fragments fragments_of(const kind_schema& kind, const node& spec) {
     }
     const node& mode = spec["runMode"];
     out.pause = mode.present() && mode["pause"].present() && mode["pause"]["enabled"].flag();
+    const node* torchrun = spec.find("torchrunConfig");
+    out.torchrun = torchrun != nullptr && torchrun->present() && (*torchrun)["enabled"].flag();
     const node& policy = spec["runPolicy"];
     if (policy.broken()) {
         return out;
@@ -105,6 +107,10 @@ spec_fragments fragments_of(const kind_schema& kind, const node& spec) {
     }
     if (const node* limit = policy.find("backoffLimit"); limit != nullptr && limit->present()) {
         out.run.backoff_limit = limit->int32();
+    }
+    if (const node* failure = policy.find("failurePolicy");
+        failure != nullptr && failure->present()) {
+        out.run.failure = *bind_choice<failure_policy>(*failure);
     }
     if (const node* scope = policy.find("restartScope"); scope != nullptr && scope->present()) {
         out.run.scope = bind_choice<restart_scope>(*scope);

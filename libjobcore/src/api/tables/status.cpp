@@ -46,7 +46,7 @@ constexpr field under(std::string_view rule, field row) {
 }
 
 constexpr std::array condition_fields{
-    text("type", "Initialized, Running, ReplicaFailure, Completed, Failed or Paused."),
+    text("type", "Initialized, Running, ReplicaFailure, Completed, Failed, Succeeded or Paused."),
     text("status", "True or False."),
     text("reason", "Why, in one word."),
     text("message", "Why, for people."),

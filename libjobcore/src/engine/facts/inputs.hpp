@@ -28,6 +28,8 @@ struct inputs {
     instant now;
     /// The specification has errors: nothing is created, patched or counted (BEHAVIOUR.md 4.2).
     bool invalid = false;
+    /// The status was put right in this decision: it has to be on record before anything is done.
+    bool repaired = false;
 
     bool owns(const pod_record& pod) const { return pod.owner_uid == plan.job_uid; }
     bool owns(const child_record& child) const { return child.owner_uid == plan.job_uid; }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/facts/ledger.hpp"
 
+#include "status/bounds.hpp"
+
 #include <algorithm>
 
 namespace signalbox::core::engine {
@@ -48,8 +50,16 @@ std::vector<std::int32_t> wanted_in_force(const job_status& status, const job_pl
     return out;
 }
 
+std::int32_t next_number(std::int32_t n) {
+    return n + 1 < most_counted ? n + 1 : 1;
+}
+
+void raise_count(std::int32_t& count) {
+    count = std::min(count, most_counted - 1) + 1;
+}
+
 void leave_attempt(job_status& status) {
-    ++status.attempt;
+    status.attempt = next_number(status.attempt);
     status.restarts.seen.clear();
     status.restarts.replaced.clear();
     status.restarts.renamed.clear();
@@ -77,7 +87,7 @@ void raise_round(job_status& status, std::string_view type, std::int32_t index) 
     if (it == replaced.end()) {
         replaced.push_back({std::string(type), index, 1});
     } else {
-        ++it->round;
+        it->round = next_number(it->round);
     }
     erase_index(status.restarts.seen, type, index);
     std::erase_if(status.restarts.renamed, [&](const renamed_index& r) {

@@ -25,6 +25,12 @@ std::vector<std::int32_t> wanted_in_force(const job_status& status, const job_pl
 /// A fact that was told by an event and still lasts (BEHAVIOUR.md 11.2).
 bool is_told(const job_status& status, std::string_view reason);
 
+/// The next number after `n`. After the last one that a status can hold it is 1 again: any other
+/// number means another attempt, round or name.
+std::int32_t next_number(std::int32_t n);
+/// One more, unless a status could not hold it.
+void raise_count(std::int32_t& count);
+
 /// What belongs to this attempt alone is forgotten, and its pods are old by record from now on
 /// (5.3). Counts, streaks, sizes and the last incident stay.
 void leave_attempt(job_status& status);

@@ -122,6 +122,10 @@ std::string describe_unschedulable(const pod_record& pod) {
     return fmt::format("pod {} cannot be scheduled{}", pod.name, with_colon(said));
 }
 
+std::string describe_gates(const pod_record& pod) {
+    return fmt::format("pod {} waits at scheduling gates: {}", pod.name, printable_tail(pod.gates));
+}
+
 std::string describe_failure(
     const pod_record& pod, std::string_view container, const termination_note* said
 ) {
@@ -134,10 +138,13 @@ std::string describe_failure(
     if (taken || c == nullptr || c->state != container_state::terminated) {
         const bool deleted = pod.deletion.has_value() && pod.phase != pod_phase::failed;
         std::string text = fmt::format("pod {} {}", pod.name, deleted ? "was deleted" : "failed");
-        if (!pod.reason.empty()) {
-            text += fmt::format(" ({})", pod.reason);
+        // Who took it says why: preemption, an eviction, a taint.
+        const bool disrupted = pod.disruption_target && !pod.disruption_reason.empty();
+        const std::string why = disrupted ? pod.disruption_reason.str() : pod.reason.str();
+        if (!why.empty()) {
+            text += fmt::format(" ({})", why);
         }
-        return text + with_colon(printable_tail(pod.message));
+        return text + with_colon(printable_tail(disrupted ? pod.disruption_message : pod.message));
     }
     const termination_note note =
         said != nullptr ? *said : read_termination_message(c->message, pod.name);

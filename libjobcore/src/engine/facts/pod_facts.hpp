@@ -51,6 +51,9 @@ std::string describe_hopeless(const pod_record& pod);
 /// `pod a-b-0 cannot be scheduled: 0/4 nodes are available`.
 std::string describe_unschedulable(const pod_record& pod);
 
+/// `pod a-b-0 waits at scheduling gates: example.com/quota`.
+std::string describe_gates(const pod_record& pod);
+
 /// `pod a-b-0, container pytorch exited with 137 (OOMKilled): CUDA out of memory`. `said`: the
 /// container's message, where the caller has read it.
 std::string describe_failure(

@@ -46,6 +46,7 @@ inline constexpr std::string_view replicas_running = "ReplicasRunning";
 inline constexpr std::string_view restart_delay = "RestartDelay";
 inline constexpr std::string_view restarting = "Restarting";
 inline constexpr std::string_view resuming = "Resuming";
+inline constexpr std::string_view scheduling_gated = "SchedulingGated";
 inline constexpr std::string_view secret_lost = "SecretLost";
 inline constexpr std::string_view succeeded = "Succeeded";
 inline constexpr std::string_view unschedulable = "Unschedulable";
@@ -89,6 +90,7 @@ inline constexpr std::string_view running = "Running";
 inline constexpr std::string_view scaled = "Scaled";
 inline constexpr std::string_view spec_changed = "SpecChanged";
 inline constexpr std::string_view start = "Start";
+inline constexpr std::string_view status_repaired = "StatusRepaired";
 inline constexpr std::string_view workers_left_running = "WorkersLeftRunning";
 }  // namespace event_reason
 

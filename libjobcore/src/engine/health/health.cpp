@@ -31,6 +31,7 @@ health examine(const context& c) {
     if (is_final(c.status.phase)) {
         health ended;
         ended.completed = std::move(out.completed);
+        ended.unaccounted = std::move(out.unaccounted);
         return ended;
     }
     const bool acts = !c.in.was_paused() && !c.in.plan.paused && !c.in.invalid;

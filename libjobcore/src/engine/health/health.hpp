@@ -80,12 +80,14 @@ struct health {
     std::vector<replica> completed;  ///< exited 0 just now, and are not needed again (5.9)
     std::vector<repeated_run> repeated;
     std::vector<replica> unconfirmed;  ///< their absence is not confirmed by a live read (5.3)
+    /// Of a job that has stopped: their pod left the view, and nobody saw it deleted (1.9).
+    std::vector<replica> unaccounted;
     /// How the deciding pod ended before its deletion was asked for, if it did.
     std::optional<pod_end> master_end;
     ssh_keys keys;
 };
 
-/// Of a job that has ended: completed replicas alone.
+/// Of a job that has ended: completed replicas, and those of which nobody knows what became.
 health examine(const context& c);
 
 /// One of these pods can be replaced while the others go on: torchrun with a rendezvous that

@@ -57,6 +57,11 @@ public:
 
 private:
     void visit(std::size_t role, std::int32_t index, const slot& s) {
+        const bool stopped = c_.in.was_paused() || is_final(c_.status.phase);
+        if (stopped && s.seen && s.current == nullptr && !s.blocked && !s.damaged &&
+            !std::ranges::binary_search(absent_, std::string_view(c_.name_of(role, index)))) {
+            out_.unaccounted.push_back({role, index});
+        }
         if (s.done()) {
             return;
         }

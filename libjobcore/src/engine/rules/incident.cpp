@@ -5,6 +5,7 @@
 #include "engine/rules/rounds.hpp"
 #include "engine/rules/rules.hpp"
 #include "engine/rules/verdict.hpp"
+#include "status/bounds.hpp"
 
 #include <fmt/format.h>
 
@@ -38,13 +39,15 @@ milliseconds count_streaks(const context& c, const health& h, bool counted, inci
     out.streak = ledger.streak;
     out.free_streak = ledger.free_streak;
     if (counted) {
-        out.streak = was_healthy(c, latest_end(h.losses)) ? 1 : ledger.streak + 1;
+        out.streak = was_healthy(c, latest_end(h.losses))
+                         ? 1
+                         : std::min(ledger.streak, most_counted - 1) + 1;
         return out.streak < 2
                    ? milliseconds(0)
                    : doubled(policy.restart_delay, out.streak - 2, policy.restart_delay_max);
     }
     const bool short_lived = std::ranges::any_of(h.losses, &loss::short_lived);
-    out.free_streak = short_lived ? ledger.free_streak + 1 : 0;
+    out.free_streak = short_lived ? std::min(ledger.free_streak, most_counted - 1) + 1 : 0;
     return short_lived ? doubled(policy.free_delay, out.free_streak - 1, policy.free_delay_max)
                        : milliseconds(0);
 }

@@ -4,6 +4,7 @@
 #include "engine/rules/record.hpp"
 
 #include "engine/facts/ledger.hpp"
+#include "engine/view/children.hpp"
 #include "engine/view/ended.hpp"
 #include "status/compare.hpp"
 
@@ -31,7 +32,9 @@ void count_failed_types(const inputs& in, const incident& r, job_status& status)
         const bool failed = std::ranges::any_of(r.failed_roles, [&](std::size_t role) {
             return in.plan.roles[role].type == task.type;
         });
-        task.restart_count += failed ? 1 : 0;
+        if (failed) {
+            raise_count(task.restart_count);
+        }
     }
 }
 
@@ -41,7 +44,8 @@ void rename(const inputs& in, const replica& which, job_status& status) {
     const auto entry = std::ranges::find_if(ledger.renamed, [&](const renamed_index& r) {
         return r.type == type && r.index == which.index;
     });
-    const std::int32_t k = ++ledger.renames;
+    ledger.renames = next_number(ledger.renames);
+    const std::int32_t k = ledger.renames;
     if (entry == ledger.renamed.end()) {
         ledger.renamed.push_back({type, which.index, k});
     } else {
@@ -52,6 +56,16 @@ void rename(const inputs& in, const replica& which, job_status& status) {
 bool deciding_pod_started(const context& c) {
     const slot* master = c.master();
     return master != nullptr && master->current != nullptr && has_started(c.in, *master->current);
+}
+
+/// Of a job that has stopped: the pod goes, or has gone. All that a paused job has in view are
+/// deleted, by UID (1.9).
+bool is_accounted_for(const context& c, const replica& r, const slot& s) {
+    if (s.current != nullptr) {
+        return c.in.was_paused() || s.current->deletion || has_ended(c.in, *s.current);
+    }
+    return s.blocked || s.damaged ||
+           is_confirmed_absent(c.in, object_kind::pod, c.name_of(r.role, r.index));
 }
 
 struct applier {
@@ -106,9 +120,9 @@ struct applier {
     void operator()(const incident& r) const {
         status.restarts.streak = r.streak;
         status.restarts.free_streak = r.free_streak;
-        const std::int32_t cost = r.joins_last ? 0 : 1;
-        status.backoff_count += r.entry.counted ? cost : 0;
-        status.restarts.disruptions += r.entry.counted ? 0 : cost;
+        if (!r.joins_last) {
+            raise_count(r.entry.counted ? status.backoff_count : status.restarts.disruptions);
+        }
         count_failed_types(in, r, status);
         if (r.entry.scope == restart_scope::job) {
             raise_attempt(status, in.plan);
@@ -158,9 +172,13 @@ struct applier {
 
 job_status note_seen(const inputs& in, const pod_view& view) {
     job_status status = recorded_part(in.job.status);
+    const bool stopped = in.was_paused() || is_final(status.phase);
     for_each_slot(view, [&](std::size_t role, std::int32_t index, const slot& s) {
-        if (s.current != nullptr && !s.seen) {
-            insert_index(status.restarts.seen, in.plan.roles[role].type, index);
+        const std::string& type = in.plan.roles[role].type;
+        if (stopped && s.seen && is_accounted_for({in, status, view}, {role, index}, s)) {
+            erase_index(status.restarts.seen, type, index);
+        } else if (!stopped && s.current != nullptr && !s.seen) {
+            insert_index(status.restarts.seen, type, index);
         }
     });
     if (status.training == training_state::not_started &&

@@ -5,6 +5,7 @@
 #include "engine/rules/rules.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace signalbox::core::engine {
 namespace {
@@ -49,6 +50,10 @@ std::optional<record> rename_stuck(const context& c, const health&, const open_q
             held.push_back({l.role, l.index});
         }
     }
+    // By replica: the order decides who gets which name.
+    std::ranges::sort(held, {}, [](const replica& r) { return std::pair(r.role, r.index); });
+    const auto twice = std::ranges::unique(held);
+    held.erase(twice.begin(), twice.end());
     for (const replica& r : held) {
         if (is_renamed(ledger, c.in.plan.roles[r.role].type, r.index) || room-- > 0) {
             out.which.push_back(r);

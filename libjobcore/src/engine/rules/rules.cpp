@@ -30,7 +30,7 @@ constexpr row rules[]{
     {"6.1", when::not_ended, true, begin_pause},
     {"6.4", when::paused, false, end_pause},
     {"5.12", when::active, true, end_by_deadline},
-    {"5.7", when::active, true, begin_first_attempt},
+    {"5.7", when::active, false, begin_first_attempt},
     {"5.6", when::active, false, let_exit_settle},
     {"5.4", when::certain, false, answer_losses},
     {"2.6", when::certain, false, answer_lost_keys},

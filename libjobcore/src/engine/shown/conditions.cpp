@@ -91,7 +91,8 @@ public:
         return it == list_.end() ? nullptr : &*it;
     }
 
-    /// The transition time moves only with the status (4.14).
+    /// The transition time moves only with the status, and is not before the start, which is
+    /// rounded up (4.14).
     void set(std::string_view type, bool status, std::string_view why, std::string message) {
         auto it = std::ranges::find(list_, type, &condition::type);
         if (it == list_.end()) {
@@ -102,7 +103,9 @@ public:
         }
         if (it->status != status || !it->last_transition) {
             it->status = status;
-            it->last_transition = round_down_to_second(c_.in.now);
+            it->last_transition = std::max(
+                round_down_to_second(c_.in.now), c_.status.start_time.value_or(instant::min())
+            );
         }
         it->reason = why;
         it->message = std::move(message);

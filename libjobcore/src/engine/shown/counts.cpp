@@ -149,6 +149,9 @@ std::size_t size_in_text(const slot& s) {
 std::vector<std::size_t> task_order(const context& c) {
     std::vector<std::size_t> order(c.view.roles.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
+    if (order.empty()) {
+        return order;
+    }
     std::rotate(
         order.begin(),
         order.begin() + static_cast<std::ptrdiff_t>(c.in.plan.master_role),

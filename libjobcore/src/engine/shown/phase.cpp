@@ -59,6 +59,18 @@ bool is_held_up(const work& planned) {
     return planned.waits && planned.waits->rank < wait_rank::unschedulable;
 }
 
+/// The first pod that somebody holds back from the scheduler.
+const pod_record* find_gated(const context& c) {
+    for (const role_view& role : c.view.roles) {
+        for (const slot& s : role.slots) {
+            if (s.current != nullptr && !s.current->gates.empty()) {
+                return s.current;
+            }
+        }
+    }
+    return nullptr;
+}
+
 /// What the job waits for: what the work has found, else what its pods do.
 wait find_wait(const context& c, const work& planned) {
     if (is_held_up(planned)) {
@@ -73,6 +85,12 @@ wait find_wait(const context& c, const work& planned) {
                     describe_unschedulable(*s.current)};
             }
         }
+    }
+    if (planned.waits && planned.waits->rank < wait_rank::workers) {
+        return *planned.waits;
+    }
+    if (const pod_record* gated = find_gated(c)) {
+        return {wait_rank::gated, reason::scheduling_gated, describe_gates(*gated)};
     }
     if (planned.waits) {
         return *planned.waits;

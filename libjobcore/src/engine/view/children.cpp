@@ -55,11 +55,8 @@ bool is_confirmed_absent(const inputs& in, object_kind kind, std::string_view na
     });
 }
 
-bool is_of_tensorboard(const job_plan& plan, const child_record& child) {
-    constexpr std::string_view suffix = "-tensorboard";
-    return child.kind->use == kind_use::tensorboard ||
-           (child.name.size() == plan.base_name.size() + suffix.size() &&
-            child.name.starts_with(plan.base_name) && child.name.ends_with(suffix));
+bool is_of_tensorboard(const child_record& child) {
+    return child.kind->use == kind_use::tensorboard || child.name.ends_with("-tensorboard");
 }
 
 refusal_class classify(const refusal& r) {

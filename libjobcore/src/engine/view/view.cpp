@@ -56,6 +56,9 @@ public:
         std::ranges::sort(view_.left_overs, {}, [](const left_over& l) {
             return std::tuple(std::string_view(l.pod->name), std::string_view(l.pod->uid));
         });
+        std::ranges::sort(view_.gone, {}, [](const pod_record* pod) {
+            return std::tuple(std::string_view(pod->name), std::string_view(pod->uid));
+        });
         for (const left_over& l : view_.left_overs) {
             block(l);
         }
@@ -108,11 +111,11 @@ private:
         if (pod.owner_uid != plan_.job_uid) {
             return;  // a child of an earlier job of the same name (1.7)
         }
-        if (pod.attempt == gone_attempt) {
+        if (pod.attempt == gone_attempt && is_stuck(pod)) {
             view_.gone.push_back(&pod);
             return;
         }
-        if (!pod.labels_complete) {
+        if (!pod.labels_complete || pod.attempt == gone_attempt || !is_named_so(plan_, pod)) {
             place_damaged(pod);
             return;
         }
@@ -136,6 +139,11 @@ private:
         }
     }
 
+    bool is_stuck(const pod_record& pod) const {
+        return stuck_after_.count() > 0 && pod.deletion.has_value() &&
+               now_ > *pod.deletion + stuck_after_;
+    }
+
     void place_damaged(const pod_record& pod) {
         const pod_identity id = identity_from_name(plan_, pod.name);
         slot* s = find_slot(id.role, id.index);
@@ -146,9 +154,7 @@ private:
     }
 
     void leave(const pod_record& pod, std::size_t role, std::int32_t index, bool older_attempt) {
-        const bool stuck = stuck_after_.count() > 0 && pod.deletion.has_value() &&
-                           now_ > *pod.deletion + stuck_after_;
-        view_.left_overs.push_back({&pod, role, index, older_attempt, stuck});
+        view_.left_overs.push_back({&pod, role, index, older_attempt, is_stuck(pod)});
     }
 
     void block(const left_over& l) {
@@ -168,6 +174,19 @@ private:
 };
 
 }  // namespace
+
+bool is_named_so(const job_plan& plan, const pod_record& pod) {
+    std::string_view name = pod.name;
+    if (!name.starts_with(plan.base_name)) {
+        return false;
+    }
+    name.remove_prefix(plan.base_name.size());
+    cut_rename(name);
+    const std::size_t dash = name.rfind('-');
+    return name.starts_with('-') && dash > 0 && dash != name.npos &&
+           name.substr(1, dash - 1) == std::string_view(pod.type) &&
+           read_whole_number(name.substr(dash + 1)) == pod.index;
+}
 
 pod_identity identity_from_name(const job_plan& plan, std::string_view name) {
     pod_identity id;
@@ -189,7 +208,7 @@ pod_identity identity_from_name(const job_plan& plan, std::string_view name) {
 }
 
 const slot* context::find_slot(std::size_t role, std::int32_t index) const {
-    if (role == no_role || index < 0 || index >= view.roles[role].wanted()) {
+    if (role >= view.roles.size() || index < 0 || index >= view.roles[role].wanted()) {
         return nullptr;
     }
     return &view.roles[role].slots[static_cast<std::size_t>(index)];

@@ -108,6 +108,10 @@ void for_each_slot(const pod_view& view, Visit visit) {
 /// Of the inputs' pods, for a status.
 pod_view make_view(const inputs& in, const job_status& status);
 
+/// The labels tell the type and index that the name tells, which nobody can change (BEHAVIOUR.md
+/// 1.9).
+bool is_named_so(const job_plan& plan, const pod_record& pod);
+
 /// Identity from a pod's name, where labels do not tell (1.9): role and index. role is no_role if
 /// the name is none of this job's.
 pod_identity identity_from_name(const job_plan& plan, std::string_view name);

@@ -43,7 +43,7 @@ std::optional<instant> barrier_end(const context& c) {
 /// Kinds that restart nothing have `cleanUpWorkers`: the launcher stays for its log, unless it may
 /// wait for ever for workers that are lost (5.11, 5.13).
 std::string_view why_removed_by_role(const context& c, const pod_record& pod) {
-    if (pod.type == c.in.plan.roles[c.in.plan.master_role].type) {
+    if (!c.in.plan.roles.empty() && pod.type == c.in.plan.roles[c.in.plan.master_role].type) {
         return c.status.reason == reason::replica_lost
                    ? "the launcher may wait for ever for a lost replica"
                    : "";
@@ -57,7 +57,7 @@ std::string_view why_removed(const context& c, const pod_record& pod, bool barri
     if (!ended && !has_started(c.in, pod)) {
         return "its training never started";
     }
-    if (pod.attempt != c.status.attempt && !ended) {
+    if ((pod.attempt != c.status.attempt || !is_named_so(c.in.plan, pod)) && !ended) {
         return "the pod is of an older attempt";
     }
     if (barrier) {
@@ -100,7 +100,7 @@ void remove_pods(const context& c, bool barrier, work& out) {
 void remove_objects(const context& c, work& out) {
     stage objects;
     for (const child_record* child : c.in.seen.children) {
-        const bool kept = is_of_tensorboard(c.in.plan, *child) ||
+        const bool kept = is_of_tensorboard(*child) ||
                           (child->kind == object_kind::secret && !c.in.seen.pods.empty());
         if (!kept && !child->deleting && c.in.owns(*child)) {
             objects.push_back(remove_child(*child, "the job has ended", "behaviour 5.13"));

@@ -4,6 +4,7 @@
 // (BEHAVIOUR.md 7.1).
 #include "engine/view/children.hpp"
 #include "engine/work/parts.hpp"
+#include "json/json.hpp"
 
 #include <fmt/format.h>
 
@@ -16,9 +17,9 @@ std::optional<action> write_default_size(const inputs& in) {
         return std::nullopt;
     }
     std::string body = fmt::format(
-        R"({{"metadata":{{"uid":"{}","resourceVersion":"{}"}},"spec":{{"elastic":{{"expectedReplicas":{}}}}}}})",
-        in.plan.job_uid,
-        in.job.meta.resource_version,
+        R"({{"metadata":{{"uid":{},"resourceVersion":{}}},"spec":{{"elastic":{{"expectedReplicas":{}}}}}}})",
+        json::quoted(in.plan.job_uid),
+        json::quoted(in.job.meta.resource_version),
         *in.plan.elastic->default_expected
     );
     action a{

@@ -26,7 +26,7 @@ void remove_for_pause(const context& c, work& out) {
             objects.push_back(remove_child(*child, "the job is paused", "behaviour 6.1"));
         }
     }
-    std::ranges::sort(objects, {}, &action::name);
+    std::ranges::sort(objects, {}, [](const action& a) { return std::pair(a.name, a.kind); });
     out.add(std::move(objects));
 }
 

@@ -66,13 +66,13 @@ void remove_unasked(const inputs& in, work& out) {
             std::ranges::any_of(in.plan.tensorboard_objects, [&](const planned_object& o) {
                 return o.kind == child->kind && o.name == child->name;
             });
-        if (is_of_tensorboard(in.plan, *child) && !asked && !child->deleting && in.owns(*child)) {
+        if (is_of_tensorboard(*child) && !asked && !child->deleting && in.owns(*child)) {
             actions.push_back(
                 remove_child(*child, "the job asks for no TensorBoard any more", "behaviour 9.1")
             );
         }
     }
-    std::ranges::sort(actions, {}, &action::name);
+    std::ranges::sort(actions, {}, [](const action& a) { return std::pair(a.name, a.kind); });
     out.add(std::move(actions));
 }
 

@@ -5,6 +5,8 @@
 
 #include "engine/work/parts.hpp"
 
+#include <algorithm>
+
 namespace signalbox::core::engine {
 namespace {
 
@@ -20,10 +22,23 @@ action confirm_pod(const context& c, std::size_t role, std::int32_t index) {
     return confirm(object_kind::pod, c.name_of(role, index), "a pod that was seen is missing");
 }
 
+/// An older pod that is in view under that name is waited for: a read would find nothing else.
+bool is_held_in_view(const context& c, const replica& r) {
+    const auto at = std::ranges::lower_bound(
+        c.view.left_overs,
+        c.name_of(r.role, r.index),
+        {},
+        [](const left_over& l) { return std::string_view(l.pod->name); }
+    );
+    return at != c.view.left_overs.end() && at->pod->name == c.name_of(r.role, r.index);
+}
+
 void confirm_missing_pods(const context& c, const health& h, work& out) {
     stage reads;
     for (const replica& r : h.unconfirmed) {
-        reads.push_back(confirm_pod(c, r.role, r.index));
+        if (!is_held_in_view(c, r)) {
+            reads.push_back(confirm_pod(c, r.role, r.index));
+        }
     }
     out.add(std::move(reads));
 }
@@ -50,9 +65,19 @@ void await_repeats(const context& c, const health& h, work& out) {
     }
 }
 
+/// A pod that somebody took out of view may still run (1.9).
+void confirm_unaccounted(const context& c, const health& h, work& out) {
+    stage reads;
+    for (const replica& r : h.unaccounted) {
+        reads.push_back(confirm_pod(c, r.role, r.index));
+    }
+    out.add(std::move(reads));
+}
+
 void go_on(const context& c, const health& h, const open_questions& open, work& out) {
     if (c.in.plan.paused) {
-        confirm_missing_pods(c, h, out);  // the pause waits for that
+        remove_left_overs(c, out);  // the pause waits for what is missing
+        confirm_missing_pods(c, h, out);
         return;
     }
     confirm_missing_keys(h, out);
@@ -76,6 +101,7 @@ work plan_work(const context& c, const health& h, const open_questions& open) {
     if (ended && clean_up(c, out)) {
         return out;
     }
+    confirm_unaccounted(c, h, out);
     if (paused && c.in.plan.paused) {
         remove_for_pause(c, out);
     }

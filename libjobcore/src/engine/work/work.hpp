@@ -26,6 +26,7 @@ enum class wait_rank {
     restart_delay,
     unschedulable,
     gang_not_ready,  ///< the pods wait for their scheduler to admit them all
+    gated,           ///< somebody else holds a pod back from the scheduler
     workers,         ///< a later stage waits for the one before
     creation,        ///< the pods are being created and started
 };

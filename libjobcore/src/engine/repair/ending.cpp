@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/repair/ending.hpp"
+
+#include "engine/facts/reasons.hpp"
+#include "engine/shown/shown.hpp"
+
+#include <algorithm>
+
+namespace signalbox::core::engine {
+namespace {
+
+bool says(const job_status& s, std::string_view type, bool status) {
+    const condition* c = find_condition(s, type);
+    return c != nullptr && c->status == status && c->last_transition.has_value();
+}
+
+bool is_of_end(const condition& c) {
+    return c.type == condition_type::failed || c.type == condition_type::succeeded;
+}
+
+}  // namespace
+
+bool has_condition_of_end(const job_status& s) {
+    return std::ranges::any_of(s.conditions, is_of_end);
+}
+
+void remove_conditions_of_end(job_status& s) {
+    std::erase_if(s.conditions, is_of_end);
+}
+
+std::optional<instant> time_of_end(const job_status& s) {
+    const condition* c = find_condition(s, condition_type::completed);
+    return c != nullptr && c->status ? c->last_transition : std::nullopt;
+}
+
+std::string reason_of_end(const job_status& s) {
+    if (s.phase == job_phase::succeeded) {
+        return std::string(reason::succeeded);
+    }
+    const condition* c = find_condition(s, condition_type::failed);
+    const bool known = c != nullptr && c->status && !c->reason.empty();
+    return known ? c->reason : std::string(reason::error_in_pod);
+}
+
+bool tells_of_end(const job_status& s) {
+    const bool success = s.phase == job_phase::succeeded;
+    return says(s, condition_type::running, false) && says(s, condition_type::completed, true) &&
+           says(s, condition_type::failed, !success) && says(s, condition_type::succeeded, success);
+}
+
+std::vector<condition> conditions_of_end(const inputs& in, const job_status& s) {
+    job_end end{s.phase, s.reason, {}};
+    for (const condition& c : s.conditions) {
+        const bool of_it = c.type == condition_type::completed || is_of_end(c);
+        end.message = of_it && end.message.empty() ? c.message : end.message;
+    }
+    const pod_view nothing;
+    return show_end({in, s, nothing}, end);
+}
+
+}  // namespace signalbox::core::engine

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/repair/repair.hpp"
+
+#include "engine/facts/ledger.hpp"
+#include "engine/facts/pod_facts.hpp"
+#include "engine/facts/reasons.hpp"
+#include "engine/repair/ending.hpp"
+#include "engine/repair/witness.hpp"
+#include "engine/view/view.hpp"
+#include "status/bounds.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace signalbox::core::engine {
+namespace {
+
+/// Clocks go back by less: what lies further ahead was not written by us.
+constexpr milliseconds far_ahead = std::chrono::hours(1);
+
+/// The status is copied when the first thing is found to be wrong: most never are.
+class repairer {
+public:
+    explicit repairer(const inputs& in) : in_(in) {}
+
+    std::optional<repair> run() {
+        repair_attempt();
+        repair_end();
+        repair_pause();
+        repair_start();
+        repair_seen();
+        repair_sizes();
+        repair_incident();
+        repair_counts();
+        repair_done(&restart_ledger::completed, "restarts.completed");
+        repair_done(&restart_ledger::given_up, "restarts.givenUp");
+        return std::move(out_);
+    }
+
+private:
+    const job_status& now() const { return out_ ? out_->status : in_.job.status; }
+
+    job_status& edit(std::string_view field) {
+        if (!out_) {
+            out_ = repair{in_.job.status, {}};
+        }
+        if (std::ranges::find(out_->fields, field) == out_->fields.end()) {
+            out_->fields.push_back(field);
+        }
+        return out_->status;
+    }
+
+    bool lies_ahead(instant t) const { return t > in_.now + far_ahead; }
+    bool is_before_job(instant t) const {
+        return in_.job.meta.creation_time && t < *in_.job.meta.creation_time - far_ahead;
+    }
+
+    bool is_sound(const pod_record& p) const {
+        return in_.owns(p) && p.labels_complete && is_named_so(in_.plan, p);
+    }
+
+    bool has_pod_of(std::int32_t attempt) const {
+        return std::ranges::any_of(in_.seen.pods, [&](const pod_record* p) {
+            return is_sound(*p) && p->attempt == attempt;
+        });
+    }
+
+    std::int32_t latest_attempt_of_pods() const {
+        std::int32_t latest = 0;
+        for (const pod_record* p : in_.seen.pods) {
+            if (is_sound(*p) && p->attempt < most_counted) {
+                latest = std::max(latest, p->attempt);
+            }
+        }
+        return latest;
+    }
+
+    /// Pods are made after their attempt is on record: they tell which it was.
+    void repair_attempt() {
+        const auto& before = in_.job.status.restarts.last;
+        const std::int32_t of_last = before && before->attempt < most_counted ? before->attempt : 0;
+        const bool endless = now().attempt >= most_counted;
+        if (endless || now().attempt == 0) {
+            const std::int32_t latest = std::max(latest_attempt_of_pods(), of_last);
+            if (endless || latest > 0) {
+                edit("attempt").attempt = std::max(latest, 1);
+            }
+        } else if (of_last > now().attempt && has_pod_of(of_last) && !has_pod_of(now().attempt)) {
+            edit("attempt").attempt = of_last;
+        }
+        if (before && before->attempt > now().attempt) {
+            edit("restarts.last.attempt").restarts.last->attempt = now().attempt;
+        }
+        const restart_ledger& r = now().restarts;
+        const bool begun = !r.seen.empty() || !r.replaced.empty() || !r.renamed.empty() ||
+                           !r.completed.empty() || !r.given_up.empty();
+        if (now().attempt == 0 && begun) {
+            restart_ledger& empty = edit("restarts").restarts;
+            empty.seen.clear();
+            empty.replaced.clear();
+            empty.renamed.clear();
+            empty.completed.clear();
+            empty.given_up.clear();
+        }
+    }
+
+    /// A final phase stays, and one that somebody wrote is none (4.1).
+    void repair_end() {
+        const job_phase phase = phase_by_witnesses(now());
+        if (phase != now().phase) {
+            edit("phase").phase = phase;
+        }
+        if (!is_final(now().phase)) {
+            if (now().completion_time) {
+                edit("completionTime").completion_time.reset();
+            }
+            if (has_condition_of_end(now())) {
+                remove_conditions_of_end(edit("conditions"));
+            }
+            return;
+        }
+        const auto& end = now().completion_time;
+        if (!end || is_before_job(*end)) {
+            job_status& s = edit("completionTime");
+            s.completion_time = time_of_end(s).value_or(round_down_to_second(in_.now));
+            if (is_before_job(*s.completion_time)) {
+                s.completion_time = round_down_to_second(in_.now);
+            }
+        }
+        if (now().reason.empty()) {
+            job_status& s = edit("reason");
+            s.reason = reason_of_end(s);
+        }
+        if (!tells_of_end(now())) {
+            job_status& s = edit("conditions");
+            s.conditions = conditions_of_end(in_, s);
+        }
+    }
+
+    void repair_pause() {
+        const job_phase phase = phase_of_pause(now());
+        if (phase != now().phase) {
+            edit("phase").phase = phase;
+        }
+    }
+
+    /// Pods are asked for after the start is on record.
+    void repair_seen() {
+        const bool active = !is_final(now().phase) && now().phase != job_phase::paused;
+        if (active && !now().start_time && !now().restarts.seen.empty()) {
+            edit("restarts.seen").restarts.seen.clear();
+        }
+    }
+
+    void repair_start() {
+        const auto& start = now().start_time;
+        if (is_final(now().phase)) {
+            return;
+        }
+        if (now().phase == job_phase::paused || now().attempt == 0) {
+            if (start) {
+                edit("startTime").start_time.reset();
+            }
+            return;
+        }
+        if ((start && !lies_ahead(*start) && !is_before_job(*start)) ||
+            (!start && !has_pod_of(now().attempt))) {
+            return;
+        }
+        instant first = in_.now;
+        for (const pod_record* p : in_.seen.pods) {
+            if (in_.owns(*p) && p->creation) {
+                first = std::min(first, *p->creation);
+            }
+        }
+        edit("startTime").start_time = round_up_to_second(first);
+    }
+
+    /// The counts say how many replicas there were: where they contradict the sizes, those of the
+    /// specification are taken.
+    void repair_sizes() {
+        if (now().attempt == 0 || !contradicts_sizes(now())) {
+            return;
+        }
+        auto sizes = in_.invalid ? sizes_by_list(now()) : sizes_of_plan(now(), in_.plan);
+        if (sizes && !same_sizes(*sizes, now().tasks)) {
+            edit("tasks").tasks = std::move(*sizes);
+        }
+    }
+
+    void repair_incident() {
+        if (!now().restarts.last) {
+            return;
+        }
+        constexpr std::string_view whole = "restarts.last";
+        const auto changed = [&]() -> incident_record& { return *edit(whole).restarts.last; };
+        const auto last = [&]() -> const incident_record& { return *now().restarts.last; };
+        const milliseconds longest =
+            std::max(in_.policy.restart_delay_max, in_.policy.free_delay_max);
+        if (last().time && lies_ahead(*last().time)) {
+            changed().time = round_down_to_second(in_.now);
+        }
+        if (last().not_before && lies_ahead(*last().not_before - longest)) {
+            changed().not_before = round_up_to_second(in_.now + longest);
+        }
+        if (last().pending && !can_settle(last())) {
+            changed().pending = false;
+        }
+        if (last().pending && !last().time) {
+            changed().time = round_down_to_second(in_.now);
+        }
+    }
+
+    /// The exit that settles is that of a pod of this attempt, which nothing has replaced yet
+    /// (5.6).
+    bool can_settle(const incident_record& last) const {
+        if (last.counted || last.attempt != now().attempt || last.pods.empty() ||
+            is_final(now().phase) || now().phase == job_phase::paused ||
+            last.scope != restart_scope::replica) {
+            return false;
+        }
+        const bool settles = in_.plan.scope == scope_rule::c10d ||
+                             in_.plan.scope == scope_rule::external || in_.invalid;
+        return settles && std::ranges::none_of(last.pods, [&](const incident_pod& known) {
+                   return std::ranges::any_of(in_.seen.pods, [&](const pod_record* p) {
+                       return in_.owns(*p) && p->name == known.name && p->uid != known.uid &&
+                              p->attempt == now().attempt;
+                   });
+               });
+    }
+
+    /// Counts that nothing can be added to, so that the next one would be taken for this one.
+    void repair_counts() {
+        const restart_ledger& r = now().restarts;
+        if (std::ranges::any_of(r.replaced, [](const auto& i) {
+                return i.round >= most_counted;
+            })) {
+            for (replaced_index& i : edit("restarts.replaced").restarts.replaced) {
+                i.round = i.round < most_counted ? i.round : round_of_pod(i);
+            }
+        }
+        if (std::ranges::any_of(r.renamed, [](const auto& i) { return i.k >= most_counted; })) {
+            std::erase_if(edit("restarts.renamed").restarts.renamed, [](const auto& i) {
+                return i.k >= most_counted;
+            });
+        }
+        if (r.renames >= most_counted) {
+            edit("restarts.renames").restarts.renames = 0;
+        }
+    }
+
+    std::int32_t round_of_pod(const replaced_index& i) const {
+        std::int32_t round = 1;
+        for (const pod_record* p : in_.seen.pods) {
+            if (is_sound(*p) && p->type == i.type && p->index == i.index &&
+                p->attempt == now().attempt && p->round < most_counted) {
+                round = std::max(round, p->round);
+            }
+        }
+        return round;
+    }
+
+    /// Nothing more is expected of these replicas: then the deciding one is not among them (5.2,
+    /// 5.10), none of them runs, and the job is one in which that can be.
+    void repair_done(std::vector<typed_indexes> restart_ledger::*list, std::string_view field) {
+        if ((now().restarts.*list).empty() || is_final(now().phase)) {
+            return;
+        }
+        const bool completes = list == &restart_ledger::completed;
+        for (std::size_t r = 0; r < in_.plan.roles.size(); ++r) {
+            const role_plan& role = in_.plan.roles[r];
+            const index_set* set = find_indexes(now().restarts.*list, role.type);
+            if (set == nullptr) {
+                continue;
+            }
+            const std::int32_t wanted = std::max(wanted_in_force(now(), role), 0);
+            std::vector<std::int32_t> wrong;
+            for (std::int32_t i = 0; i < wanted; ++i) {
+                const bool master = r == in_.plan.master_role && i == 0;
+                const bool never = completes ? never_completes(role, i) : never_given_up();
+                if (set->contains(i) && (master || never)) {
+                    wrong.push_back(i);
+                }
+            }
+            for (const pod_record* p : in_.seen.pods) {
+                if (is_sound(*p) && p->type == role.type && p->attempt == now().attempt &&
+                    !p->deletion && set->contains(p->index) && is_up(*p, role.training_container)) {
+                    wrong.push_back(p->index);
+                }
+            }
+            for (const std::int32_t i : wrong) {
+                erase_index(edit(field).restarts.*list, role.type, i);
+            }
+        }
+    }
+
+    bool never_completes(const role_plan& role, std::int32_t index) const {
+        if (in_.invalid) {
+            return false;  // the record does not say who runs sshd
+        }
+        const index_set* seen = find_indexes(now().restarts.seen, role.type);
+        const bool unseen =
+            now().phase != job_phase::paused && (seen == nullptr || !seen->contains(index));
+        return unseen || in_.plan.scope == scope_rule::no_restart || role.runs_sshd(index);
+    }
+
+    bool never_given_up() const {
+        const bool goes_on = in_.plan.run.failure == failure_policy::master ||
+                             (in_.plan.elastic && in_.plan.elastic->survives_loss);
+        return !in_.invalid && (in_.plan.scope == scope_rule::no_restart || !goes_on);
+    }
+
+    const inputs& in_;
+    std::optional<repair> out_;
+};
+
+}  // namespace
+
+std::optional<repair> find_repair(const inputs& in) {
+    return repairer(in).run();
+}
+
+event tell_of_repair(const repair& r) {
+    return {
+        true,
+        std::string(event_reason::status_repaired),
+        fmt::format(
+            "The status was changed by somebody else; put right: {}", fmt::join(r.fields, ", ")
+        )};
+}
+
+}  // namespace signalbox::core::engine

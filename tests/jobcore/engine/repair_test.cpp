@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A status that somebody damaged (BEHAVIOUR.md api 5.7). tests/search damages every field.
+#include "engine/jobs.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+
+using namespace signalbox::core;
+using signalbox::test::at;
+using signalbox::test::c10d;
+using signalbox::test::ddp;
+using signalbox::test::world;
+
+namespace {
+
+/// One pass that repairs, and says so; then nothing is left to repair.
+void check_repaired(world& w, const std::string& field) {
+    const std::size_t told = w.count_events("StatusRepaired");
+    w.settle();
+    REQUIRE(w.count_events("StatusRepaired") == told + 1);
+    const auto said = std::ranges::find(w.events, "StatusRepaired", &event::reason);
+    INFO(said->message);
+    CHECK(said->warning);
+    CHECK(said->message.find(field) != std::string::npos);
+    w.wait(seconds{20});
+    w.settle();
+    CHECK(w.count_events("StatusRepaired") == told + 1);
+}
+
+}  // namespace
+
+TEST_CASE("[api 5.7] a lost startTime is that of the first pod", "[engine]") {
+    world w(ddp().run_policy(R"("activeDeadlineSeconds":100)"));
+    w.start();
+    const auto start = w.status().start_time;
+    SECTION("taken away") {
+        w.status().start_time.reset();
+    }
+    SECTION("far ahead") {
+        w.status().start_time = at(100'000);
+    }
+    SECTION("before the job was made") {
+        w.status().start_time = at(-100'000);
+    }
+    check_repaired(w, "startTime");
+    CHECK(w.status().start_time == start);
+    w.to(at(101));
+    w.settle();
+    CHECK(w.status().reason == "DeadlineExceeded");
+}
+
+TEST_CASE("[api 5.7] an end without a time has its time to live", "[engine]") {
+    world w(ddp().run_policy(R"("ttlSecondsAfterFinished":50)"));
+    w.start();
+    w.exit("master", 0, 0);
+    w.settle();
+    const auto end = w.status().completion_time;
+    REQUIRE(end);
+    w.wait(seconds{5});
+    SECTION("taken away") {
+        w.status().completion_time.reset();
+    }
+    SECTION("before the job was made") {
+        w.status().completion_time = at(-100'000);
+    }
+    check_repaired(w, "completionTime");
+    CHECK(w.status().completion_time == end);
+    w.wait(seconds{50});
+    w.pass();
+    CHECK(w.job_deleted);
+}
+
+TEST_CASE("[api 5.7] a size against all counts is that of the specification", "[engine]") {
+    world w(ddp(1));
+    w.start();
+    w.status().tasks.at(1).wanted = 9;
+    check_repaired(w, "tasks");
+    CHECK(w.pods().size() == 2);
+    CHECK(w.status().tasks.at(1).wanted == 1);
+    CHECK(w.status().phase == job_phase::running);
+}
+
+TEST_CASE("[api 5.7] while the specification is invalid the list tells the size", "[engine]") {
+    world w(ddp(1));
+    w.start();
+    w.edit().field("managedBy", "7");
+    w.reload();
+    w.settle();
+    w.status().tasks.at(1).wanted = 9;
+    check_repaired(w, "tasks");
+    CHECK(w.status().tasks.at(1).wanted == 1);
+}
+
+TEST_CASE("[api 5.7] an attempt that is lost or endless is that of the pods", "[engine]") {
+    world w(ddp());
+    w.start();
+    w.exit("worker", 0, 1);
+    w.settle();
+    w.run_all();
+    w.settle();
+    REQUIRE(w.status().attempt == 2);
+    const std::string uid = w.pod("master", 0).uid;
+    w.status().attempt = GENERATE(0, 1'000'000'000);
+    check_repaired(w, "attempt");
+    CHECK(w.status().attempt == 2);
+    CHECK(w.pod("master", 0).uid == uid);
+    CHECK(w.status().restarts.disruptions == 0);
+}
+
+TEST_CASE("[api 5.7] after the last number a status can hold comes 1", "[engine]") {
+    world w(ddp());
+    w.start();
+    for (pod_record& p : w.pods()) {
+        p.attempt = 999'999'999;
+    }
+    w.status().attempt = 999'999'999;
+    w.settle();
+    w.exit("worker", 0, 1);
+    w.settle();
+    CHECK(w.status().attempt == 1);
+    w.run_all();
+    w.settle();
+    CHECK(w.status().phase == job_phase::running);
+    CHECK_FALSE(w.has_event("StatusRepaired"));
+}
+
+TEST_CASE(
+    "[api 5.7] [behaviour 5.6] an exit that settles without a time settles from now", "[engine]"
+) {
+    world w(c10d());
+    w.start();
+    w.exit("node", 1, 1);
+    w.settle();
+    REQUIRE(w.status().restarts.last->pending);
+    w.status().restarts.last->time.reset();
+    w.settle();
+    CHECK(w.count_events("StatusRepaired") == 1);
+    w.wait(seconds{16});
+    w.settle();
+    CHECK_FALSE(w.status().restarts.last->pending);
+    CHECK(w.status().backoff_count == 1);
+}
+
+TEST_CASE("[api 5.7] [behaviour 5.6] an old incident does not settle again", "[engine]") {
+    world w(c10d());
+    w.start();
+    w.exit("node", 1, 137);
+    w.settle();
+    w.run_all();
+    w.settle();
+    w.status().restarts.last->pending = true;
+    check_repaired(w, "restarts.last");
+    CHECK(w.status().backoff_count == 1);
+    CHECK(w.condition("ReplicaFailure").starts_with("False"));
+}
+
+TEST_CASE("[api 5.7] [behaviour 4.1] an end stays an end whatever says otherwise", "[engine]") {
+    world w(ddp());
+    w.start();
+    w.exit("master", 0, 0);
+    w.settle();
+    w.pods().clear();
+    SECTION("another phase") {
+        w.status().phase = job_phase::running;
+    }
+    SECTION("none") {
+        w.status().phase = job_phase::none;
+    }
+    SECTION("the conditions") {
+        w.status().conditions.clear();
+    }
+    w.settle();
+    CHECK(w.count_events("StatusRepaired") == 1);
+    CHECK(w.status().phase == job_phase::succeeded);
+    CHECK(w.condition("Completed") == "True/Succeeded");
+    CHECK(w.condition("Succeeded") == "True/Succeeded");
+    CHECK(w.condition("Failed") == "False/Succeeded");
+    CHECK(w.pods().empty());
+}
+
+TEST_CASE("[api 5.7] [behaviour I6] nobody ends a job by its status", "[engine]") {
+    world w(ddp());
+    w.start();
+    SECTION("phase") {
+        w.status().phase = GENERATE(job_phase::succeeded, job_phase::failed);
+    }
+    SECTION("completionTime") {
+        w.status().completion_time = w.now();
+    }
+    w.settle();
+    CHECK(w.count_events("StatusRepaired") == 1);
+    CHECK(w.status().phase == job_phase::running);
+    CHECK_FALSE(w.status().completion_time);
+    CHECK(w.live_pods() == 3);
+}
+
+TEST_CASE("[api 5.7] [behaviour 6.4] nobody resumes a job by its status", "[engine]") {
+    world w(ddp());
+    w.start();
+    const std::string uid = w.pod("master", 0).uid;
+    w.status().phase = job_phase::paused;
+    check_repaired(w, "phase");
+    CHECK(w.status().attempt == 1);
+    CHECK(w.pod("master", 0).uid == uid);
+}
+
+TEST_CASE(
+    "[api 5.7] [behaviour 5.2] who runs is not completed, the deciding replica never", "[engine]"
+) {
+    world w(ddp());
+    w.start();
+    w.status().restarts.completed = {
+        {"master", index_set::parse("0")}, {"worker", index_set::parse("0-1")}};
+    check_repaired(w, "restarts.completed");
+    CHECK(w.status().restarts.completed.empty());
+    w.exit("master", 0, 0);
+    w.settle();
+    CHECK(w.status().phase == job_phase::succeeded);
+}
+
+TEST_CASE("[api 5.7] [behaviour 5.10] nobody is given up where the policy does not", "[engine]") {
+    world w(ddp());
+    w.start();
+    w.status().restarts.given_up = {{"worker", index_set::parse("1")}};
+    w.vanish("worker", 1);
+    check_repaired(w, "restarts.givenUp");
+    CHECK(w.status().attempt == 2);
+}
+
+TEST_CASE("[api 5.7] [behaviour 5.8] no delay is longer than the longest", "[engine]") {
+    world w(ddp());
+    w.start();
+    w.exit("worker", 0, 1);
+    w.pass();
+    w.status().restarts.last->not_before = at(100'000'000);
+    w.settle();
+    CHECK(w.count_events("StatusRepaired") == 1);
+    CHECK(w.status().restarts.last->not_before == w.now() + seconds{300});
+}
+
+TEST_CASE("[api 5.7] of two entries of one name the first counts", "[engine]") {
+    const job_status s = parse_status(
+        R"({"status":{"tasks":[{"type":"a","wanted":1},{"type":"a","wanted":2}],
+            "conditions":[{"type":"Running","status":"True"},{"type":"Running"},{"status":"True"}],
+            "restarts":{"replaced":[{"type":"a","index":1,"round":1},{"type":"a","index":1,"round":5}],
+            "seen":[{"type":"a","indexes":"0"},{"type":"a","indexes":"7"}]}}})"
+    );
+    CHECK(s.tasks.size() == 1);
+    CHECK(s.conditions.size() == 1);
+    CHECK(s.restarts.replaced == std::vector<replaced_index>{{"a", 1, 1}});
+    CHECK(s.restarts.seen.at(0).indexes.text() == "0");
+    CHECK(s.restarts.seen.size() == 1);
+}
