@@ -190,8 +190,8 @@ private:
     }
 
     void repair_incident() {
-        if (!now().restarts.last) {
-            return;
+        if (!now().restarts.last || is_final(now().phase)) {
+            return;  // an end leaves it as it was
         }
         constexpr std::string_view whole = "restarts.last";
         const auto changed = [&]() -> incident_record& { return *edit(whole).restarts.last; };
@@ -216,8 +216,7 @@ private:
     /// (5.6).
     bool can_settle(const incident_record& last) const {
         if (last.counted || last.attempt != now().attempt || last.pods.empty() ||
-            is_final(now().phase) || now().phase == job_phase::paused ||
-            last.scope != restart_scope::replica) {
+            now().phase == job_phase::paused || last.scope != restart_scope::replica) {
             return false;
         }
         const bool settles = in_.plan.scope == scope_rule::c10d ||
