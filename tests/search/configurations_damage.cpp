@@ -106,6 +106,7 @@ std::vector<configuration> damage_configurations() {
             3,
             of_spec()
         ),
+        damaged_world("c10d: spec", c10d_job(2), 2, of_spec()),
         std::move(dropped),
         damaged_world("plain, stuck soon: order", soon, 4, {op::exits, op::node_dies, op::wake}),
     };

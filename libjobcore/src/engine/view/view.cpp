@@ -56,9 +56,6 @@ public:
         std::ranges::sort(view_.left_overs, {}, [](const left_over& l) {
             return std::tuple(std::string_view(l.pod->name), std::string_view(l.pod->uid));
         });
-        std::ranges::sort(view_.gone, {}, [](const pod_record* pod) {
-            return std::tuple(std::string_view(pod->name), std::string_view(pod->uid));
-        });
         for (const left_over& l : view_.left_overs) {
             block(l);
         }
