@@ -207,7 +207,7 @@ TEST_CASE("[behaviour 8.5] a scheduler that has not admitted its gang is named, 
     CHECK(admitted->ready);
     w.gang()->ready = admitted->ready;
     w.settle();
-    CHECK(w.job.status.reason == "CreatingPods");
+    CHECK(w.job.status.reason == "SchedulingGated");  // nobody has taken the gates away (4.12)
     w.start_all();
     CHECK(w.job.status.phase == job_phase::running);
 }
