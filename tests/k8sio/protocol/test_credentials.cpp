@@ -10,8 +10,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-struct fixture {
-    fixture() { config.token_file = "/token"; }
+struct credentials_fixture {
+    credentials_fixture() { config.token_file = "/token"; }
     protocol::credentials make() {
         return protocol::credentials(config, [this](const std::string&) {
             ++reads;
@@ -53,7 +53,9 @@ struct key_files {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "[requirement C2] the token file is read again every 60 s, trimmed") {
+TEST_CASE_METHOD(
+    credentials_fixture, "[requirement C2] the token file is read again every 60 s, trimmed"
+) {
     auto subject = make();
     CHECK(subject.current(now).authorization == "Bearer one");
     content = "two";
@@ -63,7 +65,7 @@ TEST_CASE_METHOD(fixture, "[requirement C2] the token file is read again every 6
 }
 
 TEST_CASE_METHOD(
-    fixture, "[requirement C2] an empty or unreadable file keeps the last good token"
+    credentials_fixture, "[requirement C2] an empty or unreadable file keeps the last good token"
 ) {
     auto subject = make();
     CHECK(subject.current(now).authorization == "Bearer one");
@@ -76,7 +78,8 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(
-    fixture, "[requirement C2] after 401 the file is read at once; only a new token is tried"
+    credentials_fixture,
+    "[requirement C2] after 401 the file is read at once; only a new token is tried"
 ) {
     auto subject = make();
     const protocol::access used = subject.current(now);
@@ -90,7 +93,9 @@ TEST_CASE_METHOD(
     CHECK(reads == 3);
 }
 
-TEST_CASE_METHOD(fixture, "[requirement C5] a fixed token, or name and password; a token wins") {
+TEST_CASE_METHOD(
+    credentials_fixture, "[requirement C5] a fixed token, or name and password; a token wins"
+) {
     config.token_file.clear();
     CHECK(make().current(now).authorization.empty());
     config.username = "user";

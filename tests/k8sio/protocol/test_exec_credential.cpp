@@ -48,7 +48,7 @@ std::string refusal(const plugin_outcome& outcome) {
 
 constexpr wall_time wall{std::chrono::seconds{1700000000}};  // 2023-11-14T22:13:20Z
 
-struct fixture {
+struct exec_fixture {
     exec_credential_cache cache{make_plugin()};
     steady_time now{};
 
@@ -143,7 +143,7 @@ TEST_CASE("[requirement C9] nothing of its output is in an error, wherever the t
     CHECK(read_exec_credential(make_plugin(), gave(text)).has_value());
 }
 
-TEST_CASE_METHOD(fixture, "[requirement C7] a credential without an end is kept") {
+TEST_CASE_METHOD(exec_fixture, "[requirement C7] a credential without an end is kept") {
     CHECK(state() == "none, run");
     run(R"({"token":"T"})");
     CHECK(state() == "usable");
@@ -152,7 +152,9 @@ TEST_CASE_METHOD(fixture, "[requirement C7] a credential without an end is kept"
     CHECK(cache.number() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "[requirement C7] it is renewed before its end, and used until then") {
+TEST_CASE_METHOD(
+    exec_fixture, "[requirement C7] it is renewed before its end, and used until then"
+) {
     run(R"({"token":"T","expirationTimestamp":"2023-11-14T22:28:20Z"})");  // 15 min
     now += 14min - 1ns;
     CHECK(state() == "usable");
@@ -171,7 +173,7 @@ TEST_CASE_METHOD(fixture, "[requirement C7] it is renewed before its end, and us
     CHECK(cache.number() == 2);
 }
 
-TEST_CASE_METHOD(fixture, "[requirement C7] a short life is renewed in its last quarter") {
+TEST_CASE_METHOD(exec_fixture, "[requirement C7] a short life is renewed in its last quarter") {
     run(R"({"token":"T","expirationTimestamp":"2023-11-14T22:14:00Z"})");  // 40 s
     now += 30s - 1ns;
     CHECK(state() == "usable");
@@ -180,7 +182,7 @@ TEST_CASE_METHOD(fixture, "[requirement C7] a short life is renewed in its last 
 }
 
 TEST_CASE_METHOD(
-    fixture, "[requirement C7] a renewal that fails is told once, and repeated before the end"
+    exec_fixture, "[requirement C7] a renewal that fails is told once, and repeated before the end"
 ) {
     run(R"({"token":"T","expirationTimestamp":"2023-11-14T22:13:50Z"})");  // 30 s
     const steady_time end = now + 30s;
@@ -215,7 +217,9 @@ TEST_CASE_METHOD(
     CHECK(cache.take_notice().empty());  // who asks is told by the error
 }
 
-TEST_CASE_METHOD(fixture, "[requirement C7] keys that do not fit are a failure of the program") {
+TEST_CASE_METHOD(
+    exec_fixture, "[requirement C7] keys that do not fit are a failure of the program"
+) {
     cache = exec_credential_cache(make_plugin(), [](const protocol::tls_keys& keys) {
         const bool fit = keys.client_cert_pem == keys.client_key_pem.reveal();
         return std::string(fit ? "" : "mismatch");
@@ -243,7 +247,8 @@ TEST_CASE_METHOD(fixture, "[requirement C7] keys that do not fit are a failure o
 }
 
 TEST_CASE_METHOD(
-    fixture, "[requirement C7] a credential that has run out on arrival is the server's to judge"
+    exec_fixture,
+    "[requirement C7] a credential that has run out on arrival is the server's to judge"
 ) {
     for (const char* time : {"2023-11-14T22:13:19Z", "0001-01-01T00:00:00Z"}) {
         run(R"({"token":"T","expirationTimestamp":")" + std::string(time) + "\"}");
@@ -253,7 +258,9 @@ TEST_CASE_METHOD(
     }
 }
 
-TEST_CASE_METHOD(fixture, "[requirement C7] a program that fails is not run for each request") {
+TEST_CASE_METHOD(
+    exec_fixture, "[requirement C7] a program that fails is not run for each request"
+) {
     fail();
     CHECK(state() == "none");
     CHECK(cache.failure().message == "credential plugin 'login' ended with code 1");
@@ -261,7 +268,7 @@ TEST_CASE_METHOD(fixture, "[requirement C7] a program that fails is not run for 
     CHECK(state() == "none, run");
 }
 
-TEST_CASE_METHOD(fixture, "[requirement C7] after 401 it is run again, but not for each 401") {
+TEST_CASE_METHOD(exec_fixture, "[requirement C7] after 401 it is run again, but not for each 401") {
     run(R"({"token":"T"})");
     CHECK(cache.refused(1, now));
     CHECK(state() == "none, run");
@@ -276,7 +283,7 @@ TEST_CASE_METHOD(fixture, "[requirement C7] after 401 it is run again, but not f
     CHECK(state() == "none, run");
 }
 
-TEST_CASE_METHOD(fixture, "[requirement C7] a program gives token, keys or both") {
+TEST_CASE_METHOD(exec_fixture, "[requirement C7] a program gives token, keys or both") {
     cluster_config config;
     config.exec = make_plugin();
     config.ca_pem = "CA";

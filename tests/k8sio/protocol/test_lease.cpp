@@ -45,15 +45,15 @@ api_error failure(errc code, int status = 0) {
     return error;
 }
 
-constexpr wall_time wall{std::chrono::seconds{784111777}};
+constexpr wall_time lease_wall{std::chrono::seconds{784111777}};
 
-struct fixture {
+struct lease_fixture {
     elector_fsm fsm{named("me")};
     steady_time now{};
     elector_action last;
 
     std::string next() {
-        last = fsm.next(now, wall);
+        last = fsm.next(now, lease_wall);
         const char* const names[] = {"get", "create", "update", "sleep", "finish"};
         return names[static_cast<int>(last.what)];
     }
@@ -124,7 +124,9 @@ TEST_CASE("[requirement B1] settings that do not fit each other are refused") {
     CHECK(settings.problem() == "the retry period is shorter than a second");
 }
 
-TEST_CASE_METHOD(fixture, "[requirement B1] where there is no Lease it is created, then renewed") {
+TEST_CASE_METHOD(
+    lease_fixture, "[requirement B1] where there is no Lease it is created, then renewed"
+) {
     CHECK(next() == "get");
     fsm.on_read(now, failure(errc::http_status, 404));
     CHECK(next() == "create");
@@ -152,7 +154,7 @@ TEST_CASE_METHOD(fixture, "[requirement B1] where there is no Lease it is create
 }
 
 TEST_CASE_METHOD(
-    fixture,
+    lease_fixture,
     "[requirement B2] a Lease is taken when it has not changed for its duration, by our clock"
 ) {
     next();
@@ -215,7 +217,7 @@ TEST_CASE_METHOD(
     }
 }
 
-TEST_CASE_METHOD(fixture, "[requirement B2] a longer duration of the holder is kept to") {
+TEST_CASE_METHOD(lease_fixture, "[requirement B2] a longer duration of the holder is kept to") {
     next();
     lease_record other = held_by("other", "7");
     other.duration_seconds = 60;
@@ -232,7 +234,7 @@ TEST_CASE_METHOD(fixture, "[requirement B2] a longer duration of the holder is k
 }
 
 TEST_CASE_METHOD(
-    fixture, "[requirement B3] [requirement B6] who cannot renew stops in time, for ever"
+    lease_fixture, "[requirement B3] [requirement B6] who cannot renew stops in time, for ever"
 ) {
     lead();
     const steady_time renewed = now;
@@ -258,7 +260,7 @@ TEST_CASE_METHOD(
     CHECK(next() == "finish");
 }
 
-TEST_CASE_METHOD(fixture, "[requirement B3] belief ends by itself, also if nobody asks") {
+TEST_CASE_METHOD(lease_fixture, "[requirement B3] belief ends by itself, also if nobody asks") {
     lead();
     CHECK(fsm.leads(now + 10s - 1ns));
     CHECK_FALSE(fsm.leads(now + 10s));
@@ -268,7 +270,7 @@ TEST_CASE_METHOD(fixture, "[requirement B3] belief ends by itself, also if nobod
     CHECK(fsm.lost());
 }
 
-TEST_CASE_METHOD(fixture, "[requirement B6] another holder, or no Lease, is the end") {
+TEST_CASE_METHOD(lease_fixture, "[requirement B6] another holder, or no Lease, is the end") {
     lead();
     const std::string which =
         GENERATE(as<std::string>(), "another holder", "another term of ours", "no Lease");
@@ -289,7 +291,9 @@ TEST_CASE_METHOD(fixture, "[requirement B6] another holder, or no Lease, is the 
     CHECK(next() == "finish");
 }
 
-TEST_CASE_METHOD(fixture, "[requirement B6] a Lease that somebody else touched is still ours") {
+TEST_CASE_METHOD(
+    lease_fixture, "[requirement B6] a Lease that somebody else touched is still ours"
+) {
     lead();
     next();
     now = last.until;
@@ -303,7 +307,7 @@ TEST_CASE_METHOD(fixture, "[requirement B6] a Lease that somebody else touched i
     CHECK(fsm.leads(now));
 }
 
-TEST_CASE_METHOD(fixture, "[requirement B4] a clean stop lets the Lease go") {
+TEST_CASE_METHOD(lease_fixture, "[requirement B4] a clean stop lets the Lease go") {
     SECTION("of a leader") {
         lead();
         next();
@@ -340,7 +344,7 @@ TEST_CASE_METHOD(fixture, "[requirement B4] a clean stop lets the Lease go") {
     CHECK_FALSE(fsm.lost());
 }
 
-TEST_CASE_METHOD(fixture, "[requirement B4] a Lease that was let go is taken at once") {
+TEST_CASE_METHOD(lease_fixture, "[requirement B4] a Lease that was let go is taken at once") {
     next();
     fsm.on_read(now, held_by("", "7", 3));
     CHECK(next() == "update");

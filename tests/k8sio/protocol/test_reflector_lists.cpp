@@ -23,8 +23,8 @@ list_page page(std::vector<std::string> items, std::string version, std::string 
     return made;
 }
 
-struct fixture {
-    fixture() : fsm(resources::pods(), sink, options()) {}
+struct lists_fixture {
+    lists_fixture() : fsm(resources::pods(), sink, options()) {}
 
     static reflector_options options() {
         reflector_options made;
@@ -59,7 +59,9 @@ struct fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "[requirement L4] a list without a version is an error, and no state") {
+TEST_CASE_METHOD(
+    lists_fixture, "[requirement L4] a list without a version is an error, and no state"
+) {
     CHECK(next_list() == "list(limit=2 continue= version=)");
     fsm.on_list(now, page({pod("a", "1")}, ""));
     CHECK(sink.held.empty());
@@ -69,7 +71,7 @@ TEST_CASE_METHOD(fixture, "[requirement L4] a list without a version is an error
     CHECK(now > steady_time{});
 }
 
-TEST_CASE_METHOD(fixture, "[requirement L2] after a whole list lists have pages again") {
+TEST_CASE_METHOD(lists_fixture, "[requirement L2] after a whole list lists have pages again") {
     CHECK(next_list() == "list(limit=2 continue= version=)");
     fsm.on_list(now, page({pod("a", "1")}, "100", "t1"));
     CHECK(next_list() == "list(limit=2 continue=t1 version=)");
@@ -82,7 +84,7 @@ TEST_CASE_METHOD(fixture, "[requirement L2] after a whole list lists have pages 
 }
 
 TEST_CASE_METHOD(
-    fixture, "[requirement B8] a view that may be behind is listed anew, and doubtful"
+    lists_fixture, "[requirement B8] a view that may be behind is listed anew, and doubtful"
 ) {
     SECTION("while it watches") {
         next_list();

@@ -13,7 +13,7 @@ namespace {
 constexpr wall_time start{std::chrono::seconds{1700000000}};
 
 /// The true time is `start` plus what has passed; clocks are off by what a test says.
-struct fixture {
+struct time_fixture {
     server_time subject;
     steady_time now{};
     std::chrono::seconds local_off{0};
@@ -51,7 +51,7 @@ TEST_CASE("[requirement R9] only answers of the API server itself tell the time"
     CHECK_FALSE(is_api_answer(make(200, "")));
 }
 
-TEST_CASE_METHOD(fixture, "[requirement R9] up to a minute is taken from one answer") {
+TEST_CASE_METHOD(time_fixture, "[requirement R9] up to a minute is taken from one answer") {
     answer(0s);
     CHECK(error() == 0s);
     answer(60s);
@@ -61,7 +61,9 @@ TEST_CASE_METHOD(fixture, "[requirement R9] up to a minute is taken from one ans
     CHECK(notice() == "none");
 }
 
-TEST_CASE_METHOD(fixture, "[requirement R9] one wrong answer moves nothing, and is told of once") {
+TEST_CASE_METHOD(
+    time_fixture, "[requirement R9] one wrong answer moves nothing, and is told of once"
+) {
     const std::chrono::seconds off = GENERATE(3600s, -3600s, 61s, -61s, 86400s * 3650);
     answer(0s);
     for (int i = 0; i < 10; ++i) {
@@ -82,7 +84,8 @@ TEST_CASE_METHOD(fixture, "[requirement R9] one wrong answer moves nothing, and 
 }
 
 TEST_CASE_METHOD(
-    fixture, "[requirement R9] what answers say for ten seconds without contradiction is believed"
+    time_fixture,
+    "[requirement R9] what answers say for ten seconds without contradiction is believed"
 ) {
     answer(0s);
     now += 1min;
@@ -99,7 +102,7 @@ TEST_CASE_METHOD(
     CHECK(error() == 3600s);
 }
 
-TEST_CASE_METHOD(fixture, "[requirement R9] answers that do not agree are not believed") {
+TEST_CASE_METHOD(time_fixture, "[requirement R9] answers that do not agree are not believed") {
     answer(0s);
     for (int i = 1; i < 20; ++i) {
         now += 11s;
@@ -108,7 +111,9 @@ TEST_CASE_METHOD(fixture, "[requirement R9] answers that do not agree are not be
     }
 }
 
-TEST_CASE_METHOD(fixture, "[requirement R9] at the start two answers outweigh the local clock") {
+TEST_CASE_METHOD(
+    time_fixture, "[requirement R9] at the start two answers outweigh the local clock"
+) {
     local_off = -7200s;
     answer(0s);
     CHECK(error() == -7200s);
@@ -116,7 +121,9 @@ TEST_CASE_METHOD(fixture, "[requirement R9] at the start two answers outweigh th
     CHECK(error() == 0s);
 }
 
-TEST_CASE_METHOD(fixture, "[requirement R9] of two servers the one that the local clock confirms") {
+TEST_CASE_METHOD(
+    time_fixture, "[requirement R9] of two servers the one that the local clock confirms"
+) {
     answer(3600s);
     answer(3600s);
     CHECK(error() == 3600s);
@@ -131,7 +138,7 @@ TEST_CASE_METHOD(fixture, "[requirement R9] of two servers the one that the loca
 }
 
 TEST_CASE_METHOD(
-    fixture, "[requirement R9] [behaviour 12.8] a jump of the local clock moves nothing"
+    time_fixture, "[requirement R9] [behaviour 12.8] a jump of the local clock moves nothing"
 ) {
     answer(0s);
     local_off = 7200s;

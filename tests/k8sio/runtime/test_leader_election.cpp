@@ -44,8 +44,8 @@ struct process {
     std::unique_ptr<test::task<void>> running;
 };
 
-struct fixture {
-    ~fixture() {
+struct election_fixture {
+    ~election_fixture() {
         for (process* each : {&a, &b}) {
             each->running->cancel();
         }
@@ -69,7 +69,7 @@ struct fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "[requirement B1] one of two leads, and the other knows who") {
+TEST_CASE_METHOD(election_fixture, "[requirement B1] one of two leads, and the other knows who") {
     pass(60s);
     REQUIRE(a.election.leads());
     CHECK_FALSE(b.election.leads());
@@ -91,7 +91,7 @@ TEST_CASE_METHOD(fixture, "[requirement B1] one of two leads, and the other know
 }
 
 TEST_CASE_METHOD(
-    fixture, "[requirement B4] after a clean stop the next one leads within a retry period"
+    election_fixture, "[requirement B4] after a clean stop the next one leads within a retry period"
 ) {
     pass(10s);
     REQUIRE(a.election.leads());
@@ -107,7 +107,8 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(
-    fixture, "[requirement B3] [requirement B6] a leader that is cut off ends before another begins"
+    election_fixture,
+    "[requirement B3] [requirement B6] a leader that is cut off ends before another begins"
 ) {
     pass(10s);
     REQUIRE(a.election.leads());
@@ -122,7 +123,7 @@ TEST_CASE_METHOD(
     CHECK(b.election.leads());
 }
 
-TEST_CASE_METHOD(fixture, "[requirement B3] a short cut costs nothing") {
+TEST_CASE_METHOD(election_fixture, "[requirement B3] a short cut costs nothing") {
     pass(10s);
     a.transport.cut = true;
     pass(4s);
@@ -132,7 +133,7 @@ TEST_CASE_METHOD(fixture, "[requirement B3] a short cut costs nothing") {
     CHECK(a.acquired == 1);
 }
 
-TEST_CASE_METHOD(fixture, "[requirement B1] what others have put on the Lease stays") {
+TEST_CASE_METHOD(election_fixture, "[requirement B1] what others have put on the Lease stays") {
     pass(10s);
     const resource_type leases("coordination.k8s.io", "v1", "leases", "Lease");
     test::task<result<std::string>> labelled(
@@ -149,7 +150,7 @@ TEST_CASE_METHOD(fixture, "[requirement B1] what others have put on the Lease st
 }
 
 TEST_CASE_METHOD(
-    fixture, "[requirement B1] options that do not fit are named, and nothing is done"
+    election_fixture, "[requirement B1] options that do not fit are named, and nothing is done"
 ) {
     leader_election_options options;
     options.identity = "";
@@ -167,7 +168,7 @@ TEST_CASE_METHOD(
     CHECK_FALSE(election.leads());
 }
 
-TEST_CASE_METHOD(fixture, "[requirement B4] stopped before it runs, it asks nobody") {
+TEST_CASE_METHOD(election_fixture, "[requirement B4] stopped before it runs, it asks nobody") {
     leader_election early(a.api, a.options("early"));
     loop.settle();
     const auto before = server.count_requests("GET", "/leases/signalbox");

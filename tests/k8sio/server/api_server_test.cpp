@@ -7,6 +7,7 @@
 #include "k8sio/clock.hpp"
 #include "signalbox_test/sanitized.hpp"
 #include "signalbox_test/source_files.hpp"
+#include "signalbox_test/text.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -156,9 +157,7 @@ private:
     std::unique_ptr<transport> transport_;
 };
 
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
+using signalbox::test::contains;
 
 }  // namespace
 

@@ -33,8 +33,8 @@ std::string input(const std::string& text) {
     return std::string(1, '\0') + text;
 }
 
-struct world {
-    explicit world(
+struct session_world {
+    explicit session_world(
         process_options options = wanted(),
         container_verb verb = container_verb::exec,
         std::string protocol = "v5.channel.k8s.io"
@@ -67,7 +67,7 @@ struct world {
 }  // namespace
 
 TEST_CASE("[requirement A8] a command's outputs and its success reach the client") {
-    world w;
+    session_world w;
     CHECK(w.client->got() == messages{"\1"});
     w.process->out->put("one");
     CHECK(w.client->got() == messages{"\1one"});
@@ -88,7 +88,7 @@ TEST_CASE("[requirement A8] a command's outputs and its success reach the client
 }
 
 TEST_CASE("an exit code is told as the kubelet tells it") {
-    world w;
+    session_world w;
     w.end_outputs();
     w.process->exit->put("137");
     const messages got = w.client->got();
@@ -108,7 +108,7 @@ TEST_CASE("the first message goes to the first output that is wanted") {
         process_options o = wanted();
         o.out = out;
         o.err = err;
-        world w(o);
+        session_world w(o);
         CHECK(w.client->got() == messages{first});
         CHECK(w.process->out->reads == (out ? 1 : 0));
         CHECK(w.process->err->reads == (err ? 1 : 0));
@@ -139,7 +139,7 @@ TEST_CASE("a runtime that refuses a command says why in the Status") {
 }
 
 TEST_CASE("input reaches the process until its end, which only v5 can tell") {
-    world w;
+    session_world w;
     w.client->send(input("abc"));
     w.client->send(input(""));
     w.client->send(input("def"));
@@ -151,7 +151,7 @@ TEST_CASE("input reaches the process until its end, which only v5 can tell") {
     w.client->send(end_of_input);
     CHECK(w.process->written == "abcdef");
 
-    world older(wanted(), container_verb::exec, "v4.channel.k8s.io");
+    session_world older(wanted(), container_verb::exec, "v4.channel.k8s.io");
     older.client->send(end_of_input);
     older.client->send(input("on"));
     CHECK_FALSE(older.process->finished);
@@ -159,7 +159,7 @@ TEST_CASE("input reaches the process until its end, which only v5 can tell") {
 
     process_options o = wanted();
     o.in = false;
-    world deaf(o);
+    session_world deaf(o);
     deaf.client->send(input("abc"));
     deaf.client->send(end_of_input);
     CHECK(deaf.process->written.empty());
@@ -170,7 +170,7 @@ TEST_CASE("a terminal has the size that the client last told, however it is told
     process_options o = wanted();
     o.tty = true;
     o.err = false;
-    world w(o);
+    session_world w(o);
     const messages all = {
         R"({"Width":80,"Height":24})",
         R"({"Width":0,"Height":24})",
@@ -189,13 +189,13 @@ TEST_CASE("a terminal has the size that the client last told, however it is told
         w.client->send("\4" + each);
     }
     CHECK(w.process->sizes == std::vector<std::pair<int, int>>{{80, 24}, {65535, 1}});
-    world plain;
+    session_world plain;
     plain.client->send("\4" + all[0]);
     CHECK(plain.process->sizes.empty());
 }
 
 TEST_CASE("[requirement A8] messages on channels that are not the client's do nothing") {
-    world w;
+    session_world w;
     for (int channel = 1; channel < 256; ++channel) {
         for (const char* text : {"", "x", "\1", "\377"}) {
             w.client->send(std::string(1, static_cast<char>(channel)) + text);
@@ -208,26 +208,26 @@ TEST_CASE("[requirement A8] messages on channels that are not the client's do no
 }
 
 TEST_CASE("[requirement A8] a client that leaves takes its process along, at any moment") {
-    const std::vector<std::function<void(world&)>> moments = {
-        [](world&) {},
-        [](world& w) { w.process->out->put("x"); },
-        [](world& w) { w.client->send(input("x")); },
-        [](world& w) {
+    const std::vector<std::function<void(session_world&)>> moments = {
+        [](session_world&) {},
+        [](session_world& w) { w.process->out->put("x"); },
+        [](session_world& w) { w.client->send(input("x")); },
+        [](session_world& w) {
             w.process->slow = true;
             w.client->send(input("x"));
         },
-        [](world& w) {
+        [](session_world& w) {
             w.client->socket.slow = true;
             w.process->out->put("x");
             w.process->err->put("y");
         },
-        [](world& w) { w.process->out->end(); },
-        [](world& w) { w.end_outputs(); },
+        [](session_world& w) { w.process->out->end(); },
+        [](session_world& w) { w.end_outputs(); },
     };
     for (const bool told : {true, false}) {
         for (std::size_t i = 0; i < moments.size(); ++i) {
             INFO(i);
-            world w;
+            session_world w;
             moments[i](w);
             w.loop.settle();
             CHECK_FALSE(w.client->done());
@@ -267,7 +267,7 @@ TEST_CASE("a client that was gone before the session began starts no process") {
 TEST_CASE(
     "[requirement A8] who is slow is waited for: one piece of each output and one message are held"
 ) {
-    world w;
+    session_world w;
     (void)w.client->got();
     w.client->socket.slow = true;
     for (int i = 0; i < 100; ++i) {
@@ -281,7 +281,7 @@ TEST_CASE(
     CHECK(w.client->got() == messages{"\1x"});
     CHECK(w.process->out->reads == 2);
 
-    world slow;
+    session_world slow;
     slow.process->slow = true;
     for (int i = 0; i < 100; ++i) {
         slow.client->send(input("x"));
@@ -294,7 +294,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a process that takes no more input goes on") {
-    world w;
+    session_world w;
     w.process->slow = true;
     w.client->send(input("x"));
     w.process->taking->fail(of_code(errc::connection_lost));
@@ -308,7 +308,7 @@ TEST_CASE("a process that takes no more input goes on") {
 }
 
 TEST_CASE("a process that ends while its input waits ends the session") {
-    world w;
+    session_world w;
     w.process->slow = true;
     w.client->send(input("x"));
     w.end_outputs();
@@ -318,7 +318,7 @@ TEST_CASE("a process that ends while its input waits ends the session") {
 }
 
 TEST_CASE("an output that breaks off ends the session with the reason") {
-    world w;
+    session_world w;
     api_error error = of_code(errc::connection_lost);
     error.message = "the pipe burst";
     w.process->err->fail(error);
@@ -330,7 +330,7 @@ TEST_CASE("an output that breaks off ends the session with the reason") {
 }
 
 TEST_CASE("what was attached to ends with its outputs; its exit code is the pod's to tell") {
-    world w(wanted(), container_verb::attach);
+    session_world w(wanted(), container_verb::attach);
     CHECK(w.pods.verbs == messages{"attach"});
     w.process->out->put("x");
     w.end_outputs();

@@ -3,6 +3,7 @@
 // Logs of pods in process: what is asked of the runtime, and what of it reaches the client.
 #include "k8sio/client.hpp"
 #include "server/pod_world.hpp"
+#include "signalbox_test/text.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -18,9 +19,7 @@ using k8sio::test::task;
 
 const std::string log_of_w = pods_path + "/w/log";
 
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
+using signalbox::test::contains;
 
 /// One read of a stream, which may take until something comes.
 class reading {

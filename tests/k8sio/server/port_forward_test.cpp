@@ -33,8 +33,8 @@ struct stream_seen {
     std::uint32_t reset = 0;
 };
 
-struct world {
-    world() : pods(loop.loop.get_executor()) {
+struct forwarding_world {
+    forwarding_world() : pods(loop.loop.get_executor()) {
         client = std::make_unique<running_session>(
             loop,
             make_port_forward(
@@ -90,7 +90,7 @@ struct world {
 TEST_CASE(
     "[requirement A8] a pair of streams becomes a connection, in both directions to their ends"
 ) {
-    world w;
+    forwarding_world w;
     const auto port = w.pods.prepare();
     w.open_pair(1);
     CHECK(w[1].replied);
@@ -125,7 +125,7 @@ TEST_CASE("all of a connection in one message, and byte by byte") {
     all += writer.opening(spdy_type::syn_stream, 3, {{"streamtype", "data"}, {"port", "8"}});
     all += spdy_writer::data(3, "hello", true) + spdy_writer::ping(1);
     for (const std::size_t size : {all.size(), std::size_t{1}, std::size_t{7}}) {
-        world w;
+        forwarding_world w;
         const auto port = w.pods.prepare();
         for (std::size_t i = 0; i < all.size(); i += size) {
             w.client->send(all.substr(i, size));
@@ -139,7 +139,7 @@ TEST_CASE("all of a connection in one message, and byte by byte") {
 }
 
 TEST_CASE("a port that cannot be reached is told on the error stream, and the next one is tried") {
-    world w;
+    forwarding_world w;
     w.pods.prepare(pod_refusal(500, "", "connection refused"));
     w.open_pair(1, "0", "81");
     CHECK(w[1].data == "error forwarding port 81 to pod w, uid uid: connection refused");
@@ -159,7 +159,7 @@ TEST_CASE("a port that cannot be reached is told on the error stream, and the ne
 }
 
 TEST_CASE("connections do not mix") {
-    world w;
+    forwarding_world w;
     std::vector<std::shared_ptr<scripted>> ports;
     for (std::uint32_t i = 0; i < 50; ++i) {
         ports.push_back(w.pods.prepare());
@@ -177,7 +177,7 @@ TEST_CASE("connections do not mix") {
 
 TEST_CASE("a client that resets a stream ends its connection") {
     for (const std::uint32_t id : {1U, 3U}) {
-        world w;
+        forwarding_world w;
         const auto port = w.pods.prepare();
         w.open_pair(1);
         w.client->send(spdy_writer::reset(id, spdy_reset::cancel));
@@ -197,7 +197,7 @@ TEST_CASE("streams that are no half of a connection are reset") {
         spdy_headers headers;
         std::uint32_t reset;
     };
-    world w;
+    forwarding_world w;
     std::uint32_t id = 1;
     for (const row& each : std::vector<row>{
              {{}, 5},
@@ -230,7 +230,7 @@ TEST_CASE("streams that are no half of a connection are reset") {
 }
 
 TEST_CASE("streams are bounded in number, and room comes back") {
-    world w;
+    forwarding_world w;
     std::uint32_t id = 1;
     for (int i = 0; i < 1024; ++i, id += 2) {
         w.open(id, {{"streamtype", "error"}, {"port", "80"}, {"requestid", std::to_string(i)}});
@@ -244,7 +244,7 @@ TEST_CASE("streams are bounded in number, and room comes back") {
 }
 
 TEST_CASE("[requirement A8] a port that takes nothing holds the client back, and holds little") {
-    world w;
+    forwarding_world w;
     const auto port = w.pods.prepare();
     port->slow = true;
     w.open_pair(1);
@@ -264,7 +264,7 @@ TEST_CASE("[requirement A8] a port that takes nothing holds the client back, and
 }
 
 TEST_CASE("a port that does not read any more is spared the rest, and still answers") {
-    world w;
+    forwarding_world w;
     const auto port = w.pods.prepare();
     port->slow = true;
     w.open_pair(1);
@@ -279,7 +279,7 @@ TEST_CASE("a port that does not read any more is spared the rest, and still answ
 }
 
 TEST_CASE("a client that is slow is waited for") {
-    world w;
+    forwarding_world w;
     const auto port = w.pods.prepare();
     w.open_pair(1);
     w.client->socket.slow = true;
@@ -294,7 +294,7 @@ TEST_CASE("a client that is slow is waited for") {
 }
 
 TEST_CASE("[requirement A8] what is no SPDY is told, and ends the session with its connections") {
-    world w;
+    forwarding_world w;
     const auto port = w.pods.prepare();
     w.open_pair(1);
     w.client->send("\xff\xff\xff\xff\xff\xff\xff\xff");
@@ -308,7 +308,7 @@ TEST_CASE("[requirement A8] what is no SPDY is told, and ends the session with i
 TEST_CASE("[requirement A8] a client that leaves closes its connections, at any moment") {
     for (const int moment : {0, 1, 2, 3, 4}) {
         INFO(moment);
-        world w;
+        forwarding_world w;
         const auto port = w.pods.prepare();
         port->slow = moment == 2;
         w.open_pair(1);
@@ -332,7 +332,7 @@ TEST_CASE("[requirement A8] a client that leaves closes its connections, at any 
 }
 
 TEST_CASE("frames that ask for nothing are taken") {
-    world w;
+    forwarding_world w;
     std::string odd;
     odd += std::string("\x80\3\0\4\0\0\0\4\0\0\0\0", 12);            // SETTINGS
     odd += std::string("\x80\3\0\7\0\0\0\x8\0\0\0\0\0\0\0\0", 16);   // GOAWAY

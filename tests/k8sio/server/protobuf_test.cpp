@@ -2,6 +2,7 @@
 //
 // Bodies in protobuf, as kubectl sends them.
 #include "server/formats/protobuf_body.hpp"
+#include "signalbox_test/text.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -44,9 +45,7 @@ std::string sent_at(std::uint64_t seconds) {
     return sent("v1", "Namespace", with_field(1, with_field(8, "\x08" + varint(seconds))));
 }
 
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
+using signalbox::test::contains;
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 // Watches of the embedded server: their bookmarks, and how they end. A body that is too large.
 #include "server/pod_world.hpp"
 #include "signalbox_test/source_files.hpp"
+#include "signalbox_test/text.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -21,9 +22,7 @@ std::string read(pod_world& w, response_stream& stream) {
     return piece.has_error() ? std::string(to_string(piece.error().code)) : std::string(*piece);
 }
 
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
+using signalbox::test::contains;
 
 }  // namespace
 

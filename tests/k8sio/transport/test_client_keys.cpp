@@ -3,6 +3,7 @@
 // Client certificates that end: a server in virtual time that looks at the certificate of a
 // connection at every request, as kube-apiserver does.
 #include "runtime/virtual_loop.hpp"
+#include "transport/answers.hpp"
 #include "transport/http_transport.hpp"
 #include "transport/scripted_network.hpp"
 
@@ -15,14 +16,13 @@
 using namespace signalbox::k8sio;
 using namespace std::chrono_literals;
 using protocol::plugin_outcome;
+using signalbox::k8sio::test::exec_api_version;
+using signalbox::k8sio::test::ok_answer;
+using signalbox::k8sio::test::refusal_answer;
+using signalbox::k8sio::test::watch_head;
 using std::chrono::seconds;
 
 namespace {
-
-const std::string ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
-const std::string refusal = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n";
-const std::string watch_head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-const std::string v1 = "client.authentication.k8s.io/v1";
 
 /// The certificate made in the fifth second is `C5`, its key `K5`.
 std::string check(const protocol::tls_keys& keys) {
@@ -76,7 +76,7 @@ private:
     outcome_function run_;
 };
 
-struct fixture {
+struct keys_fixture {
     seconds second() const {
         return std::chrono::floor<seconds>(loop.time.steady_now() - steady_time());
     }
@@ -87,9 +87,9 @@ struct fixture {
         const auto made = seconds{known ? std::stol(certificate.substr(1)) : -10000};
         if (second() < made || second() >= made + life) {
             ++refused;
-            return refusal;
+            return refusal_answer;
         }
-        return bytes.find("watch") == std::string::npos ? ok : watch_head;
+        return bytes.find("watch") == std::string::npos ? ok_answer : watch_head;
     }
     plugin_outcome run_program() {
         plugin_outcome outcome;
@@ -111,7 +111,7 @@ struct fixture {
             end = buffer.data();
         }
         outcome.output = secret_text(
-            R"({"kind":"ExecCredential","apiVersion":")" + v1 +
+            R"({"kind":"ExecCredential","apiVersion":")" + exec_api_version +
             R"(","status":{"clientCertificateData":"C)" + text() + R"(","clientKeyData":"K)" +
             text() + "\"" + end + "}}"
         );
@@ -145,7 +145,7 @@ struct fixture {
     void use_program() {
         config.exec.emplace();
         config.exec->command = "login";
-        config.exec->api_version = v1;
+        config.exec->api_version = exec_api_version;
         make();
     }
     void use_files() {
@@ -185,7 +185,9 @@ struct fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "[requirement C7] certificates of a program are replaced unrefused") {
+TEST_CASE_METHOD(
+    keys_fixture, "[requirement C7] certificates of a program are replaced unrefused"
+) {
     life = GENERATE(20s, 30s, 60s, 900s);
     INFO(life.count());
     use_program();
@@ -199,7 +201,8 @@ TEST_CASE_METHOD(fixture, "[requirement C7] certificates of a program are replac
 }
 
 TEST_CASE_METHOD(
-    fixture, "[requirement C7] one without expirationTimestamp is used until the server refuses it"
+    keys_fixture,
+    "[requirement C7] one without expirationTimestamp is used until the server refuses it"
 ) {
     tells_end = false;
     use_program();
@@ -209,7 +212,7 @@ TEST_CASE_METHOD(
     CHECK(refused == runs - 1);
 }
 
-TEST_CASE_METHOD(fixture, "[requirement C7] a program that fails once when a new one is due") {
+TEST_CASE_METHOD(keys_fixture, "[requirement C7] a program that fails once when a new one is due") {
     use_program();
     CHECK(ask_for(20s) == 0);
     failures = GENERATE(1, 2);
@@ -223,7 +226,7 @@ TEST_CASE_METHOD(fixture, "[requirement C7] a program that fails once when a new
     );
 }
 
-TEST_CASE_METHOD(fixture, "[requirement C7] a renewal that fails is told when it fails") {
+TEST_CASE_METHOD(keys_fixture, "[requirement C7] a renewal that fails is told when it fails") {
     use_program();
     CHECK(ask_for(1s) == 0);
     loop.run_for(23s);
@@ -236,7 +239,7 @@ TEST_CASE_METHOD(fixture, "[requirement C7] a renewal that fails is told when it
 }
 
 TEST_CASE_METHOD(
-    fixture, "[requirement C3] files that are replaced before their end lose nothing"
+    keys_fixture, "[requirement C3] files that are replaced before their end lose nothing"
 ) {
     const bool at_once = GENERATE(true, false);
     INFO(at_once);
@@ -258,7 +261,9 @@ TEST_CASE_METHOD(
     CHECK(runs == 0);
 }
 
-TEST_CASE_METHOD(fixture, "[requirement C3] a key that comes too late: refused until it is there") {
+TEST_CASE_METHOD(
+    keys_fixture, "[requirement C3] a key that comes too late: refused until it is there"
+) {
     use_files();
     CHECK(ask_for(10s) == 0);
     files["/cert"] = "C10";
@@ -270,7 +275,9 @@ TEST_CASE_METHOD(fixture, "[requirement C3] a key that comes too late: refused u
     CHECK(told.size() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "[requirement C3] a stream knows that its certificate was replaced") {
+TEST_CASE_METHOD(
+    keys_fixture, "[requirement C3] a stream knows that its certificate was replaced"
+) {
     use_files();
     const http_request watch{"GET", "/api?watch"};
     const auto open = [&] { return test::run(loop, transport->open_stream(watch, 60s)); };

@@ -4,6 +4,7 @@
 // cancelled.
 #include "k8sio/client.hpp"
 #include "runtime/virtual_loop.hpp"
+#include "transport/answers.hpp"
 #include "transport/http_transport.hpp"
 #include "transport/scripted_network.hpp"
 
@@ -11,16 +12,16 @@
 
 using namespace signalbox::k8sio;
 using namespace std::chrono_literals;
+using signalbox::k8sio::test::ok_answer;
+using signalbox::k8sio::test::refusal_answer;
+using signalbox::k8sio::test::watch_head;
 using test::fault;
 
 namespace {
 
-const std::string ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
-const std::string watch_head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nA: b\r\n\r\n";
-
 struct fixture {
     fixture() : net(loop.time) {
-        net.respond = [](const std::string&) { return ok; };
+        net.respond = [](const std::string&) { return ok_answer; };
         config.token_file = "/token";
         make();
     }
@@ -100,7 +101,7 @@ TEST_CASE_METHOD(fixture, "[requirement T1] one connection serves request after 
     SECTION("which is closed, while there is a watch, though nobody asks for it") {
         net.respond = [](const std::string&) { return watch_head; };
         const auto watch = test::run(loop, transport->open_stream(request, 600s));
-        net.respond = [](const std::string&) { return ok; };
+        net.respond = [](const std::string&) { return ok_answer; };
         CHECK(exchange().has_value());
         loop.run_for(30s);
         CHECK(net.open == 2);
@@ -142,7 +143,7 @@ TEST_CASE_METHOD(fixture, "[requirement T1] a connection that may not be reused 
         bytes = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}";
     }
     if (which == "it said more than asked") {
-        bytes = ok + "x";
+        bytes = ok_answer + "x";
     }
     if (which == "the body ends with the stream") {
         bytes = "HTTP/1.1 200 OK\r\n\r\n{}";
@@ -157,7 +158,7 @@ TEST_CASE_METHOD(fixture, "[requirement T3] each operation that fails is an erro
     net.piece = 1;
     REQUIRE(exchange().has_value());
     const std::size_t steps = net.operations;
-    REQUIRE(steps == 2 + ok.size());
+    REQUIRE(steps == 2 + ok_answer.size());
     for (std::size_t number = 0; number < steps; ++number) {
         for (const bool hang : {false, true}) {
             INFO("operation " << number << (hang ? " hangs" : " fails"));
@@ -221,7 +222,7 @@ TEST_CASE_METHOD(
     REQUIRE(answer.has_error());
     CHECK(answer.error().code == errc::connection_lost);
     CHECK(net.open == 0);
-    net.respond = [](const std::string&) { return ok; };
+    net.respond = [](const std::string&) { return ok_answer; };
     CHECK(exchange().has_value());
 }
 
@@ -240,7 +241,7 @@ TEST_CASE_METHOD(
     all[3]->cancel();
     loop.settle();
     CHECK(all[3]->done);
-    net.respond = [](const std::string&) { return ok; };
+    net.respond = [](const std::string&) { return ok_answer; };
     all[0]->cancel();
     loop.settle();
     CHECK(all[2]->result.has_value());
@@ -270,10 +271,9 @@ TEST_CASE_METHOD(fixture, "[requirement T3] a request that never gets its turn t
 TEST_CASE_METHOD(
     fixture, "[requirement C2] [requirement R5] 401 reads the token again and tries once more"
 ) {
-    const std::string refusal = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n";
     net.respond = [&](const std::string& bytes) {
         token = "two";
-        return bytes.find("Bearer two") != std::string::npos ? ok : refusal;
+        return bytes.find("Bearer two") != std::string::npos ? ok_answer : refusal_answer;
     };
     SECTION("with success") {
         CHECK(exchange()->status == 200);
@@ -282,13 +282,13 @@ TEST_CASE_METHOD(
     SECTION("once only") {
         net.respond = [&](const std::string&) {
             token = *token + "x";
-            return refusal;
+            return refusal_answer;
         };
         CHECK(exchange()->status == 401);
         CHECK(net.requests.size() == 2);
     }
     SECTION("not with the same token") {
-        net.respond = [&](const std::string&) { return refusal; };
+        net.respond = [&](const std::string&) { return refusal_answer; };
         CHECK(exchange()->status == 401);
         CHECK(net.requests.size() == 1);
     }
@@ -304,7 +304,7 @@ TEST_CASE_METHOD(fixture, "[requirement T14] an answer that is no HTTP is a bad 
     CHECK(exchange().error().code == errc::bad_response);
     options.body_limit = 1;
     make();
-    net.respond = [](const std::string&) { return ok; };
+    net.respond = [](const std::string&) { return ok_answer; };
     CHECK(exchange().error().code == errc::too_large);
     CHECK(net.open == 0);
     request.target = "/a b";
@@ -320,7 +320,7 @@ TEST_CASE_METHOD(fixture, "[requirement T2] a watch owns its connection and bloc
     REQUIRE(stream.has_value());
     CHECK(net.connections == 1);
     CHECK((*stream)->header("a") == "b");
-    net.respond = [](const std::string&) { return ok; };
+    net.respond = [](const std::string&) { return ok_answer; };
     CHECK(exchange().has_value());
     CHECK(net.connections == 2);
     CHECK(*test::run(loop, (*stream)->read_some()) == "ab");
@@ -341,7 +341,7 @@ TEST_CASE_METHOD(fixture, "[requirement T1] a kept connection that is dead costs
         stream->reset();
         CHECK(net.open == 0);
         net.operations = 100;
-        net.respond = [](const std::string&) { return ok; };
+        net.respond = [](const std::string&) { return ok_answer; };
         CHECK(exchange().has_value());
         net.respond = [](const std::string&) { return watch_head; };
     }

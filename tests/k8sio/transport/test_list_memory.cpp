@@ -136,8 +136,8 @@ public:
     std::size_t objects = 0;
 };
 
-struct fixture {
-    fixture()
+struct memory_fixture {
+    memory_fixture()
         : shown(loop.time),
           transport(
               loop.time,
@@ -153,7 +153,7 @@ struct fixture {
               http_transport_options()
           ),
           api(transport, loop.time, options()) {}
-    ~fixture() {
+    ~memory_fixture() {
         for (reflector& each : watches) {
             each.stop();
         }
@@ -188,7 +188,7 @@ struct fixture {
 }  // namespace
 
 TEST_CASE_METHOD(
-    fixture, "[requirement L7] a list of 2,000 pods of 20 KB takes the memory of a few"
+    memory_fixture, "[requirement L7] a list of 2,000 pods of 20 KB takes the memory of a few"
 ) {
     shown.items = 2000;
     shown.item_size = 20 * kib;
@@ -201,7 +201,7 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(
-    fixture, "[requirement L7] ten lists at once take ten times as much, and no more"
+    memory_fixture, "[requirement L7] ten lists at once take ten times as much, and no more"
 ) {
     shown.items = 200;
     shown.item_size = 20 * kib;
@@ -212,7 +212,9 @@ TEST_CASE_METHOD(
     CHECK(shown.peak < 2560 * kib);
 }
 
-TEST_CASE_METHOD(fixture, "[requirement L7] ten lists of huge items stay below the bound of all") {
+TEST_CASE_METHOD(
+    memory_fixture, "[requirement L7] ten lists of huge items stay below the bound of all"
+) {
     // Each takes 8 MB while it grows; the bound of all is 32 MB. One more is grown or handed over.
     shown.items = 2;
     shown.item_size = 4096 * kib;

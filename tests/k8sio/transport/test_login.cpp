@@ -3,6 +3,7 @@
 // Credentials of a program: by the transport in virtual time with a scripted program, and a real
 // one.
 #include "runtime/virtual_loop.hpp"
+#include "transport/answers.hpp"
 #include "transport/http_transport.hpp"
 #include "transport/scripted_network.hpp"
 
@@ -21,12 +22,11 @@
 using namespace signalbox::k8sio;
 using namespace std::chrono_literals;
 using protocol::plugin_outcome;
+using signalbox::k8sio::test::exec_api_version;
+using signalbox::k8sio::test::ok_answer;
+using signalbox::k8sio::test::refusal_answer;
 
 namespace {
-
-const std::string ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
-const std::string refusal = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n";
-const std::string v1 = "client.authentication.k8s.io/v1";
 
 /// Ends when the test says so.
 class scripted_runner final : public plugin_runner {
@@ -41,14 +41,14 @@ private:
     std::vector<done_function>* started_;
 };
 
-struct fixture {
-    fixture() : net(loop.time) {
+struct login_fixture {
+    login_fixture() : net(loop.time) {
         net.respond = [this](const std::string& bytes) {
-            return bytes.find("Bearer " + good) != std::string::npos ? ok : refusal;
+            return bytes.find("Bearer " + good) != std::string::npos ? ok_answer : refusal_answer;
         };
         config.exec.emplace();
         config.exec->command = "login";
-        config.exec->api_version = v1;
+        config.exec->api_version = exec_api_version;
         make();
     }
     void make() {
@@ -73,8 +73,8 @@ struct fixture {
     void end_run(const std::string& token, const std::string& more = {}) {
         plugin_outcome outcome;
         outcome.output = secret_text(
-            R"({"kind":"ExecCredential","apiVersion":")" + v1 + R"(","status":{"token":")" + token +
-            "\"" + more + "}}"
+            R"({"kind":"ExecCredential","apiVersion":")" + exec_api_version +
+            R"(","status":{"token":")" + token + "\"" + more + "}}"
         );
         runs.back()(outcome);
         loop.settle();
@@ -98,7 +98,7 @@ struct fixture {
 };
 
 /// A server whose tokens end by time. `T5` is the one that was made in the fifth second.
-struct ending_tokens : fixture {
+struct ending_tokens : login_fixture {
     ending_tokens() {
         net.respond = [this](const std::string& bytes) {
             const std::size_t at = bytes.find("Bearer T");
@@ -107,7 +107,7 @@ struct ending_tokens : fixture {
                 std::chrono::seconds{known ? std::stol(bytes.substr(at + 8)) : -10000};
             const bool valid = known && second() >= made && second() < made + life;
             refused += valid ? 0 : 1;
-            return valid ? ok : refusal;
+            return valid ? ok_answer : refusal_answer;
         };
     }
     std::chrono::seconds second() {
@@ -136,7 +136,7 @@ struct ending_tokens : fixture {
 struct real_program {
     real_program() : time(make_machine_clock(loop.get_executor())) {
         plugin.command = "/bin/sh";
-        plugin.api_version = v1;
+        plugin.api_version = exec_api_version;
     }
     plugin_outcome run(const std::string& script) {
         plugin.args = {"-c", script};
@@ -158,7 +158,7 @@ struct real_program {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "[requirement C7] one run serves all who wait") {
+TEST_CASE_METHOD(login_fixture, "[requirement C7] one run serves all who wait") {
     const auto first = start();
     const auto second = start();
     auto stream = test::task<result<std::unique_ptr<response_stream>>>(
@@ -176,7 +176,9 @@ TEST_CASE_METHOD(fixture, "[requirement C7] one run serves all who wait") {
     CHECK(start()->result->status == 200);
 }
 
-TEST_CASE_METHOD(fixture, "[requirement C7] the loop turns while it runs; who waits has a limit") {
+TEST_CASE_METHOD(
+    login_fixture, "[requirement C7] the loop turns while it runs; who waits has a limit"
+) {
     const auto first = start(10s);
     const auto second = start(30s);
     loop.run_for(11s);
@@ -193,7 +195,7 @@ TEST_CASE_METHOD(fixture, "[requirement C7] the loop turns while it runs; who wa
     CHECK(runs.size() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "[requirement C7] its failure is the answer to all who wait") {
+TEST_CASE_METHOD(login_fixture, "[requirement C7] its failure is the answer to all who wait") {
     const auto first = start();
     const auto second = start();
     fail_run();
@@ -212,7 +214,7 @@ TEST_CASE_METHOD(fixture, "[requirement C7] its failure is the answer to all who
     CHECK(later->result->status == 200);
 }
 
-TEST_CASE_METHOD(fixture, "[requirement C7] [requirement R5] 401 runs it again, once") {
+TEST_CASE_METHOD(login_fixture, "[requirement C7] [requirement R5] 401 runs it again, once") {
     const auto first = start();
     end_run("T");
     REQUIRE(first->result->status == 200);
