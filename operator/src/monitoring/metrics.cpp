@@ -43,6 +43,8 @@ constexpr std::array shown_phases{
     core::job_phase::unknown};
 
 constexpr std::array known_methods{"GET", "POST", "PUT", "PATCH", "DELETE"};
+/// Counted from 0 on, so that the first of them is an increase to Prometheus; 0 is no answer.
+constexpr std::array alarming_codes{0, 500, 503, 504};
 
 /// `restarts.last.cause`, as BEHAVIOUR.md api 5.4 lists them. Others, of a newer version's status,
 /// are one.
@@ -242,6 +244,11 @@ metrics::metrics(const std::string& host, const std::string& version)
             &to_running.Add({{"kind", kind_label(kind)}}, coarse_seconds);
         for (const std::string_view cause : known_causes) {
             kinds_[kind].restarts[std::string(cause)] = 0;
+        }
+    }
+    for (const char* method : known_methods) {
+        for (const int code : alarming_codes) {
+            requests_[{code, method}] = 0;
         }
     }
     for (const char* result : {"success", "error", "requeue", "requeue_after"}) {

@@ -141,6 +141,10 @@ class Monitoring(unittest.TestCase):
         with open(os.path.join(OBSERVABILITY, "rules.yaml"), encoding="utf-8") as file:
             rules = file.read()
         prefixes = "signalbox|workqueue|controller_runtime|rest_client|leader_election|process"
+        # An error that is counted from 1 on is no increase.
+        for method in ("GET", "POST", "PUT", "PATCH", "DELETE"):
+            for code in ("<error>", "500", "503", "504"):
+                self.assertRegex(text, rf'rest_client_requests_total\{{code="{code}",host="[^"]*",method="{method}"\}} \d+')
         names = set(re.findall(rf"\b(?:{prefixes})_\w+", "\n".join(asked) + re.sub(r"(?s)annotations:.*?(?=- alert|$)", "", rules)))
         # What is counted by code and method is there with the first request of that kind.
         self.assertEqual(names - served, set())
@@ -155,7 +159,8 @@ class Monitoring(unittest.TestCase):
         with open(os.path.join(OBSERVABILITY, "rules_test.yaml"), encoding="utf-8") as file:
             tested = file.read()
         for alert in re.findall(r"alert: (\w+)", rules):
-            self.assertRegex(tested, rf"alertname: {alert}\n", "it needs a case in rules_test.yaml")
+            self.assertRegex(tested, rf"alertname: {alert}\n", "it needs a case in rules_test.yaml: firing")
+            self.assertRegex(tested, rf"alertname: {alert}, eval_time", "and another: not firing")
 
     def test_the_level_of_the_log_changes_while_it_runs(self):
         run = self.operator("--metrics-bind-address", "127.0.0.1:0", "--log-format", "json")
