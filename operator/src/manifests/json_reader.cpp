@@ -76,6 +76,7 @@ public:
 
     tree_builder& builder() { return builder_; }
     position position_at(std::size_t offset) { return cursor_.at(offset); }
+    void skip_to(std::size_t offset) { end_ = offset; }
 
 private:
     /// The position of the token that has just been read: it begins after the one before and what
@@ -124,27 +125,44 @@ private:
     std::size_t end_ = 0;
 };
 
+/// The length of a line `---` that begins here, as between documents of YAML; 0 if there is none.
+std::size_t separator_at(std::string_view text, std::size_t at) {
+    const std::string_view line = text.substr(at, text.find('\n', at) - at);
+    const bool begins = at == 0 || text[at - 1] == '\n';
+    const std::size_t more = line.find_first_not_of(" \t\r", 3);
+    const bool alone = more == line.npos || line[more] == '#';
+    return begins && line.starts_with("---") && alone ? line.size() : 0;
+}
+
 constexpr unsigned read_flags = rapidjson::kParseIterativeFlag | rapidjson::kParseStopWhenDoneFlag |
                                 rapidjson::kParseNumbersAsStringsFlag;
 
 }  // namespace
 
-parsed_text read_json(std::string_view text, const limits& bounds, bool& is_json) {
+parsed_text read_json(std::string_view text, const limits& bounds, std::size_t& rest) {
     parsed_text out;
-    is_json = true;
+    rest = text.size();
+    bool separated = true;
     rapidjson::MemoryStream stream(text.data(), text.size());
     json_handler events(text, stream, bounds, out);
     rapidjson::Reader reader;
     try {
         while (true) {
             rapidjson::SkipWhitespace(stream);
-            if (stream.Tell() >= text.size()) {
+            const std::size_t start = stream.Tell();
+            if (start >= text.size()) {
                 return out;
+            }
+            if (const std::size_t line = separator_at(text, start); line > 0) {
+                stream.src_ += line;
+                events.skip_to(start + line);
+                separated = true;
+                continue;
             }
             events.builder().begin_document();
             const rapidjson::ParseResult result = reader.Parse<read_flags>(stream, events);
             if (result.IsError()) {
-                is_json = !out.documents.empty();
+                rest = separated ? start : rest;
                 out.problems.push_back(
                     {events.position_at(result.Offset()),
                      {},
@@ -153,6 +171,7 @@ parsed_text read_json(std::string_view text, const limits& bounds, bool& is_json
                 return out;
             }
             events.builder().end_document();
+            separated = false;
         }
     } catch (const reading_stopped& stopped) {
         out.problems.push_back(stopped.why);

@@ -70,6 +70,20 @@ void add_object(
     out.objects.emplace_back(file, document, root);
 }
 
+bool has_quoted_key(std::string_view json) {
+    const std::size_t second = json.find_first_not_of(" \t\r\n{[");
+    return second != std::string_view::npos && second > 0 && json[second] == '"';
+}
+
+/// Without what comes before `rest`, but with its lines, so that positions stay.
+std::string blanked(std::string_view text, std::size_t rest) {
+    std::string out(text);
+    for (char& c : std::span(out).first(rest)) {
+        c = c == '\n' ? c : ' ';
+    }
+    return out;
+}
+
 parsed_text parse(std::string_view text, const std::string& file, const limits& bounds) {
     if (text.starts_with(byte_order_mark)) {
         text.remove_prefix(byte_order_mark.size());
@@ -81,17 +95,23 @@ parsed_text parse(std::string_view text, const std::string& file, const limits& 
     if (text[first] != '{' && text[first] != '[') {
         return read_yaml(text, bounds);
     }
-    bool is_json = true;
-    parsed_text json = read_json(text, bounds, is_json);
-    if (is_json || file.ends_with(".json")) {
+    std::size_t rest = 0;
+    parsed_text json = read_json(text, bounds, rest);
+    if (rest == text.size() || file.ends_with(".json")) {
         return json;
     }
-    // YAML in flow style also begins so. If it is neither, a quoted key says that it was meant as
-    // JSON.
-    parsed_text yaml = read_yaml(text, bounds);
-    const std::size_t second = text.find_first_not_of(" \t\r\n", first + 1);
-    const bool meant_as_json = second != std::string_view::npos && text[second] == '"';
-    return meant_as_json && !yaml.problems.empty() ? std::move(json) : std::move(yaml);
+    // YAML in flow style also begins so, and YAML may follow behind `---`. If it is neither, a
+    // quoted key says that it was meant as JSON.
+    parsed_text yaml = rest == 0 ? read_yaml(text, bounds) : read_yaml(blanked(text, rest), bounds);
+    if (!yaml.problems.empty() && has_quoted_key(text.substr(rest))) {
+        return json;
+    }
+    yaml.documents.insert(
+        yaml.documents.begin(),
+        std::make_move_iterator(json.documents.begin()),
+        std::make_move_iterator(json.documents.end())
+    );
+    return yaml;
 }
 
 /// Reads at most one byte more than is allowed, so that a huge or endless input costs no memory.

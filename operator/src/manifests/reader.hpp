@@ -46,8 +46,9 @@ std::optional<problem> check_text(std::string_view text, const limits& bounds);
 std::optional<problem> check_lines(std::string_view text, const limits& bounds);
 
 parsed_text read_yaml(std::string_view text, const limits& bounds);
-/// One JSON value after the other. `is_json` is false if the first value is no JSON by its syntax.
-parsed_text read_json(std::string_view text, const limits& bounds, bool& is_json);
+/// One JSON value after the other; a line `---` may stand between two. `rest` is where a value
+/// begins, the first or one behind such a line, that is no JSON by its syntax; else the size.
+parsed_text read_json(std::string_view text, const limits& bounds, std::size_t& rest);
 
 /// Thrown by the builder inside a reader to leave the parser; never leaves the reader.
 struct reading_stopped {

@@ -139,8 +139,8 @@ std::string to_yaml(std::string_view json) {
     // Ours, or a rendered object: only the stack needs a bound.
     const limits bounds{
         .max_bytes = SIZE_MAX, .max_nodes = SIZE_MAX, .max_documents = 1, .max_depth = 600};
-    bool is_json = true;
-    const parsed_text parsed = read_json(json, bounds, is_json);
+    std::size_t rest = 0;
+    const parsed_text parsed = read_json(json, bounds, rest);
     if (!parsed.problems.empty() || parsed.documents.empty()) {
         return {};
     }

@@ -70,6 +70,37 @@ TEST_CASE("JSON has positions too, in characters") {
     CHECK(place(m, "/é/1/b") == ":3:4");
 }
 
+TEST_CASE("`---` may stand between documents of JSON, and YAML may follow") {
+    const std::string first = "{\"apiVersion\": \"v1\",\n\t\"kind\": \"A\"}\n";
+    const auto kinds = [](const read_result& read) {
+        std::string out;
+        for (const manifest& m : read.objects) {
+            out += fmt::format("{}{} ", m.kind(), place(m, "/kind"));
+        }
+        for (const read_error& e : read.errors) {
+            out += to_text(e);
+        }
+        return out;
+    };
+    const auto read = [&](const std::string& more, const char* file = "f.yaml") {
+        return kinds(read_text(first + more, file));
+    };
+    CHECK(read("---\n{\"apiVersion\": \"v1\", \"kind\": \"B\"}\n") == "A:2:2 B:4:22 ");
+    CHECK(read("--- # next\r\n\n---\n{\"kind\": \"B\", \"apiVersion\": \"v1\"}") == "A:2:2 B:6:2 ");
+    CHECK(read("---\napiVersion: v1\nkind: B\n---\n" + first) == "A:2:2 B:5:1 A:8:2 ");
+    CHECK(
+        read("---\nkind: B\napiVersion: v1\n---\nkind: C\napiVersion: v1") == "A:2:2 B:4:1 C:7:1 "
+    );
+    CHECK(read("---\n") == "A:2:2 ");
+    CHECK(
+        read("---\n{\"apiVersion\": \"v1\" \"kind\": 5}") ==
+        "A:2:2 f.yaml:4:21: not valid JSON: Missing a comma or } after an object member."
+    );
+    CHECK(read("---\n---\nkind: [B").find("f.yaml:5:") != std::string::npos);
+    CHECK(read("---x\n").find("not valid JSON") != std::string::npos);
+    CHECK(read("---\n" + first, "f.json") == "A:2:2 A:5:2 ");
+}
+
 TEST_CASE("numbers and strings keep their digits") {
     CHECK(
         one("{\"apiVersion\":\"v1\",\"kind\":\"T\",\"n\":[1.0,123456789012345678901234567890]"
