@@ -15,22 +15,34 @@ constexpr std::string_view digits = "0123456789";
 constexpr std::string_view lower = "abcdefghijklmnopqrstuvwxyz";
 constexpr std::string_view upper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-constexpr std::array<std::string_view, 15> secondary_signs{
+constexpr std::array<std::string_view, 27> secondary_signs{
     "Broken pipe",
     "Connection closed by peer",
+    "Connection closed by remote peer",
     "Connection reset by peer",
+    "Connection was likely closed",
+    "Failed to recv, got 0 bytes",
     "NCCL communicator was aborted",
     "RendezvousClosedError",
     "RendezvousConnectionError",
+    "RendezvousTimeoutError",
     "Signal 15 (SIGTERM)",
     "Signal 6 (SIGABRT)",
     "Socket Timeout",
+    "Timed out after",
     "Timed out waiting",
     "Watchdog caught collective operation timeout",
+    "failed to connect",
+    "failed to recv, got 0 bytes",
     "gloo/transport",
+    "got signal: 15",
     "ncclRemoteError",
+    "ncclSystemError",
+    "remote process exited",
+    "socket has timed out",
     "store->get(",
     "terminate called without an active exception",
+    "unhandled system error",
 };
 
 constexpr std::array<std::string_view, 6> error_ends{
