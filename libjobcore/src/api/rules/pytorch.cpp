@@ -95,6 +95,17 @@ void check_elastic_launch(const node& spec, findings_collector& findings) {
     }
 }
 
+void warn_weights(const node& spec, findings_collector& findings) {
+    static constexpr std::array<std::string_view, 1> idle{"scalingWeight"};
+    const node& enabled = spec["elastic"]["enabled"];
+    if (enabled.flag() || enabled.broken()) {
+        return;
+    }
+    for (const node& replica : spec["replicaSpecs"].items) {
+        warn_idle(replica, idle, "`elastic.enabled` is not true, and `replicas` counts", findings);
+    }
+}
+
 void check_tensorboard(const node& board, findings_collector& findings) {
     static constexpr std::array<std::string_view, 1> idle{"scheduler"};
     warn_idle(
@@ -168,6 +179,7 @@ void check_pytorch(const node& spec, findings_collector& findings) {
     check_run_mode(spec["runMode"], types, findings);
     check_elastic(spec["elastic"], minimum_replicas(spec), findings);
     check_elastic_launch(spec, findings);
+    warn_weights(spec, findings);
     check_torchrun(spec, findings);
     check_unique_types(replicas, findings);
     warn_master(replicas, findings);

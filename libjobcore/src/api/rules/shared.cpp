@@ -57,9 +57,10 @@ void check_entries(
 }  // namespace
 
 void check_elastic(const node& elastic, std::int64_t minimum, findings_collector& findings) {
-    static constexpr std::array<std::string_view, 1> size{"expectedReplicas"};
+    static constexpr std::array<std::string_view, 3> sizes{
+        "minReplicas", "maxReplicas", "expectedReplicas"};
     if (!elastic["enabled"].flag() && !elastic["enabled"].broken()) {
-        warn_idle(elastic, size, "`elastic.enabled` is not true, and `replicas` counts", findings);
+        warn_idle(elastic, sizes, "`elastic.enabled` is not true, and `replicas` counts", findings);
     }
     const node& maximum = elastic["maxReplicas"];
     const node& expected = elastic["expectedReplicas"];
