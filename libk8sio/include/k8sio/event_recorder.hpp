@@ -23,6 +23,13 @@ public:
     std::string api_version, kind, ns, name, uid, resource_version;
 };
 
+/// Which notes go first where there is no room for all (REQUIREMENTS.md N5).
+enum class event_rank : std::uint8_t {
+    detail,  ///< of one part of the object among others
+    state,   ///< where the object stands
+    end,     ///< how it ended: the one that is still looked for afterwards
+};
+
 /// What to tell. Notes that are equal but for the version of the object are one Event with a count,
 /// if they come within 10 minutes: no counters, times or UIDs in the message (REQUIREMENTS.md N1,
 /// N4).
@@ -33,22 +40,25 @@ public:
     bool warning = false;  ///< type Warning, else Normal
     std::string reason;    ///< CamelCase; cut to 128 bytes
     std::string message;   ///< cut to 1,023 bytes at a UTF-8 boundary
+    event_rank rank = event_rank::state;
 };
 
-/// Queues notes and writes them one after the other, in order. The queue is bounded; when it is
-/// full new notes are dropped and counted. A note in trouble is tried for minutes, and those
-/// behind it wait (REQUIREMENTS.md N2).
+/// Queues notes and writes them, several at a time: those of one object one after the other, in
+/// order, those of namespaces in turn. The queue is bounded; what does not fit is dropped and
+/// counted, the oldest of the lowest rank first (REQUIREMENTS.md N5). A note in trouble is tried
+/// for minutes, one of rank `end` for an hour; meanwhile others are written (N2, N6).
 ///
 /// Lifetimes: `api` must outlive run(). Do not destroy it before run() has returned.
 /// Thread: the loop's only.
 class event_recorder {
 public:
-    /// `component`: the reporting component, e.g. `signalbox`. `queue_limit`: notes not yet begun.
+    /// `component`: the reporting component, e.g. `signalbox`. `queue_limit`: notes that wait, but
+    /// for those of rank `end`, of which ten times as many may.
     event_recorder(client& api, std::string component, std::size_t queue_limit = 1000);
     ~event_recorder();
 
-    /// Never blocks, never fails. Also before run(), which then writes it; after run() has returned
-    /// it has no effect.
+    /// Never blocks, never fails; the Event has the time of this call. Also before run(), which
+    /// then writes it; after run() has returned it has no effect.
     void record(event_note note);
     /// Writes notes until stop(), then what is queued, for 3 s at most. Run it once.
     ///
@@ -59,8 +69,8 @@ public:
     /// Notes that did not fit, could not be written, or were left when run() returned; those of a
     /// namespace that is going or gone are not counted.
     std::uint64_t dropped() const;
-    /// What the server, or the way to it, said to the last note that could not be written; empty if
-    /// there was none. Valid until the loop runs again.
+    /// Why the last of these was not written: what the server, or the way to it, said, or that
+    /// there was no room. Empty if there was none. Valid until the loop runs again.
     const std::string& last_error() const;
     /// Nothing queued, nothing being written.
     bool idle() const;

@@ -29,11 +29,6 @@ std::string key_of(const event_note& note) {
     return key + (note.warning ? 'W' : 'N');
 }
 
-/// N3: Events of cluster objects go to `default`.
-std::string namespace_of(const event_note& note) {
-    return note.regarding.ns.empty() ? "default" : note.regarding.ns;
-}
-
 void add(std::string& out, std::string_view key, std::string_view value) {
     if (value.empty()) {
         return;
@@ -45,6 +40,10 @@ void add(std::string& out, std::string_view key, std::string_view value) {
 }
 
 }  // namespace
+
+std::string namespace_of(const event_note& note) {
+    return note.regarding.ns.empty() ? "default" : note.regarding.ns;
+}
 
 event_series::event_series(std::string component, std::size_t capacity)
     : component_(std::move(component)), capacity_(capacity) {}

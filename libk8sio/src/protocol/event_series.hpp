@@ -24,11 +24,14 @@ public:
     std::string body;
 };
 
+/// Where its Event is: those of cluster objects are in `default` (REQUIREMENTS.md N3).
+std::string namespace_of(const event_note& note);
+
 class event_series {
 public:
     explicit event_series(std::string component, std::size_t capacity = 4096);
 
-    /// The write for this note at time `now` (of the server).
+    /// The write for this note of the time `now` (of the server).
     event_write next(const event_note& note, wall_time now);
     /// The Event of this note is gone from the server (it keeps Events for an hour).
     void forget(const event_note& note);

@@ -9,6 +9,8 @@
 #include "controller/stage_runner.hpp"
 #include "k8sio/object.hpp"
 
+#include <jobcore/event_rank.hpp>
+
 #include <algorithm>
 #include <iterator>
 #include <string_view>
@@ -233,6 +235,18 @@ asio::awaitable<bool> read_again(context& shared, job_entry& entry) {
     co_return read.get() == &entry;
 }
 
+k8sio::event_rank to_note_rank(core::event_rank rank) {
+    switch (rank) {
+        case core::event_rank::detail:
+            return k8sio::event_rank::detail;
+        case core::event_rank::state:
+            return k8sio::event_rank::state;
+        case core::event_rank::end:
+            return k8sio::event_rank::end;
+    }
+    return k8sio::event_rank::state;
+}
+
 class pass {
 public:
     pass(context& shared, k8sio::event_recorder& events, job_entry_ptr entry)
@@ -429,6 +443,7 @@ void pass::send_events() {
         note.regarding.uid = meta.uid;
         note.regarding.resource_version = meta.resource_version;
         note.warning = e.warning;
+        note.rank = to_note_rank(core::rank_of(e));
         note.reason = std::move(e.reason);
         note.message = std::move(e.message);
         ++shared_->counters.events;

@@ -2,6 +2,7 @@
 //
 // Rules of the engine that belong to no story of their own: identity, waiting, names of reasons.
 #include "engine/jobs.hpp"
+#include "jobcore/event_rank.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -220,4 +221,19 @@ TEST_CASE("[behaviour 11.1] what we override is told once, with the acceptance",
     }
     w.start();
     CHECK(w.count_events("FieldOverridden") == 1);
+}
+
+TEST_CASE(
+    "[behaviour 11.3] the end of a job goes before its state, that before details", "[engine]"
+) {
+    const auto rank = [](const char* reason) { return rank_of({false, reason, "m"}); };
+    for (const char* reason : {"Succeeded", "Failed", "InvalidSpec"}) {
+        CHECK(rank(reason) == event_rank::end);
+    }
+    for (const char* reason : {"NewReplica", "Start", "CleanedUp"}) {
+        CHECK(rank(reason) == event_rank::detail);
+    }
+    for (const char* reason : {"Created", "Running", "ReplicaFailed", "Restarting", "SecretLost"}) {
+        CHECK(rank(reason) == event_rank::state);
+    }
 }

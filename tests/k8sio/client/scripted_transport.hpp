@@ -61,6 +61,8 @@ public:
 
     std::function<result<http_response>(const http_request&)> on_exchange;
     std::function<result<std::shared_ptr<stream_script>>(const http_request&)> on_open;
+    /// How long on_exchange takes, of virtual time.
+    std::chrono::nanoseconds latency{};
     /// Asked before each operation (exchange, open, read); an error ends the operation.
     operation_hook fail;
     std::vector<http_request> requests;
@@ -72,6 +74,12 @@ public:
         requests.push_back(request);
         if (injected) {
             co_return *injected;
+        }
+        if (latency.count() > 0) {
+            const bool whole = co_await sleep_for(*time_, latency);
+            if (!whole) {
+                co_return failure(errc::cancelled);
+            }
         }
         co_return on_exchange(request);
     }

@@ -2,12 +2,14 @@
 #include "client/scripted_transport.hpp"
 #include "k8sio/event_recorder.hpp"
 #include "protocol/event_series.hpp"
+#include "protocol/http_date.hpp"
 #include "protocol/json_cursor.hpp"
 #include "protocol/printable.hpp"
 #include "runtime/virtual_loop.hpp"
 
 #include <catch2/catch.hpp>
 
+#include <map>
 #include <set>
 
 using namespace signalbox::k8sio;
@@ -141,7 +143,8 @@ TEST_CASE_METHOD(fixture, "[requirement N2] a full queue drops and counts; nothi
         sent() ==
         std::vector<std::string>(3, "POST /api/v1/namespaces/a/events?fieldManager=signalbox")
     );
-    subject.record(note("m0"));
+    CHECK(subject.last_error().find("the oldest of the least important") != std::string::npos);
+    subject.record(note("m4"));
     loop.settle();
     CHECK(sent().back().substr(0, 5) == "PATCH");
     subject.stop();
@@ -268,5 +271,109 @@ TEST_CASE_METHOD(fixture, "[requirement N2] [requirement H1] what is left at the
         CHECK(running.done);
     }
     CHECK(subject.dropped() == 3);
+    CHECK(subject.idle());
+}
+
+namespace {
+
+event_note told(std::string ns, std::string name, std::string reason) {
+    event_note made = note("m", reason);
+    made.regarding.ns = std::move(ns);
+    made.regarding.uid = name;
+    made.regarding.name = std::move(name);
+    return made;
+}
+
+/// With a queue as the operator has it.
+struct burst_fixture {
+    burst_fixture() : transport(loop.time), api(transport, loop.time), subject(api, "signalbox") {
+        transport.latency = 40ms;
+        transport.on_exchange = [this](const http_request& request) -> result<http_response> {
+            if (request.target.find("/namespaces/broken/") != std::string::npos) {
+                return test::answer(500, R"({"kind":"Status","reason":"InternalError"})");
+            }
+            ++written[request.target];
+            last = loop.time.steady_now();
+            return test::answer(201, R"({"kind":"Event"})");
+        };
+    }
+    ~burst_fixture() {
+        subject.stop();
+        loop.run_for(5s);
+    }
+
+    test::virtual_loop loop;
+    test::scripted_transport transport;
+    client api;
+    event_recorder subject;
+    std::map<std::string, int> written;
+    steady_time last;
+    test::task<void> running{loop, subject.run()};
+};
+
+constexpr const char* in_a = "/api/v1/namespaces/a/events?fieldManager=signalbox";
+
+}  // namespace
+
+TEST_CASE_METHOD(burst_fixture, "[requirement N6] a burst of 300 jobs is written whole") {
+    const char* const reasons[] = {"Created", "NewReplica", "Start", "Running", "Succeeded"};
+    for (int job = 0; job < 300; ++job) {
+        for (const char* reason : reasons) {
+            subject.record(told("a", std::to_string(job), reason));
+        }
+        loop.run_for(20ms);
+    }
+    loop.run_for(6s);
+    CHECK(subject.dropped() == 0);
+    CHECK(written[in_a] == 1500);
+}
+
+TEST_CASE_METHOD(
+    burst_fixture, "[requirement N6] a namespace whose events get 500 holds up no others"
+) {
+    for (int job = 0; job < 30; ++job) {
+        subject.record(told("broken", std::to_string(job), "Created"));
+    }
+    loop.run_for(10min);  // meanwhile it is known to be in trouble
+    const steady_time start = loop.time.steady_now();
+    for (int job = 0; job < 30; ++job) {
+        subject.record(told("broken", std::to_string(job), "Running"));
+        subject.record(told("a", std::to_string(job), "Running"));
+    }
+    loop.run_for(10s);
+    CHECK(written[in_a] == 30);
+    CHECK(last - start < 1s);
+}
+
+TEST_CASE_METHOD(
+    burst_fixture, "[requirement N2] an Event has the time at which it was told, not written"
+) {
+    transport.on_exchange = [](const http_request&) -> result<http_response> {
+        return test::failure(errc::connection_lost);
+    };
+    const std::string now = protocol::format_api_time(api.server_now());
+    subject.record(told("a", "p", "Succeeded"));
+    loop.run_for(30s);
+    REQUIRE(transport.requests.size() > 1);
+    CHECK(transport.requests.back().body.find("\"lastTimestamp\":\"" + now) != std::string::npos);
+}
+
+TEST_CASE_METHOD(
+    burst_fixture, "[requirement N2] the end of a job is told also after an outage of many minutes"
+) {
+    const auto answers = transport.on_exchange;
+    transport.on_exchange = [](const http_request&) -> result<http_response> {
+        return test::failure(errc::connection_lost);
+    };
+    event_note end = told("a", "p", "Succeeded");
+    end.rank = event_rank::end;
+    subject.record(end);
+    subject.record(told("a", "q", "Running"));
+    loop.run_for(50min);
+    CHECK(subject.dropped() == 1);
+    transport.on_exchange = answers;
+    loop.run_for(11s);
+    CHECK(written[in_a] == 1);
+    CHECK(subject.dropped() == 1);
     CHECK(subject.idle());
 }

@@ -222,3 +222,24 @@ TEST_CASE("[requirement N2] each namespace tells why its own events were not wri
     CHECK(losses[1].events > 0);
     CHECK(losses[1].last_error.find("/namespaces/default") != std::string::npos);
 }
+
+TEST_CASE("[behaviour 11.3] how jobs ended is told after an outage of their events") {
+    world w;
+    bool broken = true;
+    w.server().set_fault_hook([&](std::string_view method, std::string_view target) {
+        k8sio::server::fault fault;
+        if (broken && method == "POST" && target.find("/events") != target.npos) {
+            fault.status = 500;
+            fault.reason = "InternalError";
+        }
+        return fault;
+    });
+    w.create_job(job_builder("mnist").replicas("worker", 1));
+    REQUIRE(w.run_until([&] { return w.is_phase("mnist", "Succeeded"); }, seconds{600}));
+    w.run_for(seconds{900});
+    CHECK(w.operator_().dropped_events() > 0);
+    broken = false;
+    w.run_for(seconds{15});
+    CHECK(w.event_count("mnist", "Succeeded") == 1);
+    CHECK(w.event_count("mnist", "Running") == 0);
+}

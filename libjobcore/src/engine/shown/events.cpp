@@ -3,10 +3,12 @@
 // What is told of a job besides its record (BEHAVIOUR.md 11.1).
 #include "engine/facts/ledger.hpp"
 #include "engine/shown/shown.hpp"
+#include "jobcore/event_rank.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace signalbox::core::engine {
@@ -76,3 +78,21 @@ std::vector<event> tell_of_phase(const context& c, const phase_shown& phase) {
 }
 
 }  // namespace signalbox::core::engine
+
+namespace signalbox::core {
+
+event_rank rank_of(const event& told) {
+    using namespace engine;
+    static constexpr std::array ranks{
+        std::pair{reason::succeeded, event_rank::end},
+        std::pair{reason::failed, event_rank::end},
+        std::pair{reason::invalid_spec, event_rank::end},
+        std::pair{event_reason::new_replica, event_rank::detail},
+        std::pair{event_reason::start, event_rank::detail},
+        std::pair{event_reason::cleaned_up, event_rank::detail},
+    };
+    const auto* row = std::ranges::find(ranks, told.reason, &decltype(ranks)::value_type::first);
+    return row == ranks.end() ? event_rank::state : row->second;
+}
+
+}  // namespace signalbox::core
