@@ -33,6 +33,9 @@ public:
 
     /// Something failed or was refused: again after the key's delay, which doubles each time.
     bool failed = false;
+    /// What failed may be over at any time, as a server in trouble: the delay stays below
+    /// backoff_policy::transient_max.
+    bool transient = false;
     /// Something was written: again as soon as the views show it.
     bool requeue = false;
     /// The views are behind what the function itself has learned: nothing was done; again when they
@@ -116,9 +119,10 @@ enum class stop_order {
 
 /// Since construction.
 struct reconcile_counters {
-    std::uint64_t reconciles = 0;  ///< passes begun
-    std::uint64_t behind = 0;      ///< put off, because a view was behind our own writes
-    std::uint64_t failed = 0;      ///< with reconcile_result::failed, or by an exception
+    std::uint64_t reconciles = 0;    ///< passes begun
+    std::uint64_t behind = 0;        ///< put off, because a view was behind our own writes
+    std::uint64_t failed = 0;        ///< with reconcile_result::failed, or by an exception
+    std::uint64_t contradicted = 0;  ///< views that were listed anew because an event was lost
 };
 
 /// How one watch of a controller is doing.
@@ -213,6 +217,10 @@ public:
     /// An answer was older than what had been seen: the server is asked whether it went back in
     /// time (REQUIREMENTS.md V6).
     void doubt_views();
+    /// An answer has shown that `v` missed an event: it is listed anew, and nothing is decided
+    /// before it has been. Not again within ten seconds, whatever else contradicts it
+    /// (REQUIREMENTS.md W13).
+    void contradicted(const view& v);
     /// Lists all views anew before the next pass: they may be behind what has to be seen. Before
     /// run() there is nothing to list.
     void refresh();

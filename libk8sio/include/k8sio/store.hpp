@@ -7,8 +7,11 @@
 #include "k8sio/reflector.hpp"
 #include "k8sio/resource.hpp"
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -22,11 +25,25 @@
 
 namespace signalbox::k8sio {
 
+/// Where a view stood when a request was sent: what its answer is held against
+/// (REQUIREMENTS.md W13).
+class view_mark {
+public:
+    view_mark() = default;
+    view_mark(std::string version, std::uint64_t removals)
+        : seen(std::move(version)), removed(removals) {}
+
+    std::string seen;           ///< view::seen() then
+    std::uint64_t removed = 0;  ///< records that had gone until then
+};
+
 /// What a reflector fills and a controller looks at.
 ///
 /// Thread: the loop's only.
 class view : public reflector_sink {
 public:
+    /// To be taken before a request is sent.
+    view_mark mark() const { return {std::string(seen()), removed_}; }
     /// False: there may be objects that the view does not show. Nothing is to be decided on it.
     virtual bool synced() const = 0;
     /// Everything up to this version is in the view; empty before the first list.
@@ -35,6 +52,41 @@ public:
     virtual std::string_view seen() const = 0;
     /// As before the first list: nobody watches the type any more.
     virtual void clear() = 0;
+
+protected:
+    /// The view had seen `version` when it was asked at `asked`, so that it must have shown an
+    /// object that the server had then, and has not changed since. `held`: the version that it
+    /// shows now, empty if none.
+    bool has_missed(std::string_view version, std::string_view held, const view_mark& asked) const {
+        const auto order = compare_versions(version, asked.seen);
+        const bool due = order == version_order::older || order == version_order::same;
+        const bool shown = held.empty() ? removed_ != asked.removed  // perhaps gone meanwhile
+                                        : compare_versions(held, version) != version_order::older;
+        return !asked.seen.empty() && due && !shown;
+    }
+    void note_removal() { ++removed_; }
+
+private:
+    std::uint64_t removed_ = 0;
+};
+
+/// Records that an answer said were gone before the watch did.
+class unconfirmed_removals {
+public:
+    void note(const std::string& uid, steady_time now) { at_.emplace(uid, now); }
+    /// The watch says so as well.
+    void confirm(const std::string& uid) { at_.erase(uid); }
+    void clear() { at_.clear(); }
+    /// Of how many the watch should have said so long ago.
+    std::size_t overdue(steady_time now) const {
+        const auto late = std::count_if(at_.begin(), at_.end(), [now](const auto& one) {
+            return now - one.second > std::chrono::seconds{10};
+        });
+        return static_cast<std::size_t>(late);
+    }
+
+private:
+    std::unordered_map<std::string, steady_time> at_;
 };
 
 /// An index by a member of records, as `by<&pod::owner>`.
@@ -118,10 +170,30 @@ public:
         return version;
     }
 
+    /// True if `answer` shows what the view cannot have missed: an event was lost. `asked`: the
+    /// view when the request was sent.
+    bool is_contradicted_by(const Record& answer, const view_mark& asked) const {
+        const Record* const held = get(answer.uid);
+        return synced_ && is_wanted(answer) &&
+               has_missed(
+                   answer.resource_version, held ? held->resource_version : std::string(), asked
+               );
+    }
+
     /// An answer said that this object is gone.
     void drop(const std::string& uid) { erase(uid); }
+    /// The same. True if this makes the second one of which the watch says nothing for too long: a
+    /// single one may be late.
+    bool drop(const std::string& uid, steady_time now) {
+        if (synced_ && get(uid) != nullptr) {
+            unconfirmed_.note(uid, now);
+        }
+        erase(uid);
+        return unconfirmed_.overdue(now) > 1;
+    }
 
     void clear() override {
+        unconfirmed_.clear();
         while (!by_uid_.empty()) {
             erase(std::string(by_uid_.begin()->first));
         }
@@ -169,6 +241,7 @@ public:
             put(std::move(record), rewound);
         }
         staged_ = {};
+        unconfirmed_.clear();
         seen_ = resource_version;
         synced_ = true;
     }
@@ -184,12 +257,23 @@ public:
             erase(record->uid);  // as a child that its owner has released
             return;
         }
+        // W8: of what is not held and was seen long ago the deletion has been seen too. This event
+        // has come again, and no other would ever remove what it brings.
+        if (get(record->uid) == nullptr && is_past(record->resource_version)) {
+            return;
+        }
         put(std::move(*record), false);
     }
 
     void remove(std::string_view object_json) override {
         const auto record = decode_(object_json);
-        if (record) {
+        if (!record) {
+            return;
+        }
+        unconfirmed_.confirm(record->uid);
+        const Record* const held = get(record->uid);
+        // One that is older has come again: the object has been back in the selection since (W8).
+        if (held != nullptr && !is_newer(held->resource_version, record->resource_version)) {
             erase(record->uid);
         }
     }
@@ -221,6 +305,11 @@ private:
 
     static bool is_newer(std::string_view a, std::string_view b) {
         return compare_versions(a, b) == version_order::newer;
+    }
+
+    bool is_past(std::string_view version) const {
+        const auto order = compare_versions(version, seen_);
+        return order == version_order::older || order == version_order::same;
     }
 
     bool is_wanted(const Record& record) const { return !keep_ || keep_(record); }
@@ -258,6 +347,7 @@ private:
         (unlink<Index>(found->second), ...);
         const Record before = std::move(found->second.record);
         by_uid_.erase(found);
+        note_removal();
         tell(&before, nullptr);
     }
 
@@ -307,6 +397,7 @@ private:
     std::unordered_map<std::string, slot> by_uid_;
     std::array<index_map, index_count> by_index_;
     std::vector<Record> staged_;
+    unconfirmed_removals unconfirmed_;
 };
 
 }  // namespace signalbox::k8sio

@@ -25,6 +25,8 @@ public:
     backoff_policy() = default;
     std::chrono::nanoseconds initial = std::chrono::milliseconds{5};
     std::chrono::nanoseconds max = std::chrono::minutes{5};
+    /// The maximum while what fails may be over at any time.
+    std::chrono::nanoseconds transient_max = std::chrono::seconds{30};
 };
 
 /// Keys are texts (UIDs or namespace/name). All times are given by the caller and never wait: who
@@ -42,8 +44,8 @@ public:
     /// Makes the key ready at `at`; an earlier pending time is kept (Q2).
     void add_at(const std::string& key, steady_time at);
     /// add_at(now + the delay of this key), which doubles with each call until forget(). Gives
-    /// that time.
-    steady_time add_rate_limited(const std::string& key, steady_time now);
+    /// that time. `transient`: see backoff_policy::transient_max.
+    steady_time add_rate_limited(const std::string& key, steady_time now, bool transient = false);
     /// The key succeeded: its next delay is the first one again.
     void forget(const std::string& key);
     /// Drops the key everywhere but in processing, its delay too. One in processing still needs

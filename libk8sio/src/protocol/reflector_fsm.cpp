@@ -16,7 +16,10 @@ using std::chrono::seconds;
 namespace {
 
 constexpr seconds quiet_period{120};  // R6: after so long without a failure the backoff starts anew
-constexpr seconds very_short{1};      // W3
+constexpr seconds served_long{5};     // R6: a watch that was open for so long served, if silently
+constexpr std::chrono::milliseconds watch_distance{200};  // R6: of watches that all deliver
+constexpr seconds list_after_garbage{20};                 // W7
+constexpr seconds very_short{1};                          // W3
 constexpr seconds short_close{2};
 constexpr int silent_closes_until_expired = 3;
 constexpr int too_large_until_list = 3;      // V5
@@ -68,6 +71,11 @@ reflector_action reflector_fsm::next(steady_time now) {
         action.wait = *std::exchange(sleep_, std::nullopt);
         return action;
     }
+    opened_at_.reset();
+    delivered_ = false;
+    if (phase_ == phase::watch && list_due_ && now >= *list_due_) {
+        list_again({});
+    }
     if (phase_ == phase::list) {
         action.what = reflector_action::kind::list;
         action.list.label_selector = options_.label_selector;
@@ -92,9 +100,12 @@ reflector_action reflector_fsm::next(steady_time now) {
     const nanoseconds spread = options_.watch_timeout_max - options_.watch_timeout_min;
     action.timeout = options_.watch_timeout_min +
                      std::chrono::duration_cast<seconds>(random_.below(spread));  // W2
+    if (list_due_) {
+        action.timeout = std::min(action.timeout, std::chrono::ceil<seconds>(*list_due_ - now));
+    }
     frames_ = watch_frames();
     watch_started_ = now;  // before sending: proxies hold back headers (W9)
-    heard_ = false;
+    heard_ = moved_ = false;
     ++counters_.watches;
     return action;
 }
@@ -144,6 +155,7 @@ void reflector_fsm::on_list(steady_time now, const result<list_page>& page) {
     unpaged_ = false;
     was_well_ = false;
     stuck_ = 0;
+    list_due_.reset();
     synced_ = true;
     refreshing_ = false;
     phase_ = phase::watch;
@@ -290,9 +302,10 @@ bool reflector_fsm::on_event(steady_time now, std::string_view line) {
             return false;
         case event_type::unknown:
             ++counters_.skipped;  // W7
-            return true;
+            break;
     }
-    return true;
+    broken_stream(now, errc::bad_response, "watch event of an unknown type");
+    return false;
 }
 
 bool reflector_fsm::on_object(steady_time now, const watch_event& event) {
@@ -311,10 +324,13 @@ bool reflector_fsm::on_object(steady_time now, const watch_event& event) {
         sink_->upsert(event.object);
     }
     // One that is older than the resume point is the sink's to drop (W8).
-    if (compare_versions(event.facts.resource_version, version_) != version_order::older) {
-        version_ = event.facts.resource_version;
-        sink_->advance(version_);
+    const auto order = compare_versions(event.facts.resource_version, version_);
+    if (order == version_order::older || order == version_order::same) {
+        return true;
     }
+    version_ = event.facts.resource_version;
+    sink_->advance(version_);
+    delivered_ = true;
     progress();
     return true;
 }
@@ -332,9 +348,12 @@ bool reflector_fsm::on_bookmark(steady_time now, const watch_event& event) {
         back_off(now);
         return false;
     }
+    const bool known = version == version_;
     version_ = version;
     sink_->advance(version_);
-    progress();
+    if (!known) {
+        progress();
+    }
     return true;
 }
 
@@ -360,11 +379,15 @@ void reflector_fsm::on_watch_error(steady_time now, const api_error& error) {
         return;
     }
     note(error);
+    if (has_served(now)) {
+        failures_ = 0;
+    }
     if (error.code == errc::timeout && synced_) {
         // Bookmarks come every minute. A peer that only acknowledges sends none, and neither does a
         // server whose data is older than our version (V6).
         phase_ = phase::probe;
     } else if (error.code == errc::bad_response || error.code == errc::too_large) {
+        mistrust(now);
         no_progress(now, stream_errors_until_list);
     } else if (error.code != errc::http_status) {
         back_off(now);  // W6: no relist; the server will be back and knows our version
@@ -393,7 +416,10 @@ void reflector_fsm::on_watch_end(steady_time now) {
         return;
     }
     const auto lasted = now - watch_started_;
-    if (heard_ || lasted >= short_close) {
+    if (has_served(now)) {
+        failures_ = 0;
+    }
+    if (moved_ || lasted >= short_close) {
         short_closes_ = 0;  // W2: normal; watch on at once
         was_well_ = true;
         return;
@@ -412,12 +438,25 @@ void reflector_fsm::on_watch_end(steady_time now) {
     }
 }
 
+void reflector_fsm::on_watch_stalled(steady_time now) {
+    broken_stream(now, errc::bad_response, "the rest of a watch event does not come");
+}
+
 void reflector_fsm::broken_stream(steady_time now, errc code, std::string message) {
     api_error error;
     error.code = code;
     error.message = std::move(message);
     note(error);
+    mistrust(now);
     no_progress(now, stream_errors_until_list);
+}
+
+/// W7: whatever garbled one event may have swallowed others, of which nothing tells. Later, so that
+/// one list does for all that is garbled in one storm; until then the watch goes on.
+void reflector_fsm::mistrust(steady_time now) {
+    if (!list_due_) {
+        list_due_ = now + list_after_garbage;
+    }
 }
 
 /// Retry from the same version, but not for ever.
@@ -443,9 +482,15 @@ void reflector_fsm::list_again(std::string version) {
 }
 
 void reflector_fsm::progress() {
-    was_well_ = true;
+    was_well_ = moved_ = true;
     short_closes_ = 0;
     stuck_ = 0;
+}
+
+/// R6: by what came, or by being open. A bookmark alone proves little: a server can send a new one
+/// each time, and close.
+bool reflector_fsm::has_served(steady_time now) const {
+    return delivered_ || (opened_at_ && now - *opened_at_ >= served_long);
 }
 
 void reflector_fsm::note(const api_error& error) {
@@ -454,6 +499,14 @@ void reflector_fsm::note(const api_error& error) {
 }
 
 void reflector_fsm::back_off(steady_time now) {
+    if (has_served(now)) {
+        failures_ = 0;
+        const auto since = now - watch_started_;
+        if (since < watch_distance) {
+            sleep_ = watch_distance - since;
+        }
+        return;
+    }
     if (!last_failure_ || now - *last_failure_ > quiet_period) {
         failures_ = 0;
     }

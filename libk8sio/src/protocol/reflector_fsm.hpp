@@ -54,9 +54,14 @@ public:
     void on_watch_open(steady_time now) {
         last_error_.clear();
         heard_at_ = now;
+        opened_at_ = now;
     }
     /// False: close the stream, then next().
     bool on_bytes(steady_time now, std::string_view bytes);
+    /// What has come of an event is not all of it: the rest is awaited for a short time only (W7).
+    bool is_within_event() const { return !frames_.at_boundary(); }
+    /// That time is over.
+    void on_watch_stalled(steady_time now);
     /// The server ended the stream in order.
     void on_watch_end(steady_time now);
     /// True where the stream may be closed as if it had ended in order: it has brought an event,
@@ -91,11 +96,13 @@ private:
     void on_error_event(steady_time now, const api_error& status);
     void broken_stream(steady_time now, errc code, std::string message);
     void expired(steady_time now);
+    void mistrust(steady_time now);
     void no_progress(steady_time now, int limit);
     void list_again(std::string version);
     void went_back(std::string_view version);
     bool is_older(std::string_view version) const;
     void progress();
+    bool has_served(steady_time now) const;
     void note(const api_error& error);
     void back_off(steady_time now);
     void wait_as_told(const api_error& error);
@@ -121,10 +128,14 @@ private:
     std::string version_;  // the one resume point (V3, W1)
     watch_frames frames_;
     steady_time watch_started_{};
-    bool heard_ = false;     // a message came on this stream
-    bool was_well_ = false;  // a watch since the last list worked
+    std::optional<steady_time> opened_at_;
+    bool heard_ = false;      // a message came on this stream
+    bool moved_ = false;      // and moved the resume point
+    bool delivered_ = false;  // by an event
+    bool was_well_ = false;   // a watch since the last list worked
     int short_closes_ = 0;
     int stuck_ = 0;
+    std::optional<steady_time> list_due_;  // a stream was garbled (W7)
 
     steady_time heard_at_{};
     std::optional<steady_time> last_failure_;

@@ -3,6 +3,8 @@
 
 #include "protocol/json_cursor.hpp"
 
+#include <cstring>
+
 namespace signalbox::k8sio::protocol {
 
 namespace {
@@ -54,17 +56,25 @@ watch_frames::outcome watch_frames::next(std::string_view& document) {
     return outcome::document;
 }
 
+/// W7: the server writes each event as one line. What has a line end within is the front of one
+/// event and the whole of another, and could go on to swallow all that follow.
+bool watch_frames::has_line_end(std::size_t from) const {
+    return std::memchr(buffer_.data() + from, '\n', scanned_ - from) != nullptr;
+}
+
 watch_frames::outcome watch_frames::scan_document() {
-    while ((scanned_ = nesting_.next(buffer_, scanned_)) < buffer_.size()) {
+    const std::size_t from = scanned_;
+    auto found = outcome::more;
+    while (found == outcome::more && (scanned_ = nesting_.next(buffer_, scanned_)) < buffer_.size()
+    ) {
         const auto event = nesting_.take(buffer_[scanned_++]);
         if (event == json_nesting::event::mismatches) {
-            return outcome::malformed;
-        }
-        if (event == json_nesting::event::closes && nesting_.depth() == 0) {
-            return outcome::document;
+            found = outcome::malformed;
+        } else if (event == json_nesting::event::closes && nesting_.depth() == 0) {
+            found = outcome::document;
         }
     }
-    return outcome::more;
+    return has_line_end(from) ? outcome::malformed : found;
 }
 
 }  // namespace signalbox::k8sio::protocol

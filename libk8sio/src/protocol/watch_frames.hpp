@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Cuts the body of a watch, which arrives in pieces of any size, into JSON documents
-// (REQUIREMENTS.md T5, T6, T7). By nesting, not by line ends: proxies may change those.
+// (REQUIREMENTS.md T5, T6, T7). By nesting, not by line ends: proxies may change those. But a line
+// end within a document means that the document was cut (W7).
 #pragma once
 
 #include "protocol/json_nesting.hpp"
@@ -21,7 +22,7 @@ public:
         document,   ///< one whole document was found
         more,       ///< feed more bytes
         too_large,  ///< a document exceeds the limit; final
-        malformed,  ///< no JSON object where one should be, or a wrong bracket in one; final
+        malformed,  ///< no JSON object, or one with a wrong bracket or a line end in it; final
     };
 
     /// Takes the next bytes. Views given out before become invalid.
@@ -34,6 +35,7 @@ public:
 private:
     /// Scans on from scanned_ to the end of the document.
     outcome scan_document();
+    bool has_line_end(std::size_t from) const;
 
     std::size_t limit_;
     std::string buffer_;

@@ -4,6 +4,7 @@
 #include "k8sio/synchronization.hpp"
 #include "k8sio/version_fence.hpp"
 #include "runtime/pass_schedule.hpp"
+#include "runtime/watched_view.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
@@ -42,54 +43,8 @@ struct part {
 
 }  // namespace
 
-struct controller::impl {
-    /// Stands between a reflector and its view, and hears what the view is told.
-    class watched final : public reflector_sink {
-    public:
-        watched(impl& owner, view& to, std::string name, watch_options options)
-            : owner_(&owner), to_(&to), name_(std::move(name)), options_(std::move(options)) {}
-
-        const view& to() const { return *to_; }
-        const std::string& name() const { return name_; }
-        const watch_options& options() const { return options_; }
-        /// Passes wait for it, or for what they expect of it.
-        bool counts() const { return !ending && (options_.required || to_->synced()); }
-        bool is_in_doubt(steady_time now) const {
-            const reflector& r = *filled_by;
-            const bool aged = options_.max_age.count() > 0 && now - r.heard_at() > options_.max_age;
-            // Of a type that is not served no list ends.
-            const bool served = r.synced() || (options_.required && r.last_error().empty());
-            return !ending && ((served && r.doubtful()) || (r.synced() && aged));
-        }
-
-        void upsert(std::string_view object_json) override { to_->upsert(object_json); }
-        void remove(std::string_view object_json) override { to_->remove(object_json); }
-        void advance(std::string_view resource_version) override {
-            to_->advance(resource_version);
-            owner_->view_advanced();
-        }
-        void replace_begin() override { to_->replace_begin(); }
-        void replace_item(std::string_view object_json) override { to_->replace_item(object_json); }
-        void replace_end(std::string_view resource_version) override {
-            to_->replace_end(resource_version);
-            owner_->view_advanced();
-        }
-        void replace_abort() override { to_->replace_abort(); }
-        void rewound() override {
-            to_->rewound();
-            owner_->view_rewound();
-        }
-        void clear() { to_->clear(); }
-
-        std::unique_ptr<reflector> filled_by;
-        bool ending = false;  ///< by unwatch()
-
-    private:
-        impl* owner_;
-        view* to_;
-        std::string name_;  // in the fence: two views of one type each have one
-        watch_options options_;
-    };
+struct controller::impl final : watched_view::listener {
+    using watched = watched_view;
 
     impl(
         asio::any_io_executor on,
@@ -118,8 +73,8 @@ struct controller::impl {
     void stop_parts(stop_order order);
 
     // What the watches see.
-    void view_advanced();
-    void view_rewound();
+    void view_advanced() override;
+    void view_rewound() override;
 
     bool is_fresh(const std::string& key) const;
     bool views_synced() const;
@@ -533,6 +488,21 @@ void controller::doubt_views() {
             w->filled_by->doubt();
         }
     }
+}
+
+void controller::contradicted(const view& v) {
+    impl& self = *impl_;
+    impl::watched* const found = self.find(v);
+    if (found == nullptr || !found->note_contradiction(self.time->steady_now())) {
+        return;
+    }
+    ++self.counters.contradicted;
+    self.log(
+        severity::warning,
+        "an answer contradicts the view of " + found->filled_by->type().plural() +
+            ": an event was lost, and it is listed anew"
+    );
+    found->filled_by->refresh();
 }
 
 void controller::refresh() {

@@ -86,7 +86,7 @@ bool pass_schedule::end(const std::string& key, const reconcile_result& result, 
     if (result.behind) {
         blocked_.insert(key);
     } else if (result.failed || spinning) {
-        const auto next = queue_.add_rate_limited(key, now);
+        const auto next = queue_.add_rate_limited(key, now, result.transient && !endless);
         state.slowed_until = endless ? next : steady_time{};
     } else {
         queue_.forget(key);

@@ -8,11 +8,41 @@
 #include "runtime/cancellable_task.hpp"
 #include "runtime/refused_stream.hpp"
 
+#include <optional>
+
 namespace signalbox::k8sio {
 
 namespace asio = boost::asio;
 using protocol::reflector_action;
 using protocol::reflector_fsm;
+
+namespace {
+
+/// Within which the next bytes of an event come, once it has begun (REQUIREMENTS.md W7).
+constexpr std::chrono::seconds event_patience{10};
+
+/// Closes a stream when the rest of an event does not come.
+class rest_of_event {
+public:
+    rest_of_event(clock& time, response_stream& body) : time_(&time) {
+        id_ = time.schedule(time.steady_now() + event_patience, [this, stream = &body] {
+            late_ = true;
+            stream->close();
+        });
+    }
+    ~rest_of_event() { time_->cancel(id_); }
+    rest_of_event(const rest_of_event&) = delete;
+    rest_of_event& operator=(const rest_of_event&) = delete;
+
+    bool is_late() const { return late_; }
+
+private:
+    clock* time_;
+    clock::timer_id id_ = 0;
+    bool late_ = false;
+};
+
+}  // namespace
 
 void reflector_sink::advance(std::string_view) {}
 
@@ -69,9 +99,18 @@ struct reflector::impl_access {
         self.open_ = &body;
         while (more && !self.stopping_ && !is_asked(self)) {
             publish(self, fsm);
+            std::optional<rest_of_event> rest;
+            if (fsm.is_within_event()) {
+                rest.emplace(self.api_->time(), body);
+            }
             auto piece = co_await body.read_some();
+            const bool late = rest && rest->is_late();
+            rest.reset();
             if (is_asked(self)) {
                 more = false;  // who asked has closed the stream
+            } else if (late && !self.stopping_) {
+                fsm.on_watch_stalled(now(self));
+                more = false;
             } else if (piece.has_error()) {
                 fsm.on_watch_error(now(self), piece.error());
                 more = false;

@@ -36,11 +36,12 @@ void work_queue::add_at(const std::string& key, steady_time at) {
     delayed_.emplace(at, key);
 }
 
-steady_time work_queue::add_rate_limited(const std::string& key, steady_time now) {
+steady_time work_queue::add_rate_limited(const std::string& key, steady_time now, bool transient) {
     const int failures = failures_[key]++;
-    auto delay = std::min(policy_.initial, policy_.max);
-    for (int i = 0; i < failures && delay < policy_.max; ++i) {
-        delay = delay > policy_.max / 2 ? policy_.max : delay * 2;
+    const auto max = transient ? std::min(policy_.transient_max, policy_.max) : policy_.max;
+    auto delay = std::min(policy_.initial, max);
+    for (int i = 0; i < failures && delay < max; ++i) {
+        delay = delay > max / 2 ? max : delay * 2;
     }
     const steady_time at = now + std::chrono::duration_cast<steady_time::duration>(delay);
     add_at(key, at);

@@ -484,12 +484,16 @@ TEST_CASE_METHOD(
     CHECK(fsm.counters().events == 4);
 }
 
-TEST_CASE_METHOD(fixture, "[requirement W7] unknown events are counted and skipped") {
+TEST_CASE_METHOD(
+    fixture, "[requirement W7] unknown events are counted, change nothing, and end it"
+) {
     list_done();
     watching();
-    CHECK(feed(event("PURGED", pod("a", "101"))));
+    CHECK_FALSE(feed(event("PURGED", pod("a", "101"))));
     CHECK(fsm.counters().skipped == 1);
     CHECK(sink.held.count("a") == 1);
+    sleeps(800ms, 1600ms);
+    CHECK(next() == "watch(100)");
 }
 
 TEST_CASE_METHOD(

@@ -99,6 +99,23 @@ TEST_CASE("[requirement T14] what is no JSON between documents ends the stream")
     CHECK(frames.next(document) == outcome::malformed);
 }
 
+TEST_CASE("[requirement W7] a line that was cut ends the stream, wherever it was cut") {
+    const std::string& document = expected[1];
+    const std::size_t piece = GENERATE(1u, 7u, 1000u);
+    for (std::size_t size = 1; size < document.size(); ++size) {
+        INFO("cut after " << size);
+        const std::string sent = document.substr(0, size) + "\n" + document + "\n";
+        watch_frames frames;
+        auto last = outcome::more;
+        for (std::size_t at = 0; at < sent.size() && last == outcome::more; at += piece) {
+            frames.feed(std::string_view(sent).substr(at, piece));
+            std::string_view found;
+            last = frames.next(found);
+        }
+        CHECK(last == outcome::malformed);
+    }
+}
+
 TEST_CASE("[requirement T6] a large event in small pieces is moved and scanned once") {
     // 32 MB in 1 KB pieces: with a scan from the start per piece this takes minutes, not a moment.
     watch_frames frames(64u << 20);

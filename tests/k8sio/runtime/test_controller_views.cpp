@@ -238,6 +238,36 @@ TEST_CASE("[requirement V6] no pass while views are in doubt, and doubt ends wit
     CHECK(f.count("k") == 1);
 }
 
+TEST_CASE("[requirement W13] a contradicted view is listed anew, no more often than in ten seconds"
+) {
+    fixture f;
+    f.start();
+    const auto lists = [&] { return f.subject->reflector_of(f.maps)->counters().lists; };
+    REQUIRE(lists() == 1);
+    f.connection.slow = "limit=";
+    f.subject->contradicted(f.maps);
+    f.subject->enqueue("k");
+    f.loop.run_for(4s);
+    CHECK(f.count("k") == 0);  // nothing is decided before
+    f.connection.slow.clear();
+    f.loop.run_for(2s);
+    CHECK(f.count("k") == 1);
+    CHECK(lists() == 2);
+    REQUIRE(f.lines.size() == 1);
+    CHECK(f.lines[0].find("contradicts the view of configmaps") != std::string::npos);
+    f.subject->contradicted(f.maps);
+    f.loop.run_for(3s);
+    CHECK(lists() == 2);
+    f.loop.run_for(2s);
+    f.subject->contradicted(f.maps);
+    f.loop.run_for(1s);
+    CHECK(lists() == 3);
+    CHECK(f.subject->counters().contradicted == 2);
+    store<object_meta> unwatched{read_object_meta};
+    f.subject->contradicted(unwatched);
+    CHECK(f.lines.size() == 2);
+}
+
 TEST_CASE("[requirement V6] doubt that ends by an error is noticed, though no view shows anything"
 ) {
     fixture f;

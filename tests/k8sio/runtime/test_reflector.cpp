@@ -56,6 +56,16 @@ public:
         publish("DELETED", name);
     }
 
+    /// Of the event of an addition the watches that are open get one half, and no more.
+    void send_half(const std::string& name) {
+        objects[name] = std::to_string(++version);
+        log.emplace_back(version, event("ADDED", pod(name, objects[name])));
+        for (const auto& [from, stream] : streams) {
+            stream->pieces.emplace_back(log.back().second.substr(0, 20));
+            stream->more.wake();
+        }
+    }
+
     /// The watches that are open now are on connections with old keys.
     void replace_keys() {
         for (const auto& stream : streams) {
@@ -290,6 +300,26 @@ TEST_CASE("[requirement H1] stop and cancellation end a reflector at every step"
             CHECK_FALSE(running.failure);
         }
     }
+}
+
+TEST_CASE("[requirement W7] an event of which half came is given up after ten seconds") {
+    world w;
+    test::task<void> running(w.loop, w.subject.run());
+    REQUIRE(w.loop.run_until([&] { return w.converged(); }));
+    w.server.send_half("d");
+    w.loop.run_for(9s);
+    CHECK_FALSE(w.converged());
+    CHECK(w.server.watches == 1);
+    w.loop.run_for(1s);
+    CHECK(w.converged());
+    CHECK(w.server.watches == 2);
+    CHECK(w.server.lists == 1);
+    w.loop.run_for(100s);
+    CHECK(w.server.lists == 2);  // whatever cut it may have swallowed others
+    w.subject.stop();
+    w.loop.settle();
+    CHECK(running.done);
+    CHECK_FALSE(w.loop.time.has_pending());
 }
 
 TEST_CASE("[requirement H1] stop wakes a reflector that sleeps") {

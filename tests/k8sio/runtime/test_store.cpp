@@ -106,6 +106,80 @@ TEST_CASE("[requirement W8] an older or repeated version changes nothing and wak
     CHECK(f.changes == std::vector<std::string>{"a=new>a=newer"});
 }
 
+TEST_CASE("[requirement W8] an event that comes again brings nothing back, and takes nothing away"
+) {
+    fixture f;
+    f.fill({"a job 1 x", "b job 2 y"}, "2");
+    f.store.upsert("a job 3 z");
+    f.store.advance("3");
+    f.store.remove("a job 4 z");
+    f.store.advance("4");
+    f.changes.clear();
+    f.store.upsert("a job 3 z");
+    f.store.upsert("a job 4 z");
+    CHECK(f.of("job") == "b=y");
+    // It left the selection of the watch, and came back.
+    f.store.remove("b job 5 y");
+    f.store.advance("5");
+    f.store.upsert("b job 6 w");
+    f.store.advance("6");
+    f.store.remove("b job 5 y");
+    CHECK(f.of("job") == "b=w");
+    CHECK(f.changes == std::vector<std::string>{"b=y>", ">b=w"});
+}
+
+TEST_CASE("[requirement W13] an answer contradicts a view that must have shown it and does not") {
+    fixture f;
+    f.fill({"a job 5 x"}, "10");
+    k8sio::view_mark asked = f.store.mark();
+    const auto contradicted = [&](const char* uid, const char* version) {
+        return f.store.is_contradicted_by({uid, "job", version, "y"}, asked);
+    };
+    CHECK(contradicted("a", "7"));   // an update was lost
+    CHECK(contradicted("b", "10"));  // a creation
+    CHECK_FALSE(contradicted("a", "5"));
+    CHECK_FALSE(contradicted("a", "4"));
+    CHECK_FALSE(contradicted("a", "11"));  // the view may be behind it
+    CHECK_FALSE(contradicted("b", "11"));
+    CHECK_FALSE(contradicted("b", "no version"));
+    CHECK_FALSE(f.store.is_contradicted_by({"b", "", "7", "y"}, asked));  // is not held at all
+    f.store.upsert("c job 11 x");
+    f.store.advance("11");
+    CHECK(contradicted("b", "10"));
+    CHECK_FALSE(contradicted("b", "11"));  // the view had not seen that when it was asked
+    f.store.remove("c job 12 x");
+    CHECK_FALSE(contradicted("b", "10"));  // perhaps it is this that went meanwhile
+    asked = f.store.mark();
+    CHECK(contradicted("b", "10"));
+    f.store.rewound();
+    CHECK_FALSE(contradicted("b", "10"));
+    fixture fresh;
+    CHECK_FALSE(fresh.store.is_contradicted_by({"b", "job", "7", "y"}, fresh.store.mark()));
+}
+
+TEST_CASE("[requirement W13] two deletions that the watch does not tell contradict the view") {
+    using std::chrono::seconds;
+    fixture f;
+    f.fill({"a job 1 x", "b job 2 x", "c job 3 x", "d job 4 x"}, "4");
+    const k8sio::steady_time start{};
+    CHECK_FALSE(f.store.drop("a", start));
+    CHECK(f.of("job") == "b=x c=x d=x");
+    SECTION("soon") {
+        CHECK_FALSE(f.store.drop("b", start + seconds{9}));
+        CHECK_FALSE(f.store.drop("gone", start + seconds{15}));
+        CHECK(f.store.drop("c", start + seconds{20}));
+        f.fill({"d job 4 x"}, "9");
+        CHECK_FALSE(f.store.drop("d", start + seconds{50}));
+    }
+    SECTION("late, but they come") {
+        CHECK_FALSE(f.store.drop("b", start + seconds{9}));
+        f.store.remove("a job 5 x");
+        CHECK_FALSE(f.store.drop("c", start + seconds{50}));
+        f.store.remove("b job 6 x");
+        CHECK_FALSE(f.store.drop("d", start + seconds{90}));
+    }
+}
+
 TEST_CASE("[requirement L4] a list shows only when it is complete") {
     fixture f;
     f.fill({"a job 1 x"}, "1");

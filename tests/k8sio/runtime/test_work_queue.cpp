@@ -73,6 +73,16 @@ TEST_CASE("[requirement Q7] a wake-up armed while its key is processed is not lo
     CHECK(pop_all(queue, start + 2s) == "a");
 }
 
+TEST_CASE("[requirement Q3] what may be over at any time is tried again twice a minute at least") {
+    work_queue queue;
+    steady_time now = start;
+    for (int i = 0; i < 20; ++i) {
+        now = queue.add_rate_limited("a", now, true);
+    }
+    CHECK(queue.add_rate_limited("a", now, true) == now + 30s);
+    CHECK(queue.add_rate_limited("a", now, false) == now + 5min);
+}
+
 TEST_CASE("[requirement Q3] the delay of a failing key doubles to its cap; forget resets it") {
     backoff_policy policy;
     policy.initial = 5ms;

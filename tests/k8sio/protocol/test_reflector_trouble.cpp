@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Watches that are cut, and watches that send what is no event.
+#include "protocol/reflector_fsm.hpp"
+#include "runtime/recording_sink.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <set>
+
+using namespace signalbox::k8sio;
+using namespace std::chrono_literals;
+using protocol::reflector_action;
+using protocol::reflector_fsm;
+using test::event;
+using test::pod;
+using kind = reflector_action::kind;
+
+namespace {
+
+/// A reflector whose watches end as a test says, in virtual time.
+struct fixture {
+    fixture() : fsm(resources::pods(), sink, reflector_options()) {
+        REQUIRE(fsm.next(now).what == kind::list);
+        list(100);
+    }
+
+    void list(int version) {
+        list_page page;
+        page.resource_version = std::to_string(version);
+        newest = std::max(newest, version);
+        fsm.on_list(now, page);
+    }
+    /// Waits as it is told. Gives what comes then, and how long that took.
+    std::chrono::nanoseconds wait() {
+        const steady_time since = now;
+        action = fsm.next(now);
+        while (action.what == kind::sleep) {
+            now += std::chrono::duration_cast<steady_time::duration>(action.wait);
+            action = fsm.next(now);
+        }
+        return now - since;
+    }
+    void watching() {
+        wait();
+        REQUIRE(action.what == kind::watch);
+        fsm.on_watch_open(now);
+    }
+    bool send(const std::string& bytes) { return fsm.on_bytes(now, bytes); }
+    void cut() {
+        api_error lost;
+        lost.code = errc::connection_lost;
+        fsm.on_watch_error(now, lost);
+    }
+    std::string next_version() { return std::to_string(++newest); }
+
+    test::recording_sink sink;
+    reflector_fsm fsm;
+    steady_time now{};
+    reflector_action action;
+    int newest = 100;
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(
+    fixture,
+    "[requirement R6] [requirement W6] a watch that is cut behind each event goes on at once"
+) {
+    std::chrono::nanoseconds longest{};
+    for (int i = 0; i < 200; ++i) {
+        watching();
+        now += std::chrono::milliseconds{i % 7 * 100};
+        REQUIRE(send(event("ADDED", pod("p", next_version()))));
+        cut();
+        longest = std::max(longest, wait());
+        REQUIRE(action.version == std::to_string(newest));
+    }
+    CHECK(longest <= 200ms);
+    CHECK(fsm.counters().lists == 1);
+    CHECK(now.time_since_epoch() >= 200 * 200ms);  // and yet it is no loop at full speed
+}
+
+TEST_CASE_METHOD(
+    fixture,
+    "[requirement R6] [requirement W6] one that is cut every 45 s goes on at once, if silent"
+) {
+    const auto how = GENERATE(as<std::string>{}, "cut", "ended within an event", "garbled");
+    CAPTURE(how);
+    for (int i = 0; i < 100; ++i) {
+        watching();
+        now += 45s;
+        if (how == "cut") {
+            cut();
+        } else if (how == "ended within an event") {
+            REQUIRE(send("{"));
+            fsm.on_watch_end(now);
+        } else {
+            REQUIRE_FALSE(send("null\n"));
+        }
+        CHECK(wait() == 0ns);
+        if (action.what == kind::list) {
+            list(newest);
+        }
+    }
+}
+
+TEST_CASE_METHOD(
+    fixture, "[requirement R6] a server that takes watches and cuts them at once is backed off from"
+) {
+    const auto sent = GENERATE(as<std::string>{}, "nothing", "an old event", "new bookmarks");
+    CAPTURE(sent);
+    std::chrono::nanoseconds last{};
+    for (int i = 0; i < 12; ++i) {
+        watching();
+        if (sent == "an old event") {
+            REQUIRE(send(event("MODIFIED", pod("p", "100"))));
+        } else if (sent == "new bookmarks") {
+            REQUIRE(send(event("BOOKMARK", pod("", next_version()))));
+        }
+        cut();
+        last = wait();
+        if (action.what == kind::list) {
+            list(newest);
+        }
+    }
+    CHECK(last >= 30s);
+    CHECK(last <= 60s);
+}
+
+TEST_CASE_METHOD(
+    fixture, "[requirement R6] what a watch has delivered makes no list or probe hasty"
+) {
+    watching();
+    REQUIRE(send(event("ADDED", pod("p", next_version()))));
+    now += 10s;
+    REQUIRE_FALSE(send(event("ERROR", R"({"kind":"Status","code":410})")));
+    std::chrono::nanoseconds last{};
+    for (int i = 0; i < 8; ++i) {
+        last = wait();
+        REQUIRE(action.what == kind::list);
+        api_error lost;
+        lost.code = errc::connection_lost;
+        fsm.on_list(now, lost);
+    }
+    CHECK(last >= 30s);
+}
+
+TEST_CASE_METHOD(
+    fixture, "[requirement W3] an old event is no word that makes a short watch good"
+) {
+    watching();
+    REQUIRE(send(event("MODIFIED", pod("p", "100"))));
+    fsm.on_watch_end(now);
+    CHECK(wait() >= 800ms);
+}
+
+TEST_CASE_METHOD(
+    fixture, "[requirement W7] what is no event ends the watch, moves nothing, and makes a list"
+) {
+    const std::string whole = event("ADDED", pod("lost", "101"));
+    const std::string cut_line = whole.substr(0, whole.size() / 2);
+    const auto garbage = GENERATE_COPY(
+        as<std::string>{},
+        "null\n",
+        "<html>",
+        R"({"type":"ADDED","object":null})",
+        R"({"type":"PURGED","object":)" + pod("lost", "101") + "}\n",
+        R"({"type":"ADDED","object":{"kind":"Table","metadata":{"resourceVersion":"101"}}})",
+        R"({"kind":"Status","code":500})",
+        whole.substr(whole.size() / 2),                      // its front is missing
+        cut_line + "\n",                                     // its rest is missing
+        cut_line + event("ADDED", pod("next", "102")),       // the same, without a line end
+        whole.substr(0, whole.find("101")) + "\n" + whole,   // cut within a text
+        whole.substr(0, whole.rfind("object") + 8) + "\n{}"  // cut where an object may begin
+    );
+    CAPTURE(garbage);
+    watching();
+    REQUIRE(send(event("MODIFIED", pod("kept", "101"))));
+    now += 7s;
+    CHECK_FALSE(send(garbage));
+    CHECK_FALSE(fsm.last_error().empty());
+    CHECK(sink.held.count("lost") == 0);
+    CHECK(sink.held.count("next") == 0);
+    CHECK(wait() == 0ns);
+    REQUIRE(action.what == kind::watch);
+    CHECK(action.version == "101");
+    // What else was swallowed nobody knows: the watch is short, and then everything is listed.
+    CHECK(action.timeout == 20s);
+    CHECK(fsm.counters().lists == 1);
+    fsm.on_watch_open(now);
+    now += 20s;
+    fsm.on_watch_end(now);
+    wait();
+    REQUIRE(action.what == kind::list);
+    CHECK(action.list.resource_version.empty());
+    list(150);
+    wait();
+    CHECK(action.what == kind::watch);
+    CHECK(action.timeout >= 300s);  // once
+}
+
+TEST_CASE_METHOD(
+    fixture, "[requirement W7] one list does for all that is garbled in twenty seconds"
+) {
+    for (int i = 0; i < 20; ++i) {
+        watching();
+        REQUIRE(send(event("ADDED", pod("p", next_version()))));
+        now += 900ms;
+        REQUIRE_FALSE(send("null\n"));
+    }
+    CHECK(fsm.counters().lists == 1);
+    now += 3s;
+    wait();
+    CHECK(action.what == kind::list);
+}
+
+TEST_CASE_METHOD(
+    fixture, "[requirement W7] the rest of an event is awaited for a short time only"
+) {
+    watching();
+    REQUIRE(send("{\"type\":"));
+    CHECK(fsm.is_within_event());
+    REQUIRE(send("\"ADDED\",\"object\":" + pod("p", "101") + "}"));
+    CHECK_FALSE(fsm.is_within_event());
+    REQUIRE(send("{\"type\":"));
+    now += 10s;
+    fsm.on_watch_stalled(now);
+    CHECK(wait() == 0ns);
+    REQUIRE(action.what == kind::watch);
+    CHECK(action.version == "101");
+    CHECK(action.timeout == 20s);
+    CHECK(sink.held.count("p") == 1);
+}
