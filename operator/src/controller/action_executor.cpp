@@ -163,12 +163,13 @@ asio::awaitable<action_result> restore_labels(
         co_return action_result::present;
     }
     ++shared.counters.patches;
+    const k8sio::view_mark asked = shared.mark(a.kind, decided.meta.kind);
     const auto answer =
         co_await shared.api->merge_patch(type, decided.meta.ns, a.name, std::move(*patch));
     if (answer.has_error()) {
         co_return judge(shared, entry, a, answer.error());
     }
-    shared.note_object(entry, a.kind, *answer, true);
+    shared.note_object(entry, a.kind, *answer, asked, true);
     co_return action_result::present;
 }
 
@@ -182,6 +183,7 @@ asio::awaitable<action_result> settle_existing(
     const core::action& a
 ) {
     const k8sio::resource_type& type = type_of(a.kind, decided.meta.kind);
+    const k8sio::view_mark asked = shared.mark(a.kind, decided.meta.kind);
     const auto live = co_await shared.api->get(type, decided.meta.ns, a.name);
     if (live.has_error()) {
         if (is_not_found(live.error())) {
@@ -201,7 +203,7 @@ asio::awaitable<action_result> settle_existing(
         line.write(*shared.log, spdlog::level::warn);
         co_return action_result::refused;
     }
-    shared.note_object(entry, a.kind, *live);
+    shared.note_object(entry, a.kind, *live, asked);
     const std::string wanted = shared.options.render(decided, made, a);
     if (owner.deleting || !owner.same_place || !same_data(a, wanted, *live)) {
         co_await restore_labels(shared, entry, decided, a, children_label_json, *live);
@@ -224,9 +226,10 @@ asio::awaitable<action_result> take_back(
     const k8sio::resource_type& type = type_of(a.kind, decided.meta.kind);
     const k8sio::delete_options options(claim_of(a, live).uid);
     ++shared.counters.removes;
+    const k8sio::view_mark asked = shared.mark(a.kind, decided.meta.kind);
     const auto answer = co_await shared.api->remove(type, decided.meta.ns, a.name, options);
     if (answer.has_error() && !is_not_found(answer.error())) {
-        shared.note_object(entry, a.kind, live);
+        shared.note_object(entry, a.kind, live, asked);
         co_return note_failure(shared, a, answer.error());
     }
     k8sio::api_error error;
@@ -265,14 +268,15 @@ asio::awaitable<action_result> create(
         body = std::move(*with_keys);
     }
     ++shared.counters.creates;
-    const std::string asked = a.kind == core::object_kind::pod ? body : std::string();
+    const std::string sent = a.kind == core::object_kind::pod ? body : std::string();
+    const k8sio::view_mark asked = shared.mark(a.kind, decided.meta.kind);
     const auto answer = co_await shared.api->create(type, decided.meta.ns, std::move(body));
     if (answer.has_value()) {
-        const std::vector<std::string> lost = lost_labels(asked, *answer);
+        const std::vector<std::string> lost = lost_labels(sent, *answer);
         if (!lost.empty()) {
             co_return co_await take_back(shared, entry, decided, a, *answer, lost);
         }
-        shared.note_object(entry, a.kind, *answer);
+        shared.note_object(entry, a.kind, *answer, asked);
         entry.refusals.settle(a);
         co_return action_result::done;
     }
@@ -299,10 +303,11 @@ asio::awaitable<action_result> patch(
         co_return action_result::failed;
     }
     ++shared.counters.patches;
+    const k8sio::view_mark asked = shared.mark(a.kind, decided.meta.kind);
     const auto answer =
         co_await shared.api->merge_patch(type, decided.meta.ns, a.name, std::move(body));
     if (answer.has_value()) {
-        shared.note_object(entry, a.kind, *answer);
+        shared.note_object(entry, a.kind, *answer, asked);
         entry.refusals.settle(a);
         co_return action_result::done;
     }
@@ -318,16 +323,20 @@ asio::awaitable<action_result> patch(
 
 /// A delete was answered with an object: still there, on its way out, or its last state.
 void note_deletion(
-    context& shared, job_entry& entry, const core::action& a, std::string_view answer
+    context& shared,
+    job_entry& entry,
+    const core::action& a,
+    std::string_view answer,
+    const k8sio::view_mark& asked
 ) {
     if (a.kind == core::object_kind::job) {
-        shared.note_job(answer);
+        shared.note_job(answer, asked);
         return;
     }
     const auto identity = k8sio::read_object_meta(answer);
     const bool remains = identity && identity->uid == a.uid() && claim_of(a, answer).deleting;
     if (remains) {
-        shared.note_object(entry, a.kind, answer);
+        shared.note_object(entry, a.kind, answer, asked);
     } else {
         shared.note_gone(a.kind, std::string(a.uid()));
     }
@@ -339,13 +348,14 @@ asio::awaitable<action_result> settle_removal(
     context& shared, job_entry& entry, const core::job_object& decided, const core::action& a
 ) {
     const k8sio::resource_type& type = type_of(a.kind, decided.meta.kind);
+    const k8sio::view_mark asked = shared.mark(a.kind, decided.meta.kind);
     const auto live = co_await shared.api->get(type, decided.meta.ns, a.name);
     if (live.has_error() && !is_not_found(live.error())) {
         co_return note_failure(shared, a, live.error());
     }
     const bool still_there = live.has_value() && claim_of(a, *live).uid == a.uid();
     if (still_there) {
-        shared.note_object(entry, a.kind, *live);
+        shared.note_object(entry, a.kind, *live, asked);
         co_return action_result::recompute;
     }
     shared.note_gone(a.kind, std::string(a.uid()));
@@ -362,9 +372,10 @@ asio::awaitable<action_result> remove(
         options.propagation = "Foreground";
     }
     ++shared.counters.removes;
+    const k8sio::view_mark asked = shared.mark(a.kind, decided.meta.kind);
     const auto answer = co_await shared.api->remove(type, decided.meta.ns, a.name, options);
     if (answer.has_value()) {
-        note_deletion(shared, entry, a, *answer);
+        note_deletion(shared, entry, a, *answer, asked);
         co_return action_result::done;
     }
     const k8sio::api_error& error = answer.error();
@@ -387,6 +398,7 @@ asio::awaitable<action_result> confirm(
         co_return action_result::refused;
     }
     ++shared.counters.confirms;
+    const k8sio::view_mark asked = shared.mark(a.kind, decided.meta.kind);
     const auto live = co_await shared.api->get(type, decided.meta.ns, a.name);
     if (live.has_error() && !is_not_found(live.error())) {
         co_return note_failure(shared, a, live.error());
@@ -394,7 +406,7 @@ asio::awaitable<action_result> confirm(
     // What another owner has under that name is not the child that vanished.
     const bool ours = live.has_value() && claim_of(a, *live).owner_uid == decided.meta.uid;
     if (ours) {
-        shared.note_object(entry, a.kind, *live);
+        shared.note_object(entry, a.kind, *live, asked);
         // It is out of view for good if it lost the label that the watch selects by.
         co_await restore_labels(shared, entry, decided, a, children_label_json, *live);
         co_return action_result::recompute;

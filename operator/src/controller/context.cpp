@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/context.hpp"
 
+#include "controller/object_text.hpp"
 #include "controller/resource_table.hpp"
 #include "k8sio/object.hpp"
 
@@ -94,7 +95,40 @@ child_view* context::view_of(core::object_kind kind) const {
     return nullptr;
 }
 
-bool context::note_pod(job_entry& entry, std::string_view object_json, bool labelled) {
+job_sink* context::job_view(core::job_kind kind) const {
+    const auto found =
+        std::ranges::find_if(job_views, [kind](const auto& view) { return view->kind() == kind; });
+    return found == job_views.end() ? nullptr : found->get();
+}
+
+k8sio::view_mark context::mark(core::object_kind kind, core::job_kind job) const {
+    if (kind == core::object_kind::pod) {
+        return pods.mark();
+    }
+    if (kind == core::object_kind::job) {
+        const job_sink* const view = job_view(job);
+        return view == nullptr ? k8sio::view_mark() : view->mark();
+    }
+    const child_view* const view = view_of(kind);
+    return view == nullptr ? k8sio::view_mark() : view->store.mark();
+}
+
+/// One that lost the label which the watch selects by is not in the view, and rightly so.
+template <class Record>
+void context::hold_against(
+    const k8sio::store<Record, by_owner>& store,
+    const Record& live,
+    std::string_view object_json,
+    const k8sio::view_mark& asked
+) const {
+    if (store.is_contradicted_by(live, asked) && !label_patch(children_label_json, object_json)) {
+        runtime->contradicted(store);
+    }
+}
+
+bool context::note_pod(
+    job_entry& entry, std::string_view object_json, const k8sio::view_mark& asked, bool labelled
+) {
     auto pod = core::decode_pod(object_json);
     if (!pod) {
         return false;
@@ -111,18 +145,23 @@ bool context::note_pod(job_entry& entry, std::string_view object_json, bool labe
     if (!entry.gone) {
         runtime->expect(uid, pods, pod->resource_version);
     }
+    hold_against(pods, *pod, object_json, asked);
     pods.insert_answer(std::move(*pod));
     return true;
 }
 
 bool context::note_object(
-    job_entry& entry, core::object_kind kind, std::string_view object_json, bool labelled
+    job_entry& entry,
+    core::object_kind kind,
+    std::string_view object_json,
+    const k8sio::view_mark& asked,
+    bool labelled
 ) {
     if (kind == core::object_kind::job) {
-        return note_job(object_json) != nullptr;
+        return note_job(object_json, asked) != nullptr;
     }
     if (kind == core::object_kind::pod) {
-        return note_pod(entry, object_json, labelled);
+        return note_pod(entry, object_json, asked, labelled);
     }
     auto child = core::decode_child(kind, object_json);
     child_view* const view = view_of(kind);
@@ -134,22 +173,44 @@ bool context::note_object(
     } else if (!entry.gone) {
         runtime->expect(entry.object->meta.uid, view->store, child->resource_version);
     }
+    hold_against(view->store, *child, object_json, asked);
     view->store.insert_answer(std::move(*child));
     return true;
 }
 
 void context::note_gone(core::object_kind kind, const std::string& uid) {
     if (kind == core::object_kind::pod) {
-        pods.drop(uid);
+        if (pods.drop(uid, steady_now())) {
+            runtime->contradicted(pods);
+        }
     } else if (child_view* const view = view_of(kind)) {
-        view->store.drop(uid);
+        if (view->store.drop(uid, steady_now())) {
+            runtime->contradicted(view->store);
+        }
     }
 }
 
-job_entry_ptr context::note_job(std::string_view object_json) {
+job_entry_ptr context::note_job(std::string_view object_json, const k8sio::view_mark& asked) {
+    const auto live = k8sio::read_object_meta(object_json);
+    const job_entry_ptr held = live ? jobs.find(live->uid) : nullptr;
+    if (held) {
+        const core::job_meta& meta = held->object->meta;
+        const job_sink* const view = job_view(meta.kind);
+        if (view != nullptr &&
+            view->is_contradicted(meta.resource_version, live->resource_version, asked)) {
+            runtime->contradicted(*view);
+        }
+    }
     // Of the job there is one object only, which our own answers replace at once: nothing to wait
     // for.
     return jobs.upsert(object_json, false, true);
+}
+
+void context::note_job_gone(const core::job_meta& job) {
+    job_sink* const view = job_view(job.kind);
+    if (view != nullptr && view->drop(job.uid, steady_now())) {
+        runtime->contradicted(*view);
+    }
 }
 
 std::string full_name(const core::job_meta& meta) {

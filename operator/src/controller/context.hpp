@@ -23,6 +23,10 @@
 
 namespace signalbox::op {
 
+/// Between two tries of a watch or list, and up to as much again: a server that is back shall find
+/// every job as wanted within a minute (REQUIREMENTS.md R6).
+inline constexpr std::chrono::seconds longest_backoff{10};
+
 /// The index of children by the UID of their job.
 struct by_owner {
     template <class Record>
@@ -77,6 +81,7 @@ struct context {
     pod_store pods;
     std::vector<std::unique_ptr<child_view>> children;
     job_table jobs;
+    std::vector<std::unique_ptr<job_sink>> job_views;
     k8sio::semaphore slots;
     /// Of the controller that owns this; set before anything runs.
     k8sio::controller* runtime = nullptr;
@@ -103,25 +108,43 @@ struct context {
     /// The status was decided on these: no later pass may look at older ones.
     void require_views(const std::string& job_uid, const std::vector<std::string>& versions);
 
+    /// How the view of children of this kind, or of jobs of that one, stands now: for
+    /// note_object() or note_job(), which get the answer to a request that is sent after this.
+    k8sio::view_mark mark(core::object_kind kind, core::job_kind job) const;
+
     /// Takes the answer to a write or live read of a child or of the job itself into the views, and
     /// lets later passes wait for it. False if the text could not be read. `labelled`: the watch
-    /// shows it for sure, whatever other labels it has not.
+    /// shows it for sure, whatever other labels it has not. A view that it contradicts is listed
+    /// anew (REQUIREMENTS.md W13).
     bool note_object(
         job_entry& entry,
         core::object_kind kind,
         std::string_view object_json,
+        const k8sio::view_mark& asked,
         bool labelled = false
     );
     /// A child is gone, says an answer.
     void note_gone(core::object_kind kind, const std::string& uid);
     /// Makes the answer the job object held. Null if it could not be read.
-    job_entry_ptr note_job(std::string_view object_json);
+    job_entry_ptr note_job(std::string_view object_json, const k8sio::view_mark& asked);
+    /// The job is gone, says a live read.
+    void note_job_gone(const core::job_meta& job);
 
     /// Null for a kind that has no view of its own: pods, jobs.
     child_view* view_of(core::object_kind kind) const;
 
 private:
-    bool note_pod(job_entry& entry, std::string_view object_json, bool labelled);
+    bool note_pod(
+        job_entry& entry, std::string_view object_json, const k8sio::view_mark& asked, bool labelled
+    );
+    template <class Record>
+    void hold_against(
+        const k8sio::store<Record, by_owner>& store,
+        const Record& live,
+        std::string_view object_json,
+        const k8sio::view_mark& asked
+    ) const;
+    job_sink* job_view(core::job_kind kind) const;
 };
 
 template <class Record>
@@ -131,6 +154,7 @@ void context::watch_children(
     k8sio::watch_options watched;
     watched.reflect.ns = ns;
     watched.reflect.label_selector = children_selector;
+    watched.reflect.backoff_max = longest_backoff;
     watched.required = required;
     if (!required) {
         watched.max_age = std::chrono::nanoseconds{0};  // discovery says when it is gone

@@ -93,7 +93,6 @@ struct controller::part final : job_listener {
     core::capabilities capabilities;  ///< of the last look
     /// What now() is ahead of the steady clock, by which wake-ups are set.
     std::optional<core::milliseconds> ahead;
-    std::vector<std::unique_ptr<job_sink>> sinks;
     k8sio::controller runtime;
 };
 
@@ -125,12 +124,13 @@ void controller::part::make_watches() {
         }
     }
     for (const core::job_kind kind : shared.options.kinds) {
-        sinks.push_back(std::make_unique<job_sink>(kind, shared.jobs));
+        shared.job_views.push_back(std::make_unique<job_sink>(kind, shared.jobs));
         k8sio::watch_options options;
         options.reflect.ns = shared.ns;
+        options.reflect.backoff_max = longest_backoff;
         // Of a job there is one object only, and writes of its status carry its version.
         options.max_age = std::chrono::nanoseconds{0};
-        runtime.watch(type_of(kind), *sinks.back(), std::move(options));
+        runtime.watch(type_of(kind), *shared.job_views.back(), std::move(options));
     }
 }
 
@@ -192,7 +192,8 @@ asio::awaitable<k8sio::reconcile_result> controller::part::pass(const std::strin
 
 bool controller::part::synced() const {
     // An error though the views of children are complete: the kind is not served, or not to us.
-    return runtime.views_synced() && std::ranges::all_of(sinks, [this](const auto& sink) {
+    return runtime.views_synced() &&
+           std::ranges::all_of(shared.job_views, [this](const auto& sink) {
                return sink->complete() || runtime.reflector_of(*sink)->counters().errors > 0;
            });
 }
@@ -200,6 +201,7 @@ bool controller::part::synced() const {
 controller_counters& controller_counters::operator+=(const controller_counters& more) {
     reconciles += more.reconciles;
     stale_skips += more.stale_skips;
+    contradicted += more.contradicted;
     creates += more.creates;
     patches += more.patches;
     removes += more.removes;
@@ -291,6 +293,7 @@ controller_counters controller::counters() const {
     for (const auto& each : parts_) {
         controller_counters c = each->shared.counters;
         c.stale_skips = each->runtime.counters().behind;
+        c.contradicted = each->runtime.counters().contradicted;
         out += c;
     }
     return out;

@@ -16,6 +16,11 @@ bool is_newer(std::string_view a, std::string_view b) {
     return k8sio::compare_versions(a, b) == k8sio::version_order::newer;
 }
 
+bool is_past(std::string_view version, std::string_view seen) {
+    const auto order = k8sio::compare_versions(version, seen);
+    return order == k8sio::version_order::older || order == k8sio::version_order::same;
+}
+
 }  // namespace
 
 job_entry_ptr job_table::find(const std::string& uid) const {
@@ -139,12 +144,38 @@ void job_sink::replace_item(std::string_view object_json) {
 void job_sink::replace_end(std::string_view resource_version) {
     table_->keep_only(kind_, listed_, resource_version, std::exchange(rewound_, false));
     listed_ = {};
+    unconfirmed_.clear();
+    seen_ = resource_version;
     complete_ = true;
+}
+
+void job_sink::upsert(std::string_view object_json) {
+    const auto identity = k8sio::read_object_meta(object_json);
+    // An event that has come again must not bring back what is gone (REQUIREMENTS.md W8).
+    if (!identity || !complete_ || table_->find(identity->uid) ||
+        !is_past(identity->resource_version, seen_)) {
+        table_->upsert(object_json, false, false);
+    }
+}
+
+void job_sink::advance(std::string_view resource_version) {
+    if (complete_ && !is_newer(seen_, resource_version)) {
+        seen_ = resource_version;
+    }
+}
+
+bool job_sink::drop(const std::string& uid, k8sio::steady_time now) {
+    if (table_->find(uid)) {
+        unconfirmed_.note(uid, now);
+    }
+    table_->erase(uid);
+    return unconfirmed_.overdue(now) > 1;
 }
 
 void job_sink::remove(std::string_view object_json) {
     const auto identity = k8sio::read_object_meta(object_json);
     if (identity) {
+        unconfirmed_.confirm(identity->uid);
         table_->erase(identity->uid);
     }
 }

@@ -114,8 +114,8 @@ public:
     /// jobs may be decided on: they do not depend on each other, and a server need not serve all
     /// kinds.
     bool synced() const override { return !rewound_; }
-    /// Nobody waits for a version of jobs: our own answers replace them at once.
-    std::string_view seen() const override { return {}; }
+    /// Nobody waits for it: our own answers replace jobs at once.
+    std::string_view seen() const override { return seen_; }
     void clear() override {}
 
     void rewound() override;
@@ -123,10 +123,19 @@ public:
     void replace_item(std::string_view object_json) override;
     void replace_end(std::string_view resource_version) override;
     void replace_abort() override { listed_ = {}; }
-    void upsert(std::string_view object_json) override {
-        table_->upsert(object_json, false, false);
-    }
+    void upsert(std::string_view object_json) override;
     void remove(std::string_view object_json) override;
+    void advance(std::string_view resource_version) override;
+
+    /// True if a job that is held in `version` was read in the newer `live`, which this view had
+    /// seen already when it was asked: an event was lost.
+    bool is_contradicted(
+        std::string_view version, std::string_view live, const k8sio::view_mark& asked
+    ) const {
+        return complete_ && has_missed(live, version, asked);
+    }
+    /// An answer said that this job is gone. As k8sio::store::drop().
+    bool drop(const std::string& uid, k8sio::steady_time now);
 
 private:
     core::job_kind kind_;
@@ -134,6 +143,8 @@ private:
     bool complete_ = false;
     bool rewound_ = false;  // the next list is the truth, also where it is older
     std::vector<std::string> listed_;
+    std::string seen_;
+    k8sio::unconfirmed_removals unconfirmed_;
 };
 
 }  // namespace signalbox::op

@@ -59,9 +59,10 @@ struct controller_options {
 
 /// Since construction; for metrics and tests.
 struct controller_counters {
-    std::uint64_t reconciles = 0;   ///< decisions made
-    std::uint64_t stale_skips = 0;  ///< passes put off because a view was behind our own writes
-    std::uint64_t creates = 0;      ///< requests sent, whatever came of them
+    std::uint64_t reconciles = 0;    ///< decisions made
+    std::uint64_t stale_skips = 0;   ///< passes put off because a view was behind our own writes
+    std::uint64_t contradicted = 0;  ///< views listed anew, because an answer showed a lost event
+    std::uint64_t creates = 0;       ///< requests sent, whatever came of them
     std::uint64_t patches = 0;
     std::uint64_t removes = 0;
     std::uint64_t confirms = 0;

@@ -30,6 +30,7 @@ enum class write_result {
     written,
     superseded,  ///< there is a newer object: decide on that
     failed,
+    refused,  ///< and would be refused again
 };
 
 /// Drops absences of objects that are in view again.
@@ -138,6 +139,9 @@ asio::awaitable<k8sio::result<std::string>> read_live(
     context& shared, const core::job_meta& meta, std::string_view why
 ) {
     auto live = co_await shared.api->get(type_of(meta.kind), meta.ns, meta.name);
+    if (live.has_error() && live.error().http_status == 404 && live.error().reason == "NotFound") {
+        shared.note_job_gone(meta);  // the watch says so too, unless that event is lost
+    }
     const bool telling = live.has_error() && live.error().http_status != 404 &&
                          k8sio::classify(live.error()) != k8sio::retry_class::cancelled;
     if (telling) {
@@ -154,11 +158,12 @@ asio::awaitable<write_result> read_back(
     context& shared, job_entry& entry, const core::job_object& decided, std::string wanted
 ) {
     const core::job_meta& meta = decided.meta;
+    const k8sio::view_mark asked = shared.mark(core::object_kind::job, meta.kind);
     const auto live = co_await read_live(shared, meta, "is the status written");
     if (live.has_error()) {
         co_return write_result::failed;
     }
-    const job_entry_ptr read = shared.note_job(*live);
+    const job_entry_ptr read = shared.note_job(*live, asked);
     if (read.get() != &entry) {
         co_return write_result::superseded;  // deleted, perhaps made again
     }
@@ -182,9 +187,10 @@ asio::awaitable<write_result> write_status(
     std::string body = status_body(decided, status, entry.kept_status);
     ++shared.counters.status_writes;
     entry.last_status_write = shared.steady_now();
+    const k8sio::view_mark asked = shared.mark(core::object_kind::job, meta.kind);
     const auto answer =
         co_await shared.api->update_status(type, meta.ns, meta.name, std::move(body));
-    if (answer.has_value() && shared.note_job(*answer)) {
+    if (answer.has_value() && shared.note_job(*answer, asked)) {
         co_return write_result::written;
     }
     if (answer.has_value()) {
@@ -208,7 +214,7 @@ asio::awaitable<write_result> write_status(
             shared, entry, decided, core::format_status(status, meta.kind)
         );
     }
-    co_return write_result::failed;
+    co_return kind == k8sio::retry_class::give_up ? write_result::refused : write_result::failed;
 }
 
 /// Brings a job back whose object was let go, or of which there must be a newer one than we hold.
@@ -216,9 +222,10 @@ asio::awaitable<write_result> write_status(
 asio::awaitable<bool> read_again(context& shared, job_entry& entry) {
     const job_ptr held = entry.object;
     const core::job_meta& meta = held->meta;
+    const k8sio::view_mark asked = shared.mark(core::object_kind::job, meta.kind);
     const auto live = co_await read_live(shared, meta, "there may be a newer one");
     if (live.has_error()) {
-        co_return false;  // also when it is gone: the watch will say so
+        co_return false;
     }
     const auto identity = k8sio::read_object_meta(*live);
     const bool went_back =
@@ -229,7 +236,7 @@ asio::awaitable<bool> read_again(context& shared, job_entry& entry) {
         shared.runtime->doubt_views();
         co_return false;
     }
-    const job_entry_ptr read = shared.note_job(*live);
+    const job_entry_ptr read = shared.note_job(*live, asked);
     // If the newest is what we hold after all, the conflict was no conflict.
     entry.conflicted_version.clear();
     co_return read.get() == &entry;
@@ -282,7 +289,7 @@ asio::awaitable<k8sio::reconcile_result> pass::run() {
     if (conflicted || entry.parked || entry.doubtful) {
         const bool read = co_await read_again(*shared_, entry);
         if (!read) {
-            result_.failed = !entry.gone;
+            result_.failed = result_.transient = !entry.gone;
             co_return result_;
         }
     }
@@ -322,7 +329,7 @@ asio::awaitable<bool> pass::choose() {
     if (due && *due <= shared_->steady_now()) {
         const key_news news = co_await read_keys(*shared_, entry);
         if (news == key_news::failed || entry.gone) {
-            result_.failed = !entry.gone;
+            result_.failed = result_.transient = !entry.gone;
             co_return false;
         }
     }
@@ -338,7 +345,7 @@ asio::awaitable<bool> pass::choose() {
     if (news == key_news::none) {
         co_return true;
     }
-    result_.failed = news == key_news::failed && !entry.gone;
+    result_.failed = result_.transient = news == key_news::failed && !entry.gone;
     result_.requeue = news == key_news::changed;
     co_return false;
 }
@@ -378,7 +385,8 @@ asio::awaitable<bool> pass::record() {
     }
     const auto written = co_await write_status(*shared_, entry, *decided_, with_status.status);
     if (written != write_result::written) {
-        result_.failed = true;
+        result_.failed = !entry.gone;
+        result_.transient = written != write_result::refused;
         co_return false;
     }
     log_status(*shared_->log, *decided_, with_status.status);
@@ -398,12 +406,14 @@ asio::awaitable<bool> pass::record() {
 asio::awaitable<void> pass::act() {
     job_entry& entry = *entry_;
     entry.refusals.prune(decision_);
+    result_.transient = !result_.failed;
     log_work(*shared_, entry, decided_->meta, decision_);
     for (const core::stage& actions : decision_.stages) {
         const stage_report done =
             co_await run_stage(*shared_, entry, *decided_, decision_, actions);
         result_.requeue = result_.requeue || done.acted;
         result_.failed = result_.failed || done.troubled;
+        result_.transient = result_.transient && (!done.troubled || done.transient);
         if (done.at) {
             result_.requeue_at =
                 result_.requeue_at ? std::min(*result_.requeue_at, *done.at) : done.at;

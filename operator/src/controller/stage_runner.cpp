@@ -114,6 +114,8 @@ private:
         } else {
             report_.complete = false;
             report_.troubled = report_.troubled || result != action_result::skipped;
+            report_.transient = report_.transient && result != action_result::refused &&
+                                result != action_result::failed;
             pace_.failed();
         }
         // A refusal that will repeat, or a server in trouble: the rest would meet the same. One

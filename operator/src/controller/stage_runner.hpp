@@ -14,7 +14,9 @@ namespace signalbox::op {
 struct stage_report {
     bool complete = true;  ///< every action was acknowledged: the next stage may start
     bool troubled =
-        false;           ///< an action was refused, failed, or found another world than decided on
+        false;  ///< an action was refused, failed, or found another world than decided on
+    /// What troubled may be over at any time, and is not about these objects.
+    bool transient = true;
     bool acted = false;  ///< a request was acknowledged
     /// When what waits for its turn (repair_pace) may go.
     std::optional<k8sio::steady_time> at;

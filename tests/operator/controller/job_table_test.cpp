@@ -16,6 +16,7 @@
 namespace {
 
 using namespace signalbox;
+using std::chrono::seconds;
 using strings = std::vector<std::string>;
 
 struct listener final : op::job_listener {
@@ -88,6 +89,47 @@ TEST_CASE("[requirement W8] an older or repeated job changes nothing") {
     f.table.upsert(job("a", "9"), !listed, own_answer);
     CHECK(f.table.find("a")->object == held);
     CHECK(f.heard.heard.empty());
+}
+
+TEST_CASE("[requirement W8] an event that comes again brings no job back") {
+    fixture f;
+    f.sink.upsert(job("early", "3"));  // before the first list nothing is known of versions
+    f.list({job("a", "1"), job("early", "3")}, "5");
+    f.sink.upsert(job("a", "6"));
+    f.sink.advance("6");
+    f.sink.remove(job("a", "7"));
+    f.sink.advance("7");
+    f.sink.advance("4");
+    f.heard.heard.clear();
+    f.sink.upsert(job("a", "6"));
+    f.sink.upsert(job("a", "7"));
+    CHECK(f.table.uids() == strings{"early"});
+    CHECK(f.heard.heard.empty());
+    f.sink.upsert(job("b", "8"));
+    CHECK(f.table.uids() == strings{"b", "early"});
+}
+
+TEST_CASE("[requirement W13] a job is read in a version that its view must have shown") {
+    fixture f;
+    CHECK_FALSE(f.sink.is_contradicted("1", "2", f.sink.mark()));
+    f.list({job("a", "5")}, "10");
+    const k8sio::view_mark asked = f.sink.mark();
+    CHECK(f.sink.is_contradicted("5", "7", asked));
+    CHECK(f.sink.is_contradicted("5", "10", asked));
+    CHECK_FALSE(f.sink.is_contradicted("5", "11", asked));
+    CHECK_FALSE(f.sink.is_contradicted("5", "5", asked));
+    f.list({job("a", "5"), job("b", "11"), job("c", "12")}, "12");
+    const k8sio::steady_time start{};
+    CHECK_FALSE(f.sink.drop("a", start));
+    CHECK(f.table.uids() == strings{"b", "c"});
+    CHECK_FALSE(f.sink.drop("b", start + seconds{1}));
+    const bool confirmed = GENERATE(false, true);
+    if (confirmed) {
+        f.sink.remove(job("a", "13"));
+    }
+    CHECK(f.sink.drop("c", start + seconds{20}) == !confirmed);
+    f.list({}, "20");
+    CHECK_FALSE(f.sink.drop("d", start + seconds{60}));
 }
 
 TEST_CASE("[requirement X11] an answer about a job that is gone does not bring it back") {

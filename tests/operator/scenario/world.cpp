@@ -164,7 +164,11 @@ void world::run_to_value(const std::function<bool()>& done) {
 
 void world::start_operator() {
     process_ = std::make_unique<process>();
-    process_->transport = std::make_unique<mortal_transport>(server_.connect());
+    std::unique_ptr<k8sio::transport> way = server_.connect();
+    if (options_.path) {
+        way = options_.path(std::move(way), time_);
+    }
+    process_->transport = std::make_unique<mortal_transport>(std::move(way));
     process_->transport->before = on_request;
     process_->api = std::make_unique<k8sio::client>(*process_->transport, time_);
     process_->work = std::make_unique<op::controller>(

@@ -43,6 +43,10 @@ public:
     core::policy rules;
     op::controller_options controller;
     k8sio::server::server_options server;
+    /// What lies between operators and the server; none: nothing.
+    std::function<
+        std::unique_ptr<k8sio::transport>(std::unique_ptr<k8sio::transport>, k8sio::clock&)>
+        path;
     /// Of operators; null: none, or standard output if SIGNALBOX_TEST_LOG is set.
     std::shared_ptr<spdlog::logger> log;
 };
