@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::chrono::nanoseconds first_delay = 3s;
 
-struct fixture {
-    explicit fixture(std::size_t room = 1000) : subject(room) {}
+struct queue_fixture {
+    explicit queue_fixture(std::size_t room = 1000) : subject(room) {}
 
     std::size_t push(
         const std::string& ns,
@@ -72,7 +72,7 @@ using texts = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("[requirement N5] without room the oldest of the lowest rank goes") {
-    fixture f(3);
+    queue_fixture f(3);
     CHECK(f.push("a", "p", "s1") == 0);
     CHECK(f.push("a", "p", "d1", event_rank::detail) == 0);
     CHECK(f.push("a", "q", "d2", event_rank::detail) == 0);
@@ -86,7 +86,7 @@ TEST_CASE("[requirement N5] without room the oldest of the lowest rank goes") {
 }
 
 TEST_CASE("[requirement N5] the end of an object takes no room, and ten times as many may wait") {
-    fixture f(2);
+    queue_fixture f(2);
     for (int i = 0; i < 20; ++i) {
         CHECK(f.push("a", std::to_string(i), "end", event_rank::end) == 0);
     }
@@ -100,7 +100,7 @@ TEST_CASE("[requirement N5] the end of an object takes no room, and ten times as
 }
 
 TEST_CASE("[requirement N5] the namespace that has most waiting pays") {
-    fixture f(4);
+    queue_fixture f(4);
     f.push("a-quiet", "p", "old");
     for (int i = 0; i < 10; ++i) {
         f.push("b-flood", "p", std::to_string(i));
@@ -109,7 +109,7 @@ TEST_CASE("[requirement N5] the namespace that has most waiting pays") {
 }
 
 TEST_CASE("[requirement N6] namespaces and their objects have turns, an object keeps its order") {
-    fixture f;
+    queue_fixture f;
     for (const char* object : {"p", "q"}) {
         f.push("a", object, "1");
         f.push("a", object, "2");
@@ -119,7 +119,7 @@ TEST_CASE("[requirement N6] namespaces and their objects have turns, an object k
 }
 
 TEST_CASE("[requirement N6] eight at a time, six of one namespace, one of one object") {
-    fixture f;
+    queue_fixture f;
     for (int i = 0; i < 10; ++i) {
         f.push("a", std::to_string(i), "1");
         f.push("a", std::to_string(i), "2");
@@ -141,7 +141,7 @@ TEST_CASE("[requirement N6] eight at a time, six of one namespace, one of one ob
 }
 
 TEST_CASE("[requirement N6] a note that is tried again holds up its object only") {
-    fixture f;
+    queue_fixture f;
     f.push("a", "p", "1");
     f.push("a", "p", "2");
     f.push("a", "q", "1");
@@ -155,7 +155,7 @@ TEST_CASE("[requirement N6] a note that is tried again holds up its object only"
 }
 
 TEST_CASE("[requirement N6] a namespace in trouble is tried with one note every 10 s") {
-    fixture f;
+    queue_fixture f;
     f.trouble("a");
     f.push("a", "new", "1");
     f.push("b", "p", "1");
@@ -175,7 +175,7 @@ TEST_CASE("[requirement N6] a namespace in trouble is tried with one note every 
 }
 
 TEST_CASE("[requirement N6] of namespaces in trouble two are tried at a time") {
-    fixture f;
+    queue_fixture f;
     for (const char* ns : {"a", "b", "c"}) {
         f.trouble(ns);
     }
@@ -189,7 +189,7 @@ TEST_CASE("[requirement N6] of namespaces in trouble two are tried at a time") {
 
 TEST_CASE("[requirement N2] a note is tried twelve times, the end of an object for an hour") {
     const event_rank rank = GENERATE(event_rank::detail, event_rank::state, event_rank::end);
-    fixture f;
+    queue_fixture f;
     f.push("a", "p", "r", rank);
     int tries = 0;
     while (!f.subject.idle()) {
@@ -208,7 +208,7 @@ TEST_CASE("[requirement N2] a note is tried twelve times, the end of an object f
 }
 
 TEST_CASE("[requirement H1] a flush waits for nothing and tries nothing again") {
-    fixture f;
+    queue_fixture f;
     f.trouble("a");
     f.push("b", "p", "1");
     f.fail(*f.subject.take(f.now));

@@ -18,7 +18,7 @@ using protocol::elector_fsm;
 using protocol::elector_settings;
 using protocol::lease_record;
 using signalbox::test::sanitized;
-using kind = elector_action::kind;
+using elect = elector_action::kind;
 
 namespace {
 
@@ -446,11 +446,11 @@ private:
             a.fsm->stop();
         }
         const elector_action action = a.fsm->next(now_, wall_time());
-        if (action.what == kind::finish) {
+        if (action.what == elect::finish) {
             at(now_ + millis(10000), [this, index] { start(index); });
             return;
         }
-        if (action.what == kind::sleep) {
+        if (action.what == elect::sleep) {
             at(action.until, [this, index, identity] {
                 in_process(index, identity, [this, index] { step(index); });
             });
@@ -484,13 +484,13 @@ private:
     }
 
     result<lease_record> serve(const elector_action& action) {
-        if (action.what == kind::get) {
+        if (action.what == elect::get) {
             return lease_ ? result<lease_record>(*lease_) : failure(errc::http_status, 404);
         }
         if (faults && one_of(30) == 0) {
             return failure(errc::http_status, 500);
         }
-        const bool create = action.what == kind::create;
+        const bool create = action.what == elect::create;
         if (create == lease_.has_value() ||
             (!create && lease_->resource_version != action.record.resource_version)) {
             return failure(errc::http_status, 409);
@@ -511,7 +511,7 @@ private:
             return;  // it has given up on that one
         }
         a.waits_for = 0;
-        if (action.what == kind::get) {
+        if (action.what == elect::get) {
             a.fsm->on_read(now_, answer);
         } else {
             a.fsm->on_written(now_, answer);

@@ -12,18 +12,11 @@ using namespace std::chrono_literals;
 using protocol::reflector_action;
 using protocol::reflector_fsm;
 using test::event;
+using test::page;
 using test::pod;
 using kind = reflector_action::kind;
 
 namespace {
-
-list_page page(std::vector<std::string> items, std::string version, std::string token = "") {
-    list_page made;
-    made.items = std::move(items);
-    made.resource_version = std::move(version);
-    made.continue_token = std::move(token);
-    return made;
-}
 
 api_error status(int code, std::string reason = "") {
     api_error error;

@@ -11,17 +11,10 @@
 using namespace signalbox::k8sio;
 using protocol::reflector_action;
 using protocol::reflector_fsm;
+using test::page;
 using test::pod;
 
 namespace {
-
-list_page page(std::vector<std::string> items, std::string version, std::string token = "") {
-    list_page made;
-    made.items = std::move(items);
-    made.resource_version = std::move(version);
-    made.continue_token = std::move(token);
-    return made;
-}
 
 struct lists_fixture {
     lists_fixture() : fsm(resources::pods(), sink, options()) {}

@@ -20,8 +20,8 @@ using kind = reflector_action::kind;
 namespace {
 
 /// A reflector whose watches end as a test says, in virtual time.
-struct fixture {
-    fixture() : fsm(resources::pods(), sink, reflector_options()) {
+struct trouble_fixture {
+    trouble_fixture() : fsm(resources::pods(), sink, reflector_options()) {
         REQUIRE(fsm.next(now).what == kind::list);
         list(100);
     }
@@ -65,7 +65,7 @@ struct fixture {
 }  // namespace
 
 TEST_CASE_METHOD(
-    fixture,
+    trouble_fixture,
     "[requirement R6] [requirement W6] a watch that is cut behind each event goes on at once"
 ) {
     std::chrono::nanoseconds longest{};
@@ -83,7 +83,7 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(
-    fixture,
+    trouble_fixture,
     "[requirement R6] [requirement W6] one that is cut every 45 s goes on at once, if silent"
 ) {
     const auto how = GENERATE(as<std::string>{}, "cut", "ended within an event", "garbled");
@@ -107,7 +107,8 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(
-    fixture, "[requirement R6] a server that takes watches and cuts them at once is backed off from"
+    trouble_fixture,
+    "[requirement R6] a server that takes watches and cuts them at once is backed off from"
 ) {
     const auto sent = GENERATE(as<std::string>{}, "nothing", "an old event", "new bookmarks");
     CAPTURE(sent);
@@ -130,7 +131,7 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(
-    fixture, "[requirement R6] what a watch has delivered makes no list or probe hasty"
+    trouble_fixture, "[requirement R6] what a watch has delivered makes no list or probe hasty"
 ) {
     watching();
     REQUIRE(send(event("ADDED", pod("p", next_version()))));
@@ -148,7 +149,7 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(
-    fixture, "[requirement W3] an old event is no word that makes a short watch good"
+    trouble_fixture, "[requirement W3] an old event is no word that makes a short watch good"
 ) {
     watching();
     REQUIRE(send(event("MODIFIED", pod("p", "100"))));
@@ -157,7 +158,8 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(
-    fixture, "[requirement W7] what is no event ends the watch, moves nothing, and makes a list"
+    trouble_fixture,
+    "[requirement W7] what is no event ends the watch, moves nothing, and makes a list"
 ) {
     const std::string whole = event("ADDED", pod("lost", "101"));
     const std::string cut_line = whole.substr(0, whole.size() / 2);
@@ -202,7 +204,7 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(
-    fixture, "[requirement W7] one list does for all that is garbled in twenty seconds"
+    trouble_fixture, "[requirement W7] one list does for all that is garbled in twenty seconds"
 ) {
     for (int i = 0; i < 20; ++i) {
         watching();
@@ -217,7 +219,7 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(
-    fixture, "[requirement W7] the rest of an event is awaited for a short time only"
+    trouble_fixture, "[requirement W7] the rest of an event is awaited for a short time only"
 ) {
     watching();
     REQUIRE(send("{\"type\":"));

@@ -6,7 +6,7 @@
 #include <vector>
 
 using signalbox::k8sio::protocol::watch_frames;
-using outcome = watch_frames::outcome;
+using framed = watch_frames::outcome;
 
 namespace {
 
@@ -16,7 +16,7 @@ std::vector<std::string> documents(watch_frames& frames, const std::vector<std::
     for (const std::string& piece : pieces) {
         frames.feed(piece);
         std::string_view document;
-        while (frames.next(document) == outcome::document) {
+        while (frames.next(document) == framed::document) {
             found.emplace_back(document);
         }
     }
@@ -75,8 +75,8 @@ TEST_CASE("[requirement T7] a watch has a limit per event and none in total") {
     CHECK(count == 1000);
     std::string_view document;
     frames.feed("{\"k\":\"" + std::string(200, 'x'));
-    CHECK(frames.next(document) == outcome::too_large);
-    CHECK(frames.next(document) == outcome::too_large);
+    CHECK(frames.next(document) == framed::too_large);
+    CHECK(frames.next(document) == framed::too_large);
 }
 
 TEST_CASE("[requirement T14] a bracket that closes another one ends the stream") {
@@ -85,9 +85,9 @@ TEST_CASE("[requirement T14] a bracket that closes another one ends the stream")
         std::string_view document;
         INFO(bad);
         frames.feed("{} " + std::string(bad) + "{}");
-        CHECK(frames.next(document) == outcome::document);
-        CHECK(frames.next(document) == outcome::malformed);
-        CHECK(frames.next(document) == outcome::malformed);
+        CHECK(frames.next(document) == framed::document);
+        CHECK(frames.next(document) == framed::malformed);
+        CHECK(frames.next(document) == framed::malformed);
     }
 }
 
@@ -95,8 +95,8 @@ TEST_CASE("[requirement T14] what is no JSON between documents ends the stream")
     watch_frames frames;
     std::string_view document;
     frames.feed("{}\n<html>");
-    CHECK(frames.next(document) == outcome::document);
-    CHECK(frames.next(document) == outcome::malformed);
+    CHECK(frames.next(document) == framed::document);
+    CHECK(frames.next(document) == framed::malformed);
 }
 
 TEST_CASE("[requirement W7] a line that was cut ends the stream, wherever it was cut") {
@@ -106,13 +106,13 @@ TEST_CASE("[requirement W7] a line that was cut ends the stream, wherever it was
         INFO("cut after " << size);
         const std::string sent = document.substr(0, size) + "\n" + document + "\n";
         watch_frames frames;
-        auto last = outcome::more;
-        for (std::size_t at = 0; at < sent.size() && last == outcome::more; at += piece) {
+        auto last = framed::more;
+        for (std::size_t at = 0; at < sent.size() && last == framed::more; at += piece) {
             frames.feed(std::string_view(sent).substr(at, piece));
             std::string_view found;
             last = frames.next(found);
         }
-        CHECK(last == outcome::malformed);
+        CHECK(last == framed::malformed);
     }
 }
 
@@ -124,9 +124,9 @@ TEST_CASE("[requirement T6] a large event in small pieces is moved and scanned o
     frames.feed("{\"k\":\"");
     for (int i = 0; i < 32 * 1024; ++i) {
         frames.feed(piece);
-        REQUIRE(frames.next(document) == outcome::more);
+        REQUIRE(frames.next(document) == framed::more);
     }
     frames.feed("\"}");
-    CHECK(frames.next(document) == outcome::document);
+    CHECK(frames.next(document) == framed::document);
     CHECK(document.size() == 32u * 1024 * 1024 + 8);
 }

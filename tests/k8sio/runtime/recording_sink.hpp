@@ -10,6 +10,14 @@
 namespace signalbox::k8sio::test {
 
 /// `{"apiVersion":"v1","kind":"Pod","metadata":{"name":..,"resourceVersion":..}}`
+inline list_page page(std::vector<std::string> items, std::string version, std::string token = "") {
+    list_page made;
+    made.items = std::move(items);
+    made.resource_version = std::move(version);
+    made.continue_token = std::move(token);
+    return made;
+}
+
 inline std::string pod(const std::string& name, const std::string& version) {
     return R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name +
            R"(","resourceVersion":")" + version + R"("}})";

@@ -29,8 +29,9 @@ event_note note(const std::string& message, const std::string& reason = "Created
     return made;
 }
 
-struct fixture {
-    fixture() : transport(loop.time), api(transport, loop.time), subject(api, "signalbox", 3) {
+struct recorder_fixture {
+    recorder_fixture()
+        : transport(loop.time), api(transport, loop.time), subject(api, "signalbox", 3) {
         transport.on_exchange = [this](const http_request&) { return reply; };
     }
     std::vector<std::string> sent() const {
@@ -130,7 +131,9 @@ TEST_CASE("[requirement N4] messages are cut to 1,023 bytes at a character, reas
     CHECK(write.body.find("\"reason\":\"" + std::string(128, 'r') + "\",") != std::string::npos);
 }
 
-TEST_CASE_METHOD(fixture, "[requirement N2] a full queue drops and counts; nothing blocks") {
+TEST_CASE_METHOD(
+    recorder_fixture, "[requirement N2] a full queue drops and counts; nothing blocks"
+) {
     for (int i = 0; i < 5; ++i) {
         subject.record(note("m" + std::to_string(i)));
     }
@@ -153,7 +156,9 @@ TEST_CASE_METHOD(fixture, "[requirement N2] a full queue drops and counts; nothi
     CHECK_FALSE(loop.time.has_pending());
 }
 
-TEST_CASE_METHOD(fixture, "[requirement N2] no connection: at most 12 tries, then dropped") {
+TEST_CASE_METHOD(
+    recorder_fixture, "[requirement N2] no connection: at most 12 tries, then dropped"
+) {
     reply = test::failure(errc::connection_lost);
     subject.record(note("m"));
     test::task<void> running(loop, subject.run());
@@ -168,7 +173,7 @@ TEST_CASE_METHOD(fixture, "[requirement N2] no connection: at most 12 tries, the
     CHECK(running.done);
 }
 
-TEST_CASE_METHOD(fixture, "[requirement N2] a refusal is not repeated") {
+TEST_CASE_METHOD(recorder_fixture, "[requirement N2] a refusal is not repeated") {
     reply = test::answer(403, R"({"kind":"Status","reason":"Forbidden"})");
     subject.record(note("m"));
     test::task<void> running(loop, subject.run());
@@ -180,7 +185,9 @@ TEST_CASE_METHOD(fixture, "[requirement N2] a refusal is not repeated") {
     CHECK(running.done);
 }
 
-TEST_CASE_METHOD(fixture, "[requirement N3] a namespace that is terminating or gone is silent") {
+TEST_CASE_METHOD(
+    recorder_fixture, "[requirement N3] a namespace that is terminating or gone is silent"
+) {
     const std::string which =
         GENERATE(as<std::string>(), "terminating", "gone", "written already, the answer was lost");
     INFO(which);
@@ -206,7 +213,7 @@ TEST_CASE_METHOD(fixture, "[requirement N3] a namespace that is terminating or g
 }
 
 TEST_CASE_METHOD(
-    fixture, "[requirement N1] an Event that has expired on the server is created anew"
+    recorder_fixture, "[requirement N1] an Event that has expired on the server is created anew"
 ) {
     subject.record(note("m"));
     test::task<void> running(loop, subject.run());
@@ -227,7 +234,7 @@ TEST_CASE_METHOD(
     CHECK(running.done);
 }
 
-TEST_CASE_METHOD(fixture, "[requirement H1] stop flushes the queue, but not for ever") {
+TEST_CASE_METHOD(recorder_fixture, "[requirement H1] stop flushes the queue, but not for ever") {
     SECTION("all goes well") {
         subject.record(note("a"));
         subject.record(note("b"));
@@ -249,7 +256,9 @@ TEST_CASE_METHOD(fixture, "[requirement H1] stop flushes the queue, but not for 
     CHECK_FALSE(loop.time.has_pending());
 }
 
-TEST_CASE_METHOD(fixture, "[requirement N2] [requirement H1] what is left at the end is counted") {
+TEST_CASE_METHOD(
+    recorder_fixture, "[requirement N2] [requirement H1] what is left at the end is counted"
+) {
     reply = test::failure(errc::connection_lost);
     for (const char* message : {"a", "b", "c"}) {
         subject.record(note(message));

@@ -40,8 +40,8 @@ struct by_value {
 };
 
 /// As a view of children: those without an owner are not held.
-struct fixture {
-    fixture() {
+struct store_fixture {
+    store_fixture() {
         store.on_change([this](const record* before, const record* now) {
             const std::string was = before != nullptr ? before->uid + "=" + before->value : "";
             const std::string is = now != nullptr ? now->uid + "=" + now->value : "";
@@ -78,7 +78,7 @@ struct fixture {
 
 TEST_CASE("[requirement Q9] [requirement Q10] records are found by their owner, and leave with it"
 ) {
-    fixture f;
+    store_fixture f;
     f.fill({"a job1 1 x", "b job1 2 y", "c job2 3 z", "d - 4 w"}, "4");
     CHECK(f.of("job1") == "a=x b=y");
     CHECK(f.of("job2") == "c=z");
@@ -94,7 +94,7 @@ TEST_CASE("[requirement Q9] [requirement Q10] records are found by their owner, 
 }
 
 TEST_CASE("[requirement W8] an older or repeated version changes nothing and wakes nobody") {
-    fixture f;
+    store_fixture f;
     f.fill({"a job 9 new"}, "9");
     f.changes.clear();
     f.store.upsert("a job 8 old");
@@ -108,7 +108,7 @@ TEST_CASE("[requirement W8] an older or repeated version changes nothing and wak
 
 TEST_CASE("[requirement W8] an event that comes again brings nothing back, and takes nothing away"
 ) {
-    fixture f;
+    store_fixture f;
     f.fill({"a job 1 x", "b job 2 y"}, "2");
     f.store.upsert("a job 3 z");
     f.store.advance("3");
@@ -129,7 +129,7 @@ TEST_CASE("[requirement W8] an event that comes again brings nothing back, and t
 }
 
 TEST_CASE("[requirement W13] an answer contradicts a view that must have shown it and does not") {
-    fixture f;
+    store_fixture f;
     f.fill({"a job 5 x"}, "10");
     k8sio::view_mark asked = f.store.mark();
     const auto contradicted = [&](const char* uid, const char* version) {
@@ -153,13 +153,13 @@ TEST_CASE("[requirement W13] an answer contradicts a view that must have shown i
     CHECK(contradicted("b", "10"));
     f.store.rewound();
     CHECK_FALSE(contradicted("b", "10"));
-    fixture fresh;
+    store_fixture fresh;
     CHECK_FALSE(fresh.store.is_contradicted_by({"b", "job", "7", "y"}, fresh.store.mark()));
 }
 
 TEST_CASE("[requirement W13] two deletions that the watch does not tell contradict the view") {
     using std::chrono::seconds;
-    fixture f;
+    store_fixture f;
     f.fill({"a job 1 x", "b job 2 x", "c job 3 x", "d job 4 x"}, "4");
     const k8sio::steady_time start{};
     CHECK_FALSE(f.store.drop("a", start));
@@ -181,7 +181,7 @@ TEST_CASE("[requirement W13] two deletions that the watch does not tell contradi
 }
 
 TEST_CASE("[requirement L4] a list shows only when it is complete") {
-    fixture f;
+    store_fixture f;
     f.fill({"a job 1 x"}, "1");
     f.store.replace_begin();
     f.store.replace_item("b job 2 y");
@@ -195,7 +195,7 @@ TEST_CASE("[requirement L4] a list shows only when it is complete") {
 
 TEST_CASE("an answer that is newer than the list stays, one that the view has passed is not taken"
 ) {
-    fixture f;
+    store_fixture f;
     f.fill({}, "10");
     SECTION("created after the list that is being read was taken") {
         CHECK(f.store.insert_answer({"a", "job", "15", "x"}));
@@ -205,7 +205,7 @@ TEST_CASE("an answer that is newer than the list stays, one that the view has pa
         CHECK(f.of("job").empty());
     }
     SECTION("before the first list") {
-        fixture fresh;
+        store_fixture fresh;
         CHECK(fresh.store.insert_answer({"a", "job", "15", "x"}));
         fresh.fill({}, "12");
         CHECK(fresh.of("job") == "a=x");
@@ -223,7 +223,7 @@ TEST_CASE("an answer that is newer than the list stays, one that the view has pa
 
 TEST_CASE("[requirement V6] the list after a restore is what is there, older than the view or not"
 ) {
-    fixture f;
+    store_fixture f;
     f.fill({"a job 100 x", "b job 90 y"}, "100");
     f.store.rewound();
     CHECK_FALSE(f.store.synced());
@@ -238,7 +238,7 @@ TEST_CASE("[requirement V6] the list after a restore is what is there, older tha
 }
 
 TEST_CASE("bookmarks move the view on, never back, and not before the first list") {
-    fixture f;
+    store_fixture f;
     f.store.advance("5");
     CHECK(f.store.seen().empty());
     CHECK_FALSE(f.store.synced());
@@ -250,7 +250,7 @@ TEST_CASE("bookmarks move the view on, never back, and not before the first list
 }
 
 TEST_CASE("[requirement Q10] a record is in each of its indexes under the key that it has now") {
-    fixture f;
+    store_fixture f;
     f.fill({"a job 1 x", "b job 2 x", "c job 3 x"}, "3");
     const auto with = [&](const std::string& value) {
         std::string uids;
@@ -278,7 +278,7 @@ TEST_CASE("[requirement Q10] a record is in each of its indexes under the key th
 TEST_CASE("[requirement Q10] records leave an index in any order, and none of it stays behind") {
     std::vector<int> order{0, 1, 2, 3};
     do {
-        fixture f;
+        store_fixture f;
         f.fill({"a job 1 x", "b job 1 x", "c job 1 x", "d job 1 x"}, "1");
         std::string left = "abcd";
         for (const int number : order) {
@@ -293,7 +293,7 @@ TEST_CASE("[requirement Q10] records leave an index in any order, and none of it
         }
     } while (std::next_permutation(order.begin(), order.end()));
 
-    fixture f;
+    store_fixture f;
     f.fill({}, "1");
     const auto come_and_go = [&f](int from, int to) {
         for (int i = from; i < to; ++i) {
@@ -303,13 +303,13 @@ TEST_CASE("[requirement Q10] records leave an index in any order, and none of it
         }
     };
     come_and_go(0, 100);
-    const std::size_t before = test::heap_in_use();
+    const std::size_t before = signalbox::test::heap_in_use();
     come_and_go(100, 5000);
-    CHECK(test::heap_in_use() < before + 16384);
+    CHECK(signalbox::test::heap_in_use() < before + 16384);
 }
 
 TEST_CASE("what came, changed and went is told with what was before") {
-    fixture f;
+    store_fixture f;
     f.fill({"a job 1 x", "b job 1 y"}, "1");
     f.changes.clear();
     f.fill({"a job 2 z"}, "2");
@@ -321,7 +321,7 @@ TEST_CASE("what came, changed and went is told with what was before") {
 }
 
 TEST_CASE("an answer is read as events are, and gives its version") {
-    fixture f;
+    store_fixture f;
     f.fill({}, "1");
     CHECK(f.store.insert_answer("a job 2 x") == "2");
     CHECK(f.of("job") == "a=x");
@@ -329,7 +329,7 @@ TEST_CASE("an answer is read as events are, and gives its version") {
 }
 
 TEST_CASE("a view that nobody watches any more is as before its first list") {
-    fixture f;
+    store_fixture f;
     f.fill({"a job 1 x", "b job 1 y"}, "1");
     f.changes.clear();
     f.store.clear();

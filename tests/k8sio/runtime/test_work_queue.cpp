@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const steady_time start{};
+const steady_time work_start{};
 
 std::string pop_all(work_queue& queue, steady_time now) {
     std::string out;
@@ -28,54 +28,54 @@ TEST_CASE("[requirement Q1] a key is in the queue once, in order of its first ar
         queue.add(key);
     }
     CHECK(queue.ready_size() == 3);
-    CHECK(pop_all(queue, start) == "abc");
+    CHECK(pop_all(queue, work_start) == "abc");
     CHECK(queue.idle());
 }
 
 TEST_CASE("[requirement Q1] a key added while it is processed runs again after, not beside") {
     work_queue queue;
     queue.add("a");
-    REQUIRE(queue.pop(start) == "a");
+    REQUIRE(queue.pop(work_start) == "a");
     queue.add("a");
     queue.add("a");
-    CHECK_FALSE(queue.pop(start));
+    CHECK_FALSE(queue.pop(work_start));
     CHECK_FALSE(queue.idle());
     queue.done("a");
-    CHECK(pop_all(queue, start) == "a");
+    CHECK(pop_all(queue, work_start) == "a");
     CHECK(queue.idle());
 }
 
 TEST_CASE("[requirement Q2] a delayed key keeps the earlier of two times") {
     work_queue queue;
-    queue.add_at("a", start + 10s);
-    queue.add_at("a", start + 5s);
-    queue.add_at("a", start + 20s);
-    CHECK(queue.next_time() == start + 5s);
-    CHECK_FALSE(queue.pop(start + 4s));
-    CHECK(pop_all(queue, start + 5s) == "a");
+    queue.add_at("a", work_start + 10s);
+    queue.add_at("a", work_start + 5s);
+    queue.add_at("a", work_start + 20s);
+    CHECK(queue.next_time() == work_start + 5s);
+    CHECK_FALSE(queue.pop(work_start + 4s));
+    CHECK(pop_all(queue, work_start + 5s) == "a");
     CHECK_FALSE(queue.next_time());
-    CHECK(pop_all(queue, start + 60s).empty());
+    CHECK(pop_all(queue, work_start + 60s).empty());
 }
 
 TEST_CASE("[requirement Q2] a wake-up for the past runs now") {
     work_queue queue;
-    queue.add_at("a", start - 1h);
-    CHECK(pop_all(queue, start) == "a");
+    queue.add_at("a", work_start - 1h);
+    CHECK(pop_all(queue, work_start) == "a");
 }
 
 TEST_CASE("[requirement Q7] a wake-up armed while its key is processed is not lost") {
     work_queue queue;
     queue.add("a");
-    REQUIRE(queue.pop(start) == "a");
-    queue.add_at("a", start + 1s);
-    CHECK_FALSE(queue.pop(start + 2s));  // due, but in processing
+    REQUIRE(queue.pop(work_start) == "a");
+    queue.add_at("a", work_start + 1s);
+    CHECK_FALSE(queue.pop(work_start + 2s));  // due, but in processing
     queue.done("a");
-    CHECK(pop_all(queue, start + 2s) == "a");
+    CHECK(pop_all(queue, work_start + 2s) == "a");
 }
 
 TEST_CASE("[requirement Q3] what may be over at any time is tried again twice a minute at least") {
     work_queue queue;
-    steady_time now = start;
+    steady_time now = work_start;
     for (int i = 0; i < 20; ++i) {
         now = queue.add_rate_limited("a", now, true);
     }
@@ -90,8 +90,8 @@ TEST_CASE("[requirement Q3] the delay of a failing key doubles to its cap; forge
     work_queue queue(policy);
     std::vector<std::chrono::nanoseconds> delays;
     for (int i = 0; i < 10; ++i) {
-        queue.add_rate_limited("a", start);
-        delays.emplace_back(*queue.next_time() - start);
+        queue.add_rate_limited("a", work_start);
+        delays.emplace_back(*queue.next_time() - work_start);
         REQUIRE(queue.pop(*queue.next_time()) == "a");
         queue.done("a");
     }
@@ -101,18 +101,18 @@ TEST_CASE("[requirement Q3] the delay of a failing key doubles to its cap; forge
             5ms, 10ms, 20ms, 40ms, 80ms, 160ms, 320ms, 640ms, 1s, 1s}
     );
     queue.forget("a");
-    queue.add_rate_limited("a", start);
-    CHECK(queue.next_time() == start + 5ms);
+    queue.add_rate_limited("a", work_start);
+    CHECK(queue.next_time() == work_start + 5ms);
 }
 
 TEST_CASE("[requirement Q4] a pass that starts drops the old wake-up of its key") {
     work_queue queue;
-    queue.add_at("a", start + 10s);
+    queue.add_at("a", work_start + 10s);
     queue.add("a");
-    REQUIRE(queue.pop(start) == "a");
-    queue.add_at("a", start + 30s);
+    REQUIRE(queue.pop(work_start) == "a");
+    queue.add_at("a", work_start + 30s);
     queue.done("a");
-    CHECK(queue.next_time() == start + 30s);
+    CHECK(queue.next_time() == work_start + 30s);
 }
 
 TEST_CASE("[requirement Q5] low priority comes behind, and rises when the key is wanted") {
@@ -123,18 +123,18 @@ TEST_CASE("[requirement Q5] low priority comes behind, and rises when the key is
     queue.add("rising");
     queue.add("high", true);
     CHECK(queue.ready_size() == 3);
-    CHECK(pop_all(queue, start) == "highrisinglow");
+    CHECK(pop_all(queue, work_start) == "highrisinglow");
 }
 
 TEST_CASE("[requirement Q7] a dropped key leaves nothing behind") {
     work_queue queue;
     queue.add("a");
-    queue.add_at("b", start + 1s);
+    queue.add_at("b", work_start + 1s);
     queue.drop("a");
     queue.drop("b");
-    CHECK(pop_all(queue, start + 1h).empty());
+    CHECK(pop_all(queue, work_start + 1h).empty());
     queue.add("c");
-    REQUIRE(queue.pop(start) == "c");
+    REQUIRE(queue.pop(work_start) == "c");
     queue.add("c");
     queue.drop("c");
     queue.done("c");
