@@ -83,6 +83,7 @@ class Ssh(suite.Case):
             self.assertEqual(each["arguments"], ARGUMENTS)
         self.check_environment(done)
 
+    @suite.long
     def test_colossalai_second_shape(self):
         """[api colossalai shapes] With replicaSpecs."""
         done = self.run_job(second_shape("shape"))
@@ -100,6 +101,7 @@ class Ssh(suite.Case):
         self.check_ranks(bare, 2)
         self.assertFalse({"PLAIN", "HF_HOME", "LINES"} & set(bare.ranks[0]["environment"]))
 
+    @suite.long
     def test_module_exec_custom(self):
         """[api deepspeed config.run] A module, a program of its own, and a shell line."""
         line = f"deepspeed --hostfile=/job/hostfile --no_ssh_check --master_addr=$MASTER_ADDR --no_local_rank {PROBE} 'x y'"
@@ -130,6 +132,7 @@ class Ssh(suite.Case):
             trained = "micro batch size 4 on 4 ranks" in done.output  # experiments write to files
             self.assertEqual(trained, mode == "run", done.output)
 
+    @suite.long
     def test_autotuner_without_result(self):
         """[behaviour 3.9] Experiments that all fail: the autotuner itself exits with 0, the job says that nothing was found."""
         done = self.run_job(autotuned("tune", "--broken"), TUNING)
