@@ -44,7 +44,7 @@ class Events(unittest.TestCase):
 
     def test_a_burst(self):
         """[requirement N5] [requirement N6] [behaviour 11.3]"""
-        self.c.apply(*(job(f"job-{number}", {"worker": pods(2, duration="1s")}) for number in range(MANY)))
+        self.c.apply(*(job(f"job-{number}", {"worker": pods(2, duration="20s")}) for number in range(MANY)))
         start = time.monotonic()
         self.c.start_operator()
         count = lambda: sum(s.get("phase") == "Succeeded" for s in self.c.statuses().values())
