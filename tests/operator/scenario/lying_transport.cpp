@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenario/lying_transport.hpp"
 
+#include "scenario/mortal_transport.hpp"
+
 #include <array>
 #include <chrono>
 #include <deque>
@@ -11,14 +13,6 @@ namespace signalbox::test {
 namespace asio = boost::asio;
 
 namespace {
-
-k8sio::api_error error_of(k8sio::errc code, const k8sio::http_request& request) {
-    k8sio::api_error error;
-    error.code = code;
-    error.method = request.method;
-    error.path = request.target.substr(0, request.target.find('?'));
-    return error;
-}
 
 std::string status_json(int code, const std::string& reason) {
     return R"({"kind":"Status","apiVersion":"v1","status":"Failure","reason":")" + reason +

@@ -10,8 +10,6 @@ namespace signalbox::test {
 
 namespace asio = boost::asio;
 
-namespace {
-
 k8sio::api_error error_of(k8sio::errc code, const k8sio::http_request& request) {
     k8sio::api_error error;
     error.code = code;
@@ -19,8 +17,6 @@ k8sio::api_error error_of(k8sio::errc code, const k8sio::http_request& request) 
     error.path = request.target.substr(0, request.target.find('?'));
     return error;
 }
-
-}  // namespace
 
 /// Passes pieces on and lets itself be closed when the process dies.
 class mortal_transport::stream final : public k8sio::response_stream {

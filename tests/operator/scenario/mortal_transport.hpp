@@ -15,6 +15,9 @@
 
 namespace signalbox::test {
 
+/// How a transport tells that it got no answer to this request.
+k8sio::api_error error_of(k8sio::errc code, const k8sio::http_request& request);
+
 /// What befalls one write.
 enum class loss {
     request,  ///< the server never sees it
