@@ -94,7 +94,7 @@ TEST_CASE("`---` may stand between documents of JSON, and YAML may follow") {
     CHECK(read("---\n") == "A:2:2 ");
     CHECK(
         read("---\n{\"apiVersion\": \"v1\" \"kind\": 5}") ==
-        "A:2:2 f.yaml:4:21: not valid JSON: Missing a comma or } after an object member."
+        "A:2:2 f.yaml:4:21: not valid JSON: Missing a comma or '}' after an object member."
     );
     CHECK(read("---\n---\nkind: [B").find("f.yaml:5:") != std::string::npos);
     CHECK(read("---x\n").find("not valid JSON") != std::string::npos);

@@ -14,6 +14,11 @@ bool says(const job_status& s, std::string_view type, bool status) {
     return c != nullptr && c->status == status && c->last_transition.has_value();
 }
 
+/// Version 0.1 did not write it.
+bool lacks_success(const job_status& s) {
+    return find_condition(s, condition_type::succeeded) == nullptr;
+}
+
 bool is_of_end(const condition& c) {
     return c.type == condition_type::failed || c.type == condition_type::succeeded;
 }
@@ -45,7 +50,8 @@ std::string reason_of_end(const job_status& s) {
 bool tells_of_end(const job_status& s) {
     const bool success = s.phase == job_phase::succeeded;
     return says(s, condition_type::running, false) && says(s, condition_type::completed, true) &&
-           says(s, condition_type::failed, !success) && says(s, condition_type::succeeded, success);
+           says(s, condition_type::failed, !success) &&
+           (says(s, condition_type::succeeded, success) || lacks_success(s));
 }
 
 std::vector<condition> conditions_of_end(const inputs& in, const job_status& s) {
