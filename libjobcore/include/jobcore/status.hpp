@@ -122,7 +122,6 @@ struct incident_record {
     bool counted = false;
     std::int32_t attempt = 0;  ///< the attempt after the incident
     std::optional<instant> not_before;
-    bool pending = false;  ///< the settle time runs (BEHAVIOUR.md 5.6)
     std::vector<incident_pod> pods;
     std::int32_t more = 0;
     friend bool operator==(const incident_record&, const incident_record&) = default;
@@ -152,6 +151,9 @@ struct restart_ledger {
     std::vector<typed_indexes> given_up;  ///< failed for good, while the job goes on
     std::int32_t streak = 0;              ///< counted incidents since the job was last healthy
     std::optional<incident_record> last;
+    /// Exits whose peers get time to follow (BEHAVIOUR.md 5.6): no incident yet. `time` is that of
+    /// the first.
+    std::optional<incident_record> settling;
     std::vector<replaced_index> replaced;
     std::vector<renamed_index> renamed;
     std::int32_t renames = 0;              ///< how many such names there were

@@ -5,6 +5,7 @@
 #include "engine/decide.hpp"
 
 #include "engine/facts/ledger.hpp"
+#include "engine/facts/plan_of_attempt.hpp"
 #include "engine/repair/repair.hpp"
 #include "engine/rules/rules.hpp"
 #include "engine/shown/shown.hpp"
@@ -127,8 +128,19 @@ decision decide_plan(const inputs& in) {
         status = apply(in, std::move(status), *recorded);
     }
     const bool changed = changes_view(in.job.status, status);
-    const pod_view wanted = changed ? make_view(in, status) : pod_view{};
-    const context after{in, status, changed ? wanted : found};
+    // A new attempt goes by the specification again (10.4).
+    const bool anew = in.outdated && status.attempt != in.job.status.attempt;
+    const inputs later{
+        in.job,
+        anew ? in.next_plan() : in.plan,
+        in.seen,
+        in.policy,
+        in.now,
+        in.invalid,
+        in.repaired,
+        in.outdated && !anew};
+    const pod_view wanted = changed ? make_view(later, status) : pod_view{};
+    const context after{later, status, changed ? wanted : found};
 
     work planned = recorded || in.repaired ? work{} : plan_work(after, h, open);
     shown display = show(after, {recorded, h, open, planned});
@@ -136,7 +148,7 @@ decision decide_plan(const inputs& in) {
     decision out;
     append(out.events, tell_of_acceptance(in));
     append(out.events, recorded ? events_of(after, *recorded) : std::move(planned.events));
-    append(out.events, tell_of_edits(after));
+    append(out.events, tell_of_edits({in, status, after.view}));
     append(out.events, std::move(display.events));
     const bool active = !is_final(status.phase) && status.phase != job_phase::paused;
     const bool same_tasks = !display.counts.tasks;
@@ -147,7 +159,7 @@ decision decide_plan(const inputs& in) {
         add_default_size(in, out);
     }
     if (needs_rendering(out.stages)) {
-        out.rendering = render_options_of(out.status ? *out.status : in.job.status, in.plan);
+        out.rendering = render_options_of(out.status ? *out.status : in.job.status, in.next_plan());
     }
     return out;
 }
@@ -155,7 +167,22 @@ decision decide_plan(const inputs& in) {
 namespace {
 
 decision decide_sound(const inputs& in) {
-    return in.invalid ? decide_invalid(in) : decide_plan(in);
+    if (in.invalid) {
+        return decide_invalid(in);
+    }
+    if (const auto began = plan_of_attempt(in.plan, in.job.status)) {
+        return decide_plan(
+            {in.job,
+             *began,
+             in.seen,
+             in.policy,
+             in.now,
+             /*invalid=*/false,
+             in.repaired,
+             /*outdated=*/true}
+        );
+    }
+    return decide_plan(in);
 }
 
 /// A status that cannot be is put right first; nothing is done before that is on record.

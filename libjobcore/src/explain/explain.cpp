@@ -3,6 +3,7 @@
 // Which sections a job has: most of them, or one sentence for a job that is left alone.
 #include "jobcore/explain.hpp"
 
+#include "engine/facts/plan_of_attempt.hpp"
 #include "engine/facts/reasons.hpp"
 #include "explain/story.hpp"
 #include "explain/words.hpp"
@@ -40,6 +41,7 @@ void examine_pods(story& s) {
     if (s.plan() == nullptr) {
         return;
     }
+    s.began = engine::plan_of_attempt(*s.plan(), s.after);
     const milliseconds stuck = engine::stuck_after(s.job.meta, s.rules);
     s.view = engine::make_view(*s.plan(), s.after, s.seen, stuck, s.now);
 }

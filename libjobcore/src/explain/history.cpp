@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 
 namespace signalbox::core::explaining {
 namespace {
@@ -34,9 +36,6 @@ std::string pods_text(const incident_record& last) {
 }
 
 std::string consequence(const incident_record& last, std::int32_t attempt) {
-    if (last.pending) {
-        return "what follows is decided when the time to settle is over";
-    }
     std::string text = last.counted ? "it counted against backoffLimit" : "it did not count";
     if (last.scope == restart_scope::replica) {
         return text + ", and only what was lost was replaced";
@@ -48,9 +47,8 @@ std::string consequence(const incident_record& last, std::int32_t attempt) {
                   );
 }
 
-void say_incident(story& s) {
-    const auto& last = s.after.restarts.last;
-    if (!last) {
+void say_incident(story& s, const std::optional<incident_record>& last, std::string_view follows) {
+    if (!last || last->cause.empty()) {
         return;
     }
     const meaning* m = find_meaning(cause_meanings(), last->cause);
@@ -63,7 +61,7 @@ void say_incident(story& s) {
             pods,
             pods.empty() ? "" : " ",
             m == nullptr ? "was lost" : m->text,
-            consequence(*last, s.after.attempt)
+            follows.empty() ? consequence(*last, s.after.attempt) : std::string(follows)
         ),
         m == nullptr ? "behaviour 5.3" : m->rule
     );
@@ -214,7 +212,10 @@ void say_start(story& s) {
 void say_history(story& s) {
     const std::size_t before = s.out.size();
     say_start(s);
-    say_incident(s);
+    say_incident(s, s.after.restarts.last, {});
+    say_incident(
+        s, s.after.restarts.settling, "what follows is decided when the time to settle is over"
+    );
     if (s.after.attempt > 0) {
         say_budget(s);
         say_policies(s);

@@ -32,7 +32,13 @@ struct story {
     std::optional<engine::pod_view> view{};
     std::vector<explain_line> out{};
 
+    /// Where the attempt goes by another plan than that of the specification (BEHAVIOUR.md 10.4).
+    std::optional<job_plan> began{};
+
     const job_plan* plan() const {
+        if (began) {
+            return &*began;
+        }
         return job.compiled && job.compiled->plan ? &*job.compiled->plan : nullptr;
     }
     const job_spec* spec() const {

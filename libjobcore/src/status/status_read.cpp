@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 namespace signalbox::core {
 namespace {
@@ -111,7 +112,6 @@ incident_record read_incident(const json::value& item) {
     last.counted = bool_of(item, "counted");
     last.attempt = count_of(item, "attempt");
     last.not_before = time_of(item, "notBefore");
-    last.pending = bool_of(item, "pending");
     for_each(item, "pods", [&](const json::value& pod) {
         if (last.pods.size() < most_incident_pods) {
             last.pods.push_back(
@@ -126,6 +126,33 @@ incident_record read_incident(const json::value& item) {
     return last;
 }
 
+incident_record read_settling(const json::value& item) {
+    incident_record settling = read_incident(item);
+    settling.scope = restart_scope::replica;
+    settling.counted = false;
+    settling.attempt = 0;
+    settling.not_before.reset();
+    return settling;
+}
+
+/// As older versions wrote an exit that settles; else somebody else wrote `pending`.
+bool may_settle(const incident_record& last) {
+    return !last.counted && last.scope == restart_scope::replica && !last.pods.empty();
+}
+
+/// Older versions kept an exit that settles in `last`, over the incident before. Of that only its
+/// delay is known.
+void keep_delay_alone(restart_ledger& ledger) {
+    incident_record before;
+    before.scope = ledger.last->scope;
+    before.attempt = ledger.last->attempt;
+    before.not_before = ledger.last->not_before;
+    ledger.last.reset();
+    if (before.not_before) {
+        ledger.last = std::move(before);
+    }
+}
+
 restart_ledger read_ledger(const json::value& item) {
     restart_ledger ledger;
     ledger.disruptions = count_of(item, "disruptions");
@@ -135,6 +162,13 @@ restart_ledger read_ledger(const json::value& item) {
     ledger.streak = count_of(item, "streak");
     if (const json::value* last = json::find(item, "last"); last != nullptr && last->IsObject()) {
         ledger.last = read_incident(*last);
+        if (bool_of(*last, "pending") && may_settle(*ledger.last)) {
+            ledger.settling = read_settling(*last);
+            keep_delay_alone(ledger);
+        }
+    }
+    if (const json::value* s = json::find(item, "settling"); s != nullptr && s->IsObject()) {
+        ledger.settling = read_settling(*s);
     }
     const auto place = [](const auto& r) { return std::pair(std::string_view(r.type), r.index); };
     for_each(item, "replaced", [&](const json::value& r) {

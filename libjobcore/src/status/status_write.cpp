@@ -131,11 +131,17 @@ void write_incident(json_writer& w, const incident_record& last) {
     m.flag("counted", last.counted);
     m.number("attempt", last.attempt);
     m.time_if("notBefore", last.not_before);
-    if (last.pending) {
-        m.flag("pending", true);
-    }
     m.list_if("pods", last.pods, write_incident_pod);
     m.number_if("more", last.more);
+}
+
+void write_settling(json_writer& w, const incident_record& settling) {
+    members m(w);
+    m.time_if("time", settling.time);
+    m.text("cause", settling.cause);
+    m.text_if("reason", settling.reason);
+    m.list_if("pods", settling.pods, write_incident_pod);
+    m.number_if("more", settling.more);
 }
 
 void write_ledger(json_writer& w, const restart_ledger& r) {
@@ -148,6 +154,10 @@ void write_ledger(json_writer& w, const restart_ledger& r) {
     if (r.last) {
         m.key("last");
         write_incident(w, *r.last);
+    }
+    if (r.settling) {
+        m.key("settling");
+        write_settling(w, *r.settling);
     }
     m.list_if("replaced", r.replaced, [](json_writer& to, const replaced_index& i) {
         members item(to);

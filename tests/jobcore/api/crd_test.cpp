@@ -237,7 +237,8 @@ TEST_CASE("the status that we write is in the schema whole", "[api]") {
     s.restarts.disruptions = s.restarts.free_streak = s.restarts.streak = s.restarts.renames = 1;
     s.restarts.seen = s.restarts.given_up = s.restarts.completed = indexes;
     s.restarts.last =
-        incident_record{t, "c", "r", restart_scope::job, true, 1, t, true, {{"n", "u", 1, "r"}}, 1};
+        incident_record{t, "c", "r", restart_scope::job, true, 1, t, {{"n", "u", 1, "r"}}, 1};
+    s.restarts.settling = s.restarts.last;
     s.restarts.replaced = {{"worker", 1, 1}};
     s.restarts.renamed = {{"worker", 1, 1}};
     for (const auto kind : kinds) {

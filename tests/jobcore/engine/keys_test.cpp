@@ -171,6 +171,8 @@ TEST_CASE(
     CHECK(w.status().backoff_count == 0);
     CHECK(w.status().restarts.last->cause == "WorkersUnreachableAgain");
     give_up_waiting(w);
+    w.wait(seconds{3});
+    w.settle();
     CHECK(w.status().phase == job_phase::failed);
     CHECK(w.status().reason == "ErrorInPod");
 }
@@ -203,6 +205,8 @@ TEST_CASE("[behaviour 5.4] beside a counted failure the unreachable one is silen
     SECTION("or does not") {
         w.exit("worker", 2, 3);
         w.exit("worker", 0, 75, "signalbox: no answer");
+        w.settle();
+        w.wait(seconds{3});
         w.settle();
         CHECK(w.status().phase == job_phase::failed);
         CHECK(w.status().reason == "ErrorInPod");

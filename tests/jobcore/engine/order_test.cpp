@@ -74,7 +74,7 @@ TEST_CASE("[behaviour 5.12] the deadline passes while an exit settles", "[engine
     w.wait(seconds{95});
     w.exit("node", 1, 1);
     w.settle();
-    REQUIRE(w.status().restarts.last->pending);
+    REQUIRE(w.status().restarts.settling.has_value());
     w.to(at(100));
     w.settle();
     CHECK(w.status().phase == job_phase::failed);
@@ -134,7 +134,7 @@ TEST_CASE("[behaviour 1.3] a stuck pod is renamed while another settles", "[engi
     w.exit("node", 2, 1);
     w.wait(seconds{12});  // longer than a pod may take to be deleted
     w.settle();
-    REQUIRE(w.status().restarts.last->pending);
+    REQUIRE(w.status().restarts.settling.has_value());
     CHECK(w.status().restarts.renamed == std::vector<renamed_index>{{"node", 1, 1}});
     CHECK(w.pod("node", 1).name.ends_with("-node-1-r1"));
 }
@@ -247,7 +247,7 @@ TEST_CASE("[behaviour 5.6] with restartScope an exit does not settle", "[engine]
     w.exit("node", 1, 1);
     w.pass();
     CHECK(w.status().backoff_count == 1);
-    CHECK_FALSE(w.status().restarts.last->pending);
+    CHECK_FALSE(w.status().restarts.settling.has_value());
 }
 
 TEST_CASE("[behaviour 5.10] a replica that is given up settles no more", "[engine]") {
@@ -257,11 +257,11 @@ TEST_CASE("[behaviour 5.10] a replica that is given up settles no more", "[engin
     w.wait(seconds{100});
     w.exit("node", 1, 1);
     w.settle();
-    REQUIRE(w.status().restarts.last->pending);
+    REQUIRE(w.status().restarts.settling.has_value());
     w.wake();
     CHECK(w.status().phase == job_phase::running);
     CHECK(w.status().restarts.given_up.size() == 1);
-    CHECK_FALSE(w.status().restarts.last->pending);
+    CHECK_FALSE(w.status().restarts.settling.has_value());
 }
 
 TEST_CASE("[behaviour 7.2] a replica that left and comes back starts anew", "[engine]") {
@@ -377,7 +377,7 @@ TEST_CASE("[behaviour 5.6] a settling pod that the job does not know is passed o
     w.start();
     w.exit("node", 1, 1);
     w.settle();
-    w.status().restarts.last->pods.push_back({"stranger", "", 1, ""});
+    w.status().restarts.settling->pods.push_back({"stranger", "", 1, ""});
     w.wake();
     CHECK(w.status().restarts.replaced == std::vector<replaced_index>{{"node", 1, 1}});
 }
@@ -405,7 +405,7 @@ TEST_CASE("[behaviour 5.6] a settling pod that is deleted is no short-lived one"
     w.wait(seconds{10});
     w.exit("node", 1, 1);  // ten seconds after its start
     w.settle();
-    REQUIRE(w.status().restarts.last->pending);
+    REQUIRE(w.status().restarts.settling.has_value());
     w.ask_deletion(w.pod("node", 1));
     w.ask_deletion(w.pod("node", 2));  // an old one: it makes the incident free
     w.wait(seconds{15});

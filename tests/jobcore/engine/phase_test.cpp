@@ -318,6 +318,8 @@ TEST_CASE("[api restartPolicy] ExitCode knows the numbers of DeepSpeed's launche
     w.start();
     w.exit("worker", 0, r.code);
     w.settle();
+    w.wait(seconds{3});
+    w.settle();
     CHECK((w.status().phase == job_phase::failed) != r.restarts);
     CHECK(w.status().backoff_count == (r.restarts ? 1 : 0));
 }

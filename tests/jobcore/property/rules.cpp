@@ -3,6 +3,7 @@
 
 #include "engine/facts/inputs.hpp"
 #include "engine/facts/ledger.hpp"
+#include "engine/facts/plan_of_attempt.hpp"
 #include "engine/facts/pod_facts.hpp"
 
 #include <fmt/format.h>
@@ -108,8 +109,8 @@ void check_wake_up(const situation& c, const decision& d, violations& out) {
     if (held && (!d.wake_up || *d.wake_up > *held)) {
         out.push_back("12.9 a held action without a wake-up in time");
     }
-    if (d.wake_up && *d.wake_up <= c.now && !d.status && !acts(d, c.now)) {
-        out.push_back("I19 a wake-up in the past: a hot loop");
+    if (d.wake_up && *d.wake_up <= c.now) {
+        out.push_back("12.9 a wake-up that is not in the future");
     }
 }
 
@@ -269,7 +270,8 @@ void check_success(const situation& c, const job_status& next, violations& out) 
     if (!c.compiled_well()) {
         return;
     }
-    const job_plan& plan = c.plan();
+    const auto began = engine::plan_of_attempt(c.plan(), c.job.status);
+    const job_plan& plan = began ? *began : c.plan();
     const std::string& container = plan.roles[plan.master_role].training_container;
     const bool proved = std::ranges::any_of(c.seen.pods, [&](const pod_record* p) {
         const pod_identity id = identity_of(plan, *p);

@@ -53,9 +53,10 @@ job_status full_status() {
         true,
         7,
         noon,
-        true,
         {{"p-0", "u", 137, "OOMKilled"}, {"p-1", "", {}, ""}},
         5};
+    r.settling = incident_record{
+        noon, "PodFailed", "Error", restart_scope::replica, false, 0, {}, {{"p-2", "u", 1, ""}}, 1};
     r.replaced = {{"worker", 1, 2}};
     r.renamed = {{"worker", 1, 3}};
     r.renames = 3;
@@ -123,6 +124,44 @@ TEST_CASE("a damaged status is read as far as it makes sense", "[status]") {
     CHECK_FALSE(s.start_time);
     for (const auto& t : s.tasks) {
         CHECK(t.wanted == 0);
+    }
+}
+
+TEST_CASE(
+    "[api status.restarts.settling] older versions kept it over the last incident", "[status]"
+) {
+    const std::string head =
+        R"({"status":{"restarts":{"last":{"cause":"PodFailed","scope":"Replica",)"
+        R"("counted":false,"attempt":2,"pods":[{"name":"p-1","exitCode":1}],)";
+    SECTION("nothing is known of the one before") {
+        const auto r =
+            parse_status(head + R"("pending":true,"time":"2026-01-31T12:00:00Z"}}}})").restarts;
+        REQUIRE(r.settling);
+        CHECK(r.settling->time == noon);
+        CHECK(r.settling->pods == std::vector<incident_pod>{{"p-1", "", 1, ""}});
+        CHECK_FALSE(r.last);
+    }
+    SECTION("but its delay") {
+        const auto r = parse_status(
+                           head + R"("pending":true,"time":"2026-01-31T12:00:00Z",)"
+                                  R"("notBefore":"2026-01-31T12:00:00Z"}}}})"
+        )
+                           .restarts;
+        REQUIRE(r.settling);
+        CHECK_FALSE(r.settling->not_before);
+        REQUIRE(r.last);
+        CHECK(r.last->not_before == noon);
+        CHECK_FALSE(r.last->time);
+    }
+    SECTION("what they never wrote is nobody's") {
+        const auto r = parse_status(
+                           R"({"status":{"restarts":{"last":{"cause":"PodFailed","scope":"Replica",)"
+                           R"("counted":true,"pods":[{"name":"p-1"}],"pending":true}}}})"
+        )
+                           .restarts;
+        CHECK_FALSE(r.settling);
+        REQUIRE(r.last);
+        CHECK(r.last->cause == "PodFailed");
     }
 }
 

@@ -108,9 +108,17 @@ constexpr std::array incident_fields{
     flag("counted", "Whether it counts towards `backoffLimit`."),
     int32("attempt", "The attempt after the incident."),
     time("notBefore", "No new pod earlier than this."),
-    flag("pending", "Other exits are waited for before it is decided."),
+    flag("pending", "Of older versions: it is what `settling` is."),
     list("pods", "The pods that were lost; at most 16.", incident_pod_fields),
     int32("more", "How many more were lost."),
+};
+
+constexpr std::array settling_fields{
+    time("time", "The first of the ends."),
+    text("cause", "What happened."),
+    text("reason", "What it means for the job."),
+    list("pods", "The pods that ended; at most 16.", incident_pod_fields),
+    int32("more", "How many more ended."),
 };
 
 constexpr std::array replaced_fields{
@@ -132,6 +140,7 @@ constexpr std::array restarts_fields{
     list("givenUp", "Indexes that failed for good in this attempt.", indexes_fields),
     int32("streak", "Counted incidents since the job was last healthy."),
     object("last", "The last incident.", incident_fields),
+    object("settling", "Exits whose peers get time to follow.", settling_fields),
     list("replaced", "Indexes replaced alone in this attempt.", replaced_fields),
     list("renamed", "Pod names with a suffix that are in use.", renamed_fields),
     int32("renames", "How many such names there were."),

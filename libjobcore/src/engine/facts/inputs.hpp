@@ -30,7 +30,11 @@ struct inputs {
     bool invalid = false;
     /// The status was put right in this decision: it has to be on record before anything is done.
     bool repaired = false;
+    /// `plan` is that of the attempt, and no pod can be made by it (BEHAVIOUR.md 10.4).
+    bool outdated = false;
 
+    /// What the next attempt would begin with.
+    const job_plan& next_plan() const { return outdated ? *job.compiled->plan : plan; }
     bool owns(const pod_record& pod) const { return pod.owner_uid == plan.job_uid; }
     bool owns(const child_record& child) const { return child.owner_uid == plan.job_uid; }
     /// The job was paused when it was last written; what its pods do is our own doing.

@@ -37,8 +37,12 @@ const task_status* find_task(const job_status& status, std::string_view type) {
 }
 
 std::int32_t wanted_in_force(const job_status& status, const role_plan& role) {
-    const task_status* task = status.attempt > 0 ? find_task(status, role.type) : nullptr;
-    return task == nullptr ? role.wanted : task->wanted;
+    if (status.attempt == 0 || status.tasks.empty()) {
+        return role.wanted;
+    }
+    // What the attempt did not begin with is not of it (10.4).
+    const task_status* task = find_task(status, role.type);
+    return task == nullptr ? 0 : task->wanted;
 }
 
 std::vector<std::int32_t> wanted_in_force(const job_status& status, const job_plan& plan) {
@@ -65,6 +69,7 @@ void leave_attempt(job_status& status) {
     status.restarts.renamed.clear();
     status.restarts.completed.clear();
     status.restarts.given_up.clear();
+    status.restarts.settling.reset();
 }
 
 void raise_attempt(job_status& status, const job_plan& plan) {

@@ -61,6 +61,16 @@ std::optional<instant> deletion_asked(const pod_record& pod) {
     return *pod.deletion - seconds(pod.grace_seconds);
 }
 
+instant told_by_node(instant t, const pod_record& pod, instant now) {
+    return std::min(std::max(t, pod.creation.value_or(instant::min())), now);
+}
+
+instant start_of(const pod_record& pod, const container_record* c, instant now) {
+    const instant created = pod.creation.value_or(now);
+    const bool known = c != nullptr && c->started && *c->started <= now;
+    return known ? std::max(*c->started, created) : created;
+}
+
 std::optional<pod_end> end_of(const pod_record& pod, std::string_view container, instant now) {
     const container_record* c = training_container(pod, container);
     const bool terminated = c != nullptr && c->state == container_state::terminated;
@@ -69,11 +79,11 @@ std::optional<pod_end> end_of(const pod_record& pod, std::string_view container,
     }
     pod_end end;
     end.time = now;
+    end.at_unknown_time = true;
     if (terminated) {
         end.exit_code = c->exit_code;
-        end.time = std::min(
-            std::max(c->finished.value_or(now), pod.creation.value_or(instant::min())), now
-        );
+        end.time = told_by_node(c->finished.value_or(now), pod, now);
+        end.at_unknown_time = !c->finished || *c->finished > now;
     } else if (pod.phase == pod_phase::succeeded) {
         end.exit_code = 0;
     }

@@ -38,6 +38,7 @@ struct loss {
     /// Its message says that another process ended first (3.9).
     bool secondary = false;
     instant end{};
+    bool at_unknown_time = false;  ///< `end` is the time of this decision
     /// Lived shorter than `policy.short_life` (5.4).
     bool short_lived = false;
     std::string_view cause;

@@ -113,9 +113,7 @@ private:
     /// Not earlier than some time after the start of the run before (5.9).
     instant repeat_time(const pod_record& pod, const role_plan& plan) const {
         const container_record* c = training_container(pod, plan.training_container);
-        const instant started =
-            c != nullptr && c->started ? *c->started : pod.creation.value_or(c_.in.now);
-        return started + c_.in.policy.always_delay;
+        return start_of(pod, c, c_.in.now) + c_.in.policy.always_delay;
     }
 
     void visit_missing(std::size_t role, std::int32_t index, const slot& s) {
@@ -163,6 +161,7 @@ private:
         l.reason = c == nullptr ? "" : c->reason;
         l.out_of_memory = l.reason == "OOMKilled";
         l.end = end.time;
+        l.at_unknown_time = end.at_unknown_time;
         const bool unreachable = end.exit_code == unreachable_code &&
                                  note.starts_with(bootstrap_prefix) && c_.is_master(role, index);
         l.cause = unreachable ? cause_of_unreachable(c_) : why;
@@ -180,6 +179,7 @@ private:
         loss l = make(role, index, &pod);
         l.reason = pod.reason;
         l.end = end.time;
+        l.at_unknown_time = end.at_unknown_time;
         l.cause = cause::pod_failed;
         l.never_ran = init_failed(pod);
         l.message = describe_failure(pod, plan.training_container);
@@ -235,11 +235,11 @@ private:
 
     /// What a settling pod ended with is on record: a later deletion does not make it free (5.6).
     void recall_settling() {
-        const auto& last = c_.status.restarts.last;
-        if (!last || !last->pending) {
+        const auto& settling = c_.status.restarts.settling;
+        if (!settling) {
             return;
         }
-        for (const incident_pod& pod : last->pods) {
+        for (const incident_pod& pod : settling->pods) {
             const pod_identity id = identity_from_name(c_.in.plan, pod.name);
             const slot* s = c_.find_slot(id.role, id.index);
             if (s == nullptr || s->done()) {
@@ -259,7 +259,7 @@ private:
             l->exit_code = pod.exit_code;
             l->reason = pod.reason;
             l->cause = cause::pod_failed;
-            l->end = last->time.value_or(c_.in.now);
+            l->end = settling->time.value_or(c_.in.now);
         }
         std::ranges::sort(out_.losses, {}, [](const loss& x) {
             return std::pair(x.role, x.index);

@@ -32,6 +32,7 @@ public:
         repair_seen();
         repair_sizes();
         repair_incident();
+        repair_settling();
         repair_counts();
         repair_done(&restart_ledger::completed, "restarts.completed");
         repair_done(&restart_ledger::given_up, "restarts.givenUp");
@@ -204,24 +205,30 @@ private:
         if (last().not_before && lies_ahead(*last().not_before - longest)) {
             changed().not_before = round_up_to_second(in_.now + longest);
         }
-        if (last().pending && !can_settle(last())) {
-            changed().pending = false;
+    }
+
+    void repair_settling() {
+        const auto& settling = now().restarts.settling;
+        if (!settling || is_final(now().phase)) {
+            return;  // an end leaves it as it was
         }
-        if (last().pending && !last().time) {
-            changed().time = round_down_to_second(in_.now);
+        constexpr std::string_view whole = "restarts.settling";
+        if (!can_settle(*settling)) {
+            edit(whole).restarts.settling.reset();
+        } else if (!settling->time || lies_ahead(*settling->time)) {
+            edit(whole).restarts.settling->time = round_down_to_second(in_.now);
         }
     }
 
     /// The exit that settles is that of a pod of this attempt, which nothing has replaced yet
     /// (5.6).
-    bool can_settle(const incident_record& last) const {
-        if (last.counted || last.attempt != now().attempt || last.pods.empty() ||
-            now().phase == job_phase::paused || last.scope != restart_scope::replica) {
+    bool can_settle(const incident_record& settling) const {
+        if (settling.pods.empty() || now().phase == job_phase::paused || now().attempt == 0) {
             return false;
         }
         const bool settles = in_.plan.scope == scope_rule::c10d ||
                              in_.plan.scope == scope_rule::external || in_.invalid;
-        return settles && std::ranges::none_of(last.pods, [&](const incident_pod& known) {
+        return settles && std::ranges::none_of(settling.pods, [&](const incident_pod& known) {
                    return std::ranges::any_of(in_.seen.pods, [&](const pod_record* p) {
                        return in_.owns(*p) && p->name == known.name && p->uid != known.uid &&
                               p->attempt == now().attempt;

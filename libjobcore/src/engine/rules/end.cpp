@@ -8,10 +8,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace signalbox::core::engine {
 
 namespace {
+
+/// Of a paused job nothing counts but its deciding pod (6.2).
+health of_deciding_pod(const context& c, const health& h) {
+    health out;
+    std::ranges::copy_if(h.losses, std::back_inserter(out.losses), [&](const loss& l) {
+        return c.is_master(l.role, l.index);
+    });
+    return out;
+}
 
 /// Under an invalid specification nothing is confirmed, and a pod that is missing may make a
 /// failure free (4.2).
@@ -43,11 +53,12 @@ std::optional<record> end_by_success(const context& c, const health& h, const op
 std::optional<record> end_by_deciding_pod(
     const context& c, const health& h, const open_questions& open
 ) {
-    if (!h.master_end || h.master_end->success() || open.absences || is_doubtful(c)) {
+    if (!h.master_end || h.master_end->success() || open.absences || open.refused_until ||
+        is_doubtful(c)) {
         return std::nullopt;
     }
-    const verdict v = evaluate(c, h);
-    return v.restartable ? std::nullopt : std::optional<record>(end_without_restart(h, v));
+    const judgement j = judge(c, c.in.was_paused() ? of_deciding_pod(c, h) : h);
+    return j.ends ? std::optional<record>(end_without_restart(j.lost, j.said)) : std::nullopt;
 }
 
 std::optional<record> end_by_deadline(const context& c, const health&, const open_questions&) {

@@ -106,7 +106,7 @@ std::optional<instant> delay_in_force(const context& c) {
 restart_scope bounded_scope(const context& c, const health& h, restart_scope scope) {
     round_room room(c);
     const bool fits =
-        scope == restart_scope::replica &&
+        !c.in.outdated && scope == restart_scope::replica &&
         std::ranges::all_of(h.losses, [&](const loss& l) { return room.take(l.role, l.index); });
     return fits ? scope : restart_scope::job;
 }
@@ -117,9 +117,7 @@ incident make_incident(const context& c, const health& h, const verdict& v) {
     incident out;
     incident_record& entry = out.entry;
     entry.time = round_down_to_second(
-        c.in.plan.run.scope == restart_scope::replica
-            ? std::ranges::min(h.losses, {}, &loss::end).end
-            : end
+        replaces_alone(c) ? std::ranges::min(h.losses, {}, &loss::end).end : end
     );
     entry.cause = lead.cause;
     entry.reason = lead.reason;
@@ -163,12 +161,11 @@ std::optional<record> begin_first_attempt(const context& c, const health&, const
 std::optional<record> let_exit_settle(
     const context& c, const health& h, const open_questions& open
 ) {
-    const auto& last = c.status.restarts.last;
-    if (!open.settles_until || (last && last->pending)) {
+    if (!open.settles_until || c.status.restarts.settling) {
         return std::nullopt;
     }
     std::vector<loss> ended;
-    std::ranges::copy_if(h.losses, std::back_inserter(ended), &loss::exited);
+    std::ranges::copy_if(judge(c, h).lost.losses, std::back_inserter(ended), &loss::exited);
     exit_settles out;
     incident_record& entry = out.entry;
     entry.time = round_down_to_second(std::ranges::min(ended, {}, &loss::end).end);
@@ -177,8 +174,6 @@ std::optional<record> let_exit_settle(
     entry.cause = lead.cause;
     entry.reason = lead.reason;
     entry.scope = restart_scope::replica;
-    entry.not_before = delay_in_force(c);
-    entry.pending = true;
     list_pods(c, ended, entry);
     out.failure = lead.message;
     return out;
@@ -188,15 +183,14 @@ std::optional<record> answer_losses(const context& c, const health& h, const ope
     if (h.losses.empty()) {
         return std::nullopt;
     }
-    const health now = first_incident(c, h);
-    const verdict v = evaluate(c, now);
-    if (v.restartable) {
-        return make_incident(c, now, v);
+    const judgement j = judge(c, h);
+    if (j.said.restartable) {
+        return make_incident(c, j.lost, j.said);
     }
-    if (ends_job(c, now, v)) {
-        return end_without_restart(now, v);
+    if (j.ends) {
+        return end_without_restart(j.lost, j.said);
     }
-    return give_up(c, now);
+    return give_up(c, j.first);
 }
 
 std::optional<record> answer_lost_keys(const context& c, const health& h, const open_questions&) {

@@ -10,9 +10,8 @@ namespace {
 
 /// Counted from the exit that is on record, else from the first that is seen.
 instant first_exit(const context& c, const health& h) {
-    const auto& last = c.status.restarts.last;
-    if (last && last->pending) {
-        return last->time.value_or(c.in.now);
+    if (const auto& settling = c.status.restarts.settling) {
+        return settling->time.value_or(c.in.now);
     }
     instant first = instant::max();
     for (const loss& l : h.losses) {
@@ -22,15 +21,12 @@ instant first_exit(const context& c, const health& h) {
 }
 
 /// An exit settles where its replica could be replaced alone, and only if there will be a restart.
-std::optional<instant> settle_time(const context& c, const health& h) {
-    const bool exits = std::ranges::any_of(h.losses, &loss::exited);
-    if (!exits || c.in.plan.run.scope || !can_replace_one(c, h)) {
+std::optional<instant> settle_time(const context& c, const judgement& j) {
+    const bool exits = std::ranges::any_of(j.lost.losses, &loss::exited);
+    if (!exits || c.in.plan.run.scope || !can_replace_one(c, j.lost) || j.ends) {
         return std::nullopt;
     }
-    if (ends_job(c, h, evaluate(c, h))) {
-        return std::nullopt;
-    }
-    const instant due = first_exit(c, h) + c.in.policy.settle;
+    const instant due = first_exit(c, j.lost) + c.in.policy.settle;
     return c.in.now < due ? std::optional(due) : std::nullopt;
 }
 
@@ -40,7 +36,13 @@ open_questions find_open_questions(const context& c, const health& h) {
     if (c.in.was_paused() || c.in.invalid || c.status.attempt == 0) {
         return {};
     }
-    return {!h.unconfirmed.empty(), settle_time(c, h)};
+    open_questions out{!h.unconfirmed.empty()};
+    if (!h.losses.empty()) {
+        const judgement j = judge(c, h);
+        out.settles_until = settle_time(c, j);
+        out.refused_until = open_until(c, j);
+    }
+    return out;
 }
 
 }  // namespace signalbox::core::engine

@@ -15,8 +15,11 @@ struct open_questions {
     bool absences = false;
     /// An exit is given this time for its peers to follow (BEHAVIOUR.md 5.6).
     std::optional<instant> settles_until{};
+    /// No restart is allowed by what ended so far, and what ends until then may allow one
+    /// (BEHAVIOUR.md 5.5).
+    std::optional<instant> refused_until{};
 
-    bool any() const { return absences || settles_until; }
+    bool any() const { return absences || settles_until || refused_until; }
 };
 
 open_questions find_open_questions(const context& c, const health& h);

@@ -96,9 +96,9 @@ struct applier {
         }
         status.phase = job_phase::paused;
         status.start_time.reset();
+        status.restarts.settling.reset();
         if (status.restarts.last) {
             status.restarts.last->not_before.reset();
-            status.restarts.last->pending = false;
         }
     }
     /// The first attempt of a job that was created paused is one like any other first (3.11).
@@ -106,18 +106,16 @@ struct applier {
         const bool trained =
             status.training == training_state::started || is_resumed(in.job.status);
         status.training = trained ? training_state::resumed : training_state::not_started;
-        raise_attempt(status, in.plan);
+        raise_attempt(status, in.next_plan());
         status.phase = job_phase::resuming;
     }
     void operator()(const first_attempt&) const {
         status.training = training_state::not_started;
-        raise_attempt(status, in.plan);
+        raise_attempt(status, in.next_plan());
     }
-    void operator()(const exit_settles& r) const {
-        status.restarts.last = r.entry;
-        status.restarts.last->attempt = status.attempt;
-    }
+    void operator()(const exit_settles& r) const { status.restarts.settling = r.entry; }
     void operator()(const incident& r) const {
+        status.restarts.settling.reset();
         status.restarts.streak = r.streak;
         status.restarts.free_streak = r.free_streak;
         if (!r.joins_last) {
@@ -125,7 +123,7 @@ struct applier {
         }
         count_failed_types(in, r, status);
         if (r.entry.scope == restart_scope::job) {
-            raise_attempt(status, in.plan);
+            raise_attempt(status, in.next_plan());
         } else {
             raise_rounds(r.lost);
         }
@@ -133,9 +131,7 @@ struct applier {
         status.restarts.last->attempt = status.attempt;
     }
     void operator()(const replicas_given_up& r) const {
-        if (status.restarts.last) {
-            status.restarts.last->pending = false;  // the exit that settled has its consequence
-        }
+        status.restarts.settling.reset();  // the exit that settled has its consequence
         for (const auto& entry : r.entries) {
             const std::string& type = in.plan.roles[entry.which.role].type;
             insert_index(status.restarts.given_up, type, entry.which.index);
@@ -144,7 +140,7 @@ struct applier {
     void operator()(const replicas_repeated& r) const { raise_rounds(r.which); }
     void operator()(const size_change& r) const {
         if (r.new_attempt) {
-            raise_attempt(status, in.plan);
+            raise_attempt(status, in.next_plan());
             return;
         }
         // What leaves is old by record: a later size waits until it is gone (7.2).
@@ -161,6 +157,7 @@ struct applier {
             }
         }
     }
+    void operator()(const types_change&) const { raise_attempt(status, in.next_plan()); }
     void operator()(const names_changed& r) const {
         for (const replica& which : r.which) {
             rename(in, which, status);

@@ -77,6 +77,9 @@ struct size_change {
     std::int32_t after = 0;
 };
 
+/// The specification has other types than the attempt: the next one begins (BEHAVIOUR.md 10.4).
+struct types_change {};
+
 /// Replicas whose names are held by stuck pods get other names (BEHAVIOUR.md 1.3).
 struct names_changed {
     std::vector<replica> which;
@@ -92,6 +95,7 @@ using record = std::variant<
     replicas_given_up,
     replicas_repeated,
     size_change,
+    types_change,
     names_changed>;
 
 /// What every decision notes first: the replicas whose pod was seen (BEHAVIOUR.md 5.3). The

@@ -71,6 +71,12 @@ struct teller {
             event_reason::scaled, fmt::format("Scaling from {} to {} replicas", r.before, r.after)
         )};
     }
+    events operator()(const types_change&) const {
+        return {normal(
+            reason::restarting,
+            "Restarting all replicas: the specification has other replica types than before"
+        )};
+    }
     events operator()(const names_changed&) const { return {}; }
 };
 

@@ -12,6 +12,7 @@ using rule = std::optional<record> (*)(const context&, const health&, const open
 /// When a rule is asked.
 enum class when {
     not_ended,  ///< also while the job is paused
+    to_pause,   ///< somebody asks for a pause that is not on record
     paused,     ///< the job was paused, and nobody asks for that any more
     active,     ///< neither ended nor paused nor to be paused
     certain,    ///< active, and no question is open: what is lost is known, and has settled
@@ -27,7 +28,8 @@ struct row {
 constexpr row rules[]{
     {"5.1", when::not_ended, true, end_by_success},
     {"5.1", when::not_ended, true, end_by_deciding_pod},
-    {"6.1", when::not_ended, true, begin_pause},
+    {"6.2", when::to_pause, false, judge_before_pause},
+    {"6.1", when::to_pause, true, begin_pause},
     {"6.4", when::paused, false, end_pause},
     {"5.12", when::active, true, end_by_deadline},
     {"5.7", when::active, false, begin_first_attempt},
@@ -35,6 +37,7 @@ constexpr row rules[]{
     {"5.4", when::certain, false, answer_losses},
     {"2.6", when::certain, false, answer_lost_keys},
     {"5.9", when::certain, false, repeat_replicas},
+    {"10.4", when::certain, false, follow_types},
     {"7.2", when::certain, false, follow_size},
     {"1.3", when::active, false, rename_stuck},
 };
@@ -44,6 +47,8 @@ bool is_asked(when w, const context& c, const open_questions& open) {
     switch (w) {
         case when::not_ended:
             return true;
+        case when::to_pause:
+            return !c.in.was_paused() && c.in.plan.paused;
         case when::paused:
             return c.in.was_paused() && !c.in.plan.paused;
         case when::active:

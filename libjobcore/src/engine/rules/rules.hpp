@@ -23,6 +23,9 @@ std::optional<record> end_by_deadline(
     const context& c, const health& h, const open_questions& open
 );
 // rules/pause.cpp
+std::optional<record> judge_before_pause(
+    const context& c, const health& h, const open_questions& open
+);
 std::optional<record> begin_pause(const context& c, const health& h, const open_questions& open);
 std::optional<record> end_pause(const context& c, const health& h, const open_questions& open);
 // rules/incident.cpp
@@ -40,6 +43,7 @@ std::optional<record> answer_lost_keys(
 std::optional<record> repeat_replicas(
     const context& c, const health& h, const open_questions& open
 );
+std::optional<record> follow_types(const context& c, const health& h, const open_questions& open);
 std::optional<record> follow_size(const context& c, const health& h, const open_questions& open);
 std::optional<record> rename_stuck(const context& c, const health& h, const open_questions& open);
 

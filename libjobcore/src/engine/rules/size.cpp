@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elastic jobs: the size in force follows the specification (BEHAVIOUR.md 7).
+// What an attempt has follows the specification: the size of an elastic job (BEHAVIOUR.md 7), and
+// the types (10.4).
 #include "engine/facts/ledger.hpp"
 #include "engine/rules/rounds.hpp"
 #include "engine/rules/rules.hpp"
@@ -23,13 +24,44 @@ std::vector<replica> leaving(const context& c) {
     return out;
 }
 
+/// Replicas of the new size that were not given up.
+std::int32_t remaining(const context& c) {
+    std::int32_t n = 0;
+    for (std::size_t r = 0; r < c.in.plan.roles.size(); ++r) {
+        for (std::int32_t i = 0; i < c.in.plan.roles[r].wanted; ++i) {
+            const slot* s = c.find_slot(r, i);
+            n += s != nullptr && s->given_up ? 0 : 1;
+        }
+    }
+    return n;
+}
+
+/// A type of the new size that the attempt did not begin with (10.4).
+bool has_new_type(const context& c) {
+    return std::ranges::any_of(c.in.plan.roles, [&](const role_plan& role) {
+        return role.wanted > 0 && find_task(c.status, role.type) == nullptr;
+    });
+}
+
+/// In place nobody would come in for those that were given up (7.2), and the types of the attempt
+/// stay (10.4).
 bool needs_new_attempt(const context& c, const std::vector<replica>& gone) {
     round_room room(c);
-    return c.in.plan.elastic->resize == resize_rule::new_attempt ||
+    return c.in.plan.elastic->resize == resize_rule::new_attempt || c.in.outdated ||
+           has_new_type(c) || remaining(c) < c.in.plan.elastic->min_replicas ||
            !std::ranges::all_of(gone, [&](const replica& r) { return room.take(r.role, r.index); });
 }
 
 }  // namespace
+
+std::optional<record> follow_types(const context& c, const health&, const open_questions&) {
+    const bool lacks_pod = std::ranges::any_of(c.view.roles, [](const role_view& role) {
+        return std::ranges::any_of(role.slots, [](const slot& s) {
+            return s.current == nullptr && !s.done();
+        });
+    });
+    return c.in.outdated && lacks_pod ? std::optional<record>(types_change{}) : std::nullopt;
+}
 
 std::optional<record> follow_size(const context& c, const health&, const open_questions&) {
     const job_plan& plan = c.in.plan;

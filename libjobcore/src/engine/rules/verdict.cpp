@@ -4,6 +4,7 @@
 #include "engine/facts/ledger.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 namespace signalbox::core::engine {
@@ -73,39 +74,31 @@ verdict evaluate_without_restart(const context& c, const health& h) {
     return v;
 }
 
-/// Failures that ended close to the first one count as first (5.5).
-struct first_failures {
-    const loss* decisive = nullptr;
-    bool restart_allowed = false;
-};
-
-first_failures find_first_failures(const context& c, const health& h) {
+/// When the first of them ended; what could not reach the workers says nothing of that.
+instant first_end(const health& h) {
     instant first = instant::max();
     for (const loss& l : h.losses) {
         first = l.unreachable() ? first : std::min(first, l.end);
     }
-    first_failures out;
-    out.decisive = first_failure(h.losses);
-    for (const loss& l : h.losses) {
-        if (!l.unreachable() && l.end - first <= c.in.policy.first_failure_window) {
-            out.restart_allowed = out.restart_allowed || policy_allows(c.in.plan, l);
-        }
-    }
-    return out;
+    return first;
 }
 
-bool replaces_alone(const context& c) {
-    return c.in.plan.run.scope == restart_scope::replica &&
-           c.in.plan.scope != scope_rule::no_restart;
+/// Failures that ended close to the first one count as first (5.5).
+health first_failures(const context& c, const health& h) {
+    const instant first = first_end(h);
+    health out;
+    std::ranges::copy_if(h.losses, std::back_inserter(out.losses), [&](const loss& l) {
+        return !l.unreachable() && l.end - first <= c.in.policy.first_failure_window;
+    });
+    return out;
 }
 
 /// Every pod of these losses ran when the first of the last incident ended, is none of those that
 /// replaced its pods, and ended within the settle time of it.
-bool joins_last(const context& c, const health& h, const verdict& v) {
+bool joins_last(const context& c, const health& h) {
     const auto& last = c.status.restarts.last;
-    if (!replaces_alone(c) || v.scope != restart_scope::replica || !last || !last->time ||
-        !last->counted || last->scope != restart_scope::replica ||
-        last->attempt != c.status.attempt) {
+    if (!replaces_alone(c) || !last || !last->time || !last->counted ||
+        last->scope != restart_scope::replica || last->attempt != c.status.attempt) {
         return false;
     }
     return std::ranges::all_of(h.losses, [&](const loss& l) {
@@ -131,49 +124,12 @@ const loss* first_failure(std::span<const loss> losses) {
     return out;
 }
 
-health first_incident(const context& c, const health& h) {
-    const bool disrupted = std::ranges::find(h.losses, true, &loss::disrupted) != h.losses.end();
-    if (!replaces_alone(c) || disrupted || h.losses.empty()) {
-        return h;
-    }
-    const auto& last = c.status.restarts.last;
-    instant first = round_down_to_second(std::ranges::min(h.losses, {}, &loss::end).end);
-    if (last && last->time && first > *last->time && first - *last->time < c.in.policy.settle) {
-        first = *last->time;
-    }
-    health out = h;
-    std::erase_if(out.losses, [&](const loss& l) { return l.end - first >= c.in.policy.settle; });
-    return out;
-}
-
-verdict evaluate(const context& c, const health& h) {
+bool replaces_alone(const context& c) {
     if (c.in.plan.scope == scope_rule::no_restart) {
-        return evaluate_without_restart(c, h);
+        return false;
     }
-    verdict v;
-    v.scope = scope_of(c, h);
-    v.counted = std::ranges::none_of(h.losses, &loss::disrupted) &&
-                !std::ranges::all_of(h.losses, &loss::unreachable);
-    if (!v.counted) {
-        v.restartable = true;
-        return v;
-    }
-    const first_failures first = find_first_failures(c, h);
-    v.decisive = first.decisive;
-    v.joins_last = joins_last(c, h, v);
-    if (v.joins_last) {
-        v.restartable = true;
-        return v;
-    }
-    const bool rejected = v.decisive->cause == cause::pod_rejected && never_had_a_pod(c.status);
-    v.restartable =
-        !rejected && first.restart_allowed && c.status.backoff_count < c.in.plan.run.backoff_limit;
-    if (!v.restartable) {
-        v.reason = rejected                ? reason::pod_rejected
-                   : first.restart_allowed ? reason::backoff_limit_exceeded
-                                           : reason::error_in_pod;
-    }
-    return v;
+    return c.in.plan.run.scope ? *c.in.plan.run.scope == restart_scope::replica
+                               : c.in.plan.scope != scope_rule::whole_job;
 }
 
 const loss& leading_loss(const health& h, const verdict& v) {
@@ -193,10 +149,63 @@ std::int32_t replicas_remaining(const context& c, const health& h) {
     return remain;
 }
 
-bool ends_job(const context& c, const health& h, const verdict& v) {
-    if (v.restartable) {
-        return false;
+namespace {
+
+/// What failed at another time is another incident: only the losses of the first.
+health first_incident(const context& c, const health& h) {
+    const bool disrupted = std::ranges::find(h.losses, true, &loss::disrupted) != h.losses.end();
+    if (!replaces_alone(c) || disrupted || h.losses.empty()) {
+        return h;
     }
+    const auto& last = c.status.restarts.last;
+    instant first = round_down_to_second(std::ranges::min(h.losses, {}, &loss::end).end);
+    if (last && last->time && first > *last->time && first - *last->time < c.in.policy.settle) {
+        first = *last->time;
+    }
+    health out = h;
+    std::erase_if(out.losses, [&](const loss& l) { return l.end - first >= c.in.policy.settle; });
+    const bool with_master = std::ranges::any_of(out.losses, [&](const loss& l) {
+        return c.is_master(l.role, l.index);
+    });
+    if (out.master_end && !out.master_end->success() && !with_master) {
+        out.master_end.reset();  // the deciding pod still ran
+    }
+    return out;
+}
+
+verdict evaluate(const context& c, const health& h) {
+    if (c.in.plan.scope == scope_rule::no_restart) {
+        return evaluate_without_restart(c, h);
+    }
+    verdict v;
+    v.scope = scope_of(c, h);
+    v.counted = std::ranges::none_of(h.losses, &loss::disrupted) &&
+                !std::ranges::all_of(h.losses, &loss::unreachable);
+    if (!v.counted) {
+        v.restartable = true;
+        return v;
+    }
+    v.decisive = first_failure(h.losses);
+    v.joins_last = joins_last(c, h);
+    if (v.joins_last) {
+        v.restartable = true;
+        return v;
+    }
+    const bool allowed = std::ranges::any_of(first_failures(c, h).losses, [&](const loss& l) {
+        return policy_allows(c.in.plan, l);
+    });
+    const bool rejected = v.decisive->cause == cause::pod_rejected && never_had_a_pod(c.status);
+    v.restartable = !rejected && allowed && c.status.backoff_count < c.in.plan.run.backoff_limit;
+    if (!v.restartable) {
+        v.reason = rejected  ? reason::pod_rejected
+                   : allowed ? reason::backoff_limit_exceeded
+                             : reason::error_in_pod;
+    }
+    return v;
+}
+
+/// The job cannot do without what may not be restarted (5.10).
+bool ends_job(const context& c, const health& h, const verdict& v) {
     const bool master_lost =
         std::ranges::any_of(h.losses, [&](const loss& l) { return c.is_master(l.role, l.index); });
     if (master_lost || v.reason == reason::pod_rejected) {
@@ -206,6 +215,38 @@ bool ends_job(const context& c, const health& h, const verdict& v) {
     const bool enough =
         elastic && elastic->survives_loss && replicas_remaining(c, h) >= elastic->min_replicas;
     return c.in.plan.run.failure != failure_policy::master && !enough;
+}
+
+}  // namespace
+
+judgement judge(const context& c, const health& h) {
+    judgement out;
+    out.lost = first_incident(c, h);
+    out.said = evaluate(c, out.lost);
+    if (out.said.restartable) {
+        return out;
+    }
+    const bool one_by_one = c.in.plan.scope != scope_rule::no_restart;
+    out.first = one_by_one ? first_failures(c, out.lost) : out.lost;
+    out.ends = ends_job(c, out.first, out.said);
+    return out;
+}
+
+std::optional<instant> open_until(const context& c, const judgement& j) {
+    const bool timeless =
+        std::ranges::find(j.first.losses, true, &loss::at_unknown_time) != j.first.losses.end();
+    if (j.said.reason != reason::error_in_pod || c.in.plan.scope == scope_rule::no_restart ||
+        timeless) {
+        return std::nullopt;
+    }
+    // Ends are told in whole seconds.
+    const instant until = first_end(j.lost) + c.in.policy.first_failure_window + seconds(1);
+    const auto may_allow = [&](const role_view& role) {
+        return role.plan->restart != restart_policy::never &&
+               std::ranges::any_of(role.slots, [&](const slot& s) { return is_up(role, s); });
+    };
+    const bool any = std::ranges::any_of(c.view.roles, may_allow);
+    return any && c.in.now < until ? std::optional(until) : std::nullopt;
 }
 
 }  // namespace signalbox::core::engine

@@ -5,6 +5,7 @@
 
 #include "engine/rules/record.hpp"
 
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -26,12 +27,23 @@ struct verdict {
 /// then the one that ended first, then by role and index (3.9). Null if all were disrupted.
 const loss* first_failure(std::span<const loss> losses);
 
-/// With `restartScope: Replica` what failed at another time is another incident, whichever of them
-/// are seen together (5.5): only the losses of the first. Else all of them.
-health first_incident(const context& c, const health& h);
+/// Replicas are replaced alone, so that one failure leaves others to be judged (5.6).
+bool replaces_alone(const context& c);
+
+/// What is to be done about losses. They are judged one incident after the other, in the order of
+/// their times, whichever of them are seen together (5.5): this is about the first of them.
+struct judgement {
+    /// The losses of that incident: of a job that restarts as a whole, all.
+    health lost;
+    verdict said;
+    /// Where it is not restarted: its first failures, which alone have a consequence now.
+    health first;
+    /// They end the job; else they are given up (5.10).
+    bool ends = false;
+};
 
 /// `h.losses` must not be empty.
-verdict evaluate(const context& c, const health& h);
+judgement judge(const context& c, const health& h);
 
 /// The loss that stands for all of them in messages and in the record.
 const loss& leading_loss(const health& h, const verdict& v);
@@ -43,7 +55,8 @@ job_end end_without_restart(const health& h, const verdict& v);
 /// 5.10).
 std::int32_t replicas_remaining(const context& c, const health& h);
 
-/// These losses may not be restarted, and the job cannot do without them (BEHAVIOUR.md 5.10).
-bool ends_job(const context& c, const health& h, const verdict& v);
+/// While this lasts, a failure that is still to come would count as first, and may allow the
+/// restart that is refused now (BEHAVIOUR.md 5.5). Nothing if none could.
+std::optional<instant> open_until(const context& c, const judgement& j);
 
 }  // namespace signalbox::core::engine

@@ -47,11 +47,11 @@ bool first_stage_accepted(const context& c) {
 /// Some replica of the last incident has no successor yet (4.13).
 bool successor_missing(const context& c) {
     const auto& last = c.status.restarts.last;
+    if (c.status.restarts.settling) {
+        return true;
+    }
     if (!last || last->attempt != c.status.attempt) {
         return false;
-    }
-    if (last->pending) {
-        return true;
     }
     if (last->scope == restart_scope::job) {
         return std::ranges::any_of(c.view.roles, [](const role_view& role) {

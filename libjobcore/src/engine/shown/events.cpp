@@ -49,7 +49,7 @@ std::vector<event> tell_of_edits(const context& c) {
     const job_plan& plan = c.in.plan;
     const bool resized =
         !plan.elastic && wanted_in_force(before, plan) != wanted_in_force(job_status{}, plan);
-    if (!resized && !c.in.job.compiled->forbidden_edit) {
+    if (!resized && !c.in.outdated && !c.in.job.compiled->forbidden_edit) {
         return {};
     }
     return {

@@ -13,11 +13,15 @@ std::vector<wake_up> find_wake_ups(const context& c, const done& d, std::optiona
     std::vector<wake_up> out;
     const bool active = !is_final(c.status.phase) && c.status.phase != job_phase::paused;
     const auto deadline = deadline_of(c.in, start);
-    if (active && deadline) {
+    // A pause that is to come wins over it (5.12).
+    if (active && deadline && !c.in.plan.paused) {
         out.push_back({*deadline, awaited::deadline});
     }
     if (active && d.open.settles_until) {
         out.push_back({*d.open.settles_until, awaited::settle});
+    }
+    if (active && d.open.refused_until) {
+        out.push_back({*d.open.refused_until});
     }
     const auto& found = d.planned.wake_ups;
     out.insert(out.end(), found.begin(), found.end());
@@ -70,12 +74,13 @@ shown show(const context& c, const done& d) {
     }
     out.tensorboard = c.in.invalid ? c.status.tensorboard
                                    : mirror_tensorboard(c, tensorboard_action(c, d.planned));
+    out.told = d.planned.told;
     out.wake_ups = find_wake_ups(c, d, out.start_time);
     return out;
 }
 
 job_status fill(const inputs& in, job_status status, shown display) {
-    status.told.clear();
+    status.told.assign(display.told.begin(), display.told.end());
     if (display.phase) {
         status.phase = display.phase->phase;
         status.reason = display.phase->reason;

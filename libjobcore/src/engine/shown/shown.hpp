@@ -56,6 +56,8 @@ struct shown {
     counts_shown counts;
     std::optional<instant> start_time;
     std::optional<tensorboard_status> tensorboard;
+    /// Of a job that has ended: what an event has told (11.2).
+    std::vector<std::string_view> told;
     std::vector<event> events;
     /// All that is awaited by the clock.
     std::vector<wake_up> wake_ups;

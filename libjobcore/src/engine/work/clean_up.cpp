@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What goes after the end of a job, and when the job itself goes (BEHAVIOUR.md 5.13, 5.14).
+#include "engine/facts/ledger.hpp"
 #include "engine/view/children.hpp"
 #include "engine/view/ended.hpp"
 #include "engine/work/parts.hpp"
@@ -127,9 +128,10 @@ std::optional<instant> expiry(const context& c) {
     return *c.status.completion_time + seconds(*ttl);
 }
 
+/// Told once, however often the clock goes back (5.14).
 void tell_of_future_end(const context& c, work& out) {
-    const auto& told = c.in.job.status.next_transition;
-    if (*c.status.completion_time > c.in.now && (!told || told->reason != awaited::ttl)) {
+    if (*c.status.completion_time > c.in.now && out.told.empty()) {
+        out.told.push_back(event_reason::cleaned_up);
         out.events.push_back(
             {true,
              std::string(event_reason::cleaned_up),
@@ -151,6 +153,9 @@ action remove_job(const job_plan& plan) {
 }  // namespace
 
 bool clean_up(const context& c, work& out) {
+    if (is_told(c.in.job.status, event_reason::cleaned_up)) {
+        out.told.push_back(event_reason::cleaned_up);
+    }
     const auto due = expiry(c);
     if (due && *due <= c.in.now) {
         out.add({remove_job(c.in.plan)});  // the deletion takes the children along

@@ -48,6 +48,8 @@ struct wake_up {
 
 struct work {
     std::vector<stage> stages;
+    /// Facts of a job that has ended, which an event has told (BEHAVIOUR.md 11.2).
+    std::vector<std::string_view> told;
     std::optional<wait> waits;  ///< the first by rank, then by order of finding
     std::vector<wake_up> wake_ups;
     std::vector<event> events;

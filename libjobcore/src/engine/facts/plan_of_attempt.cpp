@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/facts/plan_of_attempt.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+namespace signalbox::core::engine {
+namespace {
+
+std::size_t role_of(const job_plan& plan, std::string_view type) {
+    const auto at = std::ranges::find(plan.roles, type, &role_plan::type);
+    return static_cast<std::size_t>(at - plan.roles.begin());
+}
+
+/// The types with replicas of the attempt are all in the specification, and stand in the order in
+/// which the attempt has them: ranks go by it.
+bool have_same_order(const job_plan& plan, const job_status& status) {
+    std::size_t next = 0;
+    return std::ranges::all_of(status.tasks, [&](const task_status& t) {
+        const std::size_t at = t.wanted > 0 ? role_of(plan, t.type) : next;
+        const bool follows = at >= next && (t.wanted == 0 || at < plan.roles.size());
+        next = at;
+        return follows;
+    });
+}
+
+}  // namespace
+
+std::optional<job_plan> plan_of_attempt(const job_plan& plan, const job_status& status) {
+    // The first task is the deciding pod's type (api 5.2).
+    const bool recorded =
+        status.attempt > 0 && !status.tasks.empty() && status.tasks.front().wanted > 0;
+    if (!recorded || !restarts(plan.kind)) {
+        return std::nullopt;
+    }
+    const auto is_gone = [&](const task_status& t) {
+        return t.wanted > 0 && role_of(plan, t.type) == plan.roles.size();
+    };
+    const std::string& deciding = status.tasks.front().type;
+    if (plan.roles[plan.master_role].type == deciding && have_same_order(plan, status)) {
+        return std::nullopt;
+    }
+    job_plan out = plan;
+    for (const task_status& task : status.tasks) {
+        if (is_gone(task)) {
+            role_plan role;
+            role.type = task.type;
+            out.roles.push_back(std::move(role));
+        }
+    }
+    out.master_role = role_of(out, deciding);
+    return out;
+}
+
+}  // namespace signalbox::core::engine
