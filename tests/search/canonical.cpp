@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "canonical.hpp"
 
+#include "configurations.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -61,6 +63,14 @@ private:
         put(h.disruptions);
         put(h.edits);
         put(static_cast<std::int64_t>(h.pod_created));
+        put(std::string_view(h.deciding));
+        const auto& faults = w_.context->config().faults;
+        if (std::ranges::find(faults, op::long_time) != faults.end()) {
+            put_time(h.trouble);
+            put_time(h.trouble_before);
+            put_time(h.incident);
+        }
+        put(h.set_back.count());
     }
     void put_time(optional_instant t) {
         put(t ? std::max((*t - w_.now).count(), -long_ago.count()) : std::int64_t{1} << 60U);
@@ -130,6 +140,10 @@ private:
         if (r.last) {
             put(*r.last);
         }
+        put(static_cast<std::int64_t>(r.settling.has_value()));
+        if (r.settling) {
+            put(*r.settling);
+        }
         for (const replaced_index& i : r.replaced) {
             put(std::string_view(i.type));
             put(i.index);
@@ -149,7 +163,7 @@ private:
         put_time(i.time);
         put(std::string_view(i.cause));
         put(std::string_view(i.reason));
-        put((i.scope == restart_scope::job ? 1 : 0) | (i.counted ? 2 : 0) | (i.pending ? 4 : 0));
+        put((i.scope == restart_scope::job ? 1 : 0) | (i.counted ? 2 : 0));
         put(i.attempt);
         put_time(i.not_before);
         for (const incident_pod& p : i.pods) {
@@ -220,6 +234,8 @@ private:
         put(w_.spec.size);
         put(w_.spec.limit);
         put(w_.spec.deadline);
+        put(w_.spec.spec);
+        put(w_.skew.count());
         put(w_.job->status);
         put_all(w_.pods);
         put_all(w_.children);

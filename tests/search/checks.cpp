@@ -3,6 +3,7 @@
 
 #include "configurations.hpp"
 #include "engine/facts/ledger.hpp"
+#include "engine/facts/plan_of_attempt.hpp"
 #include "engine/health/health.hpp"
 #include "engine/view/view.hpp"
 #include "process.hpp"
@@ -34,7 +35,8 @@ public:
           out_(out),
           before_(w.known_job->status),
           next_(d.status ? *d.status : before_),
-          plan_(*w.known_job->compiled->plan),
+          began_(engine::plan_of_attempt(*w.known_job->compiled->plan, before_)),
+          plan_(began_ ? *began_ : *w.known_job->compiled->plan),
           absences_(shown.absences),
           view_(engine::make_view(plan_, before_, shown.observed(), stuck_after_of(w), w.now)) {}
 
@@ -57,8 +59,8 @@ public:
 private:
     /// The end of a pod that settles is known: whether it is still there says nothing more.
     bool has_exit_on_record(const pod_identity& id) const {
-        const auto& last = before_.restarts.last;
-        return last && last->pending && std::ranges::any_of(last->pods, [&](const auto& pod) {
+        const auto& settling = before_.restarts.settling;
+        return settling && std::ranges::any_of(settling->pods, [&](const auto& pod) {
                    const pod_identity known = engine::identity_from_name(plan_, pod.name);
                    return known.role == id.role && known.index == id.index;
                });
@@ -252,7 +254,8 @@ private:
             next_.attempt != before_.attempt) {
             return;
         }
-        const engine::slot& master = view_.roles[plan_.master_role].slots.front();
+        const auto& slots = view_.roles[plan_.master_role].slots;
+        const engine::slot master = slots.empty() ? engine::slot() : slots.front();
         const auto end =
             master.current == nullptr
                 ? std::nullopt
@@ -397,6 +400,7 @@ private:
     violations& out_;
     const job_status& before_;
     const job_status& next_;
+    const std::optional<job_plan> began_;
     const job_plan& plan_;
     const std::vector<confirmed_absence>& absences_;
     engine::pod_view view_;
@@ -444,6 +448,7 @@ void check_decision(const world& w, const decision& d, violations& out) {
         return;  // nothing follows from such a status: what comes of it is looked at
     }
     test::check_status(s, d, /*reachable=*/true, out);
+    check_record(w, d, out);
     if (w.known_job->compiled->plan) {
         decision_check(w, shown, d, out).run();
     } else {
@@ -470,21 +475,6 @@ void check_counts(const world& w, violations& out) {
             "I7 {} incidents after {} losses",
             s.backoff_count + s.restarts.disruptions,
             w.past.failures + w.past.disruptions
-        ));
-    }
-}
-
-void check_grouping(const world& a, const world& b, violations& out) {
-    const job_status& x = a.job->status;
-    const job_status& y = b.job->status;
-    if (x.backoff_count != y.backoff_count || x.phase != y.phase) {
-        out.push_back(fmt::format(
-            "5.5 the same failures cost more if they are seen one after the other: {} {} together, "
-            "{} {} apart",
-            x.backoff_count,
-            to_string(x.phase),
-            y.backoff_count,
-            to_string(y.phase)
         ));
     }
 }

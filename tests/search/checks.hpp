@@ -17,6 +17,9 @@ using violations = std::vector<std::string>;
 /// Of a decision in this world, before it is carried out.
 void check_decision(const world& w, const core::decision& d, violations& out);
 
+/// What it records, against what truly happened.
+void check_record(const world& w, const core::decision& d, violations& out);
+
 /// Of an object that is about to be made.
 void check_creation(
     const world& w, const core::job_object& decided, const core::action& a, violations& out
@@ -53,9 +56,5 @@ void check_invalid_end(const world& w, const core::decision& d, violations& out)
 
 /// A pod of the present attempt ended with another code than 0, whatever stands for its index now.
 bool a_peer_failed(const world& w, const core::job_plan& plan);
-
-/// Ends that are seen together and ends that are seen one after the other cost the same; `a` and
-/// `b` are the worlds in which both groupings have come to rest.
-void check_grouping(const world& a, const world& b, violations& out);
 
 }  // namespace signalbox::search

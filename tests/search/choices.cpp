@@ -46,11 +46,12 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(op::count)> name
     "stop serving",   "serve",
     "pause",          "resume",
     "resize",         "limit",
-    "deadline",       "break spec",
-    "mend spec",      "drop board",
-    "delete job",     "damage",
-    "wake",           "half way",
-    "eleven minutes",
+    "deadline",       "spec",
+    "break spec",     "mend spec",
+    "drop board",     "delete job",
+    "damage",         "wake",
+    "half way",       "eleven minutes",
+    "time back",      "clocks",
 };
 
 bool runs(const pod_record& p) {
@@ -241,6 +242,8 @@ private:
                 return add_values(what, config_.limits, w_.spec.limit);
             case op::change_deadline:
                 return add_values(what, config_.deadlines, w_.spec.deadline);
+            case op::change_spec:
+                return add_values(what, config_.specs, w_.spec.spec);
             case op::pause:
             case op::resume:
                 return w_.spec.pause == (what == op::pause) ? void() : add(what);
@@ -293,6 +296,13 @@ private:
                 const auto t = decision_of(w_).wake_up;
                 return t && *t > w_.now + seconds(1) ? add(what) : void();
             }
+            case op::set_clocks:
+                for (const int skew : config_.skews) {
+                    if (w_.skew != seconds(skew)) {
+                        add(what, 0, skew);
+                    }
+                }
+                return;
             default:
                 return add(what);
         }
@@ -383,6 +393,10 @@ std::string to_words(const world& w, const choice& c) {
             return text + fmt::format(" {}", config.limits.at(value));
         case op::change_deadline:
             return text + fmt::format(" {}", config.deadlines.at(value));
+        case op::change_spec:
+            return text + fmt::format(" {}", config.specs.at(value).name);
+        case op::set_clocks:
+            return text + fmt::format(" {}", c.value);
         case op::refuse_pods:
             return text + (c.value == static_cast<int>(mood::quota) ? ": quota" : ": invalid");
         case op::stop_serving:

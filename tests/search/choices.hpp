@@ -69,15 +69,18 @@ enum class op : std::uint8_t {
     resize,
     change_limit,
     change_deadline,
+    change_spec,  ///< to another one of the configuration, or back
     break_spec,
     mend_spec,
     drop_board,  ///< `tensorboardSpec` is taken out
     delete_job,
     damage_status,  ///< a field of it, by hand
     // Time.
-    wake,       ///< to the wake-up that was asked for
-    half_way,   ///< half-way to it
-    long_time,  ///< eleven minutes
+    wake,        ///< to the wake-up that was asked for
+    half_way,    ///< half-way to it
+    long_time,   ///< eleven minutes
+    time_back,   ///< the server's clock is set back by 20 s
+    set_clocks,  ///< those of the nodes differ from the server's
     count
 };
 /// As in a trace, e.g. `node dies`.

@@ -3,6 +3,9 @@
 // Jobs times sets of faults. A set is small, so that several faults of it in a row are searched.
 #include "configurations.hpp"
 
+#include "fault_sets.hpp"
+#include "spec_edits.hpp"
+
 #include <algorithm>
 #include <initializer_list>
 #include <utility>
@@ -13,108 +16,6 @@ namespace {
 
 using core::job_kind;
 using test::draft;
-
-struct fault_set {
-    std::string_view name;
-    int depth;
-    std::vector<op> faults;
-};
-
-/// By the name that the rows of jobs use.
-const std::vector<fault_set>& fault_sets() {
-    static const std::vector<fault_set> sets = {
-        {"ends", 3, {op::exits, op::kill, op::vanish, op::start, op::pass, op::half_way}},
-        {"losses",
-         2,
-         {op::exits,
-          op::evict,
-          op::preempt,
-          op::vanish,
-          op::no_code,
-          op::init_fails,
-          op::cannot_pull,
-          op::pull_works,
-          op::unschedulable,
-          op::lose_labels,
-          op::master_unknown,
-          op::start,
-          op::long_time}},
-        {"nodes", 4, {op::exits, op::node_dies, op::gone, op::wake}},
-        {"writes",
-         2,
-         {op::exits,
-          op::vanish,
-          op::lose_request,
-          op::lose_answer,
-          op::crash,
-          op::refuse_forbidden,
-          op::refuse_invalid,
-          op::refuse_quota,
-          op::refuse_not_found,
-          op::refuse_terminating,
-          op::refuse_unavailable,
-          op::pass_defers,
-          op::pass}},
-        {"views",
-         3,
-         {op::exits,
-          op::kill,
-          op::vanish,
-          op::delete_child,
-          op::hold_pods,
-          op::hold_children,
-          op::hold_job,
-          op::pause,
-          op::resume,
-          op::crash,
-          op::pass}},
-        {"objects",
-         2,
-         {op::exits,
-          op::vanish,
-          op::delete_child,
-          op::edit_child,
-          op::take_name,
-          op::free_names,
-          op::refuse_pods,
-          op::accept_pods,
-          op::start,
-          op::pass}},
-        {"keys",
-         3,
-         {op::exits, op::start, op::delete_child, op::replace_data, op::crash, op::pass}},
-        {"user",
-         3,
-         {op::exits,
-          op::kill,
-          op::pause,
-          op::resume,
-          op::change_limit,
-          op::change_deadline,
-          op::break_spec,
-          op::mend_spec,
-          op::delete_job,
-          op::half_way,
-          op::pass}},
-        {"sizes", 4, {op::exits, op::kill, op::vanish, op::resize, op::lose_answer, op::pass}},
-        {"fewer", 4, {op::exits, op::resize}},
-        {"kinds",
-         3,
-         {op::exits, op::stop_serving, op::serve, op::delete_child, op::take_name, op::pass}},
-        {"board",
-         3,
-         {op::exits,
-          op::delete_child,
-          op::edit_child,
-          op::pause,
-          op::resume,
-          op::refuse_forbidden,
-          op::stop_serving,
-          op::serve}},
-        {"barrier", 3, {op::exits, op::kill, op::vanish, op::half_way, op::pass}},
-    };
-    return sets;
-}
 
 draft plain(int workers, int budget, const char* restart = "OnFailure") {
     draft d;
@@ -192,13 +93,32 @@ configuration sized(configuration c, std::vector<int> sizes) {
     return c;
 }
 
+/// Clocks of nodes that are behind and ahead by more than an hour.
+configuration clocks(configuration c) {
+    c.skews = {-4000, 0, 4000};
+    return c;
+}
+
+draft two_types(draft d) {
+    d.types.push_back({"extra", 1, "OnFailure", 1});
+    return d;
+}
+
+void never_workers(draft& d) {
+    d.types.back().restart = "Never";
+}
+
+void never_master(draft& d) {
+    d.types.front().restart = "Never";
+}
+
 configuration coded(configuration c, std::vector<int> codes) {
     c.codes = std::move(codes);
     return c;
 }
 
-configuration grouped(configuration c) {
-    c.grouping = true;
+configuration edited(configuration c, std::vector<spec_edit> specs) {
+    c.specs = std::move(specs);
     return c;
 }
 
@@ -208,25 +128,84 @@ std::vector<row> plain_rows() {
             {"ps", 1, "Always", 1}, {"worker", 1, "Never", 1}, {"master", 0, "OnFailure", 1}};
     };
     return {
-        {named("plain", plain(1, 1)),
-         {"ends", "losses", "nodes", "writes", "views", "objects", "user"}},
+        {edited(named("plain", plain(1, 1)), edits_of_types()),
+         {"ends", "losses", "nodes", "writes", "views", "objects", "user", "specs"}},
+        {edited(named("plain, policies", plain(1, 1)), edits_of_policies()), {"specs"}},
         {named("plain of 3", plain(2, 2)), {"ends", "nodes"}},
         {named("plain without budget", plain(1, 0)), {"ends", "losses", "views"}},
         {named("plain, Never", plain(1, 2, "Never")), {"ends", "losses"}},
         {coded(named("plain, ExitCode", plain(1, 2, "ExitCode")), {1, 137, 143}), {"ends"}},
-        {named("plain, Always", plain(1, 2, "Always")), {"ends", "writes"}},
-        {named("plain, mixed types", with(plain(1, 2), mixed)), {"ends", "user"}},
+        {clocks(named("plain, Always", plain(1, 2, "Always"))), {"ends", "writes", "clocks"}},
+        {named("plain, mixed types", with(plain(1, 2), mixed)), {"ends", "user", "looks"}},
+        {named("plain, Never beside OnFailure", with(plain(2, 1), never_workers)), {"looks"}},
+        {named("plain, OnFailure beside Never", with(plain(2, 1), never_master)), {"looks"}},
+        {coded(named("plain of 3, ExitCode", plain(2, 1, "ExitCode")), {1, 137}), {"looks"}},
+        {named(
+             "plain, failurePolicy Master, workers Never",
+             with(
+                 plain(2, 1),
+                 [](draft& d) {
+                     never_workers(d);
+                     d.run_policy["failurePolicy"] = "\"Master\"";
+                 }
+             )
+         ),
+         {"ends", "looks"}},
+        {named(
+             "plain, failurePolicy Master, master Never",
+             with(
+                 plain(2, 1),
+                 [](draft& d) {
+                     never_master(d);
+                     d.run_policy["failurePolicy"] = "\"Master\"";
+                 }
+             )
+         ),
+         {"looks"}},
+        {named(
+             "plain, scope Replica, failurePolicy Master",
+             with(
+                 plain(2, 1),
+                 [](draft& d) {
+                     d.run_policy["restartScope"] = "\"Replica\"";
+                     d.run_policy["failurePolicy"] = "\"Master\"";
+                 }
+             )
+         ),
+         {"ends", "looks"}},
+        {named(
+             "plain, scope Replica, failurePolicy Master, workers Never",
+             with(
+                 plain(2, 1),
+                 [](draft& d) {
+                     never_workers(d);
+                     d.run_policy["restartScope"] = "\"Replica\"";
+                     d.run_policy["failurePolicy"] = "\"Master\"";
+                 }
+             )
+         ),
+         {"looks"}},
         {named("plain, failurePolicy Master", policy(plain(2, 1), "failurePolicy", "\"Master\"")),
-         {"ends", "losses"}},
-        {grouped(named("plain, scope Replica", policy(plain(2, 3), "restartScope", "\"Replica\""))),
-         {"ends", "losses", "nodes", "writes"}},
+         {"ends", "losses", "looks"}},
+        {named("plain, scope Replica", policy(plain(2, 3), "restartScope", "\"Replica\"")),
+         {"ends", "losses", "nodes", "writes", "looks"}},
+        {edited(
+             named("plain, scope Replica of 2", policy(plain(1, 1), "restartScope", "\"Replica\"")),
+             edits_of_types()
+         ),
+         {"specs", "looks"}},
         {named("plain, clean-up All", policy(plain(1, 1), "cleanUpPolicy", "\"All\"")),
          {"ends", "user"}},
         {named("plain, clean-up None", policy(plain(1, 1), "cleanUpPolicy", "\"None\"")), {"ends"}},
-        {named("plain, TTL", policy(plain(1, 0), "ttlSecondsAfterFinished", "30")),
-         {"ends", "writes"}},
+        {named("plain, TTL", policy(plain(1, 0), "ttlSecondsAfterFinished", "60")),
+         {"ends", "writes", "time"}},
         {named("plain, deadline", policy(plain(1, 1), "activeDeadlineSeconds", "40")),
-         {"ends", "writes", "user"}},
+         {"ends", "writes", "user", "time"}},
+        {coded(
+             named("plain, deadline, exits", policy(plain(1, 1), "activeDeadlineSeconds", "20")),
+             {1}
+         ),
+         {"late"}},
         {named("plain, never stuck", stuck_after(plain(1, 1), "0")), {"nodes"}},
         {named("plain, stuck soon", stuck_after(plain(1, 3), "5")), {"nodes", "writes"}},
         {named("plain, created paused", with(plain(1, 1), [](draft& d) { d.pause = true; })),
@@ -236,8 +215,11 @@ std::vector<row> plain_rows() {
          ),
          {"user"}},
         {named("plain, debug", with(plain(1, 1), [](draft& d) { d.debug = true; })), {"ends"}},
-        {named("plain, gang", with(plain(1, 1), [](draft& d) { d.gang = true; })),
-         {"kinds", "writes", "objects"}},
+        {edited(
+             named("plain, gang", with(plain(1, 1), [](draft& d) { d.gang = true; })),
+             edits_of_types()
+         ),
+         {"kinds", "writes", "objects", "specs"}},
         {named("plain, TensorBoard", with(plain(1, 1), [](draft& d) { d.tensorboard = true; })),
          {"board", "writes"}},
     };
@@ -246,17 +228,38 @@ std::vector<row> plain_rows() {
 std::vector<row> torchrun_rows() {
     const auto master_fails = [](draft& d) { d.run_policy["failurePolicy"] = "\"Master\""; };
     return {
-        {named("static", torchrun("static", 2, 1, 1)), {"ends", "losses"}},
-        {grouped(named("c10d", torchrun("c10d", 3, 3, 2))),
-         {"ends", "losses", "nodes", "writes", "views", "barrier"}},
+        {named("static", torchrun("static", 2, 1, 1)), {"ends", "losses", "looks"}},
+        {named("c10d", torchrun("c10d", 3, 3, 2)),
+         {"ends", "losses", "nodes", "writes", "views", "barrier", "looks"}},
+        {coded(named("c10d of 2", torchrun("c10d", 2, 3, 5)), {1}), {"streak"}},
+        {clocks(named("c10d of 3, budget 1", torchrun("c10d", 3, 3, 1))),
+         {"clocks", "time", "looks"}},
+        {edited(named("c10d, two types", two_types(torchrun("c10d", 1, 3, 1))), edits_of_types()),
+         {"specs"}},
+        {edited(
+             sized(
+                 named(
+                     "c10d elastic, two types",
+                     elastic(two_types(torchrun("c10d", 1, 3, 1)), 1, 3, 2)
+                 ),
+                 {2, 3}
+             ),
+             edits_of_weights()
+         ),
+         {"specs"}},
         {named("c10d without budget", torchrun("c10d", 2, 3, 0)),
          {"ends", "losses", "writes", "objects"}},
         {named("c10d, maxRestarts 0", torchrun("c10d", 2, 0, 1)), {"ends"}},
         {named("c10d, failurePolicy Master", with(torchrun("c10d", 3, 3, 1), master_fails)),
-         {"ends", "barrier"}},
-        {grouped(named("etcd", torchrun("etcd", 2, 3, 2))), {"ends", "losses", "nodes", "objects"}},
+         {"ends", "barrier", "looks"}},
+        {named("etcd", torchrun("etcd", 2, 3, 2)), {"ends", "losses", "nodes", "objects", "looks"}},
+        {named("etcd, budget 1", torchrun("etcd", 3, 3, 1)), {"looks"}},
         {sized(named("c10d elastic", elastic(torchrun("c10d", 2, 3, 1), 1, 3, 3)), {1, 2, 3}),
-         {"ends", "sizes", "views"}},
+         {"ends", "sizes", "views", "looks"}},
+        {sized(
+             named("c10d elastic, at least 2", elastic(torchrun("c10d", 3, 3, 0), 2, 3, 3)), {2, 3}
+         ),
+         {"fewer", "looks"}},
         {sized(
              named("c10d elastic without budget", elastic(torchrun("c10d", 2, 3, 0), 1, 3, 3)),
              {1, 2, 3}
@@ -292,6 +295,9 @@ std::vector<row> deepspeed_rows() {
     return {
         {named("deepspeed", deepspeed(2, 2)),
          {"ends", "losses", "nodes", "writes", "views", "keys"}},
+        {edited(named("deepspeed, policies", deepspeed(2, 1)), edits_of_policies()), {"specs"}},
+        {named("deepspeed, scope Replica", policy(deepspeed(3, 1), "restartScope", "\"Replica\"")),
+         {"looks"}},
         {coded(named("deepspeed, workers not reached", deepspeed(2, 1)), {75, 1}), {"ends"}},
         {coded(named("deepspeed, ExitCode", deepspeed(2, 2, "ExitCode")), {1, 137, 254}), {"ends"}},
         {named("deepspeed of 1", deepspeed(1, 1)), {"ends", "keys"}},
@@ -300,6 +306,11 @@ std::vector<row> deepspeed_rows() {
          {"ends"}},
         {named("deepspeed, debug", with(deepspeed(2, 1), [](draft& d) { d.debug = true; })),
          {"ends", "keys"}},
+        {named(
+             "deepspeed, failurePolicy Master",
+             policy(deepspeed(3, 1), "failurePolicy", "\"Master\"")
+         ),
+         {"looks"}},
         {named("deepspeed, gang", with(deepspeed(2, 1), [](draft& d) { d.gang = true; })),
          {"kinds", "user"}},
         {sized(named("deepspeed elastic", elastic(deepspeed(2, 1), 1, 3, 2)), {1, 2, 3}),
@@ -328,6 +339,8 @@ bool can_happen(const configuration& c, op what) {
             return !colossal && !c.limits.empty();
         case op::resize:
             return !c.sizes.empty();
+        case op::change_spec:
+            return !c.specs.empty();
         default:
             return true;
     }
@@ -340,6 +353,7 @@ void add(std::vector<configuration>& all, const std::vector<row>& rows) {
             configuration c = r.base;
             c.name += ": " + std::string(name);
             c.depth = set->depth;
+            c.grouping = name == "looks";
             std::ranges::copy_if(set->faults, std::back_inserter(c.faults), [&](op what) {
                 return can_happen(c, what);
             });

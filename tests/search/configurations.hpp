@@ -12,6 +12,13 @@
 
 namespace signalbox::search {
 
+/// A specification that the user may change the job to. The first of a configuration is the one
+/// that the job is created with.
+struct spec_edit {
+    std::string_view name;
+    void (*change)(test::draft& job);
+};
+
 struct configuration {
     std::string name;  ///< `<job>: <faults>`
     test::draft job;
@@ -23,7 +30,9 @@ struct configuration {
     std::vector<int> sizes = {};      ///< of an elastic job
     std::vector<int> limits = {};     ///< of `backoffLimit`
     std::vector<int> deadlines = {};  ///< of `activeDeadlineSeconds`
-    /// Failures of two pods are tried in one look and in two.
+    std::vector<spec_edit> specs = {};
+    std::vector<int> skews = {};  ///< of the nodes' clocks, in seconds
+    /// Failures of running pods are tried in one look and in several.
     bool grouping = false;
     bool serves_pod_group = true;
     bool serves_tensorboard = true;

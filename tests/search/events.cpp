@@ -28,7 +28,7 @@ void end(world& w, pod_record& pod, std::int32_t code) {
         const bool unreachable = code == bootstrap_gave_up;
         const std::string_view message =
             unreachable ? "signalbox: a worker cannot be reached" : std::string_view{};
-        test::end(pod, *training, code, now_in_seconds(w), message);
+        test::end(pod, *training, code, node_time(w), message);
     }
 }
 
@@ -44,7 +44,7 @@ void lose_labels(pod_record& pod) {
 void change(world& w, pod_record& pod, const choice& c) {
     switch (c.what) {
         case op::start:
-            return test::start(pod, now_in_seconds(w));
+            return test::start(pod, node_time(w));
         case op::exits:
             return end(w, pod, c.value);
         case op::evict:
@@ -59,7 +59,7 @@ void change(world& w, pod_record& pod, const choice& c) {
         case op::no_code:
             return test::fail_without_code(pod, "NodeShutdown");
         case op::init_fails:
-            return test::fail_init(pod, now_in_seconds(w));
+            return test::fail_init(pod, node_time(w));
         case op::cannot_pull:
             pod.scheduled = true;
             pod.containers.front().reason = "ImagePullBackOff";
@@ -93,6 +93,16 @@ bool runs_sshd(const world& w, const pod_record& pod) {
     return role != plan.roles.end() && role->runs_sshd(pod.index);
 }
 
+/// When the job was last in trouble, as far back as a rule asks.
+void note_trouble(world& w) {
+    constexpr milliseconds apart = seconds(61);
+    history& past = w.past;
+    if (!past.trouble || w.now - *past.trouble >= apart) {
+        past.trouble_before = past.trouble;
+        past.trouble = now_in_seconds(w);
+    }
+}
+
 /// Whether what befalls the pod can cost an incident, and which kind of it at worst.
 void remember(world& w, const pod_record& pod, const choice& c) {
     switch (c.what) {
@@ -123,7 +133,11 @@ bool apply_to_pod(world& w, const choice& c) {
     if (c.what < op::start || c.what > op::master_unknown || c.what == op::all_gone) {
         return false;
     }
+    const history was = w.past;
     remember(w, *w.pods[c.at], c);
+    if (w.past.failures + w.past.disruptions > was.failures + was.disruptions) {
+        note_trouble(w);
+    }
     if (c.what == op::gone || c.what == op::vanish) {
         remove_pod(w, c.at);
         return true;
@@ -149,7 +163,7 @@ bool apply_to_pod(world& w, const choice& c) {
 void start_all(world& w) {
     for (std::size_t i = 0; i < w.pods.size(); ++i) {
         if (can_start(*w.pods[i])) {
-            change_pod(w, i, [&](pod_record& pod) { test::start(pod, now_in_seconds(w)); });
+            change_pod(w, i, [&](pod_record& pod) { test::start(pod, node_time(w)); });
         }
     }
 }
@@ -211,6 +225,9 @@ bool edit(world& w, const choice& c) {
             break;
         case op::change_deadline:
             e.deadline = static_cast<std::int8_t>(c.value);
+            break;
+        case op::change_spec:
+            e.spec = static_cast<std::int8_t>(c.value);
             break;
         case op::break_spec:
         case op::mend_spec:
@@ -283,6 +300,11 @@ void pass_time(world& w, const choice& c, instant wake_up) {
     constexpr milliseconds eleven_minutes = seconds(660);
     if (c.what == op::long_time) {
         w.now += eleven_minutes;
+    } else if (c.what == op::time_back) {
+        w.now -= seconds(20);
+        w.past.set_back += seconds(20);
+    } else if (c.what == op::set_clocks) {
+        w.skew = seconds(c.value);
     } else if (c.what == op::half_way) {
         w.now = round_down_to_second(w.now + (wake_up - w.now) / 2);
     } else {

@@ -4,6 +4,7 @@
 #include "canonical.hpp"
 #include "checks.hpp"
 #include "events.hpp"
+#include "groupings.hpp"
 #include "property/dice.hpp"
 
 #include <fmt/format.h>
@@ -31,6 +32,9 @@ public:
         visited_.emplace(digest(first), 0);
         frontier_.push_back({first, 0, 0});
         follow(first, 0);
+        if (config_.grouping) {
+            try_groupings(first);
+        }
         for (int depth = 1; depth <= config_.depth && !frontier_.empty(); ++depth) {
             if (!expand_level()) {
                 break;
@@ -70,33 +74,20 @@ private:
     }
 
     void expand(const place& p) {
-        if (config_.grouping && p.w.past.disruptions == 0) {
-            try_groupings(p);
-        }
         for (const choice& c : all_choices(p.w)) {
             world next = p.w;
             take(std::move(next), p.node, c);
         }
     }
 
-    /// Failures of two pods at the same time, seen in one look and in two.
-    void try_groupings(const place& p) {
-        std::vector<choice> ends;
-        for (const choice& c : all_choices(p.w)) {
-            if (c.what == op::exits && c.value == 1 && !p.w.pods[c.at]->deletion) {
-                ends.push_back(c);
-            }
-        }
-        for (std::size_t i = 0; i < ends.size(); ++i) {
-            for (std::size_t k = 0; k < ends.size(); ++k) {
-                const auto found =
-                    i == k ? std::string() : compare_groupings(p.w, ends[i], ends[k], out_.steps);
-                if (!found.empty() && is_new(found)) {
-                    finding f = trace_of(found, p.node, nullptr);
-                    f.grouped = {to_words(p.w, ends[i]), to_words(p.w, ends[k])};
-                    f.faults += 2;
-                    out_.findings.push_back(std::move(f));
-                }
+    /// Failures of running pods at several distances, seen in one look and in several.
+    void try_groupings(world w) {
+        outcome ignored;
+        run_by_itself(w, ignored, [](const choice& next, int) { return next.what == op::wake; });
+        for (const std::vector<timed_exit>& exits : schedules(w)) {
+            const std::string found = compare_looks(w, exits, out_.steps);
+            if (!found.empty() && is_new(found)) {
+                out_.findings.push_back({found, {"by itself"}, 2, to_words(exits)});
             }
         }
     }

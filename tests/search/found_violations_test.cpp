@@ -3,6 +3,7 @@
 // Traces that broke a rule once, found by the search: now each is a test of that rule.
 #include "checks.hpp"
 #include "explorer.hpp"
+#include "groupings.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -74,8 +75,116 @@ TEST_CASE("[behaviour 4.13] the end tells of replicas that were given up") {
 }
 
 TEST_CASE("[behaviour 5.5] failures of one moment cost one, however they are seen") {
-    CHECK(compare_groupings(
-              "plain, scope Replica: ends", when_running({}), "exits master-0 1", "exits worker-0 1"
+    CHECK(compare_looks("plain, scope Replica: ends", when_running({}), "master-0 1, +0 worker-0 1")
+              .empty());
+}
+
+TEST_CASE("[behaviour 10.4] [behaviour 4.3] the pod that decided when the attempt began decides") {
+    const char* edit =
+        GENERATE("spec first type 0", "spec turned round", "spec without the first type");
+    CAPTURE(edit);
+    CHECK(after("plain: specs", {edit, "exits worker-0 0"}).empty());
+    CHECK(after("plain: specs", {edit, "exits master-0 0"}).empty());
+    CHECK(after("plain: specs", {"pause", edit, "resume", "exits master-0 0"}).empty());
+}
+
+TEST_CASE("[behaviour 10.4] a type that is gone for a while loses no pod") {
+    CHECK(replay(
+              "plain: specs",
+              {"pass",
+               "pass",
+               "pass",
+               "pass",
+               "spec without the last type",
+               "pass",
+               "spec as created"}
+    )
+              .empty());
+}
+
+TEST_CASE("[behaviour 10.4] [behaviour I10] no pod is told another rendezvous than its attempt's") {
+    CHECK(replay(
+              "plain: specs",
+              {"pass",
+               "spec without the first type",
+               "pass",
+               "pass",
+               "pass",
+               "spec as created",
+               "by itself"}
+    )
+              .empty());
+    CHECK(
+        after("plain, scope Replica of 2: specs", {"spec turned round", "exits worker-0 1"}).empty()
+    );
+}
+
+TEST_CASE("[behaviour 5.8] an exit that settles after healthy hours begins the streak anew") {
+    CHECK(
+        after(
+            "c10d of 2: streak",
+            {"exits node-1 1", "by itself", "wake", "by itself", "eleven minutes", "exits node-1 1"}
+        )
+            .empty()
+    );
+}
+
+TEST_CASE("[behaviour 5.4] who vanishes while an exit settles was not short-lived for that") {
+    CHECK(after(
+              "c10d of 2: streak",
+              {"eleven minutes", "exits node-1 1", "by itself", "vanish node-0"}
+    )
+              .empty());
+}
+
+TEST_CASE("[behaviour 5.5] [behaviour 5.10] failures end the same, however they are seen") {
+    struct row {
+        const char* configuration;
+        const char* exits;
+    };
+    const auto [configuration, exits] = GENERATE(
+        // A replica that is given up vetoes no restart.
+        row{"plain, failurePolicy Master, workers Never: looks", "worker-0 1, +5 master-0 1"},
+        // The first incident takes the deciding pod with it, the next one is beyond the budget.
+        row{"plain, scope Replica, failurePolicy Master: looks",
+            "worker-0 1, +5 master-0 1, +25 worker-1 1"},
+        row{"plain, scope Replica, failurePolicy Master, workers Never: looks",
+            "worker-0 1, +0 master-0 1"},
+        // Failures of one moment, of which one allows the restart.
+        row{"plain, Never beside OnFailure: looks", "worker-0 1, +1 master-0 1"},
+        row{"plain, OnFailure beside Never: looks", "master-0 1, +0 worker-0 1"},
+        row{"plain of 3, ExitCode: looks", "master-0 1, +2 worker-0 137"},
+        row{"plain, mixed types: looks", "worker-0 1, +0 ps-0 1"},
+        // Without restartScope: what was killed first, and what follows from that.
+        row{"c10d: looks", "node-1 137, +0 node-0 1"},
+        row{"c10d of 3, budget 1: looks", "node-1 137, +5 node-0 1"},
+        row{"etcd, budget 1: looks", "node-0 137, +0 node-1 1"},
+        row{"c10d of 3, budget 1: looks", "node-1 1, +16 node-2 1"}
+    );
+    CAPTURE(configuration, exits);
+    CHECK(compare_looks(configuration, when_running({}), exits) == "");
+}
+
+TEST_CASE("[behaviour 5.9] [behaviour 12.8] the clock of a node moves no delay") {
+    const char* clocks = GENERATE("clocks -4000", "clocks 4000");
+    CAPTURE(clocks);
+    CHECK(replay("plain, Always: clocks", {clocks, "by itself", "exits worker-0 0"}).empty());
+}
+
+TEST_CASE("[behaviour 5.14] [behaviour 11.2] an end in the future is told once") {
+    CHECK(after("plain, TTL: time", {"exits master-0 0", "pass", "time back"}).empty());
+}
+
+TEST_CASE("[behaviour 7.2] [behaviour 5.10] a smaller size does not leave a job below its minimum"
+) {
+    CHECK(after("c10d elastic, at least 2: fewer", {"exits node-1 1", "by itself", "resize 2"})
+              .empty());
+}
+
+TEST_CASE("[behaviour 12.9] [behaviour 5.12] a deadline that a pause wins over wakes nobody") {
+    CHECK(after(
+              "plain, deadline, exits: late",
+              {"wake", "vanish worker-0", "pause", "exits master-0 1"}
     )
               .empty());
 }

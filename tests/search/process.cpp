@@ -74,6 +74,8 @@ private:
         if (!reaches) {
             return false;
         }
+        note_deciding();
+        note_incident();
         set_job(w_, *d_->status);
         show_present(object_kind::job);
         ++out_.writes;
@@ -81,6 +83,24 @@ private:
             restart(w_);
         }
         return !mine;  // after a lost answer the object is read again before anything else
+    }
+
+    /// Which pod decides is fixed with the attempt (4.3), by the specification that was decided on.
+    void note_deciding() {
+        const job_status& next = *d_->status;
+        const auto& compiled = *w_.known_job->compiled;
+        if (next.attempt != w_.known_job->status.attempt && compiled.plan) {
+            w_.past.deciding = compiled.plan->roles[compiled.plan->master_role].type;
+        }
+    }
+
+    void note_incident() {
+        const job_status& before = w_.known_job->status;
+        const job_status& next = *d_->status;
+        if (next.backoff_count + next.restarts.disruptions >
+            before.backoff_count + before.restarts.disruptions) {
+            w_.past.incident = w_.now;
+        }
     }
 
     /// False if the process died.

@@ -7,6 +7,7 @@
 #include "engine/facts/ledger.hpp"
 #include "engine/facts/pod_facts.hpp"
 #include "engine/facts/reasons.hpp"
+#include "events.hpp"
 #include "process.hpp"
 #include "property/rules.hpp"
 
@@ -222,6 +223,21 @@ void check_no_trace(const world& w, violations& out) {
     }
 }
 
+/// The pod that decided when the attempt began has ended well: so has the job (4.3).
+void check_deciding_end(const world& w, violations& out) {
+    const job_status& s = w.job->status;
+    const bool goes_on = !is_final(s.phase) && s.phase != job_phase::paused;
+    const bool ended = any_pod(w, [](const world& x, const pod_record& p) {
+        const container_record* c = training_container(x, p);
+        return p.type == x.past.deciding && p.index == 0 && p.attempt == x.job->status.attempt &&
+               p.labels_complete && !p.deletion && c != nullptr &&
+               c->state == container_state::terminated && c->exit_code == 0;
+    });
+    if (goes_on && ended) {
+        out.push_back("4.3 the deciding pod has ended with 0, and the job goes on");
+    }
+}
+
 }  // namespace
 
 void check_at_rest(const world& w, violations& out) {
@@ -231,6 +247,7 @@ void check_at_rest(const world& w, violations& out) {
     }
     check_no_trace(w, out);
     check_damaged_at_rest(w, out);
+    check_deciding_end(w, out);
     const bool waits = !is_final(s.phase) && s.phase != job_phase::paused;
     if (waits) {
         check_tried_again(w, out);
@@ -244,13 +261,9 @@ void check_at_rest(const world& w, violations& out) {
     } else if (s.phase == job_phase::running && w.has_plan()) {
         check_running(w, out);
     } else if (!is_hindered(w)) {
-        const bool below = s.reason == engine::reason::below_min_replicas ||
-                           (!s.restarts.given_up.empty() && w.has_plan() && w.plan().elastic);
-        if (!below) {
-            out.push_back(fmt::format(
-                "I18 nothing will ever wake this job: {} {}", to_string(s.phase), s.reason
-            ));
-        }
+        out.push_back(
+            fmt::format("I18 nothing will ever wake this job: {} {}", to_string(s.phase), s.reason)
+        );
     }
 }
 

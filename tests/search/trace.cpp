@@ -17,19 +17,6 @@ namespace {
 /// In a trace written by hand: what happens by itself before time has to pass.
 constexpr std::string_view by_itself_words = "by itself";
 
-/// Carries out one entry of a trace. False if it is not possible here.
-bool take_words(world& w, const std::string& words, outcome& done) {
-    if (words == by_itself_words) {
-        run_by_itself(w, done, [](const choice& next, int) { return next.what == op::wake; });
-        return true;
-    }
-    const auto next = find_choice(w, words);
-    if (next) {
-        apply(w, *next, done);
-    }
-    return next.has_value();
-}
-
 /// Of a trace and the natural run after it, in their order.
 violations all_violations(const configuration& c, const trace& choices) {
     search_context context(c);
@@ -64,6 +51,18 @@ int count_faults(const configuration& c, const trace& choices) {
 
 }  // namespace
 
+bool take_words(world& w, const std::string& words, outcome& done) {
+    if (words == by_itself_words) {
+        run_by_itself(w, done, [](const choice& next, int) { return next.what == op::wake; });
+        return true;
+    }
+    const auto next = find_choice(w, words);
+    if (next) {
+        apply(w, *next, done);
+    }
+    return next.has_value();
+}
+
 std::string kind_of(const std::string& violation) {
     std::string out;
     for (const char c : violation) {
@@ -91,58 +90,6 @@ std::vector<std::string> replay(std::string_view name, const trace& choices) {
     const configuration* c = find_configuration(name);
     return c == nullptr ? violations{fmt::format("there is no configuration {}", name)}
                         : replay(*c, choices);
-}
-
-std::string compare_groupings(
-    const world& from, const choice& first, const choice& second, std::uint64_t& steps
-) {
-    outcome ignored;
-    const auto to_rest = [&](const choice& next, int number) {
-        ++steps;
-        return waits_for_ever(next, number);
-    };
-    world together = from;
-    apply(together, first, ignored);
-    apply(together, second, ignored);
-    run_by_itself(together, ignored, to_rest);
-
-    world apart = from;
-    apply(apart, first, ignored);
-    run_by_itself(apart, ignored, [&](const choice& next, int) {
-        ++steps;
-        return next.what != op::pass;
-    });
-    const auto then = find_choice(apart, to_words(from, second));
-    if (!then) {
-        return {};
-    }
-    apply(apart, *then, ignored);
-    run_by_itself(apart, ignored, to_rest);
-    violations found;
-    check_grouping(together, apart, found);
-    return found.empty() ? "" : found.front();
-}
-
-std::string compare_groupings(
-    std::string_view name, const trace& choices, const std::string& first, const std::string& second
-) {
-    const configuration* c = find_configuration(name);
-    if (c == nullptr) {
-        return fmt::format("there is no configuration {}", name);
-    }
-    search_context context(*c);
-    world w = first_world(context);
-    for (const std::string& words : choices) {
-        outcome ignored;
-        if (!take_words(w, words, ignored)) {
-            return "impossible here: " + words;
-        }
-    }
-    const auto a = find_choice(w, first);
-    const auto b = find_choice(w, second);
-    std::uint64_t steps = 0;
-    return a && b ? compare_groupings(w, *a, *b, steps)
-                  : "impossible here: " + (a ? second : first);
 }
 
 finding shortened(const configuration& c, finding f) {
@@ -196,10 +143,8 @@ std::string tell(const configuration& c, const finding& f) {
     for (const condition& each : w.job->status.conditions) {
         out += fmt::format("    {} {} {} {}\n", each.type, each.status, each.reason, each.message);
     }
-    if (!f.grouped.empty()) {
-        out += fmt::format(
-            "  then together, or with a look between them: {}, {}\n", f.grouped[0], f.grouped[1]
-        );
+    if (!f.exits.empty()) {
+        out += fmt::format("  then these exits, in one look or in several: {}\n", f.exits);
     }
     return out;
 }
@@ -208,17 +153,17 @@ std::string as_test(const std::string& name, const finding& f) {
     std::string out = fmt::format(
         "TEST_CASE(\"[behaviour {}] ...\", \"[search]\") {{\n    CHECK({}(\"{}\", {{\n",
         f.violation.substr(0, f.violation.find(' ')),
-        f.grouped.empty() ? "replay" : "compare_groupings",
+        f.exits.empty() ? "replay" : "compare_looks",
         name
     );
     for (const std::string& words : f.choices) {
         out += fmt::format("        \"{}\",\n", words);
     }
     out += "    }";
-    for (const std::string& words : f.grouped) {
-        out += fmt::format(", \"{}\"", words);
+    if (!f.exits.empty()) {
+        out += fmt::format(", \"{}\"", f.exits);
     }
-    return out + (f.grouped.empty() ? ") == violations{});\n}\n" : ") == \"\");\n}\n");
+    return out + (f.exits.empty() ? ") == violations{});\n}\n" : ") == \"\");\n}\n");
 }
 
 }  // namespace signalbox::search

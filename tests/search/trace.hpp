@@ -21,8 +21,8 @@ struct finding {
     std::string violation;  ///< begins with the rule it breaks
     trace choices;          ///< every choice from the first world on
     int faults = 0;         ///< choices of the adversary among them
-    /// Two more choices that cost more one after the other than together; empty for others.
-    trace grouped = {};
+    /// Exits after that which end otherwise by how they are seen (groupings.hpp); empty for others.
+    std::string exits{};
 };
 
 /// The kind of a violation: its text without names and numbers of one case.
@@ -34,18 +34,8 @@ std::string kind_of(const std::string& violation);
 std::vector<std::string> replay(const configuration& c, const trace& choices);
 std::vector<std::string> replay(std::string_view configuration_name, const trace& choices);
 
-/// After the trace two more choices, once together and once with a look between them: what differs
-/// in the end, or nothing.
-std::string compare_groupings(
-    std::string_view configuration_name,
-    const trace& choices,
-    const std::string& first,
-    const std::string& second
-);
-/// The same from a world on; `steps` is raised by what it took.
-std::string compare_groupings(
-    const world& from, const choice& first, const choice& second, std::uint64_t& steps
-);
+/// Carries out one entry of a trace. False if it is not possible here.
+bool take_words(world& w, const std::string& words, outcome& done);
 
 /// The finding without choices that its kind of violation does not need.
 finding shortened(const configuration& c, finding f);

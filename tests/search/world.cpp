@@ -45,8 +45,14 @@ std::uint64_t rendezvous_of(std::string_view json) {
 }
 
 /// Everything that what is rendered depends on, within one configuration.
-std::string rendering_key(const decision& made, const action& a) {
-    std::string key = fmt::format("{} {} {}", to_string(a.kind), a.name, made.rendering.resumed);
+std::string rendering_key(const job_object& job, const decision& made, const action& a) {
+    std::string key = fmt::format(
+        "{} {} {} {}",
+        fmt::ptr(job.compiled.get()),
+        to_string(a.kind),
+        a.name,
+        made.rendering.resumed
+    );
     if (const object_identity* object = a.object()) {
         key += fmt::format(" {} {}", object->object, object->attempt);
     } else if (const pod_identity* pod = a.pod()) {
@@ -61,6 +67,9 @@ search_context::search_context(const configuration& c) : config_(&c) {}
 
 test::draft search_context::draft_of(const edits& e) const {
     test::draft job = config_->job;
+    if (e.spec > 0) {
+        config_->specs[static_cast<std::size_t>(e.spec)].change(job);
+    }
     job.pause = e.pause;
     job.broken = e.broken;
     job.tensorboard = job.tensorboard && !e.no_board;
@@ -108,7 +117,7 @@ const job_ptr& search_context::job_of(const edits& e) {
 const search_context::rendered_pod& search_context::pod_of(
     const job_object& job, const decision& made, const action& a
 ) {
-    const auto [it, fresh] = pods_.try_emplace(rendering_key(made, a));
+    const auto [it, fresh] = pods_.try_emplace(rendering_key(job, made, a));
     if (fresh) {
         const std::string json = as_accepted(job, made, a);
         it->second = {decode_pod(json).value(), rendezvous_of(json)};
@@ -119,7 +128,7 @@ const search_context::rendered_pod& search_context::pod_of(
 child_record search_context::child_of(
     const job_object& job, const decision& made, const action& a
 ) {
-    const auto [it, fresh] = children_.try_emplace(rendering_key(made, a));
+    const auto [it, fresh] = children_.try_emplace(rendering_key(job, made, a));
     if (fresh) {
         it->second = decode_child(a.kind, as_accepted(job, made, a)).value();
     }
@@ -165,6 +174,10 @@ milliseconds stuck_after_of(const world& w) {
 
 instant now_in_seconds(const world& w) {
     return round_down_to_second(w.now);
+}
+
+instant node_time(const world& w) {
+    return round_down_to_second(w.now + w.skew);
 }
 
 void set_job(world& w, const job_status& status) {

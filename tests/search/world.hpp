@@ -31,6 +31,7 @@ struct edits {
     std::int8_t size = -1;
     std::int8_t limit = -1;
     std::int8_t deadline = -1;
+    std::int8_t spec = 0;
     auto operator<=>(const edits&) const = default;
 };
 
@@ -43,6 +44,14 @@ struct history {
     std::int32_t disruptions = 0;  ///< what others did to pods or to the Secret
     std::int32_t edits = 0;  ///< of the specification, and of what the server serves or grants
     bool pod_created = false;
+    /// The type whose index 0 decides: by the specification that the attempt began with.
+    std::string deciding;
+    /// When something befell the job last, and when before that: what follows within a minute
+    /// belongs to one trouble.
+    std::optional<core::instant> trouble;
+    std::optional<core::instant> trouble_before;
+    std::optional<core::instant> incident;  ///< when one was recorded last
+    core::milliseconds set_back{};          ///< by how much the clock went back in all
     auto operator<=>(const history&) const = default;
 };
 
@@ -116,6 +125,7 @@ private:
 struct world {
     search_context* context = nullptr;
     core::instant now{};
+    core::milliseconds skew{};  ///< of the nodes' clocks
 
     // The server.
     job_ptr job;
@@ -167,6 +177,8 @@ core::milliseconds stuck_after_of(const world& w);
 
 /// The present in whole seconds, as times in objects have it.
 core::instant now_in_seconds(const world& w);
+/// The same by the clock of a node.
+core::instant node_time(const world& w);
 
 /// Gives the job the status and the object's other parts of the present edits.
 void set_job(world& w, const core::job_status& status);

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a user may make of a job's specification. The first of each list is the job as created.
+#pragma once
+
+#include "configurations.hpp"
+
+#include <vector>
+
+namespace signalbox::search {
+
+/// Replica types are taken away, emptied, put in another order, made more.
+std::vector<spec_edit> edits_of_types();
+/// Policies of restarts, and a size.
+std::vector<spec_edit> edits_of_policies();
+/// Types of an elastic job, whose sizes go by weights.
+std::vector<spec_edit> edits_of_weights();
+
+}  // namespace signalbox::search
