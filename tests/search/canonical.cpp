@@ -64,6 +64,10 @@ private:
         put(h.edits);
         put(static_cast<std::int64_t>(h.pod_created));
         put(std::string_view(h.deciding));
+        for (const auto& [type, size] : h.sizes) {
+            put(std::string_view(type));
+            put(size);
+        }
         const auto& faults = w_.context->config().faults;
         if (std::ranges::find(faults, op::long_time) != faults.end()) {
             put_time(h.trouble);
@@ -186,7 +190,8 @@ private:
         for (const std::string& reason : s.told) {
             put(std::string_view(reason));
         }
-        put(static_cast<std::int64_t>(s.training) | (w_.harm.status ? 8 : 0));
+        put(static_cast<std::int64_t>(s.training) | (w_.harm.status ? 8 : 0) |
+            (w_.harm.before_pods ? 16 : 0));
         for (const task_status& t : s.tasks) {
             put(std::string_view(t.type));
             put(t.restart_count);

@@ -129,7 +129,7 @@ std::vector<row> plain_rows() {
     };
     return {
         {edited(named("plain", plain(1, 1)), edits_of_types()),
-         {"ends", "losses", "nodes", "writes", "views", "objects", "user", "specs"}},
+         {"ends", "losses", "starts", "nodes", "writes", "views", "objects", "user", "specs"}},
         {edited(named("plain, policies", plain(1, 1)), edits_of_policies()), {"specs"}},
         {named("plain of 3", plain(2, 2)), {"ends", "nodes"}},
         {named("plain without budget", plain(1, 0)), {"ends", "losses", "views"}},
@@ -230,7 +230,7 @@ std::vector<row> torchrun_rows() {
     return {
         {named("static", torchrun("static", 2, 1, 1)), {"ends", "losses", "looks"}},
         {named("c10d", torchrun("c10d", 3, 3, 2)),
-         {"ends", "losses", "nodes", "writes", "views", "barrier", "looks"}},
+         {"ends", "losses", "starts", "nodes", "writes", "views", "barrier", "looks"}},
         {coded(named("c10d of 2", torchrun("c10d", 2, 3, 5)), {1}), {"streak"}},
         {clocks(named("c10d of 3, budget 1", torchrun("c10d", 3, 3, 1))),
          {"clocks", "time", "looks"}},
@@ -294,7 +294,7 @@ std::vector<row> deepspeed_rows() {
     };
     return {
         {named("deepspeed", deepspeed(2, 2)),
-         {"ends", "losses", "nodes", "writes", "views", "keys"}},
+         {"ends", "losses", "starts", "nodes", "writes", "views", "keys"}},
         {edited(named("deepspeed, policies", deepspeed(2, 1)), edits_of_policies()), {"specs"}},
         {named("deepspeed, scope Replica", policy(deepspeed(3, 1), "restartScope", "\"Replica\"")),
          {"looks"}},
@@ -322,7 +322,7 @@ std::vector<row> colossalai_rows() {
     const auto cleans = [](draft& d) { d.run_policy["cleanUpWorkers"] = "true"; };
     return {
         {named("colossalai", colossalai(2)),
-         {"ends", "losses", "nodes", "writes", "views", "keys", "objects"}},
+         {"ends", "losses", "starts", "nodes", "writes", "views", "keys", "objects"}},
         {named("colossalai, cleanUpWorkers", with(colossalai(1), cleans)), {"ends"}},
         {named("colossalai, gang", with(colossalai(2), [](draft& d) { d.gang = true; })),
          {"kinds"}},

@@ -2,6 +2,7 @@
 //
 // Jobs whose status, labels or specification somebody damages by hand, in every phase.
 #include "configurations.hpp"
+#include "spec_edits.hpp"
 
 #include <utility>
 
@@ -65,6 +66,11 @@ std::vector<op> of_status() {
     return {op::exits, op::pause, op::resume, op::damage_status};
 }
 
+/// Edits that got past the rules: what the attempt began with is on record alone.
+std::vector<op> of_types() {
+    return {op::exits, op::change_spec, op::damage_status};
+}
+
 std::vector<op> of_labels() {
     return {op::exits, op::kill, op::pause, op::resume, op::mislabel, op::unwatch, op::pass};
 }
@@ -82,6 +88,8 @@ std::vector<configuration> damage_configurations() {
     configuration dropped =
         damaged_world("plain, TensorBoard: dropped", board, 2, {op::exits, op::drop_board});
     dropped.serves_tensorboard = false;
+    configuration edited = damaged_world("plain, types: status", plain_job(1), 2, of_types());
+    edited.specs = edits_of_types();
     draft soon = plain_job(2);
     soon.run_policy["backoffLimit"] = "2";
     soon.annotations["batch.tensorstack.dev/stuck-after"] = "5";
@@ -108,6 +116,7 @@ std::vector<configuration> damage_configurations() {
         ),
         damaged_world("c10d: spec", c10d_job(2), 2, of_spec()),
         std::move(dropped),
+        std::move(edited),
         damaged_world("plain, stuck soon: order", soon, 4, {op::exits, op::node_dies, op::wake}),
     };
 }

@@ -216,6 +216,9 @@ void damage_status(world& w, const damage& d) {
         w.harm.ended = w.job->status.phase;
     }
     w.harm.status = true;
+    w.harm.before_pods = std::ranges::none_of(w.pods, [&](const pod_ptr& p) {
+        return p->attempt == w.job->status.attempt;
+    });
     ++w.past.edits;
     set_job(w, damaged(text, d));
     w.known_job = fresh ? w.job : w.known_job;

@@ -100,8 +100,25 @@ TEST_CASE("[api 5.7] what cannot be in a status is put right, and waits for noth
     CHECK(after("plain: status", {"damage attempt = 1000000000"}) == violations{});
     CHECK(after("plain: status", {"damage phase = \"Succeeded\""}) == violations{});
     CHECK(
-        after("c10d: status", {"exits node-1 1", "pass", "damage restarts.last.time removed"}) ==
-        violations{}
+        after(
+            "c10d: status", {"exits node-1 1", "pass", "damage restarts.settling.time removed"}
+        ) == violations{}
+    );
+}
+
+TEST_CASE("[api 5.7] [behaviour 10.4] a repair goes by what the attempt began with") {
+    const char* types = "plain, types: status";
+    CHECK(after(types, {"spec one more type", "damage tasks.1.wanted = 7"}) == violations{});
+    CHECK(after(types, {"spec one more type", "damage tasks removed"}) == violations{});
+    CHECK(after(types, {"spec turned round", "damage tasks.0 removed"}) == violations{});
+    CHECK(
+        after(
+            types,
+            {"spec without the first type",
+             "damage tasks.0.type = \"nonsense\"",
+             "pass",
+             "exits master-0 0"}
+        ) == violations{}
     );
 }
 
@@ -124,6 +141,7 @@ TEST_CASE("the search damages every field of a status") {
           "/tasks/0/wanted",
           "/told",
           "/restarts/last",
+          "/restarts/settling",
           "/restarts/seen/0/indexes",
           "/conditions/1/status",
           "/aggregate"}) {

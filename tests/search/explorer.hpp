@@ -32,7 +32,7 @@ struct report {
 using is_known = std::function<bool(const std::string& violation)>;
 
 struct limits {
-    std::uint64_t steps = 40'000;  ///< of the breadth-first part, about
+    std::uint64_t steps = 14'000;  ///< of the breadth-first part, about
     std::uint64_t walks = 50;      ///< random ones after it
     int walk_length = 60;
     std::uint64_t seed = 1;

@@ -4,6 +4,7 @@
 #include "checks.hpp"
 #include "configurations.hpp"
 #include "damage.hpp"
+#include "engine/facts/reasons.hpp"
 
 #include <fmt/format.h>
 
@@ -74,7 +75,7 @@ private:
         if (!reaches) {
             return false;
         }
-        note_deciding();
+        note_attempt();
         note_incident();
         set_job(w_, *d_->status);
         show_present(object_kind::job);
@@ -85,13 +86,25 @@ private:
         return !mine;  // after a lost answer the object is read again before anything else
     }
 
-    /// Which pod decides is fixed with the attempt (4.3), by the specification that was decided on.
-    void note_deciding() {
+    /// What an attempt has is fixed with it (10.4), by the specification that was decided on.
+    void note_attempt() {
         const job_status& next = *d_->status;
         const auto& compiled = *w_.known_job->compiled;
-        if (next.attempt != w_.known_job->status.attempt && compiled.plan) {
-            w_.past.deciding = compiled.plan->roles[compiled.plan->master_role].type;
+        if (next.attempt == w_.known_job->status.attempt || !compiled.plan ||
+            is_attempt_repaired()) {
+            return;
         }
+        w_.past.deciding = compiled.plan->roles[compiled.plan->master_role].type;
+        w_.past.sizes.clear();
+        for (const role_plan& role : compiled.plan->roles) {
+            w_.past.sizes.emplace_back(role.type, role.wanted);
+        }
+    }
+
+    /// The number is put right: it is named first.
+    bool is_attempt_repaired() const {
+        return is_told(*d_, engine::event_reason::status_repaired) &&
+               d_->events.front().message.find("put right: attempt") != std::string::npos;
     }
 
     void note_incident() {
@@ -428,6 +441,10 @@ const decision& decision_of(const world& w) {
         );
     }
     return *w.decided;
+}
+
+bool is_told(const decision& d, std::string_view reason) {
+    return std::ranges::find(d.events, reason, &event::reason) != d.events.end();
 }
 
 std::vector<const action*> writes_of(const world& w) {

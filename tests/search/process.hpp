@@ -10,6 +10,7 @@
 #include "world.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace signalbox::search {
@@ -33,6 +34,9 @@ struct sight {
 
 /// The decision in this world; made once, until something happens.
 const core::decision& decision_of(const world& w);
+
+/// The decision has an event with that reason.
+bool is_told(const core::decision& d, std::string_view reason);
 
 /// Writes that a pass would make now, its status first; null for the status.
 std::vector<const core::action*> writes_of(const world& w);

@@ -15,6 +15,10 @@ std::vector<spec_edit> edits_of_types() {
         {"without the first type", [](draft& d) { d.types.erase(d.types.begin()); }},
         {"without the last type", [](draft& d) { d.types.pop_back(); }},
         {"one more", [](draft& d) { ++d.types.back().replicas; }},
+        {"one more type",
+         [](draft& d) {
+             d.types.push_back({"third", 1, "OnFailure", 1});
+         }},
     };
 }
 

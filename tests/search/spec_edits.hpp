@@ -9,7 +9,7 @@
 
 namespace signalbox::search {
 
-/// Replica types are taken away, emptied, put in another order, made more.
+/// Replica types are taken away, added, emptied, put in another order, made more.
 std::vector<spec_edit> edits_of_types();
 /// Policies of restarts, and a size.
 std::vector<spec_edit> edits_of_policies();

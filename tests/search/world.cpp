@@ -92,7 +92,7 @@ int search_context::backoff_limit(const edits& e) const {
 }
 
 const job_plan& valid_plan(const world& w) {
-    return *w.context->job_of({.pause = w.spec.pause})->compiled->plan;
+    return *w.context->job_of({.pause = w.spec.pause, .spec = w.spec.spec})->compiled->plan;
 }
 
 const job_ptr& search_context::job_of(const edits& e) {

@@ -46,6 +46,8 @@ struct history {
     bool pod_created = false;
     /// The type whose index 0 decides: by the specification that the attempt began with.
     std::string deciding;
+    /// The types and sizes that the attempt began with.
+    std::vector<std::pair<std::string, std::int32_t>> sizes;
     /// When something befell the job last, and when before that: what follows within a minute
     /// belongs to one trouble.
     std::optional<core::instant> trouble;
@@ -58,6 +60,8 @@ struct history {
 /// What somebody damaged by hand (damage.hpp).
 struct damages_done {
     bool status = false;
+    /// No pod of the attempt was there then: nothing else tells its types.
+    bool before_pods = false;
     core::job_phase ended = core::job_phase::none;  ///< the job had, when its status was damaged
     std::vector<std::string> hidden;                ///< UIDs of pods that the process does not see
     std::map<std::string, std::int32_t> attempts;   ///< of mislabelled pods, by UID

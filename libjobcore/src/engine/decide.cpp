@@ -193,8 +193,16 @@ decision decide_any(const inputs& in) {
     }
     job_object job = in.job;
     job.status = found->status;
-    decision out =
-        decide_sound({job, in.plan, in.seen, in.policy, in.now, in.invalid, /*repaired=*/true});
+    const job_plan of_record = in.invalid ? plan_from_record(job) : job_plan();
+    decision out = decide_sound(
+        {job,
+         in.invalid ? of_record : in.plan,
+         in.seen,
+         in.policy,
+         in.now,
+         in.invalid,
+         /*repaired=*/true}
+    );
     out.events.insert(out.events.begin(), tell_of_repair(*found));
     if (!out.status) {
         out.status = std::move(found->status);

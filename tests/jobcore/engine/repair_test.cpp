@@ -11,6 +11,7 @@ using namespace signalbox::core;
 using signalbox::test::at;
 using signalbox::test::c10d;
 using signalbox::test::ddp;
+using signalbox::test::job_builder;
 using signalbox::test::world;
 
 namespace {
@@ -253,4 +254,55 @@ TEST_CASE("[api 5.7] of two entries of one name the first counts", "[engine]") {
     CHECK(s.restarts.replaced == std::vector<replaced_index>{{"a", 1, 1}});
     CHECK(s.restarts.seen.at(0).indexes.text() == "0");
     CHECK(s.restarts.seen.size() == 1);
+}
+
+TEST_CASE("[api 5.7] [behaviour 10.4] a type that was added later is no damage", "[engine]") {
+    world w(ddp(1));
+    w.start();
+    w.edit().replicas("extra", 1);
+    w.reload();
+    w.settle();
+    CHECK_FALSE(w.has_event("StatusRepaired"));
+    REQUIRE(w.pods().size() == 2);
+    SECTION("a size") {
+        w.status().tasks.at(1).wanted = GENERATE(0, 9);
+    }
+    SECTION("a size, with a list that does not help") {
+        w.status().tasks.at(1).wanted = 9;
+        w.status().tasks.at(1).replicas.clear();
+    }
+    SECTION("the type of the deciding pod") {
+        w.status().tasks.at(0).type = "nonsense";
+    }
+    SECTION("an entry") {
+        w.status().tasks.erase(w.status().tasks.begin() + GENERATE(0, 1));
+    }
+    SECTION("all of them") {
+        w.status().tasks.clear();
+    }
+    check_repaired(w, "tasks");
+    CHECK(w.pods().size() == 2);
+    CHECK(w.status().attempt == 1);
+    CHECK(w.status().tasks.at(0).type == "master");
+    CHECK(w.status().tasks.at(0).wanted == 1);
+    CHECK(w.status().tasks.at(1).type == "worker");
+    CHECK(w.status().tasks.at(1).wanted == 1);
+}
+
+TEST_CASE("[api 5.7] [behaviour 10.4] a repaired attempt keeps its deciding pod", "[engine]") {
+    world w(job_builder("mnist").replicas("worker", 1).replicas("master", 1));
+    w.start();
+    REQUIRE(w.status().tasks.at(0).type == "worker");
+    w.edit() = ddp(1);
+    w.reload();
+    w.status().tasks.at(1).wanted = 9;
+    check_repaired(w, "tasks");
+    CHECK(w.pods().size() == 2);
+    CHECK(w.status().tasks.at(0).type == "worker");
+    w.exit("master", 0, 0);
+    w.settle();
+    CHECK(w.status().phase == job_phase::running);
+    w.exit("worker", 0, 0);
+    w.settle();
+    CHECK(w.status().phase == job_phase::succeeded);
 }

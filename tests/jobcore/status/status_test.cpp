@@ -154,11 +154,10 @@ TEST_CASE(
         CHECK_FALSE(r.last->time);
     }
     SECTION("what they never wrote is nobody's") {
-        const auto r = parse_status(
-                           R"({"status":{"restarts":{"last":{"cause":"PodFailed","scope":"Replica",)"
-                           R"("counted":true,"pods":[{"name":"p-1"}],"pending":true}}}})"
-        )
-                           .restarts;
+        const auto r =
+            parse_status(R"({"status":{"restarts":{"last":{"cause":"PodFailed","scope":"Replica",)"
+                         R"("counted":true,"pods":[{"name":"p-1"}],"pending":true}}}})")
+                .restarts;
         CHECK_FALSE(r.settling);
         REQUIRE(r.last);
         CHECK(r.last->cause == "PodFailed");

@@ -2,9 +2,11 @@
 #include "engine/repair/repair.hpp"
 
 #include "engine/facts/ledger.hpp"
+#include "engine/facts/plan_of_attempt.hpp"
 #include "engine/facts/pod_facts.hpp"
 #include "engine/facts/reasons.hpp"
 #include "engine/repair/ending.hpp"
+#include "engine/repair/sizes.hpp"
 #include "engine/repair/witness.hpp"
 #include "engine/view/view.hpp"
 #include "status/bounds.hpp"
@@ -30,12 +32,12 @@ public:
         repair_pause();
         repair_start();
         repair_seen();
-        repair_sizes();
+        repair_tasks();
         repair_incident();
-        repair_settling();
         repair_counts();
         repair_done(&restart_ledger::completed, "restarts.completed");
         repair_done(&restart_ledger::given_up, "restarts.givenUp");
+        repair_settling();
         return std::move(out_);
     }
 
@@ -178,16 +180,15 @@ private:
         edit("startTime").start_time = round_up_to_second(first);
     }
 
-    /// The counts say how many replicas there were: where they contradict the sizes, those of the
-    /// specification are taken.
-    void repair_sizes() {
-        if (now().attempt == 0 || !contradicts_sizes(now())) {
-            return;
+    /// What attempt the others are of has to be known first: by its types and by which pod decides
+    /// (10.4).
+    void repair_tasks() {
+        if (now().attempt > 0) {
+            if (auto found = find_true_tasks(in_, now())) {
+                edit("tasks").tasks = std::move(*found);
+            }
         }
-        auto sizes = in_.invalid ? sizes_by_list(now()) : sizes_of_plan(now(), in_.plan);
-        if (sizes && !same_sizes(*sizes, now().tasks)) {
-            edit("tasks").tasks = std::move(*sizes);
-        }
+        began_ = in_.invalid ? std::nullopt : plan_of_attempt(in_.plan, now());
     }
 
     void repair_incident() {
@@ -228,12 +229,32 @@ private:
         }
         const bool settles = in_.plan.scope == scope_rule::c10d ||
                              in_.plan.scope == scope_rule::external || in_.invalid;
-        return settles && std::ranges::none_of(settling.pods, [&](const incident_pod& known) {
+        return settles &&
+               std::ranges::any_of(
+                   settling.pods,
+                   [&](const incident_pod& known) {
+                       return is_awaited(identity_from_name(plan(), known.name));
+                   }
+               ) &&
+               std::ranges::none_of(settling.pods, [&](const incident_pod& known) {
                    return std::ranges::any_of(in_.seen.pods, [&](const pod_record* p) {
                        return in_.owns(*p) && p->name == known.name && p->uid != known.uid &&
                               p->attempt == now().attempt;
                    });
                });
+    }
+
+    /// A replica of the attempt of which something is expected.
+    bool is_awaited(const pod_identity& id) const {
+        if (id.role == no_role || id.index >= wanted_in_force(now(), plan().roles[id.role])) {
+            return false;
+        }
+        const std::string& type = plan().roles[id.role].type;
+        const auto holds = [&](const std::vector<typed_indexes>& list) {
+            const index_set* set = find_indexes(list, type);
+            return set != nullptr && set->contains(id.index);
+        };
+        return !holds(now().restarts.completed) && !holds(now().restarts.given_up);
     }
 
     /// Counts that nothing can be added to, so that the next one would be taken for this one.
@@ -273,9 +294,17 @@ private:
         if ((now().restarts.*list).empty() || is_final(now().phase)) {
             return;
         }
+        const auto is_of_none = [&](const typed_indexes& t) {
+            return std::ranges::none_of(plan().roles, [&](const role_plan& role) {
+                return role.type == t.type && wanted_in_force(now(), role) > 0;
+            });
+        };
+        if (std::ranges::any_of(now().restarts.*list, is_of_none)) {
+            std::erase_if(edit(field).restarts.*list, is_of_none);
+        }
         const bool completes = list == &restart_ledger::completed;
-        for (std::size_t r = 0; r < in_.plan.roles.size(); ++r) {
-            const role_plan& role = in_.plan.roles[r];
+        for (std::size_t r = 0; r < plan().roles.size(); ++r) {
+            const role_plan& role = plan().roles[r];
             const index_set* set = find_indexes(now().restarts.*list, role.type);
             if (set == nullptr) {
                 continue;
@@ -283,7 +312,7 @@ private:
             const std::int32_t wanted = std::max(wanted_in_force(now(), role), 0);
             std::vector<std::int32_t> wrong;
             for (std::int32_t i = 0; i < wanted; ++i) {
-                const bool master = r == in_.plan.master_role && i == 0;
+                const bool master = r == plan().master_role && i == 0;
                 const bool never = completes ? never_completes(role, i) : never_given_up();
                 if (set->contains(i) && (master || never)) {
                     wrong.push_back(i);
@@ -317,7 +346,10 @@ private:
         return !in_.invalid && (in_.plan.scope == scope_rule::no_restart || !goes_on);
     }
 
+    const job_plan& plan() const { return began_ ? *began_ : in_.plan; }
+
     const inputs& in_;
+    std::optional<job_plan> began_;
     std::optional<repair> out_;
 };
 

@@ -172,34 +172,49 @@ private:
 
 }  // namespace
 
-bool is_named_so(const job_plan& plan, const pod_record& pod) {
-    std::string_view name = pod.name;
+namespace {
+
+/// What a name of a pod of the job says: `<base>-<type>-<index>[-r<k>]`.
+struct name_parts {
+    std::string_view type;
+    std::int32_t index = 0;
+    std::int32_t rename = 0;
+};
+
+std::optional<name_parts> split_name(const job_plan& plan, std::string_view name) {
     if (!name.starts_with(plan.base_name)) {
-        return false;
+        return std::nullopt;
     }
     name.remove_prefix(plan.base_name.size());
-    cut_rename(name);
+    const std::int32_t rename = cut_rename(name);
     const std::size_t dash = name.rfind('-');
-    return name.starts_with('-') && dash > 0 && dash != name.npos &&
-           name.substr(1, dash - 1) == std::string_view(pod.type) &&
-           read_whole_number(name.substr(dash + 1)) == pod.index;
+    if (!name.starts_with('-') || dash == 0 || dash == name.npos) {
+        return std::nullopt;
+    }
+    const auto index = read_whole_number(name.substr(dash + 1));
+    return index ? std::optional(name_parts{name.substr(1, dash - 1), *index, rename})
+                 : std::nullopt;
+}
+
+}  // namespace
+
+bool is_named_so(const job_plan& plan, const pod_record& pod) {
+    const auto parts = split_name(plan, pod.name);
+    return parts && parts->type == std::string_view(pod.type) && parts->index == pod.index;
+}
+
+std::string_view type_from_name(const job_plan& plan, std::string_view name) {
+    const auto parts = split_name(plan, name);
+    return parts ? parts->type : std::string_view();
 }
 
 pod_identity identity_from_name(const job_plan& plan, std::string_view name) {
     pod_identity id;
     id.role = no_role;
-    const std::string prefix = plan.base_name + "-";
-    if (!name.starts_with(prefix)) {
-        return id;
-    }
-    name.remove_prefix(prefix.size());
-    id.rename = cut_rename(name);
-    const std::size_t dash = name.rfind('-');
-    const auto index = dash == name.npos ? std::optional<std::int32_t>()
-                                         : read_whole_number(name.substr(dash + 1));
-    if (index) {
-        id.role = role_of_type(plan, name.substr(0, dash));
-        id.index = *index;
+    if (const auto parts = split_name(plan, name)) {
+        id.role = role_of_type(plan, parts->type);
+        id.index = parts->index;
+        id.rename = parts->rename;
     }
     return id;
 }

@@ -112,6 +112,9 @@ pod_view make_view(const inputs& in, const job_status& status);
 /// 1.9).
 bool is_named_so(const job_plan& plan, const pod_record& pod);
 
+/// The replica type in the name of a pod of the job; empty if the name is none.
+std::string_view type_from_name(const job_plan& plan, std::string_view name);
+
 /// Identity from a pod's name, where labels do not tell (1.9): role and index. role is no_role if
 /// the name is none of this job's.
 pod_identity identity_from_name(const job_plan& plan, std::string_view name);
