@@ -36,15 +36,12 @@ TEST_CASE("[api 5.7] a lost startTime is that of the first pod", "[engine]") {
     world w(ddp().run_policy(R"("activeDeadlineSeconds":100)"));
     w.start();
     const auto start = w.status().start_time;
-    SECTION("taken away") {
-        w.status().start_time.reset();
-    }
-    SECTION("far ahead") {
-        w.status().start_time = at(100'000);
-    }
-    SECTION("before the job was made") {
-        w.status().start_time = at(-100'000);
-    }
+    const auto damage = GENERATE(values<void (*)(world&)>(
+        {[](world& w) { w.status().start_time.reset(); },
+         [](world& w) { w.status().start_time = at(100'000); },
+         [](world& w) { w.status().start_time = at(-100'000); }}
+    ));
+    damage(w);
     check_repaired(w, "startTime");
     CHECK(w.status().start_time == start);
     w.to(at(101));
@@ -60,12 +57,11 @@ TEST_CASE("[api 5.7] an end without a time has its time to live", "[engine]") {
     const auto end = w.status().completion_time;
     REQUIRE(end);
     w.wait(seconds{5});
-    SECTION("taken away") {
-        w.status().completion_time.reset();
-    }
-    SECTION("before the job was made") {
-        w.status().completion_time = at(-100'000);
-    }
+    const auto damage = GENERATE(values<void (*)(world&)>(
+        {[](world& w) { w.status().completion_time.reset(); },
+         [](world& w) { w.status().completion_time = at(-100'000); }}
+    ));
+    damage(w);
     check_repaired(w, "completionTime");
     CHECK(w.status().completion_time == end);
     w.wait(seconds{50});
@@ -164,15 +160,12 @@ TEST_CASE("[api 5.7] [behaviour 4.1] an end stays an end whatever says otherwise
     w.exit("master", 0, 0);
     w.settle();
     w.pods().clear();
-    SECTION("another phase") {
-        w.status().phase = job_phase::running;
-    }
-    SECTION("none") {
-        w.status().phase = job_phase::none;
-    }
-    SECTION("the conditions") {
-        w.status().conditions.clear();
-    }
+    const auto damage = GENERATE(values<void (*)(world&)>(
+        {[](world& w) { w.status().phase = job_phase::running; },
+         [](world& w) { w.status().phase = job_phase::none; },
+         [](world& w) { w.status().conditions.clear(); }}
+    ));
+    damage(w);
     w.settle();
     CHECK(w.count_events("StatusRepaired") == 1);
     CHECK(w.status().phase == job_phase::succeeded);
@@ -185,12 +178,12 @@ TEST_CASE("[api 5.7] [behaviour 4.1] an end stays an end whatever says otherwise
 TEST_CASE("[api 5.7] [behaviour I6] nobody ends a job by its status", "[engine]") {
     world w(ddp());
     w.start();
-    SECTION("phase") {
-        w.status().phase = GENERATE(job_phase::succeeded, job_phase::failed);
-    }
-    SECTION("completionTime") {
-        w.status().completion_time = w.now();
-    }
+    const auto damage = GENERATE(values<void (*)(world&)>(
+        {[](world& w) { w.status().phase = job_phase::succeeded; },
+         [](world& w) { w.status().phase = job_phase::failed; },
+         [](world& w) { w.status().completion_time = w.now(); }}
+    ));
+    damage(w);
     w.settle();
     CHECK(w.count_events("StatusRepaired") == 1);
     CHECK(w.status().phase == job_phase::running);
@@ -264,22 +257,19 @@ TEST_CASE("[api 5.7] [behaviour 10.4] a type that was added later is no damage",
     w.settle();
     CHECK_FALSE(w.has_event("StatusRepaired"));
     REQUIRE(w.pods().size() == 2);
-    SECTION("a size") {
-        w.status().tasks.at(1).wanted = GENERATE(0, 9);
-    }
-    SECTION("a size, with a list that does not help") {
-        w.status().tasks.at(1).wanted = 9;
-        w.status().tasks.at(1).replicas.clear();
-    }
-    SECTION("the type of the deciding pod") {
-        w.status().tasks.at(0).type = "nonsense";
-    }
-    SECTION("an entry") {
-        w.status().tasks.erase(w.status().tasks.begin() + GENERATE(0, 1));
-    }
-    SECTION("all of them") {
-        w.status().tasks.clear();
-    }
+    const auto damage = GENERATE(values<void (*)(world&)>(
+        {[](world& w) { w.status().tasks.at(1).wanted = 0; },
+         [](world& w) { w.status().tasks.at(1).wanted = 9; },
+         [](world& w) {
+             w.status().tasks.at(1).wanted = 9;
+             w.status().tasks.at(1).replicas.clear();
+         },
+         [](world& w) { w.status().tasks.at(0).type = "nonsense"; },
+         [](world& w) { w.status().tasks.erase(w.status().tasks.begin()); },
+         [](world& w) { w.status().tasks.erase(w.status().tasks.begin() + 1); },
+         [](world& w) { w.status().tasks.clear(); }}
+    ));
+    damage(w);
     check_repaired(w, "tasks");
     CHECK(w.pods().size() == 2);
     CHECK(w.status().attempt == 1);
