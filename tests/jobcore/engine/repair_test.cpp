@@ -175,6 +175,16 @@ TEST_CASE("[api 5.7] [behaviour 4.1] an end stays an end whatever says otherwise
     CHECK(w.pods().empty());
 }
 
+TEST_CASE("[api 5.7] older versions wrote no condition Succeeded", "[engine]") {
+    world w(ddp());
+    w.start();
+    w.exit("master", 0, 0);
+    w.settle();
+    std::erase_if(w.status().conditions, [](const condition& c) { return c.type == "Succeeded"; });
+    w.settle();
+    CHECK_FALSE(w.has_event("StatusRepaired"));
+}
+
 TEST_CASE("[api 5.7] [behaviour I6] nobody ends a job by its status", "[engine]") {
     world w(ddp());
     w.start();

@@ -14,9 +14,9 @@ bool says(const job_status& s, std::string_view type, bool status) {
     return c != nullptr && c->status == status && c->last_transition.has_value();
 }
 
-/// Version 0.1 did not write it.
-bool lacks_success(const job_status& s) {
-    return find_condition(s, condition_type::succeeded) == nullptr;
+/// Older versions wrote no condition Succeeded.
+bool denies(const job_status& s, std::string_view type, bool status) {
+    return find_condition(s, type) != nullptr && !says(s, type, status);
 }
 
 bool is_of_end(const condition& c) {
@@ -51,7 +51,7 @@ bool tells_of_end(const job_status& s) {
     const bool success = s.phase == job_phase::succeeded;
     return says(s, condition_type::running, false) && says(s, condition_type::completed, true) &&
            says(s, condition_type::failed, !success) &&
-           (says(s, condition_type::succeeded, success) || lacks_success(s));
+           !denies(s, condition_type::succeeded, success);
 }
 
 std::vector<condition> conditions_of_end(const inputs& in, const job_status& s) {
