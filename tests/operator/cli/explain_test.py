@@ -164,11 +164,15 @@ class Recordings(unittest.TestCase):
         for name in sorted(AT_REST):
             with self.subTest(name):
                 said = [line["sentence"] for line in recorded(name)["lines"] if line["section"] == "actions"]
+                # Of a job that has ended it is asked once what became of pods that are not in view (behaviour 1.9).
+                asked = re.compile(r"Ask the API server whether Pod \S+ is really gone")
+                rest = [sentence for sentence in said if not asked.match(sentence)]
                 # Counts and the words of a condition may be newer than the recording; nothing else may have changed.
-                self.assertIn(said, (["Nothing: all that can be done now is done."],
-                                     ["Write the status within 1 s: only counts have changed."],
-                                     ["Write the status within 30 s: only texts have changed."],
-                                     ["Write the status: counts and conditions."]))
+                allowed = (["Nothing: all that can be done now is done."],
+                           ["Write the status within 1 s: only counts have changed."],
+                           ["Write the status within 30 s: only texts have changed."],
+                           ["Write the status: counts and conditions."])
+                self.assertIn(rest, allowed if rest == said else ([], ["Write the status first: counts and conditions."]))
 
     def test_the_order_of_objects_does_not_matter(self):
         dice = random.Random(7)
