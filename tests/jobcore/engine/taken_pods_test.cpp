@@ -33,6 +33,21 @@ TEST_CASE(
     );
 }
 
+TEST_CASE("[behaviour 3.9] a pod's own reason goes before that of who took it", "[engine]") {
+    world w(ddp());
+    w.start();
+    pod_record& pod = w.pod("worker", 0);
+    pod.phase = pod_phase::failed;
+    pod.reason = "Evicted";
+    pod.message = "The node was low on resource: memory.";
+    pod.disruption_target = true;
+    pod.disruption_reason = "TerminationByKubelet";
+    w.settle();
+    const auto said = std::ranges::find(w.events, "ReplicaFailed", &event::reason);
+    REQUIRE(said != w.events.end());
+    CHECK(said->message.ends_with("failed (Evicted): The node was low on resource: memory."));
+}
+
 TEST_CASE("[behaviour 4.12] a pod that waits at a gate is told with the gate", "[engine]") {
     world w(ddp());
     w.settle();

@@ -148,8 +148,9 @@ std::string describe_failure(
     if (taken || c == nullptr || c->state != container_state::terminated) {
         const bool deleted = pod.deletion.has_value() && pod.phase != pod_phase::failed;
         std::string text = fmt::format("pod {} {}", pod.name, deleted ? "was deleted" : "failed");
-        // Who took it says why: preemption, an eviction, a taint.
-        const bool disrupted = pod.disruption_target && !pod.disruption_reason.empty();
+        // Where the pod itself does not, who took it says why: preemption, an eviction, a taint.
+        const bool disrupted =
+            pod.reason.empty() && pod.disruption_target && !pod.disruption_reason.empty();
         const std::string why = disrupted ? pod.disruption_reason.str() : pod.reason.str();
         if (!why.empty()) {
             text += fmt::format(" ({})", why);
