@@ -13,7 +13,7 @@ def main():
     rest = [0, 0.0, 0.0, 0.0]
     for name, (wall, cpu, peak) in sorted(costs.items(), key=lambda one: -one[1][1]):
         if cpu >= COSTLY:
-            print(f"| `{name}` | {wall:.0f} | {cpu:.0f} | {peak:.0f} |")
+            print(f"| {name} | {wall:.0f} | {cpu:.0f} | {peak:.0f} |")
         else:
             rest = [rest[0] + 1, rest[1] + wall, rest[2] + cpu, max(rest[3], peak)]
     print(f"| {rest[0]} others | {rest[1]:.0f} | {rest[2]:.0f} | {rest[3]:.0f} |")
