@@ -112,9 +112,9 @@ def begin(command, libc):
 
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
-    child = subprocess.Popen(command, preexec_fn=prepare).pid
+    child = subprocess.Popen(command, preexec_fn=prepare)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda number, _: os.kill(child, number))
+        signal.signal(number, lambda number, _: os.kill(child.pid, number))
     return child
 
 
@@ -126,7 +126,10 @@ def main():
     parser.add_argument("command", nargs=argparse.REMAINDER)
     arguments = parser.parse_args()
     start = time.monotonic()
-    code, why = watch(begin(arguments.command, ctypes.CDLL(None)), arguments.cpu, arguments.stall)
+    # Kept until it was waited for here: a Popen that goes away waits for its process itself, and its exit code is lost.
+    child = begin(arguments.command, ctypes.CDLL(None))
+    code, why = watch(child.pid, arguments.cpu, arguments.stall)
+    child.returncode = code
     folder = os.environ.get("SIGNALBOX_COST_DIR")
     if folder:
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
