@@ -44,8 +44,10 @@ bash cmake/bootstrap.sh "${packages[@]}"
 cores=$(nproc)
 memory=$(awk '/^MemAvailable:/ { print int($2 / 2700000) }' /proc/meminfo)
 jobs=$((memory < 1 ? 1 : memory < cores ? memory : cores))
-# Many suites wait for servers and clocks more than they compute.
-export CTEST_PARALLEL_LEVEL=$((2 * cores))
+# Many suites wait for servers and clocks more than they compute; of those that start an API server, fewer at once.
+export CTEST_PARALLEL_LEVEL=$((2 * cores + 1))
+printf '{"version": {"major": 1, "minor": 0}, "local": [{"api_servers": [{"id": "all", "slots": %d}]}]}\n' $((cores + 1)) \
+    >"$run/resources.json"
 
 # build <preset> <target>...
 build() {
@@ -85,7 +87,7 @@ fi
 say "tests"
 printf 'subdirs("%s")\n' "${builds[@]}" >"$run/CTestTestfile.cmake"
 status=0
-ctest --test-dir "$run" "${selection[@]}" --output-on-failure --no-tests=error "$@" || status=$?
+ctest --test-dir "$run" "${selection[@]}" --resource-spec-file "$run/resources.json" --output-on-failure --no-tests=error "$@" || status=$?
 
 for file in "$SIGNALBOX_SKIP_DIR"/*.txt; do
     [[ -e $file ]] && sed 's/^/SKIPPED /' "$file"

@@ -184,6 +184,7 @@ class ControlPlane(Started):
         for attempt in (1, 2, 3):  # a port may be taken between finding and using it
             try:
                 self.etcd_port, self.etcd_peer_port, self.port = free_ports(3)
+                self.connections = {}  # by token
                 self._start_etcd()
                 self.start_apiserver()
                 break
@@ -283,7 +284,10 @@ class ControlPlane(Started):
 
     def get(self, path, accept="application/json", token=None):
         """Body of GET `path`, as administrator if no token is given. Raises OSError if there is no good answer."""
-        return Connection(self.url, token or self.admin_token, self.ca_file.read_text()).get(path, accept)
+        token = token or self.admin_token
+        if token not in self.connections:
+            self.connections[token] = Connection(self.url, token, self.ca_file.read_text())
+        return self.connections[token].get(path, accept)
 
     def kubectl(self, *arguments, stdin=None, check=True, kubeconfig=None):
         """Runs the real kubectl as administrator (or with another kubeconfig); gives the CompletedProcess."""

@@ -24,29 +24,34 @@ ALLOWED = {
 
 
 class Install(unittest.TestCase):
-    def setUp(self):
-        self.c = cluster.Cluster()
-        self.plane = self.c.plane
-        self.addCleanup(self.c.stop)
-        self.plane.start()
-        self.processes = []
-        self.addCleanup(lambda: [each.kill() for each in self.processes])
+    @classmethod
+    def setUpClass(cls):
+        cls.c = cluster.Cluster()
+        cls.plane = cls.c.plane
+        cls.addClassCleanup(cls.c.stop)
+        cls.plane.start()
 
     def install(self, folder):
-        """Applies the folder, by default of overlays/, twice, as an upgrade does, and runs the program as its Deployment says."""
+        """Applies the folder, by default of overlays/, twice, as an upgrade does, and runs the program as its Deployment says.
+        It is uninstalled at the end of the test."""
+        self.processes = []
+        folder = DEPLOY / "overlays" / folder
+        self.addCleanup(self.uninstall, folder)
         for _ in range(2):
-            self.plane.kubectl("apply", "--server-side", "-k", DEPLOY / "overlays" / folder)
+            self.plane.kubectl("apply", "--server-side", "-k", folder)
         self.plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
         self.plane.start_controller_manager()
         self.c.start_kubelet()
-        self.processes.append(self.c.kubelet)
         deployment = self.plane.object("deployment", "signalbox", SYSTEM)
         eventually("the pods run", lambda: self.ready() == deployment["spec"]["replicas"])
         [container] = deployment["spec"]["template"]["spec"]["containers"]
         self.flags = deployed.flags(container, metrics=self.plane.folder / "metrics")
-        self.c.operator = self.c.operator_process("operator", self.plane.operator_kubeconfig, *self.flags)
-        self.processes.append(self.c.operator)
+        self.c.operator = self.start_operator(self._testMethodName)
         return deployment
+
+    def start_operator(self, name):
+        self.processes.append(self.c.operator_process(name, self.plane.operator_kubeconfig, *self.flags))
+        return self.processes[-1]
 
     def ready(self):
         return self.plane.object("deployment", "signalbox", SYSTEM)["status"].get("readyReplicas", 0)
@@ -62,15 +67,19 @@ class Install(unittest.TestCase):
         for verb in ("list", "watch", "patch", "update"):
             self.assertFalse(self.may(verb, "secrets"), verb)
 
-    def uninstall(self, overlay):
-        """Nothing of it is left, and the jobs go with their kinds."""
-        for each in self.processes[1:]:
+    def uninstall(self, folder):
+        """Nothing of it is left, and the jobs go with their kinds, and their pods with them."""
+        for each in self.processes:
             each.kill()
-        self.plane.kubectl("delete", "-k", DEPLOY / "overlays" / overlay, "--wait=true", "--timeout=120s")
+        self.plane.kubectl("delete", "-k", folder, "--wait=true", "--timeout=300s")
         kinds = "clusterroles,clusterrolebindings,priorityclasses,crds"
         left = self.plane.kubectl("get", kinds, "-l", "app.kubernetes.io/name=signalbox", "-o", "name").stdout
         self.assertEqual(left, "")
         self.assertEqual(self.plane.kubectl("get", "crds", "-o", "name").stdout, "")
+        eventually("pods go", lambda: not self.plane.objects("pods", None))
+        self.c.kubelet.kill()
+        # The next one finds the kinds that there are then.
+        self.plane.controller_manager.kill()
 
     def test_cluster(self):
         self.install("cluster")
@@ -79,7 +88,6 @@ class Install(unittest.TestCase):
         self.c.wait_phase("mnist", "Succeeded")
         self.c.wait_phase("cifar", "Succeeded", kind="deepspeedjob")
         self.assertNotIn("forbidden", self.c.operator.log.read_text())
-        self.uninstall("cluster")
 
     def test_no_ssh(self):
         self.install("no-ssh")
@@ -141,8 +149,7 @@ class Install(unittest.TestCase):
         self.assertEqual(apart["podAffinityTerm"], {"topologyKey": "kubernetes.io/hostname", "labelSelector": selector})
         [spread] = deployment["spec"]["template"]["spec"]["topologySpreadConstraints"]
         self.assertEqual((spread["topologyKey"], spread["labelSelector"]), ("topology.kubernetes.io/zone", selector))
-        second = self.c.operator_process("second", self.plane.operator_kubeconfig, *self.flags)
-        self.processes.append(second)
+        second = self.start_operator("second")
         self.c.apply(job("mnist", {"worker": pods(2, duration="1s")}))
         self.c.wait_phase("mnist", "Succeeded")
         eventually("the other one follows", lambda: "another replica leads" in second.log.read_text())

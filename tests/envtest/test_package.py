@@ -57,6 +57,7 @@ class Package(unittest.TestCase):
             (cls.root / "var/lib/dpkg" / each).mkdir(parents=True)
         (cls.root / "var/lib/dpkg/status").touch()
         cls.dpkg("--install", cls.package)
+        cls.c = cluster.Cluster().started(cls.addClassCleanup)
 
     @classmethod
     def dpkg(cls, *arguments):
@@ -135,36 +136,38 @@ class Package(unittest.TestCase):
             self.assertIn("runs distributed training jobs on Kubernetes", shown)
 
     def test_kubectl_finds_the_plugin(self):
-        with cluster.Cluster() as c:
-            c.start_operator()
-            c.apply(job("mnist", {"worker": pods(2, duration="1s")}))
-            c.wait_phase("mnist", "Succeeded")
-            kubectl = c.plane.assets / "kubectl"
-            kubectl = kubectl if kubectl.exists() else "kubectl"
-            env = {**self.with_path(), "KUBECONFIG": str(c.plane.admin_kubeconfig)}
-            self.assertIn(str(self.root / "usr/bin/kubectl-signalbox"), run(kubectl, "plugin", "list", env=env))
-            said = run(kubectl, "signalbox", "explain", "mnist", env=env)
-            self.assertIn("PyTorchTrainingJob default/mnist is Succeeded", said)
-            self.assertRegex(run(kubectl, "signalbox", "top", "-A", env=env), r"(?m)\bmnist +\S* *.*Succeeded")
-            # kubectl asks the program of the other name what a word may be.
-            self.assertEqual(run(kubectl, "__complete", "signalbox", "expl", env=env).split("\t")[0], "explain")
-            self.assertIn("mnist", run(kubectl, "__complete", "signalbox", "explain", "mn", env=env))
+        c = self.c
+        c.start_operator()
+        self.addCleanup(c.operator.kill)
+        c.apply(job("mnist", {"worker": pods(2, duration="1s")}))
+        c.wait_phase("mnist", "Succeeded")
+        kubectl = c.plane.assets / "kubectl"
+        kubectl = kubectl if kubectl.exists() else "kubectl"
+        env = {**self.with_path(), "KUBECONFIG": str(c.plane.admin_kubeconfig)}
+        self.assertIn(str(self.root / "usr/bin/kubectl-signalbox"), run(kubectl, "plugin", "list", env=env))
+        said = run(kubectl, "signalbox", "explain", "mnist", env=env)
+        self.assertIn("PyTorchTrainingJob default/mnist is Succeeded", said)
+        self.assertRegex(run(kubectl, "signalbox", "top", "-A", env=env), r"(?m)\bmnist +\S* *.*Succeeded")
+        # kubectl asks the program of the other name what a word may be.
+        self.assertEqual(run(kubectl, "__complete", "signalbox", "expl", env=env).split("\t")[0], "explain")
+        self.assertIn("mnist", run(kubectl, "__complete", "signalbox", "explain", "mn", env=env))
 
     def test_the_service_serves_a_cluster(self):
-        with cluster.Cluster() as c:
-            # As systemd does it: the credential's folder, and the words of the variable.
-            credentials = c.plane.folder / "credentials"
-            credentials.mkdir()
-            shutil.copyfile(c.plane.operator_kubeconfig, credentials / "kubeconfig")
-            [start] = re.findall(r"(?m)^ExecStart=(.*)$", (self.root / UNIT).read_text())
-            [flags] = re.findall(r'(?m)^SIGNALBOX_FLAGS="(.*)"$', (self.root / "etc/default/signalbox").read_text())
-            start = start.replace("${CREDENTIALS_DIRECTORY}", str(credentials)).replace("$SIGNALBOX_FLAGS", flags)
-            program, *rest = shlex.split(start)
-            c.operator = cluster.servers.Process("operator", [f"{self.root}{program}", *rest], c.plane.folder / "operator.log")
-            c.apply(job("mnist", {"worker": pods(2, duration="1s")}))
-            c.wait_phase("mnist", "Succeeded")
-            c.operator.child.terminate()
-            self.assertEqual(c.operator.child.wait(timeout=cluster.PATIENCE), 0)
+        c = self.c
+        # As systemd does it: the credential's folder, and the words of the variable.
+        credentials = c.plane.folder / "credentials"
+        credentials.mkdir()
+        shutil.copyfile(c.plane.operator_kubeconfig, credentials / "kubeconfig")
+        [start] = re.findall(r"(?m)^ExecStart=(.*)$", (self.root / UNIT).read_text())
+        [flags] = re.findall(r'(?m)^SIGNALBOX_FLAGS="(.*)"$', (self.root / "etc/default/signalbox").read_text())
+        start = start.replace("${CREDENTIALS_DIRECTORY}", str(credentials)).replace("$SIGNALBOX_FLAGS", flags)
+        program, *rest = shlex.split(start)
+        c.operator = cluster.servers.Process("operator", [f"{self.root}{program}", *rest], c.plane.folder / "service.log")
+        self.addCleanup(c.operator.kill)
+        c.apply(job("served", {"worker": pods(2, duration="1s")}))
+        c.wait_phase("served", "Succeeded")
+        c.operator.child.terminate()
+        self.assertEqual(c.operator.child.wait(timeout=cluster.PATIENCE), 0)
 
     def test_removed_it_leaves_nothing(self):
         root = self.folder / "other"

@@ -2,24 +2,27 @@
 """Reads objects of an API server as `kubectl get -o json` does, without a kubectl for each question: tests ask in loops."""
 import base64
 import http.client
+import io
 import json
 import ssl
+import threading
 import time
 import urllib.error
 import urllib.parse
-import urllib.request
 
 REQUEST_TIMEOUT = 60  # seconds for one answer; starting servers are asked again
 DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
 class Connection:
-    """Requests to a server with a token; `authority`: its CA as PEM, if it has one."""
+    """Requests to a server with a token; `authority`: its CA as PEM, if it has one. A thread's connection is kept: making one
+    costs both sides more than most requests."""
 
     def __init__(self, url, token, authority=""):
         self.url = url
         self.authorization = {"Authorization": f"Bearer {token}"}
         self.context = ssl.create_default_context(cadata=authority) if authority else None
+        self.kept = threading.local()
 
     @classmethod
     def of(cls, kubectl, **options):
@@ -29,12 +32,39 @@ class Connection:
         authority = base64.b64decode(server.get("certificate-authority-data", "")).decode()
         return cls(server["server"], read["users"][0]["user"]["token"], authority)
 
+    def _open(self):
+        where = urllib.parse.urlsplit(self.url)
+        if where.scheme == "https":
+            return http.client.HTTPSConnection(where.netloc, timeout=REQUEST_TIMEOUT, context=self.context)
+        return http.client.HTTPConnection(where.netloc, timeout=REQUEST_TIMEOUT)
+
+    def _answer(self, connection, path, data, headers):
+        try:
+            connection.request("GET" if data is None else "POST", path, data, headers)
+            answer = connection.getresponse()
+            return answer, answer.read()
+        except (OSError, http.client.HTTPException):
+            connection.close()
+            raise
+
     def send(self, path, body=None, **headers):
-        """The body of the answer to a GET, or to a POST of `body`, an object. Raises OSError if there is no good one."""
+        """The body of the answer to a GET, or to a POST of `body`, an object. Raises OSError or HTTPException if there is no good
+        one: urllib.error.HTTPError for a refusal."""
+        headers = {"Content-Type": "application/json", **self.authorization, **headers}
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json", **self.authorization, **headers})
-        with urllib.request.urlopen(request, timeout=REQUEST_TIMEOUT, context=self.context) as answer:
-            return answer.read()
+        kept = getattr(self.kept, "connection", None)
+        self.kept.connection = connection = kept or self._open()
+        if data is not None:
+            connection.close()  # what may not be sent twice begins a new one
+        try:
+            answer, text = self._answer(connection, path, data, headers)
+        except (OSError, http.client.HTTPException):
+            if not kept or data is not None:
+                raise
+            answer, text = self._answer(connection, path, data, headers)  # the server may have closed it meanwhile
+        if answer.status >= 300:
+            raise urllib.error.HTTPError(self.url + path, answer.status, answer.reason, answer.headers, io.BytesIO(text))
+        return text
 
     def get(self, path, accept="application/json"):
         return self.send(path, Accept=accept)
