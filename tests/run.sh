@@ -87,7 +87,7 @@ fi
 say "tests"
 printf 'subdirs("%s")\n' "${builds[@]}" >"$run/CTestTestfile.cmake"
 status=0
-ctest --test-dir "$run" "${selection[@]}" --resource-spec-file "$run/resources.json" --output-on-failure --no-tests=error "$@" || status=$?
+ctest --test-dir "$run" "${selection[@]}" --resource-spec-file "$PWD/$run/resources.json" --output-on-failure --no-tests=error "$@" || status=$?
 
 for file in "$SIGNALBOX_SKIP_DIR"/*.txt; do
     [[ -e $file ]] && sed 's/^/SKIPPED /' "$file"
