@@ -37,9 +37,9 @@ TEST_CASE("[api 5.7] a lost startTime is that of the first pod", "[engine]") {
     w.start();
     const auto start = w.status().start_time;
     const auto damage = GENERATE(values<void (*)(world&)>(
-        {[](world& w) { w.status().start_time.reset(); },
-         [](world& w) { w.status().start_time = at(100'000); },
-         [](world& w) { w.status().start_time = at(-100'000); }}
+        {[](world& it) { it.status().start_time.reset(); },
+         [](world& it) { it.status().start_time = at(100'000); },
+         [](world& it) { it.status().start_time = at(-100'000); }}
     ));
     damage(w);
     check_repaired(w, "startTime");
@@ -58,8 +58,8 @@ TEST_CASE("[api 5.7] an end without a time has its time to live", "[engine]") {
     REQUIRE(end);
     w.wait(seconds{5});
     const auto damage = GENERATE(values<void (*)(world&)>(
-        {[](world& w) { w.status().completion_time.reset(); },
-         [](world& w) { w.status().completion_time = at(-100'000); }}
+        {[](world& it) { it.status().completion_time.reset(); },
+         [](world& it) { it.status().completion_time = at(-100'000); }}
     ));
     damage(w);
     check_repaired(w, "completionTime");
@@ -161,9 +161,9 @@ TEST_CASE("[api 5.7] [behaviour 4.1] an end stays an end whatever says otherwise
     w.settle();
     w.pods().clear();
     const auto damage = GENERATE(values<void (*)(world&)>(
-        {[](world& w) { w.status().phase = job_phase::running; },
-         [](world& w) { w.status().phase = job_phase::none; },
-         [](world& w) { w.status().conditions.clear(); }}
+        {[](world& it) { it.status().phase = job_phase::running; },
+         [](world& it) { it.status().phase = job_phase::none; },
+         [](world& it) { it.status().conditions.clear(); }}
     ));
     damage(w);
     w.settle();
@@ -189,9 +189,9 @@ TEST_CASE("[api 5.7] [behaviour I6] nobody ends a job by its status", "[engine]"
     world w(ddp());
     w.start();
     const auto damage = GENERATE(values<void (*)(world&)>(
-        {[](world& w) { w.status().phase = job_phase::succeeded; },
-         [](world& w) { w.status().phase = job_phase::failed; },
-         [](world& w) { w.status().completion_time = w.now(); }}
+        {[](world& it) { it.status().phase = job_phase::succeeded; },
+         [](world& it) { it.status().phase = job_phase::failed; },
+         [](world& it) { it.status().completion_time = it.now(); }}
     ));
     damage(w);
     w.settle();
@@ -268,16 +268,16 @@ TEST_CASE("[api 5.7] [behaviour 10.4] a type that was added later is no damage",
     CHECK_FALSE(w.has_event("StatusRepaired"));
     REQUIRE(w.pods().size() == 2);
     const auto damage = GENERATE(values<void (*)(world&)>(
-        {[](world& w) { w.status().tasks.at(1).wanted = 0; },
-         [](world& w) { w.status().tasks.at(1).wanted = 9; },
-         [](world& w) {
-             w.status().tasks.at(1).wanted = 9;
-             w.status().tasks.at(1).replicas.clear();
+        {[](world& it) { it.status().tasks.at(1).wanted = 0; },
+         [](world& it) { it.status().tasks.at(1).wanted = 9; },
+         [](world& it) {
+             it.status().tasks.at(1).wanted = 9;
+             it.status().tasks.at(1).replicas.clear();
          },
-         [](world& w) { w.status().tasks.at(0).type = "nonsense"; },
-         [](world& w) { w.status().tasks.erase(w.status().tasks.begin()); },
-         [](world& w) { w.status().tasks.erase(w.status().tasks.begin() + 1); },
-         [](world& w) { w.status().tasks.clear(); }}
+         [](world& it) { it.status().tasks.at(0).type = "nonsense"; },
+         [](world& it) { it.status().tasks.erase(it.status().tasks.begin()); },
+         [](world& it) { it.status().tasks.erase(it.status().tasks.begin() + 1); },
+         [](world& it) { it.status().tasks.clear(); }}
     ));
     damage(w);
     check_repaired(w, "tasks");
