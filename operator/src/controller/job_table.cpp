@@ -113,7 +113,7 @@ void job_table::park(job_entry& entry) {
     rest.meta.annotations.clear();
     rest.status.phase = entry.object->status.phase;
     entry.object = std::make_shared<const core::job_object>(std::move(rest));
-    entry.last_status = {};
+    entry.last_status.reset();
     entry.parked = true;
 }
 

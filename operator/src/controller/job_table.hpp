@@ -46,7 +46,8 @@ struct job_entry {
     bool keys_forbidden = false;  ///< by the answer to that look
     /// Members of the status that this version does not know: see kept_members().
     std::string kept_status;
-    std::string last_status;  ///< body last written, to notice a server that does not keep it
+    /// Hash of the status last written, to notice a server that does not keep it.
+    std::optional<std::size_t> last_status;
 };
 
 using job_entry_ptr = std::shared_ptr<job_entry>;

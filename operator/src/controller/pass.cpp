@@ -12,6 +12,7 @@
 #include <jobcore/event_rank.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <string_view>
 #include <unordered_set>
@@ -361,9 +362,10 @@ bool pass::may_defer() const {
 /// True if this very status was written before and the server did not keep it, e.g. because its CRD
 /// is older than we are: writing it again at once would go on for ever (REQUIREMENTS.md X7).
 bool pass::is_unkept(const core::job_status& status) {
-    std::string text = core::format_status(status, decided_->meta.kind);
-    const bool repeated = text == entry_->last_status;
-    entry_->last_status = std::move(text);
+    // Its text would be a large part of what the job takes. Two texts of one hash cost a delay.
+    const auto hash = std::hash<std::string>()(core::format_status(status, decided_->meta.kind));
+    const bool repeated = hash == entry_->last_status;
+    entry_->last_status = hash;
     return repeated;
 }
 

@@ -211,13 +211,13 @@ TEST_CASE("a parked job keeps who it is, and comes back with the next reading of
     fixture f;
     f.list({job("a", "5")}, "5");
     const op::job_entry_ptr entry = f.table.find("a");
-    entry->last_status = "x";
+    entry->last_status = 1;
     op::job_table::park(*entry);
     CHECK(entry->parked);
     CHECK(entry->object->meta.uid == "a");
     CHECK(entry->object->meta.resource_version == "5");
     CHECK_FALSE(entry->object->compiled);
-    CHECK(entry->last_status.empty());
+    CHECK_FALSE(entry->last_status);
     const bool answered = GENERATE(true, false);
     if (answered) {
         // The same version does, where it was asked for.
