@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace signalbox::k8sio::protocol {
 
@@ -39,6 +41,12 @@ void add(std::string& out, std::string_view key, std::string_view value) {
     append_json_string(out, value);
 }
 
+/// Of its Event: the object's name, and what makes it unique.
+std::string name_of(const event_note& note, std::int64_t stamp) {
+    const std::string suffix = fmt::format(".{:x}", stamp);
+    return cut_utf8(note.regarding.name, name_limit - suffix.size()) + suffix;
+}
+
 }  // namespace
 
 std::string namespace_of(const event_note& note) {
@@ -51,7 +59,7 @@ event_series::event_series(std::string component, std::size_t capacity)
 event_write event_series::next(const event_note& note, wall_time now) {
     event_write write;
     write.ns = namespace_of(note);
-    const std::string key = key_of(note);
+    std::string key = key_of(note);
     const auto found = by_key_.find(key);
     if (found != by_key_.end() && now - found->second->last <= same_event) {
         entries_.splice(entries_.begin(), entries_, found->second);
@@ -59,20 +67,21 @@ event_write event_series::next(const event_note& note, wall_time now) {
         ++known.count;
         known.last = now;
         write.create = false;
-        write.name = known.name;
+        write.name = name_of(note, known.stamp);
         write.body = fmt::format(
             R"({{"count":{},"lastTimestamp":"{}"}})", known.count, format_api_time(now)
         );
         return write;
     }
-    forget(note);
-    entries_.push_front(entry{key, unique_name(note, now), 1, now});
-    by_key_[key] = entries_.begin();
-    if (entries_.size() > capacity_) {
-        by_key_.erase(entries_.back().key);
-        entries_.pop_back();
+    if (found != by_key_.end()) {
+        drop(found->second);
     }
-    write.name = entries_.front().name;
+    entries_.push_front(entry{std::move(key), next_stamp(now), 1, now});
+    by_key_.emplace(entries_.front().key, entries_.begin());
+    while (entries_.size() > capacity_ || now - entries_.back().last > same_event) {
+        drop(std::prev(entries_.end()));
+    }
+    write.name = name_of(note, entries_.front().stamp);
     write.body = create_body(note, entries_.front());
     return write;
 }
@@ -80,23 +89,27 @@ event_write event_series::next(const event_note& note, wall_time now) {
 void event_series::forget(const event_note& note) {
     const auto found = by_key_.find(key_of(note));
     if (found != by_key_.end()) {
-        entries_.erase(found->second);
-        by_key_.erase(found);
+        drop(found->second);
     }
 }
 
-std::string event_series::unique_name(const event_note& note, wall_time now) {
+void event_series::drop(entries::iterator known) {
+    by_key_.erase(known->key);
+    entries_.erase(known);
+}
+
+/// No two are the same, also of one instant.
+std::int64_t event_series::next_stamp(wall_time now) {
     const auto stamp =
         std::chrono::duration_cast<std::chrono::nanoseconds>(now.time_since_epoch()).count();
     last_stamp_ = std::max<std::int64_t>(stamp, last_stamp_ + 1);
-    const std::string suffix = fmt::format(".{:x}", last_stamp_);
-    return cut_utf8(note.regarding.name, name_limit - suffix.size()) + suffix;
+    return last_stamp_;
 }
 
 std::string event_series::create_body(const event_note& note, const entry& fresh) const {
     const object_reference& about = note.regarding;
     std::string body = R"({"apiVersion":"v1","kind":"Event","metadata":{)";
-    add(body, "name", fresh.name);
+    add(body, "name", name_of(note, fresh.stamp));
     add(body, "namespace", namespace_of(note));
     body += R"(},"involvedObject":{)";
     add(body, "apiVersion", about.api_version);

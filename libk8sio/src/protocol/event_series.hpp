@@ -36,21 +36,27 @@ public:
     /// The Event of this note is gone from the server (it keeps Events for an hour).
     void forget(const event_note& note);
 
+    /// Events that a note may still be counted on, at most.
+    std::size_t remembered() const { return entries_.size(); }
+
 private:
     struct entry {
         std::string key;
-        std::string name;
+        std::int64_t stamp = 0;  ///< of its name
         std::int64_t count = 0;
         wall_time last;
     };
+    using entries = std::list<entry>;
+
     std::string create_body(const event_note& note, const entry& fresh) const;
-    std::string unique_name(const event_note& note, wall_time now);
+    std::int64_t next_stamp(wall_time now);
+    void drop(entries::iterator known);
 
     std::string component_;
     std::size_t capacity_;
     std::int64_t last_stamp_ = 0;
-    std::list<entry> entries_;  // the most recently used first
-    std::unordered_map<std::string, std::list<entry>::iterator> by_key_;
+    entries entries_;                                                 // the last used one first
+    std::unordered_map<std::string_view, entries::iterator> by_key_;  // of their keys
 };
 
 }  // namespace signalbox::k8sio::protocol

@@ -105,6 +105,24 @@ TEST_CASE("[requirement N1] the memory of events is bounded, the least used goes
     CHECK(series.next(note("b"), now).create);
 }
 
+TEST_CASE("[requirement N1] what nothing is counted on any more is forgotten") {
+    protocol::event_series series("signalbox");
+    const wall_time now{};
+    series.next(note("a"), now);
+    series.next(note("b"), now + 5min);
+    series.next(note("a"), now + 10min);
+    CHECK(series.remembered() == 2);
+    series.next(note("c"), now + 15min);
+    CHECK(series.remembered() == 3);
+    series.next(note("c"), now + 20min);
+    CHECK_FALSE(series.next(note("a"), now + 20min).create);
+    series.next(note("d"), now + 21min);
+    CHECK(series.remembered() == 3);
+    series.forget(note("d"));
+    CHECK(series.remembered() == 2);
+    CHECK(series.next(note("d"), now + 21min).create);
+}
+
 TEST_CASE("[requirement N3] events of cluster objects go to the namespace default") {
     protocol::event_series series("signalbox");
     event_note about_node = note("m");
