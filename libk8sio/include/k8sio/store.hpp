@@ -96,9 +96,9 @@ struct by {
 };
 
 /// `Record` has the texts `uid` and `resource_version`, and besides only what its user needs: whole
-/// objects would take a hundred times the memory. An `Index` is a type whose objects give the key
-/// of a record, as text or reference to one, when called with it: `by`, or one of your own. A
-/// record whose key is empty is not in that index.
+/// objects would take a hundred times the memory. It has a default constructor. An `Index` is a
+/// type whose objects give the key of a record, as text or reference to one, when called with it:
+/// `by`, or one of your own. A record whose key is empty is not in that index.
 ///
 /// Lifetimes: records are valid until the next change of the store.
 /// Thread: the loop's only.
@@ -197,7 +197,7 @@ public:
         while (!by_uid_.empty()) {
             erase(std::string(by_uid_.begin()->first));
         }
-        staged_ = {};
+        staged_ = record_nodes();
         seen_.clear();
         synced_ = false;
     }
@@ -216,37 +216,25 @@ public:
     void replace_item(std::string_view object_json) override {
         auto record = decode_(object_json);
         if (record && is_wanted(*record)) {
-            staged_.push_back(std::move(*record));
+            staged_.push_back(node_of(std::move(*record)));
         }
     }
 
     void replace_end(std::string_view resource_version) override {
         const bool rewound = std::exchange(rewound_, false);
-        std::unordered_set<std::string_view> listed;
-        for (const Record& record : staged_) {
-            listed.insert(record.uid);
-        }
-        std::vector<std::string> gone;
-        for (const auto& [uid, held] : by_uid_) {
-            // What we wrote after the list was taken is not in it, and yet exists.
-            const bool after = is_newer(held.record.resource_version, resource_version);
-            if (listed.count(uid) == 0 && (rewound || !after)) {
-                gone.push_back(uid);
-            }
-        }
-        for (const std::string& uid : gone) {
+        for (const std::string& uid : not_listed(resource_version, rewound)) {
             erase(uid);
         }
-        for (Record& record : staged_) {
-            put(std::move(record), rewound);
+        for (record_node& staged : staged_) {
+            put(std::move(staged), rewound);
         }
-        staged_ = {};
+        staged_ = record_nodes();
         unconfirmed_.clear();
         seen_ = resource_version;
         synced_ = true;
     }
 
-    void replace_abort() override { staged_ = {}; }
+    void replace_abort() override { staged_ = record_nodes(); }
 
     void upsert(std::string_view object_json) override {
         auto record = decode_(object_json);
@@ -291,6 +279,9 @@ private:
         Record record;
         std::array<std::size_t, index_count> position{};  // in the list of its key
     };
+    using records = std::unordered_map<std::string_view, slot>;  // by the uid of each
+    using record_node = typename records::node_type;
+    using record_nodes = std::vector<record_node>;
     using index_map = std::unordered_map<std::string, std::vector<const Record*>>;
 
     template <class I>
@@ -314,17 +305,59 @@ private:
 
     bool is_wanted(const Record& record) const { return !keep_ || keep_(record); }
 
+    /// Whose objects the list that has come at this version says are gone.
+    std::vector<std::string> not_listed(std::string_view version, bool rewound) const {
+        std::vector<std::string> gone;
+        if (by_uid_.empty()) {
+            return gone;
+        }
+        std::unordered_set<std::string_view> listed;
+        for (const record_node& staged : staged_) {
+            listed.insert(staged.key());
+        }
+        for (const auto& [uid, held] : by_uid_) {
+            // What we wrote after the list was taken is not in it, and yet exists.
+            const bool after = is_newer(held.record.resource_version, version);
+            if (listed.count(uid) == 0 && (rewound || !after)) {
+                gone.emplace_back(uid);
+            }
+        }
+        return gone;
+    }
+
+    /// The key is the text in the record, once that has its place.
+    record_node node_of(Record record) {
+        record_node node = loose_.extract(loose_.try_emplace(record.uid).first);
+        node.mapped().record = std::move(record);
+        node.key() = node.mapped().record.uid;
+        return node;
+    }
+
     void put(Record record, bool even_if_older) {
         const auto found = by_uid_.find(record.uid);
         if (found == by_uid_.end()) {
-            std::string uid = record.uid;
-            slot& fresh =
-                by_uid_.try_emplace(std::move(uid), slot{std::move(record)}).first->second;
-            (link<Index>(fresh), ...);
-            tell(nullptr, &fresh.record);
-            return;
+            put_new(node_of(std::move(record)));
+        } else {
+            replace(found->second, std::move(record), even_if_older);
         }
-        slot& held = found->second;
+    }
+    /// The same without a copy: a list may be long.
+    void put(record_node node, bool even_if_older) {
+        const auto found = by_uid_.find(node.key());
+        if (found == by_uid_.end()) {
+            put_new(std::move(node));
+        } else {
+            replace(found->second, std::move(node.mapped().record), even_if_older);
+        }
+    }
+
+    void put_new(record_node node) {
+        slot& fresh = by_uid_.insert(std::move(node)).position->second;
+        (link<Index>(fresh), ...);
+        tell(nullptr, &fresh.record);
+    }
+
+    void replace(slot& held, Record record, bool even_if_older) {
         const auto order = compare_versions(record.resource_version, held.record.resource_version);
         const bool stale = order == version_order::older && !even_if_older;  // REQUIREMENTS.md W8
         if (stale || order == version_order::same) {
@@ -334,7 +367,8 @@ private:
         [[maybe_unused]] const std::array<bool, index_count> moved{
             (Index()(held.record) != Index()(record))...};
         ((moved[number_of<Index>()] ? unlink<Index>(held) : void()), ...);
-        const Record before = std::exchange(held.record, std::move(record));
+        Record before = std::exchange(held.record, std::move(record));
+        std::swap(before.uid, held.record.uid);  // the same text; the key is where it was
         ((moved[number_of<Index>()] ? link<Index>(held) : void()), ...);
         tell(&before, &held.record);
     }
@@ -345,10 +379,9 @@ private:
             return;
         }
         (unlink<Index>(found->second), ...);
-        const Record before = std::move(found->second.record);
-        by_uid_.erase(found);
+        const auto gone = by_uid_.extract(found);
         note_removal();
-        tell(&before, nullptr);
+        tell(&gone.mapped().record, nullptr);
     }
 
     void tell(const Record* before, const Record* now) const {
@@ -394,9 +427,10 @@ private:
     std::string seen_;
     bool synced_ = false;
     bool rewound_ = false;  // the next list is the truth, also where it is older
-    std::unordered_map<std::string, slot> by_uid_;
+    records by_uid_;
+    records loose_;  // empty: makes nodes
     std::array<index_map, index_count> by_index_;
-    std::vector<Record> staged_;
+    record_nodes staged_;
     unconfirmed_removals unconfirmed_;
 };
 

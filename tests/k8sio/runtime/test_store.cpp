@@ -93,6 +93,27 @@ TEST_CASE("[requirement Q9] [requirement Q10] records are found by their owner, 
     CHECK(f.of("job2") == "b=y");
 }
 
+TEST_CASE("[requirement Q9] a record that changes is found as before, by a uid of any length") {
+    const std::size_t length = GENERATE(as<std::size_t>(), 1, 15, 16, 36);
+    INFO(length);
+    const auto uid = [length](char c) { return std::string(length, c); };
+    store_fixture f;
+    f.fill({uid('a') + " job 1 x", uid('b') + " job 2 x", uid('c') + " job 3 x"}, "3");
+    for (int version = 4; version < 20; ++version) {
+        f.store.upsert(uid('b') + " job " + std::to_string(version) + " x");
+        const record* const held = f.store.get(uid('b'));
+        REQUIRE(held != nullptr);
+        CHECK(held->uid == uid('b'));
+        CHECK(held->resource_version == std::to_string(version));
+    }
+    f.store.drop(uid('b'));
+    CHECK(f.store.get(uid('b')) == nullptr);
+    CHECK(f.of("job") == uid('a') + "=x " + uid('c') + "=x");
+    f.store.drop(uid('a'));
+    f.store.drop(uid('c'));
+    CHECK(f.store.size() == 0);
+}
+
 TEST_CASE("[requirement W8] an older or repeated version changes nothing and wakes nobody") {
     store_fixture f;
     f.fill({"a job 9 new"}, "9");
@@ -306,6 +327,23 @@ TEST_CASE("[requirement Q10] records leave an index in any order, and none of it
     const std::size_t before = signalbox::test::heap_in_use();
     come_and_go(100, 5000);
     CHECK(signalbox::test::heap_in_use() < before + 16384);
+}
+
+TEST_CASE("[requirement L4] a list is held once while it comes") {
+    store_fixture f;
+    std::size_t most = 0;
+    f.store.on_change([&most](const record*, const record*) {
+        most = std::max(most, signalbox::test::heap_in_use());
+    });
+    f.store.replace_begin();
+    for (int i = 0; i < 4000; ++i) {
+        f.store.replace_item("pod-" + std::to_string(i) + " job 1 x");
+    }
+    f.store.replace_end("1");
+    CHECK(f.store.size() == 4000);
+    // Beside the records there is a pointer to each.
+    const std::size_t now = signalbox::test::heap_in_use();
+    CHECK(most < now + 4096 * 4 * sizeof(void*));
 }
 
 TEST_CASE("what came, changed and went is told with what was before") {
