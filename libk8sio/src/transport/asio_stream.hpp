@@ -64,6 +64,13 @@ private:
     std::map<asio::ip::tcp::endpoint, steady_time> avoided_;
 };
 
+/// Neither bytes nor the end have come from the peer.
+inline bool has_nothing_to_say(asio::ip::tcp::socket& socket) {
+    char byte = 0;
+    const auto count = ::recv(socket.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return count < 0 && errno == EAGAIN;
+}
+
 template <class Socket>
 class asio_stream final : public byte_stream {
 public:
@@ -99,12 +106,7 @@ public:
         socket_.lowest_layer().close(ignored);
     }
 
-    bool looks_alive() override {
-        char byte = 0;
-        const auto handle = socket_.lowest_layer().native_handle();
-        const auto count = ::recv(handle, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-        return count < 0 && errno == EAGAIN;
-    }
+    bool looks_alive() override { return has_nothing_to_say(socket_); }
 
 private:
     Socket socket_;

@@ -10,7 +10,8 @@ namespace signalbox::k8sio {
 
 namespace {
 
-constexpr std::size_t read_size = 16u << 10;
+/// Each connection that waits for bytes has room for so many: most answers and events are smaller.
+constexpr std::size_t read_size = 8u << 10;
 /// Of an answer that says why there is no body in pieces.
 constexpr std::size_t refusal_limit = 1u << 20;
 

@@ -2,11 +2,9 @@
 //
 // TLS (REQUIREMENTS.md T9): chain and host name are verified unless the configuration says
 // otherwise.
-#include "transport/asio_stream.hpp"
+#include "transport/tls_stream.hpp"
 
 #include <boost/asio/ssl/context.hpp>
-#include <boost/asio/ssl/error.hpp>
-#include <boost/asio/ssl/stream.hpp>
 
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
@@ -18,7 +16,6 @@ namespace ssl = boost::asio::ssl;
 namespace {
 
 using tcp = asio::ip::tcp;
-using tls_socket = ssl::stream<tcp::socket>;
 
 bool is_address(const std::string& text) {
     boost::system::error_code error;
@@ -104,9 +101,8 @@ public:
         if (socket.has_error()) {
             co_return std::move(socket).error();
         }
-        auto stream =
-            std::make_unique<asio_stream<tls_socket>>(tls_socket(std::move(*socket), context_));
-        if (!name_peer(stream->socket().native_handle())) {
+        auto stream = std::make_unique<tls_stream>(std::move(*socket), context_);
+        if (!name_peer(stream->native_handle())) {
             api_error error;
             error.code = errc::tls;
             error.message = "bad server name '" + name_ + "'";
@@ -114,7 +110,7 @@ public:
         }
         auto done = co_await handshake(*stream, deadline);
         if (done.has_error()) {
-            opener_.avoid(stream->socket().next_layer());
+            opener_.avoid(stream->socket());
             co_return std::move(done).error();
         }
         std::unique_ptr<byte_stream> ready = std::move(stream);
@@ -141,18 +137,16 @@ private:
         return ok;
     }
 
-    asio::awaitable<result<void>> handshake(asio_stream<tls_socket>& stream, steady_time deadline) {
+    asio::awaitable<result<void>> handshake(tls_stream& stream, steady_time deadline) {
         const auto limit = std::chrono::duration_cast<steady_time::duration>(tls_timeout_);
         const steady_time until = std::min(deadline, time_->steady_now() + limit);
         deadline_guard guard(*time_, until, stream);
-        auto [error] = co_await stream.socket().async_handshake(
-            ssl::stream_base::client, asio::as_tuple(asio::use_awaitable)
-        );
+        const boost::system::error_code error = co_await stream.handshake();
         if (!error && !guard.fired()) {
             co_return result<void>();
         }
         api_error failure = network_error(errc::tls, opener_.where(), error);
-        const long verdict = SSL_get_verify_result(stream.socket().native_handle());
+        const long verdict = SSL_get_verify_result(stream.native_handle());
         if (verdict != X509_V_OK) {
             failure.message += std::string(" (") + X509_verify_cert_error_string(verdict) + ")";
         }
