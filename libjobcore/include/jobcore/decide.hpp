@@ -71,7 +71,8 @@ struct compiled_job {
     /// `spec.managedBy` as written; empty: ours.
     std::string managed_by;
     spec_fragments fragments;
-    /// Both or neither; absent if the specification has errors.
+    /// Both or neither; absent if the specification has errors. The replicas of `spec` come without
+    /// their templates, which are most of a job: `plan` has them prepared.
     std::optional<job_spec> spec;
     std::optional<job_plan> plan;
     /// Of `spec`.

@@ -54,6 +54,9 @@ std::shared_ptr<compiled_job> compile_job(
     }
     compiled->findings.insert(compiled->findings.end(), plan.warnings.begin(), plan.warnings.end());
     compiled->spec = std::move(parsed.spec);
+    for (replica_spec& replica : compiled->spec->replicas) {
+        replica.pod_template = std::string();  // the plan has it prepared
+    }
     compiled->marks = parsed.marks;
     compiled->plan = std::move(plan);
     return compiled;

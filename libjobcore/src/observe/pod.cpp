@@ -280,7 +280,7 @@ void pod_sink::close(node n) {
 void pod_sink::text(node n, std::string_view key, std::string_view value) {
     switch (n) {
         case name:
-            pod_.name = value;
+            pod_.name = std::string(value);  // no larger than it has to be: there are many
             break;
         case ns:
             pod_.ns = value;

@@ -99,6 +99,7 @@ task_status read_task(const json::value& item) {
     for_each(item, "replicas", [&](const json::value& r) {
         task.replicas.push_back(read_replica(r));
     });
+    task.replicas.shrink_to_fit();  // it is held for as long as the job is there
     return task;
 }
 
