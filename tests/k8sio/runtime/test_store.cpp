@@ -101,6 +101,7 @@ TEST_CASE("[requirement Q9] a record that changes is found as before, by a uid o
     f.fill({uid('a') + " job 1 x", uid('b') + " job 2 x", uid('c') + " job 3 x"}, "3");
     for (int version = 4; version < 20; ++version) {
         f.store.upsert(uid('b') + " job " + std::to_string(version) + " x");
+        const std::vector<std::string> others(8, uid('z'));  // they take what became free
         const record* const held = f.store.get(uid('b'));
         REQUIRE(held != nullptr);
         CHECK(held->uid == uid('b'));
