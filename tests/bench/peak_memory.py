@@ -23,6 +23,7 @@ REST = 15  # seconds; free memory is given back
 SAMPLES = 0.02  # seconds from one to the next
 PARTS = ("VmRSS", "RssAnon", "RssFile")
 
+
 def megabytes(pid):
     """VmHWM and PARTS of a process in MB (10^6 bytes)."""
     text = pathlib.Path(f"/proc/{pid}/status").read_text()
