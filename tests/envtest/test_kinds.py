@@ -2,6 +2,7 @@
 """All three kinds on a real API server: the examples, stages, sizes, gangs and TensorBoards."""
 
 import json
+import signal
 import unittest
 
 import cluster
@@ -54,7 +55,8 @@ def is_ready(pod):
 class Kinds(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.cluster = cluster.Cluster(policy={"capability_retry": 1000}).started(cls.addClassCleanup)
+        servers_of = cluster.Cluster(policy={"capability_retry": 1000}, controllers=["disruption-controller"])
+        cls.cluster = servers_of.started(cls.addClassCleanup)
         cls.cluster.start_operator()
         cls.plane = cls.cluster.plane
 
@@ -204,6 +206,61 @@ class Kinds(unittest.TestCase):
                 refused = self.plane.kubectl("scale", kind, name, "--replicas=5", check=False)
                 self.assertNotEqual(refused.returncode, 0)
                 eventually("the event is there", lambda: "Scaled" in self.cluster.events_of(name))
+
+    def evict(self, pod):
+        """As `kubectl drain` does it: 0, or the server's words."""
+        name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
+        body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": namespace}}
+        path = f"/api/v1/namespaces/{namespace}/pods/{name}/eviction"
+        asked = self.plane.kubectl("create", "--raw", path, "-f", "-", stdin=json.dumps(body), check=False)
+        return asked.stderr if asked.returncode else ""
+
+    def check_budget(self, name, words, expected, allowed):
+        """Gives the budget of a job another form, and waits until it counts."""
+        budget = {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": name, "namespace": "drains"},
+            "spec": {"selector": {"matchLabels": {"tensorstack.dev/owner-name": name}}, **words},
+        }
+        self.cluster.apply(budget)
+        numbers = {}
+
+        def counted():
+            found = self.plane.object("poddisruptionbudget", name, "drains")
+            numbers.update(found.get("status", {}))
+            current = numbers.get("observedGeneration") == found["metadata"]["generation"]
+            return current and (numbers["expectedPods"], numbers["disruptionsAllowed"]) == (expected, allowed)
+
+        eventually(f"{words} of {name} is {expected} pods, {allowed} of which may go", counted)
+
+    def test_disruption_budgets(self):
+        """[behaviour 7.1] [behaviour 7.5] [api 7.1] Budgets count the pods of jobs that are not elastic, and scale is refused."""
+        self.cluster.create_namespace("drains")
+        never = {"duration": "never"}
+        self.cluster.apply(
+            job("plain", {"master": pods(1, **never), "worker": pods(3, **never)}, "drains"),
+            ssh_job("DeepSpeedJob", "zero", 4, "drains", never),
+            ssh_job("ColossalAIJob", "palm-endless", 3, "drains", never),
+        )
+        jobs = {"plain": "pytorchtrainingjob", "zero": "deepspeedjob", "palm-endless": "colossalaijob"}
+        for name, kind in jobs.items():
+            with self.subTest(kind):
+                self.cluster.wait_phase(name, "Running", "drains", kind=kind)
+                for words, allowed in (({"minAvailable": 3}, 1), ({"minAvailable": "50%"}, 2), ({"maxUnavailable": 1}, 1)):
+                    self.check_budget(name, words, 4, allowed)
+                self.plane.kubectl("scale", kind, name, "--replicas=4", "-n", "drains")
+                refused = self.plane.kubectl("scale", kind, name, "--replicas=9", "-n", "drains", check=False)
+                self.assertNotEqual(refused.returncode, 0)
+                self.assertIn("the job is not elastic, and its size is 4", refused.stderr)
+        # Nobody makes good what is evicted until the operator goes on.
+        self.cluster.operator.child.send_signal(signal.SIGSTOP)
+        self.addCleanup(self.cluster.operator.child.send_signal, signal.SIGCONT)
+        for name, kind in jobs.items():
+            with self.subTest(kind):
+                first, second = self.cluster.pods_of(name, "drains")[-2:]
+                self.assertEqual(self.evict(first), "")
+                self.assertIn("Cannot evict pod as it would violate the pod's disruption budget", self.evict(second))
 
 
 if __name__ == "__main__":

@@ -240,6 +240,7 @@ private:
         put(w_.spec.limit);
         put(w_.spec.deadline);
         put(w_.spec.spec);
+        put(w_.spec.noted);
         put(w_.skew.count());
         put(w_.job->status);
         put_all(w_.pods);

@@ -93,6 +93,11 @@ configuration sized(configuration c, std::vector<int> sizes) {
     return c;
 }
 
+configuration unnoted(configuration c) {
+    c.unnoted = true;
+    return c;
+}
+
 /// Clocks of nodes that are behind and ahead by more than an hour.
 configuration clocks(configuration c) {
     c.skews = {-4000, 0, 4000};
@@ -133,6 +138,8 @@ std::vector<row> plain_rows() {
         {edited(named("plain, policies", plain(1, 1)), edits_of_policies()), {"specs"}},
         {named("plain of 3", plain(2, 2)), {"ends", "nodes"}},
         {named("plain without budget", plain(1, 0)), {"ends", "losses", "views"}},
+        {unnoted(edited(named("plain, size not noted", plain(1, 1)), edits_of_types())),
+         {"writes", "specs"}},
         {named("plain, Never", plain(1, 2, "Never")), {"ends", "losses"}},
         {coded(named("plain, ExitCode", plain(1, 2, "ExitCode")), {1, 137, 143}), {"ends"}},
         {clocks(named("plain, Always", plain(1, 2, "Always"))), {"ends", "writes", "clocks"}},
@@ -323,6 +330,7 @@ std::vector<row> colossalai_rows() {
     return {
         {named("colossalai", colossalai(2)),
          {"ends", "losses", "starts", "nodes", "writes", "views", "keys", "objects"}},
+        {unnoted(named("colossalai, size not noted", colossalai(1))), {"writes", "user"}},
         {named("colossalai, cleanUpWorkers", with(colossalai(1), cleans)), {"ends"}},
         {named("colossalai, gang", with(colossalai(2), [](draft& d) { d.gang = true; })),
          {"kinds"}},

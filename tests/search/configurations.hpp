@@ -36,6 +36,8 @@ struct configuration {
     bool grouping = false;
     bool serves_pod_group = true;
     bool serves_tensorboard = true;
+    /// A job that is not elastic is created without its size (BEHAVIOUR.md 7.1).
+    bool unnoted = false;
 };
 
 /// All of them; names are unique.

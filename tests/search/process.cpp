@@ -288,6 +288,14 @@ private:
         return done;
     }
 
+    static std::int32_t pods_of(const job_plan& plan) {
+        std::int32_t sum = 0;
+        for (const role_plan& role : plan.roles) {
+            sum += role.wanted;
+        }
+        return sum;
+    }
+
     /// The size that is written into the job once (BEHAVIOUR.md 7.1).
     bool patch_job(const action& a) {
         if (w_.known_job != w_.job) {
@@ -296,16 +304,17 @@ private:
         const std::string key = "\"expectedReplicas\":";
         const std::string body(a.body());
         const std::size_t at = body.find(key);
+        const int size = at == body.npos ? -1 : std::stoi(body.substr(at + key.size()));
         const auto& sizes = w_.context->config().sizes;
-        const auto size = at == body.npos
-                              ? sizes.end()
-                              : std::ranges::find(sizes, std::stoi(body.substr(at + key.size())));
-        if (size == sizes.end()) {
+        const auto known = std::ranges::find(sizes, size);
+        const bool is_elastic = w_.plan().elastic.has_value();
+        if (is_elastic ? known == sizes.end() : size != pods_of(w_.plan())) {
             out_.violations.push_back("7.1 an unknown patch of the job: " + body);
             return false;
         }
         edits e = w_.spec;
-        e.size = static_cast<std::int8_t>(size - sizes.begin());
+        (is_elastic ? e.size : e.noted) =
+            static_cast<std::int8_t>(is_elastic ? known - sizes.begin() : size);
         edit_spec(w_, e);
         return true;
     }

@@ -14,6 +14,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace signalbox::search {
 
@@ -165,10 +168,30 @@ void check_tried_again(const world& w, violations& out) {
     }
 }
 
+/// The attempt began with the types and sizes that the specification has (10.4).
+bool has_size_of_spec(const world& w) {
+    using sizes = std::vector<std::pair<std::string, std::int32_t>>;
+    sizes recorded;
+    for (const task_status& task : w.job->status.tasks) {
+        recorded.emplace_back(task.type, task.wanted);
+    }
+    sizes wanted;
+    for (const role_plan& role : w.plan().roles) {
+        wanted.emplace_back(role.type, role.wanted);
+    }
+    // The deciding pod's type comes first in the status.
+    const auto master = wanted.begin() + static_cast<std::ptrdiff_t>(w.plan().master_role);
+    std::rotate(wanted.begin(), master, master + 1);
+    const auto has_none = [](const auto& type) { return type.second == 0; };
+    std::erase_if(recorded, has_none);
+    std::erase_if(wanted, has_none);
+    return recorded == wanted;
+}
+
 void check_running(const world& w, violations& out) {
     const std::string missing = first_without_pod(w);
-    if (w.plan().elastic && w.plan().elastic->default_expected && w.refusals.empty()) {
-        out.push_back("7.1 the default size is not written into the job");
+    if (w.plan().size_to_write && w.refusals.empty() && (w.plan().elastic || has_size_of_spec(w))) {
+        out.push_back("7.1 the size is not written into the job");
     }
     if (!missing.empty() && !is_hindered(w)) {
         out.push_back("I18 the job is Running, and " + missing + " has no pod");

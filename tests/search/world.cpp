@@ -76,6 +76,7 @@ test::draft search_context::draft_of(const edits& e) const {
     if (e.size >= 0) {
         job.elastic->expected = config_->sizes[static_cast<std::size_t>(e.size)];
     }
+    job.noted = note_of(e);
     if (e.limit >= 0) {
         job.run_policy["backoffLimit"] =
             std::to_string(config_->limits[static_cast<std::size_t>(e.limit)]);
@@ -85,6 +86,21 @@ test::draft search_context::draft_of(const edits& e) const {
             std::to_string(config_->deadlines[static_cast<std::size_t>(e.deadline)]);
     }
     return job;
+}
+
+/// In most worlds the size is there from the beginning: how it comes there is seen in a few.
+std::optional<int> search_context::note_of(const edits& e) const {
+    if (e.noted >= 0) {
+        return e.noted;
+    }
+    if (config_->unnoted) {
+        return std::nullopt;
+    }
+    int size = config_->job.kind == job_kind::colossalai ? 1 : 0;
+    for (const test::draft::replica_type& t : config_->job.types) {
+        size += t.replicas;
+    }
+    return size;
 }
 
 int search_context::backoff_limit(const edits& e) const {

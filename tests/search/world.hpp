@@ -32,6 +32,7 @@ struct edits {
     std::int8_t limit = -1;
     std::int8_t deadline = -1;
     std::int8_t spec = 0;
+    std::int8_t noted = -1;  ///< the size that the operator wrote into a job that is not elastic
     auto operator<=>(const edits&) const = default;
 };
 
@@ -115,6 +116,7 @@ public:
 
 private:
     test::draft draft_of(const edits& e) const;
+    std::optional<int> note_of(const edits& e) const;
 
     const configuration* config_;
     core::policy rules_;

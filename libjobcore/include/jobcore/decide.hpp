@@ -62,6 +62,12 @@ struct decision {
     friend bool operator==(const decision&, const decision&) = default;
 };
 
+/// A warning and the generation that had it first; 0 if that is not known.
+struct dated_warning {
+    diagnostic what;
+    std::int64_t since = 0;
+};
+
 /// A job's specification, parsed and compiled once per (UID, generation); shared and immutable.
 struct compiled_job {
     std::string uid;
@@ -79,6 +85,9 @@ struct compiled_job {
     edit_marks marks;
     /// All errors and warnings.
     std::vector<diagnostic> findings;
+    /// Of the warnings those that a later generation may have brought (BEHAVIOUR.md 11.1); while
+    /// there are errors, as they were before.
+    std::vector<dated_warning> warnings;
     /// Compared with the specification before it, something was changed that may not be
     /// (BEHAVIOUR.md 10.2).
     bool forbidden_edit = false;

@@ -115,9 +115,6 @@ struct elastic_plan {
     resize_rule resize = resize_rule::in_place;
     /// The others go on when a replica is lost for good, if they are enough (BEHAVIOUR.md 5.10).
     bool survives_loss = true;
-    /// `expectedReplicas` is absent: the number that the operator writes into the job once
-    /// (BEHAVIOUR.md 7.1).
-    std::optional<std::int32_t> default_expected;
 };
 
 struct render_data;  // prepared templates; private to the renderer
@@ -158,6 +155,10 @@ struct job_plan {
     /// it, else the others (BEHAVIOUR.md 9.1). They take no part in the order of `objects`.
     std::vector<planned_object> tensorboard_objects;
     std::optional<elastic_plan> elastic;
+    /// The number that the operator writes into `elastic.expectedReplicas`: of an elastic job the
+    /// default of what is absent, of another its pods, where that is absent or another number
+    /// (BEHAVIOUR.md 7.1). Nothing: it is there as wanted.
+    std::optional<std::int32_t> size_to_write;
     /// Warnings of the launch compiler, with the reason `FieldOverridden` and the like.
     std::vector<diagnostic> warnings;
     /// Never null in a plan that compile_plan has made.

@@ -29,7 +29,7 @@ struct edit_marks {
 };
 
 /// Whether a field was changed that may not be (BEHAVIOUR.md 10.2): what validate_update refuses,
-/// with less to remember.
+/// with less to remember, but for the size of a job that is not elastic, which decides nothing.
 bool is_forbidden_edit(const edit_marks& before, const edit_marks& after);
 
 /// Result of parsing one job object.

@@ -179,6 +179,9 @@ struct job_spec {
     run_mode mode;
     run_policy policy;
     std::optional<elastic_config> elastic;  ///< set only when enabled
+    /// `elastic.expectedReplicas` of a job that is not elastic: the size as the operator noted it
+    /// (BEHAVIOUR.md 7.1). Decides nothing.
+    std::optional<std::int32_t> noted_replicas;
     std::string managed_by;
     /// In spec order; the types are unique.
     std::vector<replica_spec> replicas;

@@ -84,8 +84,8 @@ void append(std::vector<event>& to, std::vector<event> more) {
 }
 
 /// Last, so that a refusal of it delays nothing else.
-void add_default_size(const inputs& in, decision& out) {
-    if (auto size = write_default_size(in)) {
+void add_size(const inputs& in, decision& out) {
+    if (auto size = write_size(in, out)) {
         if (size->not_before) {
             out.wake_up = std::min(out.wake_up.value_or(*size->not_before), *size->not_before);
         }
@@ -146,7 +146,7 @@ decision decide_plan(const inputs& in) {
     shown display = show(after, {recorded, h, open, planned});
 
     decision out;
-    append(out.events, tell_of_acceptance(in));
+    append(out.events, tell_of_warnings(in));
     append(out.events, recorded ? events_of(after, *recorded) : std::move(planned.events));
     append(out.events, tell_of_edits({in, status, after.view}));
     append(out.events, std::move(display.events));
@@ -155,8 +155,8 @@ decision decide_plan(const inputs& in) {
     out.wake_up = earliest(display.wake_ups, planned.stages);
     set_status(in, fill(in, std::move(status), std::move(display)), same_tasks, out);
     out.stages = std::move(planned.stages);
-    if (active && !in.invalid && !in.repaired && (!out.status || out.deferrable())) {
-        add_default_size(in, out);
+    if (active && !in.invalid && !in.repaired) {
+        add_size(in, out);
     }
     if (needs_rendering(out.stages)) {
         out.rendering = render_options_of(out.status ? *out.status : in.job.status, in.next_plan());

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A job object of the API server read into what decide() takes, compiled once per generation.
+#include "api/walk/findings.hpp"
 #include "jobcore/decide.hpp"
 #include "jobcore/schema.hpp"
 #include "json/job_meta.hpp"
 #include "status/status_json.hpp"
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
 
 namespace signalbox::core {
 namespace {
@@ -62,6 +66,32 @@ std::shared_ptr<compiled_job> compile_job(
     return compiled;
 }
 
+/// The operator corrects that number by itself (BEHAVIOUR.md 7.1): after an edit of `replicas` it
+/// is its own.
+bool is_of_size(const diagnostic& d) {
+    return d.pointer == "/spec/elastic/expectedReplicas" && d.reason == schema::field_ignored;
+}
+
+/// When each warning came, given what the specification before had.
+void date_warnings(compiled_job& compiled, const compiled_job* previous) {
+    if (!compiled.plan) {
+        compiled.warnings =
+            previous == nullptr ? decltype(compiled.warnings)() : previous->warnings;
+        return;
+    }
+    for (const diagnostic& d : compiled.findings) {
+        if (d.level != severity::warning || is_of_size(d)) {
+            continue;
+        }
+        dated_warning dated{d, previous == nullptr ? 0 : compiled.generation};
+        if (previous != nullptr) {
+            const auto before = std::ranges::find(previous->warnings, d, &dated_warning::what);
+            dated.since = before == previous->warnings.end() ? dated.since : before->since;
+        }
+        compiled.warnings.push_back(std::move(dated));
+    }
+}
+
 bool is_same_spec(const compiled_job& compiled, const job_meta& meta) {
     // Annotations of ours change what is built without a new generation.
     return compiled.uid == meta.uid && compiled.generation == meta.generation &&
@@ -91,9 +121,10 @@ result<job_object> read_job(
         job.compiled = previous;
     } else {
         const auto compiled = compile_job(*meta, document, object_json);
-        compiled->forbidden_edit = previous && previous->uid == meta->uid && previous->spec &&
-                                   compiled->spec &&
+        const bool known = previous && previous->uid == meta->uid;
+        compiled->forbidden_edit = known && previous->spec && compiled->spec &&
                                    is_forbidden_edit(previous->marks, compiled->marks);
+        date_warnings(*compiled, known ? previous.get() : nullptr);
         job.compiled = compiled;
     }
     job.meta = std::move(*meta);

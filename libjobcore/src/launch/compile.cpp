@@ -91,10 +91,17 @@ elastic_plan plan_elastic(job_kind kind, const job_spec& spec) {
     elastic_plan out;
     out.min_replicas = spec.elastic->min_replicas;
     out.resize = row_of(kind).resize;
-    if (!spec.elastic->expected_replicas) {
-        out.default_expected = expected_replicas(spec);
-    }
     return out;
+}
+
+/// What is to be written into `elastic.expectedReplicas` of a job with so many pods.
+std::optional<std::int32_t> size_to_write(
+    const job_spec& spec, const std::vector<std::int32_t>& wanted
+) {
+    const std::int32_t size = std::accumulate(wanted.begin(), wanted.end(), 0);
+    const bool is_there =
+        spec.elastic ? spec.elastic->expected_replicas.has_value() : spec.noted_replicas == size;
+    return is_there ? std::nullopt : std::optional(size);
 }
 
 }  // namespace
@@ -170,6 +177,7 @@ job_plan compile_plan(
     }
 
     const auto wanted = launch::wanted_replicas(spec);
+    plan.size_to_write = launch::size_to_write(spec, wanted);
     for (std::size_t i = 0; i < spec.replicas.size(); ++i) {
         role_plan role;
         role.type = spec.replicas[i].type;

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <ostream>
@@ -145,6 +146,27 @@ job_change change_pause(const found_job& job, bool paused) {
     return out;
 }
 
+/// A job that is not elastic can be scaled to the size that it has (BEHAVIOUR.md api 7.1).
+job_change keep_size(const found_job& job, const core::job_spec& spec, std::int32_t replicas) {
+    std::int64_t size = 0;
+    for (const core::replica_spec& type : spec.replicas) {
+        size += type.replicas;
+    }
+    job_change out;
+    if (replicas == size) {
+        out.said = fmt::format("is to have {} replicas already", size);
+    } else {
+        out.impossible = fmt::format(
+            "it is not elastic, and its size is {}{}; to change that, pause it and change "
+            "`replicas`{}",
+            size,
+            job.kind == core::job_kind::colossalai ? ", the launcher included" : "",
+            job.kind == core::job_kind::colossalai ? " of the workers" : ""
+        );
+    }
+    return out;
+}
+
 job_change change_size(const found_job& job, std::int32_t replicas) {
     job_change out;
     out.impossible = ended(job);
@@ -154,11 +176,7 @@ job_change change_size(const found_job& job, std::int32_t replicas) {
     }
     const bool has_size = parsed.spec && parsed.spec->elastic;
     if (parsed.spec && !has_size) {
-        out.impossible = job.kind == core::job_kind::colossalai
-                             ? "a ColossalAIJob cannot be scaled"
-                             : "it is not elastic: spec.elastic.enabled is not true";
-        out.impossible += "; the replicas of its specification can be changed while it is paused";
-        return out;
+        return keep_size(job, *parsed.spec, replicas);
     }
     if (has_size) {
         const core::elastic_config& size = *parsed.spec->elastic;

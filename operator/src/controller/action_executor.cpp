@@ -293,6 +293,20 @@ asio::awaitable<action_result> create(
     co_return judge(shared, entry, a, error);
 }
 
+/// The server took the patch and dropped what it says: patching again at once would go on for ever
+/// (BEHAVIOUR.md 12.12).
+void note_unkept(context& shared, job_entry& entry, const core::action& a) {
+    k8sio::api_error error;
+    error.code = k8sio::errc::http_status;
+    error.http_status = 409;
+    error.reason = "NotKept";
+    error.message =
+        "the server took the patch, but not what it says: its definition of this kind is older "
+        "than "
+        "the operator, or something in the admission of the cluster takes it away";
+    note_refusal(shared, entry, a, error);
+}
+
 asio::awaitable<action_result> patch(
     context& shared, job_entry& entry, const core::job_object& decided, const core::action& a
 ) {
@@ -308,6 +322,10 @@ asio::awaitable<action_result> patch(
         co_await shared.api->merge_patch(type, decided.meta.ns, a.name, std::move(body));
     if (answer.has_value()) {
         shared.note_object(entry, a.kind, *answer, asked);
+        if (a.kind == core::object_kind::job && !keeps_spec(a.body(), *answer)) {
+            note_unkept(shared, entry, a);
+            co_return action_result::refused;
+        }
         entry.refusals.settle(a);
         co_return action_result::done;
     }

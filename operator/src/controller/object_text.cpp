@@ -8,6 +8,7 @@
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -171,6 +172,32 @@ std::string with_uid_precondition(std::string_view body, std::string_view uid) {
     rapidjson::Writer<rapidjson::StringBuffer> out(buffer);
     patch.Accept(out);
     return {buffer.GetString(), buffer.GetSize()};
+}
+
+namespace {
+
+/// Recursion is as deep as the patch, which is ours.
+bool keeps(const rapidjson::Value& patch, const rapidjson::Value* object) {
+    if (!patch.IsObject()) {
+        return object != nullptr && *object == patch;
+    }
+    return object != nullptr && object->IsObject() &&
+           std::ranges::all_of(patch.GetObject(), [&](const auto& m) {
+               const auto found = object->FindMember(m.name);
+               return keeps(m.value, found == object->MemberEnd() ? nullptr : &found->value);
+           });
+}
+
+}  // namespace
+
+bool keeps_spec(std::string_view patch, std::string_view object) {
+    rapidjson::Document wanted;
+    rapidjson::Document live;
+    wanted.Parse<parse_flags>(patch.data(), patch.size());
+    live.Parse<parse_flags>(object.data(), object.size());
+    const rapidjson::Pointer spec("/spec");
+    const rapidjson::Value* part = spec.Get(wanted);
+    return part == nullptr || keeps(*part, spec.Get(live));
 }
 
 std::optional<std::string> label_patch(std::string_view wanted, std::string_view live) {

@@ -30,6 +30,10 @@ std::string kept_members(std::string_view object_json, std::span<const std::stri
 /// same name. An empty text if `body` is no JSON object.
 std::string with_uid_precondition(std::string_view body, std::string_view uid);
 
+/// Whether the object has the `spec` that the merge patch gives it. A server whose definitions do
+/// not know a field drops it, and admission may take it away.
+bool keeps_spec(std::string_view patch, std::string_view object);
+
 /// A merge patch that gives the live object the labels of ours which `wanted` has and it has not,
 /// UID precondition included; nothing if all are there. `attempt` and `round` are never patched
 /// (BEHAVIOUR.md 2.7), and labels of the user are left as they are.

@@ -4,8 +4,6 @@
 #include "controller/resource_table.hpp"
 #include "jobcore/schema.hpp"
 
-#include <rapidjson/document.h>
-
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -19,13 +17,6 @@ using texts = std::vector<std::string>;
 const texts watched_verbs{"get", "list", "watch", "create", "patch", "delete"};
 /// BEHAVIOUR.md 2.10.
 const texts unwatched_verbs{"get", "create", "delete"};
-
-/// Elastic kinds are those that can be scaled.
-bool is_elastic(core::job_kind kind) {
-    rapidjson::Document crd;
-    crd.Parse(core::crd_json(kind));
-    return crd["spec"]["versions"][0]["subresources"].HasMember("scale");
-}
 
 texts plurals(std::span<const core::job_kind> kinds, std::string_view subresource = {}) {
     texts out;
@@ -80,8 +71,6 @@ void add_children(std::vector<permission>& out) {
 
 std::vector<permission> job_permissions(std::span<const core::job_kind> kinds) {
     const std::string group(core::api_group);
-    std::vector<core::job_kind> elastic;
-    std::ranges::copy_if(kinds, std::back_inserter(elastic), is_elastic);
     std::vector<permission> out;
     out.push_back(
         {{},
@@ -91,16 +80,14 @@ std::vector<permission> job_permissions(std::span<const core::job_kind> kinds) {
          "delete: ttlSecondsAfterFinished.",
          {}}
     );
-    if (!elastic.empty()) {
-        out.push_back(
-            {{},
-             group,
-             plurals(elastic),
-             {"patch"},
-             "The default of elastic.expectedReplicas, written once.",
-             {}}
-        );
-    }
+    out.push_back(
+        {{},
+         group,
+         plurals(kinds),
+         {"patch"},
+         "elastic.expectedReplicas, written once: what the scale subresource shows.",
+         {}}
+    );
     out.push_back({{}, group, plurals(kinds, "/status"), {"update"}, "", {}});
     out.push_back(
         {{},

@@ -107,13 +107,11 @@ TEST_CASE("[api kinds] names, scope, versions and subresources of the CRDs", "[a
         CHECK(is_true(version(document), "storage"));
         const auto& subresources = version(document)["subresources"];
         CHECK(subresources.HasMember("status"));
-        CHECK(subresources.HasMember("scale") == (kind != job_kind::colossalai));
+        const auto& scale = subresources["scale"];
+        CHECK(scale["specReplicasPath"] == ".spec.elastic.expectedReplicas");
+        CHECK(scale["statusReplicasPath"] == ".status.replicas");
+        CHECK(scale["labelSelectorPath"] == ".status.selector");
     }
-    const auto document = crd(job_kind::pytorch);
-    const auto& scale = version(document)["subresources"]["scale"];
-    CHECK(scale["specReplicasPath"] == ".spec.elastic.expectedReplicas");
-    CHECK(scale["statusReplicasPath"] == ".status.replicas");
-    CHECK(scale["labelSelectorPath"] == ".status.selector");
 }
 
 TEST_CASE("[api columns] names and priorities of the columns", "[api]") {

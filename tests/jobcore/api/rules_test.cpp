@@ -80,13 +80,18 @@ TEST_CASE(
                 const auto before = test::made_from(file["base"], &each["before"], nullptr);
                 const auto after = test::made_from(file["base"], &each["after"], nullptr);
                 std::vector<std::string> found;
+                std::string messages;
                 for (const auto& d : core::validate_update(before, after)) {
                     found.push_back(d.pointer);
+                    messages += d.message + "\n";
                     CHECK(d.level == severity::error);
                     CHECK(d.reason == "InvalidSpec");
                 }
                 CHECK(found == texts(each["finds"]));
                 CHECK(core::validate_update(before, before).empty());
+                if (each.HasMember("says")) {
+                    CHECK_THAT(messages, Catch::Contains(each["says"].GetString()));
+                }
             }
         }
     }

@@ -133,7 +133,7 @@ TEST_CASE("[behaviour I11] a failed and a leaving pod count once", "[engine]") {
 }
 
 TEST_CASE("[api status.summary] generation, times, duration, ready, reason", "[engine]") {
-    world w(ddp());
+    world w(ddp(2).expected(3));
     w.start();
     CHECK(w.status().observed_generation == 1);
     w.edit().run_policy("\"backoffLimit\":1");

@@ -13,6 +13,12 @@ std::vector<name_need> process_name_needs(const node& spec) {
     return {{"process", process.broken() ? 1 : process["replicas"].integer().value_or(1)}};
 }
 
+std::optional<std::int64_t> process_size(const node& spec) {
+    const node& process = spec["process"];
+    const bool known = !spec["elastic"]["enabled"].flag() && process.present();
+    return known ? process["replicas"].integer() : std::nullopt;
+}
+
 job_spec bind_process(const node& spec) {
     job_spec bound = bind_shared(spec);
     bind_restarts(spec, bound);

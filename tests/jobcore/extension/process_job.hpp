@@ -9,6 +9,8 @@
 #include "gang/scheduler.hpp"
 #include "launch/compiler.hpp"
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace signalbox::core {
@@ -20,6 +22,7 @@ namespace schema {
 extern const field process_spec_field;
 void check_process(const node& spec, findings_collector& findings);
 std::vector<name_need> process_name_needs(const node& spec);
+std::optional<std::int64_t> process_size(const node& spec);
 job_spec bind_process(const node& spec);
 }  // namespace schema
 

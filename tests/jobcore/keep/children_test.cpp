@@ -21,6 +21,7 @@ struct kept_job {
         auto read = read_job(
             signalbox::test::job_builder("cifar")
                 .kind(job_kind::deepspeed)
+                .expected(2)
                 .field("config", R"({"run":{"python":["train.py"]}})")
                 .field(
                     "worker",

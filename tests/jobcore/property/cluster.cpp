@@ -255,11 +255,12 @@ bool cluster::patch(const action& a, const job_object& decided, const decision& 
         const std::string key = "\"expectedReplicas\":";
         const std::string body(a.body());
         const std::size_t at = body.find(key);
-        if (at == body.npos || !wish.elastic) {
+        if (at == body.npos) {
             faults.push_back("7.1 an unknown patch of the job: " + body);
             return false;
         }
-        wish.elastic->expected = std::stoi(body.substr(at + key.size()));
+        (wish.elastic ? wish.elastic->expected : wish.noted) =
+            std::stoi(body.substr(at + key.size()));
         reload();
         return true;
     }

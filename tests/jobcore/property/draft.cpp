@@ -181,6 +181,8 @@ std::string draft::json() const {
     }
     if (elastic) {
         spec.add("elastic", elastic_json(*elastic));
+    } else if (noted) {
+        spec.add("elastic", members().add("expectedReplicas", number(*noted)).object());
     }
     if (kind == job_kind::pytorch) {
         add_pytorch(*this, spec);
@@ -237,6 +239,9 @@ draft draw_job(dice& d) {
     job.resume_specs = d.once_in(4);
     if (d.once_in(8)) {
         job.annotations["batch.tensorstack.dev/stuck-after"] = d.once_in(2) ? "0" : "30";
+    }
+    if (!job.elastic && d.once_in(3)) {
+        job.noted = d.between(1, 9);
     }
     return job;
 }

@@ -36,6 +36,7 @@ struct draft {
     std::string rdzv_backend;                       ///< PyTorch: empty for plain mode
     int max_restarts = 0;
     std::optional<elastic_range> elastic;
+    std::optional<int> noted;  ///< `expectedReplicas` of a job that is not elastic
     bool gang = false;
     bool tensorboard = false;
     bool debug = false;

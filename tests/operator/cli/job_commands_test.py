@@ -64,7 +64,9 @@ class Commands(unittest.TestCase):
         self.check(["scale", "grow"], 2, "--replicas is required")
         self.check(["scale", "grow", "--replicas=-1"], 2, "--replicas")
         self.create(jobs.pytorch("rigid"))
-        self.check(["scale", "rigid", "--replicas=2"], 1, "it is not elastic: spec.elastic.enabled is not true")
+        self.check(["scale", "rigid", "--replicas=2"], 1,
+                   r"^signalbox scale: pytorchtrainingjob/rigid: it is not elastic, and its size is 1; to change that, pause it and change `replicas`\n$")
+        self.check(["scale", "rigid", "--replicas=1"], 0, r"^pytorchtrainingjob/rigid is to have 1 replicas already\n$")
         self.assertEqual(self.read(job)["spec"]["elastic"]["expectedReplicas"], 3)
 
     def test_a_kind_without_sizes(self):
@@ -76,7 +78,8 @@ class Commands(unittest.TestCase):
             self.assertEqual(result.code, 0, result.err)
             result = program.run("scale", name, "--replicas", "2", "--kubeconfig", dev.kubeconfig)
             self.assertEqual(result.code, 1, result.out)
-            self.assertIn("a ColossalAIJob cannot be scaled; the replicas of its specification can", result.err)
+            self.assertIn("it is not elastic, and its size is 5, the launcher included; to change that, pause it and change "
+                          "`replicas` of the workers", result.err)
 
     def test_what_is_refused(self):
         for command in (["pause"], ["resume"], ["scale", "--replicas=2"]):

@@ -250,3 +250,30 @@ TEST_CASE("[behaviour 7.1] a patch of the job itself: on an older version it is 
     const auto job = s.w->get(s.w->type_of_job("job"), "job");
     CHECK((job->find("expectedReplicas") == std::string::npos) == stale);
 }
+
+TEST_CASE(
+    "[behaviour 12.12] [behaviour 7.1] a patch of the job that the server does not keep is "
+    "a refusal"
+) {
+    scripted s(deepspeed("job", 2));
+    int asked = 0;
+    s.decide = [&](const core::job_object& now, core::instant at) {
+        core::action size;
+        size.kind = core::object_kind::job;
+        size.name = now.meta.name;
+        size.request = core::patch_object{
+            now.meta.uid, R"({"spec":{"elastic":{"ofLaterVersions":3}}})", std::nullopt};
+        if (++asked > 1) {
+            size.not_before = at + core::seconds(60);
+        }
+        core::decision d;
+        d.stages = {{size}};
+        return d;
+    };
+    s.nudge();
+    s.w->run_for(seconds{5});
+    CHECK(asked == 2);
+    CHECK(s.writes("PATCH job").size() == 1);
+    REQUIRE(s.looks.back().refusals.size() == 1);
+    CHECK(s.looks.back().refusals.front().reason == "NotKept");
+}

@@ -11,6 +11,8 @@
 #include <catch2/catch.hpp>
 #include <rapidjson/document.h>
 #include <rapidjson/pointer.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
 
 #include <algorithm>
 
@@ -42,6 +44,23 @@ std::string job_json(world& w, const std::string& name) {
     const auto job = w.get(w.type_of_job(name), name);
     REQUIRE(job.has_value());
     return *job;
+}
+
+/// What the scale subresource says is wanted; -1 while it answers with an error.
+std::int64_t shown_size(world& w, const std::string& name) {
+    const auto scale = w.read_scale(name);
+    return scale.has_value() ? number_at(*scale, "/spec/replicas") : -1;
+}
+
+/// A merge patch that gives the first type so many replicas.
+std::string with_replicas(const std::string& job, int replicas) {
+    rapidjson::Document object;
+    object.Parse(job.c_str());
+    rapidjson::Pointer("/spec/replicaSpecs/0/replicas").Set(object, replicas);
+    rapidjson::StringBuffer buffer;
+    rapidjson::Writer<rapidjson::StringBuffer> out(buffer);
+    object["spec"]["replicaSpecs"].Accept(out);
+    return std::string(R"({"spec":{"replicaSpecs":)") + buffer.GetString() + "}}";
 }
 
 job_builder elastic_torchrun() {
@@ -99,6 +118,61 @@ TEST_CASE("[behaviour 7.1] a job that changed under the default's patch is decid
     CHECK(changed);
     CHECK(number_at(job_json(w, "bert"), "/spec/elastic/expectedReplicas") == 3);
     CHECK(w.operator_().counters().refusals == 0);
+}
+
+TEST_CASE(
+    "[behaviour 7.1] [behaviour 7.5] [behaviour I21] [api 7.1] the size of a job that is not "
+    "elastic is written once, and stays"
+) {
+    world w(without_end());
+    w.create_job(job_builder("plain").replicas("master", 1).replicas("worker", 2));
+    w.create_job(deepspeed("zero", 3));
+    w.create_job(colossalai("palm", 2));
+    for (const char* name : {"plain", "zero", "palm"}) {
+        INFO(name);
+        REQUIRE(w.run_until([&] { return w.is_phase(name, "Running"); }, soon));
+        REQUIRE(w.run_until([&] { return shown_size(w, name) == 3; }, soon));
+    }
+    w.run_for(seconds{5});
+    const std::size_t writes = w.operator_transport().writes().size();
+    CHECK(w.operator_().counters().patches == 3);
+    w.run_for(std::chrono::hours{1});
+    CHECK(w.operator_transport().writes().size() == writes);
+
+    for (const char* name : {"plain", "zero", "palm"}) {
+        INFO(name);
+        const auto refused = w.scale_job(name, 4);
+        REQUIRE(refused.has_error());
+        CHECK_THAT(
+            refused.error().text(), Catch::Contains("the job is not elastic, and its size is 3")
+        );
+        CHECK(w.scale_job(name, 3).has_value());
+        CHECK(shown_size(w, name) == 3);
+        CHECK(w.event_count(name, "FieldIgnored") == 0);
+        CHECK(w.event_count(name, "SpecChanged") == 0);
+    }
+    CHECK(w.operator_().counters().refusals == 0);
+    CHECK(w.audit().violations() == std::vector<std::string>{});
+}
+
+TEST_CASE("[behaviour 7.1] [api 7.1] the size follows the replicas of a paused job") {
+    world w(without_end());
+    w.create_job(job_builder("plain").replicas("worker", 2).expected(9));
+    REQUIRE(w.run_until([&] { return w.is_phase("plain", "Running"); }, soon));
+    REQUIRE(w.run_until([&] { return shown_size(w, "plain") == 2; }, soon));
+    CHECK(w.event_count("plain", "FieldIgnored") == 1);
+
+    w.patch_job("plain", R"({"spec":{"runMode":{"pause":{"enabled":true}}}})");
+    REQUIRE(w.run_until([&] { return w.is_phase("plain", "Paused"); }, soon));
+    w.patch_job("plain", with_replicas(job_json(w, "plain"), 4));
+    w.run_for(seconds{60});
+    CHECK(shown_size(w, "plain") == 2);
+    w.patch_job("plain", R"({"spec":{"runMode":{"pause":{"enabled":false}}}})");
+    REQUIRE(w.run_until([&] { return shown_size(w, "plain") == 4; }, seconds{30}));
+    w.run_for(seconds{5});
+    CHECK(w.live_pods() == 4);
+    CHECK(w.event_count("plain", "FieldIgnored") == 1);
+    CHECK(w.operator_().counters().patches == 2);
 }
 
 TEST_CASE("[behaviour 7.2] kubectl scale adds torchrun pods and takes them away, in one attempt") {

@@ -287,6 +287,11 @@ k8sio::result<std::string> world::scale_job(const std::string& name, int replica
     ));
 }
 
+k8sio::result<std::string> world::read_scale(const std::string& name) {
+    return finish(user_.raw("GET", type_of_job(name).object_path("default", name, "scale"), {}, {})
+    );
+}
+
 const k8sio::resource_type& world::type_of_job(const std::string& job) const {
     return op::type_of(kinds_.at(job));
 }

@@ -104,6 +104,8 @@ public:
     void patch_job(const std::string& name, const std::string& merge_patch);
     /// `kubectl scale`: a PUT on the scale subresource. The error, if it is refused.
     k8sio::result<std::string> scale_job(const std::string& name, int replicas);
+    /// What the disruption controller reads of a job.
+    k8sio::result<std::string> read_scale(const std::string& name);
     k8sio::result<std::string> patch(
         const k8sio::resource_type& type,
         const std::string& name,

@@ -115,7 +115,9 @@ job_builder& job_builder::elastic(int min, int max, std::optional<int> expected)
 }
 
 job_builder& job_builder::expected(int value) {
-    return elastic(elastic_bounds_.first, elastic_bounds_.second, value);
+    return elastic_bounds_.second > 0
+               ? elastic(elastic_bounds_.first, elastic_bounds_.second, value)
+               : field("elastic", "{\"expectedReplicas\":" + std::to_string(value) + "}");
 }
 
 job_builder& job_builder::pause(bool enabled) {

@@ -68,10 +68,20 @@ elastic_config bind_elastic(const node& elastic) {
     return bound;
 }
 
+std::optional<std::int32_t> bind_note(const node& elastic) {
+    const node* enabled = elastic.find("enabled");
+    const bool is_elastic = enabled != nullptr && enabled->flag();
+    const auto noted = elastic["expectedReplicas"].integer();
+    return is_elastic || !noted ? std::nullopt : std::optional(static_cast<std::int32_t>(*noted));
+}
+
 }  // namespace
 
 job_spec bind_shared(const node& spec) {
     job_spec bound;
+    if (const node* elastic = spec.find("elastic")) {
+        bound.noted_replicas = bind_note(*elastic);
+    }
     bound.scheduler = bind_scheduler(spec["scheduler"]);
     bound.mode = bind_run_mode(spec["runMode"]);
     bound.managed_by = spec["managedBy"].text();

@@ -46,11 +46,41 @@ std::vector<cel_rule> elastic_rules(const field& spec) {
          "`maxReplicas` must be at least `minReplicas`",
          ".elastic"},
         {fmt::format(
-             "{0} == -1 || ({0} >= {1} && ({2} == -1 || {0} <= {2}))", expected, minimum, maximum
+             "!{3} || {0} == -1 || ({0} >= {1} && ({2} == -1 || {0} <= {2}))",
+             expected,
+             minimum,
+             maximum,
+             enabled
          ),
          "`expectedReplicas` must be from `minReplicas` to `maxReplicas`",
          ".elastic"},
     };
+}
+
+cel_rule size_rule(const field& spec, std::string_view size, std::string_view remark) {
+    const auto noted = [&](std::string_view base) {
+        return value_of(spec, base, {"elastic", "expectedReplicas"});
+    };
+    const bool may_be_elastic = has_field(spec, {"elastic", "enabled"});
+    return {
+        fmt::format(
+            "{}{} in [-1, {}, {}]",
+            may_be_elastic ? value_of(spec, "self", {"elastic", "enabled"}) + " || " : "",
+            noted("self"),
+            noted("oldSelf"),
+            size
+        ),
+        "the job is not elastic, and `expectedReplicas` can only be its size; to change that, "
+        "pause "
+        "it and change `replicas`",
+        ".elastic.expectedReplicas",
+        fmt::format(
+            "'the job is not elastic, and its size is ' + string({}) + '{}; to change that, pause "
+            "it "
+            "and change `replicas`'",
+            size,
+            remark
+        )};
 }
 
 std::vector<cel_rule> mode_rules(const field& spec, std::string_view is_type) {

@@ -19,6 +19,11 @@ std::string every_entry(std::string_view condition) {
 
 std::vector<cel_rule> colossalai_rules() {
     const field& spec = colossalai_spec_field;
+    const std::string size = fmt::format(
+        "((has(self.replicaSpecs) ? self.replicaSpecs.map(r, r.type != 'worker' ? 0 : "
+        "has(r.replicas) ? r.replicas : 1).sum() : {}) + 1)",
+        value_of(spec, "self", {"worker", "replicas"})
+    );
     const std::string debug = value_of(spec, "self", {"runMode", "debug", "enabled"});
     std::vector<cel_rule> rules = mode_rules(spec, "d.type in ['launcher', 'worker']");
     rules.insert(
@@ -55,6 +60,7 @@ std::vector<cel_rule> colossalai_rules() {
                          "r.restartPolicy.limit <= 0"),
              "`limit` must be 0: a ColossalAIJob does not restart",
              ".replicaSpecs"},
+            size_rule(spec, size, with_launcher),
         }
     );
     return rules;

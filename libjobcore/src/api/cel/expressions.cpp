@@ -155,6 +155,23 @@ std::string same_list(field_path path) {
     return out;
 }
 
+/// As far as there are such fields.
+std::vector<const field*> path_to(
+    const field& spec, std::initializer_list<std::string_view> names
+) {
+    std::vector<const field*> path;
+    std::span<const field> rows = spec.fields;
+    for (const std::string_view name : names) {
+        const auto row = std::ranges::find(rows, name, &field::name);
+        if (row == rows.end()) {
+            return path;
+        }
+        path.push_back(&*row);
+        rows = row->fields;
+    }
+    return path;
+}
+
 }  // namespace
 
 std::string unchanged(const change_unit& unit) {
@@ -175,17 +192,11 @@ std::string unchanged(const change_unit& unit) {
 std::string value_of(
     const field& spec, std::string_view base, std::initializer_list<std::string_view> names
 ) {
-    std::vector<const field*> path;
-    std::span<const field> rows = spec.fields;
-    for (const std::string_view name : names) {
-        for (const field& row : rows) {
-            if (row.name == name) {
-                path.push_back(&row);
-            }
-        }
-        rows = path.back()->fields;
-    }
-    return effective(base, path);
+    return effective(base, path_to(spec, names));
+}
+
+bool has_field(const field& spec, std::initializer_list<std::string_view> names) {
+    return path_to(spec, names).size() == names.size();
 }
 
 std::string value_of(const change_unit& unit, std::string_view base) {

@@ -16,6 +16,8 @@ namespace signalbox::core::schema {
 std::string value_of(
     const field& spec, std::string_view base, std::initializer_list<std::string_view> names
 );
+/// Whether there is a field at that path.
+bool has_field(const field& spec, std::initializer_list<std::string_view> names);
 /// The same with the field of an older API that feeds it.
 std::string value_of(const change_unit& unit, std::string_view base);
 

@@ -16,6 +16,8 @@ std::vector<cel_rule> pytorch_rules() {
     const auto some_positive = [](std::string_view name) {
         return fmt::format("self.replicaSpecs.exists(r, !has(r.{0}) || r.{0} > 0)", name);
     };
+    const std::string_view size =
+        "self.replicaSpecs.map(r, has(r.replicas) ? r.replicas : 1).sum()";
     std::vector<cel_rule> rules = elastic_rules(spec);
     for (cel_rule& rule : mode_rules(spec, "self.replicaSpecs.exists(r, r.type == d.type)")) {
         rules.push_back(std::move(rule));
@@ -39,10 +41,7 @@ std::vector<cel_rule> pytorch_rules() {
              "`type` must be unique",
              ".replicaSpecs"},
             {some_positive("replicas"), "the job needs at least one replica", ".replicaSpecs"},
-            {fmt::format(
-                 "self.replicaSpecs.map(r, has(r.replicas) ? r.replicas : 1).sum() <= {}",
-                 max_replicas
-             ),
+            {fmt::format("{} <= {}", size, max_replicas),
              fmt::format(
                  "the job may have at most {} replicas in all types together", max_replicas
              ),
@@ -55,6 +54,7 @@ std::vector<cel_rule> pytorch_rules() {
              "size(self.tensorboardSpec.trainingLogFilesets) > 0)",
              "`tensorboardSpec` needs one of `trainingLogFilesets` and `logDir`",
              ".tensorboardSpec"},
+            size_rule(spec, size),
         }
     );
     return rules;

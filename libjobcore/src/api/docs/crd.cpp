@@ -197,13 +197,11 @@ void crd_writer::version() {
 void crd_writer::subresources() {
     json_.object("subresources", [&] {
         json_.object("status", [] {});
-        if (schema_of(kind_).has_elastic) {
-            json_.object("scale", [&] {
-                json_.member("specReplicasPath", ".spec.elastic.expectedReplicas");
-                json_.member("statusReplicasPath", ".status.replicas");
-                json_.member("labelSelectorPath", ".status.selector");
-            });
-        }
+        json_.object("scale", [&] {
+            json_.member("specReplicasPath", ".spec.elastic.expectedReplicas");
+            json_.member("statusReplicasPath", ".status.replicas");
+            json_.member("labelSelectorPath", ".status.selector");
+        });
     });
 }
 
@@ -248,6 +246,9 @@ void crd_writer::rules(const std::vector<cel_rule>& list) {
             json_.object([&] {
                 json_.member("rule", rule.rule);
                 json_.member("message", rule.message);
+                if (!rule.message_expression.empty()) {
+                    json_.member("messageExpression", rule.message_expression);
+                }
                 if (!rule.field_path.empty()) {
                     json_.member("fieldPath", rule.field_path);
                 }

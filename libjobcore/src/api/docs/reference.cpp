@@ -83,10 +83,9 @@ void reference_writer::write_status(const field& parent, const std::string& path
 void reference_writer::write_kind(const kind_schema& kind) {
     line("## {}\n", kind.name);
     line(
-        "Plural `{}`, short name `{}`. Subresources `status`{}.\n",
+        "Plural `{}`, short name `{}`. Subresources `status` and `scale`.\n",
         kind.plural,
-        kind.short_name,
-        kind.has_elastic ? " and `scale`" : ""
+        kind.short_name
     );
     line("### spec\n");
     line("| field | type | default | must be | may change | meaning |");

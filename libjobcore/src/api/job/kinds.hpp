@@ -8,6 +8,8 @@
 #include "api/rules/rules.hpp"
 #include "jobcore/spec.hpp"
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -22,7 +24,6 @@ struct kind_schema {
     std::string_view doc;
     const field* spec;
     const field* status;
-    bool has_elastic;  ///< and so the scale subresource
     bool has_restarts;
     /// Rules over several fields, and L rules (BEHAVIOUR.md api 6.1).
     void (*check)(const node& spec, findings_collector& findings);
@@ -30,6 +31,10 @@ struct kind_schema {
     void (*check_pods)(const node& spec, findings_collector& findings);
     /// What the job's name has to leave room for (BEHAVIOUR.md api 6.3).
     std::vector<name_need> (*name_needs)(const node& spec);
+    /// How many pods a job has that is not elastic (BEHAVIOUR.md 7.1); nothing of an elastic one,
+    /// and where what is broken leaves that open.
+    std::optional<std::int64_t> (*size)(const node& spec);
+    std::string_view size_remark;  ///< follows that number in messages
     /// From a specification without errors.
     job_spec (*bind)(const node& spec);
     /// Rules of the CRD over several fields, at `spec`.

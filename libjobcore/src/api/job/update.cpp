@@ -8,9 +8,45 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <optional>
+
 namespace signalbox::core {
 
 using namespace schema;
+
+namespace {
+
+/// The size of a job that is not elastic is changed by `replicas` alone (BEHAVIOUR.md api 7.1).
+void check_size(
+    const kind_schema& kind,
+    const node& old_spec,
+    const node& new_spec,
+    findings_collector& findings
+) {
+    const std::optional<std::int64_t> size = kind.size(new_spec);
+    const node* elastic = new_spec.find("elastic");
+    if (!size || elastic == nullptr) {
+        return;
+    }
+    const node& noted = (*elastic)["expectedReplicas"];
+    const auto before = old_spec["elastic"]["expectedReplicas"].integer();
+    if (!noted.present() || noted.integer() == before || noted.integer() == size) {
+        return;
+    }
+    findings.error(
+        noted.order,
+        noted.pointer,
+        fmt::format(
+            "the job is not elastic, and its size is {}{}; to change that, pause it and change "
+            "`replicas`",
+            *size,
+            kind.size_remark
+        )
+    );
+}
+
+}  // namespace
 
 std::vector<diagnostic> validate_update(std::string_view before, std::string_view after) {
     findings_collector ignored;
@@ -38,6 +74,7 @@ std::vector<diagnostic> validate_update(std::string_view before, std::string_vie
                 : fmt::format("`{}` can be changed only while the job is paused", dotted(unit.path))
         );
     }
+    check_size(schema_of(*kind), old_spec, new_spec, findings);
     return findings.take();
 }
 

@@ -201,6 +201,12 @@ void check_colossalai(const node& spec, findings_collector& findings) {
         );
     }
     check_entries(spec["replicaSpecs"], findings);
+    warn_size(
+        spec["elastic"]["expectedReplicas"],
+        colossalai_size(spec),
+        "a ColossalAIJob is not elastic",
+        findings
+    );
 }
 
 void check_colossalai_pods(const node& spec, findings_collector& findings) {
@@ -209,6 +215,13 @@ void check_colossalai_pods(const node& spec, findings_collector& findings) {
             (*worker)["template"], {.training_names = worker_container, .launcher = true}, findings
         );
     }
+}
+
+std::optional<std::int64_t> colossalai_size(const node& spec) {
+    constexpr std::int64_t launchers = 1;
+    const node* worker = parts_of(spec).worker;
+    const bool known = worker != nullptr && worker->present() && !(*worker)["replicas"].broken();
+    return known ? std::optional(*(*worker)["replicas"].integer() + launchers) : std::nullopt;
 }
 
 std::vector<name_need> colossalai_name_needs(const node& spec) {

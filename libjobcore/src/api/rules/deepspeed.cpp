@@ -133,7 +133,7 @@ void check_deepspeed(const node& spec, findings_collector& findings) {
     const node& elastic = spec["elastic"];
     const node& worker = spec["worker"];
     check_run_mode(spec["runMode"], types, findings);
-    check_elastic(elastic, elastic["minReplicas"].int32(), findings);
+    check_elastic(elastic, elastic["minReplicas"].int32(), deepspeed_size(spec), findings);
     check_config(spec["config"], spec["runMode"]["debug"]["enabled"].flag(), findings);
     check_template(
         worker["template"],
@@ -155,6 +155,13 @@ void check_deepspeed_pods(const node& spec, findings_collector& findings) {
         {.training_names = deepspeed_containers, .launcher = true},
         findings
     );
+}
+
+std::optional<std::int64_t> deepspeed_size(const node& spec) {
+    const node& worker = spec["worker"];
+    const bool known =
+        !spec["elastic"]["enabled"].flag() && worker.present() && !worker["replicas"].broken();
+    return known ? worker["replicas"].integer() : std::nullopt;
 }
 
 std::vector<name_need> deepspeed_name_needs(const node& spec) {

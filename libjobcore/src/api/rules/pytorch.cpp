@@ -177,7 +177,7 @@ void check_pytorch(const node& spec, findings_collector& findings) {
         }
     }
     check_run_mode(spec["runMode"], types, findings);
-    check_elastic(spec["elastic"], minimum_replicas(spec), findings);
+    check_elastic(spec["elastic"], minimum_replicas(spec), pytorch_size(spec), findings);
     check_elastic_launch(spec, findings);
     warn_weights(spec, findings);
     check_torchrun(spec, findings);
@@ -213,6 +213,21 @@ void check_pytorch_pods(const node& spec, findings_collector& findings) {
             findings
         );
     }
+}
+
+std::optional<std::int64_t> pytorch_size(const node& spec) {
+    const node& replicas = spec["replicaSpecs"];
+    if (spec["elastic"]["enabled"].flag() || !replicas.present()) {
+        return std::nullopt;
+    }
+    std::int64_t sum = 0;
+    for (const node& r : replicas.items) {
+        if (r.broken() || r["replicas"].broken()) {
+            return std::nullopt;
+        }
+        sum += *r["replicas"].integer();
+    }
+    return sum;
 }
 
 std::vector<name_need> pytorch_name_needs(const node& spec) {

@@ -9,6 +9,7 @@
 #include "jobcore/spec.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,7 +35,21 @@ void check_name(
     findings_collector& findings
 );
 
-void check_elastic(const node& elastic, std::int64_t minimum, findings_collector& findings);
+/// `size` is that of the job while it is not elastic, as far as it is known.
+void check_elastic(
+    const node& elastic,
+    std::int64_t minimum,
+    std::optional<std::int64_t> size,
+    findings_collector& findings
+);
+/// Warns of another number than the one that the operator writes for a job that is not elastic, for
+/// the reason `why` (BEHAVIOUR.md 7.1, api 6.7).
+void warn_size(
+    const node& expected,
+    std::optional<std::int64_t> size,
+    std::string_view why,
+    findings_collector& findings
+);
 /// `types` are those that the debug and resume lists may name, besides `master`.
 void check_run_mode(
     const node& mode, std::span<const std::string> types, findings_collector& findings
@@ -92,15 +107,18 @@ void check_torchrun(const node& spec, findings_collector& findings);
 void check_pytorch(const node& spec, findings_collector& findings);
 void check_pytorch_pods(const node& spec, findings_collector& findings);
 std::vector<name_need> pytorch_name_needs(const node& spec);
+std::optional<std::int64_t> pytorch_size(const node& spec);
 
 void check_deepspeed_args(const node& config, findings_collector& findings);
 void check_deepspeed(const node& spec, findings_collector& findings);
 void check_deepspeed_pods(const node& spec, findings_collector& findings);
 std::vector<name_need> deepspeed_name_needs(const node& spec);
+std::optional<std::int64_t> deepspeed_size(const node& spec);
 
 void check_torch_args(const node& options, findings_collector& findings);
 void check_colossalai(const node& spec, findings_collector& findings);
 void check_colossalai_pods(const node& spec, findings_collector& findings);
 std::vector<name_need> colossalai_name_needs(const node& spec);
+std::optional<std::int64_t> colossalai_size(const node& spec);
 
 }  // namespace signalbox::core::schema

@@ -56,14 +56,41 @@ void check_entries(
 
 }  // namespace
 
-void check_elastic(const node& elastic, std::int64_t minimum, findings_collector& findings) {
-    static constexpr std::array<std::string_view, 3> sizes{
-        "minReplicas", "maxReplicas", "expectedReplicas"};
-    if (!elastic["enabled"].flag() && !elastic["enabled"].broken()) {
-        warn_idle(elastic, sizes, "`elastic.enabled` is not true, and `replicas` counts", findings);
+void warn_size(
+    const node& expected,
+    std::optional<std::int64_t> size,
+    std::string_view why,
+    findings_collector& findings
+) {
+    if (expected.present() && expected.integer() != size) {
+        findings.warning(
+            expected.order,
+            expected.pointer,
+            fmt::format(
+                "`{}` has no effect: {}, and `replicas` counts{}",
+                expected.written_as,
+                why,
+                size ? fmt::format("; the operator will write {}", *size) : std::string()
+            ),
+            field_ignored
+        );
     }
+}
+
+void check_elastic(
+    const node& elastic,
+    std::int64_t minimum,
+    std::optional<std::int64_t> size,
+    findings_collector& findings
+) {
+    static constexpr std::array<std::string_view, 2> bounds{"minReplicas", "maxReplicas"};
+    static constexpr std::string_view off = "`elastic.enabled` is not true";
     const node& maximum = elastic["maxReplicas"];
     const node& expected = elastic["expectedReplicas"];
+    if (!elastic["enabled"].flag() && !elastic["enabled"].broken()) {
+        warn_idle(elastic, bounds, fmt::format("{}, and `replicas` counts", off), findings);
+        warn_size(expected, size, off, findings);
+    }
     if (elastic["enabled"].flag() && !maximum.present() && !maximum.broken()) {
         findings.error(
             elastic.order,
@@ -82,8 +109,9 @@ void check_elastic(const node& elastic, std::int64_t minimum, findings_collector
             )
         );
     }
-    if (expected.present() && (*expected.integer() < minimum ||
-                               (maximum.present() && *expected.integer() > *maximum.integer()))) {
+    if (elastic["enabled"].flag() && expected.present() &&
+        (*expected.integer() < minimum ||
+         (maximum.present() && *expected.integer() > *maximum.integer()))) {
         findings.error(
             expected.order,
             expected.pointer,

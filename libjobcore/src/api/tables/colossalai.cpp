@@ -140,6 +140,19 @@ constexpr std::array entry_fields{
     },
 };
 
+constexpr std::array size_fields{
+    field{
+        .name = "expectedReplicas",
+        .type = value_type::integer,
+        .doc = "Workers and launcher, written by the operator for the scale subresource. This kind "
+               "is never elastic.",
+        .minimum = 1,
+        .maximum = max_replicas + 1,
+        .when = change::any_time,
+        .rule = "behaviour 7.1",
+    },
+};
+
 constexpr std::array colossalai_spec_fields{
     field{
         .name = "ssh",
@@ -186,6 +199,13 @@ constexpr std::array colossalai_spec_fields{
         .fields = entry_fields,
         .max_items = max_types,
         .rule = "api 4.1",
+    },
+    field{
+        .name = "elastic",
+        .type = value_type::object,
+        .doc = "The number of pods, for the scale subresource.",
+        .fields = size_fields,
+        .rule = "api 1.8",
     },
     managed_by_field,
 };

@@ -228,10 +228,13 @@ inline constexpr std::array elastic_fields{
     field{
         .name = "expectedReplicas",
         .type = value_type::integer,
-        .doc = "Replicas to train with now; the scale subresource writes it.",
+        .doc = "Replicas to train with now; the scale subresource writes it. While elastic "
+               "training is "
+               "off: the replicas of all types together, written by the operator.",
         .minimum = 1,
         .maximum = max_replicas,
         .when = change::any_time,
+        .rule = "behaviour 7.1",
     },
 };
 

@@ -9,20 +9,21 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 namespace signalbox::core::engine {
 
-std::vector<event> tell_of_acceptance(const inputs& in) {
-    if (in.job.status.phase != job_phase::none) {
-        return {};
-    }
-    std::vector<event> out{{false, std::string(event_reason::created), "The job was accepted"}};
-    std::vector<event> warnings;  // one for each reason
-    for (const diagnostic& d : in.job.compiled->findings) {
-        if (d.level != severity::warning) {
-            continue;
-        }
+namespace {
+
+bool is_warning(const diagnostic& d) {
+    return d.level == severity::warning;
+}
+
+/// One event for each reason.
+std::vector<event> warning_events(const std::vector<diagnostic>& findings) {
+    std::vector<event> warnings;
+    for (const diagnostic& d : findings) {
         auto it = std::ranges::find(warnings, d.reason, &event::reason);
         if (it == warnings.end()) {
             it = warnings.insert(warnings.end(), {true, d.reason, ""});
@@ -32,9 +33,33 @@ std::vector<event> tell_of_acceptance(const inputs& in) {
     }
     for (event& e : warnings) {
         e.message = cut_message(std::move(e.message));
-        out.push_back(std::move(e));
     }
-    return out;
+    return warnings;
+}
+
+}  // namespace
+
+std::vector<event> tell_of_warnings(const inputs& in) {
+    const job_status& before = in.job.status;
+    std::vector<diagnostic> untold;
+    if (before.phase == job_phase::none) {
+        std::ranges::copy_if(in.job.compiled->findings, std::back_inserter(untold), is_warning);
+        std::vector<event> out = warning_events(untold);
+        out.insert(
+            out.begin(), {false, std::string(event_reason::created), "The job was accepted"}
+        );
+        return out;
+    }
+    if (is_final(before.phase) || in.invalid) {
+        return {};
+    }
+    // The record of having told them is the generation, which this decision writes.
+    for (const dated_warning& w : in.job.compiled->warnings) {
+        if (w.since > before.observed_generation) {
+            untold.push_back(w.what);
+        }
+    }
+    return warning_events(untold);
 }
 
 std::vector<event> tell_of_edits(const context& c) {

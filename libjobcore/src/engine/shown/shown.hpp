@@ -86,7 +86,7 @@ counts_shown show_counts(const context& c);
 // events.cpp: what is told of a job besides its record (BEHAVIOUR.md 11.1).
 
 /// The first write: the job is accepted, and what the user should know of its specification.
-std::vector<event> tell_of_acceptance(const inputs& in);
+std::vector<event> tell_of_warnings(const inputs& in);
 /// An edit that got past the rules starts nothing, but is told (BEHAVIOUR.md 10.2).
 std::vector<event> tell_of_edits(const context& c);
 /// Facts that begin, and the job's first running.

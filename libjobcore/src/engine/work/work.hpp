@@ -66,9 +66,9 @@ struct work {
 /// The work of a job in its present phase; none beside a record.
 work plan_work(const context& c, const health& h, const open_questions& open);
 
-/// The size that is written into the specification of an elastic job once, as the last stage
-/// (BEHAVIOUR.md 7.1). Not beside a write of the status, which would make the patch stale.
-std::optional<action> write_default_size(const inputs& in);
+/// The size that is written into the specification once, as the last stage (BEHAVIOUR.md 7.1).
+/// `made` is the decision without it.
+std::optional<action> write_size(const inputs& in, const decision& made);
 
 /// How the TensorBoard of the job stands (BEHAVIOUR.md 9.2); nothing if none is asked for.
 /// `done` is what was last done to it.

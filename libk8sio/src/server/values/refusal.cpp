@@ -48,6 +48,12 @@ refusal bad_request(std::string message) {
     return plain(400, "BadRequest", std::move(message));
 }
 
+refusal internal_error(std::string why) {
+    refusal r = plain(500, "InternalError", fmt::format("Internal error occurred: {}", why));
+    r.causes.push_back({"", std::move(why), ""});
+    return r;
+}
+
 refusal expired(std::string message) {
     return plain(410, "Expired", std::move(message));
 }

@@ -36,6 +36,7 @@ using outcome = boost::system::result<T, refusal>;
 
 refusal no_such_resource();
 refusal bad_request(std::string message);
+refusal internal_error(std::string why);
 refusal expired(std::string message);
 refusal method_not_allowed();
 refusal unsupported_media_type(std::string_view supported);

@@ -101,12 +101,24 @@ api_answer front::scale(
     if (current == nullptr) {
         return not_found(kind, t.name);
     }
+    json::arena a;
+    // Of a built-in kind the field is always there.
+    const bool absent =
+        kind.has(trait::custom) &&
+        simple_path(parse_record(kind, *current, a), kind.scale->spec_replicas) == nullptr;
     if (request.method == "GET") {
+        if (absent) {
+            return internal_error(fmt::format(
+                "the spec replicas field \"{}\" does not exist", kind.scale->spec_replicas
+            ));
+        }
         return {200, scale_text(kind, *current)};
     }
-    json::arena a;
     value wanted;
     json::parse(wanted, scale_text(kind, *current), a);
+    if (absent) {
+        json::find(wanted, "spec")->RemoveMember("replicas");
+    }
     value body;
     if (const auto error = json::parse(body, request.body, a)) {
         return bad_request("the body of the request is no valid JSON: " + *error);
@@ -123,6 +135,11 @@ api_answer front::scale(
         merge_patch(wanted, body, a);
     }
     const auto replicas = json::int_at(wanted, {"spec", "replicas"});
+    if (absent && !replicas && request.method == "PATCH") {
+        return bad_request(
+            fmt::format("the spec replicas field \"{}\" cannot be empty", kind.scale->spec_replicas)
+        );
+    }
     if (!replicas || *replicas < 0) {
         problems list;
         list.invalid(
