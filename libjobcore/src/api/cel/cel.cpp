@@ -70,14 +70,12 @@ cel_rule size_rule(const field& spec, std::string_view size, std::string_view re
             noted("oldSelf"),
             size
         ),
-        "the job is not elastic, and `expectedReplicas` can only be its size; to change that, "
-        "pause "
-        "it and change `replicas`",
+        "`expectedReplicas` of a job that is not elastic can only be its size; to change that, "
+        "pause the job and change `replicas`",
         ".elastic.expectedReplicas",
         fmt::format(
             "'the job is not elastic, and its size is ' + string({}) + '{}; to change that, pause "
-            "it "
-            "and change `replicas`'",
+            "it and change `replicas`'",
             size,
             remark
         )};
