@@ -252,7 +252,7 @@ class Kinds(unittest.TestCase):
                 self.plane.kubectl("scale", kind, name, "--replicas=4", "-n", "drains")
                 refused = self.plane.kubectl("scale", kind, name, "--replicas=9", "-n", "drains", check=False)
                 self.assertNotEqual(refused.returncode, 0)
-                self.assertIn("the job is not elastic, and its size is 4", refused.stderr)
+                self.assertIn("of a job that is not elastic must be its size", refused.stderr)
         # Nobody makes good what is evicted until the operator goes on.
         self.cluster.operator.child.send_signal(signal.SIGSTOP)
         self.addCleanup(self.cluster.operator.child.send_signal, signal.SIGCONT)

@@ -25,7 +25,7 @@ constexpr kind_schema process{
     .check_pods = [](const node&, findings_collector&) {},
     .name_needs = process_name_needs,
     .size = process_size,
-    .size_remark = {},
+    .size_words = "`process.replicas`",
     .bind = bind_process,
     .spec_rules = [] { return std::vector<cel_rule>(); },
     .name_rules = [] { return std::vector<cel_rule>(); },

@@ -144,7 +144,7 @@ TEST_CASE(
         const auto refused = w.scale_job(name, 4);
         REQUIRE(refused.has_error());
         CHECK_THAT(
-            refused.error().text(), Catch::Contains("the job is not elastic, and its size is 3")
+            refused.error().text(), Catch::Contains("of a job that is not elastic must be its size")
         );
         CHECK(w.scale_job(name, 3).has_value());
         CHECK(shown_size(w, name) == 3);

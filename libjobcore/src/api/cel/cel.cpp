@@ -57,7 +57,15 @@ std::vector<cel_rule> elastic_rules(const field& spec) {
     };
 }
 
-cel_rule size_rule(const field& spec, std::string_view size, std::string_view remark) {
+std::string size_message(std::string_view words) {
+    return fmt::format(
+        "`expectedReplicas` of a job that is not elastic must be its size, {}; to change that, "
+        "pause the job and change `replicas`",
+        words
+    );
+}
+
+cel_rule size_rule(const field& spec, std::string_view size, std::string_view words) {
     const auto noted = [&](std::string_view base) {
         return value_of(spec, base, {"elastic", "expectedReplicas"});
     };
@@ -70,15 +78,8 @@ cel_rule size_rule(const field& spec, std::string_view size, std::string_view re
             noted("oldSelf"),
             size
         ),
-        "`expectedReplicas` of a job that is not elastic can only be its size; to change that, "
-        "pause the job and change `replicas`",
-        ".elastic.expectedReplicas",
-        fmt::format(
-            "'the job is not elastic, and its size is ' + string({}) + '{}; to change that, pause "
-            "it and change `replicas`'",
-            size,
-            remark
-        )};
+        size_message(words),
+        ".elastic.expectedReplicas"};
 }
 
 std::vector<cel_rule> mode_rules(const field& spec, std::string_view is_type) {

@@ -16,8 +16,6 @@ struct cel_rule {
     std::string rule;
     std::string message;
     std::string field_path;  ///< below the place of the rule; empty: that place
-    /// In CEL, a message that says more: `message` is for servers that do not read it.
-    std::string message_expression = {};
 };
 
 /// The form of the name of a job, at the object.
@@ -27,11 +25,17 @@ std::vector<cel_rule> transition_rules(const field& spec);
 
 /// Rules of `elastic`, for the kinds that have it.
 std::vector<cel_rule> elastic_rules(const field& spec);
-/// What messages say after the size of a kind whose launcher counts.
-inline constexpr std::string_view with_launcher = ", the launcher included";
+/// What makes the size of a job that is not elastic, for messages, by kind.
+inline constexpr std::string_view pytorch_size_words = "the sum of `replicas`";
+inline constexpr std::string_view deepspeed_size_words = "`worker.replicas`";
+inline constexpr std::string_view colossalai_size_words =
+    "`replicas` of the workers and 1 for the launcher";
+/// What is wrong with another size.
+std::string size_message(std::string_view words);
 /// That the size of a job that is not elastic is changed by `replicas` alone (BEHAVIOUR.md
-/// api 7.1). `size` is its number of pods, in CEL; `remark` follows it in the message.
-cel_rule size_rule(const field& spec, std::string_view size, std::string_view remark = {});
+/// api 7.1). `size` is its number of pods, in CEL. The message has no number: to the server a text
+/// that is made of one may have any length, and costs too much.
+cel_rule size_rule(const field& spec, std::string_view size, std::string_view words);
 /// The types in the debug and resume lists. `is_type` says in CEL that `d.type` is one of the job.
 std::vector<cel_rule> mode_rules(const field& spec, std::string_view is_type);
 /// The job's name leaves room for `count` pods of a type of `type_size` characters

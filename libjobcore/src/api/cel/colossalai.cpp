@@ -60,7 +60,7 @@ std::vector<cel_rule> colossalai_rules() {
                          "r.restartPolicy.limit <= 0"),
              "`limit` must be 0: a ColossalAIJob does not restart",
              ".replicaSpecs"},
-            size_rule(spec, size, with_launcher),
+            size_rule(spec, size, colossalai_size_words),
         }
     );
     return rules;

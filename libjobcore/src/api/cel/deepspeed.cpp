@@ -34,7 +34,7 @@ std::vector<cel_rule> deepspeed_rules() {
          "exactly one of `run.python`, `run.module`, `run.exec` must be set, or `customCommand`",
          ".config"}
     );
-    rules.push_back(size_rule(spec, value({"worker", "replicas"})));
+    rules.push_back(size_rule(spec, value({"worker", "replicas"}), deepspeed_size_words));
     rules.push_back(
         {fmt::format(
              "{} || {} == 'none' || size({}) > 0", other, value({"config", "autotune"}), python

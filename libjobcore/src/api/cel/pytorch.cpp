@@ -54,7 +54,7 @@ std::vector<cel_rule> pytorch_rules() {
              "size(self.tensorboardSpec.trainingLogFilesets) > 0)",
              "`tensorboardSpec` needs one of `trainingLogFilesets` and `logDir`",
              ".tensorboardSpec"},
-            size_rule(spec, size),
+            size_rule(spec, size, pytorch_size_words),
         }
     );
     return rules;

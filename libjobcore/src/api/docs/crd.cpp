@@ -246,9 +246,6 @@ void crd_writer::rules(const std::vector<cel_rule>& list) {
             json_.object([&] {
                 json_.member("rule", rule.rule);
                 json_.member("message", rule.message);
-                if (!rule.message_expression.empty()) {
-                    json_.member("messageExpression", rule.message_expression);
-                }
                 if (!rule.field_path.empty()) {
                     json_.member("fieldPath", rule.field_path);
                 }

@@ -34,7 +34,7 @@ struct kind_schema {
     /// How many pods a job has that is not elastic (BEHAVIOUR.md 7.1); nothing of an elastic one,
     /// and where what is broken leaves that open.
     std::optional<std::int64_t> (*size)(const node& spec);
-    std::string_view size_remark;  ///< follows that number in messages
+    std::string_view size_words;  ///< what makes that number, for messages
     /// From a specification without errors.
     job_spec (*bind)(const node& spec);
     /// Rules of the CRD over several fields, at `spec`.

@@ -34,16 +34,7 @@ void check_size(
     if (!noted.present() || noted.integer() == before || noted.integer() == size) {
         return;
     }
-    findings.error(
-        noted.order,
-        noted.pointer,
-        fmt::format(
-            "the job is not elastic, and its size is {}{}; to change that, pause it and change "
-            "`replicas`",
-            *size,
-            kind.size_remark
-        )
-    );
+    findings.error(noted.order, noted.pointer, size_message(kind.size_words));
 }
 
 }  // namespace

@@ -11,7 +11,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,11 +77,5 @@ struct verdict {
 };
 /// `old_self`: nullptr if there was none; then a rule that names it must not be asked.
 verdict evaluate(const expression& rule, const json::value& self, const json::value* old_self);
-
-/// What a messageExpression says of a value: nothing, as on a real server, where it gives no text,
-/// an empty one, or more than a line.
-std::optional<std::string> evaluate_message(
-    const expression& message, const json::value& self, const json::value* old_self
-);
 
 }  // namespace signalbox::k8sio::server::cel

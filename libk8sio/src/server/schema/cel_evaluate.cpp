@@ -491,28 +491,14 @@ datum value_of(const expression& e, scope& variables) {
     }
 }
 
-datum value_for(const expression& e, const json::value& self, const json::value* old_self) {
+}  // namespace
+
+verdict evaluate(const expression& rule, const json::value& self, const json::value* old_self) {
     scope variables{{"self", from_json(self)}};
     if (old_self != nullptr) {
         variables.emplace_back("oldSelf", from_json(*old_self));
     }
-    return value_of(e, variables);
-}
-
-}  // namespace
-
-std::optional<std::string> evaluate_message(
-    const expression& message, const json::value& self, const json::value* old_self
-) {
-    const datum out = value_for(message, self, old_self);
-    const auto* text = as<std::string>(out);
-    const bool usable = text != nullptr && text->find_first_not_of(' ') != std::string::npos &&
-                        text->find('\n') == std::string::npos;
-    return usable ? std::optional(*text) : std::nullopt;
-}
-
-verdict evaluate(const expression& rule, const json::value& self, const json::value* old_self) {
-    const datum out = value_for(rule, self, old_self);
+    const datum out = value_of(rule, variables);
     verdict v;
     if (const bool* holds = as<bool>(out)) {
         v.holds = *holds;

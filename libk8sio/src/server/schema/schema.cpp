@@ -121,9 +121,6 @@ void schema_node::read_rules(const value& schema) {
             if (r.message.empty()) {
                 r.message = fmt::format("failed rule: {}", text);
             }
-            if (auto said = cel::parse(json::string_at(e, {"messageExpression"}))) {
-                r.message_expression = std::move(*said);
-            }
             r.field_path = json::string_at(e, {"fieldPath"});
             rules_.push_back(std::move(r));
         }

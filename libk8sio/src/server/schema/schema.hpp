@@ -45,11 +45,7 @@ private:
         cel::expression_ptr condition;
         bool compares = false;  ///< names oldSelf
         std::string message;
-        cel::expression_ptr message_expression;  ///< in place of `message`; may be null
         std::string field_path;
-
-        /// What is wrong with the value, after the rule was found not to hold.
-        std::string words(const json::value& v, const json::value* before) const;
     };
 
     enum class type { any, object, array, string, integer, number, boolean };

@@ -202,12 +202,6 @@ void schema_node::validate_object(const value& v, const std::string& path, probl
     }
 }
 
-std::string schema_node::rule::words(const value& v, const value* before) const {
-    return message_expression == nullptr
-               ? message
-               : cel::evaluate_message(*message_expression, v, before).value_or(message);
-}
-
 void schema_node::check_rules(
     const value& v, const value* before, const std::string& path, problems& list
 ) const {
@@ -225,7 +219,7 @@ void schema_node::check_rules(
             std::string field = path + r.field_path;
             field = path.empty() && !field.empty() ? field.substr(1) : shown(field);
             const std::string why = said.error.empty()
-                                        ? r.words(v, before)
+                                        ? r.message
                                         : fmt::format("rule evaluation error: {}", said.error);
             list.add(
                 "FieldValueInvalid",
