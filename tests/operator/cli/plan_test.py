@@ -166,7 +166,13 @@ class PlanAt(unittest.TestCase):
         self.assertIn("# no action now: what follows from this status is decided when it is written", out)
 
     def test_a_job_at_rest(self):
+        # Older versions did not write the size of such a job.
         out = self.at("launcher-waits")
+        stages = re.findall(r"(?m)^# stage .*$", out)
+        self.assertRegex("; ".join(stages), r"^# stage 1: patch ColossalAIJob palm \(UID \S+\): .* \(behaviour 7\.1\)$")
+        self.assertIn("expectedReplicas: 5", out)
+        with_size = "\n  spec:\n    elastic: {expectedReplicas: 5}\n    worker:\n"
+        out = self.at("launcher-waits", text=lambda text: text.replace("\n  spec:\n    worker:\n", with_size))
         self.assertNotIn("# stage", out)
         self.assertRegex(out, r"(?m)^# no action: all that can be done now is done$")
 
