@@ -240,8 +240,9 @@ draft draw_job(dice& d) {
     if (d.once_in(8)) {
         job.annotations["batch.tensorstack.dev/stuck-after"] = d.once_in(2) ? "0" : "30";
     }
-    if (!job.elastic && d.once_in(3)) {
-        job.noted = d.between(1, 9);
+    dice aside = d;  // so that the rest of each story stays what it was
+    if (!job.elastic && aside.once_in(3)) {
+        job.noted = aside.between(1, 9);
     }
     return job;
 }
