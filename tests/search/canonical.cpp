@@ -239,8 +239,7 @@ private:
         put(w_.spec.size);
         put(w_.spec.limit);
         put(w_.spec.deadline);
-        put(w_.spec.spec);
-        put(w_.spec.noted);
+        put(w_.spec.spec + 64 * (w_.spec.noted + 1));
         put(w_.skew.count());
         put(w_.job->status);
         put_all(w_.pods);

@@ -65,7 +65,9 @@ std::optional<action> write_size(const inputs& in, const decision& made) {
     }
     action a = size_patch(in);
     const bool now = may_go(in, made);
-    if (const refusal* r = find_refusal(in, a.kind, a.name)) {
+    const bool beside_record = made.status && !made.deferrable();
+    const refusal* r = find_refusal(in, a.kind, a.name);
+    if (r != nullptr && !beside_record) {
         // Where it has to stand back it is held, not left out: else its refusal would be forgotten
         // (12.5), and each quiet moment would be a first try.
         const instant next = next_try(in.policy, *r);
