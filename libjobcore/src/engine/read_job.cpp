@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A job object of the API server read into what decide() takes, compiled once per generation.
-#include "api/walk/findings.hpp"
 #include "jobcore/decide.hpp"
 #include "jobcore/schema.hpp"
 #include "json/job_meta.hpp"
@@ -69,7 +68,7 @@ std::shared_ptr<compiled_job> compile_job(
 /// The operator corrects that number by itself (BEHAVIOUR.md 7.1): after an edit of `replicas` it
 /// is its own.
 bool is_of_size(const diagnostic& d) {
-    return d.pointer == "/spec/elastic/expectedReplicas" && d.reason == schema::field_ignored;
+    return d.pointer == "/spec/elastic/expectedReplicas" && d.reason == "FieldIgnored";
 }
 
 /// When each warning came, given what the specification before had.
