@@ -123,6 +123,21 @@ TEST_CASE("[behaviour 7.1] no size is written into a paused job", "[engine]") {
     CHECK_FALSE(w.has_event("FieldIgnored"));
 }
 
+TEST_CASE(
+    "[behaviour 7.1] no size is written while a pause waits for an exit to settle", "[engine]"
+) {
+    world w(c10d(3));
+    w.refusals.push_back(refused(w, object_kind::job, "mnist", 403, {}, 0));
+    w.start();
+    w.exit("node", 2, 1);
+    w.settle();
+    REQUIRE(w.status().restarts.settling.has_value());
+    set_pause(w, true);
+    w.refusals.clear();
+    w.settle();
+    CHECK(w.job_patches.empty());
+}
+
 TEST_CASE("[behaviour 7.1] [behaviour 10.4] no size is written before it is in force", "[engine]") {
     world w(ddp(1));
     w.start();
@@ -279,6 +294,24 @@ TEST_CASE(
     w.reload();
     w.settle();
     CHECK(w.count_events("FieldIgnored") == 1);
+}
+
+TEST_CASE("[behaviour 11.1] a fresh process tells no warnings of an edit", "[engine]") {
+    world w(ddp(1));
+    w.start();
+    w.edit()
+        .field(
+            "tensorboardSpec",
+            R"({"trainingLogFilesets":["t9k://pvc/c/p"],"scheduler":{"t9kScheduler":{"queue":"q"}}})"
+        )
+        .generation(9);
+    core::job_object fresh = *core::read_job(w.edit().json());
+    fresh.status = w.status();
+    const core::decision d = core::decide(fresh, core::observed{}, w.rules(), w.now());
+    REQUIRE(d.status->observed_generation == 9);
+    for (const core::event& e : d.events) {
+        CHECK(e.reason != "FieldIgnored");
+    }
 }
 
 TEST_CASE("[behaviour 11.1] nobody is told of a job that has ended", "[engine]") {

@@ -19,10 +19,9 @@ namespace {
 /// The attempt has what the specification says. Else the note would not be about the pods that are
 /// there (10.4).
 bool has_size_of_spec(const inputs& in) {
-    return !in.outdated &&
-           std::ranges::equal(
-               wanted_in_force(in.job.status, in.plan), in.plan.roles, {}, {}, &role_plan::wanted
-           );
+    return std::ranges::equal(
+        wanted_in_force(in.job.status, in.plan), in.plan.roles, {}, {}, &role_plan::wanted
+    );
 }
 
 /// A job without a version is on no API server: it has no scale subresource either.
@@ -30,7 +29,7 @@ bool wants_size(const inputs& in) {
     if (!in.plan.size_to_write || in.plan.elastic) {
         return in.plan.size_to_write.has_value();
     }
-    return !in.plan.paused && !in.job.meta.resource_version.empty() && has_size_of_spec(in);
+    return !in.job.meta.resource_version.empty() && has_size_of_spec(in);
 }
 
 /// The default of an elastic job goes beside anything but a write of the status, which would make
