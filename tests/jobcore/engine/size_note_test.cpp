@@ -123,21 +123,6 @@ TEST_CASE("[behaviour 7.1] no size is written into a paused job", "[engine]") {
     CHECK_FALSE(w.has_event("FieldIgnored"));
 }
 
-TEST_CASE(
-    "[behaviour 7.1] no size is written while a pause waits for an exit to settle", "[engine]"
-) {
-    world w(c10d(3));
-    w.refusals.push_back(refused(w, object_kind::job, "mnist", 403, {}, 0));
-    w.start();
-    w.exit("node", 2, 1);
-    w.settle();
-    REQUIRE(w.status().restarts.settling.has_value());
-    set_pause(w, true);
-    w.refusals.clear();
-    w.settle();
-    CHECK(w.job_patches.empty());
-}
-
 TEST_CASE("[behaviour 7.1] [behaviour 10.4] no size is written before it is in force", "[engine]") {
     world w(ddp(1));
     w.start();
