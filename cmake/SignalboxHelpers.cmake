@@ -15,6 +15,30 @@ function(signalbox_glob variable)
     set(${variable} "${files}" PARENT_SCOPE)
 endfunction()
 
+# signalbox_inner_path(<variable> <file>): its path below the current folder. Decide by this: what is above says nothing, a clone
+# may lie below any path.
+function(signalbox_inner_path variable file)
+    cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
+    cmake_path(RELATIVE_PATH file BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
+    set(${variable} "${file}" PARENT_SCOPE)
+endfunction()
+
+# signalbox_filter(<variable> INCLUDE|EXCLUDE <regular expression>): of a list of files, by their inner path.
+function(signalbox_filter variable mode pattern)
+    set(kept "")
+    foreach(file IN LISTS ${variable})
+        signalbox_inner_path(inner "${file}")
+        set(matches EXCLUDE)
+        if(inner MATCHES "${pattern}")
+            set(matches INCLUDE)
+        endif()
+        if(mode STREQUAL matches)
+            list(APPEND kept "${file}")
+        endif()
+    endforeach()
+    set(${variable} "${kept}" PARENT_SCOPE)
+endfunction()
+
 # signalbox_group_units(<target>): where CMAKE_UNITY_BUILD is on, the units of a folder of src/, with the folders below it,
 # are compiled as one. So no two of them may define the same name, not even in anonymous namespaces. Call it where the
 # target is made.
@@ -24,9 +48,10 @@ function(signalbox_group_units target)
     endif()
     get_target_property(sources ${target} SOURCES)
     foreach(source IN LISTS sources)
+        signalbox_inner_path(inner "${source}")
         # A file in src/ itself is compiled alone.
-        if(source MATCHES "^(.*/)?src/([^/]+)/")
-            set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${CMAKE_MATCH_2}")
+        if(inner MATCHES "^src/([^/]+)/")
+            set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${CMAKE_MATCH_1}")
         endif()
     endforeach()
     set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
@@ -164,7 +189,7 @@ function(signalbox_add_test name)
     if(SIGNALBOX_GROUP_TESTS)
         foreach(folder IN LISTS arg_GROUPED)
             set(units ${arg_SOURCES})
-            list(FILTER units INCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${folder}/")
+            signalbox_filter(units INCLUDE "^${folder}/")
             set_source_files_properties(${units} PROPERTIES UNITY_GROUP "${folder}")
         endforeach()
         set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)

@@ -85,7 +85,7 @@ if [[ $mode == full ]]; then
 fi
 
 say "tests"
-printf 'subdirs("%s")\n' "${builds[@]}" >"$run/CTestTestfile.cmake"
+printf 'subdirs([==[%s]==])\n' "${builds[@]}" >"$run/CTestTestfile.cmake"
 status=0
 ctest --test-dir "$run" "${selection[@]}" --resource-spec-file "$PWD/$run/resources.json" --output-on-failure --no-tests=error "$@" || status=$?
 

@@ -36,7 +36,7 @@ if "--fix" in sys.argv:
 found = {}
 if paths:
     result = subprocess.run([program, "--dry-run", "-Werror", *paths], capture_output=True, text=True)
-    for path, line in re.findall(r"^(\S+?):(\d+):\d+: error:", result.stderr, re.MULTILINE):
+    for path, line in re.findall(r"^(.+?):(\d+):\d+: error:", result.stderr, re.MULTILINE):
         found.setdefault(path, line)
     if result.returncode != 0 and not found:
         found["clang-format"] = result.stderr

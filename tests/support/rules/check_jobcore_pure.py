@@ -42,7 +42,7 @@ def included(entry):
     )
     if result.returncode != 0:
         return None, result.stderr
-    return result.stdout.replace("\\\n", " ").split()[1:], None
+    return re.split(r"(?<!\\)\s+", result.stdout.replace("\\\n", " "))[1:], None
 
 
 def main(commands, archive, nm):
