@@ -44,10 +44,12 @@ std::shared_ptr<compiled_job> compile_job(
     parsed_job parsed = parse_job(text);
     compiled->fragments = parsed.fragments;
     compiled->findings = std::move(parsed.findings);
-    for (diagnostic& d : parsed.template_findings) {
-        d.level = severity::warning;  // the server decides (BEHAVIOUR.md api 6.6)
-    }
+    const auto own = static_cast<std::ptrdiff_t>(compiled->findings.size());
     add_findings(compiled->findings, std::move(parsed.template_findings));
+    // The server decides (BEHAVIOUR.md api 6.6). Not before: what is an error already is told.
+    std::for_each(compiled->findings.begin() + own, compiled->findings.end(), [](diagnostic& d) {
+        d.level = severity::warning;
+    });
     if (!parsed.spec) {
         return compiled;
     }

@@ -254,6 +254,12 @@ TEST_CASE("[api 6.6] one place is told once") {
          {severity::warning, "/a", "more", "FieldOverridden"}}
     );
     CHECK(brief(findings) == "/a: first\n/ab: other\n/a: more");
+
+    const std::string no_image = GENERATE(R"("")", "5", "null");
+    const auto read = core::read_job(job_with({{"/spec/containers/0/image", no_image}}));
+    REQUIRE(read);
+    REQUIRE(read->compiled->findings.size() == 1);
+    CHECK(read->compiled->findings.front().level == severity::error);
 }
 
 TEST_CASE("[api 6.8] a rank of one's own is an error for several replicas in plain mode only") {
