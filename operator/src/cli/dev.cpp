@@ -11,6 +11,7 @@
 #include "cli/progress.hpp"
 #include "cli/scenario_file.hpp"
 #include "cli/settings.hpp"
+#include "cli/text_layout.hpp"
 #include "controller/controller.hpp"
 #include "controller/resource_table.hpp"
 #include "manifests/json_edit.hpp"
@@ -249,7 +250,7 @@ void dev_session::announce() {
         setup_.listen.host.find(':') == std::string::npos ? setup_.listen.host
                                                           : fmt::format("[{}]", setup_.listen.host),
         port_,
-        kubeconfig_.path()
+        shell_word(kubeconfig_.path())
     ));
     for (const std::string& notice : notices_) {
         progress_.note("pods: " + notice);
@@ -405,7 +406,7 @@ int dev_session::report() {
             "  {0} plan -f FILE    (the objects behind a job)\n"
             "  {0} dev --until-finished --apply FILE --scenario examples/scenarios/faults.yaml\n"
             "  examples/README.md has more jobs to try.\n",
-            setup_.options.program
+            shell_word(setup_.options.program)
         );
     }
     if (interrupted_ && setup_.options.until_finished) {

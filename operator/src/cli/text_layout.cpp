@@ -20,6 +20,20 @@ std::string lower(std::string_view text) {
     return out;
 }
 
+std::string shell_word(const std::string& path) {
+    constexpr std::string_view plain = "/._-+,:@";
+    if (!path.empty() && std::ranges::all_of(path, [&](unsigned char c) {
+            return std::isalnum(c) != 0 || plain.find(static_cast<char>(c)) != plain.npos;
+        })) {
+        return path;
+    }
+    std::string out = "'";
+    for (const char c : path) {
+        out += c == '\'' ? std::string(R"('\'')") : std::string(1, c);
+    }
+    return out + '\'';
+}
+
 std::size_t output_width() {
     constexpr std::size_t narrowest = 40;
     constexpr std::size_t widest = 100;

@@ -12,6 +12,10 @@ namespace signalbox::op::cli {
 /// ASCII letters in lower case; the rest as it is.
 std::string lower(std::string_view text);
 
+/// A path as a word that a shell reads back: between quotes where it has any character that a shell
+/// may take as its own.
+std::string shell_word(const std::string& path);
+
 /// Characters of a line: those of the terminal if standard output is one, at most 100; else 100.
 std::size_t output_width();
 

@@ -89,7 +89,7 @@ class Dev(unittest.TestCase):
         line = child.stdout.readline().decode()
         self.assertRegex(line, r"ready after \d+ ms at https://127\.0\.0\.1:\d+")
         kubeconfig = os.path.join(self.folder.name, f"signalbox-dev-{line.strip().rpartition(':')[2]}.kubeconfig")
-        self.assertIn(kubeconfig, child.stdout.readline().decode())
+        self.assertEqual(program.exported(child.stdout.readline().decode()), kubeconfig)
         self.assertEqual(os.stat(kubeconfig).st_mode & 0o777, 0o600)
         child.send_signal(signal.SIGINT)
         rest = child.communicate(timeout=program.PATIENCE)[0].decode()
@@ -157,13 +157,31 @@ class Dev(unittest.TestCase):
                     answer = program.run("explain", "nothing", env=dict(self.env, KUBECONFIG=dev.kubeconfig))
                     self.assertIn("has no training job nothing", answer.err)
 
+    def test_what_it_prints_for_shells_they_take(self):
+        """[requirement A1] Also where the kubeconfig and the program lie at a path that a shell would take apart."""
+        folder = os.path.join(self.folder.name, "what's $HOME; in `here`")
+        os.mkdir(folder)
+        name = os.path.join(folder, "signalbox")
+        os.symlink(program.binary(), name)
+        done = subprocess.run([name, "dev", "--until-finished", "--speed", "10", "--apply", EXAMPLES + "/ddp.yaml"],
+                              env=dict(self.env, XDG_RUNTIME_DIR=folder), cwd=self.folder.name, timeout=program.PATIENCE,
+                              capture_output=True, text=True, check=True)
+
+        def shell(line):
+            return subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=True).stdout
+
+        [line] = re.findall("(?m)^  export KUBECONFIG=.*$", done.stdout)
+        self.assertEqual(os.path.dirname(shell(line + '; printf %s "$KUBECONFIG"')), folder)
+        [line] = re.findall("(?m)^  (.*) plan -f FILE ", done.stdout)
+        self.assertRegex(shell(line + " --version"), "^signalbox ")
+
     def test_two_instances_side_by_side(self):
         """[requirement A1]"""
         def start():
             child = subprocess.Popen([program.binary(), "dev"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                      env=self.env, cwd=self.folder.name)
             child.stdout.readline()
-            return child, child.stdout.readline().decode().strip().removeprefix("export KUBECONFIG=")
+            return child, program.exported(child.stdout.readline().decode())
 
         def end(child):
             child.send_signal(signal.SIGINT)

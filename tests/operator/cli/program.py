@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import signal
 import ssl
 import struct
@@ -128,7 +129,7 @@ class Dev:
                 [*prefix, binary(), "dev", *map(str, arguments)], stdout=subprocess.PIPE, stderr=log,
                 env=dict(os.environ, XDG_RUNTIME_DIR=self.folder.name), cwd=self.folder.name)
         self.first = self.child.stdout.readline().decode()
-        self.kubeconfig = self.child.stdout.readline().decode().strip().removeprefix("export KUBECONFIG=")
+        self.kubeconfig = exported(self.child.stdout.readline().decode())
         if "are ready" not in self.first:
             errors = self.errors()
             self.stop()
@@ -171,6 +172,12 @@ class Dev:
 
     def __exit__(self, *_):
         self.stop()
+
+
+def exported(line):
+    """The path in the line `export KUBECONFIG=...` of `signalbox dev`, as a shell takes it."""
+    [word] = shlex.split(line.strip().removeprefix("export KUBECONFIG="))
+    return word
 
 
 def source_dir():
