@@ -172,7 +172,8 @@ std::optional<kubelet::process_options> read_process_options(
 ) {
     option_reader reader(options);
     kubelet::process_options out = reader.read();
-    out.folder = options.folder.empty() ? default_folder() : absolute(options.folder);
+    // Links are not followed here: whose they are is looked at (make_instance_folder).
+    out.folder = options.folder.empty() ? default_folder() : fs::absolute(options.folder).string();
     for (const std::string& e : reader.errors()) {
         fmt::print(err, "{}: {}\n", command, e);
     }
@@ -207,9 +208,11 @@ std::unique_ptr<kubelet::process_runtime> start_process_pods(
         fmt::print(
             err,
             "{0}: this machine does not let pods run as processes: {1}\n"
-            "{0}: --{2} simulated needs nothing of it\n",
+            "{0}: {2}--{3} simulated needs nothing of it\n",
             command,
             made ? made->error().message : "the runtime could not be made",
+            made && made->error().reason == "NoFolder" ? "--pods-dir DIR names another folder; "
+                                                       : "",
             std::string_view(command).ends_with("dev") ? "pods" : "runtime"
         );
         return nullptr;

@@ -20,12 +20,34 @@ namespace {
 constexpr const char* name_start = "node-";
 constexpr const char* lock_name = "/lock";
 
+container_error no_folder(const std::string& path, const std::string& why) {
+    return {"NoFolder", fmt::format("cannot use the folder {}: {}", path, why)};
+}
+
 container_error no_folder(const std::string& path, int number) {
-    return {"NoFolder", fmt::format("cannot use the folder {}: {}", path, error_words(number))};
+    return no_folder(path, error_words(number));
 }
 
 unique_fd open_lock(const std::string& folder, int flags) {
     return unique_fd(::open((folder + lock_name).c_str(), O_RDWR | O_CLOEXEC | flags, 0600));
+}
+
+/// Who else could change what lies there, or where its name leads; empty if nobody could. In a
+/// folder for everybody, such as /tmp, the name may have been there before.
+std::string others_rights(const std::string& folder) {
+    struct stat named = {};
+    struct stat is = {};
+    if (::lstat(folder.c_str(), &named) != 0 || ::stat(folder.c_str(), &is) != 0) {
+        return error_words(errno);
+    }
+    const uid_t own = ::geteuid();
+    if (S_ISLNK(named.st_mode) && named.st_uid != own && named.st_uid != 0) {
+        return fmt::format("it is a link of user {}", named.st_uid);
+    }
+    if (is.st_uid != own) {
+        return fmt::format("it is of user {}", is.st_uid);
+    }
+    return (is.st_mode & S_IWOTH) != 0 ? "everybody may write there" : "";
 }
 
 std::vector<std::string> folders_left(const std::string& base) {
@@ -53,6 +75,9 @@ std::vector<std::string> folders_left(const std::string& base) {
 result<instance_folder> make_instance_folder(const std::string& base) {
     if (const int failed = make_folders(base, 0700); failed != 0) {
         return no_folder(base, failed);
+    }
+    if (const std::string why = others_rights(base); !why.empty()) {
+        return no_folder(base, why);
     }
     // Overlays and what hides this folder from containers need its path as the kernel has it.
     char real[PATH_MAX];

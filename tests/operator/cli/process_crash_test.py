@@ -106,6 +106,28 @@ class NoNamespaces(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
         self.assertIn(f"cannot use the folder {self.folder / 'file/pods'}: ", done.stderr)
 
+    def test_a_folder_that_others_can_change(self):
+        """Somebody else may have been there before, as with any name below /tmp."""
+        open_to_all = self.folder / "open"
+        open_to_all.mkdir()
+        open_to_all.chmod(0o1777)
+        refused = {open_to_all: "everybody may write there"}
+        if os.geteuid() == 0:
+            own, foreign, link = (self.folder / name for name in ("own", "foreign", "link"))
+            own.mkdir()
+            foreign.mkdir()
+            link.symlink_to(own)
+            for path in (foreign, link):
+                os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+            refused |= {foreign: f"it is of user {NOBODY}", link: f"it is a link of user {NOBODY}"}
+        for folder, why in refused.items():
+            with self.subTest(why):
+                done = self.run_in([], program.binary(), "dev", "--pods", "process", "--pods-dir", folder)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                self.assertIn(f"cannot use the folder {folder}: {why}\n", done.stderr)
+                self.assertIn("--pods-dir DIR names another folder", done.stderr)
+                self.assertEqual(list(folder.iterdir()), [])
+
     def quickstart(self):
         """The script in a tree where everything is installed and built already."""
         tree = self.folder / "tree"

@@ -6,6 +6,7 @@ With `--full` also what takes long: a gigabyte of logs, 4,096 processes, 200 pod
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import sys
 import tempfile
@@ -212,7 +213,7 @@ class OwnMachine(unittest.TestCase):
 
     def dev(self, setup, *arguments, inside=""):
         """After the shell's `setup`, with mounts of its own; `inside` that root folder."""
-        become = f'exec chroot {inside} "$0" "$@"' if inside else 'exec "$0" "$@"'
+        become = f'exec chroot {shlex.quote(inside)} "$0" "$@"' if inside else 'exec "$0" "$@"'
         started = pods_of_dev.PodsOfDev(*arguments, prefix=[*OWN_MOUNTS, "sh", "-ec", f"{setup}\n{become}"])
         self.addCleanup(started.stop)
         return started
@@ -220,7 +221,7 @@ class OwnMachine(unittest.TestCase):
     def test_a_full_disk(self):
         pods = self.folder / "pods"
         pods.mkdir()
-        dev = self.dev(f"mount -t tmpfs -o size=8m none {pods}", "--pods-dir", pods)
+        dev = self.dev(f"mount -t tmpfs -o size=8m,mode=700 none {shlex.quote(str(pods))}", "--pods-dir", pods)
         dev.create("filler", "head -c 100000000 /dev/zero > /var/fill; echo filled; exec sleep 1000")
         # Its log is on the same disk.
         dev.until_event("filler", "lines of the log of container c are lost: No space left on device")
@@ -238,18 +239,19 @@ class OwnMachine(unittest.TestCase):
         for name in ("disk", "bound"):
             (self.folder / name).mkdir()
         disk = self.folder / "disk"
-        root = f"{disk}/root"
         setup = f"""
-            mount -t tmpfs none {disk}
-            mkdir {disk}/upper {disk}/work {root} {disk}/pods
-            mount -t overlay -o lowerdir=/,upperdir={disk}/upper,workdir={disk}/work none {root}
-            for folder in proc sys dev; do mount --rbind /$folder {root}/$folder; done
-            mount --bind {disk}/pods {root}/mnt
-            mkdir -p {root}{self.folder}
-            mount --rbind {self.folder} {root}{self.folder}
-            mount --bind "$XDG_RUNTIME_DIR" {root}"$XDG_RUNTIME_DIR"
+            folder={shlex.quote(str(self.folder))}
+            disk="$folder"/disk root="$folder"/disk/root
+            mount -t tmpfs none "$disk"
+            mkdir "$disk"/upper "$disk"/work "$root" "$disk"/pods
+            mount -t overlay -o lowerdir=/,upperdir="$disk"/upper,workdir="$disk"/work none "$root"
+            for each in proc sys dev; do mount --rbind /$each "$root"/$each; done
+            mount --bind "$disk"/pods "$root"/mnt
+            mkdir -p "$root$folder"
+            mount --rbind "$folder" "$root$folder"
+            mount --bind "$XDG_RUNTIME_DIR" "$root$XDG_RUNTIME_DIR"
         """
-        dev = self.dev(setup, "--pods-dir", "/mnt", "--bind", f"{self.folder}/bound:/bound", inside=root)
+        dev = self.dev(setup, "--pods-dir", "/mnt", "--bind", f"{self.folder}/bound:/bound", inside=f"{disk}/root")
         write = "for folder in / /etc /usr/bin /var/lib /root /tmp /home /run /bound; do echo x > $folder/written; done; "
         mounts = {"volumeMounts": [{"name": "v", "mountPath": "/v/w"}], "securityContext": {"runAsUser": 0}}
         dev.create("writer", write + "cat /etc/written /v/w/..data/a; rm -rf /usr/share/doc/bash", mounts,
