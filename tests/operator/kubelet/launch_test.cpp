@@ -38,6 +38,8 @@ TEST_CASE("a part of a volume is made in it, and lies nowhere else") {
         const fs::path whole = n.mount(0, "/v")->source;
         CHECK(n.mount(0, "/m")->source == (whole / "x/y").string());
         CHECK(fs::is_directory(whole / "x/y"));
+        // Who may write in the volume may write here: an emptyDir is for every user of the pod.
+        CHECK(fs::status(whole / "x/y").permissions() == fs::perms(0777));
     }
     SECTION("by a path that variables tell") {
         n.create(

@@ -153,6 +153,24 @@ TEST_CASE("[launchers 1.7] files of a volume change all at once, behind one link
     CHECK(read_file(volume / "a", 10)->empty());
 }
 
+TEST_CASE("programs of other users reach a volume whatever the umask of the runtime is") {
+    const folder_of_test here;
+    const mode_t before = ::umask(077);
+    const auto written = write_volume(
+        here.path() / "pods" / "v", {{"d/e/f", "1", 0644}, {"s", "2", 0400}}, {0777, {}}, noon
+    );
+    ::umask(before);
+    REQUIRE(written);
+    CHECK(mode_at(here.path() / "pods") == 0755);
+    const fs::path volume = here.path() / "pods" / "v";
+    CHECK(mode_at(volume) == 0777);
+    for (const char* folder : {"..data", "d", "d/e"}) {
+        CHECK(mode_at(volume / folder) == 0755);
+    }
+    CHECK(mode_at(volume / "d/e/f") == 0644);
+    CHECK(mode_at(volume / "s") == 0400);
+}
+
 TEST_CASE("a volume that cannot be written says why and where") {
     const folder_of_test here;
     REQUIRE(write_file(here.path() / "file", "x"));

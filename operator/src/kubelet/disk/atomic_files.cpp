@@ -156,7 +156,13 @@ outcome<void> link_names(const fs::path& folder, const std::vector<planned_file>
 
 outcome<void> make_folder(const fs::path& path, std::uint32_t mode) {
     std::error_code failed;
-    fs::create_directories(path, failed);
+    const fs::path above = path.parent_path();
+    if (!above.empty() && !fs::exists(above, failed)) {
+        if (const auto made = make_folder(above, 0755); made.has_error()) {
+            return made;
+        }
+    }
+    fs::create_directory(path, failed);
     if (failed) {
         return machine_error("mkdir", path, failed);
     }

@@ -37,7 +37,8 @@ outcome<void> write_file(
 /// At most `limit` bytes; nothing if it cannot be read.
 std::optional<std::string> read_file(const std::filesystem::path& path, std::size_t limit);
 
-/// Makes it and its parents, with this mode whatever the umask.
+/// Makes it with this mode, and parents that are missing with 0755, whatever the umask: programs of
+/// other users come here too.
 outcome<void> make_folder(const std::filesystem::path& path, std::uint32_t mode);
 
 }  // namespace signalbox::op::kubelet

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubelet/life/launch.hpp"
 
+#include "kubelet/disk/atomic_files.hpp"
 #include "kubelet/pod/host_files.hpp"
 #include "kubelet/pod/quantity.hpp"
 #include "kubelet/pod/volume_files.hpp"
@@ -120,9 +121,10 @@ outcome<fs::path> mount_source(
         return wrong(fmt::format("`{}` leads out of the volume", inner));
     }
     if (!fs::exists(wanted, failed)) {
-        fs::create_directories(wanted, failed);
-        if (failed) {
-            return wrong(wanted.string() + ": " + failed.message());
+        // With the mode of the volume, as a kubelet makes it: who may write there may write here.
+        const auto mode = static_cast<std::uint32_t>(fs::status(root, failed).permissions());
+        if (const auto made = make_folder(wanted, mode); made.has_error()) {
+            return wrong(made.error().message);
         }
     }
     return wanted;
