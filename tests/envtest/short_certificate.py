@@ -14,10 +14,10 @@ CONFIGURATION = """
 [ca]
 default_ca = signer
 [signer]
-database = {folder}/index.txt
-new_certs_dir = {folder}
-certificate = {folder}/ca.crt
-private_key = {folder}/ca.key
+database = index.txt
+new_certs_dir = .
+certificate = ca.crt
+private_key = ca.key
 default_md = sha256
 rand_serial = yes
 unique_subject = no
@@ -32,10 +32,6 @@ extendedKeyUsage = clientAuth
 CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
 
 
-def openssl(*arguments):
-    subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True)
-
-
 def utc(seconds):
     return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc)
 
@@ -43,25 +39,36 @@ def utc(seconds):
 class Authority:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
-        self.certificate, self.count, self.fail = (self.folder / name for name in ("ca.crt", "count", "fail"))
+        self.certificate = self.folder / "ca.crt"
+        self.count, self.fail, self.end, self.late = (self.folder / name for name in ("count", "fail", "end", "late"))
 
     def make(self):
+        self.folder.mkdir(exist_ok=True)
         (self.folder / "index.txt").touch()
-        (self.folder / "ca.cnf").write_text(CONFIGURATION.format(folder=self.folder))
-        key = self.folder / "ca.key"
-        openssl("req", "-x509", *CURVE, "-keyout", key, "-out", self.certificate, "-subj", "/CN=short", "-days", 2)
+        (self.folder / "ca.cnf").write_text(CONFIGURATION)
+        self.openssl("req", "-x509", *CURVE, "-keyout", "ca.key", "-out", "ca.crt", "-subj", "/CN=short", "-days", "2")
         return self
 
+    def openssl(self, *arguments):
+        subprocess.run(["openssl", *arguments], check=True, capture_output=True, cwd=self.folder)
+
     def issue(self, user, seconds):
-        """Certificate and key as texts, and the end: a server takes it that long. It counts whole seconds."""
+        """Certificate and key as texts, and the end: a server takes it that long. It counts whole seconds, and never the last
+        one whole."""
         begin, end = utc(time.time() - 3600), utc(int(time.time()) + seconds)
-        key, request, certificate = (self.folder / name for name in ("user.key", "user.csr", "user.crt"))
-        openssl("req", "-new", *CURVE, "-keyout", key, "-out", request, "-subj", f"/CN={user}")
-        openssl(
-            "ca", "-batch", "-notext", "-config", self.folder / "ca.cnf", "-in", request, "-out", certificate,
+        self.openssl("req", "-new", *CURVE, "-keyout", "user.key", "-out", "user.csr", "-subj", f"/CN={user}")
+        self.openssl(
+            "ca", "-batch", "-notext", "-config", "ca.cnf", "-in", "user.csr", "-out", "user.crt",
             "-startdate", f"{begin:%Y%m%d%H%M%SZ}", "-enddate", f"{end:%Y%m%d%H%M%SZ}",
         )
-        return certificate.read_text(), key.read_text(), end
+        return *((self.folder / name).read_text() for name in ("user.crt", "user.key")), end
+
+    def hand_over(self, end, seconds):
+        """Notes that the user has this certificate, which lasts so long in all, from now on. If less than a tenth of the life of
+        the one before was left, the file `late` says so: on a busy machine all may take longer than such a life."""
+        if self.end.exists() and time.time() > float(self.end.read_text()) - seconds / 10:
+            self.late.touch()
+        self.end.write_text(str(end.timestamp()))
 
 
 def main():
@@ -77,6 +84,7 @@ def main():
     if not untold:
         status["expirationTimestamp"] = f"{end:%Y-%m-%dT%H:%M:%SZ}"
     form = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential"}
+    authority.hand_over(end, int(seconds))
     print(json.dumps({**form, "status": status}))
 
 

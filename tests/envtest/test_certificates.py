@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Client certificates that end after seconds, while an operator serves jobs with them. kube-apiserver looks at the
-certificate of a connection at every request: what has ended is refused on the oldest connection."""
+"""Client certificates that end, while an operator serves jobs with them. kube-apiserver looks at the certificate of a
+connection at every request: what has ended is refused on the oldest connection."""
 
+import functools
+import pathlib
 import re
 import shutil
 import sys
@@ -18,18 +20,44 @@ from cluster import eventually, job, pods
 from servers import credential_program
 
 FULL = "--full" in sys.argv  # what takes minutes
+DAY = 86400  # seconds
+
+
+def lives_of(seconds):
+    """Runs the test with certificates that last so long. On a machine too busy for that, which the authority notes (`late`), it
+    may fail though nothing is wrong: then it begins again, with lives twice as long."""
+    def decorate(test):
+        @functools.wraps(test)
+        def run(self):
+            for life in (seconds, 2 * seconds, 4 * seconds, 8 * seconds):
+                try:
+                    return test(self, life)
+                except AssertionError:
+                    if not self.authority.late.exists() or life == 8 * seconds:
+                        raise
+                print(f"lives of {life} s are too short here", file=sys.stderr)
+                self.doCleanups()
+                self.setUp()
+        return run
+    return decorate
 
 
 class Certificates(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.mkdtemp(prefix="signalbox-authority-")
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="signalbox-authority-"))
         self.addCleanup(shutil.rmtree, folder, True)
-        self.authority = short_certificate.Authority(folder).make()
+        self.authority, self.other = (short_certificate.Authority(folder / name).make() for name in ("one", "other"))
+        self.trusted = folder / "trusted.crt"
+        self.trust(self.authority, self.other)
         self.audit = AuditLog(self.addCleanup, ["watch"])
-        arguments = [f"--client-ca-file={self.authority.certificate}", *self.audit.arguments]
+        arguments = [f"--client-ca-file={self.trusted}", *self.audit.arguments]
         self.c = cluster.Cluster(apiserver_arguments=arguments).started(self.addCleanup)
         self.user = self.c.plane.operator_user
         self.jobs = 0
+
+    def trust(self, *authorities):
+        """The server takes certificates of these, and of no others."""
+        self.replace(self.trusted, "".join(each.certificate.read_text() for each in authorities))
 
     def start_operator(self, entry):
         """With this user entry in its kubeconfig."""
@@ -93,13 +121,14 @@ class Certificates(unittest.TestCase):
         print(f"{what}: {seconds:.0f} s, {counts}, {self.moved_watches()} watches of pods moved", file=sys.stderr)
 
     @unittest.skipUnless(FULL, "it takes more than a minute")
-    def test_certificates_of_a_program(self):
-        """[requirement C7] Each is replaced before its end, through three lives of 30 s: the server refuses none. A run
-        that fails is told, and there is another one in time."""
-        self.start_operator(self.program(30))
-        self.work_until(lambda: self.runs() >= 5)  # one for each 22.5 s
-        self.assertGreaterEqual(time.monotonic() - self.began, 90)
-        self.assertLessEqual(self.runs(), (time.monotonic() - self.began) / 22.5 + 2)
+    @lives_of(30)
+    def test_certificates_of_a_program(self, life):
+        """[requirement C7] Each is replaced before its end, through three lives: the server refuses none. A run that fails is
+        told, and there is another one in time."""
+        self.start_operator(self.program(life))
+        self.work_until(lambda: self.runs() >= 5)  # one for each three quarters of a life
+        self.assertGreaterEqual(time.monotonic() - self.began, 3 * life)
+        self.assertLessEqual(self.runs(), (time.monotonic() - self.began) / (0.75 * life) + 2)
         self.assertGreaterEqual(self.moved_watches(), 3)
         self.tell("a program")
         runs = self.runs()
@@ -113,14 +142,16 @@ class Certificates(unittest.TestCase):
         self.check_all_is_well()
 
     @unittest.skipUnless(FULL, "it takes a minute")
-    def test_a_program_that_does_not_tell_the_end(self):
+    @lives_of(15)
+    def test_a_program_that_does_not_tell_the_end(self, life):
         """[requirement C7] A certificate is used until the server refuses it; that is sent again with the next."""
-        self.start_operator(self.program(15, "--untold"))
+        self.start_operator(self.program(life, "--untold"))
         self.work_until(lambda: self.runs() >= 5)
         self.tell("a program that does not tell the end")
-        self.assertGreaterEqual(time.monotonic() - self.began, 60)
-        self.assertGreaterEqual(self.refused(), 4)
-        self.assertLessEqual(self.refused(), 4 * 32)  # what was under way, once
+        ended = self.runs() - 1
+        self.assertGreaterEqual(time.monotonic() - self.began, ended * (life - 1))
+        self.assertGreaterEqual(self.refused(), ended)
+        self.assertLessEqual(self.refused(), ended * 32)  # what was under way, once
         self.check_all_is_well()
 
     def replace(self, file, text):
@@ -132,40 +163,44 @@ class Certificates(unittest.TestCase):
         self.work_until(lambda: time.time() >= moment)
 
     @unittest.skipUnless(FULL, "it takes more than a minute")
-    def test_files_that_are_replaced(self):
-        """[requirement C3] Lives of 20 s, though files are read each minute: what is refused is sent again with what is
-        there. The key may come after the certificate."""
+    @lives_of(20)
+    def test_files_that_are_replaced(self, life):
+        """[requirement C3] Shorter lives, though files are read each minute: what is refused is sent again with what is there.
+        The key may come after the certificate."""
         folder = self.c.plane.folder
         cert, key = folder / "user.crt", folder / "user.key"
-        texts = self.authority.issue(self.user, 20)
+        texts = self.authority.issue(self.user, life)
         cert.write_text(texts[0])
         key.write_text(texts[1])
+        self.authority.hand_over(texts[2], life)
         self.start_operator({"client-certificate": str(cert), "client-key": str(key)})
         for pause in (0, 2, 0, 2):
-            self.wait_for(texts[2].timestamp() - 7)
-            texts = self.authority.issue(self.user, 20)
+            self.wait_for(texts[2].timestamp() - life / 3)
+            texts = self.authority.issue(self.user, life)
             self.replace(cert, texts[0])
             self.wait_for(time.time() + pause)
             self.replace(key, texts[1])
-        self.wait_for(texts[2].timestamp() - 7)
+            self.authority.hand_over(texts[2], life)
+        self.wait_for(texts[2].timestamp() - life / 3)
+        self.authority.hand_over(texts[2], life)
         self.tell("files")
         self.assertLessEqual(self.refused(), 4 * 32)
         self.assertGreaterEqual(self.moved_watches(), 3)
         self.check_all_is_well()
 
     def test_a_key_that_comes_too_late(self):
-        """[requirement C3] The certificate is replaced, has ended, and has no key yet: that is told, and all waits."""
+        """[requirement C3] The certificate is replaced, the server takes the old one no more, and the new one has no key yet:
+        that is told, and all waits."""
         folder = self.c.plane.folder
         cert, key = folder / "user.crt", folder / "user.key"
-        texts = self.authority.issue(self.user, 10)
+        texts = self.authority.issue(self.user, DAY)
         cert.write_text(texts[0])
         key.write_text(texts[1])
         self.start_operator({"client-certificate": str(cert), "client-key": str(key)})
         self.work_until(lambda: self.jobs >= 1)
-        ended = texts[2].timestamp() + 1
-        texts = self.authority.issue(self.user, 300)
+        texts = self.other.issue(self.user, DAY)
         self.replace(cert, texts[0])
-        eventually("the old one has ended", lambda: time.time() >= ended)
+        self.trust(self.other)
         self.c.apply(*(job(f"waits-{n}", {"master": pods(1, duration="1s")}) for n in range(3)))
         said = "the files of keys and certificates cannot be used, those read before are"
         eventually("the operator says so", lambda: said in self.c.operator.log.read_text())
