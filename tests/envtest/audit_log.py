@@ -25,5 +25,5 @@ class AuditLog:
         self.arguments = [f"--audit-policy-file={policy}", f"--audit-log-path={self.file}"]
 
     def entries(self):
-        """So far, as dictionaries."""
-        return [json.loads(line) for line in self.file.read_text().splitlines()]
+        """So far, as dictionaries. What stands behind the last end of a line is being written."""
+        return [json.loads(line) for line in self.file.read_text().split("\n")[:-1]]
