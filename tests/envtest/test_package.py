@@ -107,7 +107,7 @@ class Package(unittest.TestCase):
         self.assertEqual(self.field("Version"), said.split()[1])
         self.assertEqual(os.readlink(self.root / "usr/bin/kubectl-signalbox"), "signalbox")
         if shutil.which("systemd-analyze"):
-            unit = (self.root / UNIT).read_text().replace("/usr/bin/", f"{self.root}/usr/bin/")
+            unit = (self.root / UNIT).read_text().replace("/usr/bin/signalbox", f'"{self.root}/usr/bin/signalbox"')
             copy = self.folder / "signalbox.service"
             copy.write_text(unit)
             checked = subprocess.run(["systemd-analyze", "verify", copy], capture_output=True, text=True, check=False)
@@ -121,12 +121,12 @@ class Package(unittest.TestCase):
         for shell, script in COMPLETION.items():
             self.assertEqual((self.root / script).read_text(), run(BINARY, "completion", shell))
             if shell in TRIED and shutil.which(shell):
-                said = run(shell, "-c", TRIED[shell].format(script=self.root / script), env=self.with_path())
+                said = run(shell, "-c", TRIED[shell].format(script=shlex.quote(str(self.root / script))), env=self.with_path())
                 self.assertEqual(said.split()[0], "explain")
         # Where zsh looks for it, a function of this name is loaded by compinit.
         if shutil.which("zsh"):
             folder = (self.root / COMPLETION["zsh"]).parent
-            tried = f"fpath=({folder} $fpath); autoload -U compinit; compinit -u -D; echo $_comps[signalbox]"
+            tried = f"fpath=({shlex.quote(str(folder))} $fpath); autoload -U compinit; compinit -u -D; echo $_comps[signalbox]"
             self.assertEqual(run("zsh", "-f", "-c", tried).strip(), "_signalbox")
         self.assertEqual(gzip.decompress((self.root / MANUAL).read_bytes()).decode(), run(BINARY, "man"))
         if shutil.which("man"):
@@ -160,8 +160,9 @@ class Package(unittest.TestCase):
         shutil.copyfile(c.plane.operator_kubeconfig, credentials / "kubeconfig")
         [start] = re.findall(r"(?m)^ExecStart=(.*)$", (self.root / UNIT).read_text())
         [flags] = re.findall(r'(?m)^SIGNALBOX_FLAGS="(.*)"$', (self.root / "etc/default/signalbox").read_text())
-        start = start.replace("${CREDENTIALS_DIRECTORY}", str(credentials)).replace("$SIGNALBOX_FLAGS", flags)
-        program, *rest = shlex.split(start)
+        # Within a word the one stays whole, and the other, a word of its own, is taken apart.
+        program, *rest = shlex.split(start.replace("$SIGNALBOX_FLAGS", flags))
+        rest = [word.replace("${CREDENTIALS_DIRECTORY}", str(credentials)) for word in rest]
         c.operator = cluster.servers.Process("operator", [f"{self.root}{program}", *rest], c.plane.folder / "service.log")
         self.addCleanup(c.operator.kill)
         c.apply(job("served", {"worker": pods(2, duration="1s")}))

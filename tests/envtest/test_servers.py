@@ -98,7 +98,7 @@ class End(unittest.TestCase):
         self.addCleanup(child.stdout.close)
         self.addCleanup(child.wait)
         self.addCleanup(child.kill)
-        etcd, apiserver, folder = child.stdout.readline().split()
+        etcd, apiserver, folder = child.stdout.readline().rstrip("\n").split(" ", 2)
         self.assertTrue(alive(etcd) and alive(apiserver))
         os.kill(child.pid, number)
         child.wait(PATIENCE)

@@ -50,7 +50,9 @@ class Folder:
         self.probes.mkdir()
         self.probes.chmod(0o777)
         for program in PROGRAMS:
-            (self.probes / program.name).write_text(program.read_text())
+            there = self.probes / program.name
+            there.write_text(program.read_text())
+            there.chmod(0o644)
 
     def __enter__(self):
         return self

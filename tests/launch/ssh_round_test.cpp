@@ -108,6 +108,9 @@ struct real_pod {
               " PDSH_RCMD_TYPE=ssh PDSH_SSH_ARGS_APPEND='-F " + files.at("ssh/config") + "' ";
     }
 
+    /// Launchers change to their own folder on every node, and do not quote its name.
+    const std::string here = "cd " + files.at("") + "\n";
+
     /// A rank: its arguments and one variable go to files named after the node.
     static std::string recorder_of(const pod_folder& files) {
         return "#!/bin/sh\nn=$1; shift\nprintf '%s' \"$ODD\" >" + files.at("odd") +
@@ -128,6 +131,7 @@ TEST_CASE("[launchers 2.5] arguments reach ranks over real pdsh and ssh", "[laun
         CAPTURE(shell);
         const real_pod pod(job);
         const auto result = run(
+            pod.here +
             pod.files.line(shell, "launcher", pod.env + R"env(ODD='a b "q" \z $HOME `id` 50%n')env")
         );
         CAPTURE(result.output, pod.files.read("run/sshd.log"));
@@ -157,9 +161,9 @@ TEST_CASE(
         const std::string env = pod.env + R"env(ODD='a b "q" \z $HOME `id` 50%n' UID=7)env";
         // One folder stands for both pods: what the roles write has other names.
         const auto result =
-            run(pod.files.line(shell, "worker", pod.env) + " >" + pod.files.at("sshd.log") +
-                " 2>&1 & p=$!\n" + pod.files.line(shell, "launcher", env) +
-                "; c=$?; kill $p; exit $c");
+            run(pod.here + pod.files.line(shell, "worker", pod.env) + " >" +
+                pod.files.at("sshd.log") + " 2>&1 & p=$!\n" +
+                pod.files.line(shell, "launcher", env) + "; c=$?; kill $p; exit $c");
         CAPTURE(result.output, pod.files.read("sshd.log"));
         CHECK(result.code == 0);
         for (const auto node : {"0", "1"}) {
@@ -175,7 +179,7 @@ TEST_CASE("[launchers 7.1] a rank's code comes back through pdsh", "[launch]") {
     deepspeed_job job(2, worker_template(R"(,"env":[{"name":"CODE","value":"7"}])"));
     job.compile();
     const real_pod pod(job);
-    const auto result = run(pod.files.line("/bin/sh", "launcher", pod.env + "CODE=7"));
+    const auto result = run(pod.here + pod.files.line("/bin/sh", "launcher", pod.env + "CODE=7"));
     CAPTURE(result.output, pod.files.read("run/sshd.log"));
     CHECK(result.code == 7);
 }
@@ -192,7 +196,7 @@ TEST_CASE("[launchers 5.2] a host with another key is not trusted", "[launch]") 
         "until ssh-keyscan -p " + pod.port + " 127.0.0.1 2>/dev/null | grep -q .; do :; done\n" +
             "exec /usr/bin/ssh -E " + pod.files.at("ssh.log") + " \"$@\"\n"
     );
-    const auto result = run(pod.files.line("/bin/sh", "launcher", pod.env));
+    const auto result = run(pod.here + pod.files.line("/bin/sh", "launcher", pod.env));
     CAPTURE(result.output, pod.files.read("ssh.log"));
     CHECK(result.code == 75);
     CHECK(has_text(pod.files.read("ssh.log"), "Host key verification failed"));

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a suite, and ends it when it makes no progress any more. CTest starts every suite by this.
 
-    run_suite.py [--cpu SECONDS] [--stall SECONDS] NAME COMMAND...
+    run_suite.py [--cpu SECONDS] [--stall SECONDS] [--locales FOLDER] NAME COMMAND...
 
 Bounds are on what the suite does and not on the clock, so that a busy machine ends none of them: it is ended when neither it
 nor a process that it started has used the processor for `--stall` seconds, or when all of them together have used it for more
 than `--cpu`. The exit code is the suite's.
+
+A suite must not depend on the machine, so it sees none: surroundings() says what it sees instead. What fetches packages does
+so as the user, whose home is $SIGNALBOX_HOME, with the user's caches.
 
 If $SIGNALBOX_COST_DIR is set, NAME.txt there says what it cost: seconds by the clock, seconds of the processors, megabytes of
 its largest process.
@@ -19,6 +22,7 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 LOOK = 5  # seconds between two looks, at most
@@ -105,14 +109,33 @@ def watch(child, cpu, stall):
         return 1, why
 
 
-def begin(command, libc):
+def surroundings(folder, locales):
+    """Variables of a suite. Its home is empty and its temporary files are its own, both below `folder` and with names that
+    fall apart where somebody forgot to quote them; the time is a quarter off the hour. Of `locales`, where LOCPATH may find it,
+    it has Turkish: a decimal comma, an i without a dot, and other words from every tool that has any."""
+    # No quotes in the second: CMake does not understand what a compiler tells of such a folder.
+    home, temporary, runtime = (folder / name for name in ("what's home", "tmp \u00e9", "run `x`"))
+    for made, mode in ((folder, 0o711), (home, 0o700), (temporary, 0o1777), (runtime, 0o700)):
+        made.mkdir(exist_ok=True)
+        made.chmod(mode)  # some programs of it are of other users
+    user = pathlib.Path(os.environ.get("SIGNALBOX_HOME") or pathlib.Path.home())
+    variables = {
+        **os.environ, "HOME": str(home), "TMPDIR": str(temporary), "XDG_RUNTIME_DIR": str(runtime), "TZ": "ODD-12:45",
+        "SIGNALBOX_HOME": str(user), "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(user / ".cache")}
+    if locales:
+        variables |= {"LC_ALL": "tr_TR.UTF-8", "LANGUAGE": "tr:de", "LOCPATH": locales}
+    return variables
+
+
+def begin(command, libc, variables):
     def prepare():
+        os.umask(0o077)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
-    child = subprocess.Popen(command, preexec_fn=prepare)
+    child = subprocess.Popen(command, preexec_fn=prepare, env=variables)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda number, _: os.kill(child.pid, number))
     return child
@@ -122,13 +145,16 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--cpu", type=int, default=900)
     parser.add_argument("--stall", type=int, default=300)
+    parser.add_argument("--locales")
     parser.add_argument("name")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     arguments = parser.parse_args()
     start = time.monotonic()
-    # Kept until it was waited for here: a Popen that goes away waits for its process itself, and its exit code is lost.
-    child = begin(arguments.command, ctypes.CDLL(None))
-    code, why = watch(child.pid, arguments.cpu, arguments.stall)
+    with tempfile.TemporaryDirectory(prefix="signalbox-", ignore_cleanup_errors=True) as folder:
+        variables = surroundings(pathlib.Path(folder), arguments.locales)
+        # Kept until it was waited for here: a Popen that goes away waits for its process itself, and its exit code is lost.
+        child = begin(arguments.command, ctypes.CDLL(None), variables)
+        code, why = watch(child.pid, arguments.cpu, arguments.stall)
     child.returncode = code
     folder = os.environ.get("SIGNALBOX_COST_DIR")
     if folder:

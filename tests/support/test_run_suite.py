@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What run_suite.py does with suites that end, work for ever, or hang."""
 
+import ast
 import os
 import pathlib
 import subprocess
@@ -33,6 +34,23 @@ class RunSuite(unittest.TestCase):
         for code in (0, 3, 77):
             self.assertEqual(self.run_suite(f"print('said'); raise SystemExit({code})"), (code, "said\n"))
         self.assertEqual(self.run_suite("import os; os.kill(os.getpid(), 9)"), (137, ""))
+
+    def test_it_sees_nothing_of_the_machine(self):
+        """Its home and temporary folder are empty, its own, and gone with it; no file that it makes is for others."""
+        told = ("import os, tempfile; made = open(os.path.join(tempfile.gettempdir(), 'made'), 'x')\n"
+                "home = os.path.expanduser('~'); here = os.path.dirname(made.name)\n"
+                "print(repr((os.stat(made.name).st_mode & 0o777, os.listdir(home), os.listdir(here), home, here)))")
+        seen = []
+        for _ in range(2):
+            code, said = self.run_suite(told)
+            self.assertEqual(code, 0)
+            mode, *rest = ast.literal_eval(said)
+            self.assertEqual((mode, *rest[:2]), (0o600, [], ["made"]))
+            seen += rest[2:]
+        self.assertEqual(len(set(seen)), 4)
+        for folder in seen:
+            self.assertIn(" ", folder)
+            self.assertFalse(os.path.exists(folder))
 
     def test_a_suite_that_works_for_ever_is_ended(self):
         code, said = self.run_suite(WORK, "--cpu", "1")

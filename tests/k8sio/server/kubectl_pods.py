@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import socket
 import struct
 import subprocess
@@ -131,7 +132,7 @@ def a_command_ends_with_its_client(k, root):
     # The pipe has a reader as long as the command lives.
     path = os.path.join(root.server.folder, "alive")
     os.mkfifo(path)
-    script = f"exec 3<{path}; read -r go; echo up; sleep 1000"
+    script = f"exec 3<{shlex.quote(path)}; read -r go; echo up; sleep 1000"
     child = k.start("exec", "-i", "one", "--", "sh", "-c", script, stdin=subprocess.PIPE)
     child.stdin.write("go\n")
     child.stdin.flush()

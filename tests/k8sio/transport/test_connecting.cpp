@@ -9,11 +9,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 
-#include <filesystem>
-#include <fstream>
-
-#include <unistd.h>
-
 using namespace signalbox::k8sio;
 using namespace std::chrono_literals;
 using test::after;
@@ -50,11 +45,9 @@ TEST_CASE_METHOD(world, "[requirement C3] rotated certificates are picked up on 
     const certificate new_server("server", "IP:127.0.0.1", &next_authority);
     const certificate old_user("jane", "DNS:jane", &authority);
     const certificate new_user("june", "DNS:june", &next_authority);
-    const std::string folder = (std::filesystem::temp_directory_path() / "k8sio-keys-").string();
+    const test::folder dir;
     const auto write = [&](const std::string& name, const std::string& text) {
-        const std::string path = folder + std::to_string(::getpid()) + name;
-        std::ofstream(path) << text;
-        return path;
+        return dir.write(name, text);
     };
     use_tls(old_server, &authority);
     config.ca_file = write("ca", authority.pem());
@@ -85,9 +78,6 @@ TEST_CASE_METHOD(world, "[requirement C3] rotated certificates are picked up on 
     time.advance(60s);
     CHECK(exchange().has_value());
     CHECK(server->client_names.back() == "/CN=june");
-    for (const char* name : {"ca", "cert", "key"}) {
-        std::filesystem::remove(write(name, ""));
-    }
 }
 
 TEST_CASE_METHOD(

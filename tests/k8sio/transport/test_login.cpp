@@ -331,7 +331,7 @@ TEST_CASE_METHOD(
     virtual_clock virtual_time(loop.get_executor(), wall_time());
     std::string name = (std::filesystem::temp_directory_path() / "k8sio-login-XXXXXX").string();
     ::close(::mkstemp(name.data()));
-    plugin.args = {"-c", "sleep 1000 & echo $! >" + name + "; wait"};
+    plugin.args = {"-c", "sleep 1000 & echo $! >\"$0\"; wait", name};
     const auto runner = make_process_runner(loop.get_executor(), virtual_time);
     std::optional<plugin_outcome> outcome;
     runner->start(plugin, [&](const plugin_outcome& got) { outcome = got; });

@@ -12,9 +12,11 @@
 # it makes another. Of DeepSpeed and ColossalAI only what is written in Python is installed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
+umask 022 # pods run as other users too
 set=${1:?usage: make.sh debian|current}
 list=$PWD/$set.txt
 version=$(cat "$list" make.sh | sha256sum | cut -c 1-12)
+export HOME=${SIGNALBOX_HOME:-~} # with the user's settings: the home of a suite is empty
 home=${XDG_CACHE_HOME:-$HOME/.cache}/signalbox
 [[ $EUID != 0 ]] || home=/var/cache/signalbox # pods of other users cannot enter /root
 folder=${SIGNALBOX_CACHE:-$home}/launchers-$set-$version

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import secrets
 import subprocess
 import sys
 import time
@@ -75,13 +76,14 @@ class Cluster(unittest.TestCase):
         self.kubectl("delete", "pod", "again")
 
     def test_probes_and_exec(self):
-        probe = {"exec": {"command": ["test", "-e", "/tmp/ready"]}, "periodSeconds": 1}
+        ready = f"/tmp/ready-{secrets.token_hex(8)}"
+        probe = {"exec": {"command": ["test", "-e", ready]}, "periodSeconds": 1}
         self.create("probed", "trap 'exit 0' TERM; sleep 1000 & wait", container={"readinessProbe": probe})
         self.until("probed", ".status.phase", "Running")
         self.assertFalse(self.get("probed")["status"]["containerStatuses"][0]["ready"])
-        self.kubectl("exec", "probed", "--", "touch", "/tmp/ready")
+        self.kubectl("exec", "probed", "--", "touch", ready)
         self.until("probed", ".status.containerStatuses[0].ready", "true")
-        self.assertFalse(os.path.exists("/tmp/ready"), "a container's file is on the machine")
+        self.assertFalse(os.path.exists(ready), "a container's file is on the machine")
         self.kubectl("exec", "probed", "--", "sh", "-c", "exit 7", code=7)
         began = time.monotonic()
         self.kubectl("delete", "pod", "probed")

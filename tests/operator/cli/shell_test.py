@@ -4,6 +4,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import shutil
 import signal
 import subprocess
@@ -118,7 +119,7 @@ class Completion(unittest.TestCase):
         path = os.path.join(self.folder, f"script.{shell}")
         with open(path, "w", encoding="utf-8") as file:
             file.write(result.out)
-        return path
+        return shlex.quote(path)
 
     def check_interactive(self, shell):
         self.addCleanup(shell.close)
@@ -144,10 +145,13 @@ class Completion(unittest.TestCase):
     def test_fish(self):
         path = self.script("fish")
 
+        # In the locale C it finds no program in a folder whose name is not ASCII.
+        environment = {"PATH": f"{self.folder}:/usr/bin:/bin", "HOME": self.folder, "LC_ALL": "C.UTF-8"}
+
         def words(line):
             child = subprocess.run(
                 ["fish", "--no-config", "-c", f"source {path}; complete -C '{line}'"], capture_output=True, text=True,
-                cwd=self.folder, env={"PATH": f"{self.folder}:/usr/bin:/bin", "HOME": self.folder}, timeout=program.PATIENCE)
+                cwd=self.folder, env=environment, timeout=program.PATIENCE)
             return child.stdout.splitlines()
 
         self.assertEqual(words("signalbox expl"), ["explain\tSay what a job is doing, why, and what comes next"])

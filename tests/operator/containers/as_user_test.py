@@ -19,9 +19,10 @@ NOBODY = 65534
 if os.geteuid() != 0:
     skips.skip_suite("container_tests_as_user", "container_tests runs as an ordinary user already")
 with tempfile.TemporaryDirectory() as folder:
-    # The build may lie where only root can go.
+    # The build may lie where only root can go, and be root's alone.
     program = shutil.copy(sys.argv[1], folder)
-    os.chmod(folder, 0o755)
+    for path in (folder, program):
+        os.chmod(path, 0o755)
     own = pathlib.Path(folder) / "own"
     own.mkdir()
     os.chown(own, NOBODY, NOBODY)

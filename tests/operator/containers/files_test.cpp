@@ -32,21 +32,29 @@ mount_point memory(const std::string& target, std::uint64_t limit = 0) {
     return out;
 }
 
+/// A name that no file of this machine has; the shell of `spec` knows it as $NEW.
+std::string new_name(const machine& m, container_spec& spec) {
+    std::string name = std::filesystem::path(m.folder()).filename();
+    spec.process.env.push_back("NEW=" + name);
+    return name;
+}
+
 TEST_CASE("what a container writes stays beside the image") {
     machine m;
-    const container_spec spec = m.shell(
+    container_spec spec = m.shell(
         m.make_sandbox(),
-        "set -e; echo x > /etc/signalbox-test; echo y > /top; mkdir /usr/signalbox-test; "
-        "cat /etc/signalbox-test /top; ls -d /usr/signalbox-test; ls /tmp /run | grep -v :"
+        "set -e; echo x > /etc/$NEW; echo y > /$NEW; mkdir /usr/$NEW; "
+        "cat /etc/$NEW /$NEW; ls -d /usr/$NEW; ls /tmp /run | grep -v :"
     );
+    const std::string name = new_name(m, spec);
     const outcome o = m.run(spec);
     INFO(o.err);
-    CHECK(o.out == "x\ny\n/usr/signalbox-test\n\n");
-    CHECK_FALSE(std::filesystem::exists("/etc/signalbox-test"));
-    CHECK_FALSE(std::filesystem::exists("/top"));
-    CHECK_FALSE(std::filesystem::exists("/usr/signalbox-test"));
-    CHECK(read_text(spec.root.changes + "/root/top") == "y\n");
-    CHECK(read_text(spec.root.changes + "/upper/etc/signalbox-test") == "x\n");
+    CHECK(o.out == "x\ny\n/usr/" + name + "\n\n");
+    for (const char* folder : {"/", "/etc/", "/usr/"}) {
+        CHECK_FALSE(std::filesystem::exists(folder + name));
+    }
+    CHECK(read_text(spec.root.changes + "/root/" + name) == "y\n");
+    CHECK(read_text(spec.root.changes + "/upper/etc/" + name) == "x\n");
 }
 
 TEST_CASE("a container has devices, its own processes, and the kernel's files read-only") {
@@ -73,13 +81,14 @@ TEST_CASE("files, folders and memory are mounted where they are wanted") {
     std::filesystem::create_directories(host.path() + "/data/inner");
     container_spec spec = m.shell(
         m.make_sandbox(),
-        "cat /new/deep/text /etc/resolv.conf; echo kept > /work-here/data/file; echo no > "
+        "cat /$NEW/deep/text /etc/resolv.conf; echo kept > /work-here/data/file; echo no > "
         "/ro/file; "
         "echo m > /work-here/data/inner/m; cat /work-here/data/inner/m; ls /var/run/secrets/token; "
         "head -c 2000000 /dev/zero > /small/x"
     );
+    const std::string name = new_name(m, spec);
     spec.mounts = {
-        bound(text, "/new/deep/text"),
+        bound(text, "/" + name + "/deep/text"),
         bound(text, "/etc/resolv.conf", true),
         bound(host.path() + "/data", "/work-here/data"),
         memory("/work-here/data/inner"),
@@ -93,7 +102,7 @@ TEST_CASE("files, folders and memory are mounted where they are wanted") {
     CHECK_FALSE(std::filesystem::exists(host.path() + "/data/inner/m"));
     CHECK(o.err.find("/ro/file: Read-only file system") != std::string::npos);
     CHECK(o.err.find("No space left on device") != std::string::npos);
-    CHECK_FALSE(std::filesystem::exists("/new"));
+    CHECK_FALSE(std::filesystem::exists("/" + name));
 }
 
 TEST_CASE("a root that is read-only has mounts that are not") {
@@ -177,11 +186,15 @@ TEST_CASE("containers of the machine's files do not see those of the runtime") {
     local_options options;
     options.folder = base.path() + "/runtime";
     machine m(options);
-    const outcome o =
-        m.run("ls -A " + base.path() + " " + base.path() + "/runtime; touch /var/tmp/x");
+    container_spec spec = m.shell(
+        m.make_sandbox(),
+        "ls -A " + base.path() + " " + base.path() + "/runtime; touch /var/tmp/$NEW"
+    );
+    const std::string name = new_name(m, spec);
+    const outcome o = m.run(spec);
     INFO(o.err);
     CHECK(o.out == base.path() + ":\nruntime\n\n" + base.path() + "/runtime:\n");
-    CHECK_FALSE(std::filesystem::exists("/var/tmp/x"));
+    CHECK_FALSE(std::filesystem::exists("/var/tmp/" + name));
 }
 
 TEST_CASE("a runtime leaves nothing") {

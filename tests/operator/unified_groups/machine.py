@@ -29,7 +29,7 @@ def boot(init, *arguments, memory, seconds):
     with tempfile.TemporaryDirectory() as folder:
         first_files = pathlib.Path(folder, "initramfs")
         make_first_files(kernel, init, pathlib.Path(folder, "files"), first_files)
-        words = ["console=ttyS0", "quiet", "panic=-1", "--", *map(str, arguments)]
+        words = ["console=ttyS0", "quiet", "panic=-1", "--", *(f'"{word}"' for word in arguments)]
         command = [
             "qemu-system-x86_64", "-accel", "tcg", "-cpu", "max", "-smp", "2", "-m", memory,
             "-nodefaults", "-no-reboot", "-nic", "none", "-display", "none", "-serial", "stdio",
@@ -77,7 +77,7 @@ def fetched_kernel():
 
 
 def output(*command, cwd=None):
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, env={**os.environ, "LC_ALL": "C.UTF-8"})
     if done.returncode != 0:
         raise Unavailable(f"{command[0]} {command[1]}: {done.stderr.strip()}")
     return done.stdout
