@@ -40,16 +40,10 @@ if(SIGNALBOX_BUILD_K8SIO)
     find_package(Threads REQUIRED)
     find_package(OpenSSL 3 REQUIRED)
     find_package(Boost 1.81 CONFIG REQUIRED)
-    find_package(ZLIB REQUIRED)
     find_package(yaml-cpp REQUIRED)
     if(NOT TARGET yaml-cpp::yaml-cpp)
         add_library(yaml-cpp::yaml-cpp ALIAS yaml-cpp)
     endif()
-
-    # Debian's RE2 has no CMake package; users of ours link it by this name too.
-    find_path(SIGNALBOX_RE2_INCLUDE_DIR re2/re2.h REQUIRED)
-    find_library(SIGNALBOX_RE2_LIBRARY re2 REQUIRED)
-    mark_as_advanced(SIGNALBOX_RE2_INCLUDE_DIR SIGNALBOX_RE2_LIBRARY)
 
     # These macros change the meaning of Boost's headers, so every unit of a program must agree on them: they are part of
     # the public interface of signalbox::k8sio. The bodies are in libk8sio/src/transport/asio_impl.cpp.
@@ -61,6 +55,15 @@ if(SIGNALBOX_BUILD_K8SIO)
         BOOST_BEAST_SEPARATE_COMPILATION
         BOOST_ASIO_NO_DEPRECATED)
     set_target_properties(signalbox_boost PROPERTIES EXPORT_NAME boost)
+endif()
+
+if(SIGNALBOX_BUILD_K8SIO_SERVER)
+    find_package(ZLIB REQUIRED)
+
+    # Debian's RE2 has no CMake package; users of ours link it by this name too.
+    find_path(SIGNALBOX_RE2_INCLUDE_DIR re2/re2.h REQUIRED)
+    find_library(SIGNALBOX_RE2_LIBRARY re2 REQUIRED)
+    mark_as_advanced(SIGNALBOX_RE2_INCLUDE_DIR SIGNALBOX_RE2_LIBRARY)
 endif()
 
 if(SIGNALBOX_BUILD_OPERATOR)

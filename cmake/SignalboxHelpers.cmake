@@ -39,18 +39,19 @@ function(signalbox_filter variable mode pattern)
     set(${variable} "${kept}" PARENT_SCOPE)
 endfunction()
 
-# signalbox_group_units(<target>): where CMAKE_UNITY_BUILD is on, the units of a folder of src/, with the folders below it,
-# are compiled as one. So no two of them may define the same name, not even in anonymous namespaces. Call it where the
-# target is made.
-function(signalbox_group_units target)
+# signalbox_group_units(<target> <folder>): where CMAKE_UNITY_BUILD is on, the units of each folder in this one, with the
+# folders below it, are compiled as one. So no two of them may define the same name, not even in anonymous namespaces. Call it
+# where the target is made.
+function(signalbox_group_units target root)
     if(NOT CMAKE_UNITY_BUILD)
         return()
     endif()
     get_target_property(sources ${target} SOURCES)
     foreach(source IN LISTS sources)
-        signalbox_inner_path(inner "${source}")
-        # A file in src/ itself is compiled alone.
-        if(inner MATCHES "^src/([^/]+)/")
+        cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" OUTPUT_VARIABLE path)
+        cmake_path(RELATIVE_PATH path BASE_DIRECTORY "${root}")
+        # A file in the folder itself is compiled alone.
+        if(path MATCHES "^([^/]+)/" AND NOT CMAKE_MATCH_1 STREQUAL "..")
             set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${CMAKE_MATCH_1}")
         endif()
     endforeach()
@@ -97,12 +98,20 @@ function(signalbox_only_for_programs target)
     endif()
 endfunction()
 
-# signalbox_add_library(<name> [SOURCES ...]): the static library signalbox_<name>, alias signalbox::<name>, from
-# src/**/*.cpp and the public headers include/<name>/**/*.hpp. src/ is the include folder for its own units only.
+# signalbox_add_library(<name> [SOURCES <folder>] [ROOT <folder>]): the static library signalbox_<name>, alias
+# signalbox::<name>, from the units in the folder SOURCES, by default src, and the public headers in include/. ROOT, by default
+# SOURCES, is the include folder for its own units only.
 function(signalbox_add_library name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "SOURCES;ROOT" "")
+    if(NOT arg_SOURCES)
+        set(arg_SOURCES "${CMAKE_CURRENT_SOURCE_DIR}/src")
+    endif()
+    if(NOT arg_ROOT)
+        set(arg_ROOT "${arg_SOURCES}")
+    endif()
     set(target signalbox_${name})
-    signalbox_glob(sources src/*.cpp)
-    signalbox_glob(headers include/${name}/*.hpp)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${arg_SOURCES}/*.cpp")
+    signalbox_glob(headers include/*.hpp)
     if(NOT sources)
         # An archive without any object cannot be made.
         set(sources "${CMAKE_CURRENT_BINARY_DIR}/empty.cpp")
@@ -112,13 +121,13 @@ function(signalbox_add_library name)
     add_library(signalbox::${name} ALIAS ${target})
     target_sources(${target} PUBLIC
         FILE_SET HEADERS BASE_DIRS "${CMAKE_CURRENT_SOURCE_DIR}/include" FILES ${headers})
-    target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}/src")
+    target_include_directories(${target} PRIVATE "${arg_ROOT}")
     target_compile_features(${target} PUBLIC cxx_std_20)
     target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:signalbox_warnings>)
     set_target_properties(${target} PROPERTIES
         EXPORT_NAME ${name}
         VERIFY_INTERFACE_HEADER_SETS ${PROJECT_IS_TOP_LEVEL})
-    signalbox_group_units(${target})
+    signalbox_group_units(${target} "${arg_SOURCES}")
 endfunction()
 
 # signalbox_embed_texts(<target> HEADER <header> FUNCTION <name> FILES <file>...): files of the repository as texts in the

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The CMake package `signalbox` with the components jobcore and k8sio: one export set and file for each, so that a user
-# of jobcore needs nothing of what k8sio needs.
+# The CMake package `signalbox` with the components jobcore, k8sio and k8sio_server: one export set and file for each, so that
+# a user of one needs nothing of what only others need.
 
 include(CMakePackageConfigHelpers)
 set(signalbox_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/signalbox")
@@ -25,6 +25,9 @@ if(TARGET signalbox_k8sio)
     install(TARGETS signalbox_boost EXPORT signalbox-k8sio COMPONENT k8sio)
     signalbox_install_component(k8sio signalbox_k8sio)
 endif()
+if(TARGET signalbox_k8sio_server)
+    signalbox_install_component(k8sio_server signalbox_k8sio_server)
+endif()
 if(TARGET signalbox)
     install(TARGETS signalbox RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT operator)
 endif()
@@ -38,7 +41,7 @@ configure_package_config_file(
 write_basic_package_version_file(
     "${PROJECT_BINARY_DIR}/signalbox-config-version.cmake"
     COMPATIBILITY SameMinorVersion)
-foreach(component IN ITEMS jobcore k8sio)
+foreach(component IN ITEMS jobcore k8sio k8sio_server)
     install(FILES
         "${PROJECT_BINARY_DIR}/signalbox-config.cmake"
         "${PROJECT_BINARY_DIR}/signalbox-config-version.cmake"

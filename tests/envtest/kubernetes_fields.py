@@ -13,11 +13,11 @@ import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-POD_TABLE = ROOT / "libjobcore" / "kubernetes" / "pod_fields.inc"
-KIND_TABLE = ROOT / "libk8sio" / "src" / "server" / "built_in" / "kind_fields.inc"
+POD_TABLE = ROOT / "libjobcore" / "kubernetes" / "include" / "kubernetes" / "pod_fields.inc"
+KIND_TABLE = ROOT / "libk8sio" / "server" / "built_in" / "kind_fields.inc"
 POD_ROOTS = ["io.k8s.api.core.v1.PodTemplateSpec"]
 
-# The documents, and the kinds of each that the embedded server serves (libk8sio/src/server/built_in/built_in_kinds.cpp).
+# The documents, and the kinds of each that the embedded server serves (libk8sio/server/built_in/built_in_kinds.cpp).
 KINDS = {
     "api/v1": [
         "ConfigMap", "Endpoints", "Event", "Namespace", "Node", "PersistentVolumeClaim", "Pod", "ResourceQuota",

@@ -62,9 +62,9 @@ SUITES = {
         never=("operator/src/controller/run.cpp",)),
     "server": Suite(
         chosen="server.json",
-        base="libk8sio/src/server",
+        base="libk8sio/server",
         programs=("k8sio_server_tests", "k8sio_tests"),
-        folders=("libk8sio/src/server",)),
+        folders=("libk8sio/server",)),
     "kubelet": Suite(
         chosen="kubelet.json",
         base="operator/src",

@@ -12,7 +12,6 @@
 #include "protocol/json_cursor.hpp"
 
 #include <fmt/format.h>
-#include <re2/re2.h>
 #include <yaml-cpp/yaml.h>
 
 #include <cstdlib>
@@ -256,8 +255,7 @@ void append_json(std::string& out, const YAML::Node& node) {
         out += "null";
     } else {
         const std::string& text = node.Scalar();
-        static const RE2 plain(R"(true|false|null|-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?)");
-        if (node.Tag() == "?" && RE2::FullMatch(text, plain)) {
+        if (node.Tag() == "?" && protocol::is_json_scalar(text)) {
             out += text;
         } else {
             protocol::append_json_string(out, text);

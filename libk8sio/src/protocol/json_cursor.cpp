@@ -13,6 +13,38 @@ bool is_scalar_char(char c) {
            c == 'E';
 }
 
+/// Takes the digits at the front of `text`; gives how many there were.
+std::size_t take_digits(std::string_view& text) {
+    const std::size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
+    text.remove_prefix(count);
+    return count;
+}
+
+bool take_one_of(std::string_view& text, std::string_view chars) {
+    const bool found = !text.empty() && chars.find(text.front()) != chars.npos;
+    text.remove_prefix(found ? 1 : 0);
+    return found;
+}
+
+bool is_json_number(std::string_view text) {
+    take_one_of(text, "-");
+    const bool zero = text.starts_with('0');
+    const std::size_t whole = take_digits(text);
+    if (whole == 0 || (zero && whole > 1)) {
+        return false;
+    }
+    if (take_one_of(text, ".") && take_digits(text) == 0) {
+        return false;
+    }
+    if (take_one_of(text, "eE")) {
+        take_one_of(text, "+-");
+        if (take_digits(text) == 0) {
+            return false;
+        }
+    }
+    return text.empty();
+}
+
 void append_utf8(std::string& out, std::uint32_t code) {
     const auto put = [&out](std::uint32_t byte) { out += static_cast<char>(byte); };
     if (code < 0x80) {
@@ -131,6 +163,10 @@ void append_json_string(std::string& out, std::string_view text) {
         }
     }
     out += '"';
+}
+
+bool is_json_scalar(std::string_view text) {
+    return text == "true" || text == "false" || text == "null" || is_json_number(text);
 }
 
 bool is_json_object(std::string_view text) {

@@ -73,6 +73,8 @@ bool read_members(json_cursor& cursor, std::initializer_list<json_member> member
 bool decode_json_string(std::string_view quoted, std::string& out);
 /// Appends `text` as a JSON string with quotes.
 void append_json_string(std::string& out, std::string_view text);
+/// True if `text` is a number of JSON, `true`, `false` or `null`.
+bool is_json_scalar(std::string_view text);
 /// True if `text` is one JSON object and nothing else.
 bool is_json_object(std::string_view text);
 

@@ -115,6 +115,21 @@ TEST_CASE("[requirement T14] the cursor refuses what is no JSON") {
     CHECK_FALSE(is_json_object(deep));  // no recursion: no stack to overflow
 }
 
+TEST_CASE("[requirement C7] a plain text is a number of JSON, a truth value, null or none of these"
+) {
+    for (const char* scalar :
+         {"0", "-0", "10", "-7.25", "0.5", "1e9", "1E+9", "2.5e-3", "true", "false", "null"}) {
+        INFO(scalar);
+        CHECK(is_json_scalar(scalar));
+    }
+    for (const char* text :
+         {"",   "-",  "+1",  "010", "00",  "-01",  ".5",   "1.",    "1e",  "1e+",   "1.e5", "0x10",
+          "1 ", " 1", "1_0", "inf", "nan", "True", "NULL", "1.2.3", "1-2", "trues", "--1"}) {
+        INFO(text);
+        CHECK_FALSE(is_json_scalar(text));
+    }
+}
+
 TEST_CASE("[requirement W4] an event's type, object and version, in any order of members") {
     watch_event event;
     REQUIRE(read_watch_event(

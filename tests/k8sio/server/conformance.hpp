@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs the scenarios of conformance.json over a transport: to the embedded server, or to a real
-// one. The table's format is described in the README of libk8sio/src/server.
+// one. The table's format is described in the README of libk8sio/server.
 #pragma once
 
 #include "k8sio/clock.hpp"

@@ -3,8 +3,8 @@
 // Port-forward without a socket: the test speaks SPDY as kubectl does.
 #include "server/streams/port_forward.hpp"
 
-#include "protocol/spdy_framing.hpp"
 #include "server/scripted_socket.hpp"
+#include "server/streams/spdy_framing.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -19,12 +19,12 @@ namespace signalbox::k8sio::server::test {
 namespace {
 
 using k8sio::test::virtual_loop;
-using protocol::spdy_frame;
-using protocol::spdy_headers;
-using protocol::spdy_reader;
-using protocol::spdy_reset;
-using protocol::spdy_type;
-using protocol::spdy_writer;
+using server::spdy_frame;
+using server::spdy_headers;
+using server::spdy_reader;
+using server::spdy_reset;
+using server::spdy_type;
+using server::spdy_writer;
 
 /// What a client has seen of one stream.
 struct stream_seen {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Script: configures, builds and runs a consumer project in a fresh folder.
 # -DPROJECT=dir -DWORK=dir -DCOMPILER=c++ -DLAUNCHER=[ccache] -DGENERATOR=name, and one of
-#   -DINSTALL_FROM=build-folder -DCOMPONENT=name   installs that component into a prefix of its own and finds it there
+#   -DINSTALL_FROM=build-folder -DCOMPONENT=name[,name]   installs these components into a prefix of its own and finds it there
 #   -DSUBDIRECTORY=source-folder                   adds the folder to the consumer's build
 # Optional: -DPROGRAM=name of the program, if it is not `consumer`; -DPYTHON=python3 -DSCRIPT=file -DARGUMENT=text, where a
 # script runs it: `SCRIPT program ARGUMENT`.
@@ -26,7 +26,10 @@ set(arguments
 # By the environment: a launcher with arguments would be several of this list.
 set(ENV{CMAKE_CXX_COMPILER_LAUNCHER} "${LAUNCHER}")
 if(INSTALL_FROM)
-    run("${CMAKE_COMMAND}" --install "${INSTALL_FROM}" --prefix "${WORK}/prefix" --component "${COMPONENT}")
+    string(REPLACE "," ";" components "${COMPONENT}")
+    foreach(component IN LISTS components)
+        run("${CMAKE_COMMAND}" --install "${INSTALL_FROM}" --prefix "${WORK}/prefix" --component "${component}")
+    endforeach()
     # As a package is: not at the place where it was installed first.
     file(RENAME "${WORK}/prefix" "${WORK}/moved")
     list(APPEND arguments "-DCMAKE_PREFIX_PATH=${WORK}/moved")

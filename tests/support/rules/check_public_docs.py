@@ -80,7 +80,7 @@ def check(text):
 
 def main():
     violations = []
-    for path in sources.files(["libk8sio/include"], [".hpp"]):
+    for path in sources.files(["libk8sio/include", "libk8sio/server/include"], [".hpp"]):
         violations += [f"{path.relative_to(sources.ROOT)}:{line}: {what}" for line, what in check(path.read_text())]
     sources.report(violations)
 

@@ -159,7 +159,7 @@ class Project:
     documentation. `bare`: folders where a number alone is a rule of BEHAVIOUR.md."""
 
     def __init__(
-        self, root, allowed=None, folders=FOLDERS, public=("libjobcore/include", "libk8sio/include"), bare=("libjobcore",)
+        self, root, allowed=None, folders=FOLDERS, public=("libjobcore/include", "libk8sio/include", "libk8sio/server/include"), bare=("libjobcore",)
     ):
         self.root = pathlib.Path(root)
         self.allowed, self.used = allowed or {}, set()

@@ -15,17 +15,25 @@ README = """# lib
 
 | folder | what | may include |
 |---|---|---|
-| `src/text/` | words; no sockets | |
+| `facts/` | headers for others too | |
+| `src/text/` | words; no sockets | `facts/` |
 | `src/api/rows/` | tables | `text/` |
 | `src/engine/` | rules | `api/rows/`, `text/` for words |
+| `server/` | its class | `text/` |
+| `server/verbs/` | beside `src/` | `engine/`, `server/` |
 | `deploy` | no sources | |
 """
 GOOD = {
     "README.md": README,
     "include/lib/lib.hpp": "",
-    "src/text/words.hpp": '#include "lib/lib.hpp"\n#include <string>\n',
+    "facts/include/facts/facts.hpp": "",
+    "src/text/words.hpp": '#include "lib/lib.hpp"\n#include "facts/facts.hpp"\n#include <string>\n',
     "src/text/words.cpp": '#include "text/words.hpp"\n#include "words.hpp"\n',
     "src/api/rows/rows.hpp": '#include "text/words.hpp"\n',
+    "server/include/lib/server.hpp": '#include "engine/engine.hpp"\n',
+    "server/server.hpp": '#include "text/words.hpp"\n',
+    "server/verbs/get.cpp": '#include "server/server.hpp"\n#include "engine/rules.hpp"\n',
+    "src/engine/rules.hpp": "",
     "src/engine/engine.cpp": '#include "api/rows/rows.hpp"\n#include "text/words.hpp"\n// #include "engine/none.hpp"\n',
     "src/main.cpp": '#include "api/rows/rows.hpp"\n',
 }
@@ -70,17 +78,24 @@ class Includes(unittest.TestCase):
     def test_an_entry_that_nothing_uses(self):
         self.finds(
             {"src/engine/engine.cpp": '#include "api/rows/rows.hpp"\n'},
-            "lib/README.md:11: nothing in `engine/` includes `text/`: take it out",
+            "lib/README.md:12: nothing in `engine/` includes `text/`: take it out",
         )
 
     def test_a_folder_that_includes_upwards(self):
         self.finds(
             {
-                "README.md": README.replace("no sockets | |", "no sockets | `engine/` |"),
+                "README.md": README.replace("no sockets | `facts/` |", "no sockets | `facts/`, `engine/` |"),
                 "src/text/more.cpp": '#include "engine/engine.hpp"\n',
                 "src/engine/engine.hpp": "",
             },
-            "lib/README.md:9: `engine/` does not stand above `text/`: no folder includes upwards",
+            "lib/README.md:10: `engine/` does not stand above `text/`: no folder includes upwards",
+        )
+
+    def test_a_folder_beside_src(self):
+        self.finds(
+            {"src/text/more.cpp": '#include "server/server.hpp"\n', "server/more/more.cpp": ""},
+            "lib/README.md:1: the table has no row for `server/more/`",
+            "lib/src/text/more.cpp:1: lib/README.md does not say that `text/` may include `server/`",
         )
 
     def test_a_folder_without_a_row(self):
@@ -89,13 +104,13 @@ class Includes(unittest.TestCase):
     def test_a_row_without_a_folder(self):
         self.finds(
             {"README.md": README + "| `src/explain/` | sentences | `engine/` |\n"},
-            "lib/README.md:13: there are no sources in `src/explain/`",
+            "lib/README.md:16: there are no sources in `explain/`",
         )
 
     def test_an_entry_that_is_no_folder(self):
         self.finds(
             {"README.md": README.replace("| tables | `text/` |", "| tables | `text/`, `texts/` |")},
-            "lib/README.md:10: the table has no row for `texts/`",
+            "lib/README.md:11: the table has no row for `texts/`",
         )
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "protocol/spdy_framing.hpp"
+#include "server/streams/spdy_framing.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -9,7 +9,7 @@
 
 #include <zlib.h>
 
-using namespace signalbox::k8sio::protocol;
+using namespace signalbox::k8sio::server;
 
 namespace {
 

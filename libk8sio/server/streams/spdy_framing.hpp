@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace signalbox::k8sio::protocol {
+namespace signalbox::k8sio::server {
 
 using spdy_headers = std::vector<std::pair<std::string, std::string>>;
 
@@ -109,4 +109,4 @@ private:
     std::unique_ptr<deflater> deflater_;
 };
 
-}  // namespace signalbox::k8sio::protocol
+}  // namespace signalbox::k8sio::server

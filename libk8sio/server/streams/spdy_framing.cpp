@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "protocol/spdy_framing.hpp"
+#include "server/streams/spdy_framing.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 
 #include <zlib.h>
 
-namespace signalbox::k8sio::protocol {
+namespace signalbox::k8sio::server {
 namespace {
 
 constexpr std::uint32_t control_bit = 0x80000000U;
@@ -395,4 +395,4 @@ std::string spdy_writer::goaway(std::uint32_t last_good_stream) {
     return numbers_frame(spdy_type::goaway, last_good_stream, std::uint32_t{1});
 }
 
-}  // namespace signalbox::k8sio::protocol
+}  // namespace signalbox::k8sio::server

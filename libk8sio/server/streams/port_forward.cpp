@@ -6,8 +6,8 @@
 #include "server/streams/port_forward.hpp"
 
 #include "k8sio/synchronization.hpp"
-#include "protocol/spdy_framing.hpp"
 #include "server/streams/session_base.hpp"
+#include "server/streams/spdy_framing.hpp"
 
 #include <fmt/format.h>
 
@@ -20,10 +20,6 @@ namespace signalbox::k8sio::server {
 namespace {
 
 namespace asio = boost::asio;
-using protocol::spdy_frame;
-using protocol::spdy_reset;
-using protocol::spdy_type;
-using protocol::spdy_writer;
 
 constexpr std::size_t most_streams = 1024;
 /// Bytes of a connection that wait for the port to take them, beside those of one message.
@@ -321,8 +317,8 @@ private:
 
     pod_streams* pods_;
     pod_ref pod_;
-    protocol::spdy_reader reader_;
-    protocol::spdy_writer writer_;
+    spdy_reader reader_;
+    spdy_writer writer_;
     int children_ = 0;
     std::uint32_t last_stream_ = 0;
     std::map<std::uint32_t, forward_ptr> streams_;
