@@ -131,7 +131,7 @@ function(signalbox_add_library name)
 endfunction()
 
 # signalbox_embed_texts(<target> HEADER <header> FUNCTION <name> FILES <file>...): files of the repository as texts in the
-# program. The header declares the function, `std::span<const embedded_text> name()`; its definition is made anew
+# program. The header, below this folder, declares the function, `std::span<const embedded_text> name()`; its definition is made anew
 # whenever one of the files changes.
 function(signalbox_embed_texts target)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "HEADER;FUNCTION" "FILES")
@@ -148,7 +148,7 @@ function(signalbox_embed_texts target)
     # A library of its own: the command would hold all units of the target until the libraries that it links are built.
     add_library(${target}_texts STATIC "${output}")
     target_compile_features(${target}_texts PRIVATE cxx_std_20)
-    target_include_directories(${target}_texts PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}/src")
+    target_include_directories(${target}_texts PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
     target_link_libraries(${target}_texts PRIVATE signalbox_warnings)
     # Longer than every compiler of C++ must take; those that there are take it.
     set_source_files_properties("${output}" PROPERTIES COMPILE_OPTIONS -Wno-overlength-strings)

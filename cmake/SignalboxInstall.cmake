@@ -31,6 +31,10 @@ endif()
 if(TARGET signalbox)
     install(TARGETS signalbox RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT operator)
 endif()
+if(TARGET signalbox_operator)
+    install(TARGETS signalbox_operator
+        RUNTIME DESTINATION "${CMAKE_INSTALL_SBINDIR}" COMPONENT operator_service EXCLUDE_FROM_ALL)
+endif()
 
 configure_package_config_file(
     "${CMAKE_CURRENT_LIST_DIR}/signalbox-config.cmake.in"

@@ -2,13 +2,13 @@
 //
 // Exceptions end here: they mean that memory or something as basic is missing.
 #include "cli/cli.hpp"
-#include "containers/node_process.hpp"
+#include "cli/tree/registry.hpp"
 
 #include <exception>
 #include <iostream>
 
 int main(int argc, char** argv) {
-    signalbox::op::containers::become_node_process_if_asked();
+    signalbox::op::cli::begin_as_started();
     try {
         return signalbox::op::cli::run(argc, argv, std::cout, std::cerr);
     } catch (const std::exception& broken) {

@@ -22,6 +22,8 @@ from servers import PATIENCE, eventually, skip_suite  # noqa: F401 (for the suit
 
 ROOT = servers.HERE.parent.parent
 BINARY = pathlib.Path(os.environ.get("SIGNALBOX_BINARY", ROOT / "build" / "dev" / "bin" / "signalbox"))
+# What runs in a cluster: without the local node.
+OPERATOR = BINARY.with_name("signalbox-operator")
 CRDS = ROOT / "tests" / "support" / "crds"  # of the kinds that a cluster may have beside ours
 KIND = "pytorchtrainingjob"
 FINAL = ("Succeeded", "Failed")
@@ -122,7 +124,7 @@ class Cluster(servers.Started):
     def operator_process(self, name, kubeconfig, *flags, env=None):
         """Another one, with a log of its own; the caller ends it. `env`: variables beside those of this process."""
         overrides = [word for key, value in self.policy.items() for word in ("--policy", f"{key}={value}")]
-        command = [BINARY, "run", "--kubeconfig", kubeconfig, *overrides, *flags]
+        command = [OPERATOR, "run", "--kubeconfig", kubeconfig, *overrides, *flags]
         return servers.Process(name, command, self.plane.folder / f"{name}.log", {**os.environ, **(env or {})})
 
     def create_namespace(self, name):

@@ -10,14 +10,14 @@ import sys
 import tarfile
 
 import cluster
-from cluster import BINARY, ROOT, skip_suite
+from cluster import OPERATOR, ROOT, skip_suite
 
 BUILD = ROOT / "operator" / "deploy" / "image" / "build_image.py"
 EPOCH = "1700000000"
 ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
-def build(folder, *flags, binary=BINARY, check=True):
+def build(folder, *flags, binary=OPERATOR, check=True):
     """Writes `folder`/image. Gives the layout, or with check=False the CompletedProcess."""
     layout = folder / "image"
     command = [sys.executable, "-B", BUILD, *flags, binary, layout]

@@ -14,7 +14,7 @@ import unittest
 
 import cluster
 import deployed
-from cluster import BINARY, ROOT, eventually, job, pods, ssh_job
+from cluster import OPERATOR, ROOT, eventually, job, pods, ssh_job
 from image import EPOCH, Image, build, skip_where_impossible
 
 DEPLOYMENT = ROOT / "operator" / "deploy" / "base" / "deployment.yaml"
@@ -38,7 +38,7 @@ class Built(unittest.TestCase):
         self.addCleanup(shutil.rmtree, other)
         # Another time, another folder, another umask.
         copy = other / "program"
-        shutil.copyfile(BINARY, copy)
+        shutil.copyfile(OPERATOR, copy)
         copy.chmod(0o700)
         before = os.umask(0o077)
         try:

@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 import cluster
-from cluster import BINARY, job, pods, skip_suite
+from cluster import BINARY, OPERATOR, job, pods, skip_suite
 
 SUITE = "envtest_package"
 CONFIG = BINARY.parent.parent / "CPackConfig.cmake"
@@ -73,11 +73,12 @@ class Package(unittest.TestCase):
         files = {name for name, mode in listed.items() if not mode.startswith("d")}
         expected = {
             "./etc/default/signalbox", f"./{UNIT}", "./usr/bin/kubectl-signalbox", "./usr/bin/signalbox",
-            "./usr/bin/kubectl_complete-signalbox", "./usr/share/doc/signalbox/copyright", f"./{MANUAL}",
+            "./usr/sbin/signalbox-operator", "./usr/bin/kubectl_complete-signalbox", "./usr/share/doc/signalbox/copyright", f"./{MANUAL}",
             *(f"./{script}" for script in COMPLETION.values()),
         }
         self.assertEqual(files, expected)
-        self.assertEqual(listed["./usr/bin/signalbox"], "-rwxr-xr-x")
+        for program in ("./usr/bin/signalbox", "./usr/sbin/signalbox-operator"):
+            self.assertEqual(listed[program], "-rwxr-xr-x")
         for mode in listed.values():
             self.assertNotIn("s", mode)
         self.assertEqual(run("dpkg-deb", "--info", self.package, "conffiles"), "/etc/default/signalbox\n")
@@ -85,7 +86,7 @@ class Package(unittest.TestCase):
     def test_it_depends_on_the_libraries_of_the_program(self):
         depends = {each.split()[0] for each in self.field("Depends").split(", ")}
         self.assertIn("ca-certificates", depends)
-        for line in run("ldd", BINARY).splitlines():
+        for line in (run("ldd", BINARY) + run("ldd", OPERATOR)).splitlines():
             path = re.search(r"=> (/\S+)", line)
             if not path:
                 continue
@@ -107,7 +108,8 @@ class Package(unittest.TestCase):
         self.assertEqual(self.field("Version"), said.split()[1])
         self.assertEqual(os.readlink(self.root / "usr/bin/kubectl-signalbox"), "signalbox")
         if shutil.which("systemd-analyze"):
-            unit = (self.root / UNIT).read_text().replace("/usr/bin/signalbox", f'"{self.root}/usr/bin/signalbox"')
+            program = "/usr/sbin/signalbox-operator"
+            unit = (self.root / UNIT).read_text().replace(program, f'"{self.root}{program}"')
             copy = self.folder / "signalbox.service"
             copy.write_text(unit)
             checked = subprocess.run(["systemd-analyze", "verify", copy], capture_output=True, text=True, check=False)

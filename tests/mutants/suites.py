@@ -67,9 +67,9 @@ SUITES = {
         folders=("libk8sio/server",)),
     "kubelet": Suite(
         chosen="kubelet.json",
-        base="operator/src",
+        base="operator",
         programs=("operator_tests", "container_tests"),
-        folders=("operator/src/kubelet", "operator/src/pods", "operator/src/monitoring", "operator/src/manifests")),
+        folders=("operator/dev/kubelet", "operator/dev/pods", "operator/src/monitoring", "operator/cli/manifests")),
 }
 
 

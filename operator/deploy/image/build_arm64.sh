@@ -31,7 +31,7 @@ if [[ ! -e $root/complete ]]; then
     chroot "$root" apt-get -qq update
     chroot "$root" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 install -y --no-install-recommends \
         g++-aarch64-linux-gnu cmake ninja-build git pkg-config libcli11-dev rapidjson-dev \
-        libboost1.81-dev:arm64 libfmt-dev:arm64 libre2-dev:arm64 libspdlog-dev:arm64 libssl-dev:arm64 \
+        libboost1.81-dev:arm64 libfmt-dev:arm64 libspdlog-dev:arm64 libssl-dev:arm64 \
         libyaml-cpp-dev:arm64 prometheus-cpp-dev:arm64
     touch "$root/complete"
 fi
@@ -41,7 +41,7 @@ mkdir -p "$root/source"
 git ls-files -z | tar --null -c -T - | tar -x -C "$root/source"
 chroot "$root" sh -ec "
     cd /source
-    cmake --preset release-arm64 -DSIGNALBOX_COMMIT=$commit
+    cmake --preset release-arm64 -DSIGNALBOX_COMMIT=$commit -DSIGNALBOX_DEV=OFF -DSIGNALBOX_BUILD_K8SIO_SERVER=OFF
     cmake --build --preset release-arm64 --target signalbox
     aarch64-linux-gnu-objcopy --strip-all build/release-arm64/bin/signalbox /signalbox"
 version=$(sed -n 's/^    VERSION //p' CMakeLists.txt)

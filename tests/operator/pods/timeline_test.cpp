@@ -7,6 +7,7 @@
 
 #include <chrono>
 
+using namespace signalbox::op;
 using namespace signalbox::op::pods;
 using namespace std::chrono_literals;
 

@@ -38,7 +38,7 @@ inline constexpr std::chrono::nanoseconds soon = seconds{10};
 class world_options {
 public:
     world_options() = default;
-    /// Which simulated pod does what; see operator/src/pods.
+    /// Which simulated pod does what; see operator/dev/pods.
     op::pods::scenario script;
     core::policy rules;
     op::controller_options controller;

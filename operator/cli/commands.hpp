@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The commands and what can be said to each. Every function gives the exit code.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace signalbox::op::cli {
+
+enum class output_format { text, json };
+
+struct cluster_options {
+    std::string kubeconfig;  ///< empty: $KUBECONFIG, or the service account in a cluster
+    std::string context;
+};
+
+struct validate_options {
+    std::vector<std::string> files;
+    std::vector<std::string> live;  ///< what the cluster has, for checks as updates
+    output_format output = output_format::text;
+};
+int validate(const validate_options& options, std::ostream& out, std::ostream& err);
+
+struct plan_options {
+    std::vector<std::string> files;
+    std::string uid;
+    std::string ns = "default";
+    std::string now;                ///< RFC 3339; empty: the epoch, with `at` the present time
+    bool tensorboard_kind = false;  ///< the cluster serves TensorStack's TensorBoard
+    std::vector<std::string> at;    ///< a recording, in place of `files`
+};
+int plan(const plan_options& options, std::ostream& out, std::ostream& err);
+int plan_at(const plan_options& options, std::ostream& out, std::ostream& err);
+
+struct explain_options {
+    std::vector<std::string> files;  ///< a recording; else `target` is read from a cluster
+    std::string target;              ///< `NAME` or `KIND/NAME`
+    cluster_options cluster;
+    std::string ns;   ///< empty: that of the context
+    std::string now;  ///< of a recording, RFC 3339; empty: the present time
+    output_format output = output_format::text;
+    bool all = false;  ///< on a terminal too nothing is folded
+};
+int explain(const explain_options& options, std::ostream& out, std::ostream& err);
+
+struct wait_options {
+    std::string target;                   ///< `NAME` or `KIND/NAME`
+    std::string condition = "Succeeded";  ///< one of wait_conditions(), in any letter case
+    std::string timeout = "never";
+    cluster_options cluster;
+    std::string ns;  ///< empty: that of the context
+};
+int wait_for_job(const wait_options& options, std::ostream& out, std::ostream& err);
+/// What can be waited for.
+std::vector<std::string> wait_conditions();
+
+/// A job of a cluster.
+struct job_options {
+    std::string target;  ///< `NAME` or `KIND/NAME`
+    cluster_options cluster;
+    std::string ns;  ///< empty: that of the context
+};
+int pause_job(const job_options& options, std::ostream& out, std::ostream& err);
+int resume_job(const job_options& options, std::ostream& out, std::ostream& err);
+
+struct scale_options {
+    job_options job;
+    std::int32_t replicas = 0;
+};
+int scale_job(const scale_options& options, std::ostream& out, std::ostream& err);
+
+struct logs_options {
+    job_options job;
+    bool follow = false;
+    bool previous = false;
+    bool timestamps = false;
+    std::int64_t tail = -1;      ///< lines of each; negative: all
+    std::string since;           ///< `10m`; empty: from the beginning
+    std::string type;            ///< of replicas; empty: all
+    std::string indexes;         ///< `0-3,7`; empty: all
+    std::string container;       ///< empty: the training container
+    std::size_t most_pods = 64;  ///< that are read at a time
+};
+int logs(const logs_options& options, std::ostream& out, std::ostream& err);
+
+struct top_options {
+    cluster_options cluster;
+    std::string ns;  ///< empty: that of the context
+    bool all_namespaces = false;
+    std::string selector;
+    bool once = false;
+};
+int top(const top_options& options, std::ostream& out, std::ostream& err);
+
+int crds(std::ostream& out);
+
+int docs(std::ostream& out);
+
+struct docs_rule_options {
+    std::vector<std::string> rules;  ///< `5.8`, `api 6.3`, `I7` ...; none: a table of contents
+};
+int docs_rule(const docs_rule_options& options, std::ostream& out, std::ostream& err);
+
+struct docs_fields_options {
+    std::string path;  ///< `deepspeedjob.spec.config`
+    bool recursive = false;
+};
+int docs_fields(const docs_fields_options& options, std::ostream& out, std::ostream& err);
+
+int version(std::ostream& out);
+
+struct log_options {
+    std::string level = "info";
+    std::string format = "text";
+};
+
+/// As kube-controller-manager has it.
+struct election_options {
+    bool wanted = false;
+    std::string lease_duration = "15s";
+    std::string renew_deadline = "10s";
+    std::string retry_period = "2s";
+    std::string name = "signalbox";
+    std::string ns;  ///< empty: that of the pod it runs in
+};
+
+/// What is served. Texts as given; read_scope() understands them.
+struct scope_options {
+    std::vector<std::string> namespaces;  ///< none: all
+    std::vector<std::string> without;     ///< features
+    std::vector<std::string> kinds;       ///< of jobs; none: all
+};
+
+/// Addresses as controller-runtime takes them: `0` is none.
+struct monitoring_options {
+    std::string metrics_address = "0";
+    std::string health_address = "0";
+    std::string tls_cert_file;
+    std::string tls_key_file;
+    std::string token_file;
+};
+
+struct run_options {
+    cluster_options cluster;
+    election_options election;
+    monitoring_options monitoring;
+    log_options log;
+    scope_options scope;
+    std::vector<std::string> policy;  ///< `key=milliseconds`
+};
+int run_operator_command(const run_options& options, std::ostream& out, std::ostream& err);
+
+struct rbac_options {
+    scope_options scope;
+    election_options election;
+    std::string name = "signalbox";  ///< of the roles
+    std::string account = "signalbox";
+    std::string account_ns = "signalbox-system";
+    output_format output = output_format::text;
+};
+int rbac(const rbac_options& options, std::ostream& out, std::ostream& err);
+
+}  // namespace signalbox::op::cli

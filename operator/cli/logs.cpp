@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `signalbox logs`: the logs of a job's replicas as one.
+#include "cli/cli.hpp"
+#include "cli/cluster_session.hpp"
+#include "cli/commands.hpp"
+#include "cli/job_lookup.hpp"
+#include "cli/log_lines.hpp"
+#include "controller/resource_table.hpp"
+#include "k8sio/synchronization.hpp"
+#include "manifests/duration.hpp"
+
+#include <jobcore/observed.hpp>
+#include <jobcore/status.hpp>
+#include <k8sio/reflector.hpp>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+#include <rapidjson/document.h>
+#include <rapidjson/pointer.h>
+
+#include <csignal>
+#include <exception>
+#include <iostream>
+#include <memory>
+#include <ostream>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace signalbox::op::cli {
+
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr std::chrono::hours quiet_log{24 * 365};  // a log may say nothing for long
+
+/// One pod whose log is wanted.
+struct log_source {
+    std::string pod;
+    std::string uid;
+    std::string container;
+    std::string label;  ///< what its lines begin with
+};
+
+const rapidjson::Value* named(const rapidjson::Value* list, const std::string& name) {
+    if (list != nullptr && list->IsArray()) {
+        for (const auto& item : list->GetArray()) {
+            const rapidjson::Value* called = rapidjson::Pointer("/name").Get(item);
+            if (called != nullptr && *called == name) {
+                return &item;
+            }
+        }
+    }
+    return nullptr;
+}
+
+std::string text_at(const rapidjson::Value* in, const char* pointer) {
+    const rapidjson::Value* found = in == nullptr ? nullptr : rapidjson::Pointer(pointer).Get(*in);
+    return found != nullptr && found->IsString() ? found->GetString() : "";
+}
+
+/// The rank in the environment of a container, where the operator gives one.
+std::string rank_of(std::string_view pod_json, const std::string& container_name) {
+    rapidjson::Document pod;
+    pod.Parse<rapidjson::kParseIterativeFlag>(pod_json.data(), pod_json.size());
+    if (pod.HasParseError()) {
+        return {};
+    }
+    const auto* containers = rapidjson::Pointer("/spec/containers").Get(pod);
+    const rapidjson::Value* container = named(containers, container_name);
+    const rapidjson::Value* env =
+        container == nullptr ? nullptr : rapidjson::Pointer("/env").Get(*container);
+    return text_at(named(env, "RANK"), "/value");
+}
+
+/// The containers have begun, so that there is a log.
+bool has_started(const core::pod_record& pod) {
+    return pod.phase == core::pod_phase::running || pod.phase == core::pod_phase::succeeded ||
+           pod.phase == core::pod_phase::failed;
+}
+
+class log_session {
+public:
+    log_session(
+        cluster_session& session,
+        const job_target& target,
+        const logs_options& wanted,
+        std::int64_t since_seconds,
+        bool colours,
+        std::ostream& out,
+        std::ostream& err
+    )
+        : session_(&session),
+          api_(&session.api()),
+          wanted_(&wanted),
+          since_seconds_(since_seconds),
+          name_(target.name),
+          lookup_(session.api(), session.ns(), target),
+          colours_(colours),
+          out_(&out),
+          err_(&err),
+          merge_(
+              wanted.follow,
+              [this](std::size_t source, std::string_view line) { print(source, line); }
+          ),
+          changed_(session.loop().get_executor()),
+          signals_(session.loop(), SIGINT, SIGTERM) {}
+
+    asio::awaitable<void> run() {
+        job_lookup& jobs = lookup_;
+        co_await jobs.run();
+        problem_ = lookup_.problem_unless_one();
+        if (!problem_.empty()) {
+            co_return;
+        }
+        note_job(lookup_.found().front().json);
+        co_await list_pods();
+        if (problem_.empty() && sources_.size() > wanted_->most_pods) {
+            problem_ = fmt::format(
+                "{} pods, and --max-log-requests is {}: take some of them by --type and --index",
+                sources_.size(),
+                wanted_->most_pods
+            );
+        }
+        if (!problem_.empty()) {
+            co_return;
+        }
+        for (std::size_t i = 0; i < sources_.size(); ++i) {
+            merge_.open(i);
+        }
+        for (std::size_t i = 0; i < sources_.size(); ++i) {
+            start(i);
+        }
+        if (wanted_->follow) {
+            signals_.async_wait([this](boost::system::error_code failed, int) { stop_if(!failed); }
+            );
+            co_await follow();
+        }
+        while (reading_ > 0) {
+            co_await changed_.wait();
+        }
+        signals_.cancel();
+    }
+
+    const std::string& problem() const { return problem_; }
+    bool found_some() const { return !sources_.empty(); }
+    bool failed() const { return failed_; }
+
+private:
+    /// A watch that hands on what it sees.
+    class sink final : public k8sio::reflector_sink {
+    public:
+        explicit sink(std::function<void(std::string_view json)> seen, std::function<void()> gone)
+            : seen_(std::move(seen)), gone_(std::move(gone)) {}
+        void upsert(std::string_view json) override { seen_(json); }
+        void remove(std::string_view) override { gone_(); }
+
+    private:
+        std::function<void(std::string_view json)> seen_;
+        std::function<void()> gone_;
+    };
+
+    std::string selector() const {
+        return "batch.tensorstack.dev/job-uid=" + lookup_.found().front().uid;
+    }
+
+    asio::awaitable<void> list_pods() {
+        k8sio::list_options options;
+        options.label_selector = selector();
+        std::vector<std::pair<core::pod_record, std::string>> pods;
+        for (bool more = true; more;) {
+            const k8sio::resource_type& type = k8sio::resources::pods();
+            const auto page = co_await api_->list(type, lookup_.ns(), options);
+            if (page.has_error()) {
+                problem_ = page.error().text();
+                co_return;
+            }
+            for (const std::string& item : page->items) {
+                if (auto pod = core::decode_pod(item)) {
+                    pods.emplace_back(std::move(*pod), item);
+                }
+            }
+            options.continue_token = page->continue_token;
+            more = !page->continue_token.empty();
+        }
+        std::ranges::sort(pods, {}, [](const auto& p) {
+            return std::tuple(p.first.type, p.first.index, p.first.attempt, p.first.name);
+        });
+        for (const auto& [pod, json] : pods) {
+            add(pod, json);
+        }
+    }
+
+    /// The number of a source that is new and wanted, and has a log.
+    std::optional<std::size_t> add(const core::pod_record& pod, std::string_view json) {
+        const bool wanted = (wanted_->type.empty() || wanted_->type == pod.type) &&
+                            (wanted_->indexes.empty() ||
+                             core::index_set::parse(wanted_->indexes).contains(pod.index));
+        if (!wanted || !has_started(pod) || pod.containers.empty() ||
+            !known_.insert(pod.uid).second) {
+            return std::nullopt;
+        }
+        const std::string& training = training_container(pod);
+        const std::string rank = rank_of(json, training);
+        log_source source;
+        source.pod = pod.name;
+        source.uid = pod.uid;
+        source.container = wanted_->container.empty() ? training : wanted_->container;
+        source.label = replica_name(pod) + (rank.empty() ? "" : fmt::format(" rank {}", rank));
+        width_ = std::max(width_, source.label.size());
+        sources_.push_back(std::move(source));
+        return sources_.size() - 1;
+    }
+
+    void start(std::size_t number) {
+        ++reading_;
+        asio::co_spawn(session_->loop(), read(number), [this](std::exception_ptr broken) {
+            if (broken) {
+                std::rethrow_exception(broken);
+            }
+            --reading_;
+            changed_.notify();
+        });
+    }
+
+    k8sio::log_query query_of(const log_source& source) const {
+        k8sio::log_query out;
+        out.container = source.container;
+        out.follow = wanted_->follow;
+        out.previous = wanted_->previous;
+        out.timestamps = true;
+        out.idle = quiet_log;
+        if (wanted_->tail >= 0) {
+            out.tail_lines = wanted_->tail;
+        }
+        if (since_seconds_ > 0) {
+            out.since_seconds = since_seconds_;
+        }
+        return out;
+    }
+
+    asio::awaitable<void> read(std::size_t number) {
+        const log_source source = sources_[number];
+        const k8sio::log_query query = query_of(source);
+        auto opened = co_await api_->open_log(lookup_.ns(), source.pod, query);
+        if (opened.has_error()) {
+            complain(source, opened.error().text());
+            merge_.close(number);
+            co_return;
+        }
+        const std::unique_ptr<k8sio::response_stream> stream = std::move(*opened);
+        open_.insert(stream.get());
+        for (;;) {
+            const auto piece = co_await stream->read_some();
+            if (piece.has_error() && !stopping_) {
+                complain(source, piece.error().text());
+            }
+            if (piece.has_error() || piece->empty()) {
+                break;
+            }
+            merge_.feed(number, *piece);
+            changed_.notify();
+            while (merge_.is_full(number) && !stopping_) {
+                co_await changed_.wait();
+            }
+        }
+        open_.erase(stream.get());
+        merge_.close(number);
+    }
+
+    void complain(const log_source& source, const std::string& why) {
+        failed_ = true;
+        fmt::print(*err_, "signalbox logs: {}: {}\n", source.pod, why);
+    }
+
+    void print(std::size_t number, std::string_view line) {
+        const std::string label = fmt::format("{:<{}} |", sources_[number].label, width_);
+        const std::string_view text = wanted_->timestamps ? line : without_timestamp(line);
+        fmt::print(
+            *out_, "{} {}\n", colours_ ? painted(label, colour_of_source(number)) : label, text
+        );
+        if (wanted_->follow) {
+            out_->flush();
+        }
+    }
+
+    void note_job(std::string_view json) {
+        ended_ = core::is_final(core::parse_status(json).phase);
+        changed_.notify();
+    }
+
+    /// Until the job has ended, and every log of it.
+    asio::awaitable<void> follow() {
+        sink pods(
+            [this](std::string_view json) {
+                const auto pod = core::decode_pod(json);
+                const auto number = pod ? add(*pod, json) : std::nullopt;
+                if (number && !stopping_) {
+                    start(*number);
+                }
+            },
+            [] {}
+        );
+        sink job(
+            [this](std::string_view json) { note_job(json); },
+            [this] {
+                ended_ = true;
+                changed_.notify();
+            }
+        );
+        k8sio::reflector_options of_pods;
+        of_pods.ns = lookup_.ns();
+        of_pods.label_selector = selector();
+        k8sio::reflector_options of_job;
+        of_job.ns = lookup_.ns();
+        of_job.field_selector = "metadata.name=" + name_;
+        const core::job_kind kind = lookup_.found().front().kind;
+        k8sio::reflector pod_watch(*api_, k8sio::resources::pods(), pods, of_pods);
+        k8sio::reflector job_watch(*api_, type_of(kind), job, of_job);
+        std::size_t watching = 2;
+        const auto done = [this, &watching](std::exception_ptr broken) {
+            if (broken) {
+                std::rethrow_exception(broken);
+            }
+            --watching;
+            changed_.notify();
+        };
+        asio::co_spawn(session_->loop(), pod_watch.run(), done);
+        asio::co_spawn(session_->loop(), job_watch.run(), done);
+        while (!stopping_ && (!ended_ || reading_ > 0 || !pod_watch.synced())) {
+            co_await changed_.wait();
+        }
+        pod_watch.stop();
+        job_watch.stop();
+        while (watching > 0) {
+            co_await changed_.wait();
+        }
+    }
+
+    void stop_if(bool asked) {
+        if (asked) {
+            stopping_ = true;
+            for (k8sio::response_stream* stream : open_) {
+                stream->close();
+            }
+            changed_.notify();
+        }
+    }
+
+    cluster_session* session_;
+    k8sio::client* api_;
+    const logs_options* wanted_;
+    std::int64_t since_seconds_;
+    std::string name_;
+    job_lookup lookup_;
+    bool colours_;
+    std::ostream* out_;
+    std::ostream* err_;
+    log_merge merge_;
+    k8sio::notification changed_;
+    asio::signal_set signals_;
+    std::vector<log_source> sources_;
+    std::set<std::string> known_;  ///< UIDs of pods
+    std::set<k8sio::response_stream*> open_;
+    std::size_t width_ = 0;
+    std::size_t reading_ = 0;
+    std::string problem_;
+    bool ended_ = false;
+    bool stopping_ = false;
+    bool failed_ = false;
+};
+
+}  // namespace
+
+int logs(const logs_options& options, std::ostream& out, std::ostream& err) {
+    const auto refuse = [&](const std::string& why) {
+        fmt::print(err, "signalbox logs: {}\n", why);
+        return exit_refused;
+    };
+    const std::optional<job_target> target = parse_job_target(options.job.target);
+    if (!target) {
+        return refuse(no_job_target(options.job.target));
+    }
+    std::int64_t since = 0;
+    if (!options.since.empty()) {
+        const std::optional<duration> span = parse_duration(options.since);
+        if (!span || *span == never || span->count() <= 0) {
+            return refuse(
+                fmt::format("--since: `{}` is no duration such as 30s, 10m or 2h", options.since)
+            );
+        }
+        since = std::chrono::ceil<std::chrono::seconds>(*span).count();
+    }
+    cluster_session session(options.job.cluster, options.job.ns);
+    if (!session.problem().empty()) {
+        return refuse(session.problem());
+    }
+    const bool colours = &out == &std::cout && output_has_colours();
+    log_session reading(session, *target, options, since, colours, out, err);
+    session.run(reading.run());
+    if (!reading.problem().empty()) {
+        return refuse(reading.problem());
+    }
+    if (!reading.found_some()) {
+        fmt::print(err, "No pod of {} has a log.\n", options.job.target);
+    }
+    return reading.failed() ? exit_failed : exit_ok;
+}
+
+}  // namespace signalbox::op::cli

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `signalbox dev` and `signalbox pods` on the command line, and the node process, which is this
+// program once more.
+#include "cli/tree/registry.hpp"
+#include "cli/tree/shared_options.hpp"
+#include "commands/node_commands.hpp"
+#include "containers/node_process.hpp"
+
+#include <map>
+
+namespace signalbox::op::cli {
+
+namespace {
+
+constexpr const char* dev_footer = R"(
+One process on this machine: an API server that keeps everything in memory, the operator, and pods.
+kubectl works against it: each instance writes a kubeconfig of its own, and removes it at the end.
+
+Examples:
+  signalbox dev                                        # then, elsewhere: kubectl apply -f train.yaml
+  signalbox dev --apply train.yaml --until-finished    # 0 if all jobs succeed, 1 if not
+  signalbox dev --apply train.yaml --scenario faults.yaml --speed 10
+  signalbox dev --pods process --venv ~/venv --apply train.yaml    # really trains
+  signalbox dev --pods process --fake-resource nvidia.com/gpu=8 --claims ~/claims
+
+--pods simulated: pods are timelines. No containers, no root, nothing leaves the loopback interface.
+What one does is said in a scenario file or in annotations `sim.signalbox.dev/...` of its template:
+operator/dev/pods/README.md.
+--pods process: pods are processes of this machine in namespaces of their own, as root or as an
+ordinary user. Every image is this machine's own file system, copy on write: operator/dev/kubelet/README.md.)";
+
+constexpr const char* pods_footer = R"(
+A kubelet and scheduler for any API server, for tests and demonstrations. `simulated` binds pods to
+nodes that do not exist and lets them run, end and fail as a scenario or their annotations say;
+`process` runs them as processes of this machine. NEVER point it at a cluster that has nodes.
+
+Examples:
+  signalbox pods --kubeconfig test.kubeconfig --scenario faults.yaml
+  signalbox pods --kubeconfig test.kubeconfig --runtime process --claims ~/claims)";
+
+void add_pod_runtime(
+    CLI::App& to, const char* flag, pod_runtime_kind& kind, pod_process_options& options
+) {
+    const std::map<std::string, pod_runtime_kind> kinds{
+        {"simulated", pod_runtime_kind::simulated}, {"process", pod_runtime_kind::process}};
+    to.add_option(flag, kind, "What pods are: timelines, or processes of this machine")
+        ->transform(CLI::CheckedTransformer(kinds).description(""))
+        ->type_name("simulated|process")
+        ->default_str("simulated");
+    const auto group = "Pods as processes";
+    const auto list =
+        [&](const char* name, std::vector<std::string>& into, const char* what, const char* type) {
+            to.add_option(name, into, what)->type_name(type)->allow_extra_args(false)->group(group);
+        };
+    const auto text = [&](const char* name, std::string& into, const char* what) {
+        to.add_option(name, into, what)->type_name("DIR")->group(group);
+    };
+    list("--image", options.images, "Images whose root file system is a folder", "GLOB=DIR");
+    list("--image-env", options.image_variables, "A variable that images set", "GLOB:NAME=VALUE");
+    text("--venv", options.venv, "Python environment: in all pods, read-only, first in PATH");
+    list("--bind", options.binds, "A file or folder of this machine in all pods", "SRC:DST");
+    text(
+        "--claims",
+        options.claims,
+        "Its folders are the persistent volume claims; missing ones are made for claims on the "
+        "server"
+    );
+    to.add_flag("--offline", options.offline, "Pods reach nothing but each other")->group(group);
+    list("--fake-resource", options.fake_resources, "Count of a resource to be had", "NAME=COUNT");
+    text("--pods-dir", options.folder, "Where pods live while they run");
+}
+
+void add_dev(command_tree& tree) {
+    auto [c, options] = tree.add(
+        tree.root(), "dev", "Try jobs on this machine, without a cluster", dev_footer, &dev
+    );
+    options.program = tree.program();
+    c.add_option("--apply", options.files, "Apply what is in this file; may be repeated")
+        ->type_name("FILE");
+    c.add_flag("--until-finished", options.until_finished, "End when all applied jobs have ended");
+    add_pod_runtime(c, "--pods", options.pods, options.process);
+    c.add_flag("--logs", options.logs, "Print what pods that are processes write");
+    c.add_option("--scenario", options.scenario, "What the pods do: of processes, the faults")
+        ->type_name("FILE");
+    c.add_option("--speed", options.speed, "Simulated pods live this many times as fast")
+        ->check(CLI::Range(0.01, 10000.0))
+        ->type_name("FACTOR")
+        ->capture_default_str();
+    c.add_option("--listen", options.listen, "Where kubectl reaches the API server; port 0: any")
+        ->type_name("ADDR:PORT")
+        ->capture_default_str();
+    c.add_option("--kubeconfig", options.kubeconfig, "Where to write the kubeconfig")
+        ->type_name("FILE");
+    c.add_option("-n,--namespace", options.ns, "Namespace of applied objects that name none")
+        ->type_name("NAME")
+        ->capture_default_str();
+    add_policy(c, options.policy);
+    add_log(c, options.log);
+}
+
+void add_pods(command_tree& tree) {
+    auto [c, options] = tree.add(
+        tree.root(),
+        "pods",
+        "Nodes and pods for any API server (tests, demos)",
+        pods_footer,
+        &pods_command
+    );
+    add_cluster(c, options.cluster);
+    add_pod_runtime(c, "--runtime", options.runtime, options.process);
+    add_namespace(c, options.ns, "Only this namespace; all if not given");
+    c.add_option("-l,--selector", options.selector, "Only pods with these labels")
+        ->type_name("SELECTOR");
+    c.add_option("--scenario", options.scenario, "What the pods do")->type_name("FILE");
+    c.add_option("--speed", options.speed, "Simulated pods live this many times as fast")
+        ->check(CLI::Range(0.01, 10000.0))
+        ->type_name("FACTOR")
+        ->capture_default_str();
+    c.add_option("--nodes", options.nodes, "Number of nodes; 4 simulated ones, else 1")
+        ->check(CLI::Range(1, 5000))
+        ->type_name("N");
+    c.add_flag("--create-nodes", options.create_nodes, "Create the simulated Node objects too");
+}
+
+const registered_command node_commands[] = {
+    {"dev", 120, &add_dev, {{overview_part::without_cluster, 50}}},
+    {"pods", 150, &add_pods},
+};
+
+const registered_start node_process(&containers::become_node_process_if_asked);
+
+}  // namespace
+
+}  // namespace signalbox::op::cli

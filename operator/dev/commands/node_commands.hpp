@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The commands of the local node, and what can be said to each. Every function gives the exit code.
+#pragma once
+
+#include "cli/commands.hpp"
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace signalbox::op::cli {
+
+/// What makes pods live.
+enum class pod_runtime_kind { simulated, process };
+
+/// Of pods that run as processes of this machine. Texts as given; read_process_options()
+/// understands them.
+struct pod_process_options {
+    std::vector<std::string> images;           ///< `GLOB=DIR`
+    std::vector<std::string> image_variables;  ///< `GLOB:NAME=VALUE`
+    std::vector<std::string> binds;            ///< `SRC:DST`
+    std::vector<std::string> fake_resources;   ///< `NAME=COUNT`
+    std::string claims, venv;                  ///< folders
+    std::string folder;                        ///< empty: one of the user's below /tmp
+    bool offline = false;
+};
+
+struct pods_options {
+    cluster_options cluster;
+    pod_runtime_kind runtime = pod_runtime_kind::simulated;
+    pod_process_options process;
+    std::string ns;
+    std::string selector;
+    std::string scenario;
+    double speed = 1;
+    int nodes = 0;  ///< 0: 4 simulated ones, 1 with processes
+    bool create_nodes = false;
+};
+int pods_command(const pods_options& options, std::ostream& out, std::ostream& err);
+
+struct dev_options {
+    std::string program = "signalbox";  ///< as it was called, for what it says to type next
+    std::string listen = "127.0.0.1:0";
+    std::string kubeconfig;
+    std::vector<std::string> files;
+    std::string scenario;
+    pod_runtime_kind pods = pod_runtime_kind::simulated;
+    pod_process_options process;
+    std::string ns = "default";
+    std::vector<std::string> policy;
+    log_options log{"off", "text"};
+    double speed = 1;
+    bool until_finished = false;
+    bool logs = false;  ///< print what pods write
+};
+int dev(const dev_options& options, std::ostream& out, std::ostream& err);
+
+}  // namespace signalbox::op::cli

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commands/process_pods.hpp"
+
+#include "containers/local_runtime.hpp"
+
+#include <jobcore/strings.hpp>
+
+#include <boost/asio/co_spawn.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <ostream>
+
+#include <unistd.h>
+
+namespace signalbox::op::cli {
+
+namespace {
+
+namespace asio = boost::asio;
+namespace fs = std::filesystem;
+
+constexpr const char* gpu = "nvidia.com/gpu";
+
+/// What stands before and behind the first `mark`.
+std::optional<std::pair<std::string, std::string>> halves(const std::string& text, char mark) {
+    const std::size_t at = text.find(mark);
+    if (at == std::string::npos || at == 0 || at + 1 == text.size()) {
+        return std::nullopt;
+    }
+    return std::pair(text.substr(0, at), text.substr(at + 1));
+}
+
+/// The machine's own.
+std::uint64_t count_gpus() {
+    std::uint64_t out = 0;
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator("/dev", ignored)) {
+        const std::string name = entry.path().filename().string();
+        constexpr std::string_view start = "nvidia";
+        out += name.starts_with(start) && core::read_digits(name.substr(start.size())) ? 1U : 0U;
+    }
+    return out;
+}
+
+std::string absolute(const std::string& path) {
+    std::error_code failed;
+    const fs::path out = fs::weakly_canonical(path, failed);
+    return failed ? path : out.string();
+}
+
+bool is_folder(const std::string& path) {
+    std::error_code failed;
+    return fs::is_directory(path, failed);
+}
+
+class option_reader {
+public:
+    explicit option_reader(const pod_process_options& said) : said_(said) {}
+
+    kubelet::process_options read() {
+        images();
+        variables();
+        binds();
+        resources();
+        folder("--claims", said_.claims, out_.claims);
+        folder("--venv", said_.venv, out_.venv);
+        std::error_code failed;
+        if (!out_.venv.empty() && !fs::exists(out_.venv + "/bin/python3", failed)) {
+            wrong("--venv: {} has no bin/python3: it is no virtual environment", said_.venv);
+        }
+        out_.offline = said_.offline;
+        return std::move(out_);
+    }
+    const std::vector<std::string>& errors() const { return errors_; }
+
+private:
+    template <class... Args>
+    void wrong(fmt::format_string<Args...> text, Args&&... args) {
+        errors_.push_back(fmt::format(text, std::forward<Args>(args)...));
+    }
+
+    void folder(const char* flag, const std::string& said, std::string& to) {
+        if (!said.empty() && !is_folder(said)) {
+            wrong("{}: there is no folder {}", flag, said);
+        }
+        to = said.empty() ? said : absolute(said);
+    }
+
+    void images() {
+        for (const std::string& text : said_.images) {
+            const auto parts = halves(text, '=');
+            if (!parts) {
+                wrong("--image: `{}` is not GLOB=DIR", text);
+            } else if (!is_folder(parts->second)) {
+                wrong("--image: there is no folder {}", parts->second);
+            } else {
+                out_.images.push_back({parts->first, absolute(parts->second)});
+            }
+        }
+    }
+
+    void variables() {
+        for (const std::string& text : said_.image_variables) {
+            // Names of images have colons, those of variables have none.
+            const std::size_t equals = text.find('=');
+            const std::size_t colon = text.rfind(':', equals);
+            const bool whole = equals != std::string::npos && colon != std::string::npos &&
+                               colon > 0 && colon + 1 < equals;
+            if (!whole) {
+                wrong("--image-env: `{}` is not GLOB:NAME=VALUE", text);
+                continue;
+            }
+            out_.image_variables.push_back(
+                {text.substr(0, colon),
+                 text.substr(colon + 1, equals - colon - 1),
+                 text.substr(equals + 1)}
+            );
+        }
+    }
+
+    void binds() {
+        for (const std::string& text : said_.binds) {
+            const auto parts = halves(text, ':');
+            std::error_code failed;
+            if (!parts || !parts->second.starts_with('/')) {
+                wrong("--bind: `{}` is not SRC:DST with an absolute DST", text);
+            } else if (!fs::exists(parts->first, failed)) {
+                wrong("--bind: there is no {}", parts->first);
+            } else {
+                out_.binds.push_back({absolute(parts->first), parts->second});
+            }
+        }
+    }
+
+    void resources() {
+        if (const std::uint64_t gpus = count_gpus(); gpus > 0) {
+            out_.resources[gpu] = gpus;
+        }
+        for (const std::string& text : said_.fake_resources) {
+            const auto parts = halves(text, '=');
+            constexpr std::uint64_t most = 1'000'000;
+            const auto count =
+                parts ? core::read_whole_number<std::uint64_t>(parts->second, most) : std::nullopt;
+            if (!count || parts->first.find('/') == std::string::npos) {
+                wrong("--fake-resource: `{}` is not DOMAIN/NAME=COUNT, e.g. {}=8", text, gpu);
+            } else {
+                out_.resources[parts->first] = *count;
+            }
+        }
+    }
+
+    const pod_process_options& said_;
+    kubelet::process_options out_;
+    std::vector<std::string> errors_;
+};
+
+std::string default_folder() {
+    std::error_code failed;
+    const fs::path temporary = fs::temp_directory_path(failed);
+    return ((failed ? fs::path("/tmp") : temporary) / fmt::format("signalbox-{}", ::getuid()))
+        .string();
+}
+
+}  // namespace
+
+std::optional<kubelet::process_options> read_process_options(
+    const pod_process_options& options, const char* command, std::ostream& err
+) {
+    option_reader reader(options);
+    kubelet::process_options out = reader.read();
+    // Links are not followed here: whose they are is looked at (make_instance_folder).
+    out.folder = options.folder.empty() ? default_folder() : fs::absolute(options.folder).string();
+    for (const std::string& e : reader.errors()) {
+        fmt::print(err, "{}: {}\n", command, e);
+    }
+    return reader.errors().empty() ? std::optional(std::move(out)) : std::nullopt;
+}
+
+std::unique_ptr<kubelet::process_runtime> start_process_pods(
+    asio::io_context& loop,
+    k8sio::client& api,
+    kubelet::process_options wanted,
+    const char* command,
+    std::ostream& err
+) {
+    using made_runtime = containers::result<std::unique_ptr<containers::local_runtime>>;
+    std::optional<made_runtime> made;
+    containers::local_options local;
+    local.folder = wanted.folder;
+    local.offline = wanted.offline;
+    asio::co_spawn(
+        loop,
+        containers::make_local_runtime(loop.get_executor(), std::move(local)),
+        [&](std::exception_ptr broken, made_runtime result) {
+            if (!broken) {
+                made.emplace(std::move(result));
+            }
+            loop.stop();
+        }
+    );
+    loop.run();
+    loop.restart();
+    if (!made || made->has_error()) {
+        fmt::print(
+            err,
+            "{0}: this machine does not let pods run as processes: {1}\n"
+            "{0}: {2}--{3} simulated needs nothing of it\n",
+            command,
+            made ? made->error().message : "the runtime could not be made",
+            made && made->error().reason == "NoFolder" ? "--pods-dir DIR names another folder; "
+                                                       : "",
+            std::string_view(command).ends_with("dev") ? "pods" : "runtime"
+        );
+        return nullptr;
+    }
+    wanted.made_claims = (fs::path(wanted.folder) / "claims").string();
+    wanted.folder = (**made)->folder();
+    return kubelet::make_process_runtime(
+        loop.get_executor(), api, std::move(**made), std::move(wanted)
+    );
+}
+
+}  // namespace signalbox::op::cli

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pods as processes of this machine, from what the command line says of them.
+#pragma once
+
+#include "commands/node_commands.hpp"
+#include "kubelet/node/process_runtime.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <iosfwd>
+#include <memory>
+#include <optional>
+
+namespace signalbox::op::cli {
+
+/// Reads the flags. `command` is who says what is wrong, on `err`, everything at once.
+std::optional<kubelet::process_options> read_process_options(
+    const pod_process_options& options, const char* command, std::ostream& err
+);
+
+/// Makes the runtime; runs `loop` for that. Null, after saying why on `err`: this machine does not
+/// let us.
+std::unique_ptr<kubelet::process_runtime> start_process_pods(
+    boost::asio::io_context& loop,
+    k8sio::client& api,
+    kubelet::process_options wanted,
+    const char* command,
+    std::ostream& err
+);
+
+}  // namespace signalbox::op::cli

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commands/progress.hpp"
+
+#include "cli/table.hpp"
+
+#include <jobcore/strings.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <ostream>
+
+namespace signalbox::op::cli {
+
+namespace {
+
+std::string age(std::chrono::nanoseconds t) {
+    const auto whole = std::chrono::floor<std::chrono::seconds>(t).count();
+    return whole >= 120 ? fmt::format("{}m{}s", whole / 60, whole % 60) : fmt::format("{}s", whole);
+}
+
+}  // namespace
+
+progress::progress(std::ostream& out, bool terminal, bool colours)
+    : out_(out), terminal_(terminal), colours_(colours) {}
+
+std::string progress::paint(const std::string& text, colour c) const {
+    return colours_ ? painted(text, c) : text;
+}
+
+std::string progress::phase_cell(const job_row& row) const {
+    return paint(phase_text(row.phase), colour_of(row.phase));
+}
+
+void progress::job(const std::string& uid, job_row row, std::chrono::nanoseconds at) {
+    for (std::string* text : {&row.ready, &row.reason, &row.duration}) {
+        *text = core::in_one_line(*text);
+    }
+    const auto [it, fresh] = rows_.try_emplace(uid, row);
+    if (fresh) {
+        order_.push_back(uid);
+    }
+    row.last_line = it->second.last_line;
+    const job_row before = std::exchange(it->second, row);
+    const bool moved = fresh || before.phase != row.phase || before.reason != row.reason ||
+                       before.ready != row.ready || before.restarts != row.restarts;
+    if (!moved) {
+        return;
+    }
+    std::string text = phase_cell(row);
+    if (!row.reason.empty() && row.reason != phase_text(row.phase)) {
+        text += " (" + row.reason + ")";
+    }
+    if (!row.ready.empty()) {
+        text += fmt::format(", {} ready", row.ready);
+    }
+    if (row.restarts != before.restarts) {
+        text += fmt::format(", restart {}", row.restarts);
+    }
+    line(at, row.name, row.phase == core::job_phase::none ? "accepted" : text);
+}
+
+void progress::job_gone(const std::string& uid, std::chrono::nanoseconds at) {
+    const auto it = rows_.find(uid);
+    if (it != rows_.end()) {
+        line(at, it->second.name, "deleted");
+        rows_.erase(it);
+        std::erase(order_, uid);
+        erase_table();
+        draw_table();
+    }
+}
+
+void progress::event(const std::string& job, job_event seen) {
+    std::vector<job_event>& known = events_[job];
+    const auto same = std::ranges::find_if(known, [&](const job_event& e) {
+        return e.reason == seen.reason && e.message == seen.message;
+    });
+    const bool normal = seen.type == "Normal";
+    const std::string text =
+        core::in_one_line(fmt::format("{}{}: {}", normal ? "" : "! ", seen.reason, seen.message));
+    line(seen.at, job, "  " + paint(text, normal ? colour::faint : colour::yellow));
+    if (same != known.end()) {
+        same->count = std::max(same->count, seen.count);
+        return;
+    }
+    known.push_back(std::move(seen));
+}
+
+void progress::log(
+    const std::string& uid,
+    const std::string& replica,
+    const std::string& text,
+    std::chrono::nanoseconds at
+) {
+    const auto it = rows_.find(uid);
+    if (it == rows_.end()) {
+        return;
+    }
+    it->second.last_line = fmt::format("{}: {}", replica, core::in_one_line(text));
+    if (show_logs_) {
+        line(at, it->second.name, fmt::format("  {} | {}", replica, core::in_one_line(text)));
+    } else if (terminal_) {
+        erase_table();
+        draw_table();
+    }
+}
+
+void progress::note(const std::string& text) {
+    print(text + "\n");
+}
+
+std::string progress::table(bool with_logs) const {
+    std::vector<table_cells> rows{
+        {"JOB", "KIND", "PHASE", "READY", "RESTARTS", "REASON", "DURATION"}};
+    const bool logs = with_logs && std::ranges::any_of(rows_, [](const auto& r) {
+                          return !r.second.last_line.empty();
+                      });
+    if (logs) {
+        rows.front().emplace_back("LAST LOG LINE");
+    }
+    for (const std::string& uid : order_) {
+        const job_row& r = rows_.at(uid);
+        rows.push_back(
+            {r.name,
+             r.kind,
+             phase_cell(r),
+             dash_if_empty(r.ready),
+             std::to_string(r.restarts),
+             dash_if_empty(r.reason),
+             dash_if_empty(r.duration)}
+        );
+        if (logs) {
+            rows.back().push_back(dash_if_empty(r.last_line));
+        }
+    }
+    return table_text(rows);
+}
+
+std::string progress::events(std::chrono::nanoseconds now) const {
+    std::string out;
+    for (const std::string& uid : order_) {
+        const std::string& job = rows_.at(uid).name;
+        out += fmt::format("Events of {}:\n", job);
+        const auto it = events_.find(job);
+        if (it == events_.end()) {
+            out += "  <none>\n";
+            continue;
+        }
+        std::vector<table_cells> rows{{"  Type", "Reason", "Age", "From", "Message"}};
+        for (const job_event& e : it->second) {
+            const std::string when =
+                e.count > 1 ? fmt::format("{} (x{})", age(now - e.at), e.count) : age(now - e.at);
+            const std::string type =
+                e.type == "Normal" ? e.type : paint(core::in_one_line(e.type), colour::yellow);
+            rows.push_back({"  " + type, e.reason, when, e.from, core::in_one_line(e.message)});
+        }
+        out += table_text(rows);
+    }
+    return out;
+}
+
+bool progress::all_final(const std::vector<std::string>& uids) const {
+    return std::ranges::all_of(uids, [&](const std::string& uid) {
+        const auto it = rows_.find(uid);
+        return it != rows_.end() && core::is_final(it->second.phase);
+    });
+}
+
+bool progress::all_succeeded(const std::vector<std::string>& uids) const {
+    return std::ranges::all_of(uids, [&](const std::string& uid) {
+        const auto it = rows_.find(uid);
+        return it != rows_.end() && it->second.phase == core::job_phase::succeeded;
+    });
+}
+
+void progress::close() {
+    erase_table();
+    terminal_ = false;
+    out_.flush();
+}
+
+void progress::line(std::chrono::nanoseconds at, const std::string& job, const std::string& text) {
+    const double seconds = std::chrono::duration<double>(at).count();
+    print(fmt::format("{:>6.1f}s  {:<16} {}\n", seconds, job, text));
+}
+
+void progress::print(const std::string& text) {
+    erase_table();
+    out_ << text;
+    draw_table();
+    out_.flush();
+}
+
+void progress::resized() {
+    if (terminal_) {
+        erase_table();
+        draw_table();
+    }
+}
+
+void progress::erase_table() {
+    if (!terminal_ || drawn_.empty()) {
+        return;
+    }
+    // A terminal that has become narrower has wrapped the lines.
+    const std::size_t columns = terminal_columns();
+    std::size_t rows = 0;
+    for (const std::size_t width : drawn_) {
+        rows += std::max<std::size_t>((width + columns - 1) / columns, 1);
+    }
+    fmt::print(out_, "\x1b[{}A\x1b[J", rows);
+    drawn_.clear();
+}
+
+void progress::draw_table() {
+    if (!terminal_ || order_.empty()) {
+        return;
+    }
+    const std::string text = "\n" + fit_terminal(table(true), 3);
+    out_ << text;
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = text.find('\n', begin);
+        drawn_.push_back(visible_width(std::string_view(text).substr(begin, end - begin)));
+        begin = end + 1;
+    }
+    out_.flush();
+}
+
+}  // namespace signalbox::op::cli

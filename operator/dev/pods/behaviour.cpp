@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pods/behaviour.hpp"
+
+#include <jobcore/status.hpp>
+#include <jobcore/strings.hpp>
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <map>
+
+namespace signalbox::op::pods {
+
+namespace {
+
+using problem = std::optional<std::string>;
+using setter = std::function<problem(behaviour&, std::string_view)>;
+
+problem wrong(std::string_view value, std::string_view wanted) {
+    return fmt::format("`{}` is not {}", value, wanted);
+}
+
+template <class T>
+setter time(T behaviour::*field) {
+    return [field](behaviour& b, std::string_view value) -> problem {
+        const std::optional<duration> parsed = parse_duration(value);
+        if (!parsed) {
+            return wrong(value, "a duration such as 300ms, 2s, 1m or never");
+        }
+        b.*field = *parsed;
+        return std::nullopt;
+    };
+}
+
+/// Faults that may last for ever are also written as `true`.
+setter time_or_true(std::optional<duration> behaviour::*field) {
+    return [field](behaviour& b, std::string_view value) -> problem {
+        if (value == "true" || value == "false") {
+            b.*field = value == "true" ? std::optional(never) : std::nullopt;
+            return std::nullopt;
+        }
+        return time(field)(b, value);
+    };
+}
+
+setter number(std::int32_t behaviour::*field, std::int32_t most) {
+    return [field, most](behaviour& b, std::string_view value) -> problem {
+        const auto parsed = core::read_whole_number(value, most);
+        if (!parsed) {
+            return wrong(value, fmt::format("a number from 0 to {}", most));
+        }
+        b.*field = *parsed;
+        return std::nullopt;
+    };
+}
+
+setter any_text(std::string behaviour::*field) {
+    return [field](behaviour& b, std::string_view value) -> problem {
+        b.*field = std::string(value);
+        return std::nullopt;
+    };
+}
+
+problem set_sidecars(behaviour& b, std::string_view value) {
+    if (value != "run" && value != "exit") {
+        return wrong(value, "`run` or `exit`");
+    }
+    b.sidecars_end = value == "exit";
+    return std::nullopt;
+}
+
+problem set_image_error(behaviour& b, std::string_view value) {
+    if (!b.image_error_for) {
+        b.image_error_for = never;
+    }
+    b.image_error = value == "true" ? "ImagePullBackOff" : std::string(value);
+    return std::nullopt;
+}
+
+const std::map<std::string_view, setter>& setters() {
+    static const std::map<std::string_view, setter> table{
+        {"schedule-after", time(&behaviour::schedule_after)},
+        {"start-after", time(&behaviour::start_after)},
+        {"init-duration", time(&behaviour::init_duration)},
+        {"ready-after", time(&behaviour::ready_after)},
+        {"duration", time(&behaviour::run_for)},
+        {"stop-after", time(&behaviour::stop_after)},
+        {"sidecars", set_sidecars},
+        {"exit-code", number(&behaviour::exit_code, 255)},
+        {"message", any_text(&behaviour::message)},
+        {"reason", any_text(&behaviour::reason)},
+        {"fail-at", time(&behaviour::fail_at)},
+        {"oom-at", time(&behaviour::oom_at)},
+        {"evict-at", time(&behaviour::evict_at)},
+        {"preempt-at", time(&behaviour::preempt_at)},
+        {"delete-at", time(&behaviour::delete_at)},
+        {"vanish-at", time(&behaviour::vanish_at)},
+        {"unknown-at", time(&behaviour::unknown_at)},
+        {"unschedulable", time_or_true(&behaviour::unschedulable_for)},
+        {"image-error", set_image_error},
+        {"image-error-for", time(&behaviour::image_error_for)},
+        {"init-exit-code", number(&behaviour::init_exit_code, 255)},
+        {"fail-times", number(&behaviour::fail_times, 1'000'000)},
+        {"only-index", any_text(&behaviour::only_index)},
+    };
+    return table;
+}
+
+}  // namespace
+
+std::optional<std::string> set(behaviour& of, std::string_view key, std::string_view value) {
+    const auto it = setters().find(key);
+    if (it == setters().end()) {
+        return fmt::format("there is no setting `{}`", key);
+    }
+    return it->second(of, value);
+}
+
+behaviour for_pod(behaviour general, std::int32_t index, std::int32_t nth) {
+    const bool index_hit =
+        general.only_index.empty() || core::index_set::parse(general.only_index).contains(index);
+    const bool hit = index_hit && (general.fail_times == 0 || nth <= general.fail_times);
+    if (hit) {
+        const bool bounded = general.fail_times > 0 || !general.only_index.empty();
+        const bool other_fault = general.oom_at || general.evict_at || general.preempt_at ||
+                                 general.delete_at || general.vanish_at || general.unknown_at ||
+                                 general.unschedulable_for || general.image_error_for ||
+                                 general.init_exit_code != 0;
+        // `fail-times: 2` alone already says that something fails.
+        if ((general.fail_at || (bounded && !other_fault)) && general.exit_code == 0) {
+            general.exit_code = 1;
+        }
+        return general;
+    }
+    const behaviour sound;
+    general.exit_code = 0;
+    general.message = {};
+    general.reason = {};
+    general.fail_at = general.oom_at = general.evict_at = general.preempt_at = sound.fail_at;
+    general.delete_at = general.vanish_at = general.unknown_at = sound.delete_at;
+    general.unschedulable_for = general.image_error_for = sound.unschedulable_for;
+    general.init_exit_code = 0;
+    return general;
+}
+
+}  // namespace signalbox::op::pods
