@@ -4,6 +4,8 @@
 // R5), and reads the answer.
 #include "k8sio/client.hpp"
 
+#include "client/cancellable_task.hpp"
+#include "client/refused_stream.hpp"
 #include "protocol/api_json.hpp"
 #include "protocol/http_date.hpp"
 #include "protocol/json_cursor.hpp"
@@ -12,8 +14,6 @@
 #include "protocol/request_retry.hpp"
 #include "protocol/requests.hpp"
 #include "protocol/server_time.hpp"
-#include "runtime/cancellable_task.hpp"
-#include "runtime/refused_stream.hpp"
 
 #include <fmt/format.h>
 

@@ -5,8 +5,6 @@
 #include "client/proxy.hpp"
 #include "k8sio/config.hpp"
 
-#include <openssl/crypto.h>
-
 #include <fstream>
 #include <iterator>
 
@@ -31,17 +29,6 @@ std::string trim_end(std::string text) {
 }
 
 }  // namespace
-
-secret_text::~secret_text() {
-    wipe();
-}
-
-void secret_text::wipe() noexcept {
-    // Up to the capacity: a text that was moved away may have left its bytes.
-    text_.resize(text_.capacity());
-    OPENSSL_cleanse(text_.data(), text_.size());
-    text_.clear();
-}
 
 std::optional<std::string> read_whole_file(const std::string& path) {
     std::ifstream file(path, std::ios::binary);

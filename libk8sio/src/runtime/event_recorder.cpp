@@ -4,9 +4,9 @@
 // protocol/event_queue.
 #include "k8sio/event_recorder.hpp"
 
+#include "client/cancellable_task.hpp"
 #include "protocol/event_queue.hpp"
 #include "protocol/jitter.hpp"
-#include "runtime/cancellable_task.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>

@@ -3,9 +3,9 @@
 // The shell of protocol/lease.
 #include "k8sio/leader_election.hpp"
 
+#include "client/cancellable_task.hpp"
+#include "client/wakeable_sleep.hpp"
 #include "protocol/lease.hpp"
-#include "runtime/cancellable_task.hpp"
-#include "runtime/wakeable_sleep.hpp"
 
 #include <fmt/format.h>
 

@@ -3,10 +3,10 @@
 // The shell of protocol/reflector_fsm: it does what the machine says and tells it what came of it.
 #include "k8sio/reflector.hpp"
 
+#include "client/cancellable_task.hpp"
+#include "client/refused_stream.hpp"
 #include "protocol/reflector_fsm.hpp"
 #include "protocol/requests.hpp"
-#include "runtime/cancellable_task.hpp"
-#include "runtime/refused_stream.hpp"
 
 #include <optional>
 

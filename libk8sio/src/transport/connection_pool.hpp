@@ -3,7 +3,7 @@
 // Bounds the unary requests in flight, and keeps idle connections for reuse (REQUIREMENTS.md T1).
 #pragma once
 
-#include "runtime/wakeable_sleep.hpp"
+#include "client/wakeable_sleep.hpp"
 #include "transport/byte_stream.hpp"
 
 #include <deque>

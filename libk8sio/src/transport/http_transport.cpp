@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/http_transport.hpp"
 
+#include "client/cancellable_task.hpp"
 #include "client/files.hpp"
 #include "client/impersonation.hpp"
 #include "client/server_url.hpp"
-#include "runtime/cancellable_task.hpp"
 
 namespace signalbox::k8sio {
 

@@ -4,8 +4,8 @@
 // (REQUIREMENTS.md C7).
 #pragma once
 
+#include "client/wakeable_sleep.hpp"
 #include "protocol/credentials.hpp"
-#include "runtime/wakeable_sleep.hpp"
 #include "transport/plugin_runner.hpp"
 
 #include <boost/asio/awaitable.hpp>

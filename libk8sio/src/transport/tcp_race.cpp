@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/tcp_race.hpp"
 
+#include "client/wakeable_sleep.hpp"
 #include "protocol/dial.hpp"
-#include "runtime/wakeable_sleep.hpp"
 
 #include <memory>
 #include <optional>

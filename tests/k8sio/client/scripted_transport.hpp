@@ -3,8 +3,8 @@
 // A transport whose answers a test writes down, and whose Nth operation can be made to fail.
 #pragma once
 
+#include "client/wakeable_sleep.hpp"
 #include "k8sio/transport.hpp"
-#include "runtime/wakeable_sleep.hpp"
 
 #include <boost/asio/this_coro.hpp>
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "client/scripted_transport.hpp"
-#include "runtime/wakeable_sleep.hpp"
+#include "client/wakeable_sleep.hpp"
 #include "transport/byte_stream.hpp"
 
 #include <boost/asio/post.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What every transport shares.
 #include "k8sio/transport.hpp"
 
 #include <boost/beast/core/string.hpp>

@@ -3,7 +3,7 @@
 // The machine's clocks, virtual time, and sleeping on either with per-operation cancellation.
 #include "k8sio/clock.hpp"
 
-#include "runtime/wakeable_sleep.hpp"
+#include "client/wakeable_sleep.hpp"
 
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/async_result.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/refused_stream.hpp"
+#include "client/refused_stream.hpp"
 
 #include "k8sio/client.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "client/wakeable_sleep.hpp"
 #include "runtime/virtual_loop.hpp"
-#include "runtime/wakeable_sleep.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "k8sio/config.hpp"
+
+#include <openssl/crypto.h>
+
+namespace signalbox::k8sio {
+
+secret_text::~secret_text() {
+    wipe();
+}
+
+void secret_text::wipe() noexcept {
+    // Up to the capacity: a text that was moved away may have left its bytes.
+    text_.resize(text_.capacity());
+    OPENSSL_cleanse(text_.data(), text_.size());
+    text_.clear();
+}
+
+}  // namespace signalbox::k8sio
