@@ -26,8 +26,8 @@ api_server::~api_server() {
     stop();
 }
 
-result<void> api_server::add_custom_resource(std::string_view crd_json, validator check) {
-    const outcome<void> done = impl_->door->definitions().add(crd_json, std::move(check));
+result<void> api_server::add_custom_resource(std::string_view crd_json) {
+    const outcome<void> done = impl_->door->definitions().add(crd_json);
     if (!done) {
         api_error e;
         e.code = errc::http_status;

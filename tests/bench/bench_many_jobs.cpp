@@ -99,7 +99,7 @@ public:
     explicit cluster(int pods) : jobs_(pods / pods_of_job) {
         cost_.pods = jobs_ * pods_of_job;
         for (const core::job_kind kind : core::all_job_kinds) {
-            if (server_.add_custom_resource(core::crd_json(kind), nullptr).has_error()) {
+            if (server_.add_custom_resource(core::crd_json(kind)).has_error()) {
                 std::abort();
             }
         }

@@ -29,7 +29,7 @@ value condition(
 
 }  // namespace
 
-outcome<void> custom_kinds::add(std::string_view crd_json, validator check) {
+outcome<void> custom_kinds::add(std::string_view crd_json) {
     json::arena a;
     value crd;
     if (const auto error = json::parse(crd, crd_json, a)) {
@@ -38,7 +38,6 @@ outcome<void> custom_kinds::add(std::string_view crd_json, validator check) {
     const std::string name(json::string_at(crd, {"metadata", "name"}));
     const served_kind definitions =
         *world_->kinds().find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
-    validators_[name] = std::move(check);
     const record_ptr current = definitions.table->find("", name);
     const outcome<record_ptr> written =
         current == nullptr ? world_->create(definitions, "", crd, a, {})
@@ -46,16 +45,11 @@ outcome<void> custom_kinds::add(std::string_view crd_json, validator check) {
     if (!written) {
         return written.error();
     }
-    if (current != nullptr) {
-        served_generations_.erase(current->uid);  // the validator may be new
-        serve(definitions.table->find("", name));
-    }
     settle();
     return {};
 }
 
 void custom_kinds::share(const custom_kinds& other) {
-    validators_ = other.validators_;
     served_generations_ = other.served_generations_;
     for (const served_kind& each : other.world_->kinds().all()) {
         if ((each.info->traits & trait::custom) != 0) {
@@ -100,19 +94,16 @@ void custom_kinds::serve(const record_ptr& definition) {
     const auto [served, is_new] = served_generations_.try_emplace(definition->uid, generation);
     if (is_new || served->second != generation) {
         served->second = generation;
-        serve_versions(*definition, crd);
+        serve_versions(crd);
     }
     if (json::find_path(crd, {"status", "acceptedNames"}) == nullptr) {
         set_status(definition, crd);
     }
 }
 
-void custom_kinds::serve_versions(const record& definition, const value& crd) {
+void custom_kinds::serve_versions(const value& crd) {
     for (const value& version : json::find_path(crd, {"spec", "versions"})->GetArray()) {
         kind_info k = kind_of_version(crd, version);
-        if (const auto it = validators_.find(definition.name); it != validators_.end()) {
-            k.check = it->second;
-        }
         if (json::bool_at(version, {"served"})) {
             world_->kinds().serve(std::move(k));
         } else {

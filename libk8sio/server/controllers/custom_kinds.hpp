@@ -19,7 +19,7 @@ public:
     explicit custom_kinds(model& world) : world_(&world) {}
 
     /// Creates or replaces the definition, as a client would; `check` may be empty.
-    outcome<void> add(std::string_view crd_json, validator check);
+    outcome<void> add(std::string_view crd_json);
 
     /// Takes over all definitions of another server; there is none here yet.
     void share(const custom_kinds& other);
@@ -30,12 +30,11 @@ public:
 
 private:
     void serve(const record_ptr& definition);
-    void serve_versions(const record& definition, const json::value& crd);
+    void serve_versions(const json::value& crd);
     void drop(const record& definition);
     void set_status(const record_ptr& definition, const json::value& object);
 
     model* world_;
-    std::map<std::string, validator> validators_;
     /// Of each definition by UID what was compiled last: writes of status change nothing.
     std::map<std::string, std::int64_t> served_generations_;
     std::deque<history_event> pending_;

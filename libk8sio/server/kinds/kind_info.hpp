@@ -6,7 +6,6 @@
 
 #include "k8sio/clock.hpp"
 #include "k8sio/server/api_server.hpp"
-#include "k8sio/server/validator.hpp"
 #include "server/values/json.hpp"
 #include "server/values/problems.hpp"
 #include "server/values/refusal.hpp"
@@ -97,7 +96,6 @@ struct kind_info {
     std::shared_ptr<const schema_node> schema;
     std::string openapi;  ///< the schema's JSON text, for OpenAPI documents
     std::shared_ptr<const scale_paths> scale;
-    validator check;
     bool storage_version = true;
 
     bool has(unsigned which) const { return (traits & which) != 0; }

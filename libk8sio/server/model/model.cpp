@@ -290,18 +290,6 @@ outcome<void> model::check_schema(
     return {};
 }
 
-void model::run_validator(
-    const kind_info& kind, const record* before, const json::value& after, problems& list
-) const {
-    if (!kind.check) {
-        return;
-    }
-    const std::string old_text = before == nullptr ? std::string() : before->text(kind);
-    for (const field_error& e : kind.check(old_text, json::to_text(after))) {
-        list.add("FieldValueInvalid", e.field, "Invalid value: " + e.message);
-    }
-}
-
 void model::allocate_cluster_ip(json::value& service, json::arena& a) {
     json::value& spec = json::object_at(service, "spec", a);
     if (json::string_at(spec, {"type"}) == "ExternalName" ||
@@ -384,11 +372,6 @@ outcome<record_ptr> model::create(
     prepare_create(kind, object, a);
     if (const auto ok = check_schema(kind, name, nullptr, object, a, options); !ok) {
         return ok.error();
-    }
-    problems list;
-    run_validator(kind, nullptr, object, list);
-    if (!list.empty()) {
-        return invalid(kind, name, list);
     }
     if (k.table->find(kind.namespaced() ? ns : "", name) != nullptr) {
         return already_exists(kind, name);

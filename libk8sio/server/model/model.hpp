@@ -125,9 +125,6 @@ private:
         json::arena& a,
         const write_options& options
     ) const;
-    void run_validator(
-        const kind_info& kind, const record* before, const json::value& after, problems& list
-    ) const;
     void prepare_create(const kind_info& kind, json::value& object, json::arena& a);
     outcome<void> check_update_metadata(
         const kind_info& kind,

@@ -216,7 +216,6 @@ outcome<record_ptr> model::update(
     if (kind.validate_update != nullptr && part == update_part::main) {
         kind.validate_update(old, object, list);
     }
-    run_validator(kind, current.get(), object, list);
     if (!list.empty()) {
         return invalid(kind, name, list);
     }

@@ -210,7 +210,7 @@ bool dev_session::begin() {
         return false;
     };
     for (const core::job_kind kind : core::all_job_kinds) {
-        const result<void> added = server_.add_custom_resource(core::crd_json(kind), nullptr);
+        const result<void> added = server_.add_custom_resource(core::crd_json(kind));
         if (added.has_error()) {
             return failed(added.error().text());
         }
@@ -218,7 +218,7 @@ bool dev_session::begin() {
     // Who starts a job of the gang scheduler here shall see it run; else the server is like one
     // without that scheduler, and its CRD can be applied at any time.
     if (wants_gang(setup_.objects)) {
-        const result<void> added = server_.add_custom_resource(pod_group_crd, nullptr);
+        const result<void> added = server_.add_custom_resource(pod_group_crd);
         if (added.has_error()) {
             return failed(added.error().text());
         }

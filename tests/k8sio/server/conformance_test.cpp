@@ -101,7 +101,7 @@ TEST_CASE(
     const auto start = std::chrono::sys_days{std::chrono::year{2026} / 1 / 31};
     virtual_clock time(io.get_executor(), start);
     api_server server(io.get_executor(), time);
-    REQUIRE(server.add_custom_resource(read_file("widget_crd.json"), {}).has_value());
+    REQUIRE(server.add_custom_resource(read_file("widget_crd.json")).has_value());
     server.compact();  // so that version 1 is too old, as on a server that has run for a while
     const std::unique_ptr<transport> transport = server.connect();
     conformance_target target(*transport, time, "m");
@@ -116,7 +116,7 @@ TEST_CASE("the embedded server keeps the API's rules over HTTP") {
     asio::io_context io;
     const auto time = make_machine_clock(io.get_executor());
     api_server server(io.get_executor(), *time);
-    REQUIRE(server.add_custom_resource(read_file("widget_crd.json"), {}).has_value());
+    REQUIRE(server.add_custom_resource(read_file("widget_crd.json")).has_value());
     server.compact();  // so that version 1 is too old, as on a server that has run for a while
     const auto port = server.listen("127.0.0.1", 0);
     REQUIRE(port.has_value());

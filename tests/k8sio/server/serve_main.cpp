@@ -59,7 +59,7 @@ int serve(const std::vector<std::string>& arguments) {
     for (const std::string& file : definitions) {
         std::ifstream in(file);
         const std::string text{std::istreambuf_iterator<char>(in), {}};
-        if (const auto added = api.add_custom_resource(text, {}); !added) {
+        if (const auto added = api.add_custom_resource(text); !added) {
             std::cerr << file << ": " << added.error().message << '\n';
             return 2;
         }

@@ -28,11 +28,8 @@ using signalbox::test::contains;
 
 TEST_CASE("a watch of a kind that is removed sees its objects go, and ends") {
     pod_world w;
-    REQUIRE(w.server
-                .add_custom_resource(
-                    signalbox::test::source_text("tests/k8sio/server/widget_crd.json"), {}
-                )
-                .has_value());
+    const std::string crd = signalbox::test::source_text("tests/k8sio/server/widget_crd.json");
+    REQUIRE(w.server.add_custom_resource(crd).has_value());
     const std::string widget =
         R"({"apiVersion":"test.signalbox.dev/v1beta1","kind":"Widget","metadata":{"name":"a"},"spec":{"mode":"Fast"}})";
     REQUIRE(w.send("POST", widgets, widget).status == 201);

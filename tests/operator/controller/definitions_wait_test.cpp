@@ -39,7 +39,7 @@ struct empty_cluster : test::virtual_time {
     }
 
     void install(core::job_kind kind) {
-        REQUIRE(server.add_custom_resource(core::crd_json(kind), nullptr).has_value());
+        REQUIRE(server.add_custom_resource(core::crd_json(kind)).has_value());
     }
     long told(const std::string& what) const { return test::count_in(text.str(), what); }
 

@@ -99,7 +99,7 @@ struct two_replicas : virtual_time {
     two_replicas() {
         after_step = [this] { REQUIRE_FALSE((a.lead.leads() && b.lead.leads())); };
         for (const core::job_kind kind : core::all_job_kinds) {
-            REQUIRE(server.add_custom_resource(core::crd_json(kind), nullptr).has_value());
+            REQUIRE(server.add_custom_resource(core::crd_json(kind)).has_value());
         }
     }
     ~two_replicas() {

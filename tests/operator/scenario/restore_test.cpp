@@ -37,7 +37,7 @@ struct cluster {
     cluster(asio::io_context& loop, k8sio::clock& time)
         : server(loop.get_executor(), time), transport(server.connect()), user(*transport, time) {
         for (const core::job_kind kind : core::all_job_kinds) {
-            REQUIRE(server.add_custom_resource(core::crd_json(kind), nullptr).has_value());
+            REQUIRE(server.add_custom_resource(core::crd_json(kind)).has_value());
         }
     }
 

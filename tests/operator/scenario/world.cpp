@@ -44,7 +44,7 @@ std::string text(const rapidjson::Value& object, const char* key) {
 struct defined_kinds {
     defined_kinds() {
         for (const core::job_kind kind : core::all_job_kinds) {
-            const auto added = server.add_custom_resource(core::crd_json(kind), nullptr);
+            const auto added = server.add_custom_resource(core::crd_json(kind));
             if (added.has_error()) {
                 throw std::runtime_error(added.error().text());
             }

@@ -9,7 +9,6 @@
 #include "k8sio/error.hpp"
 #include "k8sio/server/options.hpp"
 #include "k8sio/server/pod_streams.hpp"
-#include "k8sio/server/validator.hpp"
 #include "k8sio/transport.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -35,11 +34,10 @@ public:
     ~api_server();
 
     /// Adds a kind from its CustomResourceDefinition (JSON); the CRD object itself becomes visible,
-    /// discovery and OpenAPI show it. A CRD applied by a client does the same without validator. An
-    /// empty `check` accepts everything.
+    /// discovery and OpenAPI show it. A CRD that a client applies does the same.
     ///
     /// Errors: http_status with the Status that a client would get.
-    result<void> add_custom_resource(std::string_view crd_json, validator check);
+    result<void> add_custom_resource(std::string_view crd_json);
 
     /// Adds the kinds of all CustomResourceDefinitions that `other` has, and shares what was
     /// compiled of them: for those who need many servers. Only before any definition was added
