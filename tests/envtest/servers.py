@@ -184,7 +184,6 @@ class ControlPlane(Started):
         for attempt in (1, 2, 3):  # a port may be taken between finding and using it
             try:
                 self.etcd_port, self.etcd_peer_port, self.port = free_ports(3)
-                self.connections = {}  # by token
                 self._start_etcd()
                 self.start_apiserver()
                 break
@@ -204,8 +203,10 @@ class ControlPlane(Started):
         atexit.unregister(self.stop)
 
     def start_apiserver(self):
-        """Starts kube-apiserver (again): same port, certificate and etcd. Returns when it is ready."""
+        """Starts kube-apiserver (again): same port and etcd, and the same certificate, if it is still there. Returns when it is
+        ready."""
         folder = self.folder
+        self.connections = {}  # by token; it may have another certificate
         self.apiserver = Process(
             "kube-apiserver",
             [
