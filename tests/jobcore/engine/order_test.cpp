@@ -345,6 +345,7 @@ TEST_CASE("[behaviour 2.8] a refusal of the round before is no failure", "[engin
     w.settle();
     CHECK(w.status().backoff_count == 1);
     CHECK(w.status().restarts.replaced == std::vector<replaced_index>{{"node", 1, 1}});
+    CHECK(w.pods().size() == 3);
 }
 
 TEST_CASE("[behaviour 1.8] a taken name is told although a held one is waited for", "[engine]") {

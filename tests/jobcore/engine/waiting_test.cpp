@@ -9,6 +9,7 @@ using namespace signalbox::core;
 using signalbox::test::at;
 using signalbox::test::c10d;
 using signalbox::test::ddp;
+using signalbox::test::job_builder;
 using signalbox::test::world;
 
 TEST_CASE("[behaviour 1.9] a pod that lost its labels is an older one: replaced", "[engine]") {
@@ -235,6 +236,88 @@ TEST_CASE("[behaviour 2.8] later a refused pod is a counted failure of its repli
     REQUIRE(w.look().status);
     CHECK(w.look().status->backoff_count == 2);
     CHECK(w.look().status->restarts.last->cause == "PodRejected");
+}
+
+namespace {
+
+/// The server refuses every pod for good from now on. What is tried again is so soon.
+void refuse_pods(world& w) {
+    w.rules().name_retry = seconds{1};
+    w.gate = [&w](const action& a) {
+        if (a.kind != object_kind::pod || a.what() != verb::create) {
+            return true;
+        }
+        auto it =
+            std::ranges::find_if(w.refusals, [&](const refusal& r) { return is_refusal_of(r, a); });
+        if (it == w.refusals.end()) {
+            it = w.refusals.insert(w.refusals.end(), refusal_of(a, w.now()));
+            it->http_code = 422;
+            it->count = 0;
+        }
+        ++it->count;
+        it->last = w.now();
+        return false;
+    };
+}
+
+/// How often the one pod that is refused was asked for.
+int tries(const world& w) {
+    return w.refusals.size() == 1 ? w.refusals.front().count : -1;
+}
+
+}  // namespace
+
+TEST_CASE("[behaviour 2.8] [behaviour 5.5] [behaviour I18] a pod refused for good waits for others"
+) {
+    world w(job_builder("mnist")
+                .replicas("master", 1)
+                .replicas("worker", 1, "Never")
+                .run_policy(R"("restartScope":"Replica")"));
+    w.start();
+    w.wait(seconds{1000});
+    w.vanish("worker", 0);
+    refuse_pods(w);
+    w.settle();
+    // The master might fail yet, and its policy allow the restart.
+    CHECK(w.status().phase == job_phase::running);
+    CHECK(tries(w) == 1);
+    const auto d = w.look();
+    REQUIRE(d.wake_up);
+    CHECK(*d.wake_up == w.now() + w.rules().first_failure_window + seconds{1});
+    w.wake();
+    CHECK(w.status().reason == "ErrorInPod");
+}
+
+TEST_CASE("[behaviour 2.8] [behaviour 5.6] a pod refused for good waits while an exit settles") {
+    world w(c10d());
+    w.start();
+    w.wait(seconds{1000});
+    w.vanish("node", 1);
+    w.pass();
+    w.pass();
+    refuse_pods(w);
+    w.exit("node", 2, 1);
+    w.settle();
+    REQUIRE(w.status().restarts.settling);
+    CHECK(tries(w) == 1);
+    CHECK(*w.look().wake_up == w.now() + w.rules().settle);
+}
+
+TEST_CASE("[behaviour 2.8] [behaviour 5.3] a pod refused for good waits for an absence") {
+    world w(c10d());
+    w.start();
+    w.wait(seconds{1000});
+    w.vanish("node", 1);
+    w.pass();
+    w.pass();
+    REQUIRE(w.status().restarts.disruptions == 1);
+    refuse_pods(w);
+    w.slow_deletes = true;
+    w.pod("node", 2).round = 5;  // somebody did that: an older pod, which holds the name
+    w.settle();
+    CHECK(w.pod("node", 2).deletion);
+    CHECK(tries(w) == 1);
+    CHECK(*w.look().wake_up == w.now() + w.rules().name_retry);
 }
 
 TEST_CASE("[behaviour 1.8] a foreign object of our name: waits, 10 s doubling", "[engine]") {

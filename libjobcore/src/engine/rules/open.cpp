@@ -32,6 +32,10 @@ std::optional<instant> settle_time(const context& c, const judgement& j) {
 
 }  // namespace
 
+std::optional<instant> open_questions::until() const {
+    return std::max(settles_until, refused_until);
+}
+
 open_questions find_open_questions(const context& c, const health& h) {
     if (c.in.was_paused() || c.in.invalid || c.status.attempt == 0) {
         return {};

@@ -20,6 +20,8 @@ struct open_questions {
     std::optional<instant> refused_until{};
 
     bool any() const { return absences || settles_until || refused_until; }
+    /// When those that time answers are answered; nothing if there are none.
+    std::optional<instant> until() const;
 };
 
 open_questions find_open_questions(const context& c, const health& h);

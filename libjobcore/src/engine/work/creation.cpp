@@ -114,13 +114,17 @@ std::vector<std::string_view> held_names(const context& c) {
     return names;
 }
 
-/// Refusals of pods that something else has to end: a name that is taken, a right that is missing
-/// and the like. Sorted by name.
-std::vector<const refusal*> passing_refusals(const context& c) {
+bool is_for_good(const refusal& r) {
+    return classify(r) == refusal_class::final;
+}
+
+/// Refusals of single pods: for good, or until something else ends them, such as a name that is
+/// taken or a right that is missing. Sorted by name.
+std::vector<const refusal*> refusals_of_pods(const context& c) {
     std::vector<const refusal*> out;
     for (const refusal& r : c.in.seen.refusals) {
-        const bool passing = classify(r) == refusal_class::passing && !r.namespace_terminating;
-        if (r.kind == object_kind::pod && passing) {
+        const bool of_all = classify(r) == refusal_class::quota || r.namespace_terminating;
+        if (r.kind == object_kind::pod && !of_all) {
             out.push_back(&r);
         }
     }
@@ -130,14 +134,15 @@ std::vector<const refusal*> passing_refusals(const context& c) {
 
 class pod_maker {
 public:
-    pod_maker(const context& c, work& out)
+    pod_maker(const context& c, const open_questions& open, work& out)
         : c_(c),
           out_(out),
+          answered_(open.until()),
           open_(open_roles(c)),
           quota_until_(quota_hold(c, out)),
           creations_held_(creations_held(c.in)),
           held_names_(held_names(c)),
-          refused_(passing_refusals(c)) {}
+          refused_(refusals_of_pods(c)) {}
 
     stage make() {
         if (const slot* master = c_.master()) {
@@ -193,8 +198,7 @@ private:
             "behaviour 2.1"};
         const auto r = std::ranges::lower_bound(refused_, a.name, {}, &refusal::name);
         if (r != refused_.end() && (*r)->name == a.name) {
-            hold(a, next_try(c_.in.policy, **r), c_.in.now);
-            wait_for_refused(**r, out_);
+            hold_refused(a, **r);
         }
         for (const auto& held : {quota_until_, creations_held_}) {
             if (held) {
@@ -204,12 +208,23 @@ private:
         actions_.push_back(std::move(a));
     }
 
+    void hold_refused(action& a, const refusal& r) {
+        if (!is_for_good(r)) {
+            hold(a, next_try(c_.in.policy, r), c_.in.now);
+            wait_for_refused(r, out_);
+        } else if (is_refusal_of(r, a)) {
+            // Its failure waits for its consequence (2.8).
+            hold(a, answered_.value_or(next_try(c_.in.policy, r)), c_.in.now);
+        }
+    }
+
     void wait_for_name(const char* message) {
         out_.wait_for(wait_rank::name_held, reason::waiting_for_names, message);
     }
 
     const context& c_;
     work& out_;
+    std::optional<instant> answered_;  ///< when losses have their consequence
     std::vector<bool> open_;
     std::optional<instant> quota_until_;
     std::optional<instant> creations_held_;
@@ -239,7 +254,7 @@ void tell_of_new_pods(const inputs& in, const stage& pods, work& out) {
 
 }  // namespace
 
-void create_missing(const context& c, const health& h, work& out) {
+void create_missing(const context& c, const health& h, const open_questions& open, work& out) {
     if (creations_held(c.in)) {
         out.wait_for(
             wait_rank::namespace_deleted, reason::object_refused, "the namespace is being deleted"
@@ -258,7 +273,7 @@ void create_missing(const context& c, const health& h, work& out) {
         return;
     }
     // The next attempt makes them (10.4).
-    stage pods = c.in.outdated ? stage() : pod_maker(c, out).make();
+    stage pods = c.in.outdated ? stage() : pod_maker(c, open, out).make();
     if (pods.empty()) {
         return;
     }

@@ -50,7 +50,7 @@ void wait_for_refused(const refusal& r, work& out);
 void remove_left_overs(const context& c, work& out);
 
 // creation.cpp: makes what is missing of the wanted objects and pods (2.1-2.8).
-void create_missing(const context& c, const health& h, work& out);
+void create_missing(const context& c, const health& h, const open_questions& open, work& out);
 
 // tensorboard.cpp: makes and repairs the TensorBoard that the job asks for (9.1, 9.2).
 void keep_tensorboard(const context& c, const health& h, work& out);

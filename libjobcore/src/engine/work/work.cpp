@@ -84,7 +84,7 @@ void go_on(const context& c, const health& h, const open_questions& open, work& 
     await_repeats(c, h, out);
     remove_left_overs(c, out);
     confirm_missing_pods(c, h, out);
-    create_missing(c, h, out);
+    create_missing(c, h, open, out);
     keep_tensorboard(c, h, out);
     remove_old_config_maps(c, out);
     if (open.settles_until) {
