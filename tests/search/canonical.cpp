@@ -235,7 +235,8 @@ private:
 
     void put_server() {
         put((w_.spec.pause ? 1 : 0) | (w_.spec.broken ? 2 : 0) | (w_.deleted ? 4 : 0) |
-            (w_.spec.no_board ? 16 : 0) | (w_.server == mood::quota ? 8 : 0));
+            (w_.spec.no_board ? 8 : 0));
+        put(static_cast<std::int64_t>(w_.server));
         put(w_.spec.size);
         put(w_.spec.limit);
         put(w_.spec.deadline);

@@ -201,6 +201,11 @@ std::vector<row> plain_rows() {
              edits_of_types()
          ),
          {"specs", "looks"}},
+        {named(
+             "plain, scope Replica, workers Never",
+             with(policy(plain(1, 3), "restartScope", "\"Replica\""), never_workers)
+         ),
+         {"refused"}},
         {named("plain, clean-up All", policy(plain(1, 1), "cleanUpPolicy", "\"All\"")),
          {"ends", "user"}},
         {named("plain, clean-up None", policy(plain(1, 1), "cleanUpPolicy", "\"None\"")), {"ends"}},
@@ -237,7 +242,7 @@ std::vector<row> torchrun_rows() {
     return {
         {named("static", torchrun("static", 2, 1, 1)), {"ends", "losses", "looks"}},
         {named("c10d", torchrun("c10d", 3, 3, 2)),
-         {"ends", "losses", "starts", "nodes", "writes", "views", "barrier", "looks"}},
+         {"ends", "losses", "starts", "nodes", "writes", "views", "barrier", "looks", "refused"}},
         {coded(named("c10d of 2", torchrun("c10d", 2, 3, 5)), {1}), {"streak"}},
         {clocks(named("c10d of 3, budget 1", torchrun("c10d", 3, 3, 1))),
          {"clocks", "time", "looks"}},
@@ -329,7 +334,7 @@ std::vector<row> colossalai_rows() {
     const auto cleans = [](draft& d) { d.run_policy["cleanUpWorkers"] = "true"; };
     return {
         {named("colossalai", colossalai(2)),
-         {"ends", "losses", "starts", "nodes", "writes", "views", "keys", "objects"}},
+         {"ends", "losses", "starts", "nodes", "writes", "views", "keys", "objects", "refused"}},
         {unnoted(named("colossalai, size not noted", colossalai(1))), {"writes", "user"}},
         {named("colossalai, cleanUpWorkers", with(colossalai(1), cleans)), {"ends"}},
         {named("colossalai, gang", with(colossalai(2), [](draft& d) { d.gang = true; })),

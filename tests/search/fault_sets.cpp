@@ -65,6 +65,8 @@ const std::vector<fault_set>& fault_sets() {
           op::accept_pods,
           op::start,
           op::pass}},
+        // A pod that is refused for good while something else has to be waited for.
+        {"refused", 3, {op::exits, op::vanish, op::refuse_pods, op::accept_pods, op::pass}},
         {"keys",
          3,
          {op::exits, op::start, op::delete_child, op::replace_data, op::crash, op::pass}},

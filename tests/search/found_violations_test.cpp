@@ -196,3 +196,17 @@ TEST_CASE("[behaviour 4.2] a job that an invalid specification keeps paused says
 TEST_CASE("[behaviour 8.4] a running job that lacks a pod says that PodGroup is not served") {
     CHECK(after("c10d elastic gang: kinds", {"stop serving PodGroup", "exits node-1 137"}).empty());
 }
+
+TEST_CASE("[behaviour 2.8] [behaviour I18] a pod that is refused for good is not asked for at once"
+) {
+    CHECK(after(
+              "plain, scope Replica, workers Never: refused",
+              {"vanish worker-0", "refuse pods: invalid"}
+    )
+              .empty());
+    CHECK(after(
+              "c10d: refused",
+              {"vanish node-1", "pass", "pass", "exits node-2 1", "refuse pods: invalid"}
+    )
+              .empty());
+}

@@ -134,6 +134,14 @@ TEST_CASE("what decisions can tell apart is another state") {
     }
 }
 
+TEST_CASE("what the server refuses is another state") {
+    search_context context(named("c10d: refused"));
+    const world good = after(context, {"pass"});
+    const world quota = after(context, {"pass", "refuse pods: quota"});
+    const world invalid = after(context, {"pass", "refuse pods: invalid"});
+    CHECK(std::set{digest(good), digest(quota), digest(invalid)}.size() == 3);
+}
+
 TEST_CASE("a trace that cannot happen is refused at its place") {
     CHECK(
         replay("plain: ends", {"pass", "exits worker-7 1"}) ==
