@@ -122,6 +122,48 @@ TEST_CASE("[api 5.7] [behaviour 10.4] a repair goes by what the attempt began wi
     );
 }
 
+namespace {
+
+/// These choices, then a whole value for a field that the status has not, and these.
+violations with_sample(
+    const char* configuration, trace all, std::string_view path, const trace& then
+) {
+    search_context context(*find_configuration(configuration));
+    world w = first_world(context);
+    outcome done;
+    for (const std::string& words : all) {
+        take_words(w, words, done);
+    }
+    damage_list of_path = damages_of(w);
+    std::erase_if(of_path, [&](const damage& d) { return d.path != path; });
+    const auto size = [](const damage& d) { return d.value.size(); };
+    all.push_back("damage " + std::ranges::max(of_path, {}, size).words());
+    all.insert(all.end(), then.begin(), then.end());
+    return replay(configuration, all);
+}
+
+}  // namespace
+
+TEST_CASE("[api 5.7] [behaviour 10.4] an attempt that an incident alone tells has its first sizes"
+) {
+    CHECK(
+        with_sample(
+            "plain, types: status",
+            {},
+            "/restarts",
+            {"pass", "pass", "pass", "pass", "all start", "spec first type 0"}
+        ) == violations{}
+    );
+}
+
+TEST_CASE("[api 5.7] [behaviour 5.2] who has a pod that has not ended is not completed") {
+    CHECK(
+        with_sample(
+            "plain, types: status", {"pass", "pass", "pass", "spec turned round"}, "/restarts", {}
+        ) == violations{}
+    );
+}
+
 TEST_CASE("the search damages every field of a status") {
     const configuration* c = find_configuration("c10d: status");
     REQUIRE(c != nullptr);

@@ -90,8 +90,10 @@ private:
     void note_attempt() {
         const job_status& next = *d_->status;
         const auto& compiled = *w_.known_job->compiled;
-        if (next.attempt == w_.known_job->status.attempt || !compiled.plan ||
-            is_attempt_repaired()) {
+        const bool raised = next.attempt != w_.known_job->status.attempt && !is_attempt_repaired();
+        // Of an attempt that a damaged record alone tells, with the first status about it.
+        const bool untold = next.attempt > 0 && w_.past.sizes.empty();
+        if (!compiled.plan || (!raised && !untold)) {
             return;
         }
         w_.past.deciding = compiled.plan->roles[compiled.plan->master_role].type;

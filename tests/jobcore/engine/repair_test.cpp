@@ -225,6 +225,22 @@ TEST_CASE(
     CHECK(w.status().phase == job_phase::succeeded);
 }
 
+TEST_CASE(
+    "[api 5.7] [behaviour 5.2] who has a pod that has not ended is not completed", "[engine]"
+) {
+    world w(ddp());
+    w.settle();
+    const bool replaced = GENERATE(false, true);
+    CAPTURE(replaced);
+    w.status().restarts.completed = {{"worker", index_set::parse("0")}};
+    if (replaced) {
+        w.status().restarts.replaced = {{"worker", 0, 1}};
+    }
+    check_repaired(w, "restarts.completed");
+    CHECK(w.status().restarts.completed.empty());
+    CHECK(w.pods().size() == 3);
+}
+
 TEST_CASE("[api 5.7] [behaviour 5.10] nobody is given up where the policy does not", "[engine]") {
     world w(ddp());
     w.start();

@@ -289,7 +289,7 @@ private:
     }
 
     /// Nothing more is expected of these replicas: then the deciding one is not among them (5.2,
-    /// 5.10), none of them runs, and the job is one in which that can be.
+    /// 5.10), none has a pod that has not ended, and the job is one in which that can be.
     void repair_done(std::vector<typed_indexes> restart_ledger::*list, std::string_view field) {
         if ((now().restarts.*list).empty() || is_final(now().phase)) {
             return;
@@ -319,8 +319,10 @@ private:
                 }
             }
             for (const pod_record* p : in_.seen.pods) {
-                if (is_sound(*p) && p->type == role.type && p->attempt == now().attempt &&
-                    !p->deletion && set->contains(p->index) && is_up(*p, role.training_container)) {
+                const bool is_of_it =
+                    is_sound(*p) && p->type == role.type && p->attempt == now().attempt;
+                if (is_of_it && !p->deletion && set->contains(p->index) &&
+                    !end_of(*p, role.training_container, in_.now)) {
                     wrong.push_back(p->index);
                 }
             }
