@@ -206,7 +206,6 @@ class ControlPlane(Started):
         """Starts kube-apiserver (again): same port and etcd, and the same certificate, if it is still there. Returns when it is
         ready."""
         folder = self.folder
-        self.connections = {}  # by token; it may have another certificate
         self.apiserver = Process(
             "kube-apiserver",
             [
@@ -227,7 +226,12 @@ class ControlPlane(Started):
             folder / "kube-apiserver.log",
             GO_ENVIRONMENT,
         )
-        self._wait(self.apiserver, lambda: self.get("/readyz") == b"ok")
+
+        def ready():
+            self.connections = {}  # by token; what was made before may have another certificate, or one not yet written
+            return self.get("/readyz") == b"ok"
+
+        self._wait(self.apiserver, ready)
 
     def kill_apiserver(self):
         """Stops kube-apiserver at once: connections break, the port refuses until start_apiserver."""
