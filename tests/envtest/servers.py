@@ -155,6 +155,7 @@ class ControlPlane(Started):
         self.controllers = [*CONTROLLERS, *controllers]
         self.admin_token, self.operator_token = secrets.token_hex(16), secrets.token_hex(16)
         self.folder = None
+        self.connections = {}  # by token
         self.reader = Reader(self.get)
         self.object, self.objects = self.reader.object, self.reader.objects
         self.etcd = self.apiserver = self.controller_manager = None
@@ -197,6 +198,7 @@ class ControlPlane(Started):
 
     def stop(self):
         """Kills everything and removes the folder. Harmless if called again."""
+        self._close_connections()
         self._kill_all()
         if self.folder and not os.environ.get("SIGNALBOX_ENVTEST_KEEP"):
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -228,10 +230,15 @@ class ControlPlane(Started):
         )
 
         def ready():
-            self.connections = {}  # by token; what was made before may have another certificate, or one not yet written
+            self._close_connections()  # they may have another certificate, or one that was not yet written
             return self.get("/readyz") == b"ok"
 
         self._wait(self.apiserver, ready)
+
+    def _close_connections(self):
+        for connection in self.connections.values():
+            connection.close()
+        self.connections = {}
 
     def kill_apiserver(self):
         """Stops kube-apiserver at once: connections break, the port refuses until start_apiserver."""

@@ -105,8 +105,9 @@ class Certificates(unittest.TestCase):
         self.assertTrue(self.c.operator.running())
         log = self.c.operator.log.read_text()
         stale = [line for line in log.splitlines() if "view is not up to date" in line]
-        starting = "storage is (re)initializing"  # of a kind that the server serves for seconds only
-        self.assertEqual([line for line in stale if starting not in line], [])
+        # Of a kind that the server serves for seconds only; of a server that is too busy for its bookmarks.
+        harmless = ("storage is (re)initializing", "stream idle")
+        self.assertEqual([line for line in stale if not any(words in line for words in harmless)], [])
         metrics = deployed.get(self.c.operator, "/metrics")
         failing = re.findall(r'^signalbox_view_failing\{resource="(\w+)"\} (\d)', metrics, re.M)
         self.assertIn("pods", dict(failing))

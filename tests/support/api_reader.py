@@ -69,6 +69,12 @@ class Connection:
     def get(self, path, accept="application/json"):
         return self.send(path, Accept=accept)
 
+    def close(self):
+        """The next request of this thread begins a new one."""
+        kept = getattr(self.kept, "connection", None)
+        if kept:
+            kept.close()
+
 
 class Reader:
     """`get(path, accept)` gives the body of an answer, and raises OSError if there is no good one (as urllib does)."""

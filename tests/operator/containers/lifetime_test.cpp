@@ -42,7 +42,9 @@ std::string command_lines() {
     std::string out;
     for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
         std::ifstream in(entry.path() / "cmdline");
-        out.append(std::istreambuf_iterator<char>(in), {});
+        for (char c = 0; in.get(c);) {  // an iterator would throw where the process has ended
+            out += c;
+        }
         out += '\n';
     }
     return out;
