@@ -63,7 +63,7 @@ void add_children(std::vector<permission>& out) {
     };
     add(core::object_kind::pod, true);
     for (const watched_kind& row : watched_children()) {
-        add(row.kind, row.when != watched::never);
+        add(row.kind, row.when != watched::by_name);
     }
 }
 

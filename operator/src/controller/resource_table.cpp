@@ -41,7 +41,7 @@ std::size_t place_of(const Kinds& kinds, Kind kind) {
 
 watched how_watched(core::object_kind kind) {
     if (kind == core::object_kind::secret) {
-        return watched::never;
+        return watched::by_name;
     }
     return kind->extension ? watched::if_served : watched::always;
 }

@@ -24,7 +24,7 @@ inline constexpr std::string_view children_label_json =
 enum class watched {
     always,     ///< every API server serves the kind
     if_served,  ///< an extension: discovery says whether it is there (BEHAVIOUR.md 8.4, 9.1)
-    never,      ///< read by name when it matters (BEHAVIOUR.md 2.10)
+    by_name,    ///< read by name when it matters (BEHAVIOUR.md 2.10)
 };
 
 /// One kind of child that the controller keeps a view of.
