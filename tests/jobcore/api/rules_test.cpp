@@ -2,6 +2,7 @@
 //
 // Every rule on the fields of the three kinds, and of BEHAVIOUR.md api 7 on their changes:
 // rules*.json.
+#include "api/job/kinds.hpp"
 #include "json_cases.hpp"
 
 #include <jobcore/schema.hpp>
@@ -92,6 +93,39 @@ TEST_CASE(
                 if (each.HasMember("says")) {
                     CHECK_THAT(messages, Catch::Contains(each["says"].GetString()));
                 }
+            }
+        }
+    }
+}
+
+TEST_CASE("[api 6.1] the library says what the API server says of a rule over several fields") {
+    for (const auto& file : rule_files()) {
+        std::string said;
+        const auto hear = [&said](const std::vector<core::diagnostic>& findings) {
+            for (const core::diagnostic& d : findings) {
+                said += d.message + "\n";
+            }
+        };
+        for (const auto& each : file["create"].GetArray()) {
+            hear(core::parse_job(test::made_from(
+                                     file["base"],
+                                     core::json::find(each, "set"),
+                                     core::json::find(each, "remove")
+                                 ))
+                     .findings);
+        }
+        for (const auto& each : file["update"].GetArray()) {
+            hear(core::validate_update(
+                test::made_from(file["base"], &each["before"], nullptr),
+                test::made_from(file["base"], &each["after"], nullptr)
+            ));
+        }
+        const auto kind = core::parse_job_kind(file["base"]["kind"].GetString());
+        REQUIRE(kind);
+        const core::schema::kind_schema& rules = core::schema::schema_of(*kind);
+        for (const auto& list : {rules.spec_rules(), rules.name_rules()}) {
+            for (const core::schema::cel_rule& rule : list) {
+                CHECK_THAT(said, Catch::Contains(rule.message));
             }
         }
     }

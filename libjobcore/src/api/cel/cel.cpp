@@ -2,6 +2,7 @@
 #include "api/cel/cel.hpp"
 
 #include "api/cel/expressions.hpp"
+#include "api/tables/rule_words.hpp"
 
 #include <fmt/format.h>
 
@@ -17,11 +18,7 @@ std::vector<cel_rule> transition_rules(const field& spec) {
         const bool never = unit.when == change::never;
         rules.push_back({
             never ? unchanged(unit) : fmt::format("{} || ({})", was_paused, unchanged(unit)),
-            fmt::format(
-                "`{}` {}",
-                dotted(unit.path),
-                never ? "cannot be changed" : "can be changed only while the job is paused"
-            ),
+            change_message(unit),
             fmt::format(".{}", unit.path.front()->name),
         });
     }
@@ -40,10 +37,10 @@ std::vector<cel_rule> elastic_rules(const field& spec) {
     }
     return {
         {fmt::format("!{} || {} != -1", enabled, maximum),
-         "`maxReplicas` is missing; elastic training needs the largest number of replicas",
+         std::string(words::elastic_needs_maximum),
          ".elastic"},
         {fmt::format("{0} == -1 || {0} >= {1}", maximum, minimum),
-         "`maxReplicas` must be at least `minReplicas`",
+         std::string(words::maximum_below_minimum),
          ".elastic"},
         {fmt::format(
              "!{3} || {0} == -1 || ({0} >= {1} && ({2} == -1 || {0} <= {2}))",
@@ -52,7 +49,7 @@ std::vector<cel_rule> elastic_rules(const field& spec) {
              maximum,
              enabled
          ),
-         "`expectedReplicas` must be from `minReplicas` to `maxReplicas`",
+         std::string(words::expected_outside),
          ".elastic"},
     };
 }
@@ -89,7 +86,7 @@ std::vector<cel_rule> mode_rules(const field& spec, std::string_view is_type) {
           value_of(spec, "self", {"runMode", "pause", "resumeSpecs"})}) {
         rules.push_back(
             {fmt::format("{}.all(d, d.type == 'master' || {})", list, is_type),
-             "`type` must be a replica type of the job, or `master`",
+             std::string(words::listed_type),
              ".runMode"}
         );
     }
@@ -115,17 +112,13 @@ std::string elastic_most(const field& spec) {
 }
 
 cel_rule name_rule(std::string expression) {
-    return {
-        std::move(expression),
-        "`metadata.name` is too long: names of pods, <name>-<hash>-<type>-<index>, must fit into "
-        "63 characters",
-        ""};
+    return {std::move(expression), std::string(words::name_room), ""};
 }
 
 cel_rule job_name_rule() {
     return {
         "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
-        "`metadata.name` must be a lower-case DNS label that starts with a letter",
+        std::string(words::name_form),
         ""};
 }
 

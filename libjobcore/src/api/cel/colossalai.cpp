@@ -3,6 +3,7 @@
 // Rules of the CRD of ColossalAIJob over several fields (BEHAVIOUR.md api 4).
 #include "api/cel/cel.hpp"
 #include "api/cel/expressions.hpp"
+#include "api/tables/rule_words.hpp"
 #include "api/tables/specs.hpp"
 
 #include <fmt/format.h>
@@ -31,34 +32,33 @@ std::vector<cel_rule> colossalai_rules() {
         {
             {"!(has(self.launcher) || has(self.worker)) || "
              "!(has(self.torchConfig) || has(self.replicaSpecs))",
-             "`launcher` and `worker` must not be mixed with `torchConfig` and `replicaSpecs`",
+             std::string(words::mixed_forms),
              ""},
-            {"has(self.worker) || has(self.replicaSpecs)", "`worker` is missing", ""},
+            {"has(self.worker) || has(self.replicaSpecs)", std::string(words::no_worker), ""},
             {fmt::format(
                  "!has(self.worker) || {} || size({}) > 0",
                  debug,
                  value_of(spec, "self", {"worker", "command"})
              ),
-             "`command` is missing; it must be the training script and its arguments",
+             fmt::format(words::no_script, "command"),
              ".worker"},
             {fmt::format(
                  "!has(self.replicaSpecs) || {} || size({}) > 0",
                  debug,
                  value_of(spec, "self", {"torchConfig", "script"})
              ),
-             "`script` is missing; it must be the training script and its arguments",
+             fmt::format(words::no_script, "script"),
              ".torchConfig"},
             {"!has(self.replicaSpecs) || (self.replicaSpecs.exists_one(r, r.type == 'worker') && "
              "self.replicaSpecs.all(r, self.replicaSpecs.exists_one(o, o.type == r.type)))",
-             "`replicaSpecs` must have one entry of type `worker` and at most one of type "
-             "`launcher`",
+             std::string(words::entry_types),
              ".replicaSpecs"},
             {every_entry("r.type != 'launcher' || !has(r.replicas) || r.replicas == 1"),
-             "`replicas` of the launcher must be 1",
+             std::string(words::one_launcher),
              ".replicaSpecs"},
             {every_entry("!has(r.restartPolicy) || !has(r.restartPolicy.limit) || "
                          "r.restartPolicy.limit <= 0"),
-             "`limit` must be 0: a ColossalAIJob does not restart",
+             std::string(words::no_limit),
              ".replicaSpecs"},
             size_rule(spec, size, colossalai_size_words),
         }

@@ -3,6 +3,7 @@
 // Rules of the CRD of DeepSpeedJob over several fields (BEHAVIOUR.md api 2).
 #include "api/cel/cel.hpp"
 #include "api/cel/expressions.hpp"
+#include "api/tables/rule_words.hpp"
 #include "api/tables/specs.hpp"
 
 #include <fmt/format.h>
@@ -31,7 +32,7 @@ std::vector<cel_rule> deepspeed_rules() {
              value({"config", "run", "module"}),
              value({"config", "run", "exec"})
          ),
-         "exactly one of `run.python`, `run.module`, `run.exec` must be set, or `customCommand`",
+         std::string(words::one_program),
          ".config"}
     );
     rules.push_back(size_rule(spec, value({"worker", "replicas"}), deepspeed_size_words));
@@ -39,7 +40,7 @@ std::vector<cel_rule> deepspeed_rules() {
         {fmt::format(
              "{} || {} == 'none' || size({}) > 0", other, value({"config", "autotune"}), python
          ),
-         "`autotune` needs a script: set `run.python`",
+         std::string(words::autotune_needs_script),
          ".config"}
     );
     return rules;

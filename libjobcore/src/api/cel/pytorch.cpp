@@ -3,6 +3,7 @@
 // Rules of the CRD of PyTorchTrainingJob over several fields (BEHAVIOUR.md api 3).
 #include "api/cel/cel.hpp"
 #include "api/cel/expressions.hpp"
+#include "api/tables/rule_words.hpp"
 #include "api/tables/specs.hpp"
 #include "api/tables/tables.hpp"
 
@@ -28,31 +29,27 @@ std::vector<cel_rule> pytorch_rules() {
             {fmt::format(
                  "!{} || {}", elastic, value_of(spec, "self", {"torchrunConfig", "enabled"})
              ),
-             "elastic training needs torchrun: set `torchrunConfig.enabled`",
+             std::string(words::elastic_needs_torchrun),
              ".elastic"},
             {fmt::format(
                  "!{} || {} != 'static'",
                  elastic,
                  value_of(spec, "self", {"torchrunConfig", "rdzvBackend"})
              ),
-             "`rdzvBackend` must not be `static` with elastic training",
+             std::string(words::static_rendezvous),
              ".torchrunConfig"},
             {"self.replicaSpecs.all(r, self.replicaSpecs.exists_one(o, o.type == r.type))",
-             "`type` must be unique",
+             std::string(words::unique_type),
              ".replicaSpecs"},
-            {some_positive("replicas"), "the job needs at least one replica", ".replicaSpecs"},
+            {some_positive("replicas"), std::string(words::no_replica), ".replicaSpecs"},
             {fmt::format("{} <= {}", size, max_replicas),
-             fmt::format(
-                 "the job may have at most {} replicas in all types together", max_replicas
-             ),
+             fmt::format(words::too_many_replicas, max_replicas),
              ".replicaSpecs"},
-            {some_positive("scalingWeight"),
-             "`scalingWeight` must not be 0 for all replica types",
-             ".replicaSpecs"},
+            {some_positive("scalingWeight"), std::string(words::no_weight), ".replicaSpecs"},
             {"!has(self.tensorboardSpec) || has(self.tensorboardSpec.logDir) || "
              "(has(self.tensorboardSpec.trainingLogFilesets) && "
              "size(self.tensorboardSpec.trainingLogFilesets) > 0)",
-             "`tensorboardSpec` needs one of `trainingLogFilesets` and `logDir`",
+             std::string(words::board_needs_logs),
              ".tensorboardSpec"},
             size_rule(spec, size, pytorch_size_words),
         }

@@ -6,8 +6,6 @@
 #include "api/job/object.hpp"
 #include "jobcore/schema.hpp"
 
-#include <fmt/format.h>
-
 #include <cstdint>
 #include <optional>
 
@@ -57,13 +55,7 @@ std::vector<diagnostic> validate_update(std::string_view before, std::string_vie
             continue;
         }
         const node& place = deciding(new_spec, unit);
-        findings.error(
-            place.order,
-            place.pointer,
-            unit.when == change::never
-                ? fmt::format("`{}` cannot be changed", dotted(unit.path))
-                : fmt::format("`{}` can be changed only while the job is paused", dotted(unit.path))
-        );
+        findings.error(place.order, place.pointer, change_message(unit));
     }
     check_size(schema_of(*kind), old_spec, new_spec, findings);
     return findings.take();

@@ -3,6 +3,7 @@
 // Rules over several fields of a ColossalAIJob: BEHAVIOUR.md api 4.
 #include "api/rules/colossalai_parts.hpp"
 #include "api/rules/rules.hpp"
+#include "api/tables/rule_words.hpp"
 #include "api/walk/text.hpp"
 
 #include <fmt/format.h>
@@ -38,9 +39,7 @@ void check_shape(const node& spec, findings_collector& findings) {
                 spec[name].order,
                 spec[name].pointer,
                 fmt::format(
-                    "`{}` must not be mixed with {}: these belong to different forms of this kind",
-                    name,
-                    enumerate(first, "and")
+                    "{}; `{}` is set beside {}", words::mixed_forms, name, enumerate(first, "and")
                 )
             );
         }
@@ -51,7 +50,7 @@ void check_shape(const node& spec, findings_collector& findings) {
         findings.error(
             spec.order,
             main.pointer,
-            second.empty() ? "`worker` is missing; it must be an object"
+            second.empty() ? fmt::format("{}; it must be an object", words::no_worker)
                            : "`replicaSpecs` is missing; it must be a list of objects"
         );
     }
@@ -64,9 +63,7 @@ void check_restart(const node& restart, findings_collector& findings) {
         findings.error(
             limit.order,
             limit.pointer,
-            fmt::format(
-                "`limit` must be 0, not {}: a ColossalAIJob does not restart", *limit.integer()
-            )
+            fmt::format("{}, and this says {}", words::no_limit, *limit.integer())
         );
     }
     if (policy.present() && policy.text() != "Never") {
@@ -85,7 +82,7 @@ void check_launcher_entry(const node& entry, findings_collector& findings) {
         findings.error(
             replicas.order,
             replicas.pointer,
-            fmt::format("`replicas` of the launcher must be 1, not {}", *replicas.integer())
+            fmt::format("{}, not {}", words::one_launcher, *replicas.integer())
         );
     }
     const node walked = walk_launcher_template(entry, findings);
@@ -121,9 +118,7 @@ void check_entries(const node& entries, findings_collector& findings) {
                 type.order,
                 type.pointer,
                 fmt::format(
-                    "there must be one entry of type \"{}\", and {} is one",
-                    type.text(),
-                    first->pointer
+                    "{}; {} has type \"{}\" too", words::entry_types, first->pointer, type.text()
                 )
             );
         } else {
@@ -140,9 +135,7 @@ void check_entries(const node& entries, findings_collector& findings) {
         }
     }
     if (!unsure && seen[1] == nullptr) {
-        findings.error(
-            entries.order, entries.pointer, "`replicaSpecs` needs an entry of type `worker`"
-        );
+        findings.error(entries.order, entries.pointer, std::string(words::entry_types));
     }
 }
 
@@ -153,12 +146,7 @@ void check_command(const node& command, bool debug, findings_collector& findings
     if (words.empty()) {
         if (!debug && !command.broken()) {
             findings.error(
-                command.order,
-                command.pointer,
-                fmt::format(
-                    "`{}` is missing; it must be the training script and its arguments",
-                    command.row->name
-                )
+                command.order, command.pointer, fmt::format(words::no_script, command.row->name)
             );
         }
         return;

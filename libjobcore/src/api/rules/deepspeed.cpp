@@ -2,6 +2,7 @@
 //
 // Rules over several fields of a DeepSpeedJob: BEHAVIOUR.md api 2.
 #include "api/rules/rules.hpp"
+#include "api/tables/rule_words.hpp"
 #include "api/walk/text.hpp"
 #include "json/resources.hpp"
 
@@ -40,9 +41,10 @@ void check_program(const node& config, findings_collector& findings) {
                 way.order,
                 way.pointer,
                 fmt::format(
-                    "`{}` must not be set beside `{}`: there is one training program",
+                    "`{}` must not be set beside `{}`: {}",
                     way.written_as,
-                    first->written_as
+                    first->written_as,
+                    words::one_program
                 )
             );
         }
@@ -52,8 +54,7 @@ void check_program(const node& config, findings_collector& findings) {
         findings.error(
             run.order,
             run.pointer,
-            "the training program is missing: one of `run.python`, `run.module`, `run.exec` and "
-            "`customCommand` must be set"
+            fmt::format("the training program is missing: {}", words::one_program)
         );
     }
 }
@@ -63,11 +64,7 @@ void check_autotune(const node& config, findings_collector& findings) {
     const node& script = config["run"]["python"];
     const bool has_script = script.broken() || (script.present() && !script.value->Empty());
     if (autotune.present() && autotune.text() != "none" && !has_script) {
-        findings.error(
-            autotune.order,
-            autotune.pointer,
-            fmt::format("`autotune` {} needs a script: set `run.python`", autotune.text())
-        );
+        findings.error(autotune.order, autotune.pointer, std::string(words::autotune_needs_script));
     }
 }
 

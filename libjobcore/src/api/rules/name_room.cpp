@@ -2,6 +2,7 @@
 //
 // Names of pods and Services are DNS labels; the job's name has to leave room for the rest of them.
 #include "api/rules/rules.hpp"
+#include "api/tables/rule_words.hpp"
 #include "api/walk/text.hpp"
 
 #include <fmt/format.h>
@@ -45,12 +46,7 @@ void check_name(
     const std::string pointer = child_pointer(metadata.pointer, "name");
     if (!is_job_name(name)) {
         findings.error(
-            metadata.order,
-            pointer,
-            fmt::format(
-                "`metadata.name` must be a lower-case DNS label that starts with a letter, not {}",
-                quoted(name)
-            )
+            metadata.order, pointer, fmt::format("{}, not {}", words::name_form, quoted(name))
         );
     }
     const name_need* worst = nullptr;
@@ -67,13 +63,11 @@ void check_name(
         metadata.order,
         pointer,
         fmt::format(
-            "`metadata.name` must have at most {} characters, so that names of pods of type `{}` "
-            "fit into {}; it has {}, {} too many",
-            static_cast<std::int64_t>(name.size()) - excess,
+            "{}; for type `{}` it may have {}, not {}",
+            words::name_room,
             worst->type,
-            label_limit,
-            name.size(),
-            excess
+            static_cast<std::int64_t>(name.size()) - excess,
+            name.size()
         )
     );
 }

@@ -2,6 +2,7 @@
 //
 // Rules over several fields of a PyTorchTrainingJob: BEHAVIOUR.md api 3.
 #include "api/rules/rules.hpp"
+#include "api/tables/rule_words.hpp"
 #include "api/tables/tables.hpp"
 
 #include <fmt/format.h>
@@ -27,7 +28,7 @@ void check_unique_types(const node& replicas, findings_collector& findings) {
                 type.order,
                 type.pointer,
                 fmt::format(
-                    "`type` must be unique, \"{}\" is that of {} too", type.text(), first->pointer
+                    "{}, \"{}\" is that of {} too", words::unique_type, type.text(), first->pointer
                 )
             );
         }
@@ -62,11 +63,7 @@ void check_sum(const node& replicas, findings_collector& findings) {
         findings.error(
             replicas.order,
             replicas.pointer,
-            fmt::format(
-                "the job may have at most {} replicas in all types together, not {}",
-                max_replicas,
-                sum
-            )
+            fmt::format(words::too_many_replicas, max_replicas) + fmt::format(", not {}", sum)
         );
     }
 }
@@ -78,19 +75,14 @@ void check_elastic_launch(const node& spec, findings_collector& findings) {
         return;
     }
     if (!torchrun["enabled"].flag() && !torchrun["enabled"].broken()) {
-        findings.error(
-            enabled.order,
-            enabled.pointer,
-            "elastic training needs torchrun: set `torchrunConfig.enabled`"
-        );
+        findings.error(enabled.order, enabled.pointer, std::string(words::elastic_needs_torchrun));
     }
     if (torchrun["rdzvBackend"].text() == "static") {
         const node& backend = torchrun["rdzvBackend"];
         findings.error(
             backend.order,
             backend.pointer,
-            "`rdzvBackend` must not be `static` with elastic training: it knows no changing set of "
-            "pods"
+            fmt::format("{}: it knows no changing set of pods", words::static_rendezvous)
         );
     }
 }
@@ -119,11 +111,7 @@ void check_tensorboard(const node& board, findings_collector& findings) {
     const node& log_dir = board["logDir"];
     const bool has_filesets = filesets.broken() || (filesets.present() && !filesets.value->Empty());
     if (board.present() && !has_filesets && !log_dir.present() && !log_dir.broken()) {
-        findings.error(
-            board.order,
-            board.pointer,
-            "`tensorboardSpec` needs one of `trainingLogFilesets` and `logDir`"
-        );
+        findings.error(board.order, board.pointer, std::string(words::board_needs_logs));
     }
 }
 
@@ -184,12 +172,10 @@ void check_pytorch(const node& spec, findings_collector& findings) {
     check_unique_types(replicas, findings);
     warn_master(replicas, findings);
     check_any_positive(
-        replicas, "replicas", "the job needs at least one replica; all `replicas` are 0", findings
+        replicas, "replicas", fmt::format("{}; all `replicas` are 0", words::no_replica), findings
     );
     check_sum(replicas, findings);
-    check_any_positive(
-        replicas, "scalingWeight", "`scalingWeight` must not be 0 for all replica types", findings
-    );
+    check_any_positive(replicas, "scalingWeight", words::no_weight, findings);
     check_tensorboard(spec["tensorboardSpec"], findings);
     const template_rules rules{
         .training_names = pytorch_containers,

@@ -2,6 +2,7 @@
 //
 // Rules over the fields that several kinds have: BEHAVIOUR.md api 1.
 #include "api/rules/rules.hpp"
+#include "api/tables/rule_words.hpp"
 #include "api/walk/text.hpp"
 
 #include <fmt/format.h>
@@ -30,11 +31,7 @@ void check_entries(
             findings.error(
                 type.order,
                 type.pointer,
-                fmt::format(
-                    "`type` must be a replica type of the job ({}), not \"{}\"",
-                    enumerate(known, "or"),
-                    name
-                )
+                fmt::format("{}: {}, not \"{}\"", words::listed_type, enumerate(known, "or"), name)
             );
         }
         const auto same = [&](const node& other) {
@@ -92,21 +89,13 @@ void check_elastic(
         warn_size(expected, size, off, findings);
     }
     if (elastic["enabled"].flag() && !maximum.present() && !maximum.broken()) {
-        findings.error(
-            elastic.order,
-            maximum.pointer,
-            "`maxReplicas` is missing; elastic training needs the largest number of replicas"
-        );
+        findings.error(elastic.order, maximum.pointer, std::string(words::elastic_needs_maximum));
     }
     if (maximum.present() && *maximum.integer() < minimum) {
         findings.error(
             maximum.order,
             maximum.pointer,
-            fmt::format(
-                "`maxReplicas` must be at least `minReplicas`, {}, not {}",
-                minimum,
-                *maximum.integer()
-            )
+            fmt::format("{}, {}, not {}", words::maximum_below_minimum, minimum, *maximum.integer())
         );
     }
     if (elastic["enabled"].flag() && expected.present() &&
@@ -115,10 +104,7 @@ void check_elastic(
         findings.error(
             expected.order,
             expected.pointer,
-            fmt::format(
-                "`expectedReplicas` must be from `minReplicas` to `maxReplicas`, not {}",
-                *expected.integer()
-            )
+            fmt::format("{}, not {}", words::expected_outside, *expected.integer())
         );
     }
 }

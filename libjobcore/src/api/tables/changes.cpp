@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/tables/changes.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace signalbox::core::schema {
@@ -59,6 +61,15 @@ std::string dotted(const std::vector<const field*>& path) {
         out += (out.empty() ? "" : ".") + std::string(row->name);
     }
     return out;
+}
+
+std::string change_message(const change_unit& unit) {
+    return fmt::format(
+        "`{}` {}",
+        dotted(unit.path),
+        unit.when == change::never ? "cannot be changed"
+                                   : "can be changed only while the job is paused"
+    );
 }
 
 }  // namespace signalbox::core::schema

@@ -26,4 +26,7 @@ std::vector<change_unit> change_units(const field& spec);
 /// `elastic.minReplicas`
 std::string dotted(const std::vector<const field*>& path);
 
+/// What is wrong with a change of the field: never, or not while the job runs.
+std::string change_message(const change_unit& unit);
+
 }  // namespace signalbox::core::schema
