@@ -4,6 +4,8 @@
 // virtual time.
 #pragma once
 
+#include "k8sio/time.hpp"
+
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
@@ -15,9 +17,6 @@
 #include <utility>
 
 namespace signalbox::k8sio {
-
-using steady_time = std::chrono::steady_clock::time_point;
-using wall_time = std::chrono::system_clock::time_point;
 
 /// Time and timers of one event loop.
 ///

@@ -4,8 +4,8 @@
 // and Status objects. Everything else is passed on as text.
 #pragma once
 
-#include "k8sio/client.hpp"
 #include "k8sio/error.hpp"
+#include "k8sio/request_options.hpp"
 #include "k8sio/resource.hpp"
 
 #include <cstdint>

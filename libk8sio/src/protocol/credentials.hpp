@@ -5,7 +5,7 @@
 // files through a function, judges keys by another, starts no program and knows no clock.
 #pragma once
 
-#include "k8sio/config.hpp"
+#include "k8sio/cluster_config.hpp"
 #include "protocol/exec_credential.hpp"
 #include "protocol/tls_keys.hpp"
 

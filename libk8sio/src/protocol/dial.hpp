@@ -4,7 +4,7 @@
 // is tried while the one before still hangs (RFC 8305). No sockets, no clock.
 #pragma once
 
-#include "k8sio/clock.hpp"
+#include "k8sio/time.hpp"
 
 #include <cstddef>
 #include <vector>

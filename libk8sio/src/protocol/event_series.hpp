@@ -4,7 +4,8 @@
 // (REQUIREMENTS.md N1). No I/O, no clock.
 #pragma once
 
-#include "k8sio/event_recorder.hpp"
+#include "k8sio/event_note.hpp"
+#include "k8sio/time.hpp"
 
 #include <cstdint>
 #include <list>

@@ -4,9 +4,9 @@
 // and when it is run. Starts no program and knows no clock.
 #pragma once
 
-#include "k8sio/clock.hpp"
-#include "k8sio/config.hpp"
+#include "k8sio/cluster_config.hpp"
 #include "k8sio/error.hpp"
+#include "k8sio/time.hpp"
 #include "protocol/tls_keys.hpp"
 
 #include <cstdint>

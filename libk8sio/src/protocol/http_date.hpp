@@ -3,7 +3,7 @@
 // Times as texts: the `Date` header and the timestamps of the API.
 #pragma once
 
-#include "k8sio/clock.hpp"
+#include "k8sio/time.hpp"
 
 #include <optional>
 #include <string>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "k8sio/error.hpp"
-#include "k8sio/transport.hpp"
+#include "k8sio/http.hpp"
 
 #include <cstddef>
 #include <cstdint>

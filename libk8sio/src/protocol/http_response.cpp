@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "k8sio/transport.hpp"
+#include "k8sio/http.hpp"
 
 #include <boost/beast/core/string.hpp>
 

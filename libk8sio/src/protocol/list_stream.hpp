@@ -4,7 +4,7 @@
 // one of them is held at a time.
 #pragma once
 
-#include "k8sio/client.hpp"
+#include "k8sio/request_options.hpp"
 #include "k8sio/resource.hpp"
 #include "protocol/json_nesting.hpp"
 
@@ -29,7 +29,7 @@ public:
     /// list. `all`, which must outlive this, counts what this list holds with the others.
     list_stream(
         const resource_type& type,
-        client::item_function item,
+        list_item_function item,
         list_memory& all,
         std::size_t limit = 16u << 20
     )
@@ -60,7 +60,7 @@ private:
     };
 
     const resource_type* type_;
-    client::item_function item_;
+    list_item_function item_;
     list_memory* all_;
     std::size_t limit_;
     std::size_t counted_ = 0;  // of all_->held

@@ -4,7 +4,7 @@
 // sockets.
 #pragma once
 
-#include "k8sio/config.hpp"
+#include "k8sio/cluster_config.hpp"
 
 #include <string>
 #include <string_view>

@@ -4,8 +4,8 @@
 // Only what surely did not happen, or is a read, is repeated; all else is the caller's decision.
 #pragma once
 
-#include "k8sio/clock.hpp"
 #include "k8sio/error.hpp"
+#include "k8sio/time.hpp"
 #include "protocol/jitter.hpp"
 
 #include <optional>

@@ -4,11 +4,11 @@
 // which the path would be that of something else (REQUIREMENTS.md T11).
 #pragma once
 
-#include "k8sio/client.hpp"
 #include "k8sio/error.hpp"
-#include "k8sio/reflector.hpp"
+#include "k8sio/http.hpp"
+#include "k8sio/reflector_sink.hpp"
+#include "k8sio/request_options.hpp"
 #include "k8sio/resource.hpp"
-#include "k8sio/transport.hpp"
 
 #include <chrono>
 #include <string>

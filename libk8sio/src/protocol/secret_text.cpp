@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "k8sio/config.hpp"
+#include "k8sio/cluster_config.hpp"
 
 #include <openssl/crypto.h>
 

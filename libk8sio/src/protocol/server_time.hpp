@@ -5,8 +5,8 @@
 // far.
 #pragma once
 
-#include "k8sio/clock.hpp"
-#include "k8sio/transport.hpp"
+#include "k8sio/http.hpp"
+#include "k8sio/time.hpp"
 
 #include <optional>
 #include <string>

@@ -3,7 +3,7 @@
 // What TLS connections are made with (REQUIREMENTS.md C3, C5, C7).
 #pragma once
 
-#include "k8sio/config.hpp"
+#include "k8sio/cluster_config.hpp"
 
 #include <functional>
 #include <string>
