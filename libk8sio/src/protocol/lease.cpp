@@ -106,42 +106,46 @@ elector_fsm::elector_fsm(elector_settings settings)
 
 elector_action elector_fsm::next(steady_time now, wall_time wall) {
     elector_action action;
-    if (leads_until_ && now >= *leads_until_) {
+    if (leads_until() && !leads(now)) {
         // B3, B6: nobody can know what another holder has begun meanwhile.
-        leads_until_.reset();
-        lost_ = true;
+        state_ = ended{true};
     }
-    if (stopping_ && !releasing_) {
-        releasing_ = true;
-        finished_ = !leads_until_;
+    if (stopping_ && leads(now)) {
         // Belief ends before it is said: somebody may take the Lease before the answer is here.
-        leads_until_.reset();
+        state_ = releasing();
         sleep_until_.reset();
+    } else if (stopping_ && std::holds_alternative<candidate>(state_)) {
+        state_ = ended();
     }
-    if (releasing_ && !doubt_ && !is_ours()) {
-        finished_ = true;
+    if (std::holds_alternative<releasing>(state_) && !doubt_ && !is_ours()) {
+        state_ = ended();
     }
-    if (finished_ || lost_) {
+    if (std::holds_alternative<ended>(state_)) {
         return action;
     }
     if (sleep_until_) {
         action.what = elector_action::kind::sleep;
         action.until = *std::exchange(sleep_until_, std::nullopt);
-        if (leads_until_) {
-            action.until = std::min(action.until, *leads_until_);
+        if (leads_until()) {
+            action.until = std::min(action.until, *leads_until());
         }
         return action;
     }
     if (doubt_) {
         return ask(now);
     }
-    if (missing_ || is_ours() || seen_->holder.empty()) {
-        return write(now, wall, releasing_);
-    }
-    if (now >= runs_out_at()) {
-        return write(now, wall, false);
-    }
-    return ask(now);
+    const bool free = !seen_ || is_ours() || seen_->holder.empty();
+    return free || now >= runs_out_at() ? write(now, wall) : ask(now);
+}
+
+std::optional<steady_time> elector_fsm::leads_until() const {
+    const auto* const leading = std::get_if<leader>(&state_);
+    return leading == nullptr ? std::nullopt : std::optional(leading->until);
+}
+
+bool elector_fsm::lost() const {
+    const auto* const end = std::get_if<ended>(&state_);
+    return end != nullptr && end->lost;
 }
 
 /// B2: the Lease of another holder, by our own clock, from when we last saw it change.
@@ -161,16 +165,17 @@ elector_action elector_fsm::ask(steady_time now) {
 /// What is sent later than the deadline is of no use, and may do harm.
 steady_time elector_fsm::request_limit(steady_time now) const {
     const steady_time limit = after(now, longest_request);
-    return leads_until_ ? std::min(limit, *leads_until_) : limit;
+    return std::min(limit, leads_until().value_or(limit));
 }
 
-elector_action elector_fsm::write(steady_time now, wall_time wall, bool release) {
+elector_action elector_fsm::write(steady_time now, wall_time wall) {
+    const bool release = std::holds_alternative<releasing>(state_);
     elector_action action;
-    action.what = missing_ ? elector_action::kind::create : elector_action::kind::update;
+    action.what = seen_ ? elector_action::kind::update : elector_action::kind::create;
     action.record = seen_.value_or(lease_record());
     const std::string time = format_micro_time(wall);
-    if (missing_ || !is_ours()) {
-        action.record.transitions = missing_ ? 0 : seen_->transitions + 1;
+    if (!is_ours()) {
+        action.record.transitions = seen_ ? seen_->transitions + 1 : 0;
         action.record.acquire_time = time;
     }
     action.record.renew_time = time;
@@ -187,19 +192,16 @@ void elector_fsm::observe(steady_time now, const lease_record& lease) {
         seen_since_ = now;
     }
     seen_ = lease;
-    missing_ = false;
     doubt_ = false;
 }
 
 void elector_fsm::on_read(steady_time now, const result<lease_record>& lease) {
     if (lease.has_error() && lease.error().http_status == 404) {
-        missing_ = true;
         doubt_ = false;
         seen_.reset();
-        if (leads_until_) {
+        if (leads_until()) {
             // Somebody has deleted it: another process may have made and lost one since.
-            leads_until_.reset();
-            lost_ = true;
+            state_ = ended{true};
         }
         return;
     }
@@ -208,9 +210,8 @@ void elector_fsm::on_read(steady_time now, const result<lease_record>& lease) {
         return;
     }
     observe(now, *lease);
-    if (leads_until_ && (!is_ours() || seen_->transitions != epoch_)) {
-        leads_until_.reset();
-        lost_ = true;
+    if (leads_until() && (!is_ours() || seen_->transitions != epoch_)) {
+        state_ = ended{true};
         return;
     }
     const bool free = is_ours() || seen_->holder.empty();
@@ -230,8 +231,8 @@ void elector_fsm::on_written(steady_time now, const result<lease_record>& lease)
         return;
     }
     observe(now, *lease);
-    if (releasing_) {
-        finished_ = true;
+    if (std::holds_alternative<releasing>(state_)) {
+        state_ = ended();
         return;
     }
     if (!is_ours()) {
@@ -240,21 +241,21 @@ void elector_fsm::on_written(steady_time now, const result<lease_record>& lease)
     }
     epoch_ = seen_->transitions;
     // From before it was sent: the server may have taken it at that very moment.
-    leads_until_ = after(asked_at_, settings_.renew_deadline);
+    state_ = leader{after(asked_at_, settings_.renew_deadline)};
     sleep(now, pace::regular);
 }
 
 void elector_fsm::fail(steady_time now, const api_error& error) {
     if (error.code == errc::cancelled) {
-        finished_ = true;
+        state_ = ended();
         return;
     }
     doubt_ = true;
     if (error.http_status == 409) {
         return;  // somebody was faster: look at once
     }
-    if (releasing_) {
-        finished_ = true;  // it runs out by itself
+    if (std::holds_alternative<releasing>(state_)) {
+        state_ = ended();  // it runs out by itself
         return;
     }
     sleep(now, pace::after_failure);

@@ -5,8 +5,8 @@
 // times in the Lease are for people and for other programs.
 #pragma once
 
-#include "k8sio/clock.hpp"
 #include "k8sio/error.hpp"
+#include "k8sio/time.hpp"
 #include "protocol/jitter.hpp"
 
 #include <chrono>
@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 
 namespace signalbox::k8sio::protocol {
 
@@ -80,20 +81,29 @@ public:
     /// The time until which this process is the leader, if it renews no more: the end of the renew
     /// deadline of the last renewal, counted from before it was sent. In the past, or nothing, if
     /// it is not. Asked before each write (B7).
-    std::optional<steady_time> leads_until() const { return leads_until_; }
-    bool leads(steady_time now) const { return leads_until_ && now < *leads_until_; }
+    std::optional<steady_time> leads_until() const;
+    bool leads(steady_time now) const { return leads_until() && now < *leads_until(); }
     /// The number of transitions under which it leads: rises with each holder (B7).
     std::int64_t epoch() const { return epoch_; }
     /// It was the leader and is no more, other than by stop(): the process has to end (B6).
-    bool lost() const { return lost_; }
+    bool lost() const;
     /// Who holds the Lease, as far as one knows.
     const std::string& holder() const { return seen_ ? seen_->holder : none_; }
 
 private:
+    struct candidate {};
+    struct leader {
+        steady_time until;
+    };
+    struct releasing {};  ///< it was the leader, and is to let the Lease go
+    struct ended {
+        bool lost = false;
+    };
+
     void observe(steady_time now, const lease_record& lease);
     void fail(steady_time now, const api_error& error);
     bool is_ours() const { return seen_ && seen_->holder == settings_.identity; }
-    elector_action write(steady_time now, wall_time wall, bool release);
+    elector_action write(steady_time now, wall_time wall);
     elector_action ask(steady_time now);
     steady_time runs_out_at() const;
     steady_time request_limit(steady_time now) const;
@@ -102,18 +112,14 @@ private:
 
     elector_settings settings_;
     jitter random_;
-    std::optional<lease_record> seen_;  // what the server last showed
-    bool missing_ = false;              // it has no Lease
+    std::optional<lease_record> seen_;  // what the server last showed; nothing: it has no Lease
     bool doubt_ = true;                 // seen_ is to be read again before anything is written
     steady_time seen_since_{};          // when seen_ was last found changed
     steady_time asked_at_{};            // before the request under way was sent
     std::optional<steady_time> sleep_until_;
-    std::optional<steady_time> leads_until_;
+    std::variant<candidate, leader, releasing, ended> state_;
     std::int64_t epoch_ = 0;
     bool stopping_ = false;
-    bool releasing_ = false;
-    bool finished_ = false;
-    bool lost_ = false;
     std::string none_;
 };
 

@@ -59,43 +59,59 @@ reflector_fsm::reflector_fsm(resource_type type, reflector_sink& sink, reflector
     : type_(std::move(type)), sink_(&sink), options_(std::move(options)), random_(options_.seed) {}
 
 reflector_action reflector_fsm::next(steady_time now) {
-    reflector_action action;
+    auto* const list = std::get_if<listing>(&state_);
     if (stopped_) {
-        if (std::exchange(collecting_, false)) {
+        if (list != nullptr && std::exchange(list->collecting, false)) {
             sink_->replace_abort();
         }
-        return action;
+        return reflector_action();
     }
     if (sleep_) {
+        reflector_action action;
         action.what = reflector_action::kind::sleep;
         action.wait = *std::exchange(sleep_, std::nullopt);
         return action;
     }
-    opened_at_.reset();
-    delivered_ = false;
-    if (phase_ == phase::watch && list_due_ && now >= *list_due_) {
-        list_again({});
+    if (list != nullptr) {
+        return next_list(*list);
     }
-    if (phase_ == phase::list) {
-        action.what = reflector_action::kind::list;
-        action.list.label_selector = options_.label_selector;
-        action.list.field_selector = options_.field_selector;
-        action.list.limit = unpaged_ ? 0 : options_.page_size;
-        action.list.continue_token = continue_;
-        action.list.resource_version = continue_.empty() ? list_version_ : std::string();  // L1
-        counters_.lists += continue_.empty() ? 1u : 0u;
-        return action;
+    if (std::holds_alternative<probing>(state_)) {
+        return next_probe();
     }
+    if (list_due_ && now >= *list_due_) {
+        return next_list(list_again({}));
+    }
+    return next_watch(now);
+}
+
+reflector_action reflector_fsm::next_list(const listing& list) {
+    const bool first = list.continue_token.empty();
+    reflector_action action;
+    action.what = reflector_action::kind::list;
+    action.list.label_selector = options_.label_selector;
+    action.list.field_selector = options_.field_selector;
+    action.list.limit = list.unpaged ? 0 : options_.page_size;
+    action.list.continue_token = list.continue_token;
+    action.list.resource_version = first ? list.version : std::string();  // L1
+    counters_.lists += first ? 1u : 0u;
+    return action;
+}
+
+reflector_action reflector_fsm::next_probe() {
+    reflector_action action;
+    action.what = reflector_action::kind::probe;
     action.version = version_;
-    if (phase_ == phase::probe) {
-        action.what = reflector_action::kind::probe;
-        action.list.label_selector = options_.label_selector;
-        action.list.field_selector = options_.field_selector;
-        action.list.limit = 1;
-        ++counters_.probes;
-        return action;
-    }
+    action.list.label_selector = options_.label_selector;
+    action.list.field_selector = options_.field_selector;
+    action.list.limit = 1;
+    ++counters_.probes;
+    return action;
+}
+
+reflector_action reflector_fsm::next_watch(steady_time now) {
+    reflector_action action;
     action.what = reflector_action::kind::watch;
+    action.version = version_;
     action.idle = options_.silence_limit;
     const nanoseconds spread = options_.watch_timeout_max - options_.watch_timeout_min;
     action.timeout = options_.watch_timeout_min +
@@ -103,11 +119,25 @@ reflector_action reflector_fsm::next(steady_time now) {
     if (list_due_) {
         action.timeout = std::min(action.timeout, std::chrono::ceil<seconds>(*list_due_ - now));
     }
-    frames_ = watch_frames();
-    watch_started_ = now;  // before sending: proxies hold back headers (W9)
-    heard_ = moved_ = false;
+    watching& watch = state_.emplace<watching>();
+    watch.started = now;
     ++counters_.watches;
     return action;
+}
+
+bool reflector_fsm::is_within_event() const {
+    const auto* const watch = std::get_if<watching>(&state_);
+    return watch != nullptr && !watch->frames.at_boundary();
+}
+
+bool reflector_fsm::may_end_watch() const {
+    const auto* const watch = std::get_if<watching>(&state_);
+    return watch != nullptr && watch->heard && watch->frames.at_boundary();
+}
+
+bool reflector_fsm::doubtful() const {
+    const auto* const list = std::get_if<listing>(&state_);
+    return list != nullptr ? list->refreshing : std::holds_alternative<probing>(state_);
 }
 
 void reflector_fsm::on_item(std::string_view item, std::string_view version) {
@@ -119,7 +149,7 @@ void reflector_fsm::begin_collecting(std::string_view version) {
     if (is_older(version)) {
         went_back(version);
     }
-    if (!std::exchange(collecting_, true)) {
+    if (!std::exchange(std::get<listing>(state_).collecting, true)) {
         sink_->replace_begin();
     }
 }
@@ -134,8 +164,9 @@ void reflector_fsm::on_list(steady_time now, const result<list_page>& page) {
         on_item(item, page->resource_version);
     }
     begin_collecting(page->resource_version);
-    continue_ = page->continue_token;
-    if (!continue_.empty()) {
+    listing& list = std::get<listing>(state_);
+    list.continue_token = page->continue_token;
+    if (!list.continue_token.empty()) {
         return;
     }
     if (page->resource_version.empty()) {
@@ -145,51 +176,45 @@ void reflector_fsm::on_list(steady_time now, const result<list_page>& page) {
         fail_list(now, error);
         return;
     }
-    collecting_ = false;
     sink_->replace_end(page->resource_version);
-    if (!std::exchange(told_back_, false)) {
+    if (!list.told_back) {
         last_error_.clear();  // else it is told until the next watch is open
     }
     version_ = page->resource_version;  // the list's, never an item's (V3)
-    list_version_.clear();
-    unpaged_ = false;
     was_well_ = false;
     stuck_ = 0;
     list_due_.reset();
     synced_ = true;
-    refreshing_ = false;
-    phase_ = phase::watch;
+    state_.emplace<watching>();
 }
 
 void reflector_fsm::fail_list(steady_time now, const api_error& error) {
-    if (std::exchange(collecting_, false)) {
+    listing& list = std::get<listing>(state_);
+    if (std::exchange(list.collecting, false)) {
         sink_->replace_abort();
     }
-    const bool was_continuation = !continue_.empty();
-    continue_.clear();
+    const bool was_continuation = !list.continue_token.empty();
+    list.continue_token.clear();
     if (error.code == errc::cancelled) {
         stopped_ = true;
         return;
     }
     note(error);
     if (is_expired(error) && was_continuation) {
-        unpaged_ = true;  // L2: the token died of age; the safe path is one whole list
-    } else if (is_expired(error) && !list_version_.empty()) {
-        list_version_.clear();
+        list.unpaged = true;  // L2: the token died of age; the safe path is one whole list
+    } else if (is_expired(error) && !list.version.empty()) {
+        list.version.clear();
     } else if (error.http_status == 429) {
         wait_as_told(error);
     } else {
         if (is_version_too_large(error)) {
-            list_version_.clear();
+            list.version.clear();
         }
         back_off(now);
     }
 }
 
 void reflector_fsm::on_probe(steady_time now, const result<list_page>& page) {
-    if (phase_ != phase::probe) {
-        return;  // start_over() came in between
-    }
     if (page.has_error()) {
         if (page.error().code == errc::cancelled) {
             stopped_ = true;
@@ -206,37 +231,29 @@ void reflector_fsm::on_probe(steady_time now, const result<list_page>& page) {
     heard_at_ = now;
     if (is_older(page->resource_version)) {
         went_back(page->resource_version);
-        list_again({});
         return;
     }
-    phase_ = phase::watch;
+    state_.emplace<watching>();
     sink_->advance(version_);  // what it shows is current after all
 }
 
 void reflector_fsm::doubt() {
-    if (phase_ == phase::watch && synced_) {
-        phase_ = phase::probe;
+    if (std::holds_alternative<watching>(state_)) {
+        state_ = probing();
     }
 }
 
 void reflector_fsm::start_over() {
-    if (!synced_ || told_back_) {
+    const auto* const list = std::get_if<listing>(&state_);
+    if (!synced_ || (list != nullptr && list->told_back)) {
         return;
     }
-    if (std::exchange(collecting_, false)) {
-        sink_->replace_abort();
-    }
-    told_back_ = true;
+    list_again({}).told_back = true;
     sink_->rewound();
-    list_again({});
 }
 
 void reflector_fsm::refresh() {
-    if (std::exchange(collecting_, false)) {
-        sink_->replace_abort();
-    }
-    refreshing_ = true;
-    list_again({});
+    list_again({}).refreshing = true;
 }
 
 bool reflector_fsm::is_older(std::string_view version) const {
@@ -245,7 +262,9 @@ bool reflector_fsm::is_older(std::string_view version) const {
 
 /// V6: etcd was restored from a backup. All that follows is older truth, and stays.
 void reflector_fsm::went_back(std::string_view version) {
-    if (std::exchange(told_back_, true)) {
+    auto* const list = std::get_if<listing>(&state_);
+    listing& truth = list != nullptr ? *list : list_again({});
+    if (std::exchange(truth.told_back, true)) {
         return;
     }
     ++counters_.rewinds;
@@ -257,10 +276,11 @@ void reflector_fsm::went_back(std::string_view version) {
 
 bool reflector_fsm::on_bytes(steady_time now, std::string_view bytes) {
     heard_at_ = now;
-    frames_.feed(bytes);
+    watch_frames& frames = std::get<watching>(state_).frames;
+    frames.feed(bytes);
     for (;;) {
         std::string_view line;
-        switch (frames_.next(line)) {
+        switch (frames.next(line)) {
             case watch_frames::outcome::more:
                 return true;
             case watch_frames::outcome::document:
@@ -284,7 +304,7 @@ bool reflector_fsm::on_event(steady_time now, std::string_view line) {
         broken_stream(now, errc::bad_response, "watch event is no event");
         return false;
     }
-    heard_ = true;
+    std::get<watching>(state_).heard = true;
     api_error status;
     switch (event.type) {
         case event_type::added:
@@ -330,7 +350,7 @@ bool reflector_fsm::on_object(steady_time now, const watch_event& event) {
     }
     version_ = event.facts.resource_version;
     sink_->advance(version_);
-    delivered_ = true;
+    std::get<watching>(state_).delivered = true;
     progress();
     return true;
 }
@@ -343,9 +363,8 @@ bool reflector_fsm::on_bookmark(steady_time now, const watch_event& event) {
     }
     if (is_older(version)) {
         ++counters_.errors;
-        went_back(version);
-        list_again({});
         back_off(now);
+        went_back(version);
         return false;
     }
     const bool known = version == version_;
@@ -368,9 +387,15 @@ void reflector_fsm::on_error_event(steady_time now, const api_error& status) {
     } else if (status.http_status >= 500 || status.reason == "InternalError") {
         no_progress(now, stream_errors_until_list);
     } else {
-        list_again({});
         back_off(now);
+        list_again({});
     }
+}
+
+void reflector_fsm::on_watch_open(steady_time now) {
+    last_error_.clear();
+    heard_at_ = now;
+    std::get<watching>(state_).opened_at = now;
 }
 
 void reflector_fsm::on_watch_error(steady_time now, const api_error& error) {
@@ -382,10 +407,10 @@ void reflector_fsm::on_watch_error(steady_time now, const api_error& error) {
     if (has_served(now)) {
         failures_ = 0;
     }
-    if (error.code == errc::timeout && synced_) {
+    if (error.code == errc::timeout) {
         // Bookmarks come every minute. A peer that only acknowledges sends none, and neither does a
         // server whose data is older than our version (V6).
-        phase_ = phase::probe;
+        state_ = probing();
     } else if (error.code == errc::bad_response || error.code == errc::too_large) {
         mistrust(now);
         no_progress(now, stream_errors_until_list);
@@ -400,26 +425,27 @@ void reflector_fsm::on_watch_error(steady_time now, const api_error& error) {
     } else {
         const bool may_pass = error.http_status >= 500 || error.http_status == 401 ||
                               error.http_status == 403 || error.http_status == 408;
+        back_off(now);
         if (!may_pass) {
             list_again({});
         }
-        back_off(now);
     }
 }
 
 void reflector_fsm::on_watch_end(steady_time now) {
-    if (!frames_.at_boundary()) {
+    const watching& watch = std::get<watching>(state_);
+    if (!watch.frames.at_boundary()) {
         api_error error;
         error.code = errc::connection_lost;
         error.message = "watch ended within an event";
         on_watch_error(now, error);
         return;
     }
-    const auto lasted = now - watch_started_;
+    const auto lasted = now - watch.started;
     if (has_served(now)) {
         failures_ = 0;
     }
-    if (moved_ || lasted >= short_close) {
+    if (watch.moved || lasted >= short_close) {
         short_closes_ = 0;  // W2: normal; watch on at once
         was_well_ = true;
         return;
@@ -461,28 +487,38 @@ void reflector_fsm::mistrust(steady_time now) {
 
 /// Retry from the same version, but not for ever.
 void reflector_fsm::no_progress(steady_time now, int limit) {
+    back_off(now);
     if (++stuck_ >= limit) {
         stuck_ = 0;
         list_again({});
     }
-    back_off(now);
 }
 
 void reflector_fsm::expired(steady_time now) {
-    list_again(version_);  // W4: the watch cache can answer this; unset comes next
     if (!was_well_) {
         back_off(now);  // a storm of 410 must not become one of lists
     }
+    list_again(version_);  // W4: the watch cache can answer this; unset comes next
 }
 
-void reflector_fsm::list_again(std::string version) {
-    phase_ = phase::list;
-    list_version_ = std::move(version);
-    continue_.clear();
+/// The first page of a list comes next; one that is under way is aborted, and what was to come of
+/// it comes of this one.
+reflector_fsm::listing& reflector_fsm::list_again(std::string version) {
+    if (auto* const before = std::get_if<listing>(&state_)) {
+        if (std::exchange(before->collecting, false)) {
+            sink_->replace_abort();
+        }
+        before->version = std::move(version);
+        before->continue_token.clear();
+        return *before;
+    }
+    listing& fresh = state_.emplace<listing>();
+    fresh.version = std::move(version);
+    return fresh;
 }
 
 void reflector_fsm::progress() {
-    was_well_ = moved_ = true;
+    was_well_ = std::get<watching>(state_).moved = true;
     short_closes_ = 0;
     stuck_ = 0;
 }
@@ -490,7 +526,9 @@ void reflector_fsm::progress() {
 /// R6: by what came, or by being open. A bookmark alone proves little: a server can send a new one
 /// each time, and close.
 bool reflector_fsm::has_served(steady_time now) const {
-    return delivered_ || (opened_at_ && now - *opened_at_ >= served_long);
+    const auto* const watch = std::get_if<watching>(&state_);
+    return watch != nullptr &&
+           (watch->delivered || (watch->opened_at && now - *watch->opened_at >= served_long));
 }
 
 void reflector_fsm::note(const api_error& error) {
@@ -501,7 +539,7 @@ void reflector_fsm::note(const api_error& error) {
 void reflector_fsm::back_off(steady_time now) {
     if (has_served(now)) {
         failures_ = 0;
-        const auto since = now - watch_started_;
+        const auto since = now - std::get<watching>(state_).started;
         if (since < watch_distance) {
             sleep_ = watch_distance - since;
         }

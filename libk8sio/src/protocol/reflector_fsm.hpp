@@ -4,7 +4,9 @@
 // clock: times come in. It keeps REQUIREMENTS.md V3-V7, L1-L4 and W1-W9.
 #pragma once
 
-#include "k8sio/reflector.hpp"
+#include "k8sio/reflector_sink.hpp"
+#include "k8sio/resource.hpp"
+#include "k8sio/time.hpp"
 #include "protocol/api_json.hpp"
 #include "protocol/jitter.hpp"
 #include "protocol/watch_frames.hpp"
@@ -13,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 
 namespace signalbox::k8sio::protocol {
 
@@ -37,6 +40,32 @@ public:
 };
 std::ostream& operator<<(std::ostream& out, const reflector_action& action);
 
+/// What a reflector is at, with what belongs to it.
+namespace reflector_states {
+
+/// Pages of one list.
+struct listing {
+    std::string version;         ///< to ask for; empty: the most recent
+    std::string continue_token;  ///< of the page that comes next; empty: the first
+    bool unpaged = false;
+    bool collecting = false;  ///< the sink has begun
+    bool refreshing = false;  ///< it was asked for by refresh()
+    bool told_back = false;   ///< the sink knows that it may be older than what it holds
+};
+/// A watch from the resume point; before next() gave it, one without a stream.
+struct watching {
+    watch_frames frames;
+    steady_time started{};  ///< before sending: proxies hold back headers (W9)
+    std::optional<steady_time> opened_at;
+    bool heard = false;      ///< a message came on this stream
+    bool moved = false;      ///< and moved the resume point
+    bool delivered = false;  ///< by an event
+};
+/// A question for the version alone.
+struct probing {};
+
+}  // namespace reflector_states
+
 class reflector_fsm {
 public:
     /// `sink` must outlive it.
@@ -51,22 +80,18 @@ public:
     void on_list(steady_time now, const result<list_page>& page);
     /// The request was refused, or the stream broke.
     void on_watch_error(steady_time now, const api_error& error);
-    void on_watch_open(steady_time now) {
-        last_error_.clear();
-        heard_at_ = now;
-        opened_at_ = now;
-    }
+    void on_watch_open(steady_time now);
     /// False: close the stream, then next().
     bool on_bytes(steady_time now, std::string_view bytes);
     /// What has come of an event is not all of it: the rest is awaited for a short time only (W7).
-    bool is_within_event() const { return !frames_.at_boundary(); }
+    bool is_within_event() const;
     /// That time is over.
     void on_watch_stalled(steady_time now);
     /// The server ended the stream in order.
     void on_watch_end(steady_time now);
     /// True where the stream may be closed as if it had ended in order: it has brought an event,
     /// and nothing of a next one.
-    bool may_end_watch() const { return heard_ && frames_.at_boundary(); }
+    bool may_end_watch() const;
 
     /// The answer to a probe: only its version counts.
     void on_probe(steady_time now, const result<list_page>& page);
@@ -81,13 +106,18 @@ public:
     /// When the server last said something of this resource; what the sink shows is no older.
     steady_time heard_at() const { return heard_at_; }
     /// A probe, or the list of refresh(), is due or under way.
-    bool doubtful() const { return phase_ == phase::probe || refreshing_; }
+    bool doubtful() const;
     const reflector_counters& counters() const { return counters_; }
     const std::string& last_error() const { return last_error_; }
 
 private:
-    enum class phase { list, watch, probe };
+    using listing = reflector_states::listing;
+    using watching = reflector_states::watching;
+    using probing = reflector_states::probing;
 
+    reflector_action next_list(const listing& list);
+    reflector_action next_watch(steady_time now);
+    reflector_action next_probe();
     void begin_collecting(std::string_view version);
     void fail_list(steady_time now, const api_error& error);
     bool on_event(steady_time now, std::string_view line);
@@ -98,7 +128,7 @@ private:
     void expired(steady_time now);
     void mistrust(steady_time now);
     void no_progress(steady_time now, int limit);
-    void list_again(std::string version);
+    listing& list_again(std::string version);
     void went_back(std::string_view version);
     bool is_older(std::string_view version) const;
     void progress();
@@ -112,27 +142,12 @@ private:
     reflector_options options_;
     jitter random_;
 
-    phase phase_ = phase::list;
+    std::variant<listing, watching, probing> state_;
     bool stopped_ = false;
     std::optional<std::chrono::nanoseconds> sleep_;
 
-    // The list under way.
-    std::string list_version_;  // what to ask for; empty: the most recent
-    std::string continue_;
-    bool unpaged_ = false;
-    bool collecting_ = false;
-    bool refreshing_ = false;
-    bool told_back_ = false;  // the sink knows that this list may be older than what it holds
-
-    // The watch under way.
-    std::string version_;  // the one resume point (V3, W1)
-    watch_frames frames_;
-    steady_time watch_started_{};
-    std::optional<steady_time> opened_at_;
-    bool heard_ = false;      // a message came on this stream
-    bool moved_ = false;      // and moved the resume point
-    bool delivered_ = false;  // by an event
-    bool was_well_ = false;   // a watch since the last list worked
+    std::string version_;    // the one resume point (V3, W1)
+    bool was_well_ = false;  // a watch since the last list worked
     int short_closes_ = 0;
     int stuck_ = 0;
     std::optional<steady_time> list_due_;  // a stream was garbled (W7)
