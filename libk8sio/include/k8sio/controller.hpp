@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The loop of a controller: watches keep views, what changes queues keys, and one function brings
-// the object behind a key to what it should be (REQUIREMENTS.md Q1-Q7, E2, H1).
+// the object behind a key to what it should be (REQUIREMENTS.md Q1-Q7, Q11, E2, H1).
 #pragma once
 
 #include "k8sio/client.hpp"
@@ -43,6 +43,9 @@ public:
     bool behind = false;
     /// Again then, though nothing changes.
     std::optional<steady_time> requeue_at;
+    /// What the pass took of the thread, as a multiple of a usual one: the other groups get so many
+    /// turns for it (REQUIREMENTS.md Q11).
+    std::uint64_t cost = 1;
 };
 
 /// One pass: it reconciles one key, and is never run twice at a time for it. It looks at views and
@@ -80,6 +83,9 @@ public:
     std::chrono::nanoseconds gather = std::chrono::milliseconds{25};
     /// Delay of a key's next pass after a failed one.
     backoff_policy backoff;
+    /// Groups that get equal shares of the passes, e.g. the namespaces (REQUIREMENTS.md Q11).
+    /// Empty: the keys come in the order in which they became ready.
+    group_function group_of;
     /// Asked before passes are started, once all required views are complete; call wake() when its
     /// answer may have changed. Empty: true.
     std::function<bool()> ready;

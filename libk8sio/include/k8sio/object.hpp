@@ -4,6 +4,7 @@
 #pragma once
 
 #include <compare>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,6 +43,9 @@ public:
     std::string name;
     std::string uid;               ///< another object of the same name has another one
     std::string resource_version;  ///< see compare_versions()
+    /// Grows with each change of the specification; 0 if the text does not say.
+    std::int64_t generation = 0;
+    bool deleting = false;  ///< there is a deletion timestamp
 };
 
 /// Reads an object of an answer or an event; the text behind the last of these members is not

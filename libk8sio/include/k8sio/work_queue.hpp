@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Work queue without I/O or clock: a key is at most once in the queue, never processed twice at a
-// time, and one added while it is processed runs again after (REQUIREMENTS.md Q1-Q4).
+// time, and one added while it is processed runs again after; groups of keys get equal shares
+// (REQUIREMENTS.md Q1-Q5, Q11).
 #pragma once
 
-#include "k8sio/clock.hpp"
+#include "k8sio/time.hpp"
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 namespace signalbox::k8sio {
 
@@ -29,13 +32,22 @@ public:
     std::chrono::nanoseconds transient_max = std::chrono::seconds{30};
 };
 
-/// Keys are texts (UIDs or namespace/name). All times are given by the caller and never wait: who
-/// owns the loop asks next_time(), arms a timer, and calls pop() then. `controller` does that.
+/// The group of a key, e.g. its namespace. It may change; what counts is the answer when the key
+/// becomes ready and when its cost is charged.
+using group_function = std::function<std::string(const std::string& key)>;
+
+/// Keys are texts (UIDs or namespace/name). Those that are ready come in the order in which they
+/// became so, within their group; the groups take turns, by what their keys cost (Q11). All times
+/// are given by the caller and never wait: who owns the loop asks next_time(), arms a timer, and
+/// calls pop() then. `controller` does that.
 ///
 /// Thread: one.
 class work_queue {
 public:
-    explicit work_queue(backoff_policy policy = backoff_policy());
+    /// An empty `group_of`: all keys are of one group.
+    explicit work_queue(
+        backoff_policy policy = backoff_policy(), group_function group_of = group_function()
+    );
 
     /// Makes the key ready now, or again after done() if it is in processing. `low_priority`:
     /// behind all ready keys of normal priority; a key of low priority rises if it is added
@@ -59,6 +71,8 @@ public:
     std::optional<steady_time> waited_since() const { return waited_since_; }
     /// To be called once for every key that pop() gave. `now` as of add().
     void done(const std::string& key, steady_time now = steady_time());
+    /// The group of the key has used so much more than the turn it had, in turns.
+    void charge(const std::string& key, std::uint64_t more);
 
     /// The earliest delayed key's time, perhaps in the past; nothing if there is none.
     std::optional<steady_time> next_time() const;
@@ -70,15 +84,24 @@ public:
     bool idle() const;
 
 private:
-    void promote(steady_time now);
-
-    backoff_policy policy_;
-    std::map<std::uint64_t, std::string> ready_, ready_low_;  // by arrival
+    /// Where a ready key stands: by the turn of its group, then by arrival.
+    using turn = std::pair<std::uint64_t, std::uint64_t>;
     struct place {
-        std::uint64_t arrival = 0;
+        turn at;
         steady_time since;  ///< the epoch: not known
     };
+
+    void promote(steady_time now);
+    std::uint64_t& next_turn(const std::string& key);
+
+    backoff_policy policy_;
+    group_function group_of_;
+    std::map<turn, std::string> ready_, ready_low_;
     std::unordered_map<std::string, place> position_;
+    std::uint64_t turn_ = 0;  ///< of the key that was given last, the highest so far
+    /// The turn that a group's next key gets, if it is not below turn_.
+    std::unordered_map<std::string, std::uint64_t> next_turn_;
+    std::size_t drop_at_ = 64;  ///< groups; so that looking at all of them is rare
     std::set<std::pair<steady_time, std::string>> delayed_;
     std::unordered_map<std::string, steady_time> delayed_at_;
     std::unordered_set<std::string> processing_, dirty_;

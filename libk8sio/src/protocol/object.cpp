@@ -8,23 +8,17 @@ namespace signalbox::k8sio {
 namespace {
 
 void read_metadata(protocol::json_cursor& cursor, object_meta& out) {
-    if (!cursor.begin_object()) {
-        cursor.skip();
-        return;
-    }
-    for (std::string key; cursor.next_member(key);) {
-        if (key == "name") {
-            cursor.string(out.name);
-        } else if (key == "namespace") {
-            cursor.string(out.ns);
-        } else if (key == "uid") {
-            cursor.string(out.uid);
-        } else if (key == "resourceVersion") {
-            cursor.string(out.resource_version);
-        } else {
-            cursor.skip();
-        }
-    }
+    std::string deletion_time;
+    protocol::read_members(
+        cursor,
+        {{"name", &out.name},
+         {"namespace", &out.ns},
+         {"uid", &out.uid},
+         {"resourceVersion", &out.resource_version},
+         {"generation", &out.generation},
+         {"deletionTimestamp", &deletion_time}}
+    );
+    out.deleting = !deletion_time.empty();
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ struct controller::impl final : watched_view::listener {
           time(&used.time()),
           reconcile(std::move(function)),
           options(std::move(settings)),
-          schedule(options.backoff, options.gather),
+          schedule(options.backoff, options.gather, options.group_of),
           changed(executor),
           alive(std::make_shared<bool>(true)) {}
 

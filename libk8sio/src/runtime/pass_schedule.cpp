@@ -15,8 +15,10 @@ constexpr int many_writing_passes = 16;
 
 }  // namespace
 
-pass_schedule::pass_schedule(backoff_policy backoff, std::chrono::nanoseconds gather)
-    : queue_(backoff), gather_(gather) {}
+pass_schedule::pass_schedule(
+    backoff_policy backoff, std::chrono::nanoseconds gather, group_function group_of
+)
+    : queue_(backoff, std::move(group_of)), gather_(gather) {}
 
 void pass_schedule::add_gathered(const std::string& key, steady_time now) {
     key_state& state = states_[key];
@@ -63,6 +65,9 @@ void pass_schedule::begin(const std::string& key, steady_time now) {
 }
 
 bool pass_schedule::end(const std::string& key, const reconcile_result& result, steady_time now) {
+    if (result.cost > 1) {
+        queue_.charge(key, result.cost - 1);  // one turn was taken when it became ready
+    }
     queue_.done(key, now);
     key_state& state = states_[key];
     state.in_pass = false;

@@ -19,7 +19,11 @@ namespace signalbox::k8sio {
 
 class pass_schedule {
 public:
-    pass_schedule(backoff_policy backoff, std::chrono::nanoseconds gather);
+    pass_schedule(
+        backoff_policy backoff,
+        std::chrono::nanoseconds gather,
+        group_function group_of = group_function()
+    );
 
     void add(const std::string& key, bool low_priority, steady_time now = steady_time()) {
         queue_.add(key, low_priority, now);

@@ -2,10 +2,28 @@
 #include "k8sio/work_queue.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace signalbox::k8sio {
 
-work_queue::work_queue(backoff_policy policy) : policy_(policy) {}
+work_queue::work_queue(backoff_policy policy, group_function group_of)
+    : policy_(policy), group_of_(std::move(group_of)) {}
+
+/// The turn that the next key of this one's group gets. A group that has not used its share of the
+/// turns that are over gets none of them back: it begins with the current one.
+std::uint64_t& work_queue::next_turn(const std::string& key) {
+    if (next_turn_.size() >= drop_at_) {
+        std::erase_if(next_turn_, [this](const auto& group) { return group.second <= turn_; });
+        drop_at_ = std::max<std::size_t>(64, 2 * next_turn_.size());
+    }
+    std::uint64_t& next = next_turn_[group_of_ ? group_of_(key) : std::string()];
+    next = std::max(next, turn_);
+    return next;
+}
+
+void work_queue::charge(const std::string& key, std::uint64_t more) {
+    next_turn(key) += more;
+}
 
 void work_queue::add(const std::string& key, bool low_priority, steady_time now) {
     if (processing_.count(key) != 0) {
@@ -14,14 +32,14 @@ void work_queue::add(const std::string& key, bool low_priority, steady_time now)
     }
     const auto found = position_.find(key);
     if (found != position_.end()) {
-        if (low_priority || ready_.count(found->second.arrival) != 0) {
+        if (low_priority || ready_.count(found->second.at) != 0) {
             return;
         }
-        ready_low_.erase(found->second.arrival);  // now wanted at normal priority
+        ready_low_.erase(found->second.at);  // now wanted at normal priority
     }
-    const std::uint64_t arrival = arrivals_++;
-    position_[key] = place{arrival, now};
-    (low_priority ? ready_low_ : ready_).emplace(arrival, key);
+    const turn at{next_turn(key)++, arrivals_++};
+    position_[key] = place{at, now};
+    (low_priority ? ready_low_ : ready_).emplace(at, key);
 }
 
 void work_queue::add_at(const std::string& key, steady_time at) {
@@ -55,8 +73,8 @@ void work_queue::forget(const std::string& key) {
 void work_queue::drop(const std::string& key) {
     const auto found = position_.find(key);
     if (found != position_.end()) {
-        ready_.erase(found->second.arrival);
-        ready_low_.erase(found->second.arrival);
+        ready_.erase(found->second.at);
+        ready_low_.erase(found->second.at);
         position_.erase(found);
     }
     const auto delayed = delayed_at_.find(key);
@@ -74,6 +92,7 @@ std::optional<std::string> work_queue::pop(steady_time now) {
     if (source.empty()) {
         return std::nullopt;
     }
+    turn_ = std::max(turn_, source.begin()->first.first);
     std::string key = std::move(source.begin()->second);
     source.erase(source.begin());
     const auto known = position_.find(key);

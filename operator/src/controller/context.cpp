@@ -168,7 +168,7 @@ bool context::note_object(
     if (!child || view == nullptr) {
         return child.has_value();
     }
-    if (view->how == watched::never) {
+    if (view->how == watched::by_name) {
         entry.keys_looked_at = steady_now();
     } else if (!entry.gone) {
         runtime->expect(entry.object->meta.uid, view->store, child->resource_version);
@@ -194,10 +194,9 @@ job_entry_ptr context::note_job(std::string_view object_json, const k8sio::view_
     const auto live = k8sio::read_object_meta(object_json);
     const job_entry_ptr held = live ? jobs.find(live->uid) : nullptr;
     if (held) {
-        const core::job_meta& meta = held->object->meta;
-        const job_sink* const view = job_view(meta.kind);
+        const job_sink* const view = job_view(held->object->meta.kind);
         if (view != nullptr &&
-            view->is_contradicted(meta.resource_version, live->resource_version, asked)) {
+            view->is_contradicted(held->version(), live->resource_version, asked)) {
             runtime->contradicted(*view);
         }
     }

@@ -53,7 +53,7 @@ struct child_view {
     /// absence from the view for absence from the server.
     core::served served() const {
         const bool incomplete =
-            how != watched::never && offered == core::served::yes && !store.synced();
+            how != watched::by_name && offered == core::served::yes && !store.synced();
         return incomplete ? core::served::unknown : offered;
     }
     /// Decisions look at it, and wait for it to show our own writes.

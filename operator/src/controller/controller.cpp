@@ -78,6 +78,7 @@ struct controller::part final : job_listener {
     void job_changed(const std::string& uid, bool initial) override;
     void job_gone(const std::string& uid) override;
     void job_unreadable(std::string_view why) override;
+    bool decides() const override { return !shared.options.leads || shared.options.leads(); }
 
     k8sio::controller_options runtime_options();
     void make_watches();
@@ -102,11 +103,15 @@ k8sio::controller_options controller::part::runtime_options() {
     out.gather = shared.options.gather;
     out.backoff = shared.options.backoff;
     out.observer = shared.options.observer;
+    out.group_of = [this](const std::string& uid) {
+        const job_entry_ptr entry = shared.jobs.find(uid);
+        return entry ? entry->object->meta.ns : std::string();
+    };
     out.ready = [this] {
         look_at_capabilities();
         look_at_time();
         // A process that does not lead decides nothing until take_over().
-        return extensions.settled() && (!shared.options.leads || shared.options.leads());
+        return extensions.settled() && decides();
     };
     out.log = [log = shared.log](k8sio::severity how, const std::string& line) {
         log->log(how == k8sio::severity::error ? spdlog::level::err : spdlog::level::warn, line);

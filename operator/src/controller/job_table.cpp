@@ -4,6 +4,8 @@
 #include "controller/object_text.hpp"
 #include "k8sio/object.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_set>
 #include <utility>
@@ -23,6 +25,15 @@ bool is_past(std::string_view version, std::string_view seen) {
 
 }  // namespace
 
+bool job_entry::has_moved_on(const core::job_meta& decided) const {
+    if (unread) {
+        return unread->meta.generation != decided.generation ||
+               unread->meta.deleting != decided.deletion_time.has_value();
+    }
+    return object->meta.generation != decided.generation ||
+           object->meta.deletion_time != decided.deletion_time;
+}
+
 job_entry_ptr job_table::find(const std::string& uid) const {
     const auto found = entries_.find(uid);
     return found == entries_.end() ? nullptr : found->second;
@@ -38,47 +49,96 @@ std::vector<std::string> job_table::uids() const {
     return all;
 }
 
+/// The event is for the next pass. `held`: null if the job is new.
+job_entry_ptr job_table::put_off(
+    job_entry_ptr held, k8sio::object_meta identity, std::string_view object_json
+) {
+    if (!held) {
+        core::job_object known;
+        const auto kind = core::parse_job_kind(identity.kind);
+        if (!kind) {
+            listener_->job_unreadable(fmt::format("`{}` is no kind of a job", identity.kind));
+            return nullptr;
+        }
+        known.meta.kind = *kind;
+        known.meta.uid = identity.uid;
+        known.meta.ns = identity.ns;
+        known.meta.name = identity.name;
+        held = std::make_shared<job_entry>();
+        entries_.emplace(identity.uid, held);
+        held->object = std::make_shared<const core::job_object>(std::move(known));
+        held->parked = true;
+    }
+    const std::string uid = identity.uid;
+    held->unread = unread_job{std::move(identity), std::string(object_json)};
+    listener_->job_changed(uid, false);
+    return held;
+}
+
+bool job_table::read(job_entry& entry, std::string_view object_json) {
+    auto job = core::read_job(object_json, entry.object ? entry.object->compiled : nullptr);
+    if (!job) {
+        listener_->job_unreadable(job.error());
+        return false;
+    }
+    entry.object = std::make_shared<const core::job_object>(std::move(*job));
+    entry.bytes = object_json.size();
+    entry.unread.reset();
+    const auto kept = kept_.find(entry.object->meta.kind);
+    if (kept != kept_.end()) {
+        entry.kept_status = kept_members(object_json, kept->second);
+    }
+    entry.parked = false;
+    entry.doubtful = false;
+    return true;
+}
+
+void job_table::read_newest(job_entry& entry) {
+    if (!entry.unread) {
+        return;
+    }
+    const unread_job newest = *std::exchange(entry.unread, std::nullopt);
+    const bool known = !entry.object->meta.resource_version.empty();
+    if (!read(entry, newest.text) && !known) {
+        erase(newest.meta.uid);
+    }
+}
+
 job_entry_ptr job_table::upsert(std::string_view object_json, bool initial, bool own_answer) {
-    const auto identity = k8sio::read_object_meta(object_json);
+    auto identity = k8sio::read_object_meta(object_json);
     if (!identity) {
         listener_->job_unreadable("no UID");
         return nullptr;
     }
     job_entry_ptr held = find(identity->uid);
+    if (held && own_answer) {
+        read_newest(*held);
+        held = find(identity->uid);
+    }
     if (held && !held->doubtful) {
-        const auto order = k8sio::compare_versions(
-            identity->resource_version, held->object->meta.resource_version
-        );
+        const auto order = k8sio::compare_versions(identity->resource_version, held->version());
         const bool same = order == k8sio::version_order::same;
         const bool wanted_back = held->parked && own_answer;
         if (order == k8sio::version_order::older || (same && !wanted_back)) {
             return held;  // REQUIREMENTS.md W8; our own answer was first
         }
     }
-    auto job = core::read_job(object_json, held ? held->object->compiled : nullptr);
-    if (!job) {
-        listener_->job_unreadable(job.error());
+    if (!held && own_answer) {
+        return nullptr;  // deleted while the request was under way
+    }
+    const bool doubtful = held && held->doubtful;
+    if (!initial && !own_answer && !doubtful && listener_->decides()) {
+        return put_off(std::move(held), std::move(*identity), object_json);
+    }
+    const auto entry = held ? held : std::make_shared<job_entry>();
+    if (!read(*entry, object_json)) {
         return nullptr;
     }
-    auto object = std::make_shared<const core::job_object>(std::move(*job));
-    if (!held) {
-        if (own_answer) {
-            return nullptr;  // deleted while the request was under way
-        }
-        held = std::make_shared<job_entry>();
-        entries_.emplace(identity->uid, held);
-    }
-    held->object = std::move(object);
-    const auto kept = kept_.find(held->object->meta.kind);
-    if (kept != kept_.end()) {
-        held->kept_status = kept_members(object_json, kept->second);
-    }
-    held->parked = false;
-    held->doubtful = false;
+    entries_[identity->uid] = entry;
     if (!own_answer) {
         listener_->job_changed(identity->uid, initial);
     }
-    return held;
+    return entry;
 }
 
 void job_table::erase(const std::string& uid) {
@@ -100,7 +160,7 @@ void job_table::keep_only(
     const std::unordered_set<std::string_view> present(listed.begin(), listed.end());
     for (const std::string& uid : uids()) {
         const core::job_meta& meta = find(uid)->object->meta;
-        const bool after = !rewound && is_newer(meta.resource_version, version);
+        const bool after = !rewound && is_newer(find(uid)->version(), version);
         if (meta.kind == kind && present.count(uid) == 0 && !after) {
             erase(uid);
         }
@@ -121,6 +181,7 @@ void job_table::doubt_all(core::job_kind kind) {
     for (const auto& [uid, entry] : entries_) {
         if (entry->object->meta.kind == kind) {
             entry->doubtful = true;
+            entry->unread.reset();
             entry->keys_looked_at.reset();
         }
     }

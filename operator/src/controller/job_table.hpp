@@ -8,6 +8,7 @@
 #include "controller/repair_pace.hpp"
 #include "jobcore/decide.hpp"
 #include "k8sio/clock.hpp"
+#include "k8sio/object.hpp"
 #include "k8sio/store.hpp"
 
 #include <map>
@@ -21,10 +22,20 @@
 
 namespace signalbox::op {
 
+/// A version of a job that an event brought.
+struct unread_job {
+    k8sio::object_meta meta;
+    std::string text;
+};
+
 struct job_entry {
-    /// The newest object seen, own status writes included. Replaced as a whole, never changed, so
+    /// The newest object read, own status writes included. Replaced as a whole, never changed, so
     /// that a pass can keep the one it decided on. Never null.
     std::shared_ptr<const core::job_object> object;
+    /// A newer one: reading and compiling it is left to the next pass, as a job may change more
+    /// often than anybody can look at it (REQUIREMENTS.md Q11). See job_table::read_newest().
+    std::optional<unread_job> unread;
+    std::size_t bytes = 0;  ///< of the text that `object` was read from
     /// The specification was let go (see job_table::park): a pass reads the job first.
     bool parked = false;
     /// The server's data went back in time behind this object; a pass reads the job first.
@@ -48,6 +59,13 @@ struct job_entry {
     std::string kept_status;
     /// Hash of the status last written, to notice a server that does not keep it.
     std::optional<std::size_t> last_status;
+
+    /// The newest resource version seen.
+    const std::string& version() const {
+        return unread ? unread->meta.resource_version : object->meta.resource_version;
+    }
+    /// True if the job has another specification than `decided` by now, or is being deleted.
+    bool has_moved_on(const core::job_meta& decided) const;
 };
 
 using job_entry_ptr = std::shared_ptr<job_entry>;
@@ -60,6 +78,9 @@ public:
     virtual void job_changed(const std::string& uid, bool initial) = 0;
     virtual void job_gone(const std::string& uid) = 0;
     virtual void job_unreadable(std::string_view why) = 0;
+    /// Passes look at jobs that have changed. If not, what events bring is read at once: nobody
+    /// comes for it.
+    virtual bool decides() const = 0;
 };
 
 class job_table {
@@ -78,9 +99,12 @@ public:
     const std::unordered_map<std::string, job_entry_ptr>& entries() const { return entries_; }
     std::vector<std::string> uids() const;
 
-    /// Reads the object of an answer or event; one older than what is held is dropped. Gives the
-    /// entry, or null if the text is no job.
+    /// Takes the object of an answer or event; one older than what is held is dropped. What events
+    /// bring is read by read_newest() only, all else at once. Gives the entry, or null if the text
+    /// is no job.
     job_entry_ptr upsert(std::string_view object_json, bool initial, bool own_answer);
+    /// Makes job_entry::object the newest one. A job of which nothing could ever be read is erased.
+    void read_newest(job_entry& entry);
     void erase(const std::string& uid);
     /// The server went back in time: whatever is read next of a job of `kind` replaces what is
     /// held.
@@ -98,6 +122,11 @@ public:
     static void park(job_entry& entry);
 
 private:
+    job_entry_ptr put_off(
+        job_entry_ptr held, k8sio::object_meta identity, std::string_view object_json
+    );
+    bool read(job_entry& entry, std::string_view object_json);
+
     job_listener* listener_;
     std::unordered_map<std::string, job_entry_ptr> entries_;
     std::map<core::job_kind, std::vector<std::string>> kept_;

@@ -27,6 +27,9 @@ namespace {
 
 using job_ptr = std::shared_ptr<const core::job_object>;
 
+/// Of a job's text: what a pass computes grows with it.
+constexpr std::size_t usual_bytes = 4096;
+
 enum class write_result {
     written,
     superseded,  ///< there is a newer object: decide on that
@@ -285,6 +288,7 @@ private:
 
 asio::awaitable<k8sio::reconcile_result> pass::run() {
     job_entry& entry = *entry_;
+    shared_->jobs.read_newest(entry);
     const bool conflicted = !entry.conflicted_version.empty() &&
                             entry.conflicted_version == entry.object->meta.resource_version;
     if (conflicted || entry.parked || entry.doubtful) {
@@ -317,6 +321,7 @@ asio::awaitable<k8sio::reconcile_result> pass::run() {
 }
 
 void pass::look() {
+    shared_->jobs.read_newest(*entry_);
     decided_ = entry_->object;
     views_ = shared_->view_versions();
     decision_ = decide(*shared_, *entry_, shared_->now());
@@ -435,7 +440,7 @@ void pass::settle() {
     // A job that decisions leave alone is finished, or another controller's.
     const core::job_phase phase = decided_->status.phase;
     const bool idle_job = core::is_final(phase) || phase == core::job_phase::none;
-    const bool unchanged = entry.object == decided_;
+    const bool unchanged = entry.object == decided_ && !entry.unread;
     if (idle_job && unchanged && wants_nothing(decision_) && !entry.gone) {
         job_table::park(entry);
     }
@@ -468,10 +473,11 @@ void pass::send_events() {
 asio::awaitable<k8sio::reconcile_result> run_pass(
     context& shared, k8sio::event_recorder& events, job_entry_ptr entry
 ) {
-    pass work(shared, events, std::move(entry));
+    pass work(shared, events, entry);
     k8sio::reconcile_result result;
     if (work.has_job()) {
         result = co_await work.run();
+        result.cost += entry->bytes / usual_bytes;
     }
     co_return result;
 }

@@ -61,9 +61,7 @@ private:
         if (shared_->stopping() || entry_->gone || !shared_->runtime->views_synced()) {
             return true;
         }
-        const core::job_meta& latest = entry_->object->meta;
-        return latest.generation != decided_->meta.generation ||
-               latest.deletion_time != decided_->meta.deletion_time;
+        return entry_->has_moved_on(decided_->meta);
     }
 
     bool is_held(const core::action& a) const {

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <initializer_list>
 #include <string>
 
 using namespace signalbox::k8sio;
@@ -61,4 +62,23 @@ TEST_CASE("[requirement Q7] a key that does not come to rest is not forgotten am
     CHECK_FALSE(s.pop(now));
     REQUIRE(s.next_time());
     CHECK(*s.next_time() == now + 5ms);
+}
+
+TEST_CASE("[requirement Q11] a pass is charged to its group") {
+    pass_schedule s(backoff_policy(), 0ms, [](const std::string& key) { return key.substr(0, 1); });
+    const auto add_all = [&s](std::initializer_list<const char*> keys) {
+        for (const char* key : keys) {
+            s.add(key, false);
+        }
+    };
+    reconcile_result costly;
+    costly.cost = 3;
+    add_all({"a1"});
+    CHECK(pass(s, start, costly) == "a1");
+    add_all({"a2", "b1", "b2", "b3", "b4"});
+    std::string served;
+    while (s.ready() > 0) {
+        served += pass(s, start);
+    }
+    CHECK(served == "b1b2b3a2b4");
 }

@@ -45,6 +45,65 @@ TEST_CASE("[requirement Q1] a key added while it is processed runs again after, 
     CHECK(queue.idle());
 }
 
+TEST_CASE("[requirement Q11] groups take turns, and each group's keys come in order of arrival") {
+    work_queue queue(backoff_policy(), [](const std::string& key) { return key.substr(0, 1); });
+    for (const char* key : {"a1", "a2", "a3", "a4", "b1", "c1", "b2"}) {
+        queue.add(key);
+    }
+    CHECK(pop_all(queue, work_start) == "a1b1c1a2b2a3a4");
+    // No turn is saved up by a group that had nothing to do.
+    for (const char* key : {"a5", "a6", "b3", "d1", "d2"}) {
+        queue.add(key);
+    }
+    CHECK(pop_all(queue, work_start) == "b3d1a5d2a6");
+}
+
+TEST_CASE("[requirement Q11] who joins while others wait does not come before their next turn") {
+    work_queue queue(backoff_policy(), [](const std::string& key) { return key.substr(0, 1); });
+    for (const char* key : {"a1", "a2", "a3"}) {
+        queue.add(key);
+    }
+    for (const char* key : {"a1", "a2"}) {
+        REQUIRE(queue.pop(work_start) == key);
+        queue.done(key);
+    }
+    queue.add("b1");
+    queue.add("b2");
+    queue.add("a4");
+    CHECK(pop_all(queue, work_start) == "b1a3b2a4");
+}
+
+TEST_CASE("[requirement Q11] what costs much lets the other groups go first, so often") {
+    work_queue queue(backoff_policy(), [](const std::string& key) { return key.substr(0, 1); });
+    queue.add("a1");
+    REQUIRE(queue.pop(work_start) == "a1");
+    queue.charge("a1", 3);
+    queue.add("a1");  // again, after done()
+    queue.done("a1");
+    std::string served;
+    for (int i = 0; i < 6; ++i) {
+        queue.add("b1");
+        const auto key = queue.pop(work_start);
+        REQUIRE(key);
+        served += *key;
+        queue.done(*key);
+    }
+    CHECK(served == "b1b1b1b1a1b1");
+    queue.charge("a1", 1000);
+    queue.add("a1");
+    queue.add("b1");
+    CHECK(pop_all(queue, work_start) == "b1a1");  // and no turn is left unused
+}
+
+TEST_CASE("[requirement Q11] low priority stays behind, whatever its group has used") {
+    work_queue queue(backoff_policy(), [](const std::string& key) { return key.substr(0, 1); });
+    queue.charge("a", 100);
+    queue.add("b1", true);
+    queue.add("a1");
+    queue.add("a2");
+    CHECK(pop_all(queue, work_start) == "a1a2b1");
+}
+
 TEST_CASE("[requirement Q2] a delayed key keeps the earlier of two times") {
     work_queue queue;
     queue.add_at("a", work_start + 10s);

@@ -25,7 +25,9 @@ struct listener final : op::job_listener {
     }
     void job_gone(const std::string& uid) override { heard.push_back(uid + " gone"); }
     void job_unreadable(std::string_view why) override { unreadable.emplace_back(why); }
+    bool decides() const override { return passes; }
     strings heard, unreadable;
+    bool passes = false;
 };
 
 std::string job(const std::string& uid, const std::string& version) {
@@ -77,6 +79,128 @@ TEST_CASE("[requirement Q5] a list tells of jobs once, a change of each, an answ
     CHECK(f.heard.heard == strings{"a listed", "b listed", "a changed"});
     CHECK(f.version_of("a") == "7");
     CHECK(f.sink.complete());
+}
+
+TEST_CASE("[requirement Q11] what events bring is read by the next pass, once for all of them") {
+    fixture f;
+    f.heard.passes = true;
+    f.list({job("a", "1")}, "5");
+    const op::job_entry_ptr entry = f.table.find("a");
+    CHECK(entry->object->compiled);  // lists are read at once
+    const auto before = entry->object;
+    f.sink.upsert(job("a", "6"));
+    f.sink.upsert(job("a", "8"));
+    f.sink.upsert(job("a", "7"));  // REQUIREMENTS.md W8
+    f.sink.upsert(job("a", "8"));
+    CHECK(f.heard.heard == strings{"a listed", "a changed", "a changed"});
+    CHECK(entry->object == before);
+    CHECK(entry->version() == "8");
+    f.table.read_newest(*entry);
+    CHECK(entry->object->meta.resource_version == "8");
+    CHECK(entry->object->compiled == before->compiled);  // the same specification
+    CHECK_FALSE(entry->unread);
+    f.table.read_newest(*entry);
+    CHECK(f.heard.heard.size() == 3);
+}
+
+TEST_CASE("[requirement Q11] a new job is known by name until it is read") {
+    fixture f;
+    f.heard.passes = true;
+    f.list({}, "5");
+    f.sink.upsert(job("a", "6"));
+    const op::job_entry_ptr entry = f.table.find("a");
+    REQUIRE(entry);
+    CHECK(entry->parked);
+    CHECK(entry->object->meta.kind == core::job_kind::pytorch);
+    CHECK(entry->object->meta.name == "mnist");
+    CHECK_FALSE(entry->object->compiled);
+    f.table.read_newest(*entry);
+    CHECK_FALSE(entry->parked);
+    CHECK(entry->object->compiled);
+    CHECK(entry->bytes == job("a", "6").size());
+}
+
+TEST_CASE("[requirement Q11] an answer is compared with what waits to be read") {
+    fixture f;
+    f.heard.passes = true;
+    f.list({job("a", "1")}, "5");
+    f.sink.upsert(job("a", "8"));
+    const op::job_entry_ptr entry = f.table.find("a");
+    const std::string answered = GENERATE("7", "8", "9");
+    CHECK(f.table.upsert(job("a", answered), !listed, own_answer) == entry);
+    CHECK_FALSE(entry->unread);
+    CHECK(f.version_of("a") == (answered == "9" ? "9" : "8"));
+}
+
+TEST_CASE("[requirement Q11] a list, a restore and an unread event agree on what is newest") {
+    fixture f;
+    f.heard.passes = true;
+    f.list({job("a", "1"), job("b", "2")}, "5");
+    const op::job_entry_ptr a = f.table.find("a");
+    f.sink.upsert(job("a", "8"));
+    f.list({job("a", "3")}, "7");
+    CHECK(a->version() == "8");
+    f.list({}, "7");
+    CHECK(f.table.find("a") == a);  // it came after the list
+    f.list({job("a", "9")}, "9");
+    CHECK_FALSE(a->unread);
+    CHECK(f.version_of("a") == "9");
+    f.sink.upsert(job("a", "10"));
+    f.sink.rewound();
+    CHECK_FALSE(a->unread);  // it is of a world that is no more
+    f.sink.upsert(job("a", "4"));
+    CHECK_FALSE(a->unread);  // in doubt: whatever comes is read
+    CHECK(f.version_of("a") == "4");
+}
+
+TEST_CASE("[requirement Q11] what cannot be read is told by the pass, and changes nothing") {
+    fixture f;
+    f.heard.passes = true;
+    f.list({job("a", "1")}, "5");
+    const auto event = [](const std::string& uid) {
+        return R"({"apiVersion":"batch.tensorstack.dev/v1beta1","kind":"PyTorchTrainingJob",)"
+               R"("metadata":{"name":"x","resourceVersion":"8","uid":")" +
+               uid + R"("},"spec":)";
+    };
+    const op::job_entry_ptr a = f.table.find("a");
+    f.sink.upsert(event("a"));
+    f.sink.upsert(event("new"));
+    const op::job_entry_ptr fresh = f.table.find("new");
+    REQUIRE(fresh);
+    for (const op::job_entry_ptr& entry : {a, fresh}) {
+        f.table.read_newest(*entry);
+        CHECK_FALSE(entry->unread);
+    }
+    CHECK(f.heard.unreadable.size() == 2);
+    CHECK(f.version_of("a") == "1");
+    CHECK(fresh->gone);
+    CHECK(f.table.uids() == strings{"a"});
+}
+
+TEST_CASE("[behaviour I4] a job has moved on by its generation or its end, read or not") {
+    fixture f;
+    f.heard.passes = GENERATE(true, false);
+    f.list({job("a", "1")}, "5");
+    const op::job_entry_ptr a = f.table.find("a");
+    const auto decided = a->object;
+    const auto with = [](const std::string& version, const std::string& member) {
+        std::string text = job("a", version);
+        text.insert(text.find("\"metadata\":{") + 12, member + ",");
+        return text;
+    };
+    const std::string generation = R"("generation":)" + std::to_string(decided->meta.generation);
+    f.sink.upsert(job("a", "6"));
+    CHECK_FALSE(a->has_moved_on(decided->meta));
+    SECTION("another specification") {
+        std::string text = job("a", "7");
+        text.replace(text.find(generation), generation.size(), R"("generation":99)");
+        f.sink.upsert(text);
+        CHECK(a->has_moved_on(decided->meta));
+    }
+    SECTION("being deleted") {
+        f.sink.upsert(with("7", R"("deletionTimestamp":"2026-01-01T00:00:00Z")"));
+        CHECK(a->has_moved_on(decided->meta));
+    }
 }
 
 TEST_CASE("[requirement W8] an older or repeated job changes nothing") {

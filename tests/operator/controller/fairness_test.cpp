@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whose turn it is among the jobs that wait for a pass.
+#include "controller/resource_table.hpp"
+#include "controller/scripted.hpp"
+#include "k8sio/resource.hpp"
+#include "scenario/virtual_time.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace signalbox;
+using namespace signalbox::test;
+using std::chrono::seconds;
+
+/// One pass at a time; the first look at the job that `held` names takes it until release().
+struct one_at_a_time {
+    one_at_a_time(const job_builder& first, const std::string& held) {
+        world_options options;
+        options.controller.max_passes = 1;
+        s = std::make_unique<scripted>(first.json(), options);
+        s->w->create(
+            k8sio::resources::namespaces(),
+            R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"quiet"}})"
+        );
+        for (const char* name : {"loud-1", "loud-2", "loud-3"}) {
+            s->w->create_job(job_builder(name));
+        }
+        for (const char* name : {"quiet-1", "quiet-2", "quiet-3"}) {
+            job_builder job(name);
+            job.ns("quiet");
+            const auto made =
+                s->w->finish(s->w->user().create(type, "quiet", as_written(job.json())));
+            REQUIRE(made.has_value());
+        }
+        s->w->run_for(seconds{1});
+        s->looks.clear();
+        s->decide = [this, held](const core::job_object& job, core::instant) {
+            core::decision d;
+            if (job.meta.name == held && s->looks_at(held) == 1) {
+                d.stages.emplace_back(1, create_pod(job));
+            }
+            return d;
+        };
+        s->w->operator_transport().hold_answers("POST ");
+    }
+    void change(const std::string& ns, const std::string& name) {
+        const auto changed = s->w->finish(
+            s->w->user().merge_patch(type, ns, name, R"({"metadata":{"annotations":{"n":"1"}}})")
+        );
+        REQUIRE(changed.has_value());
+    }
+    /// The jobs that are looked at from now on, each once.
+    std::vector<std::string> release() {
+        s->looks.clear();
+        s->w->operator_transport().release_answers();
+        s->w->run_for(seconds{1});
+        std::vector<std::string> order;
+        for (const look& each : s->looks) {
+            if (std::find(order.begin(), order.end(), each.job) == order.end()) {
+                order.push_back(each.job);
+            }
+        }
+        return order;
+    }
+
+    const k8sio::resource_type& type = op::type_of(core::job_kind::pytorch);
+    std::unique_ptr<scripted> s;
+};
+
+}  // namespace
+
+TEST_CASE("[requirement Q11] jobs of one namespace do not hold up those of another") {
+    one_at_a_time w(job_builder("job"), "job");
+    w.change("default", "job");
+    REQUIRE(w.s->looks_at("job") == 1);
+    for (const char* name : {"loud-1", "loud-2", "loud-3"}) {
+        w.change("default", name);
+    }
+    w.change("quiet", "quiet-1");
+    const auto order = w.release();
+    // It came last, and waits for one of the others at most.
+    CHECK(std::find(order.begin(), order.end(), "quiet-1") - order.begin() <= 1);
+    CHECK(order.size() >= 4);
+}
+
+TEST_CASE("[requirement Q11] a pass over a large job counts as many") {
+    job_builder large("job");
+    large.annotation("of-the-user", std::string(20000, 'x'));
+    one_at_a_time w(large, "quiet-1");
+    w.change("default", "job");
+    w.change("quiet", "quiet-1");
+    REQUIRE(w.s->looks_at("quiet-1") == 1);
+    w.change("default", "loud-1");
+    w.change("quiet", "quiet-2");
+    w.change("quiet", "quiet-3");
+    const auto order = w.release();
+    REQUIRE(order.size() >= 3);
+    CHECK(order[0] == "quiet-2");
+    CHECK(order[1] == "quiet-3");
+}
