@@ -68,10 +68,13 @@ struct dated_warning {
     std::int64_t since = 0;
 };
 
-/// A job's specification, parsed and compiled once per (UID, generation); shared and immutable.
+/// A job's specification, parsed and compiled once for as long as it does not change; shared and
+/// immutable.
 struct compiled_job {
     std::string uid;
     std::int64_t generation = 0;
+    /// Of the text of `spec`: after a restore another one may have the same generation.
+    std::uint64_t spec_hash = 0;
     /// The annotations it was compiled with (BEHAVIOUR.md api 1.11).
     std::map<std::string, std::string, std::less<>> annotations;
     /// `spec.managedBy` as written; empty: ours.
@@ -102,10 +105,10 @@ struct job_object {
 };
 
 /// Reads a job object (JSON). `previous`, which may be null, is what an earlier version of the same
-/// job was compiled to: it is reused when UID, generation and our annotations are the same, so that
-/// a status update costs no compilation; else the new specification is compared with it. An invalid
-/// specification is no error here: it gives findings (BEHAVIOUR.md 4.2). An error if the text is no
-/// JSON object, of another kind or version, or without name or UID.
+/// job was compiled to: it is reused when UID, generation, specification and our annotations are
+/// the same, so that a status update costs no compilation; else the new specification is compared
+/// with it. An invalid specification is no error here: it gives findings (BEHAVIOUR.md 4.2). An
+/// error if the text is no JSON object, of another kind or version, or without name or UID.
 result<job_object> read_job(
     std::string_view object_json, const std::shared_ptr<const compiled_job>& previous = nullptr
 );

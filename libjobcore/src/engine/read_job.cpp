@@ -93,10 +93,11 @@ void date_warnings(compiled_job& compiled, const compiled_job* previous) {
     }
 }
 
-bool is_same_spec(const compiled_job& compiled, const job_meta& meta) {
-    // Annotations of ours change what is built without a new generation.
+/// Annotations of ours change what is built without a new generation; a server that was restored
+/// from a backup gives the same generation to another specification.
+bool is_same_spec(const compiled_job& compiled, const job_meta& meta, std::uint64_t spec_hash) {
     return compiled.uid == meta.uid && compiled.generation == meta.generation &&
-           compiled.annotations == meta.annotations;
+           compiled.spec_hash == spec_hash && compiled.annotations == meta.annotations;
 }
 
 }  // namespace
@@ -118,10 +119,13 @@ result<job_object> read_job(
         job.status = read_status(*status);
     }
     meta->begun = job.status.attempt > 0;
-    if (previous && is_same_spec(*previous, *meta)) {
+    const json::value* const spec = json::find(document, "spec");
+    const std::uint64_t spec_hash = spec == nullptr ? 0 : json::hash_of(*spec);
+    if (previous && is_same_spec(*previous, *meta, spec_hash)) {
         job.compiled = previous;
     } else {
         const auto compiled = compile_job(*meta, document, object_json);
+        compiled->spec_hash = spec_hash;
         const bool known = previous && previous->uid == meta->uid;
         compiled->forbidden_edit = known && previous->spec && compiled->spec &&
                                    is_forbidden_edit(previous->marks, compiled->marks);

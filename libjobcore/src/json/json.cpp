@@ -3,8 +3,13 @@
 // Out of line: RapidJSON's parser and writer are compiled here once, not in each unit that reads.
 #include "json/json.hpp"
 
+#include "strings/fnv1a.hpp"
+
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
+
+#include <bit>
+#include <vector>
 
 namespace signalbox::core::json {
 
@@ -27,6 +32,35 @@ std::string_view string_or_empty(const value& object, std::string_view key) {
 
 std::string quoted(std::string_view text) {
     return to_text(value(ref(text)));
+}
+
+std::uint64_t hash_of(const value& v) {
+    fnv1a hash;
+    std::vector<const value*> open{&v};
+    while (!open.empty()) {
+        const value& next = *open.back();
+        open.pop_back();
+        hash.number(next.GetType());
+        if (next.IsString()) {
+            hash.field(view(next));
+        } else if (next.IsInt64()) {
+            hash.number(static_cast<std::uint64_t>(next.GetInt64()));
+        } else if (next.IsNumber()) {
+            hash.number(std::bit_cast<std::uint64_t>(next.GetDouble()));
+        } else if (next.IsArray()) {
+            hash.number(next.Size());
+            for (const value& item : next.GetArray()) {
+                open.push_back(&item);
+            }
+        } else if (next.IsObject()) {
+            hash.number(next.MemberCount());
+            for (const auto& member : next.GetObject()) {
+                hash.field(view(member.name));
+                open.push_back(&member.value);
+            }
+        }
+    }
+    return hash.value();
 }
 
 std::string to_text(const value& v) {

@@ -6,6 +6,7 @@
 
 #include <rapidjson/document.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -49,6 +50,8 @@ const value* find(const value& object, std::string_view key, Keys... rest) {
 std::string_view string_or_empty(const value& object, std::string_view key);
 
 std::string to_text(const value& v);
+/// Equal for equal values whose members stand in the same order. At any depth.
+std::uint64_t hash_of(const value& v);
 /// As a JSON string, quotes included.
 std::string quoted(std::string_view text);
 

@@ -102,6 +102,22 @@ TEST_CASE("[api 1.13] a job goes on with the container that an older version too
     CHECK(begun->compiled->plan->roles[0].training_container == "a");
 }
 
+TEST_CASE(
+    "[behaviour 10.2] what was compiled is used until the specification changes", "[engine]"
+) {
+    const auto read = [](const job_builder& job, const job_object& before) {
+        return *read_job(job.json(), before.compiled);
+    };
+    const job_object first = *read_job(ddp().generation(7).json());
+    CHECK(read(ddp().generation(7), first).compiled == first.compiled);
+    CHECK(read(ddp().generation(8), first).compiled != first.compiled);
+    // A server that was restored from a backup counts the generations anew.
+    const job_object restored =
+        read(ddp().generation(7).run_policy("\"cleanUpPolicy\":\"All\""), first);
+    CHECK(restored.compiled != first.compiled);
+    CHECK(restored.compiled->spec->policy.clean_up == clean_up_policy::all);
+}
+
 TEST_CASE("[behaviour 5.13] clean-up follows the policy and then takes the services", "[engine]") {
     const auto [policy, pods_left] = GENERATE(
         std::pair{"All", std::size_t{0}},
