@@ -16,6 +16,8 @@ namespace {
 
 /// In a trace written by hand: what happens by itself before time has to pass.
 constexpr std::string_view by_itself_words = "by itself";
+/// Of a trace that ends before its last choice.
+constexpr std::string_view impossible = "impossible here";
 
 /// Of a trace and the natural run after it, in their order.
 violations all_violations(const configuration& c, const trace& choices) {
@@ -24,7 +26,7 @@ violations all_violations(const configuration& c, const trace& choices) {
     outcome done;
     for (const std::string& words : choices) {
         if (!take_words(w, words, done)) {
-            done.violations.push_back("impossible here: " + words);
+            done.violations.push_back(fmt::format("{}: {}", impossible, words));
             return std::move(done.violations);
         }
     }
@@ -98,8 +100,11 @@ finding shortened(const configuration& c, finding f) {
         trace less = f.choices;
         less.erase(less.begin() + static_cast<std::ptrdiff_t>(i));
         const auto found = all_violations(c, less);
+        const bool possible = std::ranges::none_of(found, [](const std::string& v) {
+            return v.starts_with(impossible);
+        });
         const auto same = std::ranges::find(found, kind, kind_of);
-        if (same != found.end()) {
+        if (possible && same != found.end()) {
             f.choices = std::move(less);
             f.violation = *same;
         }
