@@ -412,13 +412,14 @@ void check_invalid(const job_status& before, const decision& d, violations& out)
     if (!d.status || before.attempt == 0) {
         return;
     }
-    const restart_ledger& a = before.restarts;
+    const bool raised = d.status->attempt != before.attempt;
+    // A pause may leave the attempt (6.2), with its records (5.3).
+    const bool left = raised && d.status->phase == job_phase::paused;
+    const restart_ledger a = left ? restart_ledger() : before.restarts;
     const restart_ledger& b = d.status->restarts;
-    // A pause may leave the attempt (6.2).
-    const bool raised = d.status->attempt != before.attempt && d.status->phase != job_phase::paused;
-    if (raised || d.status->backoff_count != before.backoff_count ||
-        a.disruptions != b.disruptions || a.replaced != b.replaced || a.completed != b.completed ||
-        a.given_up != b.given_up) {
+    if ((raised && !left) || d.status->backoff_count != before.backoff_count ||
+        b.disruptions != before.restarts.disruptions || a.replaced != b.replaced ||
+        a.completed != b.completed || a.given_up != b.given_up) {
         out.push_back("4.2 an incident is recorded while the specification is invalid");
     }
 }

@@ -85,16 +85,28 @@ private:
         }
     }
 
-    /// What vanishes from a job that long had no incident was not short-lived (5.4).
+    /// Until it ended or its deletion was asked for, whichever came first.
+    milliseconds life_of(const pod_record& p) const {
+        instant until = std::min(w_.now, engine::deletion_asked(p).value_or(w_.now));
+        const job_plan& plan = valid_plan(w_);
+        const auto role = std::ranges::find(plan.roles, p.type, &role_plan::type);
+        const auto end = role == plan.roles.end()
+                             ? std::nullopt
+                             : engine::end_of(p, role->training_container, w_.now);
+        until = end ? std::min(until, end->time) : until;
+        return until - p.creation.value_or(until);
+    }
+
+    /// What is lost was short-lived by the life of its pod, or, if that vanished, by an incident
+    /// that was on record just before (5.4).
     void check_free_streak() {
-        const auto since = healthy_since();
-        const bool freed = is_first() && next_.restarts.disruptions > before_.restarts.disruptions;
         const milliseconds life = w_.context->rules().short_life;
-        const bool all_old = std::ranges::all_of(w_.pods, [&](const pod_ptr& p) {
-            return p->creation && w_.now - *p->creation >= life * 2;
+        const bool soon = w_.past.incident && w_.now - *w_.past.incident < life;
+        const sight shown(w_);
+        const bool all_old = std::ranges::all_of(shown.pods, [&](const pod_record* p) {
+            return life_of(*p) >= life;
         });
-        if (freed && since && *w_.past.trouble - *since >= life * 2 && all_old &&
-            next_.restarts.free_streak > before_.restarts.free_streak) {
+        if (next_.restarts.free_streak > before_.restarts.free_streak && !soon && all_old) {
             out_.push_back("5.4 a loss counts as short-lived, long after the last incident");
         }
     }

@@ -43,3 +43,16 @@ TEST_CASE("[behaviour 5.8] the shorter delay of a free incident lowers none", "[
     REQUIRE(w.status().restarts.disruptions == 1);
     CHECK(w.status().restarts.last->not_before == held);
 }
+
+TEST_CASE(
+    "[behaviour 5.4] how long a pod lived goes by its end, not by when that is seen", "[engine]"
+) {
+    world w(ddp());
+    w.start();
+    w.wait(signalbox::core::seconds{5});
+    w.ask_deletion(w.pod("worker", 0));
+    w.wait(signalbox::core::seconds{660});
+    w.settle();
+    REQUIRE(w.status().restarts.disruptions == 1);
+    CHECK(w.status().restarts.free_streak == 1);
+}
