@@ -243,6 +243,15 @@ std::vector<row> torchrun_rows() {
         {named("static", torchrun("static", 2, 1, 1)), {"ends", "losses", "looks"}},
         {named("c10d", torchrun("c10d", 3, 3, 2)),
          {"ends", "losses", "starts", "nodes", "writes", "views", "barrier", "looks", "refused"}},
+        {edited(named("c10d, policies", torchrun("c10d", 2, 3, 1)), edits_of_restarts()),
+         {"specs"}},
+        {edited(
+             sized(
+                 named("c10d elastic, policies", elastic(torchrun("c10d", 2, 3, 1), 1, 3, 2)), {2}
+             ),
+             edits_of_restarts()
+         ),
+         {"specs"}},
         {coded(named("c10d of 2", torchrun("c10d", 2, 3, 5)), {1}), {"streak"}},
         {clocks(named("c10d of 3, budget 1", torchrun("c10d", 3, 3, 1))),
          {"clocks", "time", "looks"}},

@@ -137,6 +137,49 @@ TEST_CASE("[behaviour 5.4] who vanishes while an exit settles was not short-live
               .empty());
 }
 
+TEST_CASE("[behaviour 5.4] a short life that is seen late is still short") {
+    CHECK(after("plain: losses", {"preempt worker-0", "eleven minutes", "preempt master-0"}).empty()
+    );
+}
+
+TEST_CASE("[behaviour 4.2] [behaviour 6.2] an attempt that a pause leaves takes its records along"
+) {
+    CHECK(
+        after(
+            "c10d: spec",
+            {"exits node-1 1", "by itself", "wake", "pass", "exits node-0 1", "break spec", "pause"}
+        )
+            .empty()
+    );
+    CHECK(after("c10d: spec", {"exits node-1 0", "pass", "exits node-0 1", "break spec", "pause"})
+              .empty());
+}
+
+TEST_CASE("[api 5.7] [behaviour 10.3] what older policies made of an exit is no damage") {
+    CHECK(after(
+              "plain, policies: specs",
+              {"spec failurePolicy Master",
+               "exits worker-0 1",
+               "by itself",
+               "exits worker-0 1",
+               "by itself",
+               "spec as created"}
+    )
+              .empty());
+    CHECK(after(
+              "c10d elastic, policies: specs",
+              {"exits node-1 1",
+               "by itself",
+               "wake",
+               "by itself",
+               "exits node-1 1",
+               "by itself",
+               "spec maxRestarts 0"}
+    )
+              .empty());
+    CHECK(after("c10d, policies: specs", {"exits node-1 1", "pass", "spec maxRestarts 0"}).empty());
+}
+
 TEST_CASE("[behaviour 5.5] [behaviour 5.10] failures end the same, however they are seen") {
     struct row {
         const char* configuration;

@@ -38,6 +38,15 @@ std::vector<spec_edit> edits_of_policies() {
     };
 }
 
+std::vector<spec_edit> edits_of_restarts() {
+    return {
+        {"as created", [](draft&) {}},
+        {"maxRestarts 0", [](draft& d) { d.max_restarts = 0; }},
+        {"failurePolicy Master", [](draft& d) { d.run_policy["failurePolicy"] = "\"Master\""; }},
+        {"restartScope Job", [](draft& d) { d.run_policy["restartScope"] = "\"Job\""; }},
+    };
+}
+
 std::vector<spec_edit> edits_of_weights() {
     return {
         {"as created", [](draft&) {}},

@@ -13,6 +13,8 @@ namespace signalbox::search {
 std::vector<spec_edit> edits_of_types();
 /// Policies of restarts, and a size.
 std::vector<spec_edit> edits_of_policies();
+/// What decides under torchrun whether an exit settles, and whether a replica is given up.
+std::vector<spec_edit> edits_of_restarts();
 /// Types of an elastic job, whose sizes go by weights.
 std::vector<spec_edit> edits_of_weights();
 

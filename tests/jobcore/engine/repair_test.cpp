@@ -11,6 +11,7 @@ using namespace signalbox::core;
 using signalbox::test::at;
 using signalbox::test::c10d;
 using signalbox::test::ddp;
+using signalbox::test::deepspeed;
 using signalbox::test::job_builder;
 using signalbox::test::world;
 
@@ -247,6 +248,64 @@ TEST_CASE("[api 5.7] [behaviour 5.10] nobody is given up where the policy does n
     w.status().restarts.given_up = {{"worker", index_set::parse("1")}};
     w.vanish("worker", 1);
     check_repaired(w, "restarts.givenUp");
+    CHECK(w.status().attempt == 2);
+}
+
+TEST_CASE("[api 5.7] [behaviour 10.3] who was given up by another policy stays so", "[engine]") {
+    world w(ddp(2, "Never").run_policy(R"("failurePolicy":"Master")"));
+    w.start();
+    w.exit("worker", 1, 1);
+    w.wait(seconds{4});
+    w.settle();
+    REQUIRE(w.status().restarts.given_up.size() == 1);
+    w.edit().run_policy(R"("failurePolicy":"AnyReplica")");
+    w.reload();
+    w.settle();
+    CHECK_FALSE(w.has_event("StatusRepaired"));
+    CHECK(w.status().restarts.given_up.size() == 1);
+    CHECK(w.status().phase == job_phase::running);
+}
+
+TEST_CASE("[api 5.7] [behaviour 10.3] an exit that settles is counted after an edit", "[engine]") {
+    world w(c10d());
+    w.start();
+    w.exit("node", 1, 1);
+    w.settle();
+    REQUIRE(w.status().restarts.settling);
+    w.edit().torchrun(0);
+    w.reload();
+    w.ask_deletion(w.pod("node", 1));
+    w.settle();
+    CHECK_FALSE(w.has_event("StatusRepaired"));
+    CHECK_FALSE(w.status().restarts.settling);
+    CHECK(w.status().backoff_count == 1);
+    CHECK(w.status().attempt == 2);
+}
+
+TEST_CASE(
+    "[api 5.7] [behaviour 10.3] who has completed need not run what it does now", "[engine]"
+) {
+    constexpr const char* without_ssh =
+        R"({"run":{"python":["train.py"]},"otherArgs":["--no_ssh"],"slotsPerWorker":1})";
+    world w(deepspeed().field("config", without_ssh));
+    w.start();
+    w.exit("worker", 1, 0);
+    w.settle();
+    REQUIRE(w.status().restarts.completed.size() == 1);
+    w.edit().field("config", R"({"run":{"python":["train.py"]},"slotsPerWorker":1})");
+    w.reload();
+    w.settle();
+    CHECK_FALSE(w.has_event("StatusRepaired"));
+    CHECK(w.status().restarts.completed.size() == 1);
+    CHECK(w.status().backoff_count == 0);
+}
+
+TEST_CASE("[api 5.7] [behaviour 5.2] an index that runs sshd is not completed", "[engine]") {
+    world w(deepspeed());
+    w.start();
+    w.status().restarts.completed = {{"worker", index_set::parse("1")}};
+    w.vanish("worker", 1);
+    check_repaired(w, "restarts.completed");
     CHECK(w.status().attempt == 2);
 }
 

@@ -228,7 +228,8 @@ private:
             return false;
         }
         const bool settles = in_.plan.scope == scope_rule::c10d ||
-                             in_.plan.scope == scope_rule::external || in_.invalid;
+                             in_.plan.scope == scope_rule::external || in_.invalid ||
+                             may_be_of_other_policies();
         return settles &&
                std::ranges::any_of(
                    settling.pods,
@@ -339,13 +340,32 @@ private:
         const index_set* seen = find_indexes(now().restarts.seen, role.type);
         const bool unseen =
             now().phase != job_phase::paused && (seen == nullptr || !seen->contains(index));
-        return unseen || in_.plan.scope == scope_rule::no_restart || role.runs_sshd(index);
+        return unseen || in_.plan.scope == scope_rule::no_restart ||
+               (role.runs_sshd(index) && !counts_all_completed());
     }
 
     bool never_given_up() const {
         const bool goes_on = in_.plan.run.failure == failure_policy::master ||
-                             (in_.plan.elastic && in_.plan.elastic->survives_loss);
+                             (in_.plan.elastic && in_.plan.elastic->survives_loss) ||
+                             may_be_of_other_policies();
         return !in_.invalid && (in_.plan.scope == scope_rule::no_restart || !goes_on);
+    }
+
+    /// Beside a replica that is given up, or whose exit settles, we write the condition (4.13):
+    /// then the record may be older than the policies in hand (10.3).
+    bool may_be_of_other_policies() const {
+        const condition* c = find_condition(now(), condition_type::replica_failure);
+        return in_.plan.scope != scope_rule::no_restart && c != nullptr && c->status &&
+               c->reason == reason::replica_failed;
+    }
+
+    /// Whatever ran in them then: we count replicas that are completed as succeeded (4.15).
+    bool counts_all_completed() const {
+        std::int64_t n = 0;
+        for (const typed_indexes& t : now().restarts.completed) {
+            n += t.indexes.size();
+        }
+        return now().aggregate && n <= now().aggregate->succeeded;
     }
 
     const job_plan& plan() const { return began_ ? *began_ : in_.plan; }
