@@ -176,3 +176,10 @@ TEST_CASE("a violation is printed as a test that can be pasted") {
     CHECK(text.find("replay(\"plain: ends\", {") != std::string::npos);
     CHECK(text.find("\"vanish worker-0\",") != std::string::npos);
 }
+
+TEST_CASE("no trace is shortened to one that ends before its last choice") {
+    finding found;
+    found.choices = {"pass", "vanish nobody"};
+    found.violation = "impossible here: vanish nobody";
+    CHECK(shortened(named("plain: ends"), found).choices == found.choices);
+}
