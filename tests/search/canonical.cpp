@@ -62,7 +62,7 @@ private:
         put(h.failures);
         put(h.disruptions);
         put(h.edits);
-        put(static_cast<std::int64_t>(h.pod_created));
+        put((h.pod_created ? 1 : 0) | (h.failed_peer ? 2 : 0));
         put(std::string_view(h.deciding));
         for (const auto& [type, size] : h.sizes) {
             put(std::string_view(type));

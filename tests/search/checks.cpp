@@ -340,25 +340,35 @@ private:
         }
     }
 
+    bool removes(const pod_record& pod) const {
+        return std::ranges::any_of(d_.stages, [&](const stage& s) {
+            return std::ranges::any_of(s, [&](const action& a) {
+                return a.what() == verb::remove && a.uid() == pod.uid;
+            });
+        });
+    }
+
     /// After a torchrun success running pods have the time of the exit barrier, while none has
-    /// failed (5.1).
+    /// failed; and none once one had, whatever is left of it (5.1, 5.13).
     void check_barrier() {
         if (before_.phase != job_phase::succeeded || !plan_.torchrun || !before_.completion_time ||
-            w_.now >= *before_.completion_time + w_.context->rules().exit_barrier ||
-            a_peer_failed(w_, plan_)) {
+            w_.now >= *before_.completion_time + w_.context->rules().exit_barrier) {
             return;
         }
-        for (const stage& s : d_.stages) {
-            for (const action& a : s) {
-                const auto pod = std::ranges::find_if(w_.pods, [&](const pod_ptr& p) {
-                    return p->uid == a.uid();
-                });
-                if (a.what() == verb::remove && pod != w_.pods.end() && !(*pod)->deletion &&
-                    !w_.harm.attempts.contains((*pod)->uid) && (*pod)->attempt == before_.attempt &&
-                    (*pod)->phase == pod_phase::running) {
-                    out_.push_back("5.1 a pod is deleted within the exit barrier");
-                    return;
-                }
+        const auto& policy = w_.known_job->compiled->spec->policy;
+        const bool stays =
+            policy.clean_up == clean_up_policy::none || policy.ttl_seconds_after_finished;
+        const bool one_failed = a_peer_failed(w_, plan_);
+        for (const pod_ptr& p : w_.pods) {
+            if (p->deletion || w_.harm.attempts.contains(p->uid) || p->attempt != before_.attempt ||
+                p->phase != pod_phase::running) {
+                continue;
+            }
+            if (removes(*p) && !one_failed && !w_.past.failed_peer) {
+                out_.push_back("5.1 a pod is deleted within the exit barrier");
+            }
+            if (!removes(*p) && w_.past.failed_peer && !stays) {
+                out_.push_back("5.13 pods are waited for though one had failed");
             }
         }
     }
@@ -426,13 +436,17 @@ void check_invalid(const job_status& before, const decision& d, violations& out)
 
 }  // namespace
 
+bool is_failed_peer(const world& w, const job_plan& plan, const pod_record& pod) {
+    const auto role = std::ranges::find(plan.roles, pod.type, &role_plan::type);
+    const auto end = role == plan.roles.end()
+                         ? std::nullopt
+                         : engine::end_of(pod, role->training_container, w.now);
+    return pod.attempt == w.known_job->status.attempt && end && !end->success();
+}
+
 bool a_peer_failed(const world& w, const job_plan& plan) {
     return std::ranges::any_of(w.pods, [&](const pod_ptr& p) {
-        const auto role = std::ranges::find(plan.roles, p->type, &role_plan::type);
-        const auto end = role == plan.roles.end()
-                             ? std::nullopt
-                             : engine::end_of(*p, role->training_container, w.now);
-        return p->attempt == w.known_job->status.attempt && end && !end->success();
+        return is_failed_peer(w, plan, *p);
     });
 }
 

@@ -56,5 +56,7 @@ void check_invalid_end(const world& w, const core::decision& d, violations& out)
 
 /// A pod of the present attempt ended with another code than 0, whatever stands for its index now.
 bool a_peer_failed(const world& w, const core::job_plan& plan);
+/// This one did.
+bool is_failed_peer(const world& w, const core::job_plan& plan, const core::pod_record& pod);
 
 }  // namespace signalbox::search

@@ -273,6 +273,14 @@ std::vector<row> torchrun_rows() {
         {named("c10d, maxRestarts 0", torchrun("c10d", 2, 0, 1)), {"ends"}},
         {named("c10d, failurePolicy Master", with(torchrun("c10d", 3, 3, 1), master_fails)),
          {"ends", "barrier", "looks"}},
+        {coded(
+             named(
+                 "c10d, failurePolicy Master, clean-up All",
+                 policy(with(torchrun("c10d", 3, 3, 0), master_fails), "cleanUpPolicy", "\"All\"")
+             ),
+             {0, 1}
+         ),
+         {"cut off"}},
         {named("etcd", torchrun("etcd", 2, 3, 2)), {"ends", "losses", "nodes", "objects", "looks"}},
         {named("etcd, budget 1", torchrun("etcd", 3, 3, 1)), {"looks"}},
         {sized(named("c10d elastic", elastic(torchrun("c10d", 2, 3, 1), 1, 3, 3)), {1, 2, 3}),

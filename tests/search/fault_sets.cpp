@@ -99,6 +99,8 @@ const std::vector<fault_set>& fault_sets() {
           op::stop_serving,
           op::serve}},
         {"barrier", 3, {op::exits, op::kill, op::vanish, op::half_way, op::pass}},
+        // Deletions of a clean-up that are cut off.
+        {"cut off", 4, {op::exits, op::lose_request, op::gone}},
         {"specs",
          3,
          {op::exits, op::kill, op::pause, op::resume, op::change_spec, op::resize, op::pass}},

@@ -346,6 +346,16 @@ private:
         return false;
     }
 
+    /// From then on nobody is waited for (5.1).
+    void note_failed_peer(const action& a) {
+        const auto& shown = w_.known_pods ? *w_.known_pods : w_.pods;
+        const auto pod =
+            std::ranges::find_if(shown, [&](const pod_ptr& p) { return p->uid == a.uid(); });
+        w_.past.failed_peer = w_.past.failed_peer ||
+                              (decided_->status.phase == job_phase::succeeded &&
+                               pod != shown.end() && is_failed_peer(w_, valid_plan(w_), **pod));
+    }
+
     bool remove(const action& a) {
         if (a.kind == object_kind::job) {
             check_expiry(w_, out_.violations);
@@ -360,6 +370,7 @@ private:
         if (a.kind == object_kind::pod) {
             const auto it = std::ranges::find_if(w_.pods, owned);
             if (it != w_.pods.end()) {
+                note_failed_peer(a);
                 out_.writes += (*it)->deletion ? 0 : 1;
                 ask_deletion(w_, static_cast<std::size_t>(it - w_.pods.begin()));
             }

@@ -45,6 +45,7 @@ struct history {
     std::int32_t disruptions = 0;  ///< what others did to pods or to the Secret
     std::int32_t edits = 0;  ///< of the specification, and of what the server serves or grants
     bool pod_created = false;
+    bool failed_peer = false;  ///< after a success the process deleted a pod that it saw failed
     /// The type whose index 0 decides: by the specification that the attempt began with.
     std::string deciding;
     /// The types and sizes that the attempt began with.

@@ -7,6 +7,10 @@
 #include "engine/work/parts.hpp"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
+#include <vector>
 
 namespace signalbox::core::engine {
 namespace {
@@ -82,19 +86,39 @@ std::string_view why_removed(const context& c, const pod_record& pod, bool barri
     return {};
 }
 
+/// In what order pods are asked to go, since a pass may be cut off anywhere (5.13).
+enum class turn { surplus, usual, failed, count };
+
+/// By which stage the pod is deleted. `surplus`: sorted.
+turn turn_of(
+    const context& c, const std::vector<const pod_record*>& surplus, const pod_record& pod
+) {
+    if (has_failed(c.in, pod)) {
+        return turn::failed;
+    }
+    return std::ranges::binary_search(surplus, &pod) ? turn::surplus : turn::usual;
+}
+
 void remove_pods(const context& c, bool barrier, work& out) {
-    stage pods;
+    std::vector<const pod_record*> surplus;
+    std::ranges::transform(c.view.left_overs, std::back_inserter(surplus), &left_over::pod);
+    std::ranges::sort(surplus);
+    std::array<stage, static_cast<std::size_t>(turn::count)> stages;
     for (const pod_record* pod : c.in.seen.pods) {
         if (!c.in.owns(*pod) || pod->deletion) {
             continue;
         }
         const std::string_view why = why_removed(c, *pod, barrier);
         if (!why.empty()) {
-            pods.push_back(remove_pod(*pod, std::string(why), "behaviour 5.13"));
+            stages[static_cast<std::size_t>(turn_of(c, surplus, *pod))].push_back(
+                remove_pod(*pod, std::string(why), "behaviour 5.13")
+            );
         }
     }
-    std::ranges::sort(pods, {}, &action::name);
-    out.add(std::move(pods));
+    for (stage& pods : stages) {
+        std::ranges::sort(pods, {}, &action::name);
+        out.add(std::move(pods));
+    }
 }
 
 /// PodGroup, Services, ConfigMaps; the Secret when no pod is left (5.13).

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Passes that are cut off between two deletions, and second pods of a replica: the end is the same
+// as without (BEHAVIOUR.md 5.13, I20).
+#include "engine/jobs.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <string>
+
+using namespace signalbox::core;
+using signalbox::test::at;
+using signalbox::test::c10d;
+using signalbox::test::ddp;
+using signalbox::test::world;
+
+namespace {
+
+/// As a lost answer could leave it: kept before the first one, for its suffix (1.4).
+pod_record& add_second(world& w, const std::string& type, int index) {
+    pod_record second = w.pod(type, index);
+    second.name += "-r9";
+    second.uid = "second";
+    return w.pods().emplace_back(std::move(second));
+}
+
+/// One pass in which the deletion of that pod is lost, and each later stage waits for it.
+void pass_without_deletion_of(world& w, const std::string& name) {
+    bool lost = false;
+    w.gate = [&](const action& a) {
+        lost = lost || (a.what() == verb::remove && a.name == name);
+        return a.name != name;
+    };
+    w.pass();
+    w.gate = nullptr;
+    REQUIRE(lost);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "[behaviour 5.13] [behaviour 5.1] the pod that failed goes after those that are not waited for",
+    "[engine]"
+) {
+    world w(c10d().run_policy(R"("backoffLimit":0,"failurePolicy":"Master","cleanUpPolicy":"All")")
+    );
+    w.start();
+    w.exit("node", 1, 1);
+    w.exit("node", 0, 0);
+    w.pass();
+    REQUIRE(w.status().phase == job_phase::succeeded);
+    const std::string running = w.pod("node", 2).name;
+    pass_without_deletion_of(w, running);
+    CHECK(w.find("node", 1) != nullptr);
+    const instant end = w.now();
+    w.settle();
+    CHECK(w.now() == end);
+    CHECK(w.pods().empty());
+}
+
+TEST_CASE(
+    "[behaviour 5.13] [behaviour 1.4] what a second pod exits with is not its replica's", "[engine]"
+) {
+    world w(ddp().run_policy(R"("activeDeadlineSeconds":100,"cleanUpPolicy":"All")"));
+    w.start();
+    add_second(w, "worker", 1);
+    w.to(at(100));
+    w.pass();
+    REQUIRE(w.status().reason == "DeadlineExceeded");
+    const std::string first = w.pod("worker", 1).name;
+    w.exit("worker", 1, 0);
+    pass_without_deletion_of(w, first);
+    CHECK(std::ranges::count(w.pods(), "second", &pod_record::uid) == 1);
+    w.settle();
+    CHECK(w.pods().empty());
+    CHECK(w.status().restarts.completed.empty());
+    CHECK(w.status().ready == "0/3");
+}
