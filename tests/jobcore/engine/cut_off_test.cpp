@@ -77,3 +77,21 @@ TEST_CASE(
     CHECK(w.status().restarts.completed.empty());
     CHECK(w.status().ready == "0/3");
 }
+
+TEST_CASE(
+    "[behaviour 1.4] [api 5.7] who is given up may have a second pod that has not gone yet",
+    "[engine]"
+) {
+    world w(ddp(2, "Never").run_policy(R"("failurePolicy":"Master")"));
+    w.start();
+    const std::string first = w.pod("worker", 1).name;
+    w.exit(add_second(w, "worker", 1), 1);
+    w.pass();
+    REQUIRE(w.status().restarts.given_up.size() == 1);
+    pass_without_deletion_of(w, first);
+    w.settle();
+    CHECK_FALSE(w.has_event("StatusRepaired"));
+    CHECK(w.status().restarts.given_up.size() == 1);
+    CHECK(w.status().phase == job_phase::running);
+    CHECK(w.pods().size() == 3);
+}

@@ -331,6 +331,14 @@ bool something_moves(const situation& c) {
     return pod_moves || std::ranges::any_of(c.seen.children, &child_record::deleting);
 }
 
+/// Nobody damaged the status: what a decision wrote is what the next one can read.
+void check_not_repaired(const decision& d, violations& out) {
+    const auto told = std::ranges::find(d.events, "StatusRepaired", &event::reason);
+    if (told != d.events.end()) {
+        out.push_back("api 5.7 a status that nobody damaged is repaired: " + told->message);
+    }
+}
+
 }  // namespace
 
 pod_identity identity_of(const job_plan& plan, const pod_record& pod) {
@@ -393,6 +401,7 @@ void check_status(const situation& c, const decision& d, bool reachable, violati
         check_success(c, next, out);
     }
     if (reachable) {
+        check_not_repaired(d, out);
         check_conditions(before, next, out);
         check_gang(c, next, out);
     }

@@ -323,7 +323,7 @@ private:
                 const bool is_of_it =
                     is_sound(*p) && p->type == role.type && p->attempt == now().attempt;
                 if (is_of_it && !p->deletion && set->contains(p->index) &&
-                    !end_of(*p, role.training_container, in_.now)) {
+                    !end_of(*p, role.training_container, in_.now) && counts_for(r, *p)) {
                     wrong.push_back(p->index);
                 }
             }
@@ -331,6 +331,17 @@ private:
                 erase_index(edit(field).restarts.*list, role.type, i);
             }
         }
+    }
+
+    /// Of several pods of one replica only the newest: the others are about to be deleted (1.4).
+    bool counts_for(std::size_t role, const pod_record& pod) {
+        if (!view_) {
+            view_ =
+                make_view(plan(), now(), in_.seen, stuck_after(in_.job.meta, in_.policy), in_.now);
+        }
+        const auto& slots = view_->roles[role].slots;
+        const auto at = static_cast<std::size_t>(pod.index);
+        return at >= slots.size() || slots[at].newest == &pod;
     }
 
     bool never_completes(const role_plan& role, std::int32_t index) const {
@@ -372,6 +383,7 @@ private:
 
     const inputs& in_;
     std::optional<job_plan> began_;
+    std::optional<pod_view> view_;
     std::optional<repair> out_;
 };
 
