@@ -119,6 +119,21 @@ TEST_CASE("[behaviour 6.2] exits while paused are no incidents", "[engine]") {
     CHECK(w.status().restarts.disruptions == 0);
 }
 
+TEST_CASE("[behaviour 6.2] nothing completes while the job is paused", "[engine]") {
+    world w(ddp());
+    w.start();
+    w.slow_deletes = true;
+    set_pause(w, true);
+    w.pass();
+    REQUIRE(w.status().phase == job_phase::paused);
+    w.exit("worker", 0, 0);
+    w.settle();
+    CHECK(w.status().restarts.completed.empty());
+    w.finish_deletions();
+    CHECK(w.status().aggregate->deleted == 3);
+    CHECK(w.status().ready == "0/3");
+}
+
 TEST_CASE("[behaviour 4.3] the master's earlier success stands under pause", "[engine]") {
     world w(ddp());
     w.start();

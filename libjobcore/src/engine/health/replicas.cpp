@@ -98,7 +98,7 @@ private:
         const role_plan& plan,
         const pod_end& end
     ) {
-        if (c_.is_master(role, index) || c_.in.invalid) {
+        if (c_.is_master(role, index) || c_.in.invalid || c_.in.was_paused()) {
             return;
         }
         if (plan.runs_sshd(index)) {
