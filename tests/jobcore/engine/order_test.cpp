@@ -258,10 +258,16 @@ TEST_CASE("[behaviour 5.10] a replica that is given up settles no more", "[engin
     w.exit("node", 1, 1);
     w.settle();
     REQUIRE(w.status().restarts.settling.has_value());
-    w.wake();
+    REQUIRE(w.look().wake_up);
+    w.to(*w.look().wake_up);
+    w.pass();
+    CHECK(w.status().restarts.given_up.size() == 1);
+    CHECK_FALSE(w.status().restarts.settling.has_value());
+    w.settle();
     CHECK(w.status().phase == job_phase::running);
     CHECK(w.status().restarts.given_up.size() == 1);
     CHECK_FALSE(w.status().restarts.settling.has_value());
+    CHECK_FALSE(w.has_event("StatusRepaired"));
 }
 
 TEST_CASE("[behaviour 7.2] a replica that left and comes back starts anew", "[engine]") {

@@ -224,6 +224,20 @@ TEST_CASE("[behaviour 6.1] pause clears a pending delay", "[engine]") {
     CHECK(w.pods().size() == 3);
 }
 
+TEST_CASE("[behaviour 6.1] the record of a pause ends what settles", "[engine]") {
+    world w(c10d());
+    w.start();
+    w.exit("node", 1, 1);
+    w.settle();
+    REQUIRE(w.status().restarts.settling);
+    set_pause(w, true);
+    w.pass();
+    REQUIRE(w.status().phase == job_phase::paused);
+    CHECK_FALSE(w.status().restarts.settling);
+    w.settle();
+    CHECK_FALSE(w.has_event("StatusRepaired"));
+}
+
 TEST_CASE("[behaviour 6.4] toggled quickly: the final wish wins, no pod is left over", "[engine]") {
     world w(ddp());
     w.start();
