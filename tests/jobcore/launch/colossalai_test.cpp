@@ -120,7 +120,8 @@ TEST_CASE(
 
 TEST_CASE(
     "[behaviour 3.6] [api colossalai launcher.workingDir] [api colossalai launcher.resources] [api "
-    "colossalai launcher.image] the launcher's pod: its own, and what it takes from the workers",
+    "colossalai launcher.image] what the launcher's pod has of its own, and what it takes from the "
+    "workers",
     "[launch]"
 ) {
     colossalai_job job(

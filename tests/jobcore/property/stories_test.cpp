@@ -38,7 +38,7 @@ seeds chosen_seeds() {
 
 TEST_CASE(
     "[behaviour 5.3] [behaviour 12.11] [behaviour I1] [behaviour I5] [behaviour I6] [behaviour I8] "
-    "[behaviour I18] stories: every decision keeps the rules, and the job ends",
+    "[behaviour I18] in every story each decision keeps the rules, and the job ends",
     "[property]"
 ) {
     const seeds range = chosen_seeds();
