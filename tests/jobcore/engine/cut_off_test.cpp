@@ -95,3 +95,22 @@ TEST_CASE(
     CHECK(w.status().phase == job_phase::running);
     CHECK(w.pods().size() == 3);
 }
+
+TEST_CASE(
+    "[behaviour 6.1] [behaviour 1.4] a second pod of the deciding replica does not end a paused "
+    "job",
+    "[engine]"
+) {
+    world w(ddp().run_policy("\"backoffLimit\":0"));
+    w.start();
+    set_pause(w, true);
+    w.pass();
+    REQUIRE(w.status().phase == job_phase::paused);
+    const std::string first = w.pod("master", 0).name;
+    add_second(w, "master", 0);
+    w.exit("master", 0, 1);
+    pass_without_deletion_of(w, first);
+    w.settle();
+    CHECK(w.status().phase == job_phase::paused);
+    CHECK(w.pods().empty());
+}

@@ -2,6 +2,7 @@
 #include "engine/work/parts.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace signalbox::core::engine {
 namespace {
@@ -24,6 +25,13 @@ action remove_pod(const pod_record& pod, std::string why, std::string_view rule)
 
 action remove_child(const child_record& child, std::string why, std::string_view rule) {
     return remove(child.kind, child.name, child.uid, std::move(why), rule);
+}
+
+std::vector<const pod_record*> surplus_pods(const context& c) {
+    std::vector<const pod_record*> out;
+    std::ranges::transform(c.view.left_overs, std::back_inserter(out), &left_over::pod);
+    std::ranges::sort(out);
+    return out;
 }
 
 action confirm(object_kind kind, std::string name, std::string why) {

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -100,9 +99,7 @@ turn turn_of(
 }
 
 void remove_pods(const context& c, bool barrier, work& out) {
-    std::vector<const pod_record*> surplus;
-    std::ranges::transform(c.view.left_overs, std::back_inserter(surplus), &left_over::pod);
-    std::ranges::sort(surplus);
+    const std::vector<const pod_record*> surplus = surplus_pods(c);
     std::array<stage, static_cast<std::size_t>(turn::count)> stages;
     for (const pod_record* pod : c.in.seen.pods) {
         if (!c.in.owns(*pod) || pod->deletion) {

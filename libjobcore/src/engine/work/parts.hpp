@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace signalbox::core::engine {
 
@@ -15,6 +16,8 @@ namespace signalbox::core::engine {
 
 action remove_pod(const pod_record& pod, std::string why, std::string_view rule);
 action remove_child(const child_record& child, std::string why, std::string_view rule);
+/// The pods that are not the ones of their replicas (1.4, 5.7), sorted by address.
+std::vector<const pod_record*> surplus_pods(const context& c);
 /// One live read of an object that should be there.
 action confirm(object_kind kind, std::string name, std::string why);
 /// Holds an action until `t`, if that is still to come. The action is returned all the same

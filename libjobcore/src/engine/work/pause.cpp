@@ -8,14 +8,19 @@
 namespace signalbox::core::engine {
 
 void remove_for_pause(const context& c, work& out) {
-    stage pods;
+    const std::vector<const pod_record*> surplus = surplus_pods(c);
+    stage first;
+    stage others;
     for (const pod_record* pod : c.in.seen.pods) {
         if (c.in.owns(*pod) && !pod->deletion) {
+            stage& pods = std::ranges::binary_search(surplus, pod) ? first : others;
             pods.push_back(remove_pod(*pod, "the job is paused", "behaviour 6.1"));
         }
     }
-    std::ranges::sort(pods, {}, &action::name);
-    out.add(std::move(pods));
+    for (stage* pods : {&first, &others}) {
+        std::ranges::sort(*pods, {}, &action::name);
+        out.add(std::move(*pods));
+    }
 
     // What lives only as long as pods do.
     stage objects;
