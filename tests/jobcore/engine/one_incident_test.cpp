@@ -81,3 +81,25 @@ TEST_CASE("[behaviour 5.5] a replica that came with a new size is no part of it"
     exit_now(w, 4);
     CHECK(w.status().backoff_count == 2);
 }
+
+TEST_CASE("[behaviour 5.5] a pod whose init container failed ended when that did", "[engine]") {
+    world w(job_builder("mnist").replicas("master", 1, "Never").replicas("worker", 1));
+    w.settle();
+    w.run(w.pod("master", 0));
+    w.settle();
+    container_record init;
+    init.name = "prepare";
+    init.init = true;
+    init.state = container_state::terminated;
+    init.exit_code = 3;
+    init.finished = at(100);
+    pod_record& worker = w.pod("worker", 0);
+    worker.containers.push_back(init);
+    worker.phase = pod_phase::failed;
+    w.to(at(105));
+    w.exit("master", 0, 1);
+    w.to(at(130));  // both are seen at once, and the first allows the restart
+    w.settle();
+    CHECK(w.status().attempt == 2);
+    CHECK(w.status().backoff_count == 1);
+}

@@ -78,15 +78,16 @@ std::optional<pod_end> end_of(const pod_record& pod, std::string_view container,
         return std::nullopt;
     }
     pod_end end;
-    end.time = now;
-    end.at_unknown_time = true;
     if (terminated) {
         end.exit_code = c->exit_code;
-        end.time = told_by_node(c->finished.value_or(now), pod, now);
-        end.at_unknown_time = !c->finished || *c->finished > now;
     } else if (pod.phase == pod_phase::succeeded) {
         end.exit_code = 0;
     }
+    // Of a pod that never came to its training: when what it needed before that failed.
+    const container_record* last = terminated ? c : terminated_init(pod);
+    const bool known = last != nullptr && last->finished && *last->finished <= now;
+    end.time = known ? told_by_node(*last->finished, pod, now) : now;
+    end.at_unknown_time = !known;
     const auto asked = deletion_asked(pod);
     end.before_deletion = !pod.disruption_target && (!asked || end.time < *asked);
     return end;
