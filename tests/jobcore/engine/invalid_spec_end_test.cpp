@@ -8,6 +8,7 @@
 using namespace signalbox::core;
 using signalbox::test::c10d;
 using signalbox::test::ddp;
+using signalbox::test::job_builder;
 using signalbox::test::set_pause;
 using signalbox::test::world;
 
@@ -61,6 +62,33 @@ TEST_CASE(
     w.start();
     CHECK(w.status().phase == job_phase::running);
     CHECK(w.status().attempt == 1);
+}
+
+TEST_CASE(
+    "[behaviour 4.2] [behaviour I19] what failed at an unknown time may have been first", "[engine]"
+) {
+    const bool alone = GENERATE(true, false);
+    CAPTURE(alone);
+    job_builder job = job_builder("mnist").replicas("master", 1, "Never").replicas("worker", 1);
+    world w(alone ? job.run_policy(R"("restartScope":"Replica")") : job);
+    w.start();
+    w.edit().field("managedBy", "7");
+    w.reload();
+    w.settle();
+    pod_record& worker = w.pod("worker", 0);
+    worker.phase = pod_phase::failed;
+    worker.reason = "Evicted";
+    w.exit("master", 0, 1);
+    w.settle();
+    CHECK(w.status().reason == "InvalidSpec");
+    w.wait(seconds{1000});
+    CHECK_FALSE(w.look().status);
+    SECTION("until another says when it ended") {
+        w.exit(worker, 1);
+        worker.containers.at(0).finished = w.now() - seconds{10};
+        w.settle();
+        CHECK(w.status().reason == "ErrorInPod");
+    }
 }
 
 TEST_CASE(

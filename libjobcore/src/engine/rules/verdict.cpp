@@ -83,12 +83,19 @@ instant first_end(const health& h) {
     return first;
 }
 
+/// How long after `t` it ended. Under an invalid specification nothing may follow for hours, and
+/// what counts as now, because nobody says when it ended, would end later with each decision: it
+/// may have been first (4.2).
+milliseconds time_after(const context& c, const loss& l, instant t) {
+    return c.in.invalid && l.at_unknown_time ? milliseconds(0) : l.end - t;
+}
+
 /// Failures that ended close to the first one count as first (5.5).
 health first_failures(const context& c, const health& h) {
     const instant first = first_end(h);
     health out;
     std::ranges::copy_if(h.losses, std::back_inserter(out.losses), [&](const loss& l) {
-        return !l.unreachable() && l.end - first <= c.in.policy.first_failure_window;
+        return !l.unreachable() && time_after(c, l, first) <= c.in.policy.first_failure_window;
     });
     return out;
 }
@@ -105,7 +112,7 @@ bool joins_last(const context& c, const health& h) {
         const bool replaced =
             std::ranges::find(last->pods, l.name, &incident_pod::name) != last->pods.end();
         return l.pod != nullptr && l.pod->creation && *l.pod->creation <= *last->time &&
-               !replaced && l.end - *last->time < c.in.policy.settle;
+               !replaced && time_after(c, l, *last->time) < c.in.policy.settle;
     });
 }
 
@@ -163,7 +170,9 @@ health first_incident(const context& c, const health& h) {
         first = *last->time;
     }
     health out = h;
-    std::erase_if(out.losses, [&](const loss& l) { return l.end - first >= c.in.policy.settle; });
+    std::erase_if(out.losses, [&](const loss& l) {
+        return time_after(c, l, first) >= c.in.policy.settle;
+    });
     const bool with_master = std::ranges::any_of(out.losses, [&](const loss& l) {
         return c.is_master(l.role, l.index);
     });
