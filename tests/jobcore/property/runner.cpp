@@ -192,10 +192,13 @@ private:
         return s;
     }
 
+    /// Without pods of older attempts that are going: how many of them there were is history.
     static std::vector<std::string> objects(const cluster& c) {
         std::vector<std::string> out;
         for (const pod_record& p : c.pods) {
-            out.push_back(p.name + " " + p.uid + (p.deletion ? " deleted" : ""));
+            if (!p.deletion || !c.is_older(p, c.job.status.attempt)) {
+                out.push_back(p.name + " " + p.uid + (p.deletion ? " deleted" : ""));
+            }
         }
         for (const child_record& r : c.children) {
             out.push_back(fmt::format("{} {}", r.name, r.fingerprint));
