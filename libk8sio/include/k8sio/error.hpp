@@ -72,6 +72,10 @@ enum class retry_class {
 /// By code, status, and whether error.method reads or writes. Total: every error has a row.
 retry_class classify(const api_error& error);
 
+/// True if the error of a creation says that its namespace is being deleted, or gone
+/// (REQUIREMENTS.md X3): whatever else is created there has the same answer.
+bool is_namespace_ending(const api_error& error);
+
 /// A value or an error. Ask has_value() or has_error() before `*r` or error().
 template <class T>
 using result = boost::system::result<T, api_error>;

@@ -52,4 +52,9 @@ public:
 /// looked at. Absent members stay empty. Nothing if there is no UID, or if the text is no object.
 std::optional<object_meta> read_object_meta(std::string_view object_json);
 
+/// The object, or merge patch, with this `metadata.uid` in place of any other: as a patch it is
+/// refused by the server for a successor of the same name (REQUIREMENTS.md X8). Empty if the text
+/// is no JSON object, or its `metadata` is none.
+std::string with_uid(std::string_view object_json, std::string_view uid);
+
 }  // namespace signalbox::k8sio

@@ -143,6 +143,14 @@ retry_class classify(const api_error& error) {
     return retry_class::give_up;
 }
 
+bool is_namespace_ending(const api_error& error) {
+    const bool terminating = error.http_status == 403 && error.has_cause("NamespaceTerminating");
+    // A namespace that is gone: 404 whose subject is the namespace, not the kind.
+    const bool gone =
+        error.http_status == 404 && error.message.find("namespaces \"") != std::string::npos;
+    return terminating || gone;
+}
+
 void throw_exception_from_error(const api_error& error, const boost::source_location&) {
     throw std::runtime_error(error.text());
 }

@@ -21,6 +21,41 @@ void read_metadata(protocol::json_cursor& cursor, object_meta& out) {
     out.deleting = !deletion_time.empty();
 }
 
+/// Behind the members that are there already, if `out` ends with one.
+void begin_member(std::string& out, std::string_view key) {
+    if (out.back() != '{') {
+        out += ',';
+    }
+    protocol::append_json_string(out, key);
+    out += ':';
+}
+
+/// Copies the members of the object that comes next, but for those that `instead` writes; false if
+/// it is none.
+template <class Instead>
+bool copy_members(protocol::json_cursor& cursor, std::string& out, Instead instead) {
+    const bool object = cursor.begin_object();
+    for (std::string key; object && cursor.next_member(key);) {
+        if (!instead(key)) {
+            begin_member(out, key);
+            out += cursor.skip();
+        }
+    }
+    return object && cursor.ok();
+}
+
+/// The object that comes next, with that UID.
+bool copy_metadata(protocol::json_cursor& cursor, std::string_view uid, std::string& out) {
+    out += '{';
+    const bool whole = copy_members(cursor, out, [&cursor](const std::string& key) {
+        return key == "uid" && !cursor.skip().empty();
+    });
+    begin_member(out, "uid");
+    protocol::append_json_string(out, uid);
+    out += '}';
+    return whole;
+}
+
 }  // namespace
 
 object_key object_key::from_text(std::string_view text) {
@@ -61,6 +96,28 @@ std::optional<object_meta> read_object_meta(std::string_view object_json) {
         return std::nullopt;
     }
     return found;
+}
+
+std::string with_uid(std::string_view object_json, std::string_view uid) {
+    protocol::json_cursor cursor(object_json);
+    std::string out = "{";
+    bool named = false;
+    bool sound = true;
+    const bool whole = copy_members(cursor, out, [&](const std::string& key) {
+        if (key != "metadata") {
+            return false;
+        }
+        begin_member(out, key);
+        sound = copy_metadata(cursor, uid, out) && sound;
+        named = true;
+        return true;
+    });
+    if (!named) {
+        protocol::json_cursor none("{}");
+        begin_member(out, "metadata");
+        copy_metadata(none, uid, out);
+    }
+    return whole && sound && cursor.at_end() ? out + "}" : std::string();
 }
 
 }  // namespace signalbox::k8sio

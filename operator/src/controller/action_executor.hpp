@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Carries out one action of a decision: the request, and what its answer means
-// (REQUIREMENTS.md X1-X8).
+// Carries out one action of a decision: gives its order to the library's writer (REQUIREMENTS.md
+// X16-X19), and says what came of it for the job (BEHAVIOUR.md 12.4-12.6).
 #pragma once
 
 #include "controller/context.hpp"

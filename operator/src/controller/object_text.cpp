@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/object_text.hpp"
 
-#include "k8sio/object.hpp"
-
 #include <rapidjson/document.h>
 #include <rapidjson/pointer.h>
 #include <rapidjson/stringbuffer.h>
@@ -151,29 +149,6 @@ std::string status_body(
     return {buffer.GetString(), buffer.GetSize()};
 }
 
-std::string with_uid_precondition(std::string_view body, std::string_view uid) {
-    rapidjson::Document patch;
-    patch.Parse<parse_flags>(body.data(), body.size());
-    if (patch.HasParseError() || !patch.IsObject()) {
-        return {};
-    }
-    auto& memory = patch.GetAllocator();
-    if (!patch.HasMember("metadata")) {
-        patch.AddMember("metadata", rapidjson::Value(rapidjson::kObjectType), memory);
-    }
-    rapidjson::Value& metadata = patch["metadata"];
-    if (!metadata.IsObject()) {
-        return {};
-    }
-    metadata.RemoveMember("uid");
-    rapidjson::Value text(uid.data(), static_cast<rapidjson::SizeType>(uid.size()), memory);
-    metadata.AddMember("uid", text, memory);
-    rapidjson::StringBuffer buffer;
-    rapidjson::Writer<rapidjson::StringBuffer> out(buffer);
-    patch.Accept(out);
-    return {buffer.GetString(), buffer.GetSize()};
-}
-
 namespace {
 
 /// Recursion is as deep as the patch, which is ours.
@@ -201,7 +176,6 @@ bool keeps_spec(std::string_view patch, std::string_view object) {
 }
 
 std::optional<std::string> label_patch(std::string_view wanted, std::string_view live) {
-    const auto identity = k8sio::read_object_meta(live);
     rapidjson::Document wanted_object;
     rapidjson::Document live_object;
     wanted_object.Parse<parse_flags>(wanted.data(), wanted.size());
@@ -210,7 +184,7 @@ std::optional<std::string> label_patch(std::string_view wanted, std::string_view
     const rapidjson::Value* theirs = labels_of(live_object);
     auto missing = missing_labels(ours, theirs);
     std::erase_if(missing, [](const auto& label) { return !is_restorable(label.first); });
-    if (!identity || missing.empty()) {
+    if (missing.empty()) {
         return std::nullopt;
     }
     rapidjson::StringBuffer buffer;
@@ -218,7 +192,6 @@ std::optional<std::string> label_patch(std::string_view wanted, std::string_view
     out.StartObject();
     out.Key("metadata");
     out.StartObject();
-    member(out, "uid", identity->uid);
     out.Key("labels");
     out.StartObject();
     for (const auto& [name, value] : missing) {

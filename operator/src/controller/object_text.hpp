@@ -26,17 +26,13 @@ std::string status_body(
 /// empty text if there are none.
 std::string kept_members(std::string_view object_json, std::span<const std::string> pointers);
 
-/// The merge patch with `metadata.uid` set: the server then refuses to patch a successor of the
-/// same name. An empty text if `body` is no JSON object.
-std::string with_uid_precondition(std::string_view body, std::string_view uid);
-
 /// Whether the object has the `spec` that the merge patch gives it. A server whose definitions do
 /// not know a field drops it, and admission may take it away.
 bool keeps_spec(std::string_view patch, std::string_view object);
 
-/// A merge patch that gives the live object the labels of ours which `wanted` has and it has not,
-/// UID precondition included; nothing if all are there. `attempt` and `round` are never patched
-/// (BEHAVIOUR.md 2.7), and labels of the user are left as they are.
+/// A merge patch that gives the live object the labels of ours which `wanted` has and it has not;
+/// nothing if all are there. `attempt` and `round` are never patched (BEHAVIOUR.md 2.7), and labels
+/// of the user are left as they are.
 std::optional<std::string> label_patch(std::string_view wanted, std::string_view live);
 
 /// Keys of the labels of ours that `wanted` has, and `live` has not or with another value.

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/refusal_ledger.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string>
+#include <utility>
 
 namespace signalbox::op {
 
@@ -17,6 +21,14 @@ bool is_returned(const core::refusal& refusal, const core::decision& decision) {
         }
     }
     return false;
+}
+
+k8sio::api_error refusal_of_ours(int status, std::string reason, std::string message) {
+    k8sio::api_error error;
+    error.http_status = status;
+    error.reason = std::move(reason);
+    error.message = std::move(message);
+    return error;
 }
 
 }  // namespace
@@ -42,7 +54,7 @@ const core::refusal& refusal_ledger::note(
     entry.reason = error.reason;
     entry.message = error.message;
     entry.foreign_owner = false;
-    entry.namespace_terminating = is_namespace_terminating(error);
+    entry.namespace_terminating = k8sio::is_namespace_ending(error);
     return entry;
 }
 
@@ -64,12 +76,31 @@ void refusal_ledger::prune(const core::decision& latest) {
     std::erase_if(refusals_, [&](const core::refusal& r) { return !is_returned(r, latest); });
 }
 
-bool is_namespace_terminating(const k8sio::api_error& error) {
-    const bool terminating = error.http_status == 403 && error.has_cause("NamespaceTerminating");
-    // A namespace that is gone: 404 whose subject is the namespace, not the kind.
-    const bool gone =
-        error.http_status == 404 && error.message.find("namespaces \"") != std::string::npos;
-    return terminating || gone;
+k8sio::api_error changed_pod(std::string_view labels) {
+    return refusal_of_ours(
+        409,
+        "Changed",
+        fmt::format(
+            "the pod came back without our values of the labels {}, so that it was deleted again: "
+            "something in the admission of the cluster changes pods",
+            labels
+        )
+    );
+}
+
+k8sio::api_error unkept_patch() {
+    return refusal_of_ours(
+        409,
+        "NotKept",
+        "the server took the patch, but not what it says: its definition of this kind is older "
+        "than the operator, or something in the admission of the cluster takes it away"
+    );
+}
+
+k8sio::api_error left_out(std::string_view feature) {
+    return refusal_of_ours(
+        403, "Forbidden", fmt::format("this operator runs without {0} (--without {0})", feature)
+    );
 }
 
 }  // namespace signalbox::op

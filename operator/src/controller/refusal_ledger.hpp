@@ -37,7 +37,13 @@ private:
     std::vector<core::refusal> refusals_;
 };
 
-/// True if the error says that the namespace is being deleted, or gone (BEHAVIOUR.md 2.5).
-bool is_namespace_terminating(const k8sio::api_error& error);
+/// Refusals that no server has spoken, in the form of its own.
+///
+/// A pod whose labels of these names were changed by the admission (BEHAVIOUR.md 2.8).
+k8sio::api_error changed_pod(std::string_view labels);
+/// What the server took and dropped (BEHAVIOUR.md 12.12).
+k8sio::api_error unkept_patch();
+/// An object of a feature that is left out (BEHAVIOUR.md 2.11).
+k8sio::api_error left_out(std::string_view feature);
 
 }  // namespace signalbox::op

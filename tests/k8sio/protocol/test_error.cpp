@@ -138,3 +138,16 @@ TEST_CASE("[requirement T11] what is percent-encoded can be decoded") {
         CHECK(percent_decode(kept) == kept);
     }
 }
+
+TEST_CASE("[behaviour 2.5] [requirement X3] what says that the namespace is terminating or gone") {
+    api_error error = error_of(errc::http_status, 403, "POST");
+    error.message = "forbidden: namespace default is being terminated";
+    CHECK_FALSE(is_namespace_ending(error));
+    error.causes.push_back({"NamespaceTerminating", "", "metadata.namespace"});
+    CHECK(is_namespace_ending(error));
+    error = error_of(errc::http_status, 404, "POST");
+    error.message = "namespaces \"default\" not found";
+    CHECK(is_namespace_ending(error));
+    error.message = "the server could not find the requested resource";
+    CHECK_FALSE(is_namespace_ending(error));
+}

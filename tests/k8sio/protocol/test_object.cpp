@@ -44,3 +44,44 @@ TEST_CASE("a key is a text, and comes back from it") {
     CHECK(object_key::from_text("node-1") == node);
     CHECK(object_key("a", "z") < object_key("b", "a"));
 }
+
+TEST_CASE("an object in deletion says so") {
+    CHECK(read_object_meta(R"({"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z","uid":"u"}})")
+              ->deleting);
+    for (const char* none :
+         {R"({"metadata":{"uid":"u"}})",
+          R"({"metadata":{"uid":"u","deletionTimestamp":null}})",
+          R"({"metadata":{"uid":"u","annotations":{"deletionTimestamp":"x"}}})"}) {
+        CHECK_FALSE(read_object_meta(none)->deleting);
+    }
+}
+
+TEST_CASE("[requirement X8] patches carry the UID as precondition") {
+    CHECK(with_uid(R"({"spec":{"a":1}})", "u") == R"({"spec":{"a":1},"metadata":{"uid":"u"}})");
+    CHECK(
+        with_uid(R"({"metadata":{"uid":"x","resourceVersion":"3"}})", "u") ==
+        R"({"metadata":{"resourceVersion":"3","uid":"u"}})"
+    );
+    CHECK(with_uid("{}", "u") == R"({"metadata":{"uid":"u"}})");
+    CHECK(
+        with_uid(R"( { "metadata" : {"uid":1} , "a\"b" : [ 1, {"uid":"y"} ] } )", "u\"v") ==
+        R"({"metadata":{"uid":"u\"v"},"a\"b":[ 1, {"uid":"y"} ]})"
+    );
+    // The later of two is what a server reads; neither may have a UID of its own.
+    CHECK(
+        with_uid(R"({"metadata":{"uid":"x"},"metadata":{"uid":"y","uid":"z"}})", "u") ==
+        R"({"metadata":{"uid":"u"},"metadata":{"uid":"u"}})"
+    );
+    for (const char* none :
+         {"",
+          "[1]",
+          "{",
+          "{} {}",
+          R"({"a":})",
+          R"({"metadata":1})",
+          R"({"metadata":null})",
+          R"({"metadata":,"a":1})",
+          R"({"metadata":{"uid":})"}) {
+        CHECK(with_uid(none, "u").empty());
+    }
+}
