@@ -37,7 +37,7 @@ class Outage(unittest.TestCase):
         c.apply(job("enduring", {"master": pods(1, duration="never"), "worker": pods(3, duration="never")}))
         c.wait("enduring", "all pods", lambda s: (s.get("phase"), s.get("ready")) == ("Running", "4/4"))
         before = self.lists_of_operator()
-        self.assertEqual(set((before - earlier).values()), {1}, before)
+        self.assertEqual(set((before - earlier).values()), {1}, f"{before}\n{c.operator.tail()}")
         begin = len(c.operator.log.read_text())
         c.plane.kill_apiserver()
         eventually("the operator says that it sees nothing", said("view is not up to date: pods", begin))

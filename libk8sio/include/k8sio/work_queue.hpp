@@ -80,6 +80,9 @@ public:
     std::size_t ready_size() const { return ready_.size() + ready_low_.size(); }
     /// How often a key became ready, since construction.
     std::uint64_t arrivals() const { return arrivals_; }
+    /// Groups of which something is remembered: those that are behind, and a bounded number of
+    /// others.
+    std::size_t remembered_groups() const { return next_turn_.size(); }
     /// Nothing ready and nothing in processing; there may be delayed keys.
     bool idle() const;
 

@@ -167,10 +167,8 @@ asio::awaitable<write_result> read_back(
     if (live.has_error()) {
         co_return write_result::failed;
     }
-    const job_entry_ptr read = shared.note_job(*live, asked);
-    if (read.get() != &entry) {
-        co_return write_result::superseded;  // deleted, perhaps made again
-    }
+    // One that was made again in its place leaves `entry` as it was.
+    shared.note_job(*live, asked);
     const core::job_object& now = *entry.object;
     const bool newer = now.meta.resource_version != meta.resource_version;
     const bool as_wanted = core::format_status(now.status, meta.kind) == wanted;

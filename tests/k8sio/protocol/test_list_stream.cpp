@@ -71,6 +71,22 @@ TEST_CASE("[requirement L7] [requirement L6] a list in pieces, split at every tw
     CHECK(read(bytes).items == whole.items);
 }
 
+TEST_CASE("[requirement L7] all lists together hold no more than the bound of all") {
+    protocol::list_memory all(9000);
+    const auto ignore = [](std::string_view, std::string_view) {};
+    const std::string half =
+        R"({"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[{"a":")" +
+        std::string(4800, 'x');
+    {
+        list_stream first(resources::pods(), ignore, all, 100000);
+        list_stream second(resources::pods(), ignore, all, 100000);
+        CHECK(first.feed(half));
+        CHECK_FALSE(second.feed(half));
+    }
+    list_stream third(resources::pods(), ignore, all, 100000);
+    CHECK(third.feed(half));  // what they held is free again
+}
+
 TEST_CASE("[requirement L7] items before the version; none at all") {
     const outcome late =
         read({R"({"items":[{"a":1}],"metadata":{"resourceVersion":"8"},"kind":"PodList"})"});

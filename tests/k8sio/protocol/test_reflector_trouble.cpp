@@ -131,6 +131,19 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(
+    trouble_fixture, "[requirement R6] watches that deliver and break are some way apart, no more"
+) {
+    for (int i = 0; i < 12; ++i) {
+        watching();
+        const auto open = GENERATE(0ms, 150ms, 200ms, 3000ms);
+        REQUIRE(send(event("MODIFIED", pod("p", next_version()))));
+        now += open;
+        cut();
+        CHECK(wait() == std::max(200ms - open, 0ms));
+    }
+}
+
+TEST_CASE_METHOD(
     trouble_fixture, "[requirement R6] what a watch has delivered makes no list or probe hasty"
 ) {
     watching();

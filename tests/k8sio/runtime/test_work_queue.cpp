@@ -95,6 +95,25 @@ TEST_CASE("[requirement Q11] what costs much lets the other groups go first, so 
     CHECK(pop_all(queue, work_start) == "b1a1");  // and no turn is left unused
 }
 
+TEST_CASE(
+    "[requirement Q11] of groups at rest nothing is remembered, of one that is behind its turn"
+) {
+    work_queue queue(backoff_policy(), [](const std::string& key) { return key; });
+    queue.charge("loud", 5000);
+    for (int i = 0; i < 1000; ++i) {
+        queue.add(std::to_string(i));
+        REQUIRE(queue.pop(work_start) == std::to_string(i));
+        queue.done(std::to_string(i));
+        queue.add("next to it");
+        REQUIRE(queue.pop(work_start) == "next to it");
+        queue.done("next to it");
+    }
+    CHECK(queue.remembered_groups() <= 128);
+    queue.add("loud");
+    queue.add("quiet");
+    CHECK(queue.pop(work_start) == "quiet");
+}
+
 TEST_CASE("[requirement Q11] low priority stays behind, whatever its group has used") {
     work_queue queue(backoff_policy(), [](const std::string& key) { return key.substr(0, 1); });
     queue.charge("a", 100);

@@ -73,6 +73,21 @@ TEST_CASE("[requirement Q3] trouble makes a job's delay grow, a pass without tro
     CHECK(s.looks.size() - before >= 5);
 }
 
+TEST_CASE("[requirement Q3] a server in trouble is asked twice a minute, who refuses more seldom") {
+    const int code = GENERATE(500, 403);
+    broken_job s;
+    s.w->server().set_fault_hook([code](std::string_view method, std::string_view target) {
+        return creates_pod(method, target) ? answer(code, "") : k8sio::server::fault();
+    });
+    s.nudge();
+    s.w->run_for(std::chrono::hours{1});
+    const std::size_t before = s.looks.size();
+    s.w->run_for(std::chrono::hours{1});
+    const std::size_t an_hour = s.looks.size() - before;
+    CHECK(an_hour >= (code == 500 ? 115 : 10));
+    CHECK(an_hour <= (code == 500 ? 125 : 15));
+}
+
 TEST_CASE("[behaviour 12.9] a wake-up is kept though the pass that asked for it met trouble") {
     broken_job s(seconds{3});
     s.nudge();

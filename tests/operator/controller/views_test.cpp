@@ -348,3 +348,31 @@ TEST_CASE("[behaviour 2.2] requests in flight are bounded over all jobs, and so 
     CHECK(s.w->pods().size() == 96);
     CHECK(s.w->operator_transport().most_in_flight() == 10);
 }
+
+TEST_CASE("[requirement W13] a child that lost the label of the watch contradicts no view") {
+    scripted s;
+    std::string name;
+    s.decide = [&](const core::job_object& job, core::instant) {
+        core::decision d;
+        if (s.looks.back().children.empty()) {
+            d.stages = {{create_service(job)}};
+            name = d.stages[0][0].name;
+        }
+        return d;
+    };
+    s.nudge();
+    s.w->run_for(seconds{1});
+    REQUIRE_FALSE(name.empty());
+    REQUIRE(s.w->get(resources::services(), name).has_value());
+    const auto changed = s.w->patch(
+        resources::services(),
+        name,
+        R"({"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}})"
+    );
+    REQUIRE(changed.has_value());
+    s.w->run_for(seconds{5});
+    // It was found by its name, and has its label again.
+    CHECK(changed->find("managed-by") == std::string::npos);
+    CHECK(s.w->get(resources::services(), name)->find("managed-by") != std::string::npos);
+    CHECK(s.w->operator_().counters().contradicted == 0);
+}
