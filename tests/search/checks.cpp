@@ -436,11 +436,16 @@ void check_invalid(const job_status& before, const decision& d, violations& out)
 
 }  // namespace
 
-bool is_failed_peer(const world& w, const job_plan& plan, const pod_record& pod) {
+std::optional<engine::pod_end> end_of_pod(
+    const world& w, const job_plan& plan, const pod_record& pod
+) {
     const auto role = std::ranges::find(plan.roles, pod.type, &role_plan::type);
-    const auto end = role == plan.roles.end()
-                         ? std::nullopt
-                         : engine::end_of(pod, role->training_container, w.now);
+    return role == plan.roles.end() ? std::nullopt
+                                    : engine::end_of(pod, role->training_container, w.now);
+}
+
+bool is_failed_peer(const world& w, const job_plan& plan, const pod_record& pod) {
+    const auto end = end_of_pod(w, plan, pod);
     return pod.attempt == w.known_job->status.attempt && end && !end->success();
 }
 

@@ -4,9 +4,11 @@
 // truth, and of a world at rest. Each violation is one line that begins with the rule it breaks.
 #pragma once
 
+#include "engine/facts/pod_facts.hpp"
 #include "jobcore/decide.hpp"
 #include "world.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,6 +58,10 @@ void check_invalid_end(const world& w, const core::decision& d, violations& out)
 
 /// A pod of the present attempt ended with another code than 0, whatever stands for its index now.
 bool a_peer_failed(const world& w, const core::job_plan& plan);
+/// How the pod ended, as its role in the plan has it; nothing if it has not, or has no role there.
+std::optional<core::engine::pod_end> end_of_pod(
+    const world& w, const core::job_plan& plan, const core::pod_record& pod
+);
 /// This one did.
 bool is_failed_peer(const world& w, const core::job_plan& plan, const core::pod_record& pod);
 

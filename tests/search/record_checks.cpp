@@ -88,11 +88,7 @@ private:
     /// Until it ended or its deletion was asked for, whichever came first.
     milliseconds life_of(const pod_record& p) const {
         instant until = std::min(w_.now, engine::deletion_asked(p).value_or(w_.now));
-        const job_plan& plan = valid_plan(w_);
-        const auto role = std::ranges::find(plan.roles, p.type, &role_plan::type);
-        const auto end = role == plan.roles.end()
-                             ? std::nullopt
-                             : engine::end_of(p, role->training_container, w_.now);
+        const auto end = end_of_pod(w_, valid_plan(w_), p);
         until = end ? std::min(until, end->time) : until;
         return until - p.creation.value_or(until);
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/pass_schedule.hpp"
 
+#include "runtime/drop_idle.hpp"
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -42,14 +44,10 @@ steady_time pass_schedule::earliest(const key_state& state) const {
 /// A state in which nothing is remembered is that of a key that was never seen (REQUIREMENTS.md
 /// Q7).
 void pass_schedule::drop_idle(steady_time now) {
-    if (states_.size() < drop_at_) {
-        return;
-    }
-    std::erase_if(states_, [&](const auto& entry) {
+    k8sio::drop_idle(states_, drop_at_, [&](const auto& entry) {
         const key_state& state = entry.second;
         return !state.in_pass && state.writing_passes == 0 && earliest(state) <= now;
     });
-    drop_at_ = std::max<std::size_t>(64, 2 * states_.size());
 }
 
 void pass_schedule::block(const std::string& key) {

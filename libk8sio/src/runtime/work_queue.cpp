@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "k8sio/work_queue.hpp"
 
+#include "runtime/drop_idle.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -12,10 +14,7 @@ work_queue::work_queue(backoff_policy policy, group_function group_of)
 /// The turn that the next key of this one's group gets. A group that has not used its share of the
 /// turns that are over gets none of them back: it begins with the current one.
 std::uint64_t& work_queue::next_turn(const std::string& key) {
-    if (next_turn_.size() >= drop_at_) {
-        std::erase_if(next_turn_, [this](const auto& group) { return group.second <= turn_; });
-        drop_at_ = std::max<std::size_t>(64, 2 * next_turn_.size());
-    }
+    drop_idle(next_turn_, drop_at_, [this](const auto& group) { return group.second <= turn_; });
     std::uint64_t& next = next_turn_[group_of_ ? group_of_(key) : std::string()];
     next = std::max(next, turn_);
     return next;

@@ -159,8 +159,9 @@ void job_table::keep_only(
 ) {
     const std::unordered_set<std::string_view> present(listed.begin(), listed.end());
     for (const std::string& uid : uids()) {
-        const core::job_meta& meta = find(uid)->object->meta;
-        const bool after = !rewound && is_newer(find(uid)->version(), version);
+        const job_entry& entry = *find(uid);
+        const bool after = !rewound && is_newer(entry.version(), version);
+        const core::job_meta& meta = entry.object->meta;
         if (meta.kind == kind && present.count(uid) == 0 && !after) {
             erase(uid);
         }

@@ -260,6 +260,15 @@ void refuse_pods(world& w) {
     };
 }
 
+/// A node vanishes after a long time, and that is recorded.
+void lose_node_1(world& w) {
+    w.start();
+    w.wait(seconds{1000});
+    w.vanish("node", 1);
+    w.pass();
+    w.pass();
+}
+
 /// How often the one pod that is refused was asked for.
 int tries(const world& w) {
     return w.refusals.size() == 1 ? w.refusals.front().count : -1;
@@ -290,11 +299,7 @@ TEST_CASE("[behaviour 2.8] [behaviour 5.5] [behaviour I18] a pod refused for goo
 
 TEST_CASE("[behaviour 2.8] [behaviour 5.6] a pod refused for good waits while an exit settles") {
     world w(c10d());
-    w.start();
-    w.wait(seconds{1000});
-    w.vanish("node", 1);
-    w.pass();
-    w.pass();
+    lose_node_1(w);
     refuse_pods(w);
     w.exit("node", 2, 1);
     w.settle();
@@ -305,11 +310,7 @@ TEST_CASE("[behaviour 2.8] [behaviour 5.6] a pod refused for good waits while an
 
 TEST_CASE("[behaviour 2.8] [behaviour 5.3] a pod refused for good waits for an absence") {
     world w(c10d());
-    w.start();
-    w.wait(seconds{1000});
-    w.vanish("node", 1);
-    w.pass();
-    w.pass();
+    lose_node_1(w);
     REQUIRE(w.status().restarts.disruptions == 1);
     refuse_pods(w);
     w.slow_deletes = true;
