@@ -95,13 +95,16 @@ class Streams(unittest.TestCase):
     def resident(self):
         return int((self.proc / "statm").read_text().split()[1]) * resource.getpagesize()
 
+    def children(self):
+        return (self.proc / "task" / str(self.server.pid) / "children").read_text().split()
+
     def settle(self, files):
-        """What has been closed here is closed there, some steps of its loop later."""
+        """What has been closed here is closed and reaped there, some steps of its loop later."""
         for _ in range(100_000):
             self.assertIn(b" 200 ", self.ask("GET", PODS))
-            if self.open_files() <= files:
+            if self.open_files() <= files and not self.children():
                 return
-        self.fail(f"{self.open_files()} open files of {files}")
+        self.fail(f"{self.open_files()} open files of {files}, children {self.children()}")
 
     def end_of(self, s, last_words=b""):
         """Sends this and reads until the server closes; a reset is an end too, and the server need not take all."""
@@ -196,7 +199,6 @@ class Streams(unittest.TestCase):
         leave(1500)
         self.settle(files)
         self.assertLess(self.resident() - before, KEPT)
-        self.assertEqual(pathlib.Path(f"/proc/{self.server.pid}/task/{self.server.pid}/children").read_text(), "")
 
     def follow(self):
         s = self.connect()
