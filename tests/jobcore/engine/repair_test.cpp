@@ -381,3 +381,17 @@ TEST_CASE("[api 5.7] [behaviour 10.4] a repaired attempt keeps its deciding pod"
     w.settle();
     CHECK(w.status().phase == job_phase::succeeded);
 }
+
+TEST_CASE("[api 5.7] [behaviour 10.4] the decision that repairs goes by the attempt", "[engine]") {
+    world w(job_builder("mnist").replicas("worker", 1).replicas("master", 1));
+    w.start();
+    w.edit() = ddp(1);
+    w.reload();
+    w.status().tasks.at(1).wanted = 9;
+    w.exit("master", 0, 0);
+    w.pass();
+    REQUIRE(w.has_event("StatusRepaired"));
+    CHECK(w.status().phase == job_phase::running);
+    w.settle();
+    CHECK(w.status().phase == job_phase::running);
+}
