@@ -262,19 +262,28 @@ class ControlPlane(Started):
 
     def serve_kinds(self, source, stdin=None):
         """Applies custom resource definitions: a file or folder, or `-` for `stdin`. Returns when discovery has every kind
-        that the cluster defines: then kubectl and clients that start from now on know them all."""
+        that the cluster defines: then kubectl and clients that start from now on know them all. Each has its watch cache
+        then, too: before that a list comes from etcd, and a watch of its version may be told to list once more."""
         self.kubectl("apply", "-f", source, stdin=stdin)
 
-        def missing():
-            known = {(group, version, resource["resource"]) for group, version, resource in self.reader.discover()}
-            wanted = {
+        def kinds():
+            return {
                 (crd["spec"]["group"], version["name"], crd["spec"]["names"]["plural"])
                 for crd in self.objects("customresourcedefinitions")
                 for version in crd["spec"]["versions"]
             }
-            return wanted - known
+
+        def missing():
+            return kinds() - {(group, version, resource["resource"]) for group, version, resource in self.reader.discover()}
+
+        def has_watch_cache(kind):
+            try:
+                return self.get(f"/apis/{'/'.join(kind)}?resourceVersion=0") is not None
+            except OSError:  # 429: storage is (re)initializing
+                return False
 
         eventually(lambda: f"kinds in discovery: {missing()}", lambda: not missing())
+        eventually("every kind has its watch cache", lambda: all(map(has_watch_cache, kinds())))
 
     def start_controller_manager(self):
         """Starts garbage collection, namespace deletion, and what makes pods of Deployments; returns at once.
