@@ -20,8 +20,14 @@ namespace {
 /// What an outcome means for the job: its refusals and absences, the log, and the pass.
 class consequences {
 public:
-    consequences(context& shared, job_entry& entry, const core::action& a)
-        : shared_(&shared), entry_(&entry), action_(&a) {}
+    consequences(
+        spdlog::logger& log,
+        controller_counters& counters,
+        const server_clock& clock,
+        job_entry& entry,
+        const core::action& a
+    )
+        : log_(&log), counters_(&counters), clock_(clock), entry_(&entry), action_(&a) {}
 
     action_result of(const k8sio::write_outcome& outcome) const;
     action_result of_unwanted() const;
@@ -32,7 +38,9 @@ private:
     action_result failed(const k8sio::failed_request& request) const;
     action_result refused(const k8sio::api_error& error) const;
 
-    context* shared_;
+    spdlog::logger* log_;
+    controller_counters* counters_;
+    server_clock clock_;
     job_entry* entry_;
     const core::action* action_;
 };
@@ -94,21 +102,21 @@ action_result consequences::of_unwanted() const {
 
 /// The name is somebody else's (BEHAVIOUR.md 1.8).
 action_result consequences::taken() const {
-    const core::refusal& noted = entry_->refusals.note_foreign(*action_, shared_->now());
-    ++shared_->counters.refusals;
+    const core::refusal& noted = entry_->refusals.note_foreign(*action_, clock_.now());
+    ++counters_->refusals;
     log_line line("name is taken by another owner");
     line.job(entry_->object->meta)
         .field("kind", core::to_string(action_->kind))
         .field("name", action_->name)
         .field("count", noted.count);
-    line.write(*shared_->log, spdlog::level::warn);
+    line.write(*log_, spdlog::level::warn);
     return action_result::refused;
 }
 
 /// A creation or patch that would be refused again (BEHAVIOUR.md 12.5).
 action_result consequences::refused(const k8sio::api_error& error) const {
-    const core::refusal& noted = entry_->refusals.note(*action_, error, shared_->now());
-    ++shared_->counters.refusals;
+    const core::refusal& noted = entry_->refusals.note(*action_, error, clock_.now());
+    ++counters_->refusals;
     // That its namespace or kind is not there says nothing of the object: the job's reason tells
     // it.
     if (error.http_status != 404) {
@@ -121,7 +129,7 @@ action_result consequences::refused(const k8sio::api_error& error) const {
             .field("name", action_->name)
             .field("count", noted.count)
             .field("error", error.text());
-        line.write(*shared_->log, news ? spdlog::level::warn : spdlog::level::debug);
+        line.write(*log_, news ? spdlog::level::warn : spdlog::level::debug);
     }
     return action_result::refused;
 }
@@ -137,7 +145,7 @@ action_result consequences::failed(const k8sio::failed_request& request) const {
         case write_failure::cancelled:
             return action_result::skipped;
         case write_failure::malformed:
-            shared_->log->error(
+            log_->error(
                 "{}: kind={} name={}", request.error.message, core::to_string(a.kind), a.name
             );
             return action_result::failed;
@@ -154,41 +162,40 @@ action_result consequences::failed(const k8sio::failed_request& request) const {
         case write_failure::unknown:
             break;
     }
-    ++shared_->counters.errors;
+    ++counters_->errors;
     log_line line("request failed");
     line.field("verb", core::to_string(a.what()))
         .field("kind", core::to_string(a.kind))
         .field("name", a.name)
         .field("error", request.error.text());
-    line.write(*shared_->log, spdlog::level::warn);
+    line.write(*log_, spdlog::level::warn);
     return request.why == write_failure::refused ? action_result::failed
                                                  : action_result::unavailable;
 }
 
 }  // namespace
 
-asio::awaitable<action_result> carry_out(
-    context& shared,
+asio::awaitable<action_result> action_executor::carry_out(
     job_entry& entry,
     const core::job_object& decided,
     const core::decision& made,
     const core::action& a
 ) {
-    const consequences consequence(shared, entry, a);
     const bool by_name = a.what() == core::verb::create || a.what() == core::verb::confirm;
-    if (by_name && !is_wanted(a.kind, shared.options.without)) {
+    const consequences consequence(*config_->log, *counters_, server_clock(*api_), entry, a);
+    if (by_name && !is_wanted(a.kind, config_->options.without)) {
         co_return consequence.of_unwanted();
     }
-    auto order = order_of(shared, decided, made, a);
+    auto order = order_of(*config_, decided, made, a);
     if (!order) {
         co_return action_result::failed;
     }
-    const child_claims claims(shared.options, decided, made, a, *order);
-    view_feed views(shared, entry, decided.meta.kind, a.kind);
-    k8sio::object_writer writer(*shared.api);
+    const child_claims claims(config_->options, decided, made, a, *order);
+    view_feed answers(*updates_, *views_, *counters_, entry, decided.meta.kind, a.kind);
+    k8sio::object_writer writer(*api_);
     const k8sio::resource_type& type = type_of(a.kind, decided.meta.kind);
     const auto outcome =
-        co_await writer.write(type, decided.meta.ns, a.name, std::move(*order), claims, views);
+        co_await writer.write(type, decided.meta.ns, a.name, std::move(*order), claims, answers);
     co_return consequence.of(outcome);
 }
 

@@ -4,7 +4,9 @@
 // X16-X19), and says what came of it for the job (BEHAVIOUR.md 12.4-12.6).
 #pragma once
 
-#include "controller/context.hpp"
+#include "controller/server_clock.hpp"
+#include "controller/settings.hpp"
+#include "controller/view_updates.hpp"
 
 #include <boost/asio/awaitable.hpp>
 
@@ -20,14 +22,34 @@ enum class action_result {
     skipped,      ///< not started, because the controller stops or the job changed
 };
 
-/// Carries out `a`, an action of `made`, for the job that `decided` is a snapshot of. Answers go
-/// into the views at once. All references must live until completion. Never fails by exception.
-boost::asio::awaitable<action_result> carry_out(
-    context& shared,
-    job_entry& entry,
-    const core::job_object& decided,
-    const core::decision& made,
-    const core::action& a
-);
+/// All that it is made of must outlive it.
+class action_executor {
+public:
+    action_executor(
+        k8sio::client& api,
+        const settings& config,
+        const cluster_views& views,
+        view_updates& updates,
+        controller_counters& counters
+    )
+        : api_(&api), config_(&config), views_(&views), updates_(&updates), counters_(&counters) {}
+
+    /// Carries out `a`, an action of `made`, for the job that `decided` is a snapshot of. Answers
+    /// go into the views at once. All references must live until completion. Never fails by
+    /// exception.
+    boost::asio::awaitable<action_result> carry_out(
+        job_entry& entry,
+        const core::job_object& decided,
+        const core::decision& made,
+        const core::action& a
+    );
+
+private:
+    k8sio::client* api_;
+    const settings* config_;
+    const cluster_views* views_;
+    view_updates* updates_;
+    controller_counters* counters_;
+};
 
 }  // namespace signalbox::op

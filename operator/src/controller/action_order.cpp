@@ -26,18 +26,18 @@ std::span<const core::key_slot> key_slots_of(
 
 /// The object to be created, with keys; nothing, with a line in the log, if there are none.
 std::optional<std::string> body_of(
-    const context& shared,
+    const settings& config,
     const core::job_object& decided,
     const core::decision& made,
     const core::action& a
 ) {
-    std::optional<std::string> body = shared.options.render(decided, made, a);
+    std::optional<std::string> body = config.options.render(decided, made, a);
     const auto slots = key_slots_of(decided, a);
     if (!slots.empty()) {
         std::string error;
         body = fill_key_slots(*body, slots, error);
         if (!body) {
-            shared.log->error("no key for Secret {}: {}", a.name, error);
+            config.log->error("no key for Secret {}: {}", a.name, error);
         }
     }
     return body;
@@ -46,14 +46,14 @@ std::optional<std::string> body_of(
 }  // namespace
 
 std::optional<k8sio::write_order> order_of(
-    const context& shared,
+    const settings& config,
     const core::job_object& decided,
     const core::decision& made,
     const core::action& a
 ) {
     switch (a.what()) {
         case core::verb::create: {
-            auto body = body_of(shared, decided, made, a);
+            auto body = body_of(config, decided, made, a);
             return body ? std::optional<k8sio::write_order>(k8sio::create_order(std::move(*body)))
                         : std::nullopt;
         }

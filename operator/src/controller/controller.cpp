@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/controller.hpp"
 
-#include "controller/context.hpp"
+#include "controller/action_executor.hpp"
+#include "controller/child_watches.hpp"
+#include "controller/cluster_views.hpp"
+#include "controller/job_requests.hpp"
 #include "controller/key_reads.hpp"
 #include "controller/pass.hpp"
 #include "controller/resource_table.hpp"
 #include "controller/served_kinds.hpp"
+#include "controller/settings.hpp"
+#include "controller/stage_runner.hpp"
+#include "controller/view_updates.hpp"
 #include "jobcore/schema.hpp"
 #include "k8sio/controller.hpp"
 #include "k8sio/event_recorder.hpp"
@@ -51,13 +57,22 @@ struct controller::part final : job_listener {
         std::string ns,
         std::shared_ptr<spdlog::logger> logger
     )
-        : shared(executor, api, rules, std::move(options), std::move(ns), std::move(logger), *this),
-          recorder(api, shared.options.component),
-          extensions(shared),
+        : config{rules, std::move(options), std::move(ns), std::move(logger)},
+          clock(api),
+          views(*this, config.options.without),
+          recorder(api, config.options.component),
           runtime(
               executor, api, [this](const std::string& uid) { return pass(uid); }, runtime_options()
-          ) {
-        shared.runtime = &runtime;
+          ),
+          watches(views, runtime, config.ns),
+          extensions(executor, api, config, views, watches, runtime),
+          updates(views, runtime, clock),
+          keys(api, config, views, counters),
+          requests(api, config, views, updates, runtime, counters),
+          actions(api, config, views, updates, counters),
+          stages(executor, actions, runtime, clock, *config.log, config.options.max_in_flight),
+          parts{
+              config, clock, views, updates, keys, requests, stages, runtime, recorder, counters} {
         make_watches();
         runtime.add_part(
             "the look at discovery",
@@ -78,7 +93,7 @@ struct controller::part final : job_listener {
     void job_changed(const std::string& uid, bool initial) override;
     void job_gone(const std::string& uid) override;
     void job_unreadable(std::string_view why) override;
-    bool decides() const override { return !shared.options.leads || shared.options.leads(); }
+    bool decides() const override { return !config.options.leads || config.options.leads(); }
 
     k8sio::controller_options runtime_options();
     void make_watches();
@@ -88,23 +103,33 @@ struct controller::part final : job_listener {
     void decide_all(bool low_priority);
     bool synced() const;
 
-    context shared;
+    settings config;
+    server_clock clock;
+    controller_counters counters;
+    cluster_views views;
     k8sio::event_recorder recorder;
+    k8sio::controller runtime;
+    child_watches watches;
     served_kinds extensions;
+    view_updates updates;
+    key_reads keys;
+    job_requests requests;
+    action_executor actions;
+    stage_runner stages;
+    pass_parts parts;
     core::capabilities capabilities;  ///< of the last look
     /// What now() is ahead of the steady clock, by which wake-ups are set.
     std::optional<core::milliseconds> ahead;
-    k8sio::controller runtime;
 };
 
 k8sio::controller_options controller::part::runtime_options() {
     k8sio::controller_options out;
-    out.max_concurrent_reconciles = shared.options.max_passes;
-    out.gather = shared.options.gather;
-    out.backoff = shared.options.backoff;
-    out.observer = shared.options.observer;
+    out.max_concurrent_reconciles = config.options.max_passes;
+    out.gather = config.options.gather;
+    out.backoff = config.options.backoff;
+    out.observer = config.options.observer;
     out.group_of = [this](const std::string& uid) {
-        const job_entry_ptr entry = shared.jobs.find(uid);
+        const job_entry_ptr entry = views.jobs.find(uid);
         return entry ? entry->object->meta.ns : std::string();
     };
     out.ready = [this] {
@@ -113,35 +138,35 @@ k8sio::controller_options controller::part::runtime_options() {
         // A process that does not lead decides nothing until take_over().
         return extensions.settled() && decides();
     };
-    out.log = [log = shared.log](k8sio::severity how, const std::string& line) {
+    out.log = [log = config.log](k8sio::severity how, const std::string& line) {
         log->log(how == k8sio::severity::error ? spdlog::level::err : spdlog::level::warn, line);
     };
     return out;
 }
 
 void controller::part::make_watches() {
-    shared.watch_children(k8sio::resources::pods(), shared.pods, true);
+    watches.watch(k8sio::resources::pods(), views.pods, true);
     const auto rows = watched_children();
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        const bool wanted = is_wanted(rows[i].kind, shared.options.without);
+        const bool wanted = is_wanted(rows[i].kind, config.options.without);
         if (wanted && rows[i].when == watched::always) {
-            shared.watch_children(*rows[i].type, shared.children[i]->store, true);
+            watches.watch(*rows[i].type, views.children[i]->store, true);
         }
     }
-    for (const core::job_kind kind : shared.options.kinds) {
-        shared.job_views.push_back(std::make_unique<job_sink>(kind, shared.jobs));
+    for (const core::job_kind kind : config.options.kinds) {
+        views.job_views.push_back(std::make_unique<job_sink>(kind, views.jobs));
         k8sio::watch_options options;
-        options.reflect.ns = shared.ns;
+        options.reflect.ns = config.ns;
         options.reflect.backoff_max = longest_backoff;
         // Of a job there is one object only, and writes of its status carry its version.
         options.max_age = std::chrono::nanoseconds{0};
-        runtime.watch(type_of(kind), *shared.job_views.back(), std::move(options));
+        runtime.watch(type_of(kind), *views.job_views.back(), std::move(options));
     }
 }
 
 /// What the server serves decides about every job that has not ended (BEHAVIOUR.md 8.4).
 void controller::part::look_at_capabilities() {
-    core::capabilities now = shared.capabilities();
+    core::capabilities now = views.capabilities();
     if (now == capabilities) {
         return;
     }
@@ -153,9 +178,9 @@ void controller::part::look_at_capabilities() {
 /// The server's time has jumped (REQUIREMENTS.md R9): wake-ups were set by the old one
 /// (BEHAVIOUR.md 12.9).
 void controller::part::look_at_time() {
-    const auto steady = shared.steady_now().time_since_epoch();
+    const auto steady = clock.steady_now().time_since_epoch();
     const core::milliseconds now =
-        shared.now().time_since_epoch() - std::chrono::floor<core::milliseconds>(steady);
+        clock.now().time_since_epoch() - std::chrono::floor<core::milliseconds>(steady);
     const bool jumped = ahead && (now > *ahead + jump || now < *ahead - jump);
     if (jumped) {
         decide_all(true);
@@ -167,8 +192,8 @@ void controller::part::look_at_time() {
 
 /// Every job that has not ended.
 void controller::part::decide_all(bool low_priority) {
-    for (const std::string& uid : shared.jobs.uids()) {
-        if (!shared.jobs.find(uid)->parked) {
+    for (const std::string& uid : views.jobs.uids()) {
+        if (!views.jobs.find(uid)->parked) {
             runtime.enqueue(uid, low_priority);
         }
     }
@@ -180,25 +205,24 @@ void controller::part::job_changed(const std::string& uid, bool initial) {
 
 void controller::part::job_gone(const std::string& uid) {
     runtime.forget(uid);
-    forget_keys(shared, uid);
+    forget_keys(views, uid);
 }
 
 void controller::part::job_unreadable(std::string_view why) {
-    shared.log->error("an object of a job kind is no job: {}", why);
+    config.log->error("an object of a job kind is no job: {}", why);
 }
 
 asio::awaitable<k8sio::reconcile_result> controller::part::pass(const std::string& uid) {
-    job_entry_ptr entry = shared.jobs.find(uid);
+    job_entry_ptr entry = views.jobs.find(uid);
     if (!entry) {
         runtime.forget(uid);  // what its children did queued it
     }
-    return run_pass(shared, recorder, std::move(entry));
+    return run_pass(parts, std::move(entry));
 }
 
 bool controller::part::synced() const {
     // An error though the views of children are complete: the kind is not served, or not to us.
-    return runtime.views_synced() &&
-           std::ranges::all_of(shared.job_views, [this](const auto& sink) {
+    return runtime.views_synced() && std::ranges::all_of(views.job_views, [this](const auto& sink) {
                return sink->complete() || runtime.reflector_of(*sink)->counters().errors > 0;
            });
 }
@@ -278,7 +302,7 @@ void controller::take_over() {
 
 void controller::keep_status(core::job_kind kind, const std::vector<std::string>& pointers) {
     for (const auto& each : parts_) {
-        each->shared.jobs.keep_status(kind, pointers);
+        each->views.jobs.keep_status(kind, pointers);
     }
 }
 
@@ -296,7 +320,7 @@ const std::string& controller::failure() const {
 controller_counters controller::counters() const {
     controller_counters out;
     for (const auto& each : parts_) {
-        controller_counters c = each->shared.counters;
+        controller_counters c = each->counters;
         c.stale_skips = each->runtime.counters().behind;
         c.contradicted = each->runtime.counters().contradicted;
         out += c;
@@ -308,7 +332,7 @@ std::vector<std::string> controller::problems() const {
     std::vector<std::string> out;
     for (const auto& each : parts_) {
         for (const std::string& problem : each->runtime.problems()) {
-            out.push_back(each->shared.ns.empty() ? problem : each->shared.ns + "/" + problem);
+            out.push_back(each->config.ns.empty() ? problem : each->config.ns + "/" + problem);
         }
     }
     return out;
@@ -324,11 +348,11 @@ std::size_t controller::sum(Number of) const {
 }
 
 std::size_t controller::job_count() const {
-    return sum([](const part& p) { return p.shared.jobs.size(); });
+    return sum([](const part& p) { return p.views.jobs.size(); });
 }
 
 std::size_t controller::pod_count() const {
-    return sum([](const part& p) { return p.shared.pods.size(); });
+    return sum([](const part& p) { return p.views.pods.size(); });
 }
 
 std::size_t controller::queue_depth() const {
@@ -348,7 +372,7 @@ std::vector<k8sio::view_state> controller::views() const {
     for (const auto& each : parts_) {
         for (k8sio::view_state& view : each->runtime.views()) {
             view.resource =
-                each->shared.ns.empty() ? view.resource : each->shared.ns + "/" + view.resource;
+                each->config.ns.empty() ? view.resource : each->config.ns + "/" + view.resource;
             out.push_back(std::move(view));
         }
     }
@@ -359,7 +383,7 @@ std::map<std::pair<core::job_kind, core::job_phase>, std::size_t> controller::jo
 ) const {
     std::map<std::pair<core::job_kind, core::job_phase>, std::size_t> out;
     for (const auto& each : parts_) {
-        for (const auto& [uid, entry] : each->shared.jobs.entries()) {
+        for (const auto& [uid, entry] : each->views.jobs.entries()) {
             ++out[{entry->object->meta.kind, entry->object->status.phase}];
         }
     }
@@ -369,10 +393,12 @@ std::map<std::pair<core::job_kind, core::job_phase>, std::size_t> controller::jo
 std::vector<explained_job> controller::explain(std::string_view ns, std::string_view name) const {
     std::vector<explained_job> out;
     for (const auto& each : parts_) {
-        for (const auto& [uid, entry] : each->shared.jobs.entries()) {
+        for (const auto& [uid, entry] : each->views.jobs.entries()) {
             const core::job_meta& meta = entry->object->meta;
             if (meta.ns == ns && meta.name == name) {
-                out.push_back(explain_entry(each->shared, *entry));
+                out.push_back(
+                    explain_entry(each->views, each->config.rules, each->clock.now(), *entry)
+                );
             }
         }
     }

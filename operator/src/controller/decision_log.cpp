@@ -8,22 +8,20 @@ namespace signalbox::op {
 namespace {
 
 /// It waits for its time.
-bool is_held(const context& shared, const job_entry& entry, const core::action& a) {
-    const auto now = shared.steady_now();
-    return (a.not_before && *a.not_before > shared.now()) || entry.repairs.earliest(a, now) > now;
+bool is_held(const server_clock& clock, const job_entry& entry, const core::action& a) {
+    const auto now = clock.steady_now();
+    return (a.not_before && *a.not_before > clock.now()) || entry.repairs.earliest(a, now) > now;
 }
 
-void log_action(
-    const context& shared, const job_entry& entry, const core::job_meta& job, const core::action& a
-) {
-    log_line line(is_held(shared, entry, a) ? "action held" : "action");
+void log_action(spdlog::logger& log, bool held, const core::job_meta& job, const core::action& a) {
+    log_line line(held ? "action held" : "action");
     line.job(job)
         .field("rule", a.rule)
         .field("verb", core::to_string(a.what()))
         .field("kind", core::to_string(a.kind))
         .field("name", a.name)
         .field("why", a.why);
-    line.write(*shared.log, spdlog::level::debug);
+    line.write(log, spdlog::level::debug);
 }
 
 }  // namespace
@@ -48,19 +46,20 @@ void log_status(
 }
 
 void log_work(
-    const context& shared,
+    const settings& config,
+    const server_clock& clock,
     const job_entry& entry,
     const core::job_meta& job,
     const core::decision& decision
 ) {
-    if (!shared.log->should_log(spdlog::level::info)) {
+    if (!config.log->should_log(spdlog::level::info)) {
         return;
     }
     const core::action* first = nullptr;
     std::size_t count = 0;
     for (const core::stage& actions : decision.stages) {
         for (const core::action& a : actions) {
-            const bool now = !is_held(shared, entry, a);
+            const bool now = !is_held(clock, entry, a);
             first = first == nullptr && now ? &a : first;
             count += now ? 1 : 0;
         }
@@ -74,15 +73,15 @@ void log_work(
             .field("name", first->name)
             .field("actions", count)
             .field("why", first->why);
-        line.write(*shared.log, spdlog::level::info);
+        line.write(*config.log, spdlog::level::info);
     }
-    if (!shared.log->should_log(spdlog::level::debug)) {
+    if (!config.log->should_log(spdlog::level::debug)) {
         return;
     }
     for (const core::stage& actions : decision.stages) {
-        const bool all = actions.size() <= shared.options.actions_logged;
+        const bool all = actions.size() <= config.options.actions_logged;
         for (std::size_t i = 0; all && i < actions.size(); ++i) {
-            log_action(shared, entry, job, actions[i]);
+            log_action(*config.log, is_held(clock, entry, actions[i]), job, actions[i]);
         }
     }
 }

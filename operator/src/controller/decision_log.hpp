@@ -3,8 +3,9 @@
 // What the log says of decisions.
 #pragma once
 
-#include "controller/context.hpp"
 #include "controller/job_table.hpp"
+#include "controller/server_clock.hpp"
+#include "controller/settings.hpp"
 #include "jobcore/decide.hpp"
 
 #include <spdlog/logger.h>
@@ -19,7 +20,8 @@ void log_status(
 
 /// What the decision does now: one line, by its first action; each action at level debug.
 void log_work(
-    const context& shared,
+    const settings& config,
+    const server_clock& clock,
     const job_entry& entry,
     const core::job_meta& job,
     const core::decision& decision

@@ -2,6 +2,7 @@
 #include "controller/key_reads.hpp"
 
 #include "controller/log_line.hpp"
+#include "controller/resource_table.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -18,18 +19,6 @@ constexpr std::chrono::seconds still_new{1};
 /// Between two reads for a pod that starts no container. Longer than most images take, and a
 /// fraction of what a kubelet waits for a mount.
 constexpr std::chrono::seconds unmounted_interval{30};
-
-/// Name of the Secret that the job needs; empty if it needs none.
-std::string secret_name(const context& shared, const core::job_object& job) {
-    const bool wanted = is_wanted(core::object_kind::secret, shared.options.without);
-    if (!wanted || !job.compiled || !job.compiled->plan || job.meta.deletion_time) {
-        return {};
-    }
-    const auto& objects = job.compiled->plan->objects;
-    const auto secret =
-        std::ranges::find(objects, core::object_kind::secret, &core::planned_object::kind);
-    return secret == objects.end() ? std::string() : core::object_name(*secret, job.status.attempt);
-}
 
 /// The records of the job's Secrets that have this name: one, or for a moment two.
 std::vector<core::child_record> held(
@@ -54,22 +43,34 @@ bool starts_nothing(const core::pod_record& pod) {
 
 }  // namespace
 
-std::optional<k8sio::steady_time> keys_due(const context& shared, const job_entry& entry) {
+/// Name of the Secret that the job needs; empty if it needs none.
+std::string key_reads::secret_name(const core::job_object& job) const {
+    const bool wanted = is_wanted(core::object_kind::secret, config_->options.without);
+    if (!wanted || !job.compiled || !job.compiled->plan || job.meta.deletion_time) {
+        return {};
+    }
+    const auto& objects = job.compiled->plan->objects;
+    const auto secret =
+        std::ranges::find(objects, core::object_kind::secret, &core::planned_object::kind);
+    return secret == objects.end() ? std::string() : core::object_name(*secret, job.status.attempt);
+}
+
+std::optional<k8sio::steady_time> key_reads::due(const job_entry& entry) const {
     const core::job_object& job = *entry.object;
-    if (secret_name(shared, job).empty()) {
+    if (secret_name(job).empty()) {
         return std::nullopt;
     }
     if (!entry.keys_looked_at) {
-        return shared.steady_now();
+        return clock_.steady_now();
     }
     if (core::is_final(job.status.phase)) {
         return std::nullopt;
     }
     std::optional<k8sio::steady_time> due;
-    for (const core::pod_record* pod : shared.pods.find<by_owner>(job.meta.uid)) {
+    for (const core::pod_record* pod : views_->pods.find<by_owner>(job.meta.uid)) {
         if (starts_nothing(*pod)) {
             const auto made =
-                pod->creation ? shared.steady_of(*pod->creation) : *entry.keys_looked_at;
+                pod->creation ? clock_.steady_of(*pod->creation) : *entry.keys_looked_at;
             const auto at = std::max(made, *entry.keys_looked_at) + unmounted_interval;
             due = due ? std::min(*due, at) : at;
         }
@@ -77,10 +78,10 @@ std::optional<k8sio::steady_time> keys_due(const context& shared, const job_entr
     return due;
 }
 
-bool keys_may_be_old(const context& shared, const job_entry& entry) {
+bool key_reads::may_be_old(const job_entry& entry) const {
     const bool is_new =
-        entry.keys_looked_at && shared.steady_now() < *entry.keys_looked_at + still_new;
-    return !is_new && !secret_name(shared, *entry.object).empty();
+        entry.keys_looked_at && clock_.steady_now() < *entry.keys_looked_at + still_new;
+    return !is_new && !secret_name(*entry.object).empty();
 }
 
 bool creates_pods(const core::decision& made, core::instant now) {
@@ -92,31 +93,39 @@ bool creates_pods(const core::decision& made, core::instant now) {
     });
 }
 
-asio::awaitable<key_news> read_keys(context& shared, job_entry& entry) {
+void key_reads::tell_failure(
+    const core::job_meta& job,
+    std::string_view name,
+    const k8sio::api_error& error,
+    spdlog::level::level_enum level
+) const {
+    log_line line("Secret not read");
+    line.job(job).field("name", name).field("error", error.text());
+    line.write(*config_->log, level);
+}
+
+asio::awaitable<key_news> key_reads::read(job_entry& entry) {
     const std::shared_ptr<const core::job_object> job = entry.object;
     const core::job_meta& meta = job->meta;
-    const std::string name = secret_name(shared, *job);
-    child_store& secrets = shared.view_of(core::object_kind::secret)->store;
+    const std::string name = secret_name(*job);
+    child_store& secrets = views_->view_of(core::object_kind::secret)->store;
     const k8sio::resource_type& type = type_of(core::object_kind::secret, meta.kind);
-    const auto live = co_await shared.api->get(type, meta.ns, name);
+    const auto live = co_await api_->get(type, meta.ns, name);
     const int status = live.has_error() ? live.error().http_status : 200;
     const bool answered = live.has_value() || status == 404 || status == 403;
     if (!answered) {
         if (k8sio::classify(live.error()) != k8sio::retry_class::cancelled) {
-            ++shared.counters.errors;
-            log_line line("Secret not read");
-            line.job(meta).field("name", name).field("error", live.error().text());
-            line.write(*shared.log, spdlog::level::warn);
+            ++counters_->errors;
+            tell_failure(meta, name, live.error(), spdlog::level::warn);
         }
         co_return key_news::failed;
     }
-    entry.keys_looked_at = shared.steady_now();
+    entry.keys_looked_at = clock_.steady_now();
     const bool was_forbidden = std::exchange(entry.keys_forbidden, status == 403);
     if (status == 403) {
         // Told once: where the creation is refused too, the status says why.
-        log_line line("Secret not read");
-        line.job(meta).field("name", name).field("error", live.error().text());
-        line.write(*shared.log, was_forbidden ? spdlog::level::debug : spdlog::level::warn);
+        const auto level = was_forbidden ? spdlog::level::debug : spdlog::level::warn;
+        tell_failure(meta, name, live.error(), level);
         co_return key_news::none;
     }
     const auto before = held(secrets, meta.uid, name);
@@ -137,8 +146,8 @@ asio::awaitable<key_news> read_keys(context& shared, job_entry& entry) {
     co_return same ? key_news::none : key_news::changed;
 }
 
-void forget_keys(context& shared, const std::string& job_uid) {
-    child_store& secrets = shared.view_of(core::object_kind::secret)->store;
+void forget_keys(cluster_views& views, const std::string& job_uid) {
+    child_store& secrets = views.view_of(core::object_kind::secret)->store;
     std::vector<std::string> gone;
     for (const core::child_record* record : secrets.find<by_owner>(job_uid)) {
         gone.push_back(record->uid);

@@ -4,7 +4,9 @@
 // (BEHAVIOUR.md 2.10).
 #pragma once
 
-#include "controller/context.hpp"
+#include "controller/cluster_views.hpp"
+#include "controller/server_clock.hpp"
+#include "controller/settings.hpp"
 
 #include <boost/asio/awaitable.hpp>
 
@@ -19,20 +21,45 @@ enum class key_news {
     failed,   ///< no usable answer
 };
 
-/// When the next decision on the job needs a read before it, the present included; nothing: not
-/// before pods are made.
-std::optional<k8sio::steady_time> keys_due(const context& shared, const job_entry& entry);
-
-/// The job has a Secret, and it may have gone since it was last looked at.
-bool keys_may_be_old(const context& shared, const job_entry& entry);
-
 /// A pod is to be created now.
 bool creates_pods(const core::decision& made, core::instant now);
 
-/// Reads the job's Secret into the view. Where that is not permitted the view stays as it is.
-boost::asio::awaitable<key_news> read_keys(context& shared, job_entry& entry);
-
 /// The job is gone: so are its Secrets, or soon.
-void forget_keys(context& shared, const std::string& job_uid);
+void forget_keys(cluster_views& views, const std::string& job_uid);
+
+/// All that it is made of must outlive it.
+class key_reads {
+public:
+    key_reads(
+        k8sio::client& api,
+        const settings& config,
+        cluster_views& views,
+        controller_counters& counters
+    )
+        : api_(&api), clock_(api), config_(&config), views_(&views), counters_(&counters) {}
+
+    /// When the next decision on the job needs a read before it, the present included; nothing: not
+    /// before pods are made.
+    std::optional<k8sio::steady_time> due(const job_entry& entry) const;
+    /// The job has a Secret, and it may have gone since it was last looked at.
+    bool may_be_old(const job_entry& entry) const;
+    /// Reads the job's Secret into the view. Where that is not permitted the view stays as it is.
+    boost::asio::awaitable<key_news> read(job_entry& entry);
+
+private:
+    std::string secret_name(const core::job_object& job) const;
+    void tell_failure(
+        const core::job_meta& job,
+        std::string_view name,
+        const k8sio::api_error& error,
+        spdlog::level::level_enum level
+    ) const;
+
+    k8sio::client* api_;
+    server_clock clock_;
+    const settings* config_;
+    cluster_views* views_;
+    controller_counters* counters_;
+};
 
 }  // namespace signalbox::op

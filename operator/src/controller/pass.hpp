@@ -4,8 +4,10 @@
 // or rules is decided here.
 #pragma once
 
-#include "controller/context.hpp"
 #include "controller/explained_job.hpp"
+#include "controller/job_requests.hpp"
+#include "controller/key_reads.hpp"
+#include "controller/stage_runner.hpp"
 #include "k8sio/controller.hpp"
 #include "k8sio/event_recorder.hpp"
 
@@ -13,13 +15,29 @@
 
 namespace signalbox::op {
 
+/// What passes work with. All of it must outlive them.
+struct pass_parts {
+    const settings& config;
+    server_clock clock;
+    cluster_views& views;
+    view_updates& updates;
+    key_reads& keys;
+    job_requests& requests;
+    stage_runner& stages;
+    k8sio::controller& runtime;
+    k8sio::event_recorder& events;
+    controller_counters& counters;
+};
+
 /// Runs one pass; never two at a time on one job. A null `entry` is a job that is gone: nothing is
-/// done. `shared` and `events` must outlive it.
+/// done.
 boost::asio::awaitable<k8sio::reconcile_result> run_pass(
-    context& shared, k8sio::event_recorder& events, job_entry_ptr entry
+    const pass_parts& with, job_entry_ptr entry
 );
 
 /// What is to be said of the job on the views as they are.
-explained_job explain_entry(const context& shared, const job_entry& entry);
+explained_job explain_entry(
+    const cluster_views& views, const core::policy& rules, core::instant now, const job_entry& entry
+);
 
 }  // namespace signalbox::op

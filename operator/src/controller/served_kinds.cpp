@@ -22,11 +22,11 @@ constexpr std::chrono::milliseconds first_list_time{2000};
 
 /// Nothing if the server gave no usable answer.
 asio::awaitable<std::optional<core::served>> ask(
-    context& shared, const k8sio::resource_type& type
+    k8sio::client& api, const k8sio::resource_type& type
 ) {
     std::string target = "/apis/" + type.api_version();
     std::string none;
-    const auto answer = co_await shared.api->raw("GET", std::move(target), none, none);
+    const auto answer = co_await api.raw("GET", std::move(target), none, none);
     std::optional<core::served> found;
     if (answer.has_value()) {
         found = find_in_discovery(*answer, type.plural());
@@ -55,10 +55,18 @@ std::optional<core::served> find_in_discovery(std::string_view document, std::st
     return core::served::no;
 }
 
-served_kinds::served_kinds(context& shared) : shared_(&shared), wake_(shared.executor) {
+served_kinds::served_kinds(
+    asio::any_io_executor loop,
+    k8sio::client& api,
+    const settings& config,
+    const cluster_views& views,
+    const child_watches& watches,
+    k8sio::controller& runtime
+)
+    : api_(&api), config_(&config), watches_(&watches), runtime_(&runtime), wake_(loop) {
     for (const watched_kind& kind : watched_children()) {
-        if (kind.when == watched::if_served && is_wanted(kind.kind, shared.options.without)) {
-            rows_.push_back({shared.view_of(kind.kind), kind.type});
+        if (kind.when == watched::if_served && is_wanted(kind.kind, config.options.without)) {
+            rows_.push_back({views.view_of(kind.kind), kind.type});
         }
     }
 }
@@ -71,8 +79,8 @@ asio::awaitable<void> served_kinds::run() {
             co_await sleep(first_list_time);
         }
         waited_ = true;
-        shared_->runtime->wake();
-        const std::chrono::nanoseconds regular = shared_->rules.capability_retry;
+        runtime_->wake();
+        const std::chrono::nanoseconds regular = config_->rules.capability_retry;
         const std::chrono::nanoseconds pause = answered ? regular : std::min(retry, regular);
         retry = answered ? std::chrono::nanoseconds(first_retry) : pause * 2;
         co_await sleep(pause);
@@ -85,7 +93,7 @@ void served_kinds::stop() {
 }
 
 asio::awaitable<void> served_kinds::sleep(std::chrono::nanoseconds duration) {
-    k8sio::clock& time = shared_->api->time();
+    k8sio::clock& time = api_->time();
     if (stopping_) {
         co_return;
     }
@@ -100,7 +108,7 @@ asio::awaitable<void> served_kinds::sleep(std::chrono::nanoseconds duration) {
 asio::awaitable<bool> served_kinds::look() {
     bool all = true;
     for (const row& r : rows_) {
-        const std::optional<core::served> answer = co_await ask(*shared_, *r.type);
+        const std::optional<core::served> answer = co_await ask(*api_, *r.type);
         if (stopping_) {
             break;
         }
@@ -113,18 +121,17 @@ asio::awaitable<bool> served_kinds::look() {
 }
 
 void served_kinds::follow(const row& r, core::served answer) {
-    k8sio::controller& runtime = *shared_->runtime;
     const bool news = r.view->offered != answer;
     r.view->offered = answer;
     // What a reflector leaves in the view is forgotten; the next look may start another.
-    const bool is_watched = runtime.reflector_of(r.view->store) != nullptr;
+    const bool is_watched = runtime_->reflector_of(r.view->store) != nullptr;
     if (answer == core::served::yes && !is_watched) {
-        shared_->watch_children(*r.type, r.view->store, false);
+        watches_->watch(*r.type, r.view->store, false);
     } else if (answer == core::served::no && is_watched) {
-        runtime.unwatch(r.view->store);
+        runtime_->unwatch(r.view->store);
     }
     if (news) {
-        shared_->log->info(
+        config_->log->info(
             "the server {} {}",
             answer == core::served::yes ? "serves" : "does not serve",
             r.type->plural() + "." + r.type->group()

@@ -4,7 +4,10 @@
 // and those that are get their views kept.
 #pragma once
 
-#include "controller/context.hpp"
+#include "controller/child_watches.hpp"
+#include "controller/cluster_views.hpp"
+#include "controller/settings.hpp"
+#include "k8sio/client.hpp"
 #include "k8sio/synchronization.hpp"
 
 #include <boost/asio/awaitable.hpp>
@@ -17,9 +20,16 @@ namespace signalbox::op {
 
 class served_kinds {
 public:
-    /// `shared` must outlive run(). Its runtime is woken when settled() or context::capabilities()
-    /// may have changed.
-    explicit served_kinds(context& shared);
+    /// All of them must outlive run(). `runtime` is woken when settled() or
+    /// cluster_views::capabilities() may have changed.
+    served_kinds(
+        boost::asio::any_io_executor loop,
+        k8sio::client& api,
+        const settings& config,
+        const cluster_views& views,
+        const child_watches& watches,
+        k8sio::controller& runtime
+    );
     served_kinds(const served_kinds&) = delete;
     served_kinds& operator=(const served_kinds&) = delete;
 
@@ -43,7 +53,10 @@ private:
     void follow(const row& r, core::served answer);
     bool all_synced() const;
 
-    context* shared_;
+    k8sio::client* api_;
+    const settings* config_;
+    const child_watches* watches_;
+    k8sio::controller* runtime_;
     std::vector<row> rows_;
     k8sio::notification wake_;
     k8sio::clock::timer_id timer_ = 0;

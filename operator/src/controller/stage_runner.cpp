@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/stage_runner.hpp"
 
-#include "controller/action_executor.hpp"
 #include "k8sio/slow_start.hpp"
-#include "k8sio/synchronization.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 
@@ -14,25 +12,23 @@ namespace signalbox::op {
 
 namespace asio = boost::asio;
 
-namespace {
-
-/// Lives in the frame of run_stage, which ends only when every action it started has ended.
-class stage_run {
+/// Lives in the frame of run(), which ends only when every action it started has ended.
+class stage_runner::stage_run {
 public:
     stage_run(
-        context& shared,
+        stage_runner& runner,
         job_entry& entry,
         const core::job_object& decided,
         const core::decision& made,
         const core::stage& actions
     )
-        : shared_(&shared),
+        : runner_(&runner),
           entry_(&entry),
           decided_(&decided),
           made_(&made),
           actions_(&actions),
-          pace_(shared.options.max_in_flight),
-          changed_(shared.executor) {}
+          pace_(runner.max_in_flight_),
+          changed_(runner.loop_) {}
 
     /// Starts what may be started now. False when nothing is left to wait for.
     bool advance() {
@@ -58,18 +54,19 @@ private:
     /// What was decided is about a job that is no longer so (BEHAVIOUR.md I4).
     bool is_overtaken() const {
         // Views become incomplete when the server went back in time.
-        if (shared_->stopping() || entry_->gone || !shared_->runtime->views_synced()) {
+        const k8sio::controller& runtime = *runner_->runtime_;
+        if (runtime.stopping() || entry_->gone || !runtime.views_synced()) {
             return true;
         }
         return entry_->has_moved_on(decided_->meta);
     }
 
     bool is_held(const core::action& a) const {
-        return a.not_before && *a.not_before > shared_->now();
+        return a.not_before && *a.not_before > runner_->clock_.now();
     }
 
     bool has_to_wait(const core::action& a) {
-        const k8sio::steady_time now = shared_->steady_now();
+        const k8sio::steady_time now = runner_->clock_.steady_now();
         const k8sio::steady_time earliest = entry_->repairs.earliest(a, now);
         if (earliest > now) {
             report_.at = report_.at ? std::min(*report_.at, earliest) : earliest;
@@ -78,12 +75,13 @@ private:
     }
 
     static asio::awaitable<action_result> one(stage_run* run, const core::action* a) {
-        context& shared = *run->shared_;
-        co_await shared.slots.acquire();
-        const k8sio::semaphore::holder held(shared.slots);
+        stage_runner& runner = *run->runner_;
+        co_await runner.slots_.acquire();
+        const k8sio::semaphore::holder held(runner.slots_);
         auto result = action_result::skipped;
         if (!run->is_overtaken()) {
-            result = co_await carry_out(shared, *run->entry_, *run->decided_, *run->made_, *a);
+            result =
+                co_await runner.executor_->carry_out(*run->entry_, *run->decided_, *run->made_, *a);
         }
         co_return result;
     }
@@ -91,17 +89,17 @@ private:
     void start(const core::action& a) {
         auto done = [this, action = &a](std::exception_ptr broken, action_result result) {
             if (broken) {
-                shared_->log->error("an action ended by an exception");
+                runner_->log_->error("an action ended by an exception");
                 result = action_result::failed;
             }
             finished(*action, result);
         };
-        asio::co_spawn(shared_->executor, one(this, &a), std::move(done));
+        asio::co_spawn(runner_->loop_, one(this, &a), std::move(done));
     }
 
     void finished(const core::action& a, action_result result) {
         if (result == action_result::done) {
-            entry_->repairs.note(a, shared_->steady_now());
+            entry_->repairs.note(a, runner_->clock_.steady_now());
         }
         if (result == action_result::done || result == action_result::present) {
             report_.acted = report_.acted || result == action_result::done;
@@ -124,7 +122,7 @@ private:
         changed_.notify();
     }
 
-    context* shared_;
+    stage_runner* runner_;
     job_entry* entry_;
     const core::job_object* decided_;
     const core::decision* made_;
@@ -135,20 +133,17 @@ private:
     stage_report report_;
 };
 
-}  // namespace
-
-asio::awaitable<stage_report> run_stage(
-    context& shared,
+asio::awaitable<stage_report> stage_runner::run(
     job_entry& entry,
     const core::job_object& decided,
     const core::decision& made,
     const core::stage& actions
 ) {
-    stage_run run(shared, entry, decided, made, actions);
-    while (run.advance()) {
-        co_await run.changed().wait();
+    stage_run stage(*this, entry, decided, made, actions);
+    while (stage.advance()) {
+        co_await stage.changed().wait();
     }
-    co_return run.report();
+    co_return stage.report();
 }
 
 }  // namespace signalbox::op

@@ -6,7 +6,7 @@
 namespace signalbox::op {
 
 void view_feed::sending(k8sio::write_step step) {
-    controller_counters& counters = shared_->counters;
+    controller_counters& counters = *counters_;
     switch (step) {
         case k8sio::write_step::create:
             ++counters.creates;
@@ -25,17 +25,17 @@ void view_feed::sending(k8sio::write_step step) {
         case k8sio::write_step::inspect:
             break;
     }
-    asked_ = shared_->mark(kind_, job_);
+    asked_ = views_->mark(kind_, job_);
 }
 
 void view_feed::shown(k8sio::write_step step, std::string_view object_json) {
     // One whose labels were put right is shown by the watch for sure.
     const bool labelled = step == k8sio::write_step::restore;
-    shared_->note_object(*entry_, kind_, object_json, asked_, labelled);
+    updates_->note_object(*entry_, kind_, object_json, asked_, labelled);
 }
 
 void view_feed::gone(std::string_view uid) {
-    shared_->note_gone(kind_, std::string(uid));
+    updates_->note_gone(kind_, std::string(uid));
 }
 
 }  // namespace signalbox::op

@@ -4,7 +4,8 @@
 // a pass that comes in between must not decide without it.
 #pragma once
 
-#include "controller/context.hpp"
+#include "controller/options.hpp"
+#include "controller/view_updates.hpp"
 #include "k8sio/object_write.hpp"
 
 #include <string_view>
@@ -15,15 +16,29 @@ namespace signalbox::op {
 /// it.
 class view_feed final : public k8sio::write_listener {
 public:
-    view_feed(context& shared, job_entry& entry, core::job_kind job, core::object_kind kind)
-        : shared_(&shared), entry_(&entry), job_(job), kind_(kind) {}
+    view_feed(
+        view_updates& updates,
+        const cluster_views& views,
+        controller_counters& counters,
+        job_entry& entry,
+        core::job_kind job,
+        core::object_kind kind
+    )
+        : updates_(&updates),
+          views_(&views),
+          counters_(&counters),
+          entry_(&entry),
+          job_(job),
+          kind_(kind) {}
 
     void sending(k8sio::write_step step) override;
     void shown(k8sio::write_step step, std::string_view object_json) override;
     void gone(std::string_view uid) override;
 
 private:
-    context* shared_;
+    view_updates* updates_;
+    const cluster_views* views_;
+    controller_counters* counters_;
     job_entry* entry_;
     core::job_kind job_;
     core::object_kind kind_;
