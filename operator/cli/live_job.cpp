@@ -60,7 +60,8 @@ private:
         for (const watched_kind& kind : watched_children()) {
             core::served answer = core::served::yes;
             if (kind.when == watched::if_served) {
-                answer = co_await ask(*kind.type);
+                const auto found = co_await k8sio::ask_discovery(*api_, *kind.type);
+                answer = served_by(found);
                 served.set(kind.kind, answer);
             }
             if (answer == core::served::yes) {
@@ -70,19 +71,6 @@ private:
             }
         }
         out_.facts.served = served;
-    }
-
-    asio::awaitable<core::served> ask(const resource_type& type) {
-        std::string target = "/apis/" + type.api_version();
-        std::string none;
-        const auto answer = co_await api_->raw("GET", std::move(target), none, none);
-        core::served out = core::served::unknown;
-        if (answer.has_value()) {
-            out = find_in_discovery(*answer, type.plural()).value_or(core::served::unknown);
-        } else if (answer.error().http_status == 404) {
-            out = core::served::no;
-        }
-        co_return out;
     }
 
     /// Children of all jobs found; pods are indispensable, other kinds may be forbidden to read.

@@ -65,7 +65,7 @@ struct controller::part final : job_listener {
               executor, api, [this](const std::string& uid) { return pass(uid); }, runtime_options()
           ),
           watches(views, runtime, config.ns),
-          extensions(executor, api, config, views, watches, runtime),
+          extensions(api, config, views, watches, runtime),
           updates(views, runtime, clock),
           keys(api, config, views, counters),
           requests(api, config, views, updates, runtime, counters),

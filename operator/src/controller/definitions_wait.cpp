@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/definitions_wait.hpp"
 
-#include "controller/served_kinds.hpp"
+#include "k8sio/discovery.hpp"
 
 #include <jobcore/schema.hpp>
 
@@ -33,11 +33,11 @@ std::optional<std::vector<std::string_view>> missing_kinds(
     std::vector<std::string_view> missing;
     for (const core::job_kind kind : kinds) {
         const auto found =
-            none ? std::optional(core::served::no) : find_in_discovery(*answer, core::plural(kind));
+            none ? std::optional(false) : k8sio::find_in_discovery(*answer, core::plural(kind));
         if (!found) {
             return std::nullopt;
         }
-        if (*found == core::served::no) {
+        if (!*found) {
             missing.push_back(core::plural(kind));
         }
     }

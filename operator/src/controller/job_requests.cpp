@@ -89,7 +89,7 @@ asio::awaitable<write_result> job_requests::write_status(
 }
 
 asio::awaitable<bool> job_requests::read_again(job_entry& entry) {
-    const job_ptr held = entry.object;
+    const std::shared_ptr<const core::job_object> held = entry.object;
     const core::job_meta& meta = held->meta;
     const k8sio::view_mark asked = views_->mark(core::object_kind::job, meta.kind);
     const auto live = co_await read_live(meta, "there may be a newer one");

@@ -2,7 +2,6 @@
 //
 // Sizes that change while a job runs, and kinds that the server may or may not serve.
 #include "controller/resource_table.hpp"
-#include "controller/served_kinds.hpp"
 #include "k8sio/object.hpp"
 #include "k8sio/resource.hpp"
 #include "scenario/job_texts.hpp"
@@ -477,17 +476,4 @@ TEST_CASE("[behaviour 9.2] a TensorBoard that the server refuses neither fails n
     REQUIRE(w.run_until([&] { return w.is_phase("board", "Succeeded"); }, seconds{20}));
     CHECK(w.elapsed() - start < seconds{7});
     CHECK(w.audit().phases("board") == std::vector<std::string>{"Pending", "Running", "Succeeded"});
-}
-
-TEST_CASE("[behaviour 8.4] what a discovery document says") {
-    const char* const lists =
-        R"({"kind":"APIResourceList","resources":[{"name":"queues"},{"name":"podgroups"}]})";
-    const char* const lists_others = R"({"resources":[{"name":"podgroups/status"},7,{}]})";
-    CHECK(op::find_in_discovery(lists, "podgroups") == core::served::yes);
-    CHECK(op::find_in_discovery(lists_others, "podgroups") == core::served::no);
-    CHECK(op::find_in_discovery(R"({"resources":[]})", "podgroups") == core::served::no);
-    for (const char* const none : {"", "[]", "{}", R"({"resources":{}})", "{\"resources\":["}) {
-        CAPTURE(none);
-        CHECK_FALSE(op::find_in_discovery(none, "podgroups"));
-    }
 }
