@@ -100,7 +100,7 @@ action_result consequences::of_unwanted() const {
     return refused(left_out(row_of(*feature_of(action_->kind)).name));
 }
 
-/// The name is somebody else's (BEHAVIOUR.md 1.8).
+/// The name belongs to another owner (BEHAVIOUR.md 1.8).
 action_result consequences::taken() const {
     const core::refusal& noted = entry_->refusals.note_foreign(*action_, clock_.now());
     ++counters_->refusals;

@@ -86,10 +86,10 @@ bool child_claims::is_wanted(std::string_view live) const {
            (kind == core::object_kind::pod || same_data(kind, wanted(), live));
 }
 
-/// Labels of ours that somebody took (BEHAVIOUR.md 2.7); of an older object only the one without
+/// Labels of ours that were removed (BEHAVIOUR.md 2.7); of an older object only the one without
 /// which it is out of view for good (1.9).
 std::string child_claims::repair_of(std::string_view live, k8sio::standing found) const {
-    // Nobody looks at a Secret's (BEHAVIOUR.md 2.10).
+    // Labels of a Secret do not matter (BEHAVIOUR.md 2.10).
     if (action_->kind == core::object_kind::secret) {
         return {};
     }
@@ -100,10 +100,10 @@ std::string child_claims::repair_of(std::string_view live, k8sio::standing found
 std::string child_claims::lost_of(std::string_view answer) const {
     switch (action_->what()) {
         case core::verb::create:
-            // Admission may have changed labels of a pod: nobody would know it again (2.8).
+            // Admission may have changed labels of a pod: the views would not show it (2.8).
             return fmt::format("{}", fmt::join(lost_labels(pod_, answer), ", "));
         case core::verb::patch: {
-            // Patching again at once would go on for ever (12.12).
+            // Patching again at once would never end (12.12).
             const bool size = action_->kind == core::object_kind::job;
             return size && !keeps_spec(action_->body(), answer) ? "spec" : "";
         }

@@ -7,7 +7,7 @@ namespace signalbox::op {
 
 namespace {
 
-/// Children that their owner has released are nobody's.
+/// Children that their owner has released have none.
 constexpr auto has_owner = [](const auto& child) { return !child.owner_uid.empty(); };
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// Somebody who has just installed the definitions looks on.
+/// Short: whoever has just installed the definitions is watching.
 constexpr std::chrono::milliseconds look_again{1000};
 
 /// Kinds of jobs that the answer to discovery does not have; nothing if it says nothing of them.

@@ -22,7 +22,7 @@ struct feature_row {
     std::string_view without;
 };
 
-/// Rows live for ever.
+/// Rows are constants.
 std::span<const feature_row> all_features();
 const feature_row& row_of(feature which);
 /// Nothing if there is no feature of that name.

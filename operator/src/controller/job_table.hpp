@@ -33,7 +33,7 @@ struct job_entry {
     /// that a pass can keep the one it decided on. Never null.
     std::shared_ptr<const core::job_object> object;
     /// A newer one: reading and compiling it is left to the next pass, as a job may change more
-    /// often than anybody can look at it (REQUIREMENTS.md Q11). See job_table::read_newest().
+    /// often than it can be looked at (REQUIREMENTS.md Q11). See job_table::read_newest().
     std::optional<unread_job> unread;
     std::size_t bytes = 0;  ///< of the text that `object` was read from
     /// The specification was let go (see job_table::park): a pass reads the job first.
@@ -70,7 +70,7 @@ struct job_entry {
 
 using job_entry_ptr = std::shared_ptr<job_entry>;
 
-/// Who wants to know about jobs; the calls come from inside the table.
+/// Is told of changes of jobs; the calls come from inside the table.
 class job_listener {
 public:
     virtual ~job_listener() = default;
@@ -78,8 +78,8 @@ public:
     virtual void job_changed(const std::string& uid, bool initial) = 0;
     virtual void job_gone(const std::string& uid) = 0;
     virtual void job_unreadable(std::string_view why) = 0;
-    /// Passes look at jobs that have changed. If not, what events bring is read at once: nobody
-    /// comes for it.
+    /// Passes look at jobs that have changed. If not, what events bring is read at once, as no
+    /// pass comes to read it.
     virtual bool decides() const = 0;
 };
 
@@ -144,7 +144,7 @@ public:
     /// jobs may be decided on: they do not depend on each other, and a server need not serve all
     /// kinds.
     bool synced() const override { return !rewound_; }
-    /// Nobody waits for it: our own answers replace jobs at once.
+    /// Nothing waits for it: our own answers replace jobs at once.
     std::string_view seen() const override { return seen_; }
     void clear() override {}
 

@@ -15,7 +15,7 @@ namespace {
 /// Renewals are tried every two seconds: not each failure is worth a line.
 constexpr std::chrono::seconds complaint_interval{10};
 
-/// What every election meets: no Lease yet, or somebody else was faster.
+/// What every election meets: no Lease yet, or another process was faster.
 bool is_usual(const k8sio::api_error& error) {
     return error.http_status == 409 || (error.http_status == 404 && error.method == "GET");
 }
@@ -103,7 +103,7 @@ void leadership::end(std::exception_ptr broken, k8sio::client& work_api) {
     }
     log_->critical("the lease is lost, and this process ends: lease={}", lease_);
     work_->stop();
-    // What is under way must not be finished first: somebody else may lead soon.
+    // What is under way must not be finished first: another process may lead soon.
     work_api.finish_by(api_->time().steady_now());
 }
 

@@ -37,7 +37,7 @@ public:
     std::string problem() const { return election_->problem(); }
 
     /// Seeks the Lease and runs `work`, which follows (keeps its views, writes nothing) until the
-    /// Lease is here. `work` begins when it is known who leads: where nobody does, its first lists
+    /// Lease is here. `work` begins when it is known who leads: where no one does, its first lists
     /// come after the Lease. Returns after work's end, with the Lease let go behind its last write.
     /// If the Lease is lost, `work` is stopped and what it has under way on `work_api` is cut off.
     /// Once per object.
@@ -45,7 +45,7 @@ public:
     /// Ends a wait for the first word about the Lease; `work` is stopped by whoever calls this.
     void stop();
 
-    /// True while nobody else can be the leader, by the steady clock alone.
+    /// True while no one else can be the leader, by the steady clock alone.
     bool leads() const { return election_->leads(); }
     /// This process was the leader and is no more, unasked: it has to end (REQUIREMENTS.md B6).
     bool lost() const { return election_->lost(); }

@@ -47,7 +47,7 @@ struct controller_options {
     /// Reporting component of events.
     std::string component = "signalbox";
     /// Told of passes and of written statuses, for metrics; they must neither throw nor call the
-    /// controller, and must outlive it. Null, empty: nobody is told.
+    /// controller, and must outlive it. Null, empty: no one is told.
     k8sio::reconcile_observer* observer = nullptr;
     std::function<
         void(const core::job_object& before, const core::job_status& after, core::instant)>

@@ -161,7 +161,7 @@ bool pass::may_defer() const {
 }
 
 /// True if this very status was written before and the server did not keep it, e.g. because its CRD
-/// is older than we are: writing it again at once would go on for ever (REQUIREMENTS.md X7).
+/// is older than we are: writing it again at once would never end (REQUIREMENTS.md X7).
 bool pass::is_unkept(const core::job_status& status) {
     // Its text would be a large part of what the job takes. Two texts of one hash cost a delay.
     const auto hash = std::hash<std::string>()(core::format_status(status, decided_->meta.kind));

@@ -29,7 +29,7 @@ bool has_relocated_code(const dl_phdr_info& object, const ElfW(Phdr) & dynamic) 
     return false;
 }
 
-/// Segments that nobody may write to are as the file has them: nothing of them is lost.
+/// Segments that are read-only are as the file has them: nothing of them is lost.
 int release_object(dl_phdr_info* object, std::size_t, void*) {
     const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
     const auto* const end = object->dlpi_phdr + object->dlpi_phnum;

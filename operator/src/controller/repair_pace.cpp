@@ -9,7 +9,7 @@ namespace {
 
 using std::chrono::seconds;
 
-/// So often at once: somebody may well edit what was just made.
+/// So often at once: what was just made may well be edited.
 constexpr int free_writes = 4;
 constexpr seconds first_delay{1};
 constexpr seconds longest_delay{300};

@@ -37,7 +37,7 @@ struct watched_kind {
 /// Kinds of children but pods, which have a store of their own.
 std::span<const watched_kind> watched_children();
 
-/// The resource of a child kind, or of a job of `job` for object_kind::job. Lives for ever.
+/// The resource of a child kind, or of a job of `job` for object_kind::job. A constant.
 const k8sio::resource_type& type_of(core::object_kind kind, core::job_kind job);
 const k8sio::resource_type& type_of(core::job_kind job);
 

@@ -169,7 +169,7 @@ private:
     bool stopping_ = false;
 };
 
-/// `lead` may be null: then nobody is asked.
+/// `lead` may be null: then this process always leads.
 asio::awaitable<void> run_all(
     definitions_wait& kinds,
     controller& work,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A file that somebody may replace at any time: a token, a certificate.
+// A file that may be replaced at any time: a token, a certificate.
 #pragma once
 
 #include <cstdint>

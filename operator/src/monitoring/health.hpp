@@ -29,7 +29,7 @@ public:
     /// `last_sign`: when a pass began or ended, or a request was answered or given up.
     health(running_operator of, std::function<k8sio::steady_time()> last_sign);
 
-    /// Looks at what moves. To be called now and then, also if nobody asks.
+    /// Looks at what moves. To be called now and then, also if no one asks.
     void look();
     std::vector<health_check> liveness() const;
     std::vector<health_check> readiness() const;

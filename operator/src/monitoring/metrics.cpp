@@ -111,7 +111,7 @@ double as_double(Number n) {
 void add_work(families& to, const running_operator& of) {
     const controller& work = *of.work;
     const labels name{{"name", own_name}};
-    // What a replica keeps for the day that it leads waits for nobody.
+    // A replica that does not lead keeps keys for later: no one waits for them.
     to.gauge("workqueue_depth", "Jobs that wait for their turn now.")
         .add(name, of.leads() ? as_double(work.queue_depth()) : 0);
     to.counter("workqueue_adds_total", "How often a job was ready for a pass.")
@@ -202,8 +202,8 @@ bool has_run(const core::job_status& status) {
            running->last_transition != completed->last_transition;
 }
 
-/// What was lost since the job left Running, or since its last incident if nobody saw it run;
-/// nothing after a pause, which is no loss.
+/// What was lost since the job left Running, or since its last incident if it was never seen to
+/// run; nothing after a pause, which is no loss.
 core::milliseconds lost_time(const core::job_status& before, core::instant now) {
     const core::condition* running = core::find_condition(before, "Running");
     if (before.phase == core::job_phase::paused || before.phase == core::job_phase::resuming ||

@@ -41,8 +41,8 @@ std::optional<std::string_view> below(std::string_view path, std::string_view en
                                  : std::nullopt;
 }
 
-/// Who reaches a server without a token that is open to others shall change nothing, and read
-/// nothing of jobs.
+/// True if only those who may know of jobs reach the server: with a token, or on this machine.
+/// Through any other, no one changes anything or reads of jobs.
 bool is_private(const http_server_options& server) {
     const std::string host = read_listen_address(server.address).value_or(listen_address()).host;
     return !server.token_file.empty() || host == "localhost" || host == "::1" ||
