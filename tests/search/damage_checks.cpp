@@ -103,9 +103,6 @@ void check_record(const world& w, violations& out) {
             out.push_back(fmt::format("api 5.7 a damaged size acts: {} {}", role.type, size));
         }
     }
-    if (s.restarts.settling && !s.restarts.settling->time) {
-        out.push_back("api 5.7 an exit settles without a time");
-    }
     if (nothing_ended(w) && !(s.restarts.completed.empty() && s.restarts.given_up.empty())) {
         out.push_back("api 5.7 nothing is expected of a replica that never ended");
     }
