@@ -75,10 +75,11 @@ std::string job_json(job_kind kind, int pods, std::string_view policy = "{}") {
     const std::string head = fmt::format(
         R"({{"apiVersion":"{}","kind":"{}","metadata":{{"name":"gpt-125m","namespace":"default",)"
         R"("uid":"e2a69076-1c19-46ce-9c70-2cdf20176e01","resourceVersion":"1","generation":1}},)"
-        R"("spec":{{"runPolicy":{},)",
+        R"("spec":{{"runPolicy":{},"elastic":{{"expectedReplicas":{}}},)",
         api_version,
         to_string(kind),
-        policy
+        policy,
+        pods
     );
     const auto pod_template = [](std::string_view container) {
         return fmt::format(
