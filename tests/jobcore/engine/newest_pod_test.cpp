@@ -2,11 +2,13 @@
 //
 // Of several pods on one index the newest counts (BEHAVIOUR.md 1.4, 4.15).
 #include "engine/jobs.hpp"
+#include "engine/view/view.hpp"
 
 #include <catch2/catch.hpp>
 
 using signalbox::test::c10d;
 using signalbox::test::world;
+namespace core = signalbox::core;
 
 TEST_CASE("[behaviour 4.15] an index counts by its pod of the highest round", "[engine]") {
     world w(c10d());
@@ -26,4 +28,46 @@ TEST_CASE("[behaviour 4.15] an index counts by its pod of the highest round", "[
     CHECK(decision.status->aggregate->running == 2);
     CHECK(decision.status->aggregate->pending == 1);
     CHECK(decision.status->tasks.front().replicas.at(1).uid == "successor");
+}
+
+TEST_CASE("[behaviour 1.9] labels tell what the name tells", "[engine]") {
+    core::job_plan plan;
+    plan.base_name = "mnist-0ea89";
+    core::pod_record pod;
+    pod.type = "a-1";
+    pod.index = 30;
+    for (const char* const same : {"mnist-0ea89-a-1-30", "mnist-0ea89-a-1-30-r9"}) {
+        CAPTURE(same);
+        pod.name = same;
+        CHECK(core::engine::is_named_so(plan, pod));
+    }
+    const auto other = GENERATE(
+        as<std::string>(),
+        "",
+        "0",
+        "30",
+        "-30",
+        "a-1-30",
+        "mnist-0ea89",
+        "mnist-0ea88-a-1-30",
+        "mnist-0ea89xa-1-30",
+        "mnist-0ea89-a-2-30",
+        "mnist-0ea89-a-1x30",
+        "mnist-0ea89-a-1-31",
+        "mnist-0ea89-a-1-130",
+        "mnist-0ea89-a-1-0",
+        "mnist-0ea89-a-1-3",
+        "mnist-0ea89-aa-1-30",
+        "x-mnist-0ea89-a-1-30",
+        "mnist-0ea89-a-1-30-r",
+        "mnist-0ea89-a-1-"
+    );
+    CAPTURE(other);
+    pod.name = other;
+    CHECK_FALSE(core::engine::is_named_so(plan, pod));
+    pod.name = "mnist-0ea89-a-1-0";
+    pod.index = 0;
+    CHECK(core::engine::is_named_so(plan, pod));
+    pod.index = -1;
+    CHECK_FALSE(core::engine::is_named_so(plan, pod));
 }

@@ -196,9 +196,30 @@ std::optional<name_parts> split_name(const job_plan& plan, std::string_view name
                  : std::nullopt;
 }
 
+/// The name without `-r<k>`, which nearly all have: told by comparing from its end, not by reading
+/// it, as each decision asks it of each pod.
+bool is_plain_name(const job_plan& plan, const pod_record& pod) {
+    const std::string_view name = pod.name;
+    std::size_t at = name.size();
+    std::int32_t rest = pod.index;
+    do {
+        if (at == 0 || name[--at] != '0' + rest % 10) {
+            return false;
+        }
+        rest /= 10;
+    } while (rest != 0);
+    const std::size_t base = plan.base_name.size();
+    const std::size_t type = pod.type.size();
+    return at == base + 1 + type + 1 && name[at - 1] == '-' && name[base] == '-' &&
+           name.compare(base + 1, type, pod.type) == 0 && name.starts_with(plan.base_name);
+}
+
 }  // namespace
 
 bool is_named_so(const job_plan& plan, const pod_record& pod) {
+    if (is_plain_name(plan, pod)) {
+        return true;
+    }
     const auto parts = split_name(plan, pod.name);
     return parts && parts->type == std::string_view(pod.type) && parts->index == pod.index;
 }
