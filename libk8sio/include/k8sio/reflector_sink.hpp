@@ -39,8 +39,11 @@ public:
     /// The list failed half way: drop what was collected.
     virtual void replace_abort();
     /// The server was restored from a backup (REQUIREMENTS.md V6): what is held may be newer than
-    /// the truth. A list follows, and what it holds stays, also where it is older.
+    /// the truth. A list follows, which ends with replace_after_rewind().
     virtual void rewound();
+    /// As replace_end(), of the list after rewound(): what it holds stays, also where it is older
+    /// than what was held, and all else is gone. By default: replace_end().
+    virtual void replace_after_rewind(std::string_view resource_version);
 };
 
 /// What to watch, and with which patience (REQUIREMENTS.md L3, R6, W2).

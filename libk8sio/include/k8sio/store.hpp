@@ -206,10 +206,7 @@ public:
 
     /// What is held may be newer than the truth: the view is incomplete until the list that
     /// follows.
-    void rewound() override {
-        rewound_ = true;
-        synced_ = false;
-    }
+    void rewound() override { synced_ = false; }
 
     void replace_begin() override { staged_.clear(); }
 
@@ -221,17 +218,11 @@ public:
     }
 
     void replace_end(std::string_view resource_version) override {
-        const bool rewound = std::exchange(rewound_, false);
-        for (const std::string& uid : not_listed(resource_version, rewound)) {
-            erase(uid);
-        }
-        for (record_node& staged : staged_) {
-            put(std::move(staged), rewound);
-        }
-        staged_ = record_nodes();
-        unconfirmed_.clear();
-        seen_ = resource_version;
-        synced_ = true;
+        take_staged(resource_version, false);
+    }
+
+    void replace_after_rewind(std::string_view resource_version) override {
+        take_staged(resource_version, true);
     }
 
     void replace_abort() override { staged_ = record_nodes(); }
@@ -304,6 +295,20 @@ private:
     }
 
     bool is_wanted(const Record& record) const { return !keep_ || keep_(record); }
+
+    /// `rewound`: the list is the truth, also where it is older.
+    void take_staged(std::string_view resource_version, bool rewound) {
+        for (const std::string& uid : not_listed(resource_version, rewound)) {
+            erase(uid);
+        }
+        for (record_node& staged : staged_) {
+            put(std::move(staged), rewound);
+        }
+        staged_ = record_nodes();
+        unconfirmed_.clear();
+        seen_ = resource_version;
+        synced_ = true;
+    }
 
     /// Whose objects the list that has come at this version says are gone.
     std::vector<std::string> not_listed(std::string_view version, bool rewound) const {
@@ -426,7 +431,6 @@ private:
     change_function changed_;
     std::string seen_;
     bool synced_ = false;
-    bool rewound_ = false;  // the next list is the truth, also where it is older
     records by_uid_;
     records loose_;  // empty: makes nodes
     std::array<index_map, index_count> by_index_;

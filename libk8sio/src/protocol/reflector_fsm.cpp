@@ -176,9 +176,11 @@ void reflector_fsm::on_list(steady_time now, const result<list_page>& page) {
         fail_list(now, error);
         return;
     }
-    sink_->replace_end(page->resource_version);
-    if (!list.told_back) {
-        last_error_.clear();  // else it is told until the next watch is open
+    if (list.after_rewind) {
+        sink_->replace_after_rewind(page->resource_version);
+    } else {
+        sink_->replace_end(page->resource_version);
+        last_error_.clear();  // that of a rewind is told until the next watch is open
     }
     version_ = page->resource_version;  // the list's, never an item's (V3)
     was_well_ = false;
@@ -245,10 +247,10 @@ void reflector_fsm::doubt() {
 
 void reflector_fsm::start_over() {
     const auto* const list = std::get_if<listing>(&state_);
-    if (!synced_ || (list != nullptr && list->told_back)) {
+    if (!synced_ || (list != nullptr && list->after_rewind)) {
         return;
     }
-    list_again({}).told_back = true;
+    list_again({}).after_rewind = true;
     sink_->rewound();
 }
 
@@ -264,7 +266,7 @@ bool reflector_fsm::is_older(std::string_view version) const {
 void reflector_fsm::went_back(std::string_view version) {
     auto* const list = std::get_if<listing>(&state_);
     listing& truth = list != nullptr ? *list : list_again({});
-    if (std::exchange(truth.told_back, true)) {
+    if (std::exchange(truth.after_rewind, true)) {
         return;
     }
     ++counters_.rewinds;

@@ -50,7 +50,9 @@ struct listing {
     bool unpaged = false;
     bool collecting = false;  ///< the sink has begun
     bool refreshing = false;  ///< it was asked for by refresh()
-    bool told_back = false;   ///< the sink knows that it may be older than what it holds
+    /// The server went back in time, and the sink knows: what the list holds is the truth, also
+    /// where it is older. Nothing else remembers this of a resource.
+    bool after_rewind = false;
 };
 /// A watch from the resume point; before next() gave it, one without a stream.
 struct watching {

@@ -2,7 +2,7 @@
 #include "k8sio/controller.hpp"
 
 #include "k8sio/synchronization.hpp"
-#include "k8sio/version_fence.hpp"
+#include "protocol/freshness_fsm.hpp"
 #include "runtime/pass_schedule.hpp"
 #include "runtime/watched_view.hpp"
 
@@ -45,6 +45,7 @@ struct part {
 
 struct controller::impl final : watched_view::listener {
     using watched = watched_view;
+    using freshness_order = protocol::freshness_fsm::order;
 
     impl(
         asio::any_io_executor on,
@@ -76,9 +77,7 @@ struct controller::impl final : watched_view::listener {
     void view_advanced() override;
     void view_rewound() override;
 
-    bool is_fresh(const std::string& key) const;
-    bool views_synced() const;
-    bool views_in_doubt() const;
+    void carry_out(const freshness_order& order);
     bool may_start();
 
     void request_pump();
@@ -96,7 +95,7 @@ struct controller::impl final : watched_view::listener {
     std::vector<std::unique_ptr<watched>> watches;
     std::size_t watches_made = 0;
     std::vector<part> parts;
-    version_fence fence;
+    protocol::freshness_fsm freshness;
     pass_schedule schedule;
     reconcile_counters counters;
     notification changed;
@@ -112,7 +111,6 @@ struct controller::impl final : watched_view::listener {
     clock::timer_id timer = 0;
     std::optional<steady_time> timer_at;
     clock::timer_id blocked_timer = 0;
-    bool rewinding = false;  ///< the server went back, and not all views have followed
     clock::timer_id doubt_timer = 0;
     std::shared_ptr<bool> alive;  ///< asked by posted functions
 };
@@ -142,6 +140,7 @@ void controller::impl::end(watched& w) {
     });
     const auto last = std::move(*found);
     watches.erase(found);
+    freshness.remove(last->name());
     last->clear();
     view_advanced();  // for keys that waited for it
 }
@@ -204,51 +203,48 @@ void controller::impl::view_advanced() {
     request_pump();
 }
 
-/// One view has shown it. The others are of a world that is no more, even if their versions do not
-/// say so: none may be decided on before all have been listed anew.
 void controller::impl::view_rewound() {
-    if (std::exchange(rewinding, true)) {
+    const freshness_order order = freshness.on_rewound();
+    if (order.views.empty()) {
         return;
     }
     log(severity::warning,
         "the server's data went back in time: all views are listed anew, every awaited version is "
         "forgotten");
-    fence = {};
+    carry_out(order);
+}
+
+void controller::impl::carry_out(const freshness_order& order) {
+    using kind = freshness_order::kind;
     for (const auto& w : watches) {
-        w->filled_by->start_over();
+        if (std::find(order.views.begin(), order.views.end(), w->name()) == order.views.end()) {
+            continue;
+        }
+        switch (order.what) {
+            case kind::probe:
+                w->filled_by->doubt();
+                break;
+            case kind::list_anew:
+                w->filled_by->refresh();
+                break;
+            case kind::start_over:
+                w->filled_by->start_over();
+                break;
+        }
     }
-}
-
-bool controller::impl::is_fresh(const std::string& key) const {
-    return views_synced() && std::all_of(watches.begin(), watches.end(), [&](const auto& w) {
-               return !w->counts() || fence.passed(key, w->name(), w->to().seen());
-           });
-}
-
-bool controller::impl::views_synced() const {
-    return std::all_of(watches.begin(), watches.end(), [](const auto& w) {
-        return !w->counts() || w->to().synced();
-    });
-}
-
-bool controller::impl::views_in_doubt() const {
-    return std::any_of(watches.begin(), watches.end(), [&](const auto& w) {
-        return w->is_in_doubt(time->steady_now());
-    });
 }
 
 /// False if views are incomplete, in doubt or too old; what ends that without an event is looked
 /// for again soon.
 bool controller::impl::may_start() {
-    if (stopping || !views_synced() || (options.ready && !options.ready())) {
+    if (stopping || !freshness.is_complete() || (options.ready && !options.ready())) {
         ready_since.reset();
         return false;  // the queue keeps what comes
     }
     if (!ready_since) {
         ready_since = time->steady_now();
     }
-    if (!views_in_doubt()) {
-        rewinding = false;
+    if (freshness.may_decide(time->steady_now())) {
         return true;
     }
     if (doubt_timer == 0) {
@@ -305,12 +301,12 @@ void controller::impl::arm_timer() {
 }
 
 void controller::impl::start_pass(const std::string& key) {
-    if (!is_fresh(key)) {
+    if (!freshness.is_fresh(key)) {
         ++counters.behind;
         schedule.block(key);
         return;
     }
-    fence.forget(key);  // all of it has come
+    freshness.forget(key);  // all of it has come
     const steady_time now = time->steady_now();
     if (options.observer != nullptr) {
         const steady_time since = schedule.waited_since().value_or(now);
@@ -349,7 +345,7 @@ void controller::impl::end_pass(const std::string& key, const reconcile_result& 
 }
 
 void controller::impl::release_blocked() {
-    schedule.release([this](const std::string& key) { return is_fresh(key); });
+    schedule.release([this](const std::string& key) { return freshness.is_fresh(key); });
     request_pump();
 }
 
@@ -373,6 +369,8 @@ void controller::watch(resource_type type, view& to, watch_options options) {
         std::make_unique<impl::watched>(self, to, type.plural() + "#" + number, std::move(options));
     made->filled_by =
         std::make_unique<reflector>(*self.api, std::move(type), *made, made->options().reflect);
+    const watch_options& asked = made->options();
+    self.freshness.add(made->name(), *made, asked.required, asked.max_age);
     self.watches.push_back(std::move(made));
     if (self.started && !self.stopping) {
         self.start(*self.watches.back());
@@ -390,6 +388,7 @@ void controller::unwatch(const view& to) {
         return;
     }
     found->ending = true;
+    self.freshness.end(found->name());
     found->filled_by->stop();
 }
 
@@ -459,7 +458,7 @@ void controller::enqueue_gathered(const std::string& key) {
 
 void controller::forget(const std::string& key) {
     impl_->schedule.forget(key);
-    impl_->fence.forget(key);
+    impl_->freshness.forget(key);
 }
 
 void controller::wake() {
@@ -469,31 +468,31 @@ void controller::wake() {
 void controller::expect(const std::string& key, const view& v, std::string_view version) {
     const impl::watched* const found = impl_->find(v);
     if (found != nullptr) {
-        impl_->fence.raise(key, found->name(), version);
+        impl_->freshness.expect(key, found->name(), version);
     }
 }
 
 bool controller::is_fresh(const std::string& key) const {
-    return impl_->is_fresh(key);
+    return impl_->freshness.is_fresh(key);
 }
 
 void controller::doubt_views() {
     impl& self = *impl_;
-    if (self.views_in_doubt()) {
+    if (self.freshness.is_in_doubt(self.time->steady_now())) {
         return;
     }
     self.log(severity::warning, "an answer is older than what was seen before: views are checked");
-    for (const auto& w : self.watches) {
-        if (w->options().required) {
-            w->filled_by->doubt();
-        }
-    }
+    self.carry_out(self.freshness.on_older_answer(self.time->steady_now()));
 }
 
 void controller::contradicted(const view& v) {
     impl& self = *impl_;
-    impl::watched* const found = self.find(v);
-    if (found == nullptr || !found->note_contradiction(self.time->steady_now())) {
+    const impl::watched* const found = self.find(v);
+    if (found == nullptr) {
+        return;
+    }
+    const auto order = self.freshness.on_contradiction(found->name(), self.time->steady_now());
+    if (order.views.empty()) {
         return;
     }
     ++self.counters.contradicted;
@@ -502,7 +501,7 @@ void controller::contradicted(const view& v) {
         "an answer contradicts the view of " + found->filled_by->type().plural() +
             ": an event was lost, and it is listed anew"
     );
-    found->filled_by->refresh();
+    self.carry_out(order);
 }
 
 void controller::refresh() {
@@ -513,7 +512,7 @@ void controller::refresh() {
 }
 
 bool controller::views_synced() const {
-    return impl_->views_synced();
+    return impl_->freshness.is_complete();
 }
 
 std::vector<std::string> controller::problems() const {

@@ -60,6 +60,10 @@ void reflector_sink::replace_abort() {}
 
 void reflector_sink::rewound() {}
 
+void reflector_sink::replace_after_rewind(std::string_view resource_version) {
+    replace_end(resource_version);
+}
+
 struct reflector::impl_access {
     static steady_time now(reflector& self) { return self.api_->time().steady_now(); }
 

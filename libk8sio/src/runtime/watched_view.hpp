@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A view of a controller with its reflector: what else the controller remembers of it.
+// A view of a controller with its reflector.
 #pragma once
 
 #include "k8sio/controller.hpp"
+#include "protocol/freshness_fsm.hpp"
 
-#include <chrono>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,7 +14,7 @@
 namespace signalbox::k8sio {
 
 /// Stands between a reflector and its view, and hears what the view is told.
-class watched_view final : public reflector_sink {
+class watched_view final : public reflector_sink, public protocol::view_source {
 public:
     class listener {
     public:
@@ -30,14 +29,15 @@ public:
     const view& to() const { return *to_; }
     const std::string& name() const { return name_; }
     const watch_options& options() const { return options_; }
-    /// Passes wait for it, or for what they expect of it.
-    bool counts() const { return !ending && (options_.required || to_->synced()); }
-    bool is_in_doubt(steady_time now) const {
+    protocol::view_facts facts() const override {
         const reflector& r = *filled_by;
-        const bool aged = options_.max_age.count() > 0 && now - r.heard_at() > options_.max_age;
-        // Of a type that is not served no list ends.
-        const bool served = r.synced() || (options_.required && r.last_error().empty());
-        return !ending && ((served && r.doubtful()) || (r.synced() && aged));
+        return {
+            to_->synced(),
+            to_->seen(),
+            r.synced(),
+            r.doubtful(),
+            !r.last_error().empty(),
+            r.heard_at()};
     }
 
     void upsert(std::string_view object_json) override { to_->upsert(object_json); }
@@ -52,6 +52,10 @@ public:
         to_->replace_end(resource_version);
         owner_->view_advanced();
     }
+    void replace_after_rewind(std::string_view resource_version) override {
+        to_->replace_after_rewind(resource_version);
+        owner_->view_advanced();
+    }
     void replace_abort() override { to_->replace_abort(); }
     void rewound() override {
         to_->rewound();
@@ -59,25 +63,14 @@ public:
     }
     void clear() { to_->clear(); }
 
-    /// False if the view was listed anew for such a reason ten seconds ago or less.
-    bool note_contradiction(steady_time now) {
-        const bool again = contradicted_at_ && now - *contradicted_at_ < std::chrono::seconds{10};
-        if (again || ending) {
-            return false;
-        }
-        contradicted_at_ = now;
-        return true;
-    }
-
     std::unique_ptr<reflector> filled_by;
     bool ending = false;  ///< by unwatch()
 
 private:
     listener* owner_;
     view* to_;
-    std::string name_;  // in the fence: two views of one type each have one
+    std::string name_;  // two views of one type each have one
     watch_options options_;
-    std::optional<steady_time> contradicted_at_;
 };
 
 }  // namespace signalbox::k8sio

@@ -189,7 +189,6 @@ void job_table::doubt_all(core::job_kind kind) {
 }
 
 void job_sink::rewound() {
-    rewound_ = true;
     complete_ = false;
     table_->doubt_all(kind_);
 }
@@ -203,8 +202,8 @@ void job_sink::replace_item(std::string_view object_json) {
     }
 }
 
-void job_sink::replace_end(std::string_view resource_version) {
-    table_->keep_only(kind_, listed_, resource_version, std::exchange(rewound_, false));
+void job_sink::take_list(std::string_view resource_version, bool rewound) {
+    table_->keep_only(kind_, listed_, resource_version, rewound);
     listed_ = {};
     unconfirmed_.clear();
     seen_ = resource_version;

@@ -143,7 +143,7 @@ public:
     /// False if the server went back in time, and its list has not come yet. Before the first list
     /// jobs may be decided on: they do not depend on each other, and a server need not serve all
     /// kinds.
-    bool synced() const override { return !rewound_; }
+    bool synced() const override { return complete_ || seen_.empty(); }
     /// Nothing waits for it: our own answers replace jobs at once.
     std::string_view seen() const override { return seen_; }
     void clear() override {}
@@ -151,7 +151,12 @@ public:
     void rewound() override;
     void replace_begin() override { listed_.clear(); }
     void replace_item(std::string_view object_json) override;
-    void replace_end(std::string_view resource_version) override;
+    void replace_end(std::string_view resource_version) override {
+        take_list(resource_version, false);
+    }
+    void replace_after_rewind(std::string_view resource_version) override {
+        take_list(resource_version, true);
+    }
     void replace_abort() override { listed_ = {}; }
     void upsert(std::string_view object_json) override;
     void remove(std::string_view object_json) override;
@@ -168,10 +173,11 @@ public:
     bool drop(const std::string& uid, k8sio::steady_time now);
 
 private:
+    void take_list(std::string_view resource_version, bool rewound);
+
     core::job_kind kind_;
     job_table* table_;
     bool complete_ = false;
-    bool rewound_ = false;  // the next list is the truth, also where it is older
     std::vector<std::string> listed_;
     std::string seen_;
     k8sio::unconfirmed_removals unconfirmed_;

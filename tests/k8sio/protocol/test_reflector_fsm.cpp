@@ -347,6 +347,7 @@ TEST_CASE_METHOD(fixture, "[requirement V6] a bookmark that goes backwards rebui
     fsm.on_list(now, page({}, "99"));
     CHECK(sink.seen == "99");
     CHECK(sink.log == "begin item:a end:100 rewound begin end:99 ");
+    CHECK(sink.after_rewinds == 1);
     CHECK(fsm.counters().rewinds == 1);
     CHECK(next() == "watch(99)");
     CHECK_FALSE(fsm.last_error().empty());  // told until the next watch is open
@@ -363,6 +364,7 @@ TEST_CASE_METHOD(fixture, "[requirement V6] a list that goes backwards is told b
     next();
     fsm.on_list(now, page({pod("b", "4")}, "90"));
     CHECK(sink.log == "begin item:a end:100 rewound begin item:a item:b end:90 ");
+    CHECK(sink.after_rewinds == 1);
 }
 
 TEST_CASE_METHOD(
@@ -393,6 +395,7 @@ TEST_CASE_METHOD(
         CHECK(next() == "list(limit=2 continue= version=)");
         fsm.on_list(now, page({pod("b", "7")}, "101"));  // and on, meanwhile
         CHECK(sink.log == "rewound begin item:b end:101 ");
+        CHECK(sink.after_rewinds == 1);
         CHECK(next() == "watch(101)");
         CHECK(fsm.counters().rewinds == 1);
     }
@@ -445,6 +448,7 @@ TEST_CASE_METHOD(fixture, "[requirement V6] what another resource has shown make
     next();
     fsm.on_list(now, page({pod("a", "3")}, "90", "more"));
     CHECK(next() == "list(limit=2 continue=more version=)");
+    CHECK(sink.after_rewinds == 1);
 }
 
 TEST_CASE_METHOD(fixture, "[requirement W12] when the server was last heard") {

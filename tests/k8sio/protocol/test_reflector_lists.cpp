@@ -107,3 +107,33 @@ TEST_CASE_METHOD(
         CHECK(sink.log == "begin item:a abort begin item:b end:120 ");
     }
 }
+
+TEST_CASE_METHOD(
+    lists_fixture, "[requirement V6] one list is the truth, however often it is begun"
+) {
+    next_list();
+    fsm.on_list(now, page({pod("a", "3")}, "100"));
+    CHECK(next_list() == "watch(100)");
+    fsm.start_over();
+    next_list();
+    SECTION("once") {}
+    SECTION("another one is asked for meanwhile") {
+        fsm.refresh();
+    }
+    SECTION("its second page is refused") {
+        fsm.on_list(now, page({pod("a", "3")}, "110", "more"));
+        next_list();
+        refused(410, false);
+    }
+    SECTION("the server is in trouble") {
+        refused(500, false);
+    }
+    next_list();
+    fsm.on_list(now, page({}, "110"));
+    CHECK(sink.after_rewinds == 1);
+    fsm.refresh();
+    next_list();
+    fsm.on_list(now, page({}, "120"));
+    CHECK(sink.seen == "120");
+    CHECK(sink.after_rewinds == 1);
+}

@@ -45,6 +45,10 @@ public:
         seen = version;
         ++replaced;
     }
+    void replace_after_rewind(std::string_view version) override {
+        replace_end(version);
+        ++after_rewinds;
+    }
     void replace_abort() override {
         log += "abort ";
         collected.clear();
@@ -61,7 +65,8 @@ public:
 
     std::map<std::string, std::string> held, collected;
     std::string seen, log;
-    int replaced = 0;
+    int replaced = 0;       ///< lists, those after a rewind too
+    int after_rewinds = 0;  ///< of these
 
 private:
     static std::string name_of(std::string_view object) {

@@ -54,11 +54,18 @@ struct store_fixture {
         decode, [](const record& r) { return !r.owner_uid.empty(); }};
 
     void fill(const std::vector<std::string>& items, std::string_view version) {
+        stage(items);
+        store.replace_end(version);
+    }
+    void fill_after_rewind(const std::vector<std::string>& items, std::string_view version) {
+        stage(items);
+        store.replace_after_rewind(version);
+    }
+    void stage(const std::vector<std::string>& items) {
         store.replace_begin();
         for (const std::string& item : items) {
             store.replace_item(item);
         }
-        store.replace_end(version);
     }
     std::string of(const std::string& owner) const {
         std::vector<std::string> all;
@@ -251,7 +258,7 @@ TEST_CASE("[requirement V6] the list after a restore is what is there, older tha
     CHECK_FALSE(f.store.synced());
     CHECK(f.of("job") == "a=x b=y");
     const std::string version = GENERATE("50", "110");
-    f.fill({"b job 40 z"}, version);
+    f.fill_after_rewind({"b job 40 z"}, version);
     CHECK(f.store.synced());
     CHECK(f.of("job") == "b=z");
     CHECK(f.store.seen() == version);

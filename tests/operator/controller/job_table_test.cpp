@@ -52,12 +52,12 @@ struct fixture {
     op::job_table table{heard};
     op::job_sink sink{core::job_kind::pytorch, table};
 
-    void list(const strings& jobs, std::string_view version) {
+    void list(const strings& jobs, std::string_view version, bool after_rewind = false) {
         sink.replace_begin();
         for (const std::string& one : jobs) {
             sink.replace_item(one);
         }
-        sink.replace_end(version);
+        after_rewind ? sink.replace_after_rewind(version) : sink.replace_end(version);
     }
     std::string version_of(const std::string& uid) const {
         const auto entry = table.find(uid);
@@ -318,7 +318,8 @@ TEST_CASE("[requirement V6] after a restore every job of the kind is in doubt un
     CHECK(f.version_of("b") == "40");
     CHECK_FALSE(f.table.find("b")->doubtful);
     // The list is the truth: what it does not hold is gone, newer or not.
-    f.list({job("a", "1"), job("b", "40")}, "50");
+    const bool after_rewind = true;
+    f.list({job("a", "1"), job("b", "40")}, "50", after_rewind);
     CHECK(f.sink.synced());
     CHECK(f.sink.complete());
     CHECK(f.table.uids() == strings{"a", "b"});
