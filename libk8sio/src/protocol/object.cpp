@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "k8sio/object.hpp"
 
+#include "k8sio/owner_reference.hpp"
 #include "protocol/json_cursor.hpp"
+#include "protocol/metadata_change.hpp"
+
+#include <optional>
+#include <utility>
 
 namespace signalbox::k8sio {
 
@@ -44,16 +49,44 @@ bool copy_members(protocol::json_cursor& cursor, std::string& out, Instead inste
     return object && cursor.ok();
 }
 
-/// The object that comes next, with that UID.
-bool copy_metadata(protocol::json_cursor& cursor, std::string_view uid, std::string& out) {
+/// A member of the metadata with its JSON.
+struct metadata_member {
+    std::string_view key;
+    std::string json;
+};
+
+/// The object that comes next, with that member in place of any other of its name.
+bool copy_metadata(protocol::json_cursor& cursor, const metadata_member& member, std::string& out) {
     out += '{';
-    const bool whole = copy_members(cursor, out, [&cursor](const std::string& key) {
-        return key == "uid" && !cursor.skip().empty();
+    const bool whole = copy_members(cursor, out, [&](const std::string& key) {
+        return key == member.key && !cursor.skip().empty();
     });
-    begin_member(out, "uid");
-    protocol::append_json_string(out, uid);
-    out += '}';
+    begin_member(out, member.key);
+    out += member.json + '}';
     return whole;
+}
+
+/// Empty if the text is no JSON object, or its `metadata` is none.
+std::string with_metadata(std::string_view object_json, const metadata_member& member) {
+    protocol::json_cursor cursor(object_json);
+    std::string out = "{";
+    bool named = false;
+    bool sound = true;
+    const bool whole = copy_members(cursor, out, [&](const std::string& key) {
+        if (key != "metadata") {
+            return false;
+        }
+        begin_member(out, key);
+        sound = copy_metadata(cursor, member, out) && sound;
+        named = true;
+        return true;
+    });
+    if (!named) {
+        protocol::json_cursor none("{}");
+        begin_member(out, "metadata");
+        copy_metadata(none, member, out);
+    }
+    return whole && sound && cursor.at_end() ? out + "}" : std::string();
 }
 
 }  // namespace
@@ -99,25 +132,31 @@ std::optional<object_meta> read_object_meta(std::string_view object_json) {
 }
 
 std::string with_uid(std::string_view object_json, std::string_view uid) {
-    protocol::json_cursor cursor(object_json);
-    std::string out = "{";
-    bool named = false;
-    bool sound = true;
-    const bool whole = copy_members(cursor, out, [&](const std::string& key) {
-        if (key != "metadata") {
-            return false;
+    metadata_member member{"uid", {}};
+    protocol::append_json_string(member.json, uid);
+    return with_metadata(object_json, member);
+}
+
+result<std::string> with_owner(std::string_view object_json, const owner_reference& owner) {
+    const std::optional<protocol::object_ties> ties = protocol::read_ties(object_json);
+    std::string made;
+    if (ties) {
+        result<std::string> owners = protocol::owners_with(*ties, owner);
+        if (owners.has_error()) {
+            return owners;
         }
-        begin_member(out, key);
-        sound = copy_metadata(cursor, uid, out) && sound;
-        named = true;
-        return true;
-    });
-    if (!named) {
-        protocol::json_cursor none("{}");
-        begin_member(out, "metadata");
-        copy_metadata(none, uid, out);
+        if (owners->empty()) {
+            return std::string(object_json);
+        }
+        made = with_metadata(object_json, {"ownerReferences", std::move(*owners)});
     }
-    return whole && sound && cursor.at_end() ? out + "}" : std::string();
+    if (made.empty()) {
+        api_error error;
+        error.code = errc::invalid_argument;
+        error.message = "the object is no JSON object with metadata";
+        return error;
+    }
+    return made;
 }
 
 }  // namespace signalbox::k8sio
