@@ -5,6 +5,7 @@
 #include "server/faces/http_face.hpp"
 
 #include "k8sio/base64.hpp"
+#include "k8sio/same_secret.hpp"
 #include "server/answers/body_stream.hpp"
 #include "server/answers/socket_session.hpp"
 #include "server/faces/tls_identity.hpp"
@@ -40,17 +41,6 @@ constexpr std::uint32_t header_limit = 64 * 1024;
 
 std::string_view to_view(beast::string_view text) {
     return {text.data(), text.size()};
-}
-
-/// Takes as long for a wrong text as for a right one.
-bool same_secret(std::string_view x, std::string_view y) {
-    unsigned difference = x.size() == y.size() ? 0U : 1U;
-    for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
-        difference |= static_cast<unsigned>(
-            static_cast<unsigned char>(x[i]) ^ static_cast<unsigned char>(y[i])
-        );
-    }
-    return difference == 0;
 }
 
 /// An address or localhost: a page of a foreign host whose name was made to resolve to this machine

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "k8sio/cluster_config.hpp"
+#include "k8sio/same_secret.hpp"
 
 #include <openssl/crypto.h>
 
@@ -14,6 +15,10 @@ void secret_text::wipe() noexcept {
     text_.resize(text_.capacity());
     OPENSSL_cleanse(text_.data(), text_.size());
     text_.clear();
+}
+
+bool same_secret(std::string_view x, std::string_view y) {
+    return x.size() == y.size() && CRYPTO_memcmp(x.data(), y.data(), x.size()) == 0;
 }
 
 }  // namespace signalbox::k8sio

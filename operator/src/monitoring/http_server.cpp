@@ -5,6 +5,7 @@
 #include "monitoring/listen_address.hpp"
 
 #include <k8sio/resource.hpp>
+#include <k8sio/same_secret.hpp>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -20,7 +21,6 @@
 #include <boost/beast/ssl/ssl_stream.hpp>
 
 #include <fmt/format.h>
-#include <openssl/crypto.h>
 
 #include <algorithm>
 #include <set>
@@ -56,11 +56,6 @@ std::string to_string(beast::string_view text) {
 /// Editors end a file with a newline.
 std::string_view without_end(std::string_view text) {
     return text.substr(0, text.find_last_not_of(" \r\n") + 1);
-}
-
-/// Takes as long for a wrong text as for a right one of its length.
-bool same_secret(std::string_view x, std::string_view y) {
-    return x.size() == y.size() && CRYPTO_memcmp(x.data(), y.data(), x.size()) == 0;
 }
 
 }  // namespace
@@ -252,7 +247,7 @@ bool http_server::impl::is_trusted(std::string_view authorization) {
     token.refresh();
     const std::string_view wanted = without_end(token.text());
     return !wanted.empty() && authorization.starts_with(scheme) &&
-           same_secret(authorization.substr(scheme.size()), wanted);
+           k8sio::same_secret(authorization.substr(scheme.size()), wanted);
 }
 
 response http_server::impl::answer(const request_parser& parser) {

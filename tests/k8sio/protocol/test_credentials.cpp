@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "k8sio/same_secret.hpp"
 #include "protocol/credentials.hpp"
 
 #include <catch2/catch.hpp>
@@ -194,4 +195,13 @@ TEST_CASE_METHOD(key_files, "[requirement C3] a failed handshake has the files r
     reads = 0;
     CHECK(subject.current(now + 3s).keys_number == 1);
     CHECK(reads == 0);
+}
+
+TEST_CASE("[requirement C9] a secret is compared whole") {
+    CHECK(same_secret("", ""));
+    CHECK(same_secret("abc", "abc"));
+    for (const char* other : {"", "ab", "abcd", "abd", "xbc"}) {
+        CHECK_FALSE(same_secret("abc", other));
+        CHECK_FALSE(same_secret(other, "abc"));
+    }
 }
