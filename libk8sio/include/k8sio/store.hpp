@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -95,14 +96,34 @@ struct by {
     const std::string& operator()(const auto& record) const { return record.*Member; }
 };
 
-/// `Record` has the texts `uid` and `resource_version`, and besides only what its user needs: whole
-/// objects would take a hundred times the memory. It has a default constructor. An `Index` is a
-/// type whose objects give the key of a record, as text or reference to one, when called with it:
-/// `by`, or one of your own. A record whose key is empty is not in that index.
+/// What a store holds: a class with the members `std::string uid` and `std::string
+/// resource_version`, which are set where the record is read; it can be moved and has a default
+/// constructor.
+template <class Record>
+concept store_record = std::default_initializable<Record> && std::movable<Record> &&
+    requires(Record& record) {
+    { record.uid } -> std::same_as<std::string&>;
+    { record.resource_version } -> std::same_as<std::string&>;
+};
+
+/// What finds records of a store: a type whose objects give the key of a record when called with
+/// it, as a `std::string` or a reference to one: `by`, or one of your own.
+template <class Index, class Record>
+concept store_index = std::default_initializable<Index> &&
+    requires(const Index index, const Record& record) {
+    { index(record) } -> std::convertible_to<const std::string&>;
+    requires std::same_as<std::remove_cvref_t<decltype(index(record))>, std::string>;
+};
+
+template <class T, class... Types>
+concept one_of = (std::same_as<T, Types> || ...);
+
+/// A `Record` has besides what store_record asks for only what its user needs: whole objects would
+/// take a hundred times the memory. A record whose key is empty is not in that index.
 ///
 /// Lifetimes: records are valid until the next change of the store.
 /// Thread: the loop's only.
-template <class Record, class... Index>
+template <store_record Record, store_index<Record>... Index>
 class store final : public view {
 public:
     /// Nothing, for a text that is no such object; that text is passed over.
@@ -134,7 +155,7 @@ public:
     }
 
     /// Records with this key of the index `I`, in no order.
-    template <class I>
+    template <one_of<Index...> I>
     std::span<const Record* const> find(const std::string& key) const {
         const auto& index = by_index_[number_of<I>()];
         const auto found = index.find(key);

@@ -39,6 +39,30 @@ struct by_value {
     std::string operator()(const record& r) const { return "=" + r.value; }
 };
 
+struct no_version {
+    std::string uid;
+};
+struct other_uid {
+    int uid = 0;
+    std::string resource_version;
+};
+struct by_number {
+    int operator()(const record&) const { return 1; }
+};
+using k8sio::store_index;
+using k8sio::store_record;
+static_assert(store_record<record> && !store_record<const record>);
+static_assert(!store_record<no_version> && !store_record<other_uid> && !store_record<int>);
+static_assert(store_index<by_owner, record> && store_index<by_value, record>);
+static_assert(store_index<k8sio::by<&record::value>, record>);
+static_assert(!store_index<by_number, record> && !store_index<by_owner, no_version>);
+
+template <class Index>
+concept can_find = requires(const k8sio::store<record, by_owner>& store) {
+    store.template find<Index>("");
+};
+static_assert(can_find<by_owner> && !can_find<by_value>);
+
 /// As a view of children: those without an owner are not held.
 struct store_fixture {
     store_fixture() {
