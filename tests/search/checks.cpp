@@ -99,8 +99,8 @@ private:
         const restart_ledger& a = before_.restarts;
         const restart_ledger& b = next_.restarts;
         const bool by_loss = next_.phase == job_phase::failed &&
-                             (next_.reason == engine::reason::error_in_pod ||
-                              next_.reason == engine::reason::backoff_limit_exceeded);
+                             (engine::says(next_.reason, engine::reason::error_in_pod) ||
+                              engine::says(next_.reason, engine::reason::backoff_limit_exceeded));
         return next_.backoff_count != before_.backoff_count || a.disruptions != b.disruptions ||
                (by_loss && before_.phase != job_phase::failed) || a.given_up != b.given_up;
     }
@@ -158,8 +158,8 @@ private:
         if (!ends()) {
             return;
         }
-        const bool by_loss = next_.reason == engine::reason::error_in_pod ||
-                             next_.reason == engine::reason::backoff_limit_exceeded;
+        const bool by_loss = engine::says(next_.reason, engine::reason::error_in_pod) ||
+                             engine::says(next_.reason, engine::reason::backoff_limit_exceeded);
         if (next_.phase == job_phase::failed && by_loss && plan_.elastic &&
             plan_.elastic->survives_loss && !master_failed() &&
             remaining() >= plan_.elastic->min_replicas) {
@@ -188,7 +188,7 @@ private:
     }
 
     void check_deadline() {
-        if (next_.reason != engine::reason::deadline_exceeded) {
+        if (!engine::says(next_.reason, engine::reason::deadline_exceeded)) {
             return;
         }
         const auto limit = w_.known_job->compiled->spec
@@ -211,8 +211,8 @@ private:
             return r.kind == object_kind::pod && for_good && !r.foreign_owner &&
                    !r.namespace_terminating && r.attempt == before_.attempt && r.round == 0;
         });
-        if (rejected && next_.reason != engine::reason::pod_rejected &&
-            next_.reason != engine::reason::deadline_exceeded) {
+        if (rejected && !engine::says(next_.reason, engine::reason::pod_rejected) &&
+            !engine::says(next_.reason, engine::reason::deadline_exceeded)) {
             out_.push_back("2.8 a pod was refused for good, none ever was, and the job goes on");
         }
     }
@@ -380,7 +380,7 @@ private:
         const auto& last = next_.restarts.last;
         if (plan_.scope != scope_rule::no_restart || slots.empty() ||
             slots.front().current == nullptr || !last ||
-            last->cause == engine::cause::secret_lost) {
+            engine::says(last->cause, engine::cause::secret_lost)) {
             return;
         }
         const container_record* c = engine::training_container(

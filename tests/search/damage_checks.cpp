@@ -65,9 +65,9 @@ void check_end(const world& w, violations& out) {
         out.push_back(fmt::format("4.1 an end was left: {}", to_string(s.phase)));
     }
     // Of another attempt nobody knows what became of its launcher (5.11).
-    const bool by_others = s.reason == engine::reason::invalid_spec ||
-                           s.reason == engine::reason::replica_lost ||
-                           (limit && s.reason == engine::reason::deadline_exceeded);
+    const bool by_others = engine::says(s.reason, engine::reason::invalid_spec) ||
+                           engine::says(s.reason, engine::reason::replica_lost) ||
+                           (limit && engine::says(s.reason, engine::reason::deadline_exceeded));
     if (w.harm.status && is_final(s.phase) && w.harm.ended == job_phase::none && nothing_ended(w) &&
         w.server == mood::good && !by_others) {
         out.push_back(fmt::format("I6 a damaged status ended the job: {}", s.reason));
@@ -173,7 +173,7 @@ void check_order(const world& w, const decision& d, violations& out) {
 }
 
 void check_repair(world& w, const decision& d, violations& out) {
-    if (!is_told(d, engine::event_reason::status_repaired)) {
+    if (!is_told(d, engine::reason::status_repaired)) {
         return;
     }
     ++w.harm.told;
@@ -191,7 +191,7 @@ void check_invalid_end(const world& w, const decision& d, violations& out) {
     const job_status& before = w.known_job->status;
     const bool paused = before.phase == job_phase::paused || w.known_job->compiled->fragments.pause;
     if (d.status && !is_final(before.phase) && is_final(d.status->phase) && paused &&
-        d.status->reason == engine::reason::invalid_spec) {
+        engine::says(d.status->reason, engine::reason::invalid_spec)) {
         out.push_back("6.4 an invalid specification ends a paused job");
     }
     const job_plan& plan = valid_plan(w);

@@ -105,7 +105,7 @@ private:
 
     /// The number is put right: it is named first.
     bool is_attempt_repaired() const {
-        return is_told(*d_, engine::event_reason::status_repaired) &&
+        return is_told(*d_, engine::reason::status_repaired) &&
                d_->events.front().message.find("put right: attempt") != std::string::npos;
     }
 
@@ -465,8 +465,8 @@ const decision& decision_of(const world& w) {
     return *w.decided;
 }
 
-bool is_told(const decision& d, std::string_view reason) {
-    return std::ranges::find(d.events, reason, &event::reason) != d.events.end();
+bool is_told(const decision& d, engine::reason what) {
+    return std::ranges::find(d.events, to_string(what), &event::reason) != d.events.end();
 }
 
 std::vector<const action*> writes_of(const world& w) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "choices.hpp"
+#include "engine/facts/reasons.hpp"
 #include "world.hpp"
 
 #include <string>
@@ -36,7 +37,7 @@ struct sight {
 const core::decision& decision_of(const world& w);
 
 /// The decision has an event with that reason.
-bool is_told(const core::decision& d, std::string_view reason);
+bool is_told(const core::decision& d, core::engine::reason what);
 
 /// Writes that a pass would make now, its status first; null for the status.
 std::vector<const core::action*> writes_of(const world& w);

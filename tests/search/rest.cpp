@@ -26,7 +26,7 @@ namespace {
 
 /// What keeps a job from running as long as it lasts, and how its status names that.
 struct hindrance {
-    std::string_view reason;
+    engine::reason reason;
     std::string_view text;  ///< of the condition Running, where a stronger reason stands
     bool tried_again;       ///< by the clock: its end may be seen by nobody
     bool (*holds)(const world& w);
@@ -84,9 +84,10 @@ constexpr hindrance hindrances[] = {
      }},
 };
 
-bool is_named(const job_status& s, std::string_view reason, std::string_view text) {
-    return s.reason == reason || std::ranges::any_of(s.conditions, [&](const condition& c) {
-               return c.reason == reason || c.message.find(text) != c.message.npos;
+bool is_named(const job_status& s, engine::reason why, std::string_view text) {
+    return engine::says(s.reason, why) ||
+           std::ranges::any_of(s.conditions, [&](const condition& c) {
+               return engine::says(c.reason, why) || c.message.find(text) != c.message.npos;
            });
 }
 
@@ -163,7 +164,7 @@ void check_tried_again(const world& w, violations& out) {
     }
     for (const hindrance& h : hindrances) {
         if (h.tried_again && h.holds(w) && is_named(w.job->status, h.reason, h.text)) {
-            out.push_back(fmt::format("I23 nobody tries again: {}", h.reason));
+            out.push_back(fmt::format("I23 nobody tries again: {}", to_string(h.reason)));
         }
     }
 }

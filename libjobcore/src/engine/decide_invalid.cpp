@@ -87,7 +87,7 @@ decision decide_invalid(const inputs& in) {
     const bool ends = ends_at_once(in);
     decision out = ends ? end_unstarted(in, errors) : decide_plan(in);
     if (ends || unknown) {
-        out.events.push_back({true, std::string(reason::invalid_spec), errors});
+        out.events.push_back({true, std::string(to_string(reason::invalid_spec)), errors});
     }
     return out;
 }

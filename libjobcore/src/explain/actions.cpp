@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the operator does now: one line per write, in the order in which they are made.
+#include "engine/facts/ledger.hpp"
+#include "engine/facts/refused_words.hpp"
 #include "explain/story.hpp"
 #include "explain/words.hpp"
 
@@ -103,15 +105,18 @@ std::string verb_text(const story& s, const action& a) {
     return {};
 }
 
-/// The recorded words of the server name what they are about, but for a quota, which holds all
-/// pods (BEHAVIOUR.md 2.8).
+/// The recorded words name the object that was refused, but for a quota, which holds all pods
+/// (BEHAVIOUR.md 2.8).
 bool was_refused(const story& s, const action& a) {
     if (!s.refusals_unknown || a.what() != verb::create) {
         return false;
     }
-    const condition* running = find_condition(s.after, "Running");
-    const bool named = running != nullptr && running->message.find(a.name) != std::string::npos;
-    return named || (a.kind == object_kind::pod && s.after.reason == "QuotaExceeded");
+    if (engine::says(s.after.reason, engine::reason::quota_exceeded)) {
+        return a.kind == object_kind::pod;
+    }
+    const condition* running = engine::find_condition(s.after, engine::condition_type::running);
+    const auto refused = running == nullptr ? std::nullopt : engine::read_refused(running->message);
+    return refused && refused->kind == to_string(a.kind) && refused->name == a.name;
 }
 
 void say_action(story& s, const action& a) {

@@ -16,7 +16,8 @@
 namespace signalbox::core::explaining {
 namespace {
 
-namespace reason = engine::reason;
+using engine::reason;
+using engine::says;
 
 constexpr auto awaited_section = explain_section::awaited;
 
@@ -47,6 +48,10 @@ constexpr std::array help{
         "outside is replaced without counting",
         "behaviour 4.8"},
 };
+
+std::span<const meaning<reason>> help_meanings() {
+    return help;
+}
 
 /// The replicas that are not up, by what keeps them.
 struct waiting_pods {
@@ -144,7 +149,7 @@ void say_waiting(story& s, const waiting_pods& w) {
             "behaviour 4.9"
         );
     }
-    if (s.after.reason == reason::waiting_for_workers) {
+    if (says(s.after.reason, reason::waiting_for_workers)) {
         s.say(
             awaited_section,
             fmt::format(
@@ -215,7 +220,7 @@ void say_deciding_pod(story& s) {
 }
 
 void say_below_minimum(story& s) {
-    if (s.after.reason != reason::below_min_replicas || !s.plan()->elastic) {
+    if (!says(s.after.reason, reason::below_min_replicas) || !s.plan()->elastic) {
         return;
     }
     s.say(
@@ -231,7 +236,7 @@ void say_below_minimum(story& s) {
 
 void say_barrier(story& s) {
     const auto& next = s.after.next_transition;
-    if (!next || next->reason != engine::awaited::clean_up) {
+    if (!next || !says(next->reason, engine::awaited::clean_up)) {
         return;
     }
     std::vector<std::string> running;
@@ -256,9 +261,8 @@ void say_barrier(story& s) {
 
 void say_left_workers(story& s) {
     const engine::inputs in{s.job, *s.plan(), s.seen, s.rules, s.now};
-    std::string left = engine::describe_left_workers({in, s.after, *s.view});
-    if (!left.empty()) {
-        s.say(awaited_section, std::move(left), "behaviour 5.13");
+    if (auto left = engine::describe_left_workers({in, s.after, *s.view})) {
+        s.say(awaited_section, *std::move(left), "behaviour 5.13");
     }
 }
 
@@ -302,7 +306,7 @@ void say_awaited(story& s) {
             "behaviour 6.4"
         );
     } else if (!is_final(s.after.phase)) {
-        if (const meaning* m = find_meaning(help, s.after.reason)) {
+        if (const auto* m = find_meaning(help_meanings(), std::string_view(s.after.reason))) {
             s.say(awaited_section, std::string(m->text), m->rule);
         }
         if (s.view) {

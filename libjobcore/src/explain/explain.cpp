@@ -24,12 +24,17 @@ constexpr std::array refused_reasons{
     engine::reason::quota_exceeded,
 };
 
+bool is_by_refusal(std::string_view text) {
+    return std::ranges::any_of(refused_reasons, [&](engine::reason r) {
+        return engine::says(text, r);
+    });
+}
+
 /// Without the refusal a decision would call it something else; what was recorded stands.
 void keep_refusal(story& s) {
     const job_status& before = s.job.status;
     s.refusals_unknown = s.seen.refusals.empty() && !is_final(s.after.phase) &&
-                         s.after.phase == before.phase &&
-                         std::ranges::find(refused_reasons, before.reason) != refused_reasons.end();
+                         s.after.phase == before.phase && is_by_refusal(before.reason);
     if (s.refusals_unknown) {
         s.after.reason = before.reason;
         s.after.conditions = before.conditions;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What happened before, and what is left of the budget.
+#include "engine/facts/pod_facts.hpp"
 #include "explain/story.hpp"
 #include "explain/tables.hpp"
 #include "explain/words.hpp"
@@ -21,8 +22,7 @@ std::string pod_text(const incident_pod& pod) {
     if (pod.exit_code) {
         facts = fmt::format("exit code {}", *pod.exit_code);
     }
-    const bool telling = !pod.reason.empty() && pod.reason != "Error" && pod.reason != "Completed";
-    if (telling) {
+    if (engine::is_telling(pod.reason)) {
         facts += facts.empty() ? pod.reason : ", " + pod.reason;
     }
     return facts.empty() ? pod.name : fmt::format("{} ({})", pod.name, facts);
@@ -51,7 +51,7 @@ void say_incident(story& s, const std::optional<incident_record>& last, std::str
     if (!last || last->cause.empty()) {
         return;
     }
-    const meaning* m = find_meaning(cause_meanings(), last->cause);
+    const auto* m = find_meaning(cause_meanings(), std::string_view(last->cause));
     const std::string pods = pods_text(*last);
     s.say(
         history_section,

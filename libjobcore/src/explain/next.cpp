@@ -11,8 +11,9 @@
 namespace signalbox::core::explaining {
 namespace {
 
-namespace awaited = engine::awaited;
-namespace reason = engine::reason;
+using engine::awaited;
+using engine::reason;
+using engine::says;
 
 constexpr auto next_section = explain_section::next;
 
@@ -25,7 +26,7 @@ void say_transition(story& s) {
     if (!next) {
         return;
     }
-    if (const meaning* m = find_meaning(transition_meanings(), next->reason)) {
+    if (const auto* m = find_meaning(transition_meanings(), std::string_view(next->reason))) {
         say_at(s, next->time, m->text, m->rule);
     }
 }
@@ -51,8 +52,8 @@ void say_deadline(story& s) {
             ),
             "behaviour 5.12"
         );
-    } else if (*limit < far && (!next || next->reason != awaited::deadline)) {
-        const meaning* m = find_meaning(transition_meanings(), awaited::deadline);
+    } else if (*limit < far && (!next || !says(next->reason, awaited::deadline))) {
+        const auto* m = find_meaning(transition_meanings(), awaited::deadline);
         say_at(s, *s.after.start_time + seconds(*limit), m->text, m->rule);
     }
 }
@@ -60,7 +61,7 @@ void say_deadline(story& s) {
 /// Times that are not in status: tries of what was refused, and checks of what is not served.
 void say_retry(story& s) {
     if (s.refusals_unknown) {
-        const bool quota = s.after.reason == reason::quota_exceeded;
+        const bool quota = says(s.after.reason, reason::quota_exceeded);
         s.say(
             next_section,
             fmt::format(
@@ -79,7 +80,7 @@ void say_retry(story& s) {
     if (!wake || (next && *wake + seconds(1) > next->time)) {
         return;
     }
-    if (s.after.reason == reason::waiting_for_pod_group) {
+    if (says(s.after.reason, reason::waiting_for_pod_group)) {
         say_at(
             s,
             *wake,

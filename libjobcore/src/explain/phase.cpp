@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the job is, and why.
-#include "engine/facts/reasons.hpp"
+#include "engine/facts/ledger.hpp"
 #include "explain/story.hpp"
 #include "explain/tables.hpp"
 #include "explain/words.hpp"
@@ -11,7 +11,7 @@
 namespace signalbox::core::explaining {
 namespace {
 
-namespace condition_type = engine::condition_type;
+using engine::condition_type;
 
 constexpr auto phase_section = explain_section::phase;
 
@@ -29,11 +29,11 @@ std::optional<instant> since(const job_status& status) {
     if (is_final(status.phase)) {
         return status.completion_time;
     }
-    const condition* paused = find_condition(status, condition_type::paused);
+    const condition* paused = engine::find_condition(status, condition_type::paused);
     if (status.phase == job_phase::paused) {
         return paused != nullptr ? paused->last_transition : std::nullopt;
     }
-    const condition* running = find_condition(status, condition_type::running);
+    const condition* running = engine::find_condition(status, condition_type::running);
     const bool is_running = status.phase == job_phase::running;
     return is_running && running != nullptr && running->status ? running->last_transition
                                                                : std::nullopt;
@@ -41,7 +41,7 @@ std::optional<instant> since(const job_status& status) {
 
 /// The words that the operator or the server had for it.
 std::string_view message_of(const job_status& status) {
-    const condition* c = find_condition(
+    const condition* c = engine::find_condition(
         status, is_final(status.phase) ? condition_type::completed : condition_type::running
     );
     return c == nullptr ? std::string_view() : std::string_view(c->message);
@@ -56,7 +56,7 @@ void say_reason(story& s, const job_status& status) {
         );
         return;
     }
-    const meaning* m = find_meaning(phase_meanings(), status.reason);
+    const auto* m = find_meaning(phase_meanings(), std::string_view(status.reason));
     if (m == nullptr) {
         return;
     }
@@ -105,7 +105,7 @@ void say_change(story& s) {
 }
 
 void say_failure(story& s) {
-    const condition* failure = find_condition(s.after, condition_type::replica_failure);
+    const condition* failure = engine::find_condition(s.after, condition_type::replica_failure);
     if (failure == nullptr || !failure->status || is_final(s.after.phase)) {
         return;
     }

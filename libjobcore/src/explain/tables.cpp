@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explain/tables.hpp"
 
-#include "engine/facts/reasons.hpp"
-
-#include <algorithm>
 #include <array>
 
 namespace signalbox::core::explaining {
 namespace {
 
-namespace awaited = engine::awaited;
-namespace cause = engine::cause;
-namespace reason = engine::reason;
+using engine::awaited;
+using engine::cause;
+using engine::reason;
 
 constexpr std::array phases{
     meaning{
@@ -163,21 +160,16 @@ constexpr std::array transitions{
 
 }  // namespace
 
-std::span<const meaning> phase_meanings() {
+std::span<const meaning<reason>> phase_meanings() {
     return phases;
 }
 
-std::span<const meaning> cause_meanings() {
+std::span<const meaning<cause>> cause_meanings() {
     return causes;
 }
 
-std::span<const meaning> transition_meanings() {
+std::span<const meaning<awaited>> transition_meanings() {
     return transitions;
-}
-
-const meaning* find_meaning(std::span<const meaning> table, std::string_view reason) {
-    const auto it = std::ranges::find(table, reason, &meaning::reason);
-    return it == table.end() ? nullptr : &*it;
 }
 
 }  // namespace signalbox::core::explaining

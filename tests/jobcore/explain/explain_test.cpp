@@ -191,6 +191,29 @@ TEST_CASE("a recording knows no refusals: the recorded reason stands", "[explain
     CHECK_FALSE(e.says(in::actions, "Write the status"));
 }
 
+TEST_CASE("a recording names the object that was refused, and no other", "[explain]") {
+    world w(ddp());
+    w.gate = [](const action&) { return false; };
+    while (w.look().stages.empty()) {
+        w.pass();
+    }
+    const stage first = w.look().stages.front();
+    REQUIRE(first.size() == 2);  // both Services, of which one name begins with the other
+    refusal taken = refusal_of(first[1], w.now());
+    taken.foreign_owner = GENERATE(true, false);
+    taken.http_code = 409;
+    taken.message = "no";
+    w.refusals.push_back(taken);
+    w.pass();
+    w.refusals.clear();
+    w.wait(seconds(3600));
+    const explained e(w);
+    INFO(e.text());
+    const std::string again = "; the server refused it before";
+    CHECK(e.says(in::actions, first[1].name + ": " + first[1].why + again));
+    CHECK_FALSE(e.says(in::actions, first[0].name + ": " + first[0].why + again));
+}
+
 TEST_CASE("a refusal that is known and whose time has come: the action as any other", "[explain]") {
     world w(ddp());
     refuse_pods(w);

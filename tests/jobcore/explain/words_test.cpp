@@ -19,31 +19,36 @@ using signalbox::test::source_text;
 
 namespace {
 
-/// The values of the constants in a namespace of engine/facts/reasons.hpp.
-std::set<std::string> reasons_in(const std::string& space) {
-    const std::string text = source_text("libjobcore/src/engine/facts/reasons.hpp");
-    const std::size_t begin = text.find("namespace " + space + " {");
-    const std::size_t end = text.find("}  // namespace " + space, begin);
-    REQUIRE(begin != std::string::npos);
-    REQUIRE(end != std::string::npos);
-    const std::string part = text.substr(begin, end - begin);
-    const std::regex value("= *\n? *\"([A-Za-z]+)\"");
-    std::set<std::string> out;
-    for (auto it = std::sregex_iterator(part.begin(), part.end(), value);
-         it != std::sregex_iterator();
-         ++it) {
-        out.insert((*it)[1]);
+template <class Value>
+std::set<Value> all_values() {
+    std::set<Value> out;
+    for (const auto& w : engine::word_table(Value{})) {
+        out.insert(w.is);
     }
     return out;
 }
 
-std::set<std::string> reasons_of(std::span<const meaning> table) {
-    std::set<std::string> out;
-    for (const meaning& m : table) {
-        out.insert(std::string(m.reason));
+template <class Value>
+std::set<Value> explained_values(std::span<const meaning<Value>> table) {
+    std::set<Value> out;
+    for (const meaning<Value>& m : table) {
+        out.insert(m.what);
     }
     CHECK(out.size() == table.size());
     return out;
+}
+
+template <class Value>
+void check_citations(std::span<const meaning<Value>> table, const std::string& rules) {
+    constexpr std::string_view prefix = "behaviour ";
+    for (const meaning<Value>& m : table) {
+        CAPTURE(to_string(m.what), m.rule);
+        const bool of_api = m.rule.starts_with("api ");
+        REQUIRE((of_api || m.rule.starts_with(prefix)));
+        const std::string number(m.rule.substr(of_api ? 0 : prefix.size()));
+        CHECK(rules.find("\n### " + number + " ") != std::string::npos);
+        CHECK_FALSE(m.text.ends_with('.'));
+    }
 }
 
 }  // namespace
@@ -100,43 +105,48 @@ TEST_CASE("a sentence begins with a capital, a path does not", "[explain]") {
 }
 
 TEST_CASE("every reason that the engine gives has a sentence", "[explain]") {
-    CHECK(reasons_of(cause_meanings()) == reasons_in("cause"));
-    CHECK(reasons_of(transition_meanings()) == reasons_in("awaited"));
+    CHECK(explained_values(cause_meanings()) == all_values<engine::cause>());
+    CHECK(explained_values(transition_meanings()) == all_values<engine::awaited>());
 
-    // Reasons of conditions, of a TensorBoard and of the phase Resuming: never of a phase alone.
-    std::set<std::string> expected = reasons_in("reason");
-    for (const char* other :
-         {"Failed",
-          "NoFailure",
-          "NotCreated",
-          "NotFinished",
-          "NotReady",
-          "ReplicaCannotStart",
-          "ReplicaFailed",
-          "ReplicasAccepted",
-          "ReplicasRunning",
-          "Resuming",
-          "WaitingForDiscovery",
-          "WaitingForTraining"}) {
-        CAPTURE(other);
+    // Reasons of conditions, of a TensorBoard, of events and of the phase Resuming: never of a
+    // phase alone.
+    using engine::reason;
+    std::set<reason> expected = all_values<reason>();
+    for (const reason other :
+         {reason::none,
+          reason::failed,
+          reason::no_failure,
+          reason::not_created,
+          reason::not_finished,
+          reason::not_ready,
+          reason::replica_cannot_start,
+          reason::replica_failed,
+          reason::replicas_accepted,
+          reason::replicas_running,
+          reason::resuming,
+          reason::waiting_for_discovery,
+          reason::waiting_for_training,
+          reason::cleaned_up,
+          reason::created,
+          reason::new_replica,
+          reason::resumed,
+          reason::running,
+          reason::scaled,
+          reason::spec_changed,
+          reason::start,
+          reason::status_repaired,
+          reason::workers_left_running}) {
+        CAPTURE(to_string(other));
         CHECK(expected.erase(other) == 1);
     }
-    CHECK(reasons_of(phase_meanings()) == expected);
+    CHECK(explained_values(phase_meanings()) == expected);
 }
 
 TEST_CASE("[behaviour 4.14] every rule that a table cites is a rule of the project", "[explain]") {
     const std::string rules = source_text("libjobcore/BEHAVIOUR.md");
-    constexpr std::string_view prefix = "behaviour ";
-    for (const auto table : {phase_meanings(), cause_meanings(), transition_meanings()}) {
-        for (const meaning& m : table) {
-            CAPTURE(m.reason, m.rule);
-            const bool of_api = m.rule.starts_with("api ");
-            REQUIRE((of_api || m.rule.starts_with(prefix)));
-            const std::string number(m.rule.substr(of_api ? 0 : prefix.size()));
-            CHECK(rules.find("\n### " + number + " ") != std::string::npos);
-            CHECK_FALSE(m.text.ends_with('.'));
-        }
-    }
+    check_citations(phase_meanings(), rules);
+    check_citations(cause_meanings(), rules);
+    check_citations(transition_meanings(), rules);
 }
 
 TEST_CASE("every constant of policy can be set by its name", "[text]") {

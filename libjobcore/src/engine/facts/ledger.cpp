@@ -106,8 +106,12 @@ bool is_replaced(const job_status& status, std::string_view type, std::int32_t i
     });
 }
 
-bool is_told(const job_status& status, std::string_view reason) {
-    return std::ranges::find(status.told, reason) != status.told.end();
+bool is_told(const job_status& status, reason what) {
+    return std::ranges::find(status.told, to_string(what)) != status.told.end();
+}
+
+const condition* find_condition(const job_status& status, condition_type type) {
+    return core::find_condition(status, to_string(type));
 }
 
 }  // namespace signalbox::core::engine

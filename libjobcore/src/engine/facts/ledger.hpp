@@ -3,6 +3,7 @@
 // The record of attempts, rounds and replica states in status (BEHAVIOUR.md api 5.4).
 #pragma once
 
+#include "engine/facts/reasons.hpp"
 #include "jobcore/plan.hpp"
 #include "jobcore/status.hpp"
 
@@ -23,7 +24,10 @@ std::int32_t wanted_in_force(const job_status& status, const role_plan& role);
 std::vector<std::int32_t> wanted_in_force(const job_status& status, const job_plan& plan);
 
 /// A fact that was told by an event and still lasts (BEHAVIOUR.md 11.2).
-bool is_told(const job_status& status, std::string_view reason);
+bool is_told(const job_status& status, reason what);
+
+/// The condition of that type, or null. Valid until `status.conditions` changes.
+const condition* find_condition(const job_status& status, condition_type type);
 
 /// The next number after `n`. After the last one that a status can hold it is 1 again: any other
 /// number means another attempt, round or name.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/facts/pod_facts.hpp"
 
+#include "engine/facts/reasons.hpp"
 #include "engine/facts/termination.hpp"
 
 #include <fmt/format.h>
@@ -137,6 +138,11 @@ std::string describe_gates(const pod_record& pod) {
     return fmt::format("pod {} waits at scheduling gates: {}", pod.name, printable_tail(pod.gates));
 }
 
+bool is_telling(std::string_view reason) {
+    const auto known = parse<kubelet_reason>(reason);
+    return !reason.empty() && known != kubelet_reason::error && known != kubelet_reason::completed;
+}
+
 std::string describe_failure(
     const pod_record& pod, std::string_view container, const termination_note* said
 ) {
@@ -167,8 +173,7 @@ std::string describe_failure(
         c->name,
         note.error_code.value_or(c->exit_code)
     );
-    const bool telling = !c->reason.empty() && c->reason != "Error" && c->reason != "Completed";
-    if (telling) {
+    if (is_telling(c->reason)) {
         text += fmt::format(" ({})", c->reason);
     }
     return text + with_colon(note.text);

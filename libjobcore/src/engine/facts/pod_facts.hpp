@@ -64,6 +64,9 @@ std::string describe_unschedulable(const pod_record& pod);
 /// `pod a-b-0 waits at scheduling gates: example.com/quota`.
 std::string describe_gates(const pod_record& pod);
 
+/// A container's reason says more than that it ended.
+bool is_telling(std::string_view reason);
+
 /// `pod a-b-0, container pytorch exited with 137 (OOMKilled): CUDA out of memory`. `said`: the
 /// container's message, where the caller has read it.
 std::string describe_failure(

@@ -1,97 +1,260 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every reason, cause and condition type the engine writes, in one table, so that code, tests,
-// events and documents agree (BEHAVIOUR.md 4.14).
+// Every reason, cause and condition type the engine writes, and what is awaited by the clock: one
+// enumeration each, with its words in one table, so that code, tests, events and documents agree
+// (BEHAVIOUR.md 4.14). A status has the words, the engine decides by the values.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace signalbox::core::engine {
 
-namespace condition_type {
-inline constexpr std::string_view initialized = "Initialized";
-inline constexpr std::string_view running = "Running";
-inline constexpr std::string_view replica_failure = "ReplicaFailure";
-inline constexpr std::string_view completed = "Completed";
-inline constexpr std::string_view failed = "Failed";
-inline constexpr std::string_view succeeded = "Succeeded";
-inline constexpr std::string_view paused = "Paused";
-}  // namespace condition_type
+/// Types of conditions, in the order in which a status shows them (BEHAVIOUR.md 4.13).
+enum class condition_type : std::uint8_t {
+    initialized,
+    running,
+    replica_failure,
+    completed,
+    failed,
+    succeeded,
+    paused,
+};
 
-/// Reasons of phases and conditions.
-namespace reason {
-inline constexpr std::string_view below_min_replicas = "BelowMinReplicas";
-inline constexpr std::string_view backoff_limit_exceeded = "BackoffLimitExceeded";
-inline constexpr std::string_view container_failed = "ContainerFailed";
-inline constexpr std::string_view creating_pods = "CreatingPods";
-inline constexpr std::string_view deadline_exceeded = "DeadlineExceeded";
-inline constexpr std::string_view error_in_pod = "ErrorInPod";
-inline constexpr std::string_view failed = "Failed";
-inline constexpr std::string_view invalid_spec = "InvalidSpec";
-inline constexpr std::string_view master_unknown = "MasterUnknown";
-inline constexpr std::string_view name_conflict = "NameConflict";
-inline constexpr std::string_view no_failure = "NoFailure";
-inline constexpr std::string_view not_finished = "NotFinished";
-inline constexpr std::string_view not_created = "NotCreated";
-inline constexpr std::string_view not_ready = "NotReady";
-inline constexpr std::string_view object_refused = "ObjectRefused";
-inline constexpr std::string_view paused = "Paused";
-inline constexpr std::string_view pod_rejected = "PodRejected";
-inline constexpr std::string_view quota_exceeded = "QuotaExceeded";
-inline constexpr std::string_view replica_cannot_start = "ReplicaCannotStart";
-inline constexpr std::string_view replica_failed = "ReplicaFailed";
-inline constexpr std::string_view replica_lost = "ReplicaLost";
-inline constexpr std::string_view replicas_accepted = "ReplicasAccepted";
-inline constexpr std::string_view replicas_running = "ReplicasRunning";
-inline constexpr std::string_view restart_delay = "RestartDelay";
-inline constexpr std::string_view restarting = "Restarting";
-inline constexpr std::string_view resuming = "Resuming";
-inline constexpr std::string_view scheduling_gated = "SchedulingGated";
-inline constexpr std::string_view secret_lost = "SecretLost";
-inline constexpr std::string_view succeeded = "Succeeded";
-inline constexpr std::string_view unschedulable = "Unschedulable";
-inline constexpr std::string_view waiting_for_discovery = "WaitingForDiscovery";
-inline constexpr std::string_view waiting_for_training = "WaitingForTraining";
-inline constexpr std::string_view waiting_for_gang = "WaitingForGang";
-inline constexpr std::string_view waiting_for_names = "WaitingForNames";
-inline constexpr std::string_view waiting_for_pod_group = "WaitingForPodGroup";
-inline constexpr std::string_view waiting_for_workers = "WaitingForWorkers";
-}  // namespace reason
+/// Why a phase, a condition or the state of a TensorBoard is what it is, and what events are named
+/// by.
+enum class reason : std::uint8_t {
+    none,  ///< there is nothing to say
+    below_min_replicas,
+    backoff_limit_exceeded,
+    container_failed,
+    creating_pods,
+    deadline_exceeded,
+    error_in_pod,
+    failed,
+    invalid_spec,
+    master_unknown,
+    name_conflict,
+    no_failure,
+    not_finished,
+    not_created,
+    not_ready,
+    object_refused,
+    paused,
+    pod_rejected,
+    quota_exceeded,
+    replica_cannot_start,
+    replica_failed,
+    replica_lost,
+    replicas_accepted,
+    replicas_running,
+    restart_delay,
+    restarting,
+    resuming,
+    scheduling_gated,
+    secret_lost,
+    succeeded,
+    unschedulable,
+    waiting_for_discovery,
+    waiting_for_training,
+    waiting_for_gang,
+    waiting_for_names,
+    waiting_for_pod_group,
+    waiting_for_workers,
+    // Of events alone (BEHAVIOUR.md 11.1).
+    cleaned_up,
+    created,
+    new_replica,
+    resumed,
+    running,
+    scaled,
+    spec_changed,
+    start,
+    status_repaired,
+    workers_left_running,
+};
 
 /// What made an incident (`restarts.last.cause`).
-namespace cause {
-inline constexpr std::string_view pod_disrupted = "PodDisrupted";
-inline constexpr std::string_view pod_failed = "PodFailed";
-inline constexpr std::string_view pod_rejected = "PodRejected";
-inline constexpr std::string_view pod_vanished = "PodVanished";
-inline constexpr std::string_view secret_lost = "SecretLost";
-inline constexpr std::string_view worker_exited = "WorkerExited";
-inline constexpr std::string_view workers_unreachable = "WorkersUnreachable";
-inline constexpr std::string_view workers_unreachable_again = "WorkersUnreachableAgain";
-}  // namespace cause
+enum class cause : std::uint8_t {
+    pod_disrupted,
+    pod_failed,
+    pod_rejected,
+    pod_vanished,
+    secret_lost,
+    worker_exited,
+    workers_unreachable,
+    workers_unreachable_again,
+};
 
 /// What a `nextTransition` waits for.
-namespace awaited {
-inline constexpr std::string_view clean_up = "CleanUp";
-inline constexpr std::string_view deadline = "Deadline";
-inline constexpr std::string_view restart_delay = "RestartDelay";
-inline constexpr std::string_view settle = "Settle";
-inline constexpr std::string_view stuck_pod = "StuckPod";
-inline constexpr std::string_view ttl = "TTL";
-}  // namespace awaited
+enum class awaited : std::uint8_t {
+    clean_up,
+    deadline,
+    restart_delay,
+    settle,
+    stuck_pod,
+    ttl,
+};
 
-/// Events that are not named like a reason above (BEHAVIOUR.md 11.1).
-namespace event_reason {
-inline constexpr std::string_view cleaned_up = "CleanedUp";
-inline constexpr std::string_view created = "Created";
-inline constexpr std::string_view new_replica = "NewReplica";
-inline constexpr std::string_view resumed = "Resumed";
-inline constexpr std::string_view running = "Running";
-inline constexpr std::string_view scaled = "Scaled";
-inline constexpr std::string_view spec_changed = "SpecChanged";
-inline constexpr std::string_view start = "Start";
-inline constexpr std::string_view status_repaired = "StatusRepaired";
-inline constexpr std::string_view workers_left_running = "WorkersLeftRunning";
-}  // namespace event_reason
+/// What a kubelet says of a container or pod and decisions go by; all else that it says is only
+/// repeated.
+enum class kubelet_reason : std::uint8_t {
+    completed,
+    deadline_exceeded,
+    error,
+    evicted,
+    out_of_memory,
+};
+
+/// A value and its word.
+template <class Value>
+struct word {
+    Value is;
+    std::string_view text;
+};
+
+/// The words of each, in the order of its values.
+inline constexpr std::array condition_type_words{
+    word{condition_type::initialized, "Initialized"},
+    word{condition_type::running, "Running"},
+    word{condition_type::replica_failure, "ReplicaFailure"},
+    word{condition_type::completed, "Completed"},
+    word{condition_type::failed, "Failed"},
+    word{condition_type::succeeded, "Succeeded"},
+    word{condition_type::paused, "Paused"},
+};
+inline constexpr std::array reason_words{
+    word{reason::none, ""},
+    word{reason::below_min_replicas, "BelowMinReplicas"},
+    word{reason::backoff_limit_exceeded, "BackoffLimitExceeded"},
+    word{reason::container_failed, "ContainerFailed"},
+    word{reason::creating_pods, "CreatingPods"},
+    word{reason::deadline_exceeded, "DeadlineExceeded"},
+    word{reason::error_in_pod, "ErrorInPod"},
+    word{reason::failed, "Failed"},
+    word{reason::invalid_spec, "InvalidSpec"},
+    word{reason::master_unknown, "MasterUnknown"},
+    word{reason::name_conflict, "NameConflict"},
+    word{reason::no_failure, "NoFailure"},
+    word{reason::not_finished, "NotFinished"},
+    word{reason::not_created, "NotCreated"},
+    word{reason::not_ready, "NotReady"},
+    word{reason::object_refused, "ObjectRefused"},
+    word{reason::paused, "Paused"},
+    word{reason::pod_rejected, "PodRejected"},
+    word{reason::quota_exceeded, "QuotaExceeded"},
+    word{reason::replica_cannot_start, "ReplicaCannotStart"},
+    word{reason::replica_failed, "ReplicaFailed"},
+    word{reason::replica_lost, "ReplicaLost"},
+    word{reason::replicas_accepted, "ReplicasAccepted"},
+    word{reason::replicas_running, "ReplicasRunning"},
+    word{reason::restart_delay, "RestartDelay"},
+    word{reason::restarting, "Restarting"},
+    word{reason::resuming, "Resuming"},
+    word{reason::scheduling_gated, "SchedulingGated"},
+    word{reason::secret_lost, "SecretLost"},
+    word{reason::succeeded, "Succeeded"},
+    word{reason::unschedulable, "Unschedulable"},
+    word{reason::waiting_for_discovery, "WaitingForDiscovery"},
+    word{reason::waiting_for_training, "WaitingForTraining"},
+    word{reason::waiting_for_gang, "WaitingForGang"},
+    word{reason::waiting_for_names, "WaitingForNames"},
+    word{reason::waiting_for_pod_group, "WaitingForPodGroup"},
+    word{reason::waiting_for_workers, "WaitingForWorkers"},
+    word{reason::cleaned_up, "CleanedUp"},
+    word{reason::created, "Created"},
+    word{reason::new_replica, "NewReplica"},
+    word{reason::resumed, "Resumed"},
+    word{reason::running, "Running"},
+    word{reason::scaled, "Scaled"},
+    word{reason::spec_changed, "SpecChanged"},
+    word{reason::start, "Start"},
+    word{reason::status_repaired, "StatusRepaired"},
+    word{reason::workers_left_running, "WorkersLeftRunning"},
+};
+inline constexpr std::array cause_words{
+    word{cause::pod_disrupted, "PodDisrupted"},
+    word{cause::pod_failed, "PodFailed"},
+    word{cause::pod_rejected, "PodRejected"},
+    word{cause::pod_vanished, "PodVanished"},
+    word{cause::secret_lost, "SecretLost"},
+    word{cause::worker_exited, "WorkerExited"},
+    word{cause::workers_unreachable, "WorkersUnreachable"},
+    word{cause::workers_unreachable_again, "WorkersUnreachableAgain"},
+};
+inline constexpr std::array awaited_words{
+    word{awaited::clean_up, "CleanUp"},
+    word{awaited::deadline, "Deadline"},
+    word{awaited::restart_delay, "RestartDelay"},
+    word{awaited::settle, "Settle"},
+    word{awaited::stuck_pod, "StuckPod"},
+    word{awaited::ttl, "TTL"},
+};
+inline constexpr std::array kubelet_words{
+    word{kubelet_reason::completed, "Completed"},
+    word{kubelet_reason::deadline_exceeded, "DeadlineExceeded"},
+    word{kubelet_reason::error, "Error"},
+    word{kubelet_reason::evicted, "Evicted"},
+    word{kubelet_reason::out_of_memory, "OOMKilled"},
+};
+
+constexpr const auto& word_table(condition_type) {
+    return condition_type_words;
+}
+constexpr const auto& word_table(reason) {
+    return reason_words;
+}
+constexpr const auto& word_table(cause) {
+    return cause_words;
+}
+constexpr const auto& word_table(awaited) {
+    return awaited_words;
+}
+constexpr const auto& word_table(kubelet_reason) {
+    return kubelet_words;
+}
+
+/// One of the enumerations above.
+template <class Value>
+concept worded = requires(Value v) {
+    word_table(v);
+};
+
+/// Each row stands at the place of its value.
+template <worded Value>
+constexpr bool is_in_order() {
+    std::size_t at = 0;
+    return std::ranges::all_of(word_table(Value{}), [&](const word<Value>& w) {
+        return static_cast<std::size_t>(w.is) == at++;
+    });
+}
+static_assert(is_in_order<condition_type>() && is_in_order<reason>() && is_in_order<cause>());
+static_assert(is_in_order<awaited>() && is_in_order<kubelet_reason>());
+
+/// As a status or an event has it. Lives for ever.
+template <worded Value>
+constexpr std::string_view to_string(Value v) {
+    return word_table(v)[static_cast<std::size_t>(v)].text;
+}
+
+/// Nothing if the text is none of the words: a status may come from another version, and others
+/// have words of their own.
+template <worded Value>
+constexpr std::optional<Value> parse(std::string_view text) {
+    const auto& words = word_table(Value{});
+    const auto it = std::ranges::find(words, text, &word<Value>::text);
+    return it == words.end() ? std::nullopt : std::optional(it->is);
+}
+
+/// Whether a text of a status says this.
+template <worded Value>
+constexpr bool says(std::string_view text, Value v) {
+    return text == to_string(v);
+}
 
 }  // namespace signalbox::core::engine

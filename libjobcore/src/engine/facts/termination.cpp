@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::size_t note_limit = 1024;
 constexpr std::string_view blanks = " \t\r\n";
+/// With what our bootstrap begins what it says.
+constexpr std::string_view bootstrap_prefix = "signalbox: ";
 
 std::string_view trimmed(std::string_view text) {
     const std::size_t first = text.find_first_not_of(blanks);
@@ -156,9 +158,17 @@ termination_note read_termination_message(std::string_view message, std::string_
         return *note;
     }
     if (const auto line = find_error_line(message)) {
-        return {located(line->rank, line->pod, pod, line->text), std::nullopt, line->secondary};
+        return {
+            located(line->rank, line->pod, pod, line->text),
+            std::nullopt,
+            line->secondary,
+            message.starts_with(bootstrap_prefix)};
     }
-    return {printable_tail(message), std::nullopt, is_secondary(message)};
+    return {
+        printable_tail(message),
+        std::nullopt,
+        is_secondary(message),
+        message.starts_with(bootstrap_prefix)};
 }
 
 }  // namespace signalbox::core::engine

@@ -14,6 +14,7 @@ struct termination_note {
     std::string text;                        ///< printable, at most 1,024 bytes
     std::optional<std::int32_t> error_code;  ///< the failing rank's own code
     bool secondary = false;                  ///< it follows from the end of another process
+    bool from_bootstrap = false;             ///< our own bootstrap wrote it
 };
 
 /// Takes the message apart: an error file of torchrun's as JSON, which a user's own program may

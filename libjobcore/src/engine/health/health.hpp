@@ -41,7 +41,7 @@ struct loss {
     bool at_unknown_time = false;  ///< `end` is the time of this decision
     /// Lived shorter than `policy.short_life` (5.4).
     bool short_lived = false;
-    std::string_view cause;
+    engine::cause cause = cause::pod_failed;
     std::string reason;   ///< of the container or Pod, e.g. `OOMKilled`, `Evicted`
     std::string message;  ///< for people
 

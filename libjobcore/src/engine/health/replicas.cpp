@@ -12,25 +12,25 @@
 namespace signalbox::core::engine {
 namespace {
 
-/// Our bootstrap's exit code and message when it gave up waiting for the workers' sshd.
+/// Our bootstrap's exit code when it gave up waiting for the workers' sshd.
 constexpr std::int32_t unreachable_code = 75;
-constexpr std::string_view bootstrap_prefix = "signalbox: ";
 
 /// Twice in a row it does not count (5.4). The record of that is the cause of the last incident.
-std::string_view cause_of_unreachable(const context& c) {
+cause cause_of_unreachable(const context& c) {
     const auto& last = c.status.restarts.last;
-    if (!last || (last->cause != cause::workers_unreachable &&
-                  last->cause != cause::workers_unreachable_again)) {
-        return cause::workers_unreachable;
+    const auto before = last ? parse<cause>(last->cause) : std::nullopt;
+    if (before == cause::workers_unreachable) {
+        return cause::workers_unreachable_again;
     }
-    return last->cause == cause::workers_unreachable ? cause::workers_unreachable_again
-                                                     : cause::pod_failed;
+    return before == cause::workers_unreachable_again ? cause::pod_failed
+                                                      : cause::workers_unreachable;
 }
 
 /// The pod broke a limit of its own: not disrupted (5.4).
 bool own_limit(const pod_record& pod) {
-    return !pod.disruption_target &&
-           (pod.reason == "Evicted" || pod.reason == "DeadlineExceeded" || init_failed(pod));
+    const auto why = parse<kubelet_reason>(pod.reason);
+    const bool limited = why == kubelet_reason::evicted || why == kubelet_reason::deadline_exceeded;
+    return !pod.disruption_target && (limited || init_failed(pod));
 }
 
 class examiner {
@@ -150,7 +150,7 @@ private:
         const pod_record& pod,
         const role_plan& plan,
         const pod_end& end,
-        std::string_view why
+        cause why
     ) {
         loss l = make(role, index, &pod);
         const container_record* c = training_container(pod, plan.training_container);
@@ -159,11 +159,11 @@ private:
         l.exit_code = said.error_code.value_or(end.exit_code.value_or(0));
         l.secondary = said.secondary;
         l.reason = c == nullptr ? "" : c->reason;
-        l.out_of_memory = l.reason == "OOMKilled";
+        l.out_of_memory = says(l.reason, kubelet_reason::out_of_memory);
         l.end = end.time;
         l.at_unknown_time = end.at_unknown_time;
-        const bool unreachable = end.exit_code == unreachable_code &&
-                                 note.starts_with(bootstrap_prefix) && c_.is_master(role, index);
+        const bool unreachable =
+            end.exit_code == unreachable_code && said.from_bootstrap && c_.is_master(role, index);
         l.cause = unreachable ? cause_of_unreachable(c_) : why;
         l.message = describe_failure(pod, plan.training_container, &said);
         out_.losses.push_back(std::move(l));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/repair/ending.hpp"
 
-#include "engine/facts/reasons.hpp"
+#include "engine/facts/ledger.hpp"
 #include "engine/shown/shown.hpp"
 
 #include <algorithm>
@@ -9,18 +9,18 @@
 namespace signalbox::core::engine {
 namespace {
 
-bool says(const job_status& s, std::string_view type, bool status) {
+bool tells(const job_status& s, condition_type type, bool status) {
     const condition* c = find_condition(s, type);
     return c != nullptr && c->status == status && c->last_transition.has_value();
 }
 
 /// Older versions wrote no condition Succeeded.
-bool denies(const job_status& s, std::string_view type, bool status) {
-    return find_condition(s, type) != nullptr && !says(s, type, status);
+bool denies(const job_status& s, condition_type type, bool status) {
+    return find_condition(s, type) != nullptr && !tells(s, type, status);
 }
 
 bool is_of_end(const condition& c) {
-    return c.type == condition_type::failed || c.type == condition_type::succeeded;
+    return says(c.type, condition_type::failed) || says(c.type, condition_type::succeeded);
 }
 
 }  // namespace
@@ -40,25 +40,25 @@ std::optional<instant> time_of_end(const job_status& s) {
 
 std::string reason_of_end(const job_status& s) {
     if (s.phase == job_phase::succeeded) {
-        return std::string(reason::succeeded);
+        return std::string(to_string(reason::succeeded));
     }
     const condition* c = find_condition(s, condition_type::failed);
     const bool known = c != nullptr && c->status && !c->reason.empty();
-    return known ? c->reason : std::string(reason::error_in_pod);
+    return known ? c->reason : std::string(to_string(reason::error_in_pod));
 }
 
 bool tells_of_end(const job_status& s) {
     const bool success = s.phase == job_phase::succeeded;
-    return says(s, condition_type::running, false) && says(s, condition_type::completed, true) &&
-           says(s, condition_type::failed, !success) &&
+    return tells(s, condition_type::running, false) && tells(s, condition_type::completed, true) &&
+           tells(s, condition_type::failed, !success) &&
            !denies(s, condition_type::succeeded, success);
 }
 
 std::vector<condition> conditions_of_end(const inputs& in, const job_status& s) {
-    job_end end{s.phase, s.reason, {}};
+    end_told end{s.phase == job_phase::succeeded, s.reason, {}};
     for (const condition& c : s.conditions) {
-        const bool of_it = c.type == condition_type::completed || is_of_end(c);
-        end.message = of_it && end.message.empty() ? c.message : end.message;
+        const bool of_it = says(c.type, condition_type::completed) || is_of_end(c);
+        end.message = of_it && end.message.empty() ? std::string_view(c.message) : end.message;
     }
     const pod_view nothing;
     return show_end({in, s, nothing}, end);

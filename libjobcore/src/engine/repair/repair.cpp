@@ -367,7 +367,7 @@ private:
     bool may_be_of_other_policies() const {
         const condition* c = find_condition(now(), condition_type::replica_failure);
         return in_.plan.scope != scope_rule::no_restart && c != nullptr && c->status &&
-               c->reason == reason::replica_failed;
+               says(c->reason, reason::replica_failed);
     }
 
     /// Whatever ran in them then: we count replicas that are completed as succeeded (4.15).
@@ -396,7 +396,7 @@ std::optional<repair> find_repair(const inputs& in) {
 event tell_of_repair(const repair& r) {
     return {
         true,
-        std::string(event_reason::status_repaired),
+        std::string(to_string(reason::status_repaired)),
         fmt::format(
             "The status was changed by somebody else; put right: {}", fmt::join(r.fields, ", ")
         )};

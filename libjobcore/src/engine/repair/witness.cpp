@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/repair/witness.hpp"
 
-#include "engine/facts/reasons.hpp"
+#include "engine/facts/ledger.hpp"
 
 namespace signalbox::core::engine {
 namespace {
 
-bool is_true(const job_status& s, std::string_view type) {
+bool is_true(const job_status& s, condition_type type) {
     const condition* c = find_condition(s, type);
     return c != nullptr && c->status;
 }
 
 /// 1: it says so, -1: it says the opposite, 0: it is not there.
-int vote(const job_status& s, std::string_view type) {
+int vote(const job_status& s, condition_type type) {
     const condition* c = find_condition(s, type);
     return c == nullptr ? 0 : c->status ? 1 : -1;
 }
@@ -39,7 +39,7 @@ job_phase phase_by_witnesses(const job_status& s) {
     const bool known = s.phase != job_phase::none;
     const int phase = !known ? 0 : is_final(s.phase) ? 1 : -1;
     // Before its first attempt a job ends by its specification alone (4.2).
-    const bool too_early = s.attempt == 0 && s.reason != reason::invalid_spec;
+    const bool too_early = s.attempt == 0 && !says(s.reason, reason::invalid_spec);
     const int sum = phase + vote(s, condition_type::completed) +
                     (s.completion_time.has_value() ? 1 : -1) - (too_early ? 1 : 0);
     const bool told = is_true(s, condition_type::completed) || phase > 0;

@@ -119,7 +119,7 @@ incident make_incident(const context& c, const health& h, const verdict& v) {
     entry.time = round_down_to_second(
         replaces_alone(c) ? std::ranges::min(h.losses, {}, &loss::end).end : end
     );
-    entry.cause = lead.cause;
+    entry.cause = to_string(lead.cause);
     entry.reason = lead.reason;
     entry.scope = bounded_scope(c, h, v.scope);
     entry.counted = v.counted;
@@ -171,7 +171,7 @@ std::optional<record> let_exit_settle(
     entry.time = round_down_to_second(std::ranges::min(ended, {}, &loss::end).end);
     const loss* named = first_failure(ended);
     const loss& lead = named == nullptr ? ended.front() : *named;
-    entry.cause = lead.cause;
+    entry.cause = to_string(lead.cause);
     entry.reason = lead.reason;
     entry.scope = restart_scope::replica;
     list_pods(c, ended, entry);

@@ -80,7 +80,7 @@ struct applier {
 
     void operator()(const job_end& r) const {
         status.phase = r.phase;
-        status.reason = r.reason;
+        status.reason = to_string(r.reason);
         // The start is rounded up: a job of less than a second must not end before it.
         status.completion_time =
             std::max(round_down_to_second(in.now), status.start_time.value_or(instant::min()));

@@ -18,10 +18,10 @@ namespace signalbox::core::engine {
 /// The job ends (BEHAVIOUR.md 4.1).
 struct job_end {
     job_phase phase = job_phase::failed;
-    std::string_view reason;
+    engine::reason reason = reason::failed;
     std::string message;
-    /// The replica failure that led to it, for people; empty if none did.
-    std::string failure{};
+    /// The replica failure that led to it, for people, if one did.
+    std::optional<std::string> failure{};
 };
 
 /// All pods of the job go (BEHAVIOUR.md 6.1).
@@ -111,7 +111,8 @@ job_status apply(const inputs& in, job_status status, const record& r);
 /// Events that tell of the record, in order. `c.status` has it.
 std::vector<event> events_of(const context& c, const record& r);
 
-/// The replica failure that the record tells of, for the condition ReplicaFailure; else empty.
-std::string_view failure_of(const record& r);
+/// The replica failure that the record tells of, for the condition ReplicaFailure, or null. Valid
+/// as long as the record.
+const std::string* failure_of(const record& r);
 
 }  // namespace signalbox::core::engine

@@ -11,12 +11,12 @@
 namespace signalbox::core::engine {
 namespace {
 
-event warning(std::string_view reason, std::string message) {
-    return {true, std::string(reason), cut_in_front(std::move(message))};
+event warning(reason why, std::string message) {
+    return {true, std::string(to_string(why)), cut_in_front(std::move(message))};
 }
 
-event normal(std::string_view reason, std::string message) {
-    return {false, std::string(reason), cut_message(std::move(message))};
+event normal(reason why, std::string message) {
+    return {false, std::string(to_string(why)), cut_message(std::move(message))};
 }
 
 struct teller {
@@ -25,16 +25,16 @@ struct teller {
 
     events operator()(const job_end& r) const {
         events out;
-        if (!r.failure.empty()) {
-            out.push_back(warning(reason::replica_failed, r.failure));
+        if (r.failure) {
+            out.push_back(warning(reason::replica_failed, *r.failure));
         }
         out.push_back(
             r.phase == job_phase::succeeded
                 ? normal(reason::succeeded, r.message)
-                : warning(reason::failed, fmt::format("{}: {}", r.reason, r.message))
+                : warning(reason::failed, fmt::format("{}: {}", to_string(r.reason), r.message))
         );
-        if (std::string left = describe_left_workers(c); !left.empty()) {
-            out.push_back(warning(event_reason::workers_left_running, std::move(left)));
+        if (auto left = describe_left_workers(c)) {
+            out.push_back(warning(reason::workers_left_running, *std::move(left)));
         }
         return out;
     }
@@ -42,14 +42,14 @@ struct teller {
         return {normal(reason::paused, "The job is paused")};
     }
     events operator()(const pause_end&) const {
-        return {normal(event_reason::resumed, "The job is resumed")};
+        return {normal(reason::resumed, "The job is resumed")};
     }
     events operator()(const first_attempt&) const { return {}; }
     events operator()(const exit_settles& r) const {
         return {warning(reason::replica_failed, r.failure)};
     }
     events operator()(const incident& r) const {
-        const bool keys = r.entry.cause == cause::secret_lost;
+        const bool keys = says(r.entry.cause, cause::secret_lost);
         const bool all = r.entry.scope == restart_scope::job;
         return {
             warning(keys ? reason::secret_lost : reason::replica_failed, r.failure),
@@ -68,7 +68,7 @@ struct teller {
     events operator()(const replicas_repeated&) const { return {}; }
     events operator()(const size_change& r) const {
         return {normal(
-            event_reason::scaled, fmt::format("Scaling from {} to {} replicas", r.before, r.after)
+            reason::scaled, fmt::format("Scaling from {} to {} replicas", r.before, r.after)
         )};
     }
     events operator()(const types_change&) const {
@@ -86,20 +86,20 @@ std::vector<event> events_of(const context& c, const record& r) {
     return std::visit(teller{c}, r);
 }
 
-std::string_view failure_of(const record& r) {
+const std::string* failure_of(const record& r) {
     if (const auto* end = std::get_if<job_end>(&r)) {
-        return end->failure;
+        return end->failure ? &*end->failure : nullptr;
     }
     if (const auto* settles = std::get_if<exit_settles>(&r)) {
-        return settles->failure;
+        return &settles->failure;
     }
     if (const auto* i = std::get_if<incident>(&r)) {
-        return i->failure;
+        return &i->failure;
     }
     if (const auto* given_up = std::get_if<replicas_given_up>(&r)) {
-        return given_up->entries.empty() ? std::string_view{} : given_up->entries.back().failure;
+        return given_up->entries.empty() ? nullptr : &given_up->entries.back().failure;
     }
-    return {};
+    return nullptr;
 }
 
 }  // namespace signalbox::core::engine

@@ -145,7 +145,7 @@ const loss& leading_loss(const health& h, const verdict& v) {
 
 job_end end_without_restart(const health& h, const verdict& v) {
     const std::string& message = leading_loss(h, v).message;
-    return {job_phase::failed, v.reason, message, message};
+    return {job_phase::failed, v.reason.value_or(reason::error_in_pod), message, message};
 }
 
 std::int32_t replicas_remaining(const context& c, const health& h) {

@@ -17,8 +17,9 @@ struct verdict {
     /// They ended so near to the last counted incident that they are part of it (5.5).
     bool joins_last = false;
     restart_scope scope = restart_scope::job;
-    /// Why it may not be restarted: BackoffLimitExceeded, ErrorInPod, PodRejected or ReplicaLost.
-    std::string_view reason{};
+    /// Why it may not be restarted, if it may not: BackoffLimitExceeded, ErrorInPod, PodRejected or
+    /// ReplicaLost.
+    std::optional<engine::reason> reason{};
     /// The failure that decides and is told (first_failure).
     const loss* decisive = nullptr;
 };

@@ -11,18 +11,10 @@
 namespace signalbox::core::engine {
 namespace {
 
-constexpr std::array<std::string_view, 7> condition_order{
-    condition_type::initialized,
-    condition_type::running,
-    condition_type::replica_failure,
-    condition_type::completed,
-    condition_type::failed,
-    condition_type::succeeded,
-    condition_type::paused,
-};
-
-std::ptrdiff_t position(std::string_view type) {
-    return std::ranges::find(condition_order, type) - condition_order.begin();
+/// Conditions of others stand last.
+bool stands_behind(const condition& c, condition_type type) {
+    const auto known = parse<condition_type>(c.type);
+    return !known || *known > type;
 }
 
 /// The API server has accepted every child of the first stage (BEHAVIOUR.md 2.4).
@@ -70,15 +62,16 @@ bool successor_missing(const context& c) {
     });
 }
 
-std::string find_hopeless_wait(const context& c) {
+/// The first pod that cannot start without help, or null.
+const pod_record* find_hopeless_pod(const context& c) {
     for (const role_view& role : c.view.roles) {
         for (const slot& s : role.slots) {
             if (s.current != nullptr && hopeless_container(*s.current) != nullptr) {
-                return describe_hopeless(*s.current);
+                return s.current;
             }
         }
     }
-    return {};
+    return nullptr;
 }
 
 /// The conditions of a status, changed one after the other.
@@ -86,20 +79,23 @@ class condition_list {
 public:
     explicit condition_list(const context& c) : c_(c), list_(c.in.job.status.conditions) {}
 
-    const condition* find(std::string_view type) const {
-        const auto it = std::ranges::find(list_, type, &condition::type);
+    const condition* find(condition_type type) const {
+        const auto it = std::ranges::find(list_, to_string(type), &condition::type);
         return it == list_.end() ? nullptr : &*it;
     }
 
     /// The transition time moves only with the status, and is not before the start, which is
     /// rounded up (4.14).
-    void set(std::string_view type, bool status, std::string_view why, std::string message) {
-        auto it = std::ranges::find(list_, type, &condition::type);
+    void set(condition_type type, bool status, reason why, std::string message) {
+        set(type, status, to_string(why), std::move(message));
+    }
+    void set(condition_type type, bool status, std::string_view why, std::string message) {
+        auto it = std::ranges::find(list_, to_string(type), &condition::type);
         if (it == list_.end()) {
             it = std::ranges::find_if(list_, [&](const condition& c) {
-                return position(c.type) > position(type);
+                return stands_behind(c, type);
             });
-            it = list_.insert(it, condition{std::string(type), !status, {}, {}, {}});
+            it = list_.insert(it, condition{std::string(to_string(type)), !status, {}, {}, {}});
         }
         if (it->status != status || !it->last_transition) {
             it->status = status;
@@ -132,36 +128,34 @@ void set_initialized(const context& c, condition_list& out) {
     );
 }
 
-void set_replica_failure(const context& c, std::string_view failure, condition_list& out) {
-    constexpr std::string_view type = condition_type::replica_failure;
-    if (!failure.empty() || !c.status.restarts.given_up.empty() || successor_missing(c)) {
+void set_replica_failure(const context& c, const std::string* failure, condition_list& out) {
+    constexpr auto type = condition_type::replica_failure;
+    if (failure != nullptr || !c.status.restarts.given_up.empty() || successor_missing(c)) {
         // The failed pod may be gone: then what was said of it stays.
         const condition* old = out.find(type);
-        std::string message = !failure.empty()                ? std::string(failure)
+        std::string message = failure != nullptr              ? *failure
                               : old != nullptr && old->status ? old->message
                                                               : "a replica failed";
         out.set(type, true, reason::replica_failed, std::move(message));
         return;
     }
-    std::string hopeless = find_hopeless_wait(c);
-    const bool failing = !hopeless.empty();
+    const pod_record* hopeless = find_hopeless_pod(c);
+    const bool failing = hopeless != nullptr;
     out.set(
         type,
         failing,
         failing ? reason::replica_cannot_start : reason::no_failure,
-        std::move(hopeless)
+        failing ? describe_hopeless(*hopeless) : std::string()
     );
 }
 
 /// A replica that failed for good stays in the condition, also where the job succeeded without it.
-void set_final_failure(const context& c, std::string_view failure, condition_list& out) {
+void set_final_failure(const context& c, const std::string* failure, condition_list& out) {
     const condition* old = out.find(condition_type::replica_failure);
     const bool gave_up = !c.status.restarts.given_up.empty();
-    std::string message(failure);
-    if (message.empty() && gave_up && old != nullptr) {
-        message = old->message;
-    }
-    const bool failed = !failure.empty() || gave_up;
+    const bool told_before = gave_up && old != nullptr;
+    std::string message = failure != nullptr ? *failure : told_before ? old->message : "";
+    const bool failed = failure != nullptr || gave_up;
     out.set(
         condition_type::replica_failure,
         failed,
@@ -174,15 +168,15 @@ void set_final_failure(const context& c, std::string_view failure, condition_lis
 std::string running_message(const phase_shown& phase) {
     std::string text;
     for (const fact& f : phase.facts) {
-        text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", f.reason, f.text);
+        text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", to_string(f.reason), f.text);
     }
-    return text.empty() && phase.phase != job_phase::running ? phase.waits_for : text;
+    return phase.facts.empty() && phase.phase != job_phase::running ? phase.waits_for : text;
 }
 
 }  // namespace
 
 std::vector<condition> show_conditions(
-    const context& c, const phase_shown& phase, std::string_view failure
+    const context& c, const phase_shown& phase, const std::string* failure
 ) {
     condition_list out(c);
     set_initialized(c, out);
@@ -202,24 +196,28 @@ std::vector<condition> show_conditions(
     return out.take();
 }
 
-std::vector<condition> show_end(const context& c, const job_end& end) {
+std::vector<condition> show_end(const context& c, const end_told& end) {
     condition_list out(c);
-    const bool success = end.phase == job_phase::succeeded;
-    const std::string_view word = success ? reason::succeeded : reason::failed;
+    const bool success = end.success;
+    const auto word = success ? reason::succeeded : reason::failed;
+    const std::string_view why = success ? to_string(reason::succeeded) : end.reason;
+    const std::string message(end.message);
     set_initialized(c, out);
-    out.set(condition_type::running, false, word, end.message);
+    out.set(condition_type::running, false, word, message);
     set_final_failure(c, end.failure, out);
-    out.set(condition_type::completed, true, word, end.message);
-    out.set(
-        condition_type::failed, !success, success ? reason::succeeded : end.reason, end.message
-    );
-    out.set(
-        condition_type::succeeded, success, success ? reason::succeeded : end.reason, end.message
-    );
+    out.set(condition_type::completed, true, word, message);
+    out.set(condition_type::failed, !success, why, message);
+    out.set(condition_type::succeeded, success, why, message);
     if (was_paused_once(c.in.job.status)) {
         out.set(condition_type::paused, false, word, "");
     }
     return out.take();
+}
+
+std::vector<condition> show_end(const context& c, const job_end& end) {
+    const bool success = end.phase == job_phase::succeeded;
+    const std::string* failure = end.failure ? &*end.failure : nullptr;
+    return show_end(c, end_told{success, to_string(end.reason), end.message, failure});
 }
 
 }  // namespace signalbox::core::engine

@@ -46,7 +46,7 @@ std::vector<event> tell_of_warnings(const inputs& in) {
         std::ranges::copy_if(in.job.compiled->findings, std::back_inserter(untold), is_warning);
         std::vector<event> out = warning_events(untold);
         out.insert(
-            out.begin(), {false, std::string(event_reason::created), "The job was accepted"}
+            out.begin(), {false, std::string(to_string(reason::created)), "The job was accepted"}
         );
         return out;
     }
@@ -79,7 +79,7 @@ std::vector<event> tell_of_edits(const context& c) {
     }
     return {
         {true,
-         std::string(event_reason::spec_changed),
+         std::string(to_string(reason::spec_changed)),
          "The specification was changed while the job was not paused: running pods stay as they "
          "are, later pods follow the new specification"}};
 }
@@ -88,14 +88,14 @@ std::vector<event> tell_of_phase(const context& c, const phase_shown& phase) {
     std::vector<event> out;
     for (const fact& f : phase.facts) {
         if (!is_told(c.in.job.status, f.reason)) {
-            out.push_back({true, std::string(f.reason), cut_message(f.text)});
+            out.push_back({true, std::string(to_string(f.reason)), cut_message(f.text)});
         }
     }
     if (phase.phase == job_phase::running && c.in.job.status.phase != job_phase::running &&
         !c.in.invalid) {
         out.push_back(
             {false,
-             std::string(event_reason::running),
+             std::string(to_string(reason::running)),
              c.in.plan.elastic ? "Enough replicas run" : "All replicas run"}
         );
     }
@@ -112,11 +112,12 @@ event_rank rank_of(const event& told) {
         std::pair{reason::succeeded, event_rank::end},
         std::pair{reason::failed, event_rank::end},
         std::pair{reason::invalid_spec, event_rank::end},
-        std::pair{event_reason::new_replica, event_rank::detail},
-        std::pair{event_reason::start, event_rank::detail},
-        std::pair{event_reason::cleaned_up, event_rank::detail},
+        std::pair{reason::new_replica, event_rank::detail},
+        std::pair{reason::start, event_rank::detail},
+        std::pair{reason::cleaned_up, event_rank::detail},
     };
-    const auto* row = std::ranges::find(ranks, told.reason, &decltype(ranks)::value_type::first);
+    const auto* row =
+        std::ranges::find_if(ranks, [&](const auto& r) { return says(told.reason, r.first); });
     return row == ranks.end() ? event_rank::state : row->second;
 }
 

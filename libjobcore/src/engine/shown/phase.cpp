@@ -37,7 +37,7 @@ bool is_complete(const context& c) {
 bool was_running(const context& c) {
     const job_status& before = c.in.job.status;
     return before.attempt == c.status.attempt &&
-           (before.phase == job_phase::running || before.reason == reason::below_min_replicas);
+           (before.phase == job_phase::running || says(before.reason, reason::below_min_replicas));
 }
 
 bool is_rebuilding(const context& c) {
@@ -169,7 +169,7 @@ phase_shown waiting(const context& c, const done& d, job_phase phase) {
 }
 
 /// What somebody else has to mend is told before what the job is about (4.7).
-bool is_for_others(std::string_view why) {
+bool is_for_others(reason why) {
     return why == reason::object_refused || why == reason::name_conflict ||
            why == reason::quota_exceeded || why == reason::waiting_for_pod_group;
 }
@@ -194,8 +194,7 @@ phase_shown choose_phase(const context& c, const done& d, const std::vector<fact
         return out;
     }
     if (complete || was_running(c)) {
-        return {
-            job_phase::running, facts.empty() ? std::string_view{} : facts.front().reason, "", {}};
+        return {job_phase::running, facts.empty() ? reason::none : facts.front().reason, "", {}};
     }
     const job_phase before = c.in.job.status.phase;
     const bool resumes = before == job_phase::paused || before == job_phase::resuming;

@@ -21,7 +21,7 @@ std::vector<wake_up> find_wake_ups(const context& c, const done& d, std::optiona
         out.push_back({*d.open.settles_until, awaited::settle});
     }
     if (active && d.open.refused_until) {
-        out.push_back({*d.open.refused_until});
+        out.push_back({*d.open.refused_until, std::nullopt});
     }
     const auto& found = d.planned.wake_ups;
     out.insert(out.end(), found.begin(), found.end());
@@ -31,18 +31,19 @@ std::vector<wake_up> find_wake_ups(const context& c, const done& d, std::optiona
 std::optional<transition> next_transition(const std::vector<wake_up>& all) {
     const wake_up* next = nullptr;
     for (const wake_up& w : all) {
-        if (!w.shown_as.empty() && (next == nullptr || w.at < next->at)) {
+        if (w.shown_as && (next == nullptr || w.at < next->at)) {
             next = &w;
         }
     }
-    return next == nullptr ? std::nullopt
-                           : std::optional(transition{
-                                 round_up_to_second(next->at), std::string(next->shown_as)});
+    return next == nullptr
+               ? std::nullopt
+               : std::optional(transition{
+                     round_up_to_second(next->at), std::string(to_string(*next->shown_as))});
 }
 
 std::string tensorboard_action(const context& c, const work& planned) {
-    if (!planned.tensorboard_action.empty()) {
-        return std::string(planned.tensorboard_action);
+    if (planned.board) {
+        return std::string(to_string(*planned.board));
     }
     return c.status.tensorboard ? c.status.tensorboard->action : std::string();
 }
@@ -55,9 +56,8 @@ void show_lifecycle(const context& c, const done& d, shown& out) {
         out.conditions = c.in.job.status.conditions;
     } else {
         out.phase = show_phase(c, d);
-        out.conditions = show_conditions(
-            c, *out.phase, d.recorded ? failure_of(*d.recorded) : std::string_view{}
-        );
+        out.conditions =
+            show_conditions(c, *out.phase, d.recorded ? failure_of(*d.recorded) : nullptr);
         out.events = tell_of_phase(c, *out.phase);
     }
 }
@@ -80,12 +80,15 @@ shown show(const context& c, const done& d) {
 }
 
 job_status fill(const inputs& in, job_status status, shown display) {
-    status.told.assign(display.told.begin(), display.told.end());
+    status.told.clear();
+    for (const reason r : display.told) {
+        status.told.emplace_back(to_string(r));
+    }
     if (display.phase) {
         status.phase = display.phase->phase;
-        status.reason = display.phase->reason;
+        status.reason = to_string(display.phase->reason);
         for (const fact& f : display.phase->facts) {
-            status.told.emplace_back(f.reason);
+            status.told.emplace_back(to_string(f.reason));
         }
     }
     status.conditions = std::move(display.conditions);

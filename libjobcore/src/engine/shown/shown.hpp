@@ -27,14 +27,14 @@ struct done {
 /// A fact that is told by one event when it begins and shown as long as it lasts (BEHAVIOUR.md
 /// 11.2).
 struct fact {
-    std::string_view reason;
+    engine::reason reason = reason::none;
     std::string text;
 };
 
 /// Phase and reason, and what they rest on.
 struct phase_shown {
     job_phase phase = job_phase::none;
-    std::string_view reason;
+    engine::reason reason = reason::none;
     /// What the job waits for, where it does.
     std::string waits_for;
     std::vector<fact> facts;
@@ -57,7 +57,7 @@ struct shown {
     std::optional<instant> start_time;
     std::optional<tensorboard_status> tensorboard;
     /// Of a job that has ended: what an event has told (11.2).
-    std::vector<std::string_view> told;
+    std::vector<reason> told;
     std::vector<event> events;
     /// All that is awaited by the clock.
     std::vector<wake_up> wake_ups;
@@ -73,11 +73,21 @@ job_status fill(const inputs& in, job_status status, shown display);
 /// Phase of a job that has not ended (BEHAVIOUR.md 4.7-4.12).
 phase_shown show_phase(const context& c, const done& d);
 
-/// The conditions of a job that has not ended (BEHAVIOUR.md 4.13).
+/// The conditions of a job that has not ended (BEHAVIOUR.md 4.13). `failure`: the replica failure
+/// that this decision records, or null.
 std::vector<condition> show_conditions(
-    const context& c, const phase_shown& phase, std::string_view failure
+    const context& c, const phase_shown& phase, const std::string* failure
 );
-/// Those of a job that ends with this record.
+
+/// An end as conditions tell it.
+struct end_told {
+    bool success = false;
+    std::string_view reason;  ///< that of a status may be another version's
+    std::string_view message;
+    const std::string* failure = nullptr;  ///< the replica failure that led to it, if one did
+};
+/// The conditions of a job that has ended, or ends with this record.
+std::vector<condition> show_end(const context& c, const end_told& end);
 std::vector<condition> show_end(const context& c, const job_end& end);
 
 /// tasks, aggregate, ready, replicas, selector (BEHAVIOUR.md 4.15, api 5.3).

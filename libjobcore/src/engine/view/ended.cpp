@@ -65,15 +65,15 @@ bool has_started(const inputs& in, const pod_record& pod) {
     return c != nullptr && has_started(*c);
 }
 
-std::string describe_left_workers(const context& c) {
+std::optional<std::string> describe_left_workers(const context& c) {
     const bool by_role = c.in.plan.scope == scope_rule::no_restart;
     const bool kept =
         by_role ? !c.in.plan.run.clean_up_workers : c.in.plan.run.clean_up == clean_up_policy::none;
-    const left_workers left = kept && c.status.reason != reason::deadline_exceeded
+    const left_workers left = kept && !says(c.status.reason, reason::deadline_exceeded)
                                   ? find_left_workers(c)
                                   : left_workers{};
     if (left.pods == 0) {
-        return {};
+        return std::nullopt;
     }
     return fmt::format(
         "The pods that run sshd ({}) stay, because {}: they hold {} until that is changed or the "

@@ -5,6 +5,7 @@
 
 #include "engine/view/view.hpp"
 
+#include <optional>
 #include <string>
 
 namespace signalbox::core::engine {
@@ -19,7 +20,7 @@ bool has_failed(const inputs& in, const pod_record& pod);
 bool has_started(const inputs& in, const pod_record& pod);
 
 /// Where pods that run sshd stay after the end of the job, as its policy says: how many, which
-/// field says so, and what they hold (BEHAVIOUR.md 5.13). Else empty. `c.status` has the end.
-std::string describe_left_workers(const context& c);
+/// field says so, and what they hold (BEHAVIOUR.md 5.13). Else nothing. `c.status` has the end.
+std::optional<std::string> describe_left_workers(const context& c);
 
 }  // namespace signalbox::core::engine

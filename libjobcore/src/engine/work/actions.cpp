@@ -50,9 +50,9 @@ void work::add(stage actions) {
     }
 }
 
-void work::wait_for(wait_rank rank, std::string_view reason, std::string message) {
+void work::wait_for(wait_rank rank, reason why, std::string message) {
     if (!waits || rank < waits->rank) {
-        waits = wait{rank, reason, std::move(message)};
+        waits = wait{rank, why, std::move(message)};
     }
 }
 

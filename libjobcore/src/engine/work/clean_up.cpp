@@ -44,45 +44,77 @@ std::optional<instant> barrier_end(const context& c) {
     return any_runs && !a_peer_failed(c) && c.in.now < until ? std::optional(until) : std::nullopt;
 }
 
-/// Kinds that restart nothing have `cleanUpWorkers`: the launcher stays for its log, unless it may
-/// wait for ever for workers that are lost (5.11, 5.13).
-std::string_view why_removed_by_role(const context& c, const pod_record& pod) {
-    if (!c.in.plan.roles.empty() && pod.type == c.in.plan.roles[c.in.plan.master_role].type) {
-        return c.status.reason == reason::replica_lost
-                   ? "the launcher may wait for ever for a lost replica"
-                   : "";
+/// Why a pod goes after the end of its job (5.13).
+enum class removal {
+    never_started,
+    older_attempt,
+    deadline,
+    may_wait_for_ever,
+    workers,
+    all,
+    unfinished
+};
+
+std::string_view to_string(removal why) {
+    switch (why) {
+        case removal::never_started:
+            return "its training never started";
+        case removal::older_attempt:
+            return "the pod is of an older attempt";
+        case removal::deadline:
+            return "the deadline has passed";
+        case removal::may_wait_for_ever:
+            return "the launcher may wait for ever for a lost replica";
+        case removal::workers:
+            return "the job has ended, cleanUpWorkers true";
+        case removal::all:
+            return "the job has ended, cleanUpPolicy All";
+        case removal::unfinished:
+            return "the job has ended, cleanUpPolicy Unfinished";
     }
-    return c.in.plan.run.clean_up_workers ? "the job has ended, cleanUpWorkers true" : "";
+    return "";
 }
 
-/// Why a pod of a finished job goes, or an empty text if it stays.
-std::string_view why_removed(const context& c, const pod_record& pod, bool barrier) {
+/// Kinds that restart nothing have `cleanUpWorkers`: the launcher stays for its log, unless it may
+/// wait for ever for workers that are lost (5.11, 5.13).
+std::optional<removal> removal_by_role(const context& c, const pod_record& pod) {
+    const auto goes_if = [](bool goes, removal why) {
+        return goes ? std::optional(why) : std::nullopt;
+    };
+    if (!c.in.plan.roles.empty() && pod.type == c.in.plan.roles[c.in.plan.master_role].type) {
+        return goes_if(says(c.status.reason, reason::replica_lost), removal::may_wait_for_ever);
+    }
+    return goes_if(c.in.plan.run.clean_up_workers, removal::workers);
+}
+
+/// Why a pod of a finished job goes; nothing if it stays.
+std::optional<removal> removal_of(const context& c, const pod_record& pod, bool barrier) {
     const bool ended = has_ended(c.in, pod);
     if (!ended && !has_started(c.in, pod)) {
-        return "its training never started";
+        return removal::never_started;
     }
     if ((pod.attempt != c.status.attempt || !is_named_so(c.in.plan, pod)) && !ended) {
-        return "the pod is of an older attempt";
+        return removal::older_attempt;
     }
     if (barrier) {
-        return {};
+        return std::nullopt;
     }
-    if (c.status.reason == reason::deadline_exceeded && !ended) {
-        return "the deadline has passed";
+    if (says(c.status.reason, reason::deadline_exceeded) && !ended) {
+        return removal::deadline;
     }
     if (c.in.plan.scope == scope_rule::no_restart) {
-        return why_removed_by_role(c, pod);
+        return removal_by_role(c, pod);
     }
     const bool unfinished = pod.phase != pod_phase::succeeded && pod.phase != pod_phase::failed;
     switch (c.in.plan.run.clean_up) {
         case clean_up_policy::all:
-            return "the job has ended, cleanUpPolicy All";
+            return removal::all;
         case clean_up_policy::unfinished:
-            return unfinished ? "the job has ended, cleanUpPolicy Unfinished" : "";
+            return unfinished ? std::optional(removal::unfinished) : std::nullopt;
         case clean_up_policy::none:
-            return {};
+            break;
     }
-    return {};
+    return std::nullopt;
 }
 
 /// In what order pods are asked to go, since a pass may be cut off anywhere (5.13).
@@ -105,10 +137,9 @@ void remove_pods(const context& c, bool barrier, work& out) {
         if (!c.in.owns(*pod) || pod->deletion) {
             continue;
         }
-        const std::string_view why = why_removed(c, *pod, barrier);
-        if (!why.empty()) {
+        if (const auto why = removal_of(c, *pod, barrier)) {
             stages[static_cast<std::size_t>(turn_of(c, surplus, *pod))].push_back(
-                remove_pod(*pod, std::string(why), "behaviour 5.13")
+                remove_pod(*pod, std::string(to_string(*why)), "behaviour 5.13")
             );
         }
     }
@@ -134,7 +165,7 @@ void remove_objects(const context& c, work& out) {
     std::ranges::sort(objects, {}, [](const action& a) { return std::pair(a.kind, a.name); });
     out.events.push_back(
         {false,
-         std::string(event_reason::cleaned_up),
+         std::string(to_string(reason::cleaned_up)),
          "The job's objects are removed as its policy says"}
     );
     out.add(std::move(objects));
@@ -152,10 +183,10 @@ std::optional<instant> expiry(const context& c) {
 /// Told once, however often the clock goes back (5.14).
 void tell_of_future_end(const context& c, work& out) {
     if (*c.status.completion_time > c.in.now && out.told.empty()) {
-        out.told.push_back(event_reason::cleaned_up);
+        out.told.push_back(reason::cleaned_up);
         out.events.push_back(
             {true,
-             std::string(event_reason::cleaned_up),
+             std::string(to_string(reason::cleaned_up)),
              "The completion time lies in the future; the time to live counts from it"}
         );
     }
@@ -174,8 +205,8 @@ action remove_job(const job_plan& plan) {
 }  // namespace
 
 bool clean_up(const context& c, work& out) {
-    if (is_told(c.in.job.status, event_reason::cleaned_up)) {
-        out.told.push_back(event_reason::cleaned_up);
+    if (is_told(c.in.job.status, reason::cleaned_up)) {
+        out.told.push_back(reason::cleaned_up);
     }
     const auto due = expiry(c);
     if (due && *due <= c.in.now) {

@@ -25,7 +25,7 @@ bool waits_for_gang_kind(const context& c, work& out) {
     if (gang == nullptr || served_of(c.in.seen.served_kinds, gang->kind) == served::yes) {
         return false;
     }
-    out.wake_ups.push_back({c.in.now + c.in.policy.capability_retry});
+    out.wake_ups.push_back({c.in.now + c.in.policy.capability_retry, std::nullopt});
     out.wait_for(
         wait_rank::gang_not_served,
         reason::waiting_for_pod_group,
@@ -241,7 +241,9 @@ void tell_of_new_pods(const inputs& in, const stage& pods, work& out) {
         }
     }
     const auto tell = [&](std::string message) {
-        out.events.push_back({false, std::string(event_reason::new_replica), std::move(message)});
+        out.events.push_back(
+            {false, std::string(to_string(reason::new_replica)), std::move(message)}
+        );
     };
     if (now.size() > static_cast<std::size_t>(in.policy.replica_events)) {
         tell(fmt::format("Creating pods {} to {}", now.front()->name, now.back()->name));
@@ -280,7 +282,7 @@ void create_missing(const context& c, const health& h, const open_questions& ope
     out.creates_pods = true;
     if (!c.status.start_time) {
         out.events.push_back(
-            {false, std::string(event_reason::start), "Creating the pods of the job"}
+            {false, std::string(to_string(reason::start)), "Creating the pods of the job"}
         );
     }
     tell_of_new_pods(c.in, pods, out);

@@ -3,6 +3,7 @@
 // Objects other than pods: what is missing or was changed, and what the server said to that
 // (BEHAVIOUR.md 2).
 #include "engine/facts/ledger.hpp"
+#include "engine/facts/refused_words.hpp"
 #include "engine/view/children.hpp"
 #include "engine/work/parts.hpp"
 #include "json/json.hpp"
@@ -87,12 +88,10 @@ std::optional<instant> creations_held(const inputs& in) {
 }
 
 void wait_for_refused(const refusal& r, work& out) {
-    const bool taken = r.foreign_owner;
     out.wait_for(
         r.kind == object_kind::pod ? wait_rank::pod_refused : wait_rank::object,
-        taken ? reason::name_conflict : reason::object_refused,
-        taken ? fmt::format("{} {} belongs to another owner", to_string(r.kind), r.name)
-              : fmt::format("{} {} was refused: {}", to_string(r.kind), r.name, r.message)
+        r.foreign_owner ? reason::name_conflict : reason::object_refused,
+        words_of(r)
     );
 }
 

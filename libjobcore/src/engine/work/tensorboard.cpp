@@ -82,7 +82,8 @@ void show_observed(const inputs& in, const child_record& seen, tensorboard_statu
         std::string(api_version_of(seen.kind)), shown.type, seen.name, in.plan.ns, seen.uid};
     shown.ready = seen.ready;
     if (!seen.ready) {
-        shown.reason = seen.reason.empty() ? std::string(reason::not_ready) : seen.reason;
+        shown.reason =
+            seen.reason.empty() ? std::string(to_string(reason::not_ready)) : seen.reason;
     }
 }
 
@@ -105,7 +106,8 @@ void keep_tensorboard(const context& c, const health& h, work& out) {
             continue;
         }
         if (objects[i].kind != object_kind::service) {
-            out.tensorboard_action = need.act->what() == verb::create ? "Create" : "Update";
+            const bool creates = need.act->what() == verb::create;
+            out.board = creates ? board_action::create : board_action::update;
         }
         need.act->rule = "behaviour 9.1";
         actions.push_back(std::move(*need.act));
@@ -123,7 +125,7 @@ std::optional<tensorboard_status> mirror_tensorboard(const context& c, std::stri
     const method chosen = choose(in);
     const planned_object* object = shown_object(in, chosen);
     if (object == nullptr) {
-        shown.reason = reason::waiting_for_discovery;
+        shown.reason = to_string(reason::waiting_for_discovery);
         shown.note = "whether the API server serves TensorBoard objects is not known yet";
         return shown;
     }
@@ -134,12 +136,12 @@ std::optional<tensorboard_status> mirror_tensorboard(const context& c, std::stri
         return shown;
     }
     if (waits_for_training(c, chosen)) {
-        shown.reason = reason::waiting_for_training;
+        shown.reason = to_string(reason::waiting_for_training);
         shown.note = "it is made once training has started, which so mounts its volumes first";
         return shown;
     }
     const refusal* r = find_refusal(in, object->kind, object->name);
-    shown.reason = r == nullptr ? reason::not_created : reason::object_refused;
+    shown.reason = to_string(r == nullptr ? reason::not_created : reason::object_refused);
     shown.note = r == nullptr ? "" : cut_message(r->message, 512);
     return shown;
 }

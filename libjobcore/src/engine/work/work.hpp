@@ -34,7 +34,7 @@ enum class wait_rank {
 /// Why the job does not go on at once.
 struct wait {
     wait_rank rank = wait_rank::creation;
-    std::string_view reason;
+    engine::reason reason = reason::creating_pods;
     std::string message;
 };
 
@@ -42,25 +42,32 @@ struct wait {
 struct wake_up {
     instant at;
     /// Shown as the reason of `nextTransition` where the time is anchored in a recorded fact
-    /// (BEHAVIOUR.md api 5.5); else empty.
-    std::string_view shown_as{};
+    /// (BEHAVIOUR.md api 5.5).
+    std::optional<awaited> shown_as{};
 };
+
+/// What was done to the TensorBoard, as a status says it (BEHAVIOUR.md 9.2).
+enum class board_action { create, update };
+/// `Create`, `Update`. Lives for ever.
+constexpr std::string_view to_string(board_action a) {
+    return a == board_action::create ? "Create" : "Update";
+}
 
 struct work {
     std::vector<stage> stages;
     /// Facts of a job that has ended, which an event has told (BEHAVIOUR.md 11.2).
-    std::vector<std::string_view> told;
+    std::vector<reason> told;
     std::optional<wait> waits;  ///< the first by rank, then by order of finding
     std::vector<wake_up> wake_ups;
     std::vector<event> events;
     /// The creation of pods is decided: the job starts, if it has not (BEHAVIOUR.md 5.12).
     bool creates_pods = false;
-    /// What is done to the TensorBoard; empty if nothing is.
-    std::string_view tensorboard_action;
+    /// What is done to the TensorBoard, if anything is.
+    std::optional<board_action> board;
 
     /// An empty stage is left out.
     void add(stage actions);
-    void wait_for(wait_rank rank, std::string_view reason, std::string message);
+    void wait_for(wait_rank rank, reason why, std::string message);
 };
 
 /// The work of a job in its present phase; none beside a record.
