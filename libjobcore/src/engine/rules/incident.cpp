@@ -104,10 +104,8 @@ std::optional<instant> delay_in_force(const context& c) {
 
 /// The wanted scope, unless the record has no room for it.
 restart_scope bounded_scope(const context& c, const health& h, restart_scope scope) {
-    round_room room(c);
     const bool fits =
-        !c.in.outdated && scope == restart_scope::replica &&
-        std::ranges::all_of(h.losses, [&](const loss& l) { return room.take(l.role, l.index); });
+        !c.in.outdated && scope == restart_scope::replica && has_room_for(c, h.losses);
     return fits ? scope : restart_scope::job;
 }
 

@@ -8,10 +8,15 @@ namespace signalbox::core::engine {
 
 std::optional<record> repeat_replicas(const context& c, const health& h, const open_questions&) {
     replicas_repeated out;
-    round_room room(c);
+    std::ptrdiff_t room = free_rounds(c);
     for (const repeated_run& run : h.repeated) {
-        if (run.due <= c.in.now && room.take(run.which.role, run.which.index)) {
+        if (run.due > c.in.now) {
+            continue;
+        }
+        const bool further = takes_room(c, run.which.role, run.which.index);
+        if (!further || room > 0) {
             out.which.push_back(run.which);
+            room -= further ? 1 : 0;
         }
     }
     return out.which.empty() ? std::nullopt : std::optional<record>(std::move(out));

@@ -8,27 +8,31 @@
 #include "engine/health/health.hpp"
 
 #include <cstddef>
+#include <cstdint>
 
 namespace signalbox::core::engine {
 
-/// Counts how many further indexes may get a round.
-class round_room {
-public:
-    explicit round_room(const context& c)
-        : c_(c),
-          left_(
-              static_cast<std::ptrdiff_t>(c.in.policy.replaced_in_status) -
-              static_cast<std::ptrdiff_t>(c.status.restarts.replaced.size())
-          ) {}
+/// How many further indexes may get a round.
+inline std::ptrdiff_t free_rounds(const context& c) {
+    return static_cast<std::ptrdiff_t>(c.in.policy.replaced_in_status) -
+           static_cast<std::ptrdiff_t>(c.status.restarts.replaced.size());
+}
 
-    /// False if the list has no room for one more.
-    bool take(std::size_t role, std::int32_t index) {
-        return is_replaced(c_.status, c_.in.plan.roles[role].type, index) || left_-- > 0;
+/// A round of that replica takes room in the list: it has none yet.
+inline bool takes_room(const context& c, std::size_t role, std::int32_t index) {
+    return !is_replaced(c.status, c.in.plan.roles[role].type, index);
+}
+
+/// The list has room for a round of each of these (replicas or losses).
+template <class Replicas>
+bool has_room_for(const context& c, const Replicas& all) {
+    std::ptrdiff_t room = free_rounds(c);
+    for (const auto& one : all) {
+        if (takes_room(c, one.role, one.index) && --room < 0) {
+            return false;
+        }
     }
-
-private:
-    const context& c_;
-    std::ptrdiff_t left_;
-};
+    return true;
+}
 
 }  // namespace signalbox::core::engine

@@ -46,10 +46,9 @@ bool has_new_type(const context& c) {
 /// In place nobody would come in for those that were given up (7.2), and the types of the attempt
 /// stay (10.4).
 bool needs_new_attempt(const context& c, const std::vector<replica>& gone) {
-    round_room room(c);
     return c.in.plan.elastic->resize == resize_rule::new_attempt || c.in.outdated ||
            has_new_type(c) || remaining(c) < c.in.plan.elastic->min_replicas ||
-           !std::ranges::all_of(gone, [&](const replica& r) { return room.take(r.role, r.index); });
+           !has_room_for(c, gone);
 }
 
 }  // namespace

@@ -18,20 +18,23 @@ const planned_object* gang_object(const job_plan& plan) {
     return first ? &plan.objects.front() : nullptr;
 }
 
-/// A kind that the server does not serve (yet): no pod without its gang (8.4). The time of the next
-/// try is no recorded fact, and shows nowhere.
-bool waits_for_gang_kind(const context& c, work& out) {
+/// The object that places the pods, if it is of a kind that the server does not serve (yet): no pod
+/// without its gang (8.4). Else null.
+const planned_object* unserved_gang(const context& c) {
     const planned_object* gang = gang_object(c.in.plan);
-    if (gang == nullptr || served_of(c.in.seen.served_kinds, gang->kind) == served::yes) {
-        return false;
-    }
+    const bool served_now =
+        gang == nullptr || served_of(c.in.seen.served_kinds, gang->kind) == served::yes;
+    return served_now ? nullptr : gang;
+}
+
+/// The time of the next try is no recorded fact, and shows nowhere.
+void wait_for_gang_kind(const context& c, const planned_object& gang, work& out) {
     out.wake_ups.push_back({c.in.now + c.in.policy.capability_retry, std::nullopt});
     out.wait_for(
         wait_rank::gang_not_served,
         reason::waiting_for_pod_group,
-        fmt::format("the API server does not serve {} objects", to_string(gang->kind))
+        fmt::format("the API server does not serve {} objects", to_string(gang.kind))
     );
-    return true;
 }
 
 /// What a scheduler says of its gang (8.5). The pods are there: they wait at their gates.
@@ -80,17 +83,21 @@ std::vector<bool> open_roles(const context& c) {
 }
 
 /// One quota refusal holds all pods of the job (2.8).
-std::optional<instant> quota_hold(const context& c, work& out) {
-    std::optional<instant> until;
+struct quota_hold {
+    instant until{};
+    const refusal* first = nullptr;  ///< the first of its refusals: its words are shown
+};
+
+std::optional<quota_hold> find_quota_hold(const context& c) {
+    std::optional<quota_hold> out;
     for (const refusal& r : c.in.seen.refusals) {
         if (r.kind == object_kind::pod && classify(r) == refusal_class::quota) {
             const instant t =
                 r.last + doubled(c.in.policy.quota_retry, r.count - 1, c.in.policy.quota_retry_max);
-            until = std::max(until.value_or(t), t);
-            out.wait_for(wait_rank::quota, reason::quota_exceeded, cut_message(r.message));
+            out = out ? quota_hold{std::max(out->until, t), out->first} : quota_hold{t, &r};
         }
     }
-    return until;
+    return out;
 }
 
 /// Until when the restart delay holds this replica (5.8).
@@ -139,12 +146,17 @@ public:
           out_(out),
           answered_(open.until()),
           open_(open_roles(c)),
-          quota_until_(quota_hold(c, out)),
+          quota_(find_quota_hold(c)),
           creations_held_(creations_held(c.in)),
           held_names_(held_names(c)),
           refused_(refusals_of_pods(c)) {}
 
     stage make() {
+        if (quota_) {
+            out_.wait_for(
+                wait_rank::quota, reason::quota_exceeded, cut_message(quota_->first->message)
+            );
+        }
         if (const slot* master = c_.master()) {
             consider(c_.in.plan.master_role, 0, *master);
         }
@@ -200,10 +212,11 @@ private:
         if (r != refused_.end() && (*r)->name == a.name) {
             hold_refused(a, **r);
         }
-        for (const auto& held : {quota_until_, creations_held_}) {
-            if (held) {
-                hold(a, *held, c_.in.now);
-            }
+        if (quota_) {
+            hold(a, quota_->until, c_.in.now);
+        }
+        if (creations_held_) {
+            hold(a, *creations_held_, c_.in.now);
         }
         actions_.push_back(std::move(a));
     }
@@ -226,7 +239,7 @@ private:
     work& out_;
     std::optional<instant> answered_;  ///< when losses have their consequence
     std::vector<bool> open_;
-    std::optional<instant> quota_until_;
+    std::optional<quota_hold> quota_;
     std::optional<instant> creations_held_;
     std::vector<std::string_view> held_names_;
     std::vector<const refusal*> refused_;
@@ -262,7 +275,11 @@ void create_missing(const context& c, const health& h, const open_questions& ope
             wait_rank::namespace_deleted, reason::object_refused, "the namespace is being deleted"
         );
     }
-    if (waits_for_gang_kind(c, out) || !ensure_objects(c, h, out)) {
+    if (const planned_object* gang = unserved_gang(c)) {
+        wait_for_gang_kind(c, *gang, out);
+        return;
+    }
+    if (!ensure_objects(c, h, out)) {
         return;
     }
     tell_of_gang(c, out);
