@@ -77,11 +77,10 @@ public:
                            R"(", "metadata": {"name": "job", "namespace": "farm", "uid": "job-1",
                            "generation": )" +
                            std::to_string(++generation_) + R"(}, "spec": )" + spec_(wanted) + "}";
-        auto read = core::read_job(text, job_.compiled);
+        auto read = job_.compiled ? core::read_again(text, job_) : core::read_job(text);
         if (!read) {
             throw std::runtime_error("the job cannot be read: " + read.error());
         }
-        read->status = std::move(job_.status);  // which lies apart from the text here
         job_ = *std::move(read);
         settle();
     }
@@ -131,11 +130,8 @@ private:
             for (const core::event& e : d.events) {
                 say(e.reason + ": " + e.message);
             }
-            children_.follow(d);
-            const bool acted = core::carry_out(d, now_, [&](const core::action& a) {
-                act(d, a);
-                return true;
-            });
+            const bool acted =
+                children_.carry_out(job_, d, now_, [&](const core::action& a) { return act(a); });
             if (!acted && !d.status) {
                 wake_up_ = d.wake_up;
                 return;
@@ -154,11 +150,11 @@ private:
 
     /// The command, the environment and the files of a process are in
     /// `core::render_action(job_, d, a)`; this farm only pretends.
-    void act(const core::decision& d, const core::action& a) {
+    core::job_children::done act(const core::action& a) {
         if (a.kind == core::object_kind::pod) {
             say(std::string(core::to_string(a.what())) + ' ' + a.name + ": " + a.why);
         }
-        children_.carried_out(job_, d, a, "object-" + std::to_string(++made_), now_);
+        return {"object-" + std::to_string(++made_)};
     }
 
     core::instant next_moment(core::instant until) const {

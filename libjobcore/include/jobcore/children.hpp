@@ -4,12 +4,14 @@
 // what decide() takes of them, and what carried-out actions make of them.
 #pragma once
 
+#include "jobcore/carry_out.hpp"
 #include "jobcore/decide.hpp"
 
 #include <cstdint>
 #include <list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -35,31 +37,48 @@ class job_children {
 public:
     std::list<pod_record> pods;
     std::list<child_record> others;
-    std::vector<refusal> refusals;
-    std::vector<confirmed_absence> absences;
     capabilities served;  ///< what is not said here is not served yet
 
     /// All of it, for decide(). Valid until anything here changes.
     observed seen();
 
-    /// Forgets what this decision no longer asks for: refusals and confirmed absences
-    /// (BEHAVIOUR.md 12.5, 12.6). To be called for every decision, before its actions.
-    void follow(const decision& made);
+    /// Carries `made` out, whose status `job` has and the caller has stored: `perform` takes each
+    /// action that is due, in the order that counts, and tells what became of it: `done{uid}` with
+    /// a text that no other object ever had, `answer::refused`, or `answer::unanswered`. What took
+    /// effect is in the lists then; what is deleted is gone: where that takes time, set
+    /// pod_record::deletion instead and remove the record when it is over. A patch of the job
+    /// itself changes nothing here: it is for the caller's own copy of the specification. True if
+    /// anything was done: then decide again at once, else at `made.wake_up`.
+    template <class Perform>
+    bool carry_out(const job_object& job, const decision& made, instant now, Perform&& perform) {
+        return core::carry_out(answers_, made, now, [&](const action& a) {
+            return take(job, made, a, perform(a), now);
+        });
+    }
 
-    /// The action took effect. What it creates gets `uid`, which nothing had before; what it
-    /// deletes is gone: where that takes time, set pod_record::deletion instead and remove the
-    /// record when it is over. A patch of the job itself changes nothing here: it is for the
-    /// caller's own copy of the specification.
-    void carried_out(
-        const job_object& job, const decision& made, const action& a, std::string uid, instant now
-    );
+    /// The action took effect. `uid`: of what a creation has made; else without meaning.
+    struct done {
+        std::string uid;
+    };
+    using result_of_action = std::variant<done, answer::refused, answer::unanswered>;
 
-    /// The action was refused. `http_code` as an API server would say: 422 for never, 403 with
-    /// `exceeded quota` for not now (BEHAVIOUR.md 2.8).
-    void refused(const action& a, int http_code, std::string_view message, instant now);
+    const job_answers& answers() const { return answers_; }
 
 private:
+    outcome take(
+        const job_object& job,
+        const decision& made,
+        const action& a,
+        result_of_action what,
+        instant now
+    );
+    /// What took effect comes into the lists.
+    void apply(
+        const job_object& job, const decision& made, const action& a, std::string uid, instant now
+    );
     bool has(object_kind kind, std::string_view name) const;
+
+    job_answers answers_;
 
     std::vector<const pod_record*> pod_views_;
     std::vector<const child_record*> other_views_;

@@ -113,6 +113,11 @@ result<job_object> read_job(
     std::string_view object_json, const std::shared_ptr<const compiled_job>& previous = nullptr
 );
 
+/// For callers that keep the status in their own memory: the job in hand with the specification of
+/// this text, of the same job and with a greater generation. It keeps its status, whatever the text
+/// has. An error also if the text is of another UID.
+result<job_object> read_again(std::string_view object_json, const job_object& held);
+
 /// Decides what is to be done about a job.
 ///
 /// Absence is evidence here: a pod that is not among `seen` is to be created, or is lost. Hence
@@ -133,27 +138,5 @@ decision decide(const job_object& job, const observed& seen, const policy& rules
 /// it; of a Secret but for its key slots, see planned_object. `job` is the one that the decision
 /// was made on, whatever became of its status since. Empty for any other action.
 std::string render_action(const job_object& job, const decision& made, const action& a);
-
-/// Carries a decision out in the order that it needs, after its status was stored: `perform` is
-/// called with each action that is due at `now` and tells whether it was acknowledged. After a
-/// stage of which an action was held or not acknowledged nothing more is done (BEHAVIOUR.md 12.4).
-/// True if anything was acknowledged: then decide again at once, else at `made.wake_up`.
-template <class Perform>
-bool carry_out(const decision& made, instant now, Perform&& perform) {
-    bool done = false;
-    for (const stage& actions : made.stages) {
-        bool all = true;
-        for (const action& a : actions) {
-            const bool held = a.not_before && *a.not_before > now;
-            const bool acknowledged = !held && perform(a);
-            done = done || acknowledged;
-            all = all && acknowledged;
-        }
-        if (!all) {
-            break;
-        }
-    }
-    return done;
-}
 
 }  // namespace signalbox::core

@@ -84,31 +84,32 @@ observed job_children::seen() {
     for (const child_record& child : others) {
         other_views_.push_back(&child);
     }
-    return {pod_views_, other_views_, refusals, absences, served};
-}
-
-void job_children::follow(const decision& made) {
-    const auto is_asked = [&](const auto& matches) {
-        return std::ranges::any_of(made.stages, [&](const stage& actions) {
-            return std::ranges::any_of(actions, matches);
-        });
-    };
-    std::erase_if(refusals, [&](const refusal& r) {
-        return !is_asked([&](const action& a) { return is_refusal_of(r, a); });
+    answers_.forget_disproved([&](object_kind kind, std::string_view name) {
+        return has(kind, name);
     });
-    if (!is_asked([](const action& a) { return a.what() == verb::confirm; })) {
-        absences.clear();
-    }
+    return {pod_views_, other_views_, answers_.refusals(), answers_.absences(), served};
 }
 
-void job_children::carried_out(
+outcome job_children::take(
+    const job_object& job, const decision& made, const action& a, result_of_action what, instant now
+) {
+    if (auto* no = std::get_if<answer::refused>(&what)) {
+        return *std::move(no);
+    }
+    auto* yes = std::get_if<done>(&what);
+    if (yes == nullptr) {
+        return answer::unanswered{};
+    }
+    apply(job, made, a, std::move(yes->uid), now);
+    const bool gone = a.what() == verb::confirm && !has(a.kind, a.name);
+    return gone ? outcome(answer::absent{}) : outcome(answer::acknowledged{});
+}
+
+void job_children::apply(
     const job_object& job, const decision& made, const action& a, std::string uid, instant now
 ) {
-    std::erase_if(refusals, [&](const refusal& r) { return is_refusal_of(r, a); });
-    const auto is_it = [&](const auto& x) { return x.kind == a.kind && x.name == a.name; };
     switch (a.what()) {
         case verb::create: {
-            std::erase_if(absences, is_it);
             auto record = record_of(job, made, a, std::move(uid), now);
             if (auto* pod = std::get_if<pod_record>(&record)) {
                 pods.push_back(std::move(*pod));
@@ -134,10 +135,7 @@ void job_children::carried_out(
             others.remove_if([&](const child_record& c) { return c.uid == a.uid(); });
             break;
         case verb::confirm:
-            if (!has(a.kind, a.name)) {
-                absences.push_back({a.kind, a.name});
-            }
-            break;
+            break;  // reads alone
     }
 }
 
@@ -147,17 +145,6 @@ bool job_children::has(object_kind kind, std::string_view name) const {
                                     : std::ranges::any_of(others, [&](const child_record& c) {
                                           return c.kind == kind && named(c);
                                       });
-}
-
-void job_children::refused(const action& a, int http_code, std::string_view message, instant now) {
-    const auto known =
-        std::ranges::find_if(refusals, [&](const refusal& r) { return is_refusal_of(r, a); });
-    const bool fresh = known == refusals.end();
-    refusal& r = fresh ? refusals.emplace_back(refusal_of(a, now)) : *known;
-    r.count += fresh ? 0 : 1;
-    r.last = now;
-    r.http_code = http_code;
-    r.message = message;
 }
 
 }  // namespace signalbox::core

@@ -100,10 +100,11 @@ bool is_same_spec(const compiled_job& compiled, const job_meta& meta, std::uint6
            compiled.spec_hash == spec_hash && compiled.annotations == meta.annotations;
 }
 
-}  // namespace
-
-result<job_object> read_job(
-    std::string_view object_json, const std::shared_ptr<const compiled_job>& previous
+/// `held`: the status that the job has, whatever the text says; null: that of the text.
+result<job_object> read(
+    std::string_view object_json,
+    const std::shared_ptr<const compiled_job>& previous,
+    const job_status* held
 ) {
     json::document document;
     json::parse(document, object_json);
@@ -115,7 +116,9 @@ result<job_object> read_job(
         return unexpected{meta.error()};
     }
     job_object job;
-    if (const json::value* status = json::find(document, "status")) {
+    if (held != nullptr) {
+        job.status = *held;
+    } else if (const json::value* status = json::find(document, "status")) {
         job.status = read_status(*status);
     }
     meta->begun = job.status.attempt > 0;
@@ -133,6 +136,22 @@ result<job_object> read_job(
         job.compiled = compiled;
     }
     job.meta = std::move(*meta);
+    return job;
+}
+
+}  // namespace
+
+result<job_object> read_job(
+    std::string_view object_json, const std::shared_ptr<const compiled_job>& previous
+) {
+    return read(object_json, previous, nullptr);
+}
+
+result<job_object> read_again(std::string_view object_json, const job_object& held) {
+    auto job = read(object_json, held.compiled, &held.status);
+    if (job && job->meta.uid != held.meta.uid) {
+        return unexpected{"the text is of another job: it has another UID"};
+    }
     return job;
 }
 

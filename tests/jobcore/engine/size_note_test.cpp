@@ -209,11 +209,9 @@ TEST_CASE("[behaviour 7.1] a job that is on no API server gets no size", "[engin
     for (int passes = 0; passes < 20 && !rests; ++passes) {
         const core::decision d = core::decide(job, children.seen(), core::policy(), story_start);
         job.status = d.status.value_or(job.status);
-        children.follow(d);
-        const bool acted = core::carry_out(d, story_start, [&](const core::action& a) {
+        const bool acted = children.carry_out(job, d, story_start, [](const core::action& a) {
             CHECK(a.kind != object_kind::job);
-            children.carried_out(job, d, a, "uid-" + a.name, story_start);
-            return true;
+            return core::job_children::done{"uid-" + a.name};
         });
         rests = !acted && !d.status;
     }

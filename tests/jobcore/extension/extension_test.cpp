@@ -53,13 +53,11 @@ struct process_job {
             if (d.status) {
                 job.status = *d.status;
             }
-            children.follow(d);
-            const bool acted = carry_out(d, now, [&](const action& a) {
+            const bool acted = children.carry_out(job, d, now, [&](const action& a) {
                 if (a.kind == object_kind::pod && a.what() == verb::create) {
                     last_pod = render_action(job, d, a);
                 }
-                children.carried_out(job, d, a, "uid-" + std::to_string(++made_), now);
-                return true;
+                return job_children::done{"uid-" + std::to_string(++made_)};
             });
             if (!acted && !d.status) {
                 return;

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a decision is carried out: which action may go next, and what is kept of the answers. The one
+// door for callers that wait for each answer and for those that have many requests under way.
+//
+//     work_order order = answers.begin(made);          // the status of `made` is stored
+//     while (const action* a = order.next(now)) {
+//         order.note(*a, <what became of it>, now);
+//     }
+//
+// Nothing here does input or output or waits. One thread at a time.
+#pragma once
+
+#include "jobcore/decide.hpp"
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace signalbox::core {
+
+/// What may become of an action.
+namespace answer {
+
+/// The action took effect.
+struct acknowledged {};
+/// What was to be created is there already and the job's own; it is about to come into view.
+struct present {};
+/// The live read of confirm_absence has not found the object, or another owner's.
+struct absent {};
+/// The server, or whatever keeps the children, said no.
+struct refused {
+    int http_code = 0;  ///< 422: never; 403 with `exceeded quota`: not now (BEHAVIOUR.md 2.8)
+    std::string reason{};
+    std::string message{};
+    /// The name is taken by an object of another owner (BEHAVIOUR.md 1.8).
+    bool foreign_owner = false;
+    /// The namespace is being deleted (BEHAVIOUR.md 2.5).
+    bool namespace_terminating = false;
+};
+/// Not tried, without an answer, or failed in a way that says nothing about the object.
+struct unanswered {};
+
+/// The refusal of an object whose name another owner has (BEHAVIOUR.md 1.8).
+refused by_other_owner();
+
+}  // namespace answer
+
+/// What became of an action.
+using outcome = std::variant<
+    answer::acknowledged,
+    answer::present,
+    answer::absent,
+    answer::refused,
+    answer::unanswered>;
+
+class work_order;
+
+/// What was answered to the actions of one job and counts for the next decisions: refusals and
+/// confirmed absences (BEHAVIOUR.md 12.5, 12.6). In memory only: after a restart the first try is
+/// refused again, and that is all there is to know.
+class job_answers {
+public:
+    /// For observed. Valid until the next change.
+    std::span<const refusal> refusals() const { return refusals_; }
+    std::span<const confirmed_absence> absences() const { return absences_; }
+
+    /// Forgets what this decision no longer asks for, and gives what carries it out. There is no
+    /// other way to its actions. `made` and this object must outlive the order, and stay in place.
+    work_order begin(const decision& made);
+
+    /// Forgets absences of objects for which `in_view(kind, name)` is true: they are there.
+    template <class InView>
+    void forget_disproved(InView&& in_view) {
+        std::erase_if(absences_, [&](const confirmed_absence& a) {
+            return in_view(a.kind, std::string_view(a.name));
+        });
+    }
+
+private:
+    friend class work_order;
+
+    void forget_unasked(const decision& made);
+    void forget_refusal(const action& a);
+    void add(const action& a, answer::refused no, instant now);
+
+    std::vector<refusal> refusals_;
+    std::vector<confirmed_absence> absences_;
+};
+
+/// The actions of one decision, in the order that it needs (BEHAVIOUR.md 12.4). Made by
+/// job_answers::begin. Several may be under way at once: as many of one stage as the caller likes.
+class work_order {
+public:
+    /// The next action that may go at `now`: of the present stage, or of the one after it once all
+    /// of it is acknowledged. Null if there is none: for now while answers are open (waits()), else
+    /// for good. An action that is held ends the order after its stage. Valid as long as the
+    /// decision; to be followed by note() exactly once.
+    const action* next(instant now);
+
+    /// What became of an action that next() gave.
+    void note(const action& a, outcome what, instant now);
+
+    /// Answers are open.
+    bool waits() const { return open_ > 0; }
+    /// Something was changed: decide again at once, else at decision::wake_up.
+    bool acted() const { return acted_; }
+    /// Which stage next() was last in.
+    std::size_t stage_number() const { return stage_; }
+
+private:
+    friend class job_answers;
+    work_order(job_answers& answers, const decision& made) : answers_(&answers), made_(&made) {}
+
+    job_answers* answers_;
+    const decision* made_;
+    std::size_t stage_ = 0;
+    std::size_t next_ = 0;  ///< in the stage
+    std::size_t open_ = 0;  ///< given out and not answered
+    bool complete_ = true;  ///< all of the stage that has gone was acknowledged
+    bool acted_ = false;
+};
+
+/// Carries a decision out by a caller that waits for each answer, after its status was stored:
+/// `perform` takes an action and gives its outcome. True if anything was changed.
+template <class Perform>
+bool carry_out(job_answers& answers, const decision& made, instant now, Perform&& perform) {
+    work_order order = answers.begin(made);
+    while (const action* a = order.next(now)) {
+        order.note(*a, perform(*a), now);
+    }
+    return order.acted();
+}
+
+}  // namespace signalbox::core

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobcore/carry_out.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace signalbox::core {
+namespace {
+
+template <class Matches>
+bool is_asked(const decision& made, Matches matches) {
+    return std::ranges::any_of(made.stages, [&](const stage& actions) {
+        return std::ranges::any_of(actions, matches);
+    });
+}
+
+}  // namespace
+
+answer::refused answer::by_other_owner() {
+    return {
+        409,
+        "AlreadyExists",
+        "an object of this name belongs to another owner",
+        /*foreign_owner=*/true};
+}
+
+work_order job_answers::begin(const decision& made) {
+    forget_unasked(made);
+    return {*this, made};
+}
+
+void job_answers::forget_unasked(const decision& made) {
+    std::erase_if(refusals_, [&](const refusal& r) {
+        return !is_asked(made, [&](const action& a) { return is_refusal_of(r, a); });
+    });
+    if (!is_asked(made, [](const action& a) { return a.what() == verb::confirm; })) {
+        absences_.clear();
+    }
+}
+
+void job_answers::forget_refusal(const action& a) {
+    std::erase_if(refusals_, [&](const refusal& r) { return is_refusal_of(r, a); });
+}
+
+void job_answers::add(const action& a, answer::refused no, instant now) {
+    const auto known =
+        std::ranges::find_if(refusals_, [&](const refusal& r) { return is_refusal_of(r, a); });
+    const bool fresh = known == refusals_.end();
+    refusal& r = fresh ? refusals_.emplace_back(refusal_of(a, now)) : *known;
+    r.count += fresh ? 0 : 1;
+    r.last = now;
+    r.http_code = no.http_code;
+    r.reason = std::move(no.reason);
+    r.message = std::move(no.message);
+    r.foreign_owner = no.foreign_owner;
+    r.namespace_terminating = no.namespace_terminating;
+}
+
+const action* work_order::next(instant now) {
+    while (stage_ < made_->stages.size()) {
+        const stage& actions = made_->stages[stage_];
+        while (next_ < actions.size()) {
+            const action& a = actions[next_++];
+            if (a.not_before && *a.not_before > now) {
+                complete_ = false;
+                continue;
+            }
+            ++open_;
+            return &a;
+        }
+        if (open_ > 0 || !complete_) {
+            return nullptr;
+        }
+        ++stage_;
+        next_ = 0;
+    }
+    return nullptr;
+}
+
+void work_order::note(const action& a, outcome what, instant now) {
+    --open_;
+    if (auto* no = std::get_if<answer::refused>(&what)) {
+        complete_ = false;
+        answers_->add(a, *std::move(no), now);
+        return;
+    }
+    if (std::holds_alternative<answer::unanswered>(what)) {
+        complete_ = false;
+        return;
+    }
+    answers_->forget_refusal(a);
+    acted_ = acted_ || !std::holds_alternative<answer::present>(what);
+    if (std::holds_alternative<answer::absent>(what)) {
+        answers_->forget_disproved([&](object_kind kind, std::string_view name) {
+            return kind == a.kind && name == a.name;  // once in the list
+        });
+        answers_->absences_.push_back({a.kind, a.name});
+    }
+}
+
+}  // namespace signalbox::core
