@@ -180,7 +180,7 @@ private:
     std::optional<core::instant> ends(const core::pod_record& p) const {
         const auto& roles = job_.compiled->plan->roles;
         const auto role = std::ranges::find(roles, p.type, &core::role_plan::type);
-        const bool sshd = role != roles.end() && role->runs_sshd(p.index);
+        const bool sshd = role != roles.end() && role->serves(p.index);
         return sshd ? std::nullopt : std::optional(starts(p) + core::seconds(100));
     }
 

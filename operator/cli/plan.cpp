@@ -80,7 +80,7 @@ void print_job(
 ) {
     core::capabilities served;
     for (const core::object_kind kind : core::all_child_kinds()) {
-        const bool board = kind->use == core::kind_use::tensorboard;
+        const bool board = kind->use == core::kind_use::companion;
         const bool yes = !board || options.tensorboard_kind;
         served.set(kind, yes ? core::served::yes : core::served::no);
     }

@@ -322,7 +322,7 @@ private:
     /// Under torchrun the deciding pod's success waits for its peers: one that failed outranks it
     /// (5.1).
     void check_success_of_all() {
-        if (next_.phase != job_phase::succeeded || !ends() || !plan_.torchrun ||
+        if (next_.phase != job_phase::succeeded || !ends() || !plan_.peers_join ||
             w_.known_job->compiled->spec->policy.failure == failure_policy::master) {
             return;
         }
@@ -351,7 +351,8 @@ private:
     /// After a torchrun success running pods have the time of the exit barrier, while none has
     /// failed; and none once one had, whatever is left of it (5.1, 5.13).
     void check_barrier() {
-        if (before_.phase != job_phase::succeeded || !plan_.torchrun || !before_.completion_time ||
+        if (before_.phase != job_phase::succeeded || !plan_.peers_join ||
+            !before_.completion_time ||
             w_.now >= *before_.completion_time + w_.context->rules().exit_barrier) {
             return;
         }

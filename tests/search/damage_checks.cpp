@@ -195,7 +195,7 @@ void check_invalid_end(const world& w, const decision& d, violations& out) {
         out.push_back("6.4 an invalid specification ends a paused job");
     }
     const job_plan& plan = valid_plan(w);
-    if (before.phase != job_phase::succeeded || !plan.torchrun || !before.completion_time ||
+    if (before.phase != job_phase::succeeded || !plan.peers_join || !before.completion_time ||
         w.now >= *before.completion_time + w.context->rules().exit_barrier) {
         return;
     }

@@ -87,10 +87,10 @@ bool is_completed(const world& w, const pod_record& pod) {
 }
 
 /// A replica that runs sshd does not complete: its end is a failure, whatever its code (5.2).
-bool runs_sshd(const world& w, const pod_record& pod) {
+bool serves(const world& w, const pod_record& pod) {
     const job_plan& plan = *w.context->job_of({.pause = w.spec.pause})->compiled->plan;
     const auto role = std::ranges::find(plan.roles, pod.type, &role_plan::type);
-    return role != plan.roles.end() && role->runs_sshd(pod.index);
+    return role != plan.roles.end() && role->serves(pod.index);
 }
 
 /// When the job was last in trouble, as far back as a rule asks.
@@ -108,7 +108,7 @@ void remember(world& w, const pod_record& pod, const choice& c) {
     switch (c.what) {
         case op::exits:
             w.harm.any_exit = true;
-            w.past.failures += c.value != 0 || runs_sshd(w, pod) ? 1 : 0;
+            w.past.failures += c.value != 0 || serves(w, pod) ? 1 : 0;
             return;
         case op::evict:
         case op::init_fails:

@@ -259,7 +259,7 @@ void check_deciding_end(const world& w, violations& out) {
     });
     // Under torchrun a peer that failed goes first, and waits for a valid specification (4.2, 5.1).
     const bool doubtful =
-        !w.has_plan() && valid_plan(w).torchrun && a_peer_failed(w, valid_plan(w));
+        !w.has_plan() && valid_plan(w).peers_join && a_peer_failed(w, valid_plan(w));
     if (goes_on && ended && !doubtful) {
         out.push_back("4.3 the deciding pod has ended with 0, and the job goes on");
     }

@@ -14,11 +14,11 @@ namespace signalbox::core {
 
 /// What a job has objects of a kind for.
 enum class kind_use : std::uint8_t {
-    job,          ///< the job itself
-    pod,          ///< a replica
-    object,       ///< something that pods need: a name, a key, a file
-    gang,         ///< what a scheduler places pods by; it lives as long as they do
-    tensorboard,  ///< what shows the training; it outlives the pods
+    job,        ///< the job itself
+    pod,        ///< a replica
+    object,     ///< something that pods need: a name, a key, a file
+    gang,       ///< what a scheduler places pods by; it lives as long as they do
+    companion,  ///< what follows the training, a TensorBoard; it outlives the pods
 };
 
 /// How an object says that it does what it is for.
@@ -52,11 +52,11 @@ inline constexpr object_kind_row tensorboard{
     "tensorstack.dev/v1beta1",
     "TensorBoard",
     "tensorboards",
-    kind_use::tensorboard,
+    kind_use::companion,
     true,
     readiness::conditions};
 inline constexpr object_kind_row deployment{
-    "apps/v1", "Deployment", "deployments", kind_use::tensorboard, false, readiness::replicas};
+    "apps/v1", "Deployment", "deployments", kind_use::companion, false, readiness::replicas};
 /// In this one place jobs of all kinds have one name: its plural depends on the kind of the job.
 inline constexpr object_kind_row job{"batch.tensorstack.dev/v1beta1", "Job", "", kind_use::job};
 /// Of the T9k scheduler.

@@ -43,10 +43,11 @@ struct role_plan {
     std::string training_container;
     /// Extended resources that one pod holds by its limits, e.g. `nvidia.com/gpu` and 8.
     std::vector<std::pair<std::string, std::int64_t>> holds;
-    /// Indexes from here on run sshd: they never complete (BEHAVIOUR.md 5.2).
-    std::int32_t sshd_from_index = std::numeric_limits<std::int32_t>::max();
+    /// Pods from this index on serve the others (they run sshd): they end by nothing but a
+    /// deletion, and never complete (BEHAVIOUR.md 5.2).
+    std::int32_t serving_from_index = std::numeric_limits<std::int32_t>::max();
 
-    bool runs_sshd(std::int32_t index) const { return index >= sshd_from_index; }
+    bool serves(std::int32_t index) const { return index >= serving_from_index; }
 };
 
 /// What of a key pair a value of a Secret is.
@@ -85,6 +86,8 @@ struct planned_object {
     /// Secrets: what whoever creates the object has to put into `data`, in base64, in place of
     /// generated_marker. A repair must leave `data` out.
     std::vector<key_slot> key_slots;
+
+    bool has_keys() const { return !key_slots.empty(); }
 };
 
 namespace gang {
@@ -131,9 +134,11 @@ struct job_plan {
     std::vector<role_plan> roles;  ///< spec order
     std::size_t master_role = 0;   ///< the deciding pod is index 0 of this role
     scope_rule scope = scope_rule::whole_job;
-    /// torchrun: success waits for peers, clean-up for the exit barrier (BEHAVIOUR.md 5.1), and a
-    /// failed peer of the same attempt outranks success of the master.
-    bool torchrun = false;
+    /// An agent on each pod restarts its processes together with the others (torchrun): they end
+    /// together too. Success waits for peers, clean-up for their exit barrier (BEHAVIOUR.md 5.1), a
+    /// failed peer of the same attempt outranks success of the deciding pod, and nobody can join
+    /// once that has exited 0.
+    bool peers_join = false;
     /// Peers of a deciding pod that succeeds end by themselves, and get time for that (BEHAVIOUR.md
     /// 5.1). Not in debug mode.
     bool peers_end = true;
@@ -151,9 +156,10 @@ struct job_plan {
     /// the stages before are ready (BEHAVIOUR.md 2.3). Empty: all roles are one stage. ColossalAI:
     /// {worker}, {launcher}.
     std::vector<std::vector<std::size_t>> pod_stages;
-    /// TensorBoard, if one is asked for: the object of kind `tensorboard` where the server serves
-    /// it, else the others (BEHAVIOUR.md 9.1). They take no part in the order of `objects`.
-    std::vector<planned_object> tensorboard_objects;
+    /// What follows training and outlives its pods, if that is asked for (a TensorBoard): the
+    /// object of a kind that not every cluster serves, where the server serves it, else the others
+    /// (BEHAVIOUR.md 9.1). They take no part in the order of `objects`.
+    std::vector<planned_object> companions;
     std::optional<elastic_plan> elastic;
     /// The number that the operator writes into `elastic.expectedReplicas`: of an elastic job the
     /// default of what is absent, of another its pods, where that is absent or another number
@@ -165,9 +171,12 @@ struct job_plan {
     std::shared_ptr<const render_data> render;
 };
 
-/// The planned object of that number: `objects` first, then `tensorboard_objects`. Null beyond.
+/// The planned object of that number: `objects` first, then `companions`. Null beyond.
 /// Lives as long as the plan.
 const planned_object* find_object(const job_plan& plan, std::size_t number);
+
+/// The child, which is the job's, is a companion, of whatever specification the job had.
+bool is_companion(object_kind kind, std::string_view name);
 
 /// Which pod: everything that names and labels it.
 struct pod_identity {

@@ -158,8 +158,8 @@ struct colossalai_spec {
 /// (BEHAVIOUR.md 4.2).
 struct spec_fragments {
     bool pause = false;
-    /// `torchrunConfig.enabled`: its pods have an exit barrier.
-    bool torchrun = false;
+    /// As job_plan::peers_join, by `torchrunConfig.enabled`.
+    bool peers_join = false;
     /// Deadline, time to live, clean-up, failure policy, restart scope and budget only. `clean_up`
     /// is `none` where it is written wrongly. Without a written and valid `backoffLimit` the budget
     /// is endless: no default ends a job.

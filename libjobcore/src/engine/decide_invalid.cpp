@@ -66,7 +66,7 @@ job_plan plan_from_record(const job_object& job) {
     plan.base_name = fmt::format("{}-{}", job.meta.name, name_hash(job.meta.name, job.meta.uid));
     plan.paused = job.compiled->fragments.pause;
     plan.run = job.compiled->fragments.run;
-    plan.torchrun = job.compiled->fragments.torchrun;
+    plan.peers_join = job.compiled->fragments.peers_join;
     plan.retryable_codes = retryable_codes(plan.kind);
     if (!restarts(plan.kind)) {
         plan.scope = scope_rule::no_restart;  // its clean-up goes by role

@@ -253,7 +253,7 @@ void say_barrier(story& s) {
         fmt::format(
             "The end of {}{}; clean-up holds until then",
             list_of(running),
-            s.plan()->torchrun ? " in torchrun's exit barrier" : ""
+            s.plan()->peers_join ? " in torchrun's exit barrier" : ""
         ),
         "behaviour 5.1"
     );

@@ -75,7 +75,7 @@ void colossalai_compiler::plan_job() {
     plan.master_role = launcher_role;
     plan.pod_stages = {{worker_role}, {launcher_role}};
     plan.roles[launcher_role].training_container = launcher_container;
-    plan.roles[worker_role].sshd_from_index = 0;
+    plan.roles[worker_role].serving_from_index = 0;
     gang::add_to(plan, ctx_.spec);
     plan_services(ctx_, worker_role);
 }

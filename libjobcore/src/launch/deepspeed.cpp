@@ -80,7 +80,7 @@ void deepspeed_compiler::plan_job(const role_template& source) {
     }
     if (ssh_) {
         // From there on sshd is all that runs; in the deciding pod the launcher does.
-        plan.roles[only_role].sshd_from_index = 1;
+        plan.roles[only_role].serving_from_index = 1;
         plan_ssh(source);
         warn_ignored_resume();
     } else {

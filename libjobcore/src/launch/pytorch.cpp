@@ -74,7 +74,7 @@ void pytorch_compiler::plan_job() {
     });
     plan.master_role =
         first == plan.roles.end() ? 0 : static_cast<std::size_t>(first - plan.roles.begin());
-    plan.torchrun = torchrun();
+    plan.peers_join = torchrun();
     plan.scope = scope_of(launch_.torchrun);
     if (plan.elastic) {
         plan.elastic->survives_loss = launch_.torchrun.max_restarts > 0;

@@ -363,7 +363,7 @@ void plan_tensorboard(compile_context& ctx, const std::string& tensorboard_spec)
         object.name = name;
         object.variant = kind == object_kind::service ? tensorboard_service : 0;
         object.spec = std::move(content);
-        ctx.plan.tensorboard_objects.push_back(std::move(object));
+        ctx.plan.companions.push_back(std::move(object));
     };
     add(object_kind::tensorboard, ctx.plan.base_name, tensorboard_spec);
     const deciding_pod training(ctx);

@@ -8,7 +8,7 @@
 
 namespace signalbox::core::launch {
 
-/// Appends all three to `plan.tensorboard_objects` and prepares their specifications;
+/// Appends all three to `plan.companions` and prepares their specifications;
 /// `tensorboard_spec` is the job's, as JSON. Does nothing if that is empty. The roles must have
 /// been compiled: our pod takes after the deciding one.
 void plan_tensorboard(compile_context& ctx, const std::string& tensorboard_spec);

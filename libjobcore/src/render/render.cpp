@@ -116,12 +116,16 @@ std::string pod_name(const job_plan& plan, const pod_identity& pod) {
     return out;
 }
 
+bool is_companion(object_kind kind, std::string_view name) {
+    return kind->use == kind_use::companion || name.ends_with("-tensorboard");
+}
+
 const planned_object* find_object(const job_plan& plan, std::size_t number) {
     if (number < plan.objects.size()) {
         return &plan.objects[number];
     }
     number -= plan.objects.size();
-    return number < plan.tensorboard_objects.size() ? &plan.tensorboard_objects[number] : nullptr;
+    return number < plan.companions.size() ? &plan.companions[number] : nullptr;
 }
 
 std::string object_name(const planned_object& object, std::int32_t attempt) {

@@ -187,7 +187,7 @@ std::vector<planned_text> render_all(const job_plan& plan, std::int32_t attempt)
     for (const pod_identity& pod : pods) {
         out.push_back({nullptr, render_pod(plan, pod, options)});
     }
-    std::ranges::for_each(plan.tensorboard_objects, add);
+    std::ranges::for_each(plan.companions, add);
     return out;
 }
 

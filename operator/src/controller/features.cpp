@@ -33,7 +33,7 @@ std::optional<feature> feature_of(core::object_kind kind) {
     if (kind->use == core::kind_use::gang) {
         return feature::gang;
     }
-    if (kind->use == core::kind_use::tensorboard) {
+    if (kind->use == core::kind_use::companion) {
         return feature::tensorboard;
     }
     const bool of_ssh = kind == core::object_kind::secret || kind == core::object_kind::config_map;

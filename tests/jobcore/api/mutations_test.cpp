@@ -110,7 +110,7 @@ TEST_CASE("[api 6.5] whatever is valid can be compiled: nothing is left unbuilt"
         for (std::size_t role = 0; role < plan.roles.size(); ++role) {
             CHECK(core::render_pod(plan, {.role = role}, {}).size() > 2);
         }
-        for (const auto* objects : {&plan.objects, &plan.tensorboard_objects}) {
+        for (const auto* objects : {&plan.objects, &plan.companions}) {
             for (const auto& object : *objects) {
                 CHECK(core::render_object(plan, object, 1, {}).size() > 2);
             }

@@ -252,7 +252,7 @@ TEST_CASE("[behaviour 9.2] a refused TensorBoard neither fails nor delays the jo
     for (int i = 0; i < 6; ++i) {
         w.pass();
     }
-    const std::string& board = w.plan().tensorboard_objects.front().name;
+    const std::string& board = w.plan().companions.front().name;
     w.refusals.push_back(refused(w, object_kind::tensorboard, board, 403, "forbidden", 0));
     w.start();
     CHECK(w.status().phase == job_phase::running);
@@ -312,7 +312,7 @@ TEST_CASE("[behaviour 9.1] a suspended one is scaled to 0", "[engine]") {
     world w(with_board(R"(,"suspend":true)"));
     w.served.set(object_kind::tensorboard, served::no);
     w.start();
-    const auto& objects = w.plan().tensorboard_objects;
+    const auto& objects = w.plan().companions;
     const auto deployment =
         std::ranges::find(objects, object_kind::deployment, &core::planned_object::kind);
     REQUIRE(deployment != objects.end());

@@ -27,7 +27,7 @@ TEST_CASE("[behaviour 2.3] two stages, the launcher decides, nothing restarts", 
     CHECK(job.plan.master_role == 0);
     CHECK(job.plan.pod_stages == std::vector<std::vector<std::size_t>>{{1}, {0}});
     CHECK(job.plan.scope == core::scope_rule::no_restart);
-    CHECK(job.plan.roles[1].sshd_from_index == 0);
+    CHECK(job.plan.roles[1].serving_from_index == 0);
     CHECK(job.plan.roles[0].training_container == "launcher");
     CHECK(job.pod(launcher).name() == job.plan.base_name + "-launcher-0");
     CHECK(job.pod(launcher).label("job-role") == "master");

@@ -28,7 +28,7 @@ TEST_CASE("[launchers 9.1] objects: subdomain Service, Secret, ConfigMap per att
     CHECK(core::object_name(job.plan.objects[2], 4) == job.plan.base_name + "-4");
     CHECK(job.plan.scope == core::scope_rule::whole_job);
     CHECK(job.plan.master_role == 0);
-    CHECK(job.plan.roles[0].sshd_from_index == 1);
+    CHECK(job.plan.roles[0].serving_from_index == 1);
     CHECK(job.plan.roles[0].training_container == "worker");
     CHECK(job.plan.warnings.empty());
 }
@@ -292,7 +292,7 @@ TEST_CASE("[api deepspeed config.otherArgs] --no_ssh: every pod starts its own r
     job.launch.python = {"train.py", "$(X)", "a b"};
     job.compile();
     CHECK(job.plan.objects.size() == 1);
-    CHECK(job.plan.roles[0].sshd_from_index == std::numeric_limits<std::int32_t>::max());
+    CHECK(job.plan.roles[0].serving_from_index == std::numeric_limits<std::int32_t>::max());
     CHECK(job.warns("/spec/config/otherArgs"));
     const auto pod = job.pod({.role = 0, .index = 1});
     CHECK(

@@ -15,7 +15,7 @@ compiled with_tensorboard(const std::string& spec) {
 }
 
 const core::planned_object& planned(const compiled& job, object_kind kind) {
-    for (const auto& object : job.plan.tensorboard_objects) {
+    for (const auto& object : job.plan.companions) {
         if (object.kind == kind) {
             return object;
         }
@@ -51,7 +51,7 @@ TEST_CASE("[behaviour 9.1] the TensorBoard object has the job's specification", 
     CHECK(string_or_empty(object.root(), "kind") == "TensorBoard");
     CHECK(object.name() == job.plan.base_name);
     CHECK(same_json(core::json::to_text(object.spec()), spec));
-    CHECK(compiled(job_builder()).plan.tensorboard_objects.empty());
+    CHECK(compiled(job_builder()).plan.companions.empty());
     for (const auto& o : job.plan.objects) {
         CHECK(o.kind == object_kind::service);
     }

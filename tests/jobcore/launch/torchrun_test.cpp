@@ -268,8 +268,8 @@ TEST_CASE("[behaviour 5.6] how far a restart reaches follows the launch mode", "
     const std::string etcd = R"("rdzvBackend":"etcd","extraOptions":["--rdzv_endpoint=e:1"])";
     CHECK(scope(workers(2).torchrun(3, etcd)) == scope_rule::external);
     CHECK(scope(workers(2).torchrun(0, etcd)) == scope_rule::whole_job);
-    CHECK(compiled(workers(2).torchrun(3)).plan.torchrun);
-    CHECK_FALSE(compiled(workers(2)).plan.torchrun);
+    CHECK(compiled(workers(2).torchrun(3)).plan.peers_join);
+    CHECK_FALSE(compiled(workers(2)).plan.peers_join);
 
     const std::string wish = R"("restartScope":"Replica")";
     CHECK(compiled(workers(2).run_policy(wish)).warns("/spec/runPolicy/restartScope"));

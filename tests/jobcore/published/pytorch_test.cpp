@@ -59,7 +59,7 @@ TEST_CASE("[behaviour 3.1] published torchrun jobs: the whole command line", "[l
         CHECK(job.plan.warnings.empty());
         CHECK(job.plan.roles.size() == 1);
         CHECK(job.plan.roles[0].wanted == 1);
-        CHECK(job.plan.torchrun);
+        CHECK(job.plan.peers_join);
         CHECK(job.plan.scope == core::scope_rule::c10d);
         check_services(job);
         const auto pod = job.pod();
@@ -103,10 +103,8 @@ TEST_CASE("[behaviour 9.1] published jobs with a TensorBoard: image and path", "
         const auto json = published_json(name);
         CAPTURE(name);
         const published_job job(json);
-        REQUIRE(job.plan.tensorboard_objects.size() == 3);
-        const rendered deployment(
-            core::render_object(job.plan, job.plan.tensorboard_objects[1], 1, {})
-        );
+        REQUIRE(job.plan.companions.size() == 3);
+        const rendered deployment(core::render_object(job.plan, job.plan.companions[1], 1, {}));
         const value& pod_template = *find(deployment.spec(), "template");
         const value& board = first_container(pod_template);
         CHECK(string_or_empty(board, "image") == "t9kpublic/tensorflow-2.11.0:cpu-sdk-0.5.2");
@@ -130,7 +128,7 @@ TEST_CASE("[behaviour 3.5] a published launch by hand: two ranks, an address eac
     const published_job job(json);
     CHECK(job.plan.warnings.empty());
     CHECK(job.plan.roles[0].wanted == 2);
-    CHECK_FALSE(job.plan.torchrun);
+    CHECK_FALSE(job.plan.peers_join);
     check_services(job);
     for (const int index : {0, 1}) {
         const auto pod = job.pod({.role = 0, .index = index});

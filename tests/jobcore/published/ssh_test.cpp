@@ -109,7 +109,7 @@ TEST_CASE(
     }
     CHECK(job.file("hostfile") == hosts);
     CHECK(job.pod({.role = 0, .index = 2}).words("command", "worker").back() == "worker");
-    CHECK(job.plan.roles[0].sshd_from_index == 1);
+    CHECK(job.plan.roles[0].serving_from_index == 1);
 }
 
 TEST_CASE("[behaviour 3.1] published ColossalAIJobs: both forms, four workers", "[launch]") {

@@ -89,7 +89,7 @@ spec_fragments fragments_of(const kind_schema& kind, const node& spec) {
     const node& mode = spec["runMode"];
     out.pause = mode.present() && mode["pause"].present() && mode["pause"]["enabled"].flag();
     const node* torchrun = spec.find("torchrunConfig");
-    out.torchrun = torchrun != nullptr && torchrun->present() && (*torchrun)["enabled"].flag();
+    out.peers_join = torchrun != nullptr && torchrun->present() && (*torchrun)["enabled"].flag();
     const node& policy = spec["runPolicy"];
     if (policy.broken()) {
         return out;

@@ -61,9 +61,10 @@ struct repeated_run {
     instant due{};  ///< not before this time
 };
 
-/// The Secret with the ssh keys (BEHAVIOUR.md 2.6). Pods that have started keep the keys that they
-/// were given; pods that start later would get other ones, and neither could reach the other.
-struct ssh_keys {
+/// The object with keys, if the plan has one (BEHAVIOUR.md 2.6). Pods that have started keep the
+/// keys that they were given; pods that start later would get other ones, and neither could reach
+/// the other.
+struct key_object {
     enum class state {
         fine,         ///< there, not needed yet, or not of this job
         unconfirmed,  ///< missing from the view; a live read has to confirm that
@@ -71,7 +72,8 @@ struct ssh_keys {
         lost,         ///< deleted before every pod had started
     };
     state is = state::fine;
-    std::string name;  ///< of the Secret, where it is not fine
+    object_kind kind{};
+    std::string name;  ///< of the object, where it is not fine
     /// Containers of this attempt have started with the keys.
     bool in_use = false;
 };
@@ -85,7 +87,7 @@ struct health {
     std::vector<replica> unaccounted;
     /// How the deciding pod ended before its deletion was asked for, if it did.
     std::optional<pod_end> master_end;
-    ssh_keys keys;
+    key_object keys;
 };
 
 /// Of a job that has ended: completed replicas, and those of which nobody knows what became.
@@ -102,6 +104,6 @@ bool is_soon_after_incident(const context& c);
 
 /// Fills losses, completed, repeated, unconfirmed, master_end.
 void examine_replicas(const context& c, health& out);
-ssh_keys examine_keys(const context& c);
+key_object examine_keys(const context& c);
 
 }  // namespace signalbox::core::engine

@@ -101,7 +101,7 @@ private:
         if (c_.is_master(role, index) || c_.in.invalid || c_.in.was_paused()) {
             return;
         }
-        if (plan.runs_sshd(index)) {
+        if (plan.serves(index)) {
             add_exit(role, index, *s.current, plan, end, cause::worker_exited);
         } else if (plan.restart == restart_policy::always) {
             out_.repeated.push_back({{role, index}, repeat_time(*s.current, plan)});

@@ -352,7 +352,7 @@ private:
         const bool unseen =
             now().phase != job_phase::paused && (seen == nullptr || !seen->contains(index));
         return unseen || in_.plan.scope == scope_rule::no_restart ||
-               (role.runs_sshd(index) && !counts_all_completed());
+               (role.serves(index) && !counts_all_completed());
     }
 
     bool never_given_up() const {

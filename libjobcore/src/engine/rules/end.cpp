@@ -43,7 +43,8 @@ std::optional<record> end_by_success(const context& c, const health& h, const op
         return std::nullopt;
     }
     // Under torchrun a failed peer of the same attempt outranks it, unless only pod 0 counts.
-    const bool peers_count = c.in.plan.torchrun && c.in.plan.run.failure != failure_policy::master;
+    const bool peers_count =
+        c.in.plan.peers_join && c.in.plan.run.failure != failure_policy::master;
     if (peers_count && std::ranges::find(h.losses, false, &loss::disrupted) != h.losses.end()) {
         return std::nullopt;
     }

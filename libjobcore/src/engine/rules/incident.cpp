@@ -192,7 +192,7 @@ std::optional<record> answer_losses(const context& c, const health& h, const ope
 }
 
 std::optional<record> answer_lost_keys(const context& c, const health& h, const open_questions&) {
-    if (h.keys.is != ssh_keys::state::lost) {
+    if (h.keys.is != key_object::state::lost) {
         return std::nullopt;
     }
     loss lost;

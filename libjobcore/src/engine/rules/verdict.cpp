@@ -30,7 +30,7 @@ bool never_had_a_pod(const job_status& status) {
 
 restart_scope scope_of(const context& c, const health& h) {
     // A deciding pod that has exited 0 has closed the rendezvous: nobody can join it alone.
-    if (c.in.plan.torchrun && h.master_end && h.master_end->success()) {
+    if (c.in.plan.peers_join && h.master_end && h.master_end->success()) {
         return restart_scope::job;
     }
     if (c.in.plan.run.scope) {

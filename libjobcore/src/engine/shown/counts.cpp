@@ -268,8 +268,7 @@ bool counts_as_ready(const context& c, const role_view& role, const slot& s) {
         return is_up(role, s);
     }
     const auto index = static_cast<std::int32_t>(&s - role.slots.data());
-    return c.status.phase == job_phase::succeeded &&
-           (&s == c.master() || role.plan->runs_sshd(index));
+    return c.status.phase == job_phase::succeeded && (&s == c.master() || role.plan->serves(index));
 }
 
 }  // namespace

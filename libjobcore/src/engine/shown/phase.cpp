@@ -144,7 +144,7 @@ std::optional<fact> failed_sidecar(const context& c) {
 std::vector<fact> find_facts(const context& c, const done& d) {
     std::vector<fact> out;
     const bool same_attempt = c.status.attempt == c.in.job.status.attempt;
-    if (d.found.keys.is == ssh_keys::state::spent && same_attempt) {
+    if (d.found.keys.is == key_object::state::spent && same_attempt) {
         out.push_back(
             {reason::secret_lost,
              fmt::format(

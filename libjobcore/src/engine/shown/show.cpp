@@ -72,8 +72,8 @@ shown show(const context& c, const done& d) {
     if (d.planned.creates_pods && !out.start_time) {
         out.start_time = round_up_to_second(c.in.now);
     }
-    out.tensorboard = c.in.invalid ? c.status.tensorboard
-                                   : mirror_tensorboard(c, tensorboard_action(c, d.planned));
+    out.tensorboard =
+        c.in.invalid ? c.status.tensorboard : mirror_companion(c, tensorboard_action(c, d.planned));
     out.told = d.planned.told;
     out.wake_ups = find_wake_ups(c, d, out.start_time);
     return out;

@@ -55,10 +55,6 @@ bool is_confirmed_absent(const inputs& in, object_kind kind, std::string_view na
     });
 }
 
-bool is_of_tensorboard(const child_record& child) {
-    return child.kind->use == kind_use::tensorboard || child.name.ends_with("-tensorboard");
-}
-
 refusal_class classify(const refusal& r) {
     if (r.foreign_owner || r.namespace_terminating) {
         return refusal_class::passing;

@@ -15,9 +15,6 @@ const refusal* find_refusal(const inputs& in, object_kind kind, std::string_view
 /// A live read has shown that the child is not there (BEHAVIOUR.md 5.3).
 bool is_confirmed_absent(const inputs& in, object_kind kind, std::string_view name);
 
-/// The child, which is the job's, belongs to the TensorBoard, which outlives the pods.
-bool is_of_tensorboard(const child_record& child);
-
 /// What a refusal of a pod means (BEHAVIOUR.md 2.8).
 enum class refusal_class {
     final,    ///< the same pod will never be accepted

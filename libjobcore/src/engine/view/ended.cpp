@@ -37,7 +37,7 @@ left_workers find_left_workers(const context& c) {
     left_workers out;
     for_each_slot(c.view, [&](std::size_t role, std::int32_t index, const slot& s) {
         const role_plan& plan = c.in.plan.roles[role];
-        if (!plan.runs_sshd(index) || s.current == nullptr || s.current->deletion ||
+        if (!plan.serves(index) || s.current == nullptr || s.current->deletion ||
             has_ended(c.in, *s.current)) {
             return;
         }

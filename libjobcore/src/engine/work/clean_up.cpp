@@ -15,14 +15,14 @@ namespace signalbox::core::engine {
 namespace {
 
 /// Pods that run sshd end by nothing but a deletion.
-bool runs_sshd(const job_plan& plan, const pod_record& pod) {
+bool serves(const job_plan& plan, const pod_record& pod) {
     const auto role = std::ranges::find(plan.roles, pod.type, &role_plan::type);
-    return role != plan.roles.end() && role->runs_sshd(pod.index);
+    return role != plan.roles.end() && role->serves(pod.index);
 }
 
 /// The other pods wait for it in the barrier of torchrun, all of its 300 s.
 bool a_peer_failed(const context& c) {
-    return c.in.plan.torchrun && std::ranges::any_of(c.in.seen.pods, [&](const pod_record* pod) {
+    return c.in.plan.peers_join && std::ranges::any_of(c.in.seen.pods, [&](const pod_record* pod) {
                return c.in.owns(*pod) && pod->attempt == c.status.attempt && has_failed(c.in, *pod);
            });
 }
@@ -36,11 +36,11 @@ std::optional<instant> barrier_end(const context& c) {
     }
     const bool any_runs = std::ranges::any_of(c.in.seen.pods, [&](const pod_record* pod) {
         return c.in.owns(*pod) && pod->attempt == c.status.attempt && !pod->deletion &&
-               !runs_sshd(c.in.plan, *pod) && has_started(c.in, *pod) && !has_ended(c.in, *pod);
+               !serves(c.in.plan, *pod) && has_started(c.in, *pod) && !has_ended(c.in, *pod);
     });
     const policy& policy = c.in.policy;
     const instant until = *c.status.completion_time +
-                          (c.in.plan.torchrun ? policy.exit_barrier : policy.finish_barrier);
+                          (c.in.plan.peers_join ? policy.exit_barrier : policy.finish_barrier);
     return any_runs && !a_peer_failed(c) && c.in.now < until ? std::optional(until) : std::nullopt;
 }
 
@@ -153,7 +153,7 @@ void remove_pods(const context& c, bool barrier, work& out) {
 void remove_objects(const context& c, work& out) {
     stage objects;
     for (const child_record* child : c.in.seen.children) {
-        const bool kept = is_of_tensorboard(*child) ||
+        const bool kept = is_companion(child->kind, child->name) ||
                           (child->kind == object_kind::secret && !c.in.seen.pods.empty());
         if (!kept && !child->deleting && c.in.owns(*child)) {
             objects.push_back(remove_child(*child, "the job has ended", "behaviour 5.13"));

@@ -61,8 +61,8 @@ std::optional<action> mend(const wanted_object& w, const child_record& seen) {
         return remove_child(seen, "its data differ and cannot be changed", "behaviour 2.7");
     }
     const auto expected = expected_fingerprint(w.plan, w.object, w.identity.attempt, w.options);
-    // Labels of a Secret are nothing that anybody looks at (2.10).
-    if (seen.fingerprint == expected || w.object.kind == object_kind::secret) {
+    // Labels of an object with keys are nothing that anybody looks at (2.10).
+    if (seen.fingerprint == expected || w.object.has_keys()) {
         return std::nullopt;
     }
     return action{
@@ -104,7 +104,7 @@ object_need need_of(
     const child_record* seen = find_child(c.in, object.kind, name);
     // Pods that have started hold the keys of this attempt: other ones would keep later pods from
     // them (2.6).
-    const bool fixed = object.kind == object_kind::secret && h.keys.in_use;
+    const bool fixed = object.has_keys() && h.keys.in_use;
     if (fixed && (seen == nullptr || seen->deleting)) {
         return {};
     }

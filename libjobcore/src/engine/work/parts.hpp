@@ -55,8 +55,8 @@ void remove_left_overs(const context& c, work& out);
 // creation.cpp: makes what is missing of the wanted objects and pods (2.1-2.8).
 void create_missing(const context& c, const health& h, const open_questions& open, work& out);
 
-// tensorboard.cpp: makes and repairs the TensorBoard that the job asks for (9.1, 9.2).
-void keep_tensorboard(const context& c, const health& h, work& out);
+// companion.cpp: makes and repairs the TensorBoard that the job asks for (9.1, 9.2).
+void keep_companions(const context& c, const health& h, work& out);
 
 // pause.cpp: deletes what is left of a paused job (6.1).
 void remove_for_pause(const context& c, work& out);

@@ -11,10 +11,8 @@ namespace signalbox::core::engine {
 namespace {
 
 void confirm_missing_keys(const health& h, work& out) {
-    if (h.keys.is == ssh_keys::state::unconfirmed) {
-        out.add(
-            {confirm(object_kind::secret, h.keys.name, "the Secret with the ssh keys is missing")}
-        );
+    if (h.keys.is == key_object::state::unconfirmed) {
+        out.add({confirm(h.keys.kind, h.keys.name, "the Secret with the ssh keys is missing")});
     }
 }
 
@@ -85,7 +83,7 @@ void go_on(const context& c, const health& h, const open_questions& open, work& 
     remove_left_overs(c, out);
     confirm_missing_pods(c, h, out);
     create_missing(c, h, open, out);
-    keep_tensorboard(c, h, out);
+    keep_companions(c, h, out);
     remove_old_config_maps(c, out);
     if (open.settles_until) {
         keep_confirmed(c, h, *open.settles_until, out);
@@ -109,7 +107,7 @@ work plan_work(const context& c, const health& h, const open_questions& open) {
         return out;
     }
     if (ended || paused) {
-        keep_tensorboard(c, h, out);
+        keep_companions(c, h, out);
     } else {
         go_on(c, h, open, out);
     }

@@ -79,6 +79,6 @@ std::optional<action> write_size(const inputs& in, const decision& made);
 
 /// How the TensorBoard of the job stands (BEHAVIOUR.md 9.2); nothing if none is asked for.
 /// `done` is what was last done to it.
-std::optional<tensorboard_status> mirror_tensorboard(const context& c, std::string done);
+std::optional<tensorboard_status> mirror_companion(const context& c, std::string done);
 
 }  // namespace signalbox::core::engine

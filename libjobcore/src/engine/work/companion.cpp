@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The TensorBoard beside a job (BEHAVIOUR.md 9). Nothing here holds or fails the job.
+// What follows the training of a job, its TensorBoard (BEHAVIOUR.md 9). Nothing here holds or fails
+// the job.
 #include "engine/view/children.hpp"
 #include "engine/work/parts.hpp"
 
@@ -11,23 +12,36 @@
 namespace signalbox::core::engine {
 namespace {
 
-/// How a TensorBoard is run.
+/// How the companion is run.
 enum class method {
     undecided,  ///< it is not known yet whether the server serves the kind
-    object,     ///< the cluster's own TensorBoard object
+    object,     ///< an object of a kind that the cluster has for it
     own,        ///< a Deployment and a Service of ours
 };
 
+bool is_of_cluster(const planned_object& object) {
+    return object.kind->extension;
+}
+
+/// Only gives a name to the others.
+bool is_address(const planned_object& object) {
+    return object.kind->use == kind_use::object;
+}
+
 /// One that is there stays as it is: a kind that appears later moves nothing.
 method choose(const inputs& in) {
-    for (const planned_object& object : in.plan.tensorboard_objects) {
-        const bool there = object.kind != object_kind::service &&
-                           find_child(in, object.kind, object.name) != nullptr;
+    for (const planned_object& object : in.plan.companions) {
+        const bool there =
+            !is_address(object) && find_child(in, object.kind, object.name) != nullptr;
         if (there) {
-            return object.kind == object_kind::tensorboard ? method::object : method::own;
+            return is_of_cluster(object) ? method::object : method::own;
         }
     }
-    switch (served_of(in.seen.served_kinds, object_kind::tensorboard)) {
+    const auto of_cluster = std::ranges::find_if(in.plan.companions, is_of_cluster);
+    if (of_cluster == in.plan.companions.end()) {
+        return method::own;
+    }
+    switch (served_of(in.seen.served_kinds, of_cluster->kind)) {
         case served::yes:
             return method::object;
         case served::no:
@@ -39,8 +53,7 @@ method choose(const inputs& in) {
 }
 
 bool belongs(const planned_object& object, method chosen) {
-    return chosen != method::undecided &&
-           (object.kind == object_kind::tensorboard) == (chosen == method::object);
+    return chosen != method::undecided && is_of_cluster(object) == (chosen == method::object);
 }
 
 /// Ours mounts claims, and waits until training has mounted them (9.2). Statuses of version 0.1 do
@@ -52,21 +65,21 @@ bool waits_for_training(const context& c, method chosen) {
 
 /// The object whose state is shown.
 const planned_object* shown_object(const inputs& in, method chosen) {
-    const auto it = std::ranges::find_if(in.plan.tensorboard_objects, [&](const planned_object& o) {
-        return belongs(o, chosen) && o.kind != object_kind::service;
+    const auto it = std::ranges::find_if(in.plan.companions, [&](const planned_object& o) {
+        return belongs(o, chosen) && !is_address(o);
     });
-    return it == in.plan.tensorboard_objects.end() ? nullptr : &*it;
+    return it == in.plan.companions.end() ? nullptr : &*it;
 }
 
 /// `tensorboardSpec` was taken out of the specification.
 void remove_unasked(const inputs& in, work& out) {
     stage actions;
     for (const child_record* child : in.seen.children) {
-        const bool asked =
-            std::ranges::any_of(in.plan.tensorboard_objects, [&](const planned_object& o) {
-                return o.kind == child->kind && o.name == child->name;
-            });
-        if (is_of_tensorboard(*child) && !asked && !child->deleting && in.owns(*child)) {
+        const bool asked = std::ranges::any_of(in.plan.companions, [&](const planned_object& o) {
+            return o.kind == child->kind && o.name == child->name;
+        });
+        if (is_companion(child->kind, child->name) && !asked && !child->deleting &&
+            in.owns(*child)) {
             actions.push_back(
                 remove_child(*child, "the job asks for no TensorBoard any more", "behaviour 9.1")
             );
@@ -89,11 +102,11 @@ void show_observed(const inputs& in, const child_record& seen, tensorboard_statu
 
 }  // namespace
 
-void keep_tensorboard(const context& c, const health& h, work& out) {
+void keep_companions(const context& c, const health& h, work& out) {
     remove_unasked(c.in, out);
     const method chosen = choose(c.in);
     stage actions;
-    const auto& objects = c.in.plan.tensorboard_objects;
+    const auto& objects = c.in.plan.companions;
     if (objects.empty()) {
         return;
     }
@@ -105,7 +118,7 @@ void keep_tensorboard(const context& c, const health& h, work& out) {
         if (!need.act || (need.act->what() == verb::create && waits_for_training(c, chosen))) {
             continue;
         }
-        if (objects[i].kind != object_kind::service) {
+        if (!is_address(objects[i])) {
             const bool creates = need.act->what() == verb::create;
             out.board = creates ? board_action::create : board_action::update;
         }
@@ -115,9 +128,9 @@ void keep_tensorboard(const context& c, const health& h, work& out) {
     out.add(std::move(actions));
 }
 
-std::optional<tensorboard_status> mirror_tensorboard(const context& c, std::string done) {
+std::optional<tensorboard_status> mirror_companion(const context& c, std::string done) {
     const inputs& in = c.in;
-    if (in.plan.tensorboard_objects.empty()) {
+    if (in.plan.companions.empty()) {
         return std::nullopt;
     }
     tensorboard_status shown;

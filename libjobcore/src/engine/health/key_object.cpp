@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Secret that somebody deleted (BEHAVIOUR.md 2.6).
+// The object with keys that somebody deleted (BEHAVIOUR.md 2.6).
 #include "engine/facts/ledger.hpp"
 #include "engine/health/health.hpp"
 #include "engine/view/children.hpp"
@@ -33,26 +33,26 @@ started_pods count_started(const context& c) {
 
 }  // namespace
 
-ssh_keys examine_keys(const context& c) {
-    ssh_keys keys;
-    const auto secret =
-        std::ranges::find(c.in.plan.objects, object_kind::secret, &planned_object::kind);
-    if (secret == c.in.plan.objects.end()) {
+key_object examine_keys(const context& c) {
+    key_object keys;
+    const auto with_keys = std::ranges::find_if(c.in.plan.objects, &planned_object::has_keys);
+    if (with_keys == c.in.plan.objects.end()) {
         return keys;
     }
     const started_pods started = count_started(c);
     keys.in_use = started.any;
-    keys.name = object_name(*secret, c.status.attempt);
-    const child_record* seen = find_child(c.in, object_kind::secret, keys.name);
+    keys.kind = with_keys->kind;
+    keys.name = object_name(*with_keys, c.status.attempt);
+    const child_record* seen = find_child(c.in, keys.kind, keys.name);
     if (!started.any || (seen != nullptr && !seen->deleting)) {
         return keys;
     }
     // What was told once is known: the read that confirmed it is not repeated.
     const bool known = seen != nullptr || is_told(c.status, reason::secret_lost) ||
-                       is_confirmed_absent(c.in, object_kind::secret, keys.name);
-    keys.is = !known        ? ssh_keys::state::unconfirmed
-              : started.all ? ssh_keys::state::spent
-                            : ssh_keys::state::lost;
+                       is_confirmed_absent(c.in, keys.kind, keys.name);
+    keys.is = !known        ? key_object::state::unconfirmed
+              : started.all ? key_object::state::spent
+                            : key_object::state::lost;
     return keys;
 }
 
