@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // All pods of a machine: room, names, recovery.
+#include "kubelet/machine/pod_machine.hpp"
 #include "kubelet/node/cluster_view.hpp"
 #include "kubelet/node/node_object.hpp"
 #include "kubelet/node/scheduler.hpp"
@@ -40,6 +41,13 @@ kubelet::pod_spec gpu_pod(const std::string& uid, int main, int init = 0) {
 kubelet::process_options with_resources(std::uint64_t gpus) {
     kubelet::process_options out;
     out.resources["nvidia.com/gpu"] = gpus;
+    return out;
+}
+
+/// As a pod is when it is first seen.
+kubelet::pod_machine begun(const kubelet::pod_spec& pod) {
+    kubelet::pod_machine out(pod, pods::behaviour(), "", kubelet::moment());
+    out.on_time(kubelet::moment());
     return out;
 }
 
@@ -271,14 +279,14 @@ TEST_CASE("pods that ran when their runtime was lost end or restart as after a r
             R"({"name":"d","restartCount":0,"state":{"terminated":{"exitCode":0}}}]}})"
         )
             .value();
-    const core::instant now{};
     SECTION("by OnFailure") {
-        kubelet::pod_state state = kubelet::first_state(pod, now);
-        state.prepared = true;
-        const kubelet::next_steps steps = kubelet::steps_of(state, pod, {});
-        CHECK(steps.start == std::vector<std::size_t>{1});
-        CHECK(state.containers[1].status.restarts == 3);
-        const auto status = kubelet::status_of(state, pod, {}, now);
+        kubelet::pod_machine machine = begun(pod);
+        machine.take_commands();
+        machine.on_prepared({});
+        const std::vector<kubelet::pod_command> start{kubelet::pod_commands::start{1, 0}};
+        CHECK(machine.take_commands() == start);
+        CHECK(machine.container(1).status().restarts == 3);
+        const auto& status = machine.status();
         CHECK(status.phase == "Running");
         CHECK(status.containers[0].last->exit_code == 137);
         CHECK(status.containers[0].last->reason == "ContainerStatusUnknown");
@@ -286,9 +294,9 @@ TEST_CASE("pods that ran when their runtime was lost end or restart as after a r
     SECTION("by Never") {
         kubelet::pod_spec once = pod;
         once.restart = kubelet::restart_policy::never;
-        const kubelet::pod_state state = kubelet::first_state(once, now);
-        CHECK(kubelet::steps_of(state, once, {}).over);
-        CHECK(kubelet::status_of(state, once, {}, now).phase == "Failed");
+        const kubelet::pod_machine machine = begun(once);
+        CHECK(machine.released());
+        CHECK(machine.status().phase == "Failed");
     }
     SECTION("a preset node is ours or is left alone") {
         node_fixture n;
@@ -309,13 +317,13 @@ TEST_CASE("a container that had ended before its runtime was lost keeps how") {
             R"({"name":"d","state":{"waiting":{}}}]}})"
         )
             .value();
-    const kubelet::pod_state state = kubelet::first_state(pod, core::instant{});
-    const auto status = kubelet::status_of(state, pod, {}, core::instant{});
+    const kubelet::pod_machine machine = begun(pod);
+    const auto& status = machine.status();
     CHECK(status.containers[0].now.exit_code == 3);
     CHECK(status.containers[0].now.reason == "Error");
     CHECK(status.containers[0].restarts == 0);
     CHECK(status.containers[1].now.what == pods::container_state::kind::waiting);
-    CHECK_FALSE(kubelet::steps_of(state, pod, {}).over);
+    CHECK_FALSE(machine.released());
 }
 
 TEST_CASE("the machine is a node that is ready") {

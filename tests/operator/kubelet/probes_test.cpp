@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Hooks and probes, over scripted containers.
-#include "kubelet/life/restart.hpp"
 #include "kubelet/life/termination.hpp"
+#include "kubelet/machine/restart.hpp"
 #include "node_fixture.hpp"
 
 #include <csignal>

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """libjobcore is pure: no header of I/O, threads or randomness in the include graph of any of its units, and no clock,
-randomness, environment or thread among the symbols that its archive asks for. The machines of libk8sio's protocol know
-nothing of an event loop: no header of Asio or Beast is behind any of their headers.
+randomness, environment or thread among the symbols that its archive asks for. The machines of libk8sio's protocol and of a pod on the
+local node know nothing of an event loop: no header of Asio or Beast is behind any of their headers.
 
 Usage: check_pure.py <compile_commands.json> <archive of libjobcore> <nm>
 """
@@ -92,6 +92,7 @@ def main(commands, archive, nm):
         check_headers(units_of(entries, "libjobcore"), FORBIDDEN_HEADERS)
         + check_symbols(archive, nm)
         + check_headers(headers_of(entries, "libk8sio/src/protocol", "signalbox_k8sio"), LOOP)
+        + check_headers(headers_of(entries, "operator/dev/kubelet/machine", "signalbox_node"), LOOP)
     )
 
 

@@ -44,11 +44,8 @@ public:
     int open_outputs = 0;
     k8sio::notification drained;  ///< an output has ended
     bool ended = false;
-    bool loss_told = false;     ///< that lines of the log are lost
-    std::string forced_reason;  ///< of its end, in place of what the exit code says
+    bool loss_told = false;  ///< that lines of the log are lost
     std::vector<std::weak_ptr<output_listener>> listeners;
-    k8sio::clock::timer_id kill_timer = 0;
-    k8sio::steady_time kill_at{};
 };
 
 }  // namespace signalbox::op::kubelet

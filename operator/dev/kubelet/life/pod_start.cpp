@@ -5,7 +5,6 @@
 #include "kubelet/disk/atomic_files.hpp"
 #include "kubelet/life/objects.hpp"
 #include "kubelet/life/pod_worker.hpp"
-#include "kubelet/life/prober.hpp"
 #include "kubelet/life/termination.hpp"
 #include "kubelet/life/volume_setup.hpp"
 #include "kubelet/pod/host_files.hpp"
@@ -25,66 +24,41 @@ namespace {
 
 namespace asio = boost::asio;
 namespace fs = std::filesystem;
-using stage = container_place::stage;
-using kind = pods::container_state::kind;
 
-/// Between two tries to make volumes and network: what is missing is seen when it comes.
-constexpr std::chrono::milliseconds first_prepare_delay{500};
-constexpr std::chrono::seconds longest_prepare_delay{60};
-/// Until a container that could not be made is tried again.
-constexpr std::chrono::seconds create_delay{10};
 constexpr std::size_t read_size = 16 * 1024;
 constexpr std::size_t passwd_limit = 1 << 20;
 constexpr std::size_t log_tail = 64 * 1024;
-constexpr int start_failed_code = 128;
 
 }  // namespace
 
-asio::awaitable<void> pod_worker::prepare(std::shared_ptr<pod_worker> self) {
+asio::awaitable<void> pod_worker::prepare(self_ptr self) {
     const outcome<void> done = co_await self->prepare_once();
-    self->preparing_ = false;
     if (done.has_value()) {
-        self->state_.prepared = true;
-        self->sync();
-        co_return;
+        self->machine_.on_prepared(self->now());
+    } else {
+        self->machine_.on_prepare_failed(self->now(), done.error());
     }
-    if (self->state_.stopping) {
-        self->sync();
-        co_return;
-    }
-    self->node_.tell(self->pod_, true, done.error().reason, done.error().message);
-    self->prepare_delay_ = std::clamp<std::chrono::nanoseconds>(
-        self->prepare_delay_ * 2, first_prepare_delay, longest_prepare_delay
-    );
-    const std::weak_ptr<pod_worker> weak = self;
-    const auto again = self->node_.now() + self->prepare_delay_;
-    self->prepare_timer_ = self->node_.time().schedule(again, [weak] {
-        if (const auto alive = weak.lock()) {
-            alive->prepare_timer_ = 0;
-            alive->sync();
-        }
-    });
-    self->report();
+    self->act();
 }
 
 asio::awaitable<outcome<void>> pod_worker::prepare_once() {
     object_names wanted;
-    for (const volume_spec& v : pod_.volumes) {
+    for (const volume_spec& v : pod().volumes) {
         add_references(v, wanted);
     }
     const outcome<object_data> objects =
-        co_await fetch_objects(node_.api, pod_.ns, std::move(wanted));
+        co_await fetch_objects(node_.api, pod().ns, std::move(wanted));
     if (objects.has_error()) {
         co_return outcome<void>(objects.error());
     }
     const outcome<void> volumes = set_up_volumes(*objects);
-    if (volumes.has_error() || state_.stopping) {
+    if (volumes.has_error() || machine_.stops()) {
         co_return volumes;
     }
     if (sandbox_.empty()) {
         containers::sandbox_spec spec;
-        spec.hostname = kernel_host_name(pod_);
-        spec.host_network = pod_.host_network;
+        spec.hostname = kernel_host_name(pod());
+        spec.host_network = pod().host_network;
         const auto made = co_await node_.containers.make_sandbox(std::move(spec));
         if (made.has_error()) {
             co_return outcome<void>(refusal(
@@ -92,7 +66,8 @@ asio::awaitable<outcome<void>> pod_worker::prepare_once() {
             ));
         }
         sandbox_ = made->id;
-        state_.address = place_.pod_address = made->address;
+        place_.pod_address = made->address;
+        machine_.on_network(made->address);
     }
     co_return write_host_files();
 }
@@ -104,12 +79,12 @@ outcome<void> pod_worker::set_up_volumes(const object_data& objects) {
         }
     }
     volume_request request;
-    request.pod = &pod_;
+    request.pod = &pod();
     request.options = &node_.options;
     request.folders = &folders_;
     request.place = place_;
     request.now = node_.api.server_now();
-    for (const volume_spec& v : pod_.volumes) {
+    for (const volume_spec& v : pod().volumes) {
         const auto place = set_up_volume(v, request, objects);
         if (place.has_error()) {
             return place.error();
@@ -121,9 +96,9 @@ outcome<void> pod_worker::set_up_volumes(const object_data& objects) {
 
 outcome<void> pod_worker::write_host_files() {
     const std::array<std::pair<const char*, std::string>, 3> files{{
-        {"hosts", hosts_file(pod_, state_.address, node_.hosts_file)},
-        {"hostname", kernel_host_name(pod_) + "\n"},
-        {"resolv.conf", resolver_file(pod_, place_.host_address, node_.resolver_file)},
+        {"hosts", hosts_file(pod(), machine_.address(), node_.hosts_file)},
+        {"hostname", kernel_host_name(pod()) + "\n"},
+        {"resolv.conf", resolver_file(pod(), place_.host_address, node_.resolver_file)},
     }};
     for (const auto& [name, text] : files) {
         if (const auto done = write_file(folders_.file(name), text); done.has_error()) {
@@ -133,60 +108,38 @@ outcome<void> pod_worker::write_host_files() {
     return outcome<void>();
 }
 
-void pod_worker::object_changed() {
-    if (state_.stopping || released_) {
-        return;
-    }
-    node_.time().cancel(prepare_timer_);
-    prepare_timer_ = 0;
-    for (container_place& c : state_.containers) {
-        if (c.at == stage::waiting && c.status.now.reason == "CreateContainerConfigError") {
-            c.due = node_.now();
-        }
-    }
-    if (state_.prepared && refreshing_) {
-        refresh_again_ = true;
-    } else if (state_.prepared) {
-        refreshing_ = true;
-        node_.spawn(refresh(shared_from_this()));
-    }
-    sync();
-}
-
 /// What is missing now leaves the volume as it was.
-asio::awaitable<void> pod_worker::refresh(std::shared_ptr<pod_worker> self) {
+asio::awaitable<void> pod_worker::refresh(self_ptr self) {
     object_names wanted;
-    for (const volume_spec& v : self->pod_.volumes) {
+    for (const volume_spec& v : self->pod().volumes) {
         add_references(v, wanted);
     }
-    do {
-        self->refresh_again_ = false;
-        const outcome<object_data> objects =
-            co_await fetch_objects(self->node_.api, self->pod_.ns, wanted);
-        if (objects.has_value() && !self->released_) {
-            const outcome<void> done = self->set_up_volumes(*objects);
-            if (done.has_error()) {
-                self->node_.tell(self->pod_, true, done.error().reason, done.error().message);
-            }
+    const outcome<object_data> objects =
+        co_await fetch_objects(self->node_.api, self->pod().ns, std::move(wanted));
+    if (objects.has_value() && !self->machine_.released()) {
+        const outcome<void> done = self->set_up_volumes(*objects);
+        if (done.has_error()) {
+            self->node_.tell(self->pod(), true, done.error().reason, done.error().message);
         }
-    } while (self->refresh_again_);
-    self->refreshing_ = false;
+    }
+    self->machine_.on_refreshed(self->now());
+    self->act();
 }
 
-asio::awaitable<void> pod_worker::start(std::shared_ptr<pod_worker> self, std::size_t i) {
-    const outcome<std::shared_ptr<container_run>> run = co_await self->start_once(i);
+asio::awaitable<void> pod_worker::start(self_ptr self, std::size_t i, int number) {
+    const outcome<std::shared_ptr<container_run>> run = co_await self->start_once(i, number);
     if (run.has_error()) {
-        self->start_failed(i, run.error());
+        self->machine_.on_start_failed(self->now(), i, run.error());
+        self->act();
     } else {
         self->started(i, *run);
     }
-    self->sync();
 }
 
 outcome<void> pod_worker::make_run_files(
     std::size_t i, int number, std::string& passwd, bool& own_passwd
 ) {
-    const container_spec& c = pod_.containers[i];
+    const container_spec& c = pod().containers[i];
     std::error_code ignored;
     if (number > 0) {
         remove_folder(folders_.run(c.name, number - 1));
@@ -222,26 +175,28 @@ outcome<void> pod_worker::make_run_files(
     return outcome<void>();
 }
 
-asio::awaitable<outcome<std::shared_ptr<container_run>>> pod_worker::start_once(std::size_t i) {
-    const container_spec& spec = pod_.containers[i];
+asio::awaitable<outcome<std::shared_ptr<container_run>>> pod_worker::start_once(
+    std::size_t i, int number
+) {
+    const container_spec& spec = pod().containers[i];
     using answer = outcome<std::shared_ptr<container_run>>;
     object_names wanted;
     add_references(spec, wanted);
     const outcome<object_data> objects =
-        co_await fetch_objects(node_.api, pod_.ns, std::move(wanted));
+        co_await fetch_objects(node_.api, pod().ns, std::move(wanted));
     if (objects.has_error()) {
         co_return answer(refusal("CreateContainerConfigError", objects.error().message));
     }
     launch_request request;
-    request.pod = &pod_;
+    request.pod = &pod();
     request.container = &spec;
     request.options = &node_.options;
     request.folders = &folders_;
     request.volumes = &volumes_;
     request.sandbox = sandbox_;
-    request.number = slots_[i].runs;
+    request.number = number;
     request.own_user = ::geteuid();
-    auto env = environment_of(spec, pod_, place_, node_.services(pod_.ns), *objects);
+    auto env = environment_of(spec, pod(), place_, node_.services(pod().ns), *objects);
     if (env.has_error()) {
         co_return answer(env.error());
     }
@@ -249,7 +204,7 @@ asio::awaitable<outcome<std::shared_ptr<container_run>>> pod_worker::start_once(
     if (const auto ids = devices_.find(spec.name); ids != devices_.end()) {
         request.devices.emplace_back("CUDA_VISIBLE_DEVICES", ids->second);
     }
-    const auto files = make_run_files(i, request.number, request.passwd, request.own_passwd);
+    const auto files = make_run_files(i, number, request.passwd, request.own_passwd);
     if (files.has_error()) {
         co_return answer(refusal("CreateContainerError", files.error().message));
     }
@@ -257,7 +212,7 @@ asio::awaitable<outcome<std::shared_ptr<container_run>>> pod_worker::start_once(
     if (made.has_error()) {
         co_return answer(made.error());
     }
-    if (state_.stopping) {
+    if (machine_.stops()) {
         co_return answer(refusal("ContainerCreating", ""));
     }
     containers::container_spec asked = *made;
@@ -265,77 +220,26 @@ asio::awaitable<outcome<std::shared_ptr<container_run>>> pod_worker::start_once(
     if (process.has_error()) {
         co_return answer(refusal(process.error().reason, process.error().message));
     }
-    const int number = slots_[i].runs++;
     co_return answer(std::make_shared<container_run>(
         node_.executor, std::move(*made), std::move(*process), folders_.log(spec.name, number)
     ));
 }
 
-void pod_worker::start_failed(std::size_t i, const refusal& why) {
-    container_place& c = state_.containers[i];
-    if (state_.stopping) {
-        c.at = stage::ended;
-        return;
-    }
-    node_.tell(pod_, true, "Failed", "Error: " + why.message);
-    c.started = node_.now();
-    if (why.reason == "StartError") {
-        pods::container_state how;
-        how.what = kind::terminated;
-        how.exit_code = start_failed_code;
-        how.reason = why.reason;
-        how.message = why.message;
-        how.started = core::instant{};
-        how.finished = node_.server_now();
-        note_end(state_, i, pod_, std::move(how), node_.now());
-        return;
-    }
-    c.at = stage::waiting;
-    c.due = node_.now() + create_delay;
-    c.status.now = pods::container_state();
-    c.status.now.reason = why.reason;
-    c.status.now.message = why.message;
-}
-
 void pod_worker::started(std::size_t i, std::shared_ptr<container_run> run) {
-    container_place& c = state_.containers[i];
-    const container_spec& spec = pod_.containers[i];
-    slots_[i].run = run;
-    slots_[i].probe_grace.reset();
-    c.at = stage::running;
-    c.started = node_.now();
-    c.status.now = pods::container_state();
-    c.status.now.what = kind::running;
-    c.status.now.started = node_.server_now();
-    node_.tell(
-        pod_,
-        false,
-        "Pulled",
-        fmt::format("Container image \"{}\" already present on machine", spec.image)
-    );
-    node_.tell(pod_, false, "Created", "Created container: " + spec.name);
-    node_.tell(pod_, false, "Started", "Started container " + spec.name);
-    const bool one_output = spec.terminal;
+    runs_[i] = run;
+    const bool one_output = pod().containers[i].terminal;
     run->open_outputs = one_output ? 1 : 2;
     node_.spawn(pump(shared_from_this(), run, containers::output_stream::out));
     if (!one_output) {
         node_.spawn(pump(shared_from_this(), run, containers::output_stream::err));
     }
     node_.spawn(watch_end(shared_from_this(), i, run));
-    if (abandoned_) {
-        run->process->kill();
-        return;
-    }
-    if (!spec.init) {
-        schedule_faults();
-    }
-    after_start(i);
+    machine_.on_started(now(), i);
+    act();
 }
 
 asio::awaitable<void> pod_worker::pump(
-    std::shared_ptr<pod_worker> self,
-    std::shared_ptr<container_run> run,
-    containers::output_stream from
+    self_ptr self, std::shared_ptr<container_run> run, containers::output_stream from
 ) {
     std::vector<char> buffer(read_size);
     while (true) {
@@ -373,12 +277,12 @@ void pod_worker::tell_lost_lines(const container_run& run) const {
         run.log.path().parent_path().filename().string(),
         run.log.loss_reason()
     );
-    node_.complain(fmt::format("pod {}/{}: {}", pod_.ns, pod_.name, what));
-    node_.tell(pod_, true, "LogWriteFailed", std::move(what));
+    node_.complain(fmt::format("pod {}/{}: {}", pod().ns, pod().name, what));
+    node_.tell(pod(), true, "LogWriteFailed", std::move(what));
 }
 
 asio::awaitable<void> pod_worker::watch_end(
-    std::shared_ptr<pod_worker> self, std::size_t i, std::shared_ptr<container_run> run
+    self_ptr self, std::size_t i, std::shared_ptr<container_run> run
 ) {
     containers::process& first = *run->process;
     const containers::exit_status how = co_await first.wait();
@@ -386,13 +290,12 @@ asio::awaitable<void> pod_worker::watch_end(
         co_await run->drained.wait();
     }
     self->ended(i, *run, how);
-    self->sync();
 }
 
 std::string pod_worker::message_of(std::size_t i, const container_run& run, int code) const {
-    const container_spec& c = pod_.containers[i];
-    const std::size_t limit = message_limit(pod_.containers.size());
-    const fs::path file = folders_.message(c.name, slots_[i].runs - 1);
+    const container_spec& c = pod().containers[i];
+    const std::size_t limit = message_limit(pod().containers.size());
+    const fs::path file = folders_.message(c.name, machine_.container(i).runs() - 1);
     constexpr std::size_t most = 1 << 20;
     std::string text = read_file(file, most).value_or("");
     if (text.empty() && code != 0 && c.message_from_log) {
@@ -407,39 +310,17 @@ std::string pod_worker::message_of(std::size_t i, const container_run& run, int 
 void pod_worker::ended(std::size_t i, container_run& run, const containers::exit_status& how) {
     run.ended = true;
     run.log.finish(node_.time().wall_now());
-    node_.time().cancel(run.kill_timer);
     for (const auto& weak : run.listeners) {
         if (const auto listener = weak.lock()) {
             listener->end();
         }
     }
-    stop_probes(i);
-    container_place& c = state_.containers[i];
-    pods::container_state state;
-    state.what = kind::terminated;
-    state.exit_code = how.code;
-    state.reason = !run.forced_reason.empty() ? run.forced_reason
-                   : how.oom_killed           ? "OOMKilled"
-                   : how.code == 0            ? "Completed"
-                                              : "Error";
-    state.message = message_of(i, run, how.code);
-    state.started = c.status.now.started;
-    state.finished = node_.server_now();
-    note_end(state_, i, pod_, std::move(state), node_.now());
-    if (c.at == stage::waiting && c.due > node_.now()) {
-        node_.tell(
-            pod_,
-            true,
-            "BackOff",
-            fmt::format(
-                "Back-off restarting failed container {} in pod {}_{}({})",
-                pod_.containers[i].name,
-                pod_.name,
-                pod_.ns,
-                pod_.uid
-            )
-        );
-    }
+    run_end end;
+    end.code = how.code;
+    end.oom_killed = how.oom_killed;
+    end.message = message_of(i, run, how.code);
+    machine_.on_ended(now(), i, end);
+    act();
 }
 
 }  // namespace signalbox::op::kubelet

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One pod on this machine: does what steps_of() says, and reports what has become of it.
+// One pod on this machine: carries out what its state machine says, and tells it what came of that.
 #pragma once
 
 #include "kubelet/life/container_run.hpp"
 #include "kubelet/life/launch.hpp"
 #include "kubelet/life/node_services.hpp"
-#include "kubelet/life/pod_state.hpp"
+#include "kubelet/machine/pod_machine.hpp"
 #include "pods/behaviour.hpp"
 
 #include <map>
@@ -38,9 +38,9 @@ public:
     /// The process ends: everything is killed, and nothing reported.
     void abandon();
 
-    const pod_spec& pod() const { return pod_; }
+    const pod_spec& pod() const { return machine_.pod(); }
     const std::string& sandbox() const { return sandbox_; }
-    const pod_state& state() const { return state_; }
+    const pod_machine& machine() const { return machine_; }
     const object_names& references() const { return references_; }
     /// The present run, or the last; null before the first.
     std::shared_ptr<container_run> run_of(const std::string& container) const;
@@ -48,99 +48,67 @@ public:
     std::filesystem::path log_of(const std::string& container, bool previous) const;
 
 private:
-    struct slot {
-        std::shared_ptr<container_run> run;
-        std::optional<probe_count> startup, readiness, liveness;
-        k8sio::clock::timer_id probe_timers[3] = {0, 0, 0};
-        std::optional<std::chrono::seconds> probe_grace;
-        int runs = 0;  ///< so far
-    };
-    enum class probe_kind { startup, readiness, liveness };
+    using self_ptr = std::shared_ptr<pod_worker>;
 
-    // pod_worker.cpp: what happens next
-    void sync();
+    // pod_worker.cpp: commands, and what is written to the API server
+    moment now() const;
+    void act();
     void wake_at(std::optional<k8sio::steady_time> at);
-    void stop_container(std::size_t i);
-    void send_signal(std::size_t i);
-    void kill_at(container_run& run, k8sio::steady_time at);
-    void finish();
-    void report();
-    static boost::asio::awaitable<void> write_status(std::shared_ptr<pod_worker> self);
-    static boost::asio::awaitable<void> remove_object(std::shared_ptr<pod_worker> self);
-    void forget();
+    void carry_out(const pod_commands::prepare&);
+    void carry_out(const pod_commands::refresh&);
+    void carry_out(const pod_commands::start& command);
+    void carry_out(const pod_commands::terminate& command);
+    void carry_out(const pod_commands::kill& command);
+    void carry_out(const pod_commands::call_hook& command);
+    void carry_out(const pod_commands::ask_probe& command);
+    void carry_out(const pod_commands::write_status& command);
+    void carry_out(const pod_commands::remove_object&);
+    void carry_out(const pod_commands::delete_by_fault& command);
+    void carry_out(const pod_commands::cut_network&);
+    void carry_out(const pod_commands::tell& command);
+    void carry_out(const pod_commands::complain& command);
+    void carry_out(const pod_commands::count_start&);
+    void carry_out(const pod_commands::release&);
+    void carry_out(const pod_commands::forget&);
+    static boost::asio::awaitable<void> write_status(self_ptr self, std::string patch);
+    static boost::asio::awaitable<void> remove_object(self_ptr self);
+    write_answer answer_of(const k8sio::result<std::string>& answer, const std::string& prefix);
+    handler_target target(std::size_t i) const;
     void remove_folder(const std::filesystem::path& folder);
-    void clear_timers();
-    void end_pod(std::string reason, std::string message);
 
-    // pod_start.cpp: making it
-    static boost::asio::awaitable<void> prepare(std::shared_ptr<pod_worker> self);
+    // pod_start.cpp: making it, and listening to what runs
+    static boost::asio::awaitable<void> prepare(self_ptr self);
     boost::asio::awaitable<outcome<void>> prepare_once();
     outcome<void> set_up_volumes(const object_data& objects);
     outcome<void> write_host_files();
-    static boost::asio::awaitable<void> refresh(std::shared_ptr<pod_worker> self);
-    static boost::asio::awaitable<void> start(std::shared_ptr<pod_worker> self, std::size_t i);
-    boost::asio::awaitable<outcome<std::shared_ptr<container_run>>> start_once(std::size_t i);
+    static boost::asio::awaitable<void> refresh(self_ptr self);
+    static boost::asio::awaitable<void> start(self_ptr self, std::size_t i, int number);
+    boost::asio::awaitable<outcome<std::shared_ptr<container_run>>> start_once(
+        std::size_t i, int number
+    );
     outcome<void> make_run_files(std::size_t i, int number, std::string& passwd, bool& own_passwd);
-    void start_failed(std::size_t i, const refusal& why);
     void started(std::size_t i, std::shared_ptr<container_run> run);
     static boost::asio::awaitable<void> pump(
-        std::shared_ptr<pod_worker> self,
-        std::shared_ptr<container_run> run,
-        containers::output_stream from
+        self_ptr self, std::shared_ptr<container_run> run, containers::output_stream from
     );
     void tell_lost_lines(const container_run& run) const;
     static boost::asio::awaitable<void> watch_end(
-        std::shared_ptr<pod_worker> self, std::size_t i, std::shared_ptr<container_run> run
+        self_ptr self, std::size_t i, std::shared_ptr<container_run> run
     );
     void ended(std::size_t i, container_run& run, const containers::exit_status& how);
     std::string message_of(std::size_t i, const container_run& run, int code) const;
 
-    // pod_probes.cpp: hooks, probes and faults
-    void after_start(std::size_t i);
-    void start_probes(std::size_t i);
-    void start_later_probes(std::size_t i);
-    void schedule_probe(std::size_t i, probe_kind kind, std::chrono::nanoseconds delay);
-    void run_probe(std::size_t i, probe_kind kind);
-    void probed(std::size_t i, probe_kind kind, const std::string& failure, bool success);
-    void stop_probes(std::size_t i);
-    void restart_unhealthy(std::size_t i, probe_kind kind);
-    handler_target target(std::size_t i) const;
-    void schedule_faults();
-    void schedule(const pods::behaviour& faults);
-    void read_new_faults(const string_map& annotations);
-    void fault_at(const std::optional<duration>& at, void (pod_worker::*what)());
-    void evict();
-    void preempt();
-    void remove_by_fault();
-    void vanish();
-    void lose_node();
-    void kill_training();
-    void kill_for_memory();
-    void kill_main(const std::string& reason);
-
     node_services& node_;
-    pod_spec pod_;
+    pod_machine machine_;
     device_map devices_;
-    pods::behaviour faults_;
-    pod_state state_;
     pod_place place_;
     pod_folders folders_;
     object_names references_;
-    std::vector<slot> slots_;
+    std::vector<std::shared_ptr<container_run>> runs_;  // by container
     std::map<std::string, volume_place> volumes_;
     std::string sandbox_;
-    k8sio::clock::timer_id wake_timer_ = 0, deadline_timer_ = 0, prepare_timer_ = 0;
-    std::vector<k8sio::clock::timer_id> fault_timers_;
-    std::chrono::nanoseconds prepare_delay_{0};
-    bool preparing_ = false, refreshing_ = false, refresh_again_ = false;
-    bool faults_set_ = false;
-    bool released_ = false;   ///< what it had of the node
-    bool removing_ = false;   ///< the object's deletion is finished by us
-    bool gone_ = false;       ///< the object
-    bool abandoned_ = false;  ///< nothing is reported any more
-    bool writing_ = false;
-    pods::pod_status wanted_, reported_;
-    bool ever_reported_ = false;
+    k8sio::clock::timer_id timer_ = 0;
+    std::optional<k8sio::steady_time> timer_at_;
 };
 
 }  // namespace signalbox::op::kubelet

@@ -5,17 +5,13 @@
 
 #include "kubelet/life/container_run.hpp"
 #include "kubelet/life/node_services.hpp"
+#include "kubelet/machine/pod_command.hpp"
 
 #include <functional>
 #include <memory>
 #include <string>
 
 namespace signalbox::op::kubelet {
-
-struct handler_result {
-    bool success = false;
-    std::string text;  ///< why not, in the kubelet's words
-};
 
 /// Where a handler acts.
 struct handler_target {

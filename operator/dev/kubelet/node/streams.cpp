@@ -211,7 +211,7 @@ result<std::unique_ptr<byte_source>> node_streams::open_log(
     if (path.empty()) {
         std::string why = "ContainerCreating";
         for (std::size_t i = 0; i < worker->pod().containers.size(); ++i) {
-            const std::string& reason = worker->state().containers[i].status.now.reason;
+            const std::string& reason = worker->machine().container(i).status().now.reason;
             if (worker->pod().containers[i].name == options.container && !reason.empty()) {
                 why = reason;
             }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kubelet/life/restart.hpp"
+#include "kubelet/machine/restart.hpp"
 
 #include <algorithm>
 

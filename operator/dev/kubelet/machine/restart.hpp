@@ -5,7 +5,7 @@
 
 #include "kubelet/pod/pod_spec.hpp"
 
-#include <k8sio/clock.hpp>
+#include <k8sio/time.hpp>
 
 #include <optional>
 
