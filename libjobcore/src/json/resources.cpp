@@ -1,38 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "json/resources.hpp"
 
+#include "kubernetes/quantity.hpp"
+
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <map>
 #include <string_view>
 
 namespace signalbox::core::json {
 namespace {
 
-struct suffix {
-    std::string_view text;
-    double factor;
-};
-constexpr std::array suffixes{
-    suffix{"", 1},
-    suffix{"n", 1e-9},
-    suffix{"u", 1e-6},
-    suffix{"m", 1e-3},
-    suffix{"k", 1e3},
-    suffix{"M", 1e6},
-    suffix{"G", 1e9},
-    suffix{"T", 1e12},
-    suffix{"P", 1e15},
-    suffix{"E", 1e18},
-    suffix{"Ki", 1024.0},
-    suffix{"Mi", 1048576.0},
-    suffix{"Gi", 0x1p30},
-    suffix{"Ti", 0x1p40},
-    suffix{"Pi", 0x1p50},
-    suffix{"Ei", 0x1p60},
-};
+/// 2^53: a number of JSON is exact up to it, and no machine has so many processors.
+constexpr std::uint64_t most_thousandths = std::uint64_t{1} << 53U;
 
 /// What an extended resource counts, as far as it is known. A name that ends with `*` is a
 /// beginning. The first row counts that fits.
@@ -75,15 +55,6 @@ constexpr std::array resource_names{
     resource_name{"vpc.amazonaws.com/*", false},
 };
 
-std::optional<std::int64_t> in_thousandths(double value) {
-    // 2^53: beyond it a double has no unit digits, and no machine has so many processors.
-    if (!(value >= 0) || value * 1000 > 0x1p53) {
-        return std::nullopt;
-    }
-    // 0.3 * 1000 lies below 300: the smallest step that quantities know is not to get lost.
-    return static_cast<std::int64_t>(std::floor(value * 1000 + 1e-6));
-}
-
 /// Null for a name that nobody knows.
 const resource_name* find_resource(std::string_view name) {
     const auto* it = std::ranges::find_if(resource_names, [&](const resource_name& row) {
@@ -123,31 +94,16 @@ std::optional<std::int64_t> cpu_of(const value& container, std::string_view list
 }  // namespace
 
 std::optional<std::int64_t> quantity_milli(const value& quantity) {
-    if (quantity.IsNumber()) {
-        return in_thousandths(quantity.GetDouble());
-    }
-    if (!quantity.IsString()) {
+    if (!quantity.IsNumber() && !quantity.IsString()) {
         return std::nullopt;
     }
-    std::string_view text = view(quantity);
-    if (text.starts_with('+')) {
-        text.remove_prefix(1);
-    }
-    if (text.empty() || (text[0] != '.' && (text[0] < '0' || text[0] > '9'))) {
-        return std::nullopt;  // from_chars would take `inf`, `nan` and signs
-    }
-    double number = 0;
-    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc{}) {
-        return std::nullopt;
-    }
-    text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
-    for (const auto& s : suffixes) {
-        if (s.text == text) {
-            return in_thousandths(number * s.factor);
-        }
-    }
-    return std::nullopt;
+    const auto amount = kubernetes::quantity_in(
+        quantity.IsString() ? std::string(view(quantity)) : to_text(quantity),
+        kubernetes::nanos_per_thousandth,
+        kubernetes::rounding::down
+    );
+    return amount && *amount <= most_thousandths ? std::optional(static_cast<std::int64_t>(*amount))
+                                                 : std::nullopt;
 }
 
 std::optional<std::int64_t> cpu_limit_milli(const value& container) {

@@ -6,6 +6,8 @@
 #include "kubernetes/forms.hpp"
 
 #include <array>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -145,6 +147,25 @@ inline nanos quantity_nanos(std::string_view text) {
     }
     n += rounded ? 1 : 0;
     return parts.negative ? -n : n;
+}
+
+inline constexpr nanos nanos_per_unit = 1'000'000'000;
+inline constexpr nanos nanos_per_thousandth = nanos_per_unit / 1000;
+
+enum class rounding { down, up };
+
+/// The quantity as a multiple of `step`. Nothing if the text is no quantity, has no digit, is
+/// negative, or does not fit.
+inline std::optional<std::uint64_t> quantity_in(std::string_view text, nanos step, rounding way) {
+    const auto parts = quantity_detail::split(text);
+    const bool digits = !parts.whole.empty() || !parts.fraction.empty();
+    if (!digits || !quantity_error(text).empty()) {
+        return std::nullopt;
+    }
+    const nanos amount = quantity_nanos(text);
+    const nanos steps = (amount + (way == rounding::up ? step - 1 : 0)) / step;
+    const bool fits = amount >= 0 && steps <= nanos{UINT64_MAX};
+    return fits ? std::optional(static_cast<std::uint64_t>(steps)) : std::nullopt;
 }
 
 }  // namespace signalbox::kubernetes
