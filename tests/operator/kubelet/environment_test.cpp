@@ -209,7 +209,11 @@ TEST_CASE("quantities are read exactly, and rounded up") {
     CHECK(bytes_of("2Gi") == 2ULL << 30U);
     CHECK(bytes_of("1.5k") == 1500);
     CHECK(bytes_of("1m") == 1);
+    CHECK(bytes_of("1Ei") == 1ULL << 60U);
+    CHECK(bytes_of("25e-1") == 3);
+    CHECK(thousandths_of("1001u") == 2);
     CHECK_FALSE(bytes_of("").has_value());
+    CHECK_FALSE(bytes_of(".").has_value());
     CHECK_FALSE(bytes_of("-1").has_value());
     CHECK_FALSE(bytes_of("1Zi").has_value());
     CHECK_FALSE(bytes_of("x").has_value());
