@@ -4,8 +4,9 @@
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
 #include "cli/scope.hpp"
-#include "controller/json_text.hpp"
 #include "controller/permissions.hpp"
+
+#include <jobcore/strings.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
@@ -84,7 +85,7 @@ std::string json_list(const std::vector<std::string>& items) {
     std::string out = "[";
     for (const std::string& item : items) {
         out += out.size() > 1 ? "," : "";
-        append_json_string(out, item);
+        core::append_json_string(out, item);
     }
     return out + "]";
 }
@@ -101,7 +102,7 @@ std::string json_row(std::string_view feature, const permission& p) {
         rule += R"(,"resourceNames":)" + json_list(p.names);
     }
     std::string why;
-    append_json_string(why, p.why);
+    core::append_json_string(why, p.why);
     return fmt::format(R"( {{"feature":"{}","rule":{{{}}},"why":{}}})", feature, rule, why);
 }
 

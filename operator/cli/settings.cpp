@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/settings.hpp"
 
-#include "controller/json_text.hpp"
 #include "controller/log_line.hpp"
 
 #include <jobcore/policy_fields.hpp>
@@ -48,9 +47,9 @@ public:
 private:
     static void append_member(std::string& to, std::string_view key, std::string_view value) {
         to += ',';
-        append_json_string(to, key);
+        core::append_json_string(to, key);
         to += ':';
-        append_json_string(to, value);
+        core::append_json_string(to, value);
     }
     static std::string_view view(spdlog::string_view_t text) { return {text.data(), text.size()}; }
 };

@@ -3,6 +3,7 @@
 // Out of line: RapidJSON's parser and writer are compiled here once, not in each unit that reads.
 #include "json/json.hpp"
 
+#include "jobcore/strings.hpp"
 #include "strings/fnv1a.hpp"
 
 #include <rapidjson/stringbuffer.h>
@@ -31,7 +32,9 @@ std::string_view string_or_empty(const value& object, std::string_view key) {
 }
 
 std::string quoted(std::string_view text) {
-    return to_text(value(ref(text)));
+    std::string out;
+    append_json_string(out, text);
+    return out;
 }
 
 std::uint64_t hash_of(const value& v) {

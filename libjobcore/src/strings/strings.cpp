@@ -50,6 +50,41 @@ std::string in_one_line(std::string_view text) {
     return line;
 }
 
+void append_json_string(std::string& out, std::string_view text) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    out += '"';
+    for (const char c : text) {
+        switch (c) {
+            case '"':
+                out += "\\\"";
+                break;
+            case '\\':
+                out += "\\\\";
+                break;
+            case '\n':
+                out += "\\n";
+                break;
+            case '\t':
+                out += "\\t";
+                break;
+            case '\r':
+                out += "\\r";
+                break;
+            default: {
+                const auto byte = static_cast<unsigned char>(c);
+                if (byte < 0x20) {
+                    out += "\\u00";
+                    out += digits[byte >> 4U];
+                    out += digits[byte & 15U];
+                } else {
+                    out += c;
+                }
+            }
+        }
+    }
+    out += '"';
+}
+
 std::string child_pointer(std::string_view parent, std::string_view token) {
     std::string pointer(parent);
     pointer += '/';

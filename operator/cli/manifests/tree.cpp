@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "manifests/tree.hpp"
 
-#include "controller/json_text.hpp"
-
 #include <jobcore/strings.hpp>
 
 #include <fmt/format.h>
@@ -94,7 +92,7 @@ void tree::write(node_id from, std::string& out) const {
             out += n.text;
             return;
         case node_kind::string:
-            append_json_string(out, n.text);
+            core::append_json_string(out, n.text);
             return;
         case node_kind::sequence:
         case node_kind::mapping:
@@ -109,7 +107,7 @@ void tree::write(node_id from, std::string& out) const {
         }
         first = false;
         if (mapping) {
-            append_json_string(out, c.key);
+            core::append_json_string(out, c.key);
             out += ':';
         }
         write(c.node, out);

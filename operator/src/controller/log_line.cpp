@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/log_line.hpp"
 
-#include "controller/json_text.hpp"
 #include "jobcore/strings.hpp"
+
+#include <jobcore/strings.hpp>
 
 #include <algorithm>
 
@@ -77,7 +78,7 @@ std::string log_text(std::string_view payload) {
         if (is_plain(value)) {
             out += value;
         } else {
-            append_json_string(out, value);
+            core::append_json_string(out, value);
         }
     }
     return out;

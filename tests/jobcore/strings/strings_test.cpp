@@ -174,3 +174,11 @@ TEST_CASE("a whole number fits into its type and below its bound") {
     CHECK(read_digits("18446744073709551615") == 18446744073709551615U);
     CHECK_FALSE(read_digits("18446744073709551616"));
 }
+
+TEST_CASE("a text becomes a string of JSON, whatever is in it") {
+    std::string out = "x:";
+    append_json_string(out, "a\"b\\c\n\t\r\x01\x1f\x7f\u00e9/");
+    CHECK(out == "x:\"a\\\"b\\\\c\\n\\t\\r\\u0001\\u001f\x7f\u00e9/\"");
+    append_json_string(out, "");
+    CHECK(out.ends_with("\"\"\""));
+}
