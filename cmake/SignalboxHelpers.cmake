@@ -1,13 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Functions for the CMakeLists.txt of each folder. None of them knows a folder by name.
 
-# signalbox_add_folder(<folder>): add_subdirectory, if the folder has a CMakeLists.txt.
-function(signalbox_add_folder folder)
-    if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/CMakeLists.txt")
-        add_subdirectory("${folder}")
-    endif()
-endfunction()
-
 # signalbox_glob(<variable> <pattern>...): files below the current folder, found anew whenever one comes or goes.
 function(signalbox_glob variable)
     list(TRANSFORM ARGN PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/" OUTPUT_VARIABLE patterns)
