@@ -111,7 +111,7 @@ std::vector<core::diagnostic> check_misnamed(const manifests::manifest& object) 
          "InvalidSpec"}};
 }
 
-/// What is wrong with the pods of the live job too stops nobody from changing it
+/// What is wrong with the pods of the live job too does not stop a change of it
 /// (BEHAVIOUR.md api 6.6).
 void excuse_old_mistakes(const std::string& live, std::vector<core::diagnostic>& findings) {
     const std::vector<core::diagnostic> old = core::parse_job(live).template_findings;

@@ -26,7 +26,7 @@ namespace signalbox::op::cli {
 
 namespace {
 
-/// How the text is laid out for who looks at it.
+/// How the text is laid out for its reader.
 struct layout {
     bool colours = false;
     bool folds = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A job as somebody names it on the command line.
+// A job as a user names it on the command line.
 #pragma once
 
 #include <jobcore/spec.hpp>

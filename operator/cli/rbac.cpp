@@ -37,7 +37,7 @@ void print_rule(std::ostream& out, const permission& p) {
     fmt::print(out, "    verbs: [{}]\n", fmt::join(p.verbs, ", "));
 }
 
-/// A role and who has it. `ns`: of a Role; empty: a ClusterRole.
+/// A role and the account that has it. `ns`: of a Role; empty: a ClusterRole.
 class role_printer {
 public:
     role_printer(std::ostream& out, const rbac_options& options) : out_(&out), options_(&options) {}

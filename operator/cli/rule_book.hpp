@@ -38,7 +38,7 @@ struct rule_choice {
     std::vector<std::string> errors;   ///< what names nothing, and what would
 };
 
-/// Finds rules by what somebody typed: `5.8`, `behaviour 5.8 5.9`, `BEHAVIOUR.md api 6.3`, `[I7]`,
+/// Finds rules by what a user typed: `5.8`, `behaviour 5.8 5.9`, `BEHAVIOUR.md api 6.3`, `[I7]`,
 /// `5.2-5.4`. A word holds for the numbers after it.
 rule_choice choose_rules(std::span<const rule_entry> book, std::span<const std::string> arguments);
 

@@ -42,7 +42,7 @@ std::string tree_builder::pointer() const {
 }
 
 void tree_builder::stop(position where, std::string message) const {
-    // The path to something far too deep is of no use to anybody.
+    // The path to something far too deep is of no use.
     std::string path = open_.size() < limits_->max_depth ? pointer() : std::string();
     throw reading_stopped{{where, std::move(path), std::move(message)}};
 }

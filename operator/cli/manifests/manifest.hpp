@@ -53,8 +53,8 @@ struct read_result {
     std::vector<read_error> errors;
 };
 
-/// What a file may be: somebody's manifests, or what a cluster has printed of itself, which is a
-/// thousand pods at once.
+/// What a file may be: a user's manifests, or what a cluster has printed of itself, which may be
+/// a thousand pods at once.
 enum class input { manifests, recording };
 
 /// Reads one text; `file` is its name in messages.

@@ -215,8 +215,8 @@ bool dev_session::begin() {
             return failed(added.error().text());
         }
     }
-    // Who starts a job of the gang scheduler here shall see it run; else the server is like one
-    // without that scheduler, and its CRD can be applied at any time.
+    // A user who starts a job of the gang scheduler here wants to see it run. Else the server is
+    // like one without that scheduler, and its CRD can be applied at any time.
     if (wants_gang(setup_.objects)) {
         const result<void> added = server_.add_custom_resource(pod_group_crd);
         if (added.has_error()) {

@@ -57,7 +57,8 @@ std::optional<std::string> kubeconfig_file::write(std::string path, std::string 
             );
         }
     }
-    // A new file moved into place: never half written, never through somebody's link, mode 0600.
+    // A new file moved into place: never half written, never through another user's link, mode
+    // 0600.
     std::string temporary = path + ".XXXXXX";
     const auto failed = [&] {
         return fmt::format("{}: cannot be written: {}", path, std::strerror(errno));

@@ -14,13 +14,13 @@
 
 namespace signalbox::op::cli {
 
-/// Reads the flags. `command` is who says what is wrong, on `err`, everything at once.
+/// Reads the flags. `err` gets everything that is wrong at once, in the name of `command`.
 std::optional<kubelet::process_options> read_process_options(
     const pod_process_options& options, const char* command, std::ostream& err
 );
 
-/// Makes the runtime; runs `loop` for that. Null, after saying why on `err`: this machine does not
-/// let us.
+/// Makes the runtime, for which it runs `loop`. Null if this machine does not allow one; `err` gets
+/// the reason.
 std::unique_ptr<kubelet::process_runtime> start_process_pods(
     boost::asio::io_context& loop,
     k8sio::client& api,

@@ -110,7 +110,7 @@ void control_groups::start(const std::string& name) {
             for (const std::string& above : {h.mounted_at, beside}) {
                 const std::string controllers = above + "/cgroup.controllers";
                 const std::string folder = above + "/" + name;
-                // The kernel lets those enter who may write to what both groups are in.
+                // A process may enter a group if it may write to the one that both lie in.
                 const bool may_enter = ::access((above + "/cgroup.procs").c_str(), W_OK) == 0;
                 if (!has_word(controllers, "memory") || !has_word(controllers, "pids") ||
                     !may_enter || !make_group(folder)) {

@@ -32,8 +32,8 @@ unique_fd open_lock(const std::string& folder, int flags) {
     return unique_fd(::open((folder + lock_name).c_str(), O_RDWR | O_CLOEXEC | flags, 0600));
 }
 
-/// Who else could change what lies there, or where its name leads; empty if nobody could. In a
-/// folder for everybody, such as /tmp, the name may have been there before.
+/// Who else could change what lies there, or where its name leads; empty if no one could. In a
+/// folder that all users share, such as /tmp, the name may have been there before.
 std::string others_rights(const std::string& folder) {
     struct stat named = {};
     struct stat is = {};

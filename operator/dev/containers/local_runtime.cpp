@@ -76,7 +76,7 @@ public:
         make_sandbox_request request;
         request.spec = std::move(spec);
         if (uplink_) {
-            co_await uplink_->settled();  // so that its first program finds the way out
+            co_await uplink_->decided();  // so that its first program finds the way out
         }
         const node_reply reply = co_await link_->ask(std::move(request), no_fds());
         if (!reply.answer.error.reason.empty() || reply.answer.values.size() != 2) {

@@ -20,26 +20,26 @@ unique_fd new_file_system(
     std::uint64_t attributes,
     mount_failure& why
 ) {
-    const unique_fd context(::fsopen(type.c_str(), FSOPEN_CLOEXEC));
-    bool good = static_cast<bool>(context);
+    const unique_fd maker(::fsopen(type.c_str(), FSOPEN_CLOEXEC));
+    bool good = static_cast<bool>(maker);
     for (const auto& [key, value] : settings) {
         good = good && ::fsconfig(
-                           context.get(),
+                           maker.get(),
                            value.empty() ? FSCONFIG_SET_FLAG : FSCONFIG_SET_STRING,
                            key.c_str(),
                            value.empty() ? nullptr : value.c_str(),
                            0
                        ) == 0;
     }
-    good = good && ::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) == 0;
+    good = good && ::fsconfig(maker.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) == 0;
     unique_fd made;
     if (good) {
-        made.reset(::fsmount(context.get(), FSMOUNT_CLOEXEC, static_cast<unsigned>(attributes)));
+        made.reset(::fsmount(maker.get(), FSMOUNT_CLOEXEC, static_cast<unsigned>(attributes)));
     }
     if (!made) {
         why.number = errno;
         char text[512];
-        const ssize_t size = context ? ::read(context.get(), text, sizeof text) : 0;
+        const ssize_t size = maker ? ::read(maker.get(), text, sizeof text) : 0;
         why.detail = size > 2 ? std::string(text + 2, static_cast<std::size_t>(size) - 2) : "";
     }
     return made;

@@ -20,7 +20,7 @@ struct mount_failure {
 
 using mount_settings = std::vector<std::pair<std::string, std::string>>;  // empty value: a flag
 
-/// A file system that nobody sees yet. Invalid if it failed.
+/// A file system that is not mounted yet. Invalid if it failed.
 unique_fd new_file_system(
     const std::string& type,
     const mount_settings& settings,

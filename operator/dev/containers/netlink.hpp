@@ -28,8 +28,8 @@ public:
     int set_up(int index, bool up);
     int set_up(const std::string& link, bool up);
     int add_address(int index, std::uint32_t address, std::uint8_t prefix);
-    /// Answers at once to who asks for the addresses of others on this link. The kernel would wait
-    /// up to 0.8 s, and the file for that is not there in user namespaces.
+    /// Requests for the addresses of others on this link are answered at once. The kernel would
+    /// wait up to 0.8 s, and the file for that is not there in user namespaces.
     int answer_for_others_at_once(int index);
     int add_default_route(std::uint32_t gateway);
 

@@ -46,7 +46,7 @@ container_error refused(const std::string& what, int number, bool user_mode) {
     return {"NoNamespaces", why};
 }
 
-/// An ordinary user is root in the namespace, and nobody else is anybody there.
+/// In the namespace an ordinary user is root, and there is no other user.
 int map_user(pid_t pid) {
     const std::string folder = fmt::format("/proc/{}", pid);
     int failed = write_text(folder + "/setgroups", "deny");

@@ -134,7 +134,7 @@ result<sandbox_namespaces> node_network::make_nameless(bool host_network) {
         netlink inside;
         failed = out.address.empty() ? EADDRNOTAVAIL : 0;
         failed = failed == 0 ? inside.make_pair("eth0", out.link, network_.get()) : failed;
-        // The cluster is IPv4. Without this each pod waits for the check of an address nobody uses.
+        // The cluster is IPv4. Without this each pod waits for the check of an unused address.
         write_text("/proc/sys/net/ipv6/conf/eth0/disable_ipv6", "1");
         constexpr int loopback = 1;
         constexpr int eth0 = 2;

@@ -15,8 +15,8 @@
 
 namespace signalbox::op::containers {
 
-/// Held by descriptors alone: the kernel removes them, link and address with them, when nobody has
-/// them open and nothing runs in them.
+/// Descriptors alone hold them: the kernel removes them, with link and address, when no process has
+/// them open or runs in them.
 struct sandbox_namespaces {
     std::string address;
     std::string link;  ///< the node's end; empty for one in the node's own network

@@ -122,7 +122,7 @@ private:
 
     void receive() {
         for (;;) {
-            message got;  // each with descriptors of its own, which nobody holds longer than needed
+            message got;  // each with descriptors of its own, held no longer than needed
             const message_socket::state state = socket_.receive(got);
             if (state == message_socket::state::closed) {
                 ::_exit(0);  // and with process 1 all others
@@ -298,9 +298,9 @@ private:
             answer(asked.ask, {"CreateContainerError", error_words(errno)});
             return;
         }
-        const start_context context{&config_, &fds, &child.groups.entries(), child.processes};
+        const start_resources resources{&config_, &fds, &child.groups.entries(), child.processes};
         begin(child, [&](start_report& report) {
-            start_container(asked.spec, sandbox->second, context, report);
+            start_container(asked.spec, sandbox->second, resources, report);
         });
     }
 
@@ -318,10 +318,10 @@ private:
         node_child child;
         child.id = asked.process;
         child.ask = asked.ask;
-        const start_context context{&config_, &fds, &first->groups.entries(), first->processes};
+        const start_resources resources{&config_, &fds, &first->groups.entries(), first->processes};
         const int container = first->pidfd.get();
         begin(child, [&](start_report& report) {
-            start_beside(asked.spec, container, context, report);
+            start_beside(asked.spec, container, resources, report);
         });
     }
 
@@ -366,7 +366,7 @@ private:
         send(node_answer{child.ask, error, {}}, std::move(terminal));
         if (!error.reason.empty()) {
             pids_.erase(child.id);
-            child.id = 0;  // nobody knows it
+            child.id = 0;  // the main process does not know it
         }
     }
 

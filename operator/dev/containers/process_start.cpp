@@ -48,7 +48,7 @@ constexpr std::array<int, 13> kept_capabilities{
     CAP_SYS_CHROOT};
 
 /// Nothing of the node process may show: signals, files, mask.
-void forget_parent(const start_context& context, start_report& report) {
+void forget_parent(const start_resources& resources, start_report& report) {
     ::setsid();  // Ctrl-C at the runtime's terminal is not meant for containers
     ::umask(022);
     for (int number = 1; number < NSIG; ++number) {
@@ -59,10 +59,10 @@ void forget_parent(const start_context& context, start_report& report) {
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
     rlimit files = {};
     ::getrlimit(RLIMIT_NOFILE, &files);
-    files.rlim_cur = std::min<rlim_t>(files.rlim_max, context.node->open_files);
+    files.rlim_cur = std::min<rlim_t>(files.rlim_max, resources.node->open_files);
     ::setrlimit(RLIMIT_NOFILE, &files);
-    for (const unique_fd& group : *context.groups) {
-        // 0: whoever writes it.
+    for (const unique_fd& group : *resources.groups) {
+        // 0 stands for the process that writes it.
         if (::write(group.get(), "0", 1) != 1) {
             report.cannot_create("enter its control group", errno);
         }
@@ -92,8 +92,8 @@ void take_terminal(const identity& as, bool user_mode, start_report& report) {
     }
 }
 
-void take_pipes(const process_spec& spec, const start_context& context, start_report& report) {
-    std::vector<unique_fd>& given = *context.stdio;
+void take_pipes(const process_spec& spec, const start_resources& resources, start_report& report) {
+    std::vector<unique_fd>& given = *resources.stdio;
     unique_fd empty;
     if (!spec.input) {
         empty.reset(::open("/dev/null", O_RDWR | O_CLOEXEC));
@@ -105,8 +105,8 @@ void take_pipes(const process_spec& spec, const start_context& context, start_re
     for (int fd = 0; fd <= 2; ++fd) {
         const auto at = static_cast<std::size_t>(fd);
         const int from = at < first ? empty.get() : given[at - first].get();
-        // So that /dev/stdout can be opened by whom the program runs as.
-        if (!context.node->user_mode && spec.as.user && at >= first &&
+        // So that the user whom the program runs as can open /dev/stdout.
+        if (!resources.node->user_mode && spec.as.user && at >= first &&
             ::fchown(from, *spec.as.user, static_cast<gid_t>(-1)) != 0) {
             report.cannot_create("hand over a pipe", errno);
         }
@@ -134,12 +134,14 @@ void limit_processes(std::uint32_t most) {
 
 /// A user namespace in which the caller has the ids that the container asks for, and no others: the
 /// kernel lets an ordinary user map no more than himself.
-void take_identity_as_user(const identity& as, const start_context& context, start_report& report) {
+void take_identity_as_user(
+    const identity& as, const start_resources& resources, start_report& report
+) {
     if (::unshare(CLONE_NEWUSER) != 0) {
         report.cannot_create("make a user namespace", errno);
     }
-    const std::uint32_t user = as.user.value_or(context.node->user);
-    const std::uint32_t group = as.group.value_or(context.node->group);
+    const std::uint32_t user = as.user.value_or(resources.node->user);
+    const std::uint32_t group = as.group.value_or(resources.node->group);
     write_text("/proc/self/setgroups", "deny");
     int failed = write_text("/proc/self/uid_map", fmt::format("{} 0 1", user));
     failed = failed == 0 ? write_text("/proc/self/gid_map", fmt::format("{} 0 1", group)) : failed;
@@ -148,9 +150,11 @@ void take_identity_as_user(const identity& as, const start_context& context, sta
     }
 }
 
-void take_identity_as_root(const identity& as, const start_context& context, start_report& report) {
-    const std::uint32_t user = as.user.value_or(context.node->user);
-    const std::uint32_t group = as.group.value_or(context.node->group);
+void take_identity_as_root(
+    const identity& as, const start_resources& resources, start_report& report
+) {
+    const std::uint32_t user = as.user.value_or(resources.node->user);
+    const std::uint32_t group = as.group.value_or(resources.node->group);
     if (::setgroups(as.groups.size(), as.groups.data()) != 0 ||
         ::setresgid(group, group, group) != 0 || ::setresuid(user, user, user) != 0) {
         report.cannot_create(fmt::format("become user {} and group {}", user, group), errno);
@@ -219,11 +223,11 @@ std::vector<char*> c_strings(const std::vector<std::string>& texts) {
 }
 
 [[noreturn]] void become_program(
-    const process_spec& spec, const start_context& context, start_report& report
+    const process_spec& spec, const start_resources& resources, start_report& report
 ) {
     drop_capabilities();
-    if (!context.node->user_mode) {
-        take_identity_as_root(spec.as, context, report);
+    if (!resources.node->user_mode) {
+        take_identity_as_root(spec.as, resources, report);
     }
     if (::chdir(spec.working_dir.c_str()) != 0) {
         report.fail(
@@ -235,9 +239,9 @@ std::vector<char*> c_strings(const std::vector<std::string>& texts) {
             )
         );
     }
-    if (context.node->user_mode) {
+    if (resources.node->user_mode) {
         // Limits of processes count for each user namespace apart.
-        limit_processes(context.processes);
+        limit_processes(resources.processes);
     }
     const std::string program = find_program(spec, report);
     const std::vector<char*> argv = c_strings(spec.argv);
@@ -253,11 +257,11 @@ std::vector<char*> c_strings(const std::vector<std::string>& texts) {
 void start_container(
     const container_spec& spec,
     const sandbox_namespaces& in,
-    const start_context& context,
+    const start_resources& resources,
     start_report& report
 ) {
-    forget_parent(context, report);
-    const node_config& node = *context.node;
+    forget_parent(resources, report);
+    const node_config& node = *resources.node;
     if (::setns(in.network.get(), CLONE_NEWNET) != 0 ||
         ::setns(in.host_name.get(), CLONE_NEWUTS) != 0 ||
         ::setns(in.ipc.get(), CLONE_NEWIPC) != 0 || ::unshare(CLONE_NEWNS) != 0) {
@@ -272,19 +276,19 @@ void start_container(
     if (spec.process.terminal) {
         take_terminal(spec.process.as, node.user_mode, report);
     } else {
-        take_pipes(spec.process, context, report);
+        take_pipes(spec.process, resources, report);
     }
     if (node.user_mode) {
-        take_identity_as_user(spec.process.as, context, report);
+        take_identity_as_user(spec.process.as, resources, report);
     }
-    become_program(spec.process, context, report);
+    become_program(spec.process, resources, report);
 }
 
 void start_beside(
-    const process_spec& spec, int first, const start_context& context, start_report& report
+    const process_spec& spec, int first, const start_resources& resources, start_report& report
 ) {
-    forget_parent(context, report);
-    const bool user_mode = context.node->user_mode;
+    forget_parent(resources, report);
+    const bool user_mode = resources.node->user_mode;
     constexpr int kinds = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC;
     if (::setns(first, kinds) != 0) {
         report.fail("StartError", "the container is not running");
@@ -292,12 +296,12 @@ void start_beside(
     if (spec.terminal) {
         take_terminal(spec.as, user_mode, report);
     } else {
-        take_pipes(spec, context, report);
+        take_pipes(spec, resources, report);
     }
     if (user_mode && ::setns(first, CLONE_NEWUSER) != 0) {
         report.fail("StartError", "the container is not running");
     }
-    become_program(spec, context, report);
+    become_program(spec, resources, report);
 }
 
 }  // namespace signalbox::op::containers

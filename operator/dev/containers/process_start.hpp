@@ -14,7 +14,7 @@
 namespace signalbox::op::containers {
 
 /// What both kinds of process have: all of it is inherited from the node process.
-struct start_context {
+struct start_resources {
     const node_config* node = nullptr;
     std::vector<unique_fd>* stdio = nullptr;         ///< input if wanted, output, errors
     const std::vector<unique_fd>* groups = nullptr;  ///< `cgroup.procs` files to enter
@@ -25,14 +25,14 @@ struct start_context {
 [[noreturn]] void start_container(
     const container_spec& spec,
     const sandbox_namespaces& in,
-    const start_context& context,
+    const start_resources& resources,
     start_report& report
 );
 
 /// Becomes one more process of the container whose first one is `first` (a PID descriptor). To be
 /// called in a process of its PID namespace.
 [[noreturn]] void start_beside(
-    const process_spec& spec, int first, const start_context& context, start_report& report
+    const process_spec& spec, int first, const start_resources& resources, start_report& report
 );
 
 }  // namespace signalbox::op::containers

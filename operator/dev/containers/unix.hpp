@@ -46,7 +46,7 @@ bool in_user_namespace();
 int make_folders(const std::string& path, std::uint32_t mode = 0755);
 
 /// Takes the answer of a call whose failure does no harm, or shows in the next one: compilers warn
-/// of some that nobody looks at.
+/// about some answers that are not looked at.
 inline void may_fail(int) {}
 
 /// Removes a file, or a folder with all that is in it, also folders without permissions, as

@@ -79,7 +79,7 @@ uplink::~uplink() {
 void uplink::start(pid_t node, std::shared_ptr<node_link> link) {
     const auto fail = [kept = state_](const std::string& why) {
         kept->trouble = "containers do not reach beyond each other: " + why;
-        kept->settled.set();
+        kept->decided.set();
     };
     const unique_fd device(::open("/dev/net/tun", O_RDWR | O_CLOEXEC));
     if (!device) {
@@ -113,7 +113,7 @@ void uplink::start(pid_t node, std::shared_ptr<node_link> link) {
             } else {
                 link->tell(uplink_request{});
             }
-            kept->settled.set();
+            kept->decided.set();
         }
     );
 }
@@ -122,16 +122,16 @@ void uplink::stop() {
     life_.reset();
     boost::system::error_code ignored;
     ready_.close(ignored);
-    state_->settled.set();
+    state_->decided.set();
     if (pid_ > 0) {
         ::kill(pid_, SIGKILL);
         ::waitpid(std::exchange(pid_, 0), nullptr, 0);
     }
 }
 
-boost::asio::awaitable<void> uplink::settled() {
+boost::asio::awaitable<void> uplink::decided() {
     const std::shared_ptr<state> kept = state_;
-    co_await kept->settled.wait();
+    co_await kept->decided.wait();
 }
 
 }  // namespace signalbox::op::containers

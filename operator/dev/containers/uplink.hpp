@@ -23,17 +23,17 @@ public:
     void start(pid_t node, std::shared_ptr<node_link> link);
     void stop();
     /// Waits until packets go through, or never will.
-    boost::asio::awaitable<void> settled();
+    boost::asio::awaitable<void> decided();
     /// What has turned out to be wrong, or nothing.
     const std::string& trouble() const { return state_->trouble; }
 
 private:
     struct state {
-        explicit state(boost::asio::any_io_executor executor) : settled(executor) {}
-        event settled;
+        explicit state(boost::asio::any_io_executor executor) : decided(executor) {}
+        event decided;
         std::string trouble;
     };
-    unique_fd life_;  // slirp4netns ends when nobody has this open
+    unique_fd life_;  // slirp4netns ends when no process has this open
     boost::asio::posix::stream_descriptor ready_;
     std::shared_ptr<state> state_;
     pid_t pid_ = 0;

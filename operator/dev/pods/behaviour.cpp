@@ -35,7 +35,7 @@ setter time(T behaviour::*field) {
     };
 }
 
-/// Faults that may last for ever are also written as `true`.
+/// Faults that may have no end are also written as `true`.
 setter time_or_true(std::optional<duration> behaviour::*field) {
     return [field](behaviour& b, std::string_view value) -> problem {
         if (value == "true" || value == "false") {

@@ -20,7 +20,7 @@ struct behaviour {
     duration start_after = std::chrono::milliseconds{100};   ///< image pull and container creation
     duration init_duration = std::chrono::milliseconds{50};  ///< all init containers together
     duration ready_after{0};
-    /// How long the training container runs. Absent: 3 s, or for ever if its command idles.
+    /// How long the training container runs. Absent: 3 s, or without end if its command idles.
     std::optional<duration> run_for;
     duration stop_after = std::chrono::milliseconds{100};  ///< from the deletion until it is gone
     bool sidecars_end = false;  ///< other containers end with the training container
@@ -33,7 +33,7 @@ struct behaviour {
     std::optional<duration> oom_at;      ///< OOMKilled, 137
     std::optional<duration> evict_at;    ///< by the kubelet: Failed/Evicted and DisruptionTarget
     std::optional<duration> preempt_at;  ///< by the scheduler: DisruptionTarget, then deleted
-    std::optional<duration> delete_at;   ///< somebody deletes the pod
+    std::optional<duration> delete_at;   ///< a user deletes the pod
     std::optional<duration> vanish_at;   ///< the pod object is gone at once
     std::optional<duration> unknown_at;  ///< the node is lost: phase Unknown
     std::optional<duration> unschedulable_for;

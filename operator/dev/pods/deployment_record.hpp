@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Deployments and their pods as those who stand in for the Deployment controller see them.
+// Deployments and their pods as the stand-ins for the Deployment controller see them.
 #pragma once
 
 #include <jobcore/time.hpp>

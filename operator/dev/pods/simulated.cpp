@@ -234,7 +234,7 @@ private:
                 e.steps.pop_front();
             }
         } else if (done.error().http_status == 404 || done.error().http_status == 409) {
-            // Gone, another pod by now, or bound by somebody else: what follows is observed.
+            // Gone, another pod by now, or bound by another scheduler: the watch shows it.
             if (current) {
                 e.steps.pop_front();
             }

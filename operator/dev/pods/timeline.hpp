@@ -23,7 +23,7 @@ enum class step {
     end_oom,          ///< it is killed for memory
     evict,            ///< the kubelet evicts the pod
     preempt,          ///< the scheduler marks and deletes it
-    remove,           ///< somebody deletes it
+    remove,           ///< a user deletes it
     vanish,           ///< its object is removed at once
     lose_node,        ///< phase Unknown
     finish_deletion,  ///< containers stop, then the object is removed

@@ -121,7 +121,7 @@ outcome<fs::path> mount_source(
         return wrong(fmt::format("`{}` leads out of the volume", inner));
     }
     if (!fs::exists(wanted, failed)) {
-        // With the mode of the volume, as a kubelet makes it: who may write there may write here.
+        // With the mode of the volume, as a kubelet makes it: its writers may write here too.
         const auto mode = static_cast<std::uint32_t>(fs::status(root, failed).permissions());
         if (const auto made = make_folder(wanted, mode); made.has_error()) {
             return wrong(made.error().message);

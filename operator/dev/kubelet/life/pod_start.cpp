@@ -145,7 +145,7 @@ outcome<void> pod_worker::make_run_files(
         remove_folder(folders_.run(c.name, number - 1));
     }
     if (number > 1) {
-        // The log before the previous one: nobody asks for it any more.
+        // The log before the previous one: no request can name it any more.
         const fs::path old = folders_.log(c.name, number - 2);
         for (const char* suffix : {"", ".1", ".2", ".3", ".4"}) {
             fs::remove(old.string() + suffix, ignored);

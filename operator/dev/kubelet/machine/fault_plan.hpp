@@ -18,7 +18,7 @@ namespace signalbox::op::kubelet {
 enum class fault {
     evict,          ///< by its node
     preempt,        ///< by the scheduler
-    remove,         ///< somebody deletes it
+    remove,         ///< a user deletes it
     vanish,         ///< its object goes at once
     lose_node,      ///< nothing is heard of its node any more
     kill,           ///< its training is killed
@@ -31,7 +31,7 @@ public:
 
     /// The first main container has started: times count from now. False if one had before.
     bool begin(k8sio::steady_time now);
-    /// What somebody annotates while the pod runs befalls it from then on. Gives what is wrong.
+    /// Faults that are annotated while the pod runs count from then on. Gives what is wrong.
     std::vector<std::string> read(
         const string_map& before, const string_map& annotations, k8sio::steady_time now
     );

@@ -75,7 +75,7 @@ struct write_status {
 struct remove_object {
     friend bool operator==(const remove_object&, const remove_object&) = default;
 };
-/// A fault: somebody deletes the object. Nothing is told of what comes of it.
+/// A fault: a user deletes the object. Its answer is not awaited.
 struct delete_by_fault {
     bool at_once = false;  ///< without grace
     friend bool operator==(const delete_by_fault&, const delete_by_fault&) = default;

@@ -62,7 +62,7 @@ bool cluster_names::is_visible(const named_pod& pod, const named_service& in) co
            (in.also_not_ready || (pod.ready && !pod.deleting));
 }
 
-const cluster_names::service_slot* cluster_names::service_named(
+const cluster_names::known_service* cluster_names::service_named(
     const std::string& ns, const std::string& name
 ) const {
     const auto uid = service_by_name_.find(ns + "/" + name);
@@ -80,14 +80,14 @@ name_result cluster_names::find(std::string_view name) const {
     if (n != 2 && n != 3) {
         return {};
     }
-    const service_slot* service = service_named(labels[n - 1], labels[n - 2]);
+    const known_service* service = service_named(labels[n - 1], labels[n - 2]);
     if (service == nullptr) {
         return {};
     }
     return n == 2 ? find_service(*service) : find_host(*service, labels.front());
 }
 
-name_result cluster_names::find_service(const service_slot& s) const {
+name_result cluster_names::find_service(const known_service& s) const {
     name_result out;
     out.alias = s.is.alias;
     for (const std::string& uid : s.members) {
@@ -101,7 +101,7 @@ name_result cluster_names::find_service(const service_slot& s) const {
     return out;
 }
 
-name_result cluster_names::find_host(const service_slot& s, const std::string& host) const {
+name_result cluster_names::find_host(const known_service& s, const std::string& host) const {
     name_result out;
     const auto named = pods_by_host_.find(host_key(host, s.is.name, s.is.ns));
     if (named != pods_by_host_.end()) {
@@ -120,22 +120,22 @@ void cluster_names::put(named_service service) {
     remove_service(service.uid);
     const std::string uid = service.uid;
     service_by_name_[service.ns + "/" + service.name] = uid;
-    service_slot& slot = services_[uid];
-    slot.is = std::move(service);
-    if (slot.is.selector.empty()) {
+    known_service& known = services_[uid];
+    known.is = std::move(service);
+    if (known.is.selector.empty()) {
         return;
     }
-    const auto& [key, value] = *slot.is.selector.begin();
-    const std::string label = label_key(slot.is.ns, key, value);
+    const auto& [key, value] = *known.is.selector.begin();
+    const std::string label = label_key(known.is.ns, key, value);
     services_by_label_[label].insert(uid);
     const auto candidates = pods_by_label_.find(label);
     if (candidates == pods_by_label_.end()) {
         return;
     }
     for (const std::string& candidate : candidates->second) {
-        pod_slot& pod = pods_.at(candidate);
-        if (selects(slot.is.selector, pod.is.labels)) {
-            slot.members.insert(candidate);
+        known_pod& pod = pods_.at(candidate);
+        if (selects(known.is.selector, pod.is.labels)) {
+            known.members.insert(candidate);
             pod.services.insert(uid);
         }
     }
@@ -144,23 +144,23 @@ void cluster_names::put(named_service service) {
 void cluster_names::put(named_pod pod) {
     remove_pod(pod.uid);
     const std::string uid = pod.uid;
-    pod_slot& slot = pods_[uid];
-    slot.is = std::move(pod);
-    if (!slot.is.hostname.empty() && !slot.is.subdomain.empty()) {
-        pods_by_host_[host_key(slot.is.hostname, slot.is.subdomain, slot.is.ns)].insert(uid);
+    known_pod& known = pods_[uid];
+    known.is = std::move(pod);
+    if (!known.is.hostname.empty() && !known.is.subdomain.empty()) {
+        pods_by_host_[host_key(known.is.hostname, known.is.subdomain, known.is.ns)].insert(uid);
     }
-    for (const auto& [key, value] : slot.is.labels) {
-        const std::string label = label_key(slot.is.ns, key, value);
+    for (const auto& [key, value] : known.is.labels) {
+        const std::string label = label_key(known.is.ns, key, value);
         pods_by_label_[label].insert(uid);
         const auto candidates = services_by_label_.find(label);
         if (candidates == services_by_label_.end()) {
             continue;
         }
         for (const std::string& candidate : candidates->second) {
-            service_slot& service = services_.at(candidate);
-            if (selects(service.is.selector, slot.is.labels)) {
+            known_service& service = services_.at(candidate);
+            if (selects(service.is.selector, known.is.labels)) {
                 service.members.insert(uid);
-                slot.services.insert(candidate);
+                known.services.insert(candidate);
             }
         }
     }
@@ -171,15 +171,15 @@ void cluster_names::remove_service(const std::string& uid) {
     if (it == services_.end()) {
         return;
     }
-    const service_slot& slot = it->second;
-    for (const std::string& member : slot.members) {
+    const known_service& known = it->second;
+    for (const std::string& member : known.members) {
         pods_.at(member).services.erase(uid);
     }
-    if (!slot.is.selector.empty()) {
-        const auto& [key, value] = *slot.is.selector.begin();
-        drop(services_by_label_, label_key(slot.is.ns, key, value), uid);
+    if (!known.is.selector.empty()) {
+        const auto& [key, value] = *known.is.selector.begin();
+        drop(services_by_label_, label_key(known.is.ns, key, value), uid);
     }
-    const auto named = service_by_name_.find(slot.is.ns + "/" + slot.is.name);
+    const auto named = service_by_name_.find(known.is.ns + "/" + known.is.name);
     if (named != service_by_name_.end() && named->second == uid) {
         service_by_name_.erase(named);
     }
@@ -191,14 +191,14 @@ void cluster_names::remove_pod(const std::string& uid) {
     if (it == pods_.end()) {
         return;
     }
-    const pod_slot& slot = it->second;
-    for (const std::string& service : slot.services) {
+    const known_pod& known = it->second;
+    for (const std::string& service : known.services) {
         services_.at(service).members.erase(uid);
     }
-    for (const auto& [key, value] : slot.is.labels) {
-        drop(pods_by_label_, label_key(slot.is.ns, key, value), uid);
+    for (const auto& [key, value] : known.is.labels) {
+        drop(pods_by_label_, label_key(known.is.ns, key, value), uid);
     }
-    drop(pods_by_host_, host_key(slot.is.hostname, slot.is.subdomain, slot.is.ns), uid);
+    drop(pods_by_host_, host_key(known.is.hostname, known.is.subdomain, known.is.ns), uid);
     pods_.erase(it);
 }
 

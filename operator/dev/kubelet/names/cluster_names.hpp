@@ -40,7 +40,7 @@ struct name_result {
 
 class cluster_names {
 public:
-    /// True for names that nobody else can know: those below `cluster.local`.
+    /// True for names that no other server can know: those below `cluster.local`.
     static bool is_ours(std::string_view name);
     /// `name`: complete, in lower case, without a dot at the end.
     name_result find(std::string_view name) const;
@@ -52,23 +52,23 @@ public:
     void remove_pod(const std::string& uid);
 
 private:
-    struct service_slot {
+    struct known_service {
         named_service is;
         std::set<std::string> members;  ///< UIDs of pods
     };
-    struct pod_slot {
+    struct known_pod {
         named_pod is;
         std::set<std::string> services;  ///< UIDs
     };
     using uid_set = std::set<std::string>;
 
     bool is_visible(const named_pod& pod, const named_service& in) const;
-    const service_slot* service_named(const std::string& ns, const std::string& name) const;
-    name_result find_service(const service_slot& s) const;
-    name_result find_host(const service_slot& s, const std::string& host) const;
+    const known_service* service_named(const std::string& ns, const std::string& name) const;
+    name_result find_service(const known_service& s) const;
+    name_result find_host(const known_service& s, const std::string& host) const;
 
-    std::unordered_map<std::string, service_slot> services_;
-    std::unordered_map<std::string, pod_slot> pods_;
+    std::unordered_map<std::string, known_service> services_;
+    std::unordered_map<std::string, known_pod> pods_;
     std::unordered_map<std::string, std::string> service_by_name_;  ///< `ns/name`: UID
     std::unordered_map<std::string, uid_set> services_by_label_;    ///< by one of the selector
     std::unordered_map<std::string, uid_set> pods_by_label_;

@@ -16,7 +16,7 @@ namespace signalbox::op::kubelet {
 /// What is to be done with a query.
 struct dns_reply {
     enum class kind {
-        send,     ///< `message` back to whoever asked
+        send,     ///< `message` goes back to the client
         forward,  ///< `message` to another server; its answer goes back through forwarded_reply()
         drop,     ///< nothing: it is no query at all
     };

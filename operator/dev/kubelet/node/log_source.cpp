@@ -79,7 +79,7 @@ private:
     int number_ = -1;
 };
 
-/// Wakes whoever follows.
+/// Wakes the reader that follows the log.
 class follower final : public output_listener {
 public:
     explicit follower(asio::any_io_executor executor) : news(executor) {}

@@ -351,7 +351,7 @@ private:
         }
     }
 
-    /// Nobody tells when a folder appears: it is looked for again.
+    /// Nothing tells when a folder appears, so it is looked for again.
     asio::awaitable<void> claim(std::string uid) {
         pod_spec pod = entries_.at(uid).pod;
         const std::string lacks = co_await provide_claims(node_, std::move(pod));
@@ -412,7 +412,7 @@ private:
             }
             const int status = answer.error().http_status;
             if (status == missing || status == conflicting) {
-                // Gone, or bound by somebody else: what follows is observed.
+                // Gone, or bound by another scheduler: the watch shows what follows.
                 scheduler_.release(uid);
                 co_return;
             }

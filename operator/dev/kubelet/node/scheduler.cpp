@@ -180,7 +180,7 @@ device_map scheduler::devices_of(const pod_spec& pod) const {
             mine.push_back(ids[at]);
         }
         next = c.init && !c.sidecar ? next : at;
-        // Who asks for none sees none.
+        // A container that asks for none sees none.
         out[c.name] = fmt::format("{}", fmt::join(mine, ","));
     }
     return out;

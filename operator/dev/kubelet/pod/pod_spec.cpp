@@ -332,10 +332,10 @@ void read_spec(const json_value& spec, pod_spec& out) {
     for_each(member(spec, "schedulingGates"), [&](const json_value& g) {
         out.gates.push_back(copy(g, "name"));
     });
-    const json_value& context = member(spec, "securityContext");
-    out.rights = read_security(context, {});
-    out.fs_group = whole_number(context, "fsGroup");
-    for_each(member(context, "supplementalGroups"), [&](const json_value& g) {
+    const json_value& rights = member(spec, "securityContext");
+    out.rights = read_security(rights, {});
+    out.fs_group = whole_number(rights, "fsGroup");
+    for_each(member(rights, "supplementalGroups"), [&](const json_value& g) {
         if (g.IsInt64()) {
             out.groups.push_back(g.GetInt64());
         }

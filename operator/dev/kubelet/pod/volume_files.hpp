@@ -19,7 +19,7 @@ struct planned_file {
 };
 
 /// The files of a volume of kind `files`, sorted by path. A token of a service account is an empty
-/// file: there is nobody here who could check one.
+/// file: nothing here could check one.
 ///
 /// Errors: FailedMount, in the kubelet's words.
 outcome<std::vector<planned_file>> files_of(
