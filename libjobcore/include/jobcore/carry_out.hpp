@@ -67,6 +67,8 @@ public:
     /// For observed. Valid until the next change.
     std::span<const refusal> refusals() const { return refusals_; }
     std::span<const confirmed_absence> absences() const { return absences_; }
+    /// What is kept of refusals of this action. Null if it was not refused. As long as refusals().
+    const refusal* find(const action& a) const;
 
     /// Forgets what this decision no longer asks for, and gives what carries it out. There is no
     /// other way to its actions. `made` and this object must outlive the order, and stay in place.

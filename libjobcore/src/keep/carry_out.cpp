@@ -29,6 +29,12 @@ work_order job_answers::begin(const decision& made) {
     return {*this, made};
 }
 
+const refusal* job_answers::find(const action& a) const {
+    const auto known =
+        std::ranges::find_if(refusals_, [&](const refusal& r) { return is_refusal_of(r, a); });
+    return known == refusals_.end() ? nullptr : &*known;
+}
+
 void job_answers::forget_unasked(const decision& made) {
     std::erase_if(refusals_, [&](const refusal& r) {
         return !is_asked(made, [&](const action& a) { return is_refusal_of(r, a); });

@@ -4,12 +4,14 @@
 #include "controller/action_order.hpp"
 #include "controller/child_claims.hpp"
 #include "controller/log_line.hpp"
+#include "controller/own_refusals.hpp"
 #include "controller/resource_table.hpp"
 #include "controller/view_feed.hpp"
 #include "k8sio/object_writer.hpp"
 
-#include <algorithm>
+#include <optional>
 #include <utility>
+#include <variant>
 
 namespace signalbox::op {
 
@@ -17,138 +19,37 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// What an outcome means for the job: its refusals and absences, the log, and the pass.
-class consequences {
-public:
-    consequences(
-        spdlog::logger& log,
-        controller_counters& counters,
-        const server_clock& clock,
-        job_entry& entry,
-        const core::action& a
-    )
-        : log_(&log), counters_(&counters), clock_(clock), entry_(&entry), action_(&a) {}
-
-    action_result of(const k8sio::write_outcome& outcome) const;
-    action_result of_unwanted() const;
-
-private:
-    action_result succeeded() const;
-    action_result taken() const;
-    action_result failed(const k8sio::failed_request& request) const;
-    action_result refused(const k8sio::api_error& error) const;
-
-    spdlog::logger* log_;
-    controller_counters* counters_;
-    server_clock clock_;
-    job_entry* entry_;
-    const core::action* action_;
+/// What came of an action: for the stage, and for the decisions that follow.
+struct consequence {
+    action_result result = action_result::failed;
+    core::outcome answer = core::answer::unanswered();
+    /// What the log says of a refusal; nothing: the name is another owner's.
+    std::optional<k8sio::api_error> refusal = {};
 };
 
-action_result consequences::of(const k8sio::write_outcome& outcome) const {
-    using k8sio::write_verdict;
-    if (outcome.found == k8sio::standing::wanted) {
-        entry_->refusals.settle(*action_);
-    }
-    auto failure = action_result::recompute;
-    if (outcome.failure) {
-        failure = failed(*outcome.failure);
-    }
-    switch (outcome.verdict) {
-        case write_verdict::done:
-            return succeeded();
-        case write_verdict::present:
-            return action_result::present;
-        case write_verdict::foreign:
-            return taken();
-        case write_verdict::outdated:
-            return action_result::recompute;
-        case write_verdict::unkept:
-            return refused(
-                action_->what() == core::verb::create ? changed_pod(outcome.lost) : unkept_patch()
-            );
-        case write_verdict::failed:
-            break;
-    }
-    return failure;
-}
-
-action_result consequences::succeeded() const {
-    const core::action& a = *action_;
-    if (a.what() != core::verb::confirm) {
-        entry_->refusals.settle(a);
-        return action_result::done;
-    }
-    const bool known = std::ranges::any_of(entry_->absences, [&a](const auto& absence) {
-        return absence.kind == a.kind && absence.name == a.name;
-    });
-    if (!known) {
-        core::confirmed_absence absence;
-        absence.kind = a.kind;
-        absence.name = a.name;
-        entry_->absences.push_back(std::move(absence));
-    }
-    return action_result::done;
+/// A creation or patch that would be refused again (BEHAVIOUR.md 12.5).
+consequence refused(k8sio::api_error error) {
+    return {action_result::refused, refused_by(error), std::move(error)};
 }
 
 /// The action belongs to a feature that is left out (BEHAVIOUR.md 2.11): as if the server had
 /// refused it.
-action_result consequences::of_unwanted() const {
-    if (action_->what() == core::verb::confirm) {
-        return action_result::refused;
+consequence of_unwanted(const core::action& a) {
+    if (a.what() == core::verb::confirm) {
+        return {action_result::refused};
     }
-    return refused(left_out(row_of(*feature_of(action_->kind)).name));
-}
-
-/// The name belongs to another owner (BEHAVIOUR.md 1.8).
-action_result consequences::taken() const {
-    const core::refusal& noted = entry_->refusals.note_foreign(*action_, clock_.now());
-    ++counters_->refusals;
-    log_line line("name is taken by another owner");
-    line.job(entry_->object->meta)
-        .field("kind", core::to_string(action_->kind))
-        .field("name", action_->name)
-        .field("count", noted.count);
-    line.write(*log_, spdlog::level::warn);
-    return action_result::refused;
-}
-
-/// A creation or patch that would be refused again (BEHAVIOUR.md 12.5).
-action_result consequences::refused(const k8sio::api_error& error) const {
-    const core::refusal& noted = entry_->refusals.note(*action_, error, clock_.now());
-    ++counters_->refusals;
-    // That its namespace or kind is not there says nothing of the object: the job's reason tells
-    // it.
-    if (error.http_status != 404) {
-        const bool news = noted.count == 1 && !noted.namespace_terminating;
-        log_line line("refused");
-        line.job(entry_->object->meta)
-            .field("rule", action_->rule)
-            .field("verb", core::to_string(action_->what()))
-            .field("kind", core::to_string(action_->kind))
-            .field("name", action_->name)
-            .field("count", noted.count)
-            .field("error", error.text());
-        line.write(*log_, news ? spdlog::level::warn : spdlog::level::debug);
-    }
-    return action_result::refused;
+    return refused(left_out(row_of(*feature_of(a.kind)).name));
 }
 
 /// A request that failed: a refusal, or one that is tried again.
-action_result consequences::failed(const k8sio::failed_request& request) const {
+consequence of_failure(const k8sio::failed_request& request) {
     using k8sio::write_failure;
     using k8sio::write_step;
-    const core::action& a = *action_;
     const bool makes = request.step == write_step::create || request.step == write_step::patch ||
                        request.step == write_step::restore;
     switch (request.why) {
         case write_failure::cancelled:
-            return action_result::skipped;
-        case write_failure::malformed:
-            log_->error(
-                "{}: kind={} name={}", request.error.message, core::to_string(a.kind), a.name
-            );
-            return action_result::failed;
+            return {action_result::skipped};
         case write_failure::not_served:
         case write_failure::namespace_ends:
             return refused(request.error);
@@ -157,20 +58,81 @@ action_result consequences::failed(const k8sio::failed_request& request) const {
             if (makes) {
                 return refused(request.error);
             }
-            break;
+            return {action_result::failed};
+        case write_failure::malformed:
+            return {action_result::failed};
         case write_failure::unavailable:
         case write_failure::unknown:
             break;
     }
-    ++counters_->errors;
+    return {action_result::unavailable};
+}
+
+consequence consequence_of(const core::action& a, const k8sio::write_outcome& outcome) {
+    using k8sio::write_verdict;
+    switch (outcome.verdict) {
+        case write_verdict::done:
+            if (a.what() == core::verb::confirm) {
+                return {action_result::done, core::answer::absent()};
+            }
+            return {action_result::done, core::answer::acknowledged()};
+        case write_verdict::present:
+            return {action_result::present, core::answer::present()};
+        case write_verdict::foreign:
+            return {action_result::refused, core::answer::by_other_owner()};
+        case write_verdict::outdated:
+            return {action_result::recompute};
+        case write_verdict::unkept:
+            return refused(
+                a.what() == core::verb::create ? changed_pod(outcome.lost) : unkept_patch()
+            );
+        case write_verdict::failed:
+            break;
+    }
+    return outcome.failure ? of_failure(*outcome.failure) : consequence{action_result::recompute};
+}
+
+void log_refusal(
+    spdlog::logger& log,
+    const core::job_meta& job,
+    const core::action& a,
+    const core::refusal& noted,
+    const std::optional<k8sio::api_error>& error
+) {
+    if (!error) {
+        log_line line("name is taken by another owner");
+        line.job(job)
+            .field("kind", core::to_string(a.kind))
+            .field("name", a.name)
+            .field("count", noted.count);
+        line.write(log, spdlog::level::warn);
+    } else if (error->http_status != 404) {
+        // That its namespace or kind is not there says nothing of the object: the job's reason
+        // tells it.
+        const bool news = noted.count == 1 && !noted.namespace_terminating;
+        log_line line("refused");
+        line.job(job)
+            .field("rule", a.rule)
+            .field("verb", core::to_string(a.what()))
+            .field("kind", core::to_string(a.kind))
+            .field("name", a.name)
+            .field("count", noted.count)
+            .field("error", error->text());
+        line.write(log, news ? spdlog::level::warn : spdlog::level::debug);
+    }
+}
+
+void log_failure(spdlog::logger& log, const core::action& a, const k8sio::failed_request& request) {
+    if (request.why == k8sio::write_failure::malformed) {
+        log.error("{}: kind={} name={}", request.error.message, core::to_string(a.kind), a.name);
+        return;
+    }
     log_line line("request failed");
     line.field("verb", core::to_string(a.what()))
         .field("kind", core::to_string(a.kind))
         .field("name", a.name)
         .field("error", request.error.text());
-    line.write(*log_, spdlog::level::warn);
-    return request.why == write_failure::refused ? action_result::failed
-                                                 : action_result::unavailable;
+    line.write(log, spdlog::level::warn);
 }
 
 }  // namespace
@@ -179,24 +141,43 @@ asio::awaitable<action_result> action_executor::carry_out(
     job_entry& entry,
     const core::job_object& decided,
     const core::decision& made,
+    core::work_order& order,
     const core::action& a
 ) {
+    consequence what;
     const bool by_name = a.what() == core::verb::create || a.what() == core::verb::confirm;
-    const consequences consequence(*config_->log, *counters_, server_clock(*api_), entry, a);
     if (by_name && !is_wanted(a.kind, config_->options.without)) {
-        co_return consequence.of_unwanted();
+        what = of_unwanted(a);
+    } else if (auto asked = order_of(*config_, decided, made, a)) {
+        const child_claims claims(config_->options, decided, made, a, *asked);
+        view_feed answers(*updates_, *views_, *counters_, entry, decided.meta.kind, a.kind);
+        k8sio::object_writer writer(*api_);
+        const k8sio::resource_type& type = type_of(a.kind, decided.meta.kind);
+        const auto outcome = co_await writer.write(
+            type, decided.meta.ns, a.name, std::move(*asked), claims, answers
+        );
+        what = consequence_of(a, outcome);
+        if (outcome.failure) {
+            tell_failure(a, *outcome.failure);
+        }
     }
-    auto order = order_of(*config_, decided, made, a);
-    if (!order) {
-        co_return action_result::failed;
+    order.note(a, what.answer, server_clock(*api_).now());
+    if (std::holds_alternative<core::answer::refused>(what.answer)) {
+        ++counters_->refusals;
+        log_refusal(*config_->log, entry.object->meta, a, *entry.answers.find(a), what.refusal);
     }
-    const child_claims claims(config_->options, decided, made, a, *order);
-    view_feed answers(*updates_, *views_, *counters_, entry, decided.meta.kind, a.kind);
-    k8sio::object_writer writer(*api_);
-    const k8sio::resource_type& type = type_of(a.kind, decided.meta.kind);
-    const auto outcome =
-        co_await writer.write(type, decided.meta.ns, a.name, std::move(*order), claims, answers);
-    co_return consequence.of(outcome);
+    co_return what.result;
+}
+
+void action_executor::tell_failure(const core::action& a, const k8sio::failed_request& request) {
+    const action_result result = of_failure(request).result;
+    if (result != action_result::failed && result != action_result::unavailable) {
+        return;  // a refusal is told as such
+    }
+    if (request.why != k8sio::write_failure::malformed) {
+        ++counters_->errors;
+    }
+    log_failure(*config_->log, a, request);
 }
 
 }  // namespace signalbox::op

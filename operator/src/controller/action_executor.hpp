@@ -7,6 +7,8 @@
 #include "controller/server_clock.hpp"
 #include "controller/settings.hpp"
 #include "controller/view_updates.hpp"
+#include "jobcore/carry_out.hpp"
+#include "k8sio/object_write.hpp"
 
 #include <boost/asio/awaitable.hpp>
 
@@ -34,17 +36,20 @@ public:
     )
         : api_(&api), config_(&config), views_(&views), updates_(&updates), counters_(&counters) {}
 
-    /// Carries out `a`, an action of `made`, for the job that `decided` is a snapshot of. Answers
-    /// go into the views at once. All references must live until completion. Never fails by
-    /// exception.
+    /// Carries out `a`, an action of `made` that `order` has given, for the job that `decided` is a
+    /// snapshot of, and notes there what became of it. Answers go into the views at once. All
+    /// references must live until completion. Never fails by exception.
     boost::asio::awaitable<action_result> carry_out(
         job_entry& entry,
         const core::job_object& decided,
         const core::decision& made,
+        core::work_order& order,
         const core::action& a
     );
 
 private:
+    void tell_failure(const core::action& a, const k8sio::failed_request& request);
+
     k8sio::client* api_;
     const settings* config_;
     const cluster_views* views_;

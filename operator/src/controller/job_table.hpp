@@ -4,9 +4,8 @@
 // Nothing here but the job object itself survives a restart, and nothing needs to.
 #pragma once
 
-#include "controller/refusal_ledger.hpp"
 #include "controller/repair_pace.hpp"
-#include "jobcore/decide.hpp"
+#include "jobcore/carry_out.hpp"
 #include "k8sio/clock.hpp"
 #include "k8sio/object.hpp"
 #include "k8sio/store.hpp"
@@ -42,9 +41,8 @@ struct job_entry {
     bool doubtful = false;
     /// The job was deleted; a pass that still holds the entry ends.
     bool gone = false;
-    refusal_ledger refusals;
+    core::job_answers answers;
     repair_pace repairs;
-    std::vector<core::confirmed_absence> absences;
     /// Pods found by a live read that the watch's selector hides, for the next pass only
     /// (BEHAVIOUR.md 1.9).
     std::vector<core::pod_record> hidden_pods;

@@ -34,13 +34,13 @@ observed_job::observed_job(const cluster_views& views, const job_entry& entry) {
     served_ = views.capabilities();
     seen_.pods = pods_;
     seen_.children = children_;
-    seen_.refusals = entry.refusals.all();
-    seen_.absences = entry.absences;
+    seen_.refusals = entry.answers.refusals();
+    seen_.absences = entry.answers.absences();
     seen_.served_kinds = served_;
 }
 
 void forget_disproved(const cluster_views& views, job_entry& entry) {
-    if (entry.absences.empty()) {
+    if (entry.answers.absences().empty()) {
         return;
     }
     const std::string& uid = entry.object->meta.uid;
@@ -49,23 +49,16 @@ void forget_disproved(const cluster_views& views, job_entry& entry) {
     for (const core::pod_record* pod : views.pods.find<by_owner>(uid)) {
         pods.insert(pod->name);
     }
-    std::erase_if(entry.absences, [&](const core::confirmed_absence& absence) {
-        if (absence.kind == core::object_kind::pod) {
-            return pods.count(absence.name) != 0;
+    entry.answers.forget_disproved([&](core::object_kind kind, std::string_view name) {
+        if (kind == core::object_kind::pod) {
+            return pods.count(name) != 0;
         }
-        return std::any_of(
-            views.children.begin(),
-            views.children.end(),
-            [&](const std::unique_ptr<child_view>& view) {
-                const auto records = view->store.find<by_owner>(uid);
-                return view->kind == absence.kind &&
-                       std::any_of(
-                           records.begin(),
-                           records.end(),
-                           [&](const core::child_record* r) { return r->name == absence.name; }
-                       );
-            }
-        );
+        const child_view* const view = views.view_of(kind);
+        if (view == nullptr) {
+            return false;
+        }
+        const auto records = view->store.find<by_owner>(uid);
+        return std::ranges::any_of(records, [&](const auto* r) { return r->name == name; });
     });
 }
 

@@ -22,17 +22,6 @@ using job_ptr = std::shared_ptr<const core::job_object>;
 /// Of a job's text: what a pass computes grows with it.
 constexpr std::size_t usual_bytes = 4096;
 
-bool asks(const core::decision& decision, core::verb what) {
-    for (const core::stage& stage : decision.stages) {
-        for (const core::action& a : stage) {
-            if (a.what() == what) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 bool wants_nothing(const core::decision& d) {
     return !d.status && d.stages.empty() && !d.wake_up && d.events.empty();
 }
@@ -208,30 +197,20 @@ asio::awaitable<bool> pass::record() {
 
 asio::awaitable<void> pass::act() {
     job_entry& entry = *entry_;
-    entry.refusals.prune(decision_);
     result_.transient = !result_.failed;
     log_work(with_.config, with_.clock, entry, decided_->meta, decision_);
-    for (const core::stage& actions : decision_.stages) {
-        const stage_report done = co_await with_.stages.run(entry, *decided_, decision_, actions);
-        result_.requeue = result_.requeue || done.acted;
-        result_.failed = result_.failed || done.troubled;
-        result_.transient = result_.transient && (!done.troubled || done.transient);
-        if (done.at) {
-            result_.requeue_at =
-                result_.requeue_at ? std::min(*result_.requeue_at, *done.at) : done.at;
-        }
-        if (!done.complete) {
-            break;
-        }
+    const work_report done = co_await with_.stages.run(entry, *decided_, decision_);
+    result_.requeue = result_.requeue || done.acted;
+    result_.failed = result_.failed || done.troubled;
+    result_.transient = result_.transient && (!done.troubled || done.transient);
+    if (done.at) {
+        result_.requeue_at = result_.requeue_at ? std::min(*result_.requeue_at, *done.at) : done.at;
     }
 }
 
 /// What the job's memory keeps after a decision that was carried out.
 void pass::settle() {
     job_entry& entry = *entry_;
-    if (!asks(decision_, core::verb::confirm)) {
-        entry.absences.clear();
-    }
     // A job that decisions leave alone is finished, or another controller's.
     const core::job_phase phase = decided_->status.phase;
     const bool idle_job = core::is_final(phase) || phase == core::job_phase::none;

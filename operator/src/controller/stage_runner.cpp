@@ -7,48 +7,55 @@
 
 #include <algorithm>
 #include <exception>
+#include <utility>
 
 namespace signalbox::op {
 
 namespace asio = boost::asio;
 
 /// Lives in the frame of run(), which ends only when every action it started has ended.
-class stage_runner::stage_run {
+class stage_runner::work_run {
 public:
-    stage_run(
+    work_run(
         stage_runner& runner,
         job_entry& entry,
         const core::job_object& decided,
-        const core::decision& made,
-        const core::stage& actions
+        const core::decision& made
     )
         : runner_(&runner),
           entry_(&entry),
           decided_(&decided),
           made_(&made),
-          actions_(&actions),
+          order_(entry.answers.begin(made)),
           pace_(runner.max_in_flight_),
           changed_(runner.loop_) {}
 
     /// Starts what may be started now. False when nothing is left to wait for.
     bool advance() {
-        while (next_ < actions_->size() && pace_.may_start()) {
-            const core::action& a = (*actions_)[next_++];
-            if (is_overtaken() || is_held(a) || has_to_wait(a)) {
-                report_.complete = false;
+        while (pace_.may_start()) {
+            const core::action* const a = order_.next(runner_->clock_.now());
+            if (a == nullptr) {
+                break;
+            }
+            if (is_overtaken() || has_to_wait(*a)) {
+                skip(*a);
                 continue;
             }
+            if (std::exchange(stage_, order_.stage_number()) != order_.stage_number()) {
+                pace_ = k8sio::slow_start(runner_->max_in_flight_);
+            }
             pace_.started();
-            start(a);
-        }
-        if (pace_.stopped() && next_ < actions_->size()) {
-            report_.complete = false;
+            start(*a);
         }
         return !pace_.idle();
     }
 
     k8sio::notification& changed() { return changed_; }
-    const stage_report& report() const { return report_; }
+    work_report report() const {
+        work_report out = report_;
+        out.acted = order_.acted();
+        return out;
+    }
 
 private:
     /// What was decided is about a job that is no longer so (BEHAVIOUR.md I4).
@@ -61,8 +68,8 @@ private:
         return entry_->has_moved_on(decided_->meta);
     }
 
-    bool is_held(const core::action& a) const {
-        return a.not_before && *a.not_before > runner_->clock_.now();
+    void skip(const core::action& a) {
+        order_.note(a, core::answer::unanswered(), runner_->clock_.now());
     }
 
     bool has_to_wait(const core::action& a) {
@@ -74,14 +81,17 @@ private:
         return earliest > now;
     }
 
-    static asio::awaitable<action_result> one(stage_run* run, const core::action* a) {
+    static asio::awaitable<action_result> one(work_run* run, const core::action* a) {
         stage_runner& runner = *run->runner_;
         co_await runner.slots_.acquire();
         const k8sio::semaphore::holder held(runner.slots_);
         auto result = action_result::skipped;
-        if (!run->is_overtaken()) {
-            result =
-                co_await runner.executor_->carry_out(*run->entry_, *run->decided_, *run->made_, *a);
+        if (run->is_overtaken()) {
+            run->skip(*a);
+        } else {
+            result = co_await runner.executor_->carry_out(
+                *run->entry_, *run->decided_, *run->made_, run->order_, *a
+            );
         }
         co_return result;
     }
@@ -102,13 +112,11 @@ private:
             entry_->repairs.note(a, runner_->clock_.steady_now());
         }
         if (result == action_result::done || result == action_result::present) {
-            report_.acted = report_.acted || result == action_result::done;
             // The decision did not know of it. It is about to come into view; if not, deciding the
             // same again at once would spin.
             report_.troubled = report_.troubled || result == action_result::present;
             pace_.succeeded();
         } else {
-            report_.complete = false;
             report_.troubled = report_.troubled || result != action_result::skipped;
             report_.transient = report_.transient && result != action_result::refused &&
                                 result != action_result::failed;
@@ -126,24 +134,21 @@ private:
     job_entry* entry_;
     const core::job_object* decided_;
     const core::decision* made_;
-    const core::stage* actions_;
+    core::work_order order_;
+    std::size_t stage_ = 0;
     k8sio::slow_start pace_;
     k8sio::notification changed_;
-    std::size_t next_ = 0;
-    stage_report report_;
+    work_report report_;
 };
 
-asio::awaitable<stage_report> stage_runner::run(
-    job_entry& entry,
-    const core::job_object& decided,
-    const core::decision& made,
-    const core::stage& actions
+asio::awaitable<work_report> stage_runner::run(
+    job_entry& entry, const core::job_object& decided, const core::decision& made
 ) {
-    stage_run stage(*this, entry, decided, made, actions);
-    while (stage.advance()) {
-        co_await stage.changed().wait();
+    work_run work(*this, entry, decided, made);
+    while (work.advance()) {
+        co_await work.changed().wait();
     }
-    co_return stage.report();
+    co_return work.report();
 }
 
 }  // namespace signalbox::op

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Carries out one stage: its actions concurrently, with slow start (BEHAVIOUR.md 2.2).
+// Carries out the stages of a decision: the actions of one concurrently, with slow start
+// (BEHAVIOUR.md 2.2).
 #pragma once
 
 #include "controller/action_executor.hpp"
@@ -18,13 +19,12 @@
 
 namespace signalbox::op {
 
-struct stage_report {
-    bool complete = true;  ///< every action was acknowledged: the next stage may start
-    bool troubled =
-        false;  ///< an action was refused, failed, or found another world than decided on
+struct work_report {
+    /// An action was refused, failed, or found another world than decided on.
+    bool troubled = false;
     /// What troubled may be over at any time, and is not about these objects.
     bool transient = true;
-    bool acted = false;  ///< a request was acknowledged
+    bool acted = false;  ///< something was changed
     /// When what waits for its turn (repair_pace) may go.
     std::optional<k8sio::steady_time> at;
 };
@@ -50,18 +50,15 @@ public:
           max_in_flight_(max_in_flight),
           slots_(loop, max_in_flight) {}
 
-    /// Carries out `actions`, a stage of `made`. `entry` is looked at between actions: when the job
-    /// is deleted or its specification changes, nothing more of this decision is started. All
-    /// references must live until completion.
-    boost::asio::awaitable<stage_report> run(
-        job_entry& entry,
-        const core::job_object& decided,
-        const core::decision& made,
-        const core::stage& actions
+    /// Carries out `made`. `entry` is looked at between actions: when the job is deleted or its
+    /// specification changes, nothing more of this decision is started. All references must live
+    /// until completion.
+    boost::asio::awaitable<work_report> run(
+        job_entry& entry, const core::job_object& decided, const core::decision& made
     );
 
 private:
-    class stage_run;
+    class work_run;
 
     boost::asio::any_io_executor loop_;
     action_executor* executor_;

@@ -2,7 +2,7 @@
 //
 // The controller's parts that need no server: pace of repairs, refusals, texts.
 #include "controller/object_text.hpp"
-#include "controller/refusal_ledger.hpp"
+#include "controller/own_refusals.hpp"
 #include "controller/repair_pace.hpp"
 #include "signalbox_test/jobcore_builders.hpp"
 
@@ -19,12 +19,6 @@ core::action create(std::string name, int attempt = 1, int round = 0) {
     a.name = std::move(name);
     a.request = core::create_pod{{.attempt = attempt, .round = round}};
     return a;
-}
-
-core::decision asking_for(std::vector<core::action> actions) {
-    core::decision d;
-    d.stages.push_back(std::move(actions));
-    return d;
 }
 
 k8sio::api_error refusal(int status, std::string reason, std::string message) {
@@ -85,63 +79,16 @@ TEST_CASE("[behaviour 2.6] deletions, pods and the job itself do not wait for re
     }
 }
 
-TEST_CASE("[behaviour 12.5] refusals are counted per object, attempt and round") {
-    op::refusal_ledger ledger;
-    const auto quota = refusal(403, "Forbidden", "exceeded quota: q");
-    ledger.note(create("w-0"), quota, at(1));
-    ledger.note(create("w-0"), quota, at(5));
-    ledger.note(create("w-0", 2), quota, at(6));
-    ledger.note(create("w-0", 2, 1), quota, at(7));
-    core::action service = create("w-0", 2);
-    service.kind = core::object_kind::service;
-    ledger.note_foreign(service, at(8));
-    REQUIRE(ledger.all().size() == 4);
-    CHECK(ledger.all()[2].round == 1);
-    CHECK(ledger.all()[2].count == 1);
-    CHECK(ledger.all()[3].foreign_owner);
-    CHECK_FALSE(ledger.all()[0].foreign_owner);
-    CHECK_FALSE(ledger.all()[0].namespace_terminating);
-    CHECK(ledger.all()[0].http_code == 403);
-    CHECK(ledger.all()[0].reason == "Forbidden");
-    CHECK(ledger.all()[0].count == 2);
-    CHECK(ledger.all()[0].first == at(1));
-    CHECK(ledger.all()[0].last == at(5));
-    CHECK(ledger.all()[0].message == "exceeded quota: q");
-    CHECK(ledger.all()[1].attempt == 2);
-
-    ledger.settle(create("w-0"));
-    REQUIRE(ledger.all().size() == 3);
-    CHECK(ledger.all()[0].attempt == 2);
-    // What a later answer says of it counts.
+TEST_CASE("[behaviour 12.5] [behaviour 2.5] what a server says of a refusal is kept") {
+    const auto quota = op::refused_by(refusal(403, "Forbidden", "exceeded quota: q"));
+    CHECK(quota.http_code == 403);
+    CHECK(quota.reason == "Forbidden");
+    CHECK(quota.message == "exceeded quota: q");
+    CHECK_FALSE(quota.namespace_terminating);
+    CHECK_FALSE(quota.foreign_owner);
     auto dying = refusal(403, "Forbidden", "being terminated");
     dying.causes.push_back({"NamespaceTerminating", "", "metadata.namespace"});
-    const core::refusal& latest = ledger.note(service, dying, at(9));
-    CHECK(latest.namespace_terminating);
-    CHECK_FALSE(latest.foreign_owner);
-    CHECK(latest.count == 2);
-    CHECK(latest.first == at(8));
-    const core::refusal& taken = ledger.note_foreign(service, at(10));
-    CHECK(taken.foreign_owner);
-    CHECK_FALSE(taken.namespace_terminating);
-    CHECK(taken.http_code == 409);
-}
-
-TEST_CASE("[behaviour 12.5] a refusal is forgotten when decisions no longer ask for its action") {
-    op::refusal_ledger ledger;
-    ledger.note(create("w-0"), refusal(403, "Forbidden", ""), at(1));
-    ledger.note(create("w-1"), refusal(403, "Forbidden", ""), at(1));
-    core::action held = create("w-0");
-    held.not_before = at(100);
-    core::action next_round = create("w-1", 1, 1);
-    core::action removal = create("w-1");
-    removal.request = core::delete_object{};
-    core::decision asked = asking_for({removal, next_round});
-    asked.stages.push_back({held});
-    ledger.prune(asked);
-    REQUIRE(ledger.all().size() == 1);
-    CHECK(ledger.all()[0].name == "w-0");
-    ledger.prune({});
-    CHECK(ledger.empty());
+    CHECK(op::refused_by(dying).namespace_terminating);
 }
 
 TEST_CASE("[requirement X4] a status write carries UID and version of the object it was decided on"

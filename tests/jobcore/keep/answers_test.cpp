@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is kept of refusals while a decision is carried out (BEHAVIOUR.md 12.5).
+#include "jobcore/carry_out.hpp"
+#include "signalbox_test/jobcore_builders.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+namespace core = signalbox::core;
+using signalbox::test::at;
+
+core::action create(std::string name, int attempt = 1, int round = 0) {
+    core::action a;
+    a.name = std::move(name);
+    a.request = core::create_pod{{.attempt = attempt, .round = round}};
+    return a;
+}
+
+core::decision asking_for(std::vector<core::action> actions) {
+    core::decision d;
+    d.stages.push_back(std::move(actions));
+    return d;
+}
+
+core::answer::refused no(std::string message) {
+    return {403, "Forbidden", std::move(message)};
+}
+
+/// Answers to the actions of a decision, one by one.
+struct refusals_of {
+    core::decision asked;
+    core::job_answers answers = {};
+
+    const core::refusal* note(const core::action& a, core::outcome what, core::instant now) {
+        core::work_order order = answers.begin(asked);
+        while (const core::action* next = order.next(now)) {
+            const bool meant =
+                next->name == a.name && next->kind == a.kind && next->request == a.request;
+            order.note(*next, meant ? what : core::answer::unanswered(), now);
+        }
+        return answers.find(a);
+    }
+    auto all() const { return answers.refusals(); }
+};
+
+}  // namespace
+
+TEST_CASE("[behaviour 12.5] refusals are counted per object, attempt and round", "[keep]") {
+    core::action service = create("w-0", 2);
+    service.kind = core::object_kind::service;
+    refusals_of ledger{asking_for({create("w-0"), create("w-0", 2), create("w-0", 2, 1), service})};
+    const auto quota = no("exceeded quota: q");
+    ledger.note(create("w-0"), quota, at(1));
+    ledger.note(create("w-0"), quota, at(5));
+    ledger.note(create("w-0", 2), quota, at(6));
+    ledger.note(create("w-0", 2, 1), quota, at(7));
+    ledger.note(service, core::answer::by_other_owner(), at(8));
+    REQUIRE(ledger.all().size() == 4);
+    CHECK(ledger.all()[2].round == 1);
+    CHECK(ledger.all()[2].count == 1);
+    CHECK(ledger.all()[3].foreign_owner);
+    CHECK_FALSE(ledger.all()[0].foreign_owner);
+    CHECK_FALSE(ledger.all()[0].namespace_terminating);
+    CHECK(ledger.all()[0].http_code == 403);
+    CHECK(ledger.all()[0].reason == "Forbidden");
+    CHECK(ledger.all()[0].count == 2);
+    CHECK(ledger.all()[0].first == at(1));
+    CHECK(ledger.all()[0].last == at(5));
+    CHECK(ledger.all()[0].message == "exceeded quota: q");
+    CHECK(ledger.all()[1].attempt == 2);
+
+    ledger.note(create("w-0"), core::answer::acknowledged(), at(8));
+    REQUIRE(ledger.all().size() == 3);
+    CHECK(ledger.all()[0].attempt == 2);
+    // What a later answer says of it counts.
+    auto dying = no("being terminated");
+    dying.namespace_terminating = true;
+    const core::refusal latest = *ledger.note(service, dying, at(9));
+    CHECK(latest.namespace_terminating);
+    CHECK_FALSE(latest.foreign_owner);
+    CHECK(latest.count == 2);
+    CHECK(latest.first == at(8));
+    const core::refusal taken = *ledger.note(service, core::answer::by_other_owner(), at(10));
+    CHECK(taken.foreign_owner);
+    CHECK_FALSE(taken.namespace_terminating);
+    CHECK(taken.http_code == 409);
+}
+
+TEST_CASE(
+    "[behaviour 12.5] a refusal is forgotten when decisions no longer ask for its action", "[keep]"
+) {
+    refusals_of ledger{asking_for({create("w-0"), create("w-1")})};
+    ledger.note(create("w-0"), no(""), at(1));
+    ledger.note(create("w-1"), no(""), at(1));
+    core::action held = create("w-0");
+    held.not_before = at(100);
+    core::action next_round = create("w-1", 1, 1);
+    core::action removal = create("w-1");
+    removal.request = core::delete_object{};
+    core::decision asked = asking_for({removal, next_round});
+    asked.stages.push_back({held});
+    ledger.answers.begin(asked);
+    REQUIRE(ledger.all().size() == 1);
+    CHECK(ledger.all()[0].name == "w-0");
+    ledger.answers.begin({});
+    CHECK(ledger.all().empty());
+}
