@@ -49,7 +49,7 @@ public:
     std::uint64_t seed = 0;
     /// Called with a line that is worth a place in a log: the server's time has jumped, or, of a
     /// client that connect() made, credentials could not be renewed. It runs on the loop while
-    /// something is handled: it must neither throw nor call this client. Empty: nobody is told.
+    /// something is handled: it must neither throw nor call this client. Empty: no one is told.
     std::function<void(const std::string& line)> notice;
     /// Asked before whatever is not a read is sent, each time, at the last moment: false ends the
     /// call with errc::cancelled, and nothing was sent. For leader_election::leads()
@@ -57,7 +57,7 @@ public:
     std::function<bool()> may_write;
     /// Called for each exchange of a verb, repetitions included, with the answer's status, or 0 if
     /// there was none, and how long it took; watches are not counted. For metrics. It must neither
-    /// throw nor call this client. Empty: nobody is told.
+    /// throw nor call this client. Empty: no one is told.
     std::function<void(const http_request& sent, int status, std::chrono::nanoseconds took)>
         on_exchange;
 };
@@ -110,7 +110,7 @@ public:
         const resource_type& type, std::string_view ns, std::string body
     );
     /// PUT; `body` must carry metadata.resourceVersion, which is not checked here: without it some
-    /// kinds would lose the change of somebody else (REQUIREMENTS.md X4).
+    /// kinds would lose the change of another writer (REQUIREMENTS.md X4).
     ///
     /// Errors: as of the class; 409 if there is a newer object: read again and decide anew.
     boost::asio::awaitable<result<std::string>> update(

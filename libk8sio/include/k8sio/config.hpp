@@ -51,7 +51,7 @@ public:
     std::size_t header_limit = 64u << 10;  ///< bytes
     /// Called with a line that is worth a place in a log: credentials could not be renewed, and the
     /// old ones are used on (REQUIREMENTS.md C3, C7). As client_options::notice, which connect()
-    /// takes in its place. Empty: nobody is told.
+    /// takes in its place. Empty: no one is told.
     std::function<void(const std::string& line)> notice;
 };
 
@@ -59,7 +59,7 @@ public:
 /// a request comes.
 ///
 /// Errors: invalid_argument for a scheme, host or port that is none, and for credentials over plain
-/// HTTP that nobody asked for; tls for certificates or keys that cannot be used.
+/// HTTP that no one asked for; tls for certificates or keys that cannot be used.
 /// Lifetimes: `time` must outlive the transport. Destroy it when no operation is pending.
 /// Thread: that of `executor`, whose context must be run by one thread.
 result<std::unique_ptr<transport>> make_http_transport(

@@ -26,7 +26,7 @@
 
 namespace signalbox::k8sio {
 
-/// What is to happen with the key after one pass. As it is made: nothing, until something changes.
+/// What happens with the key after one pass. By default nothing, until something changes.
 class reconcile_result {
 public:
     reconcile_result() = default;
@@ -60,7 +60,7 @@ using reconcile_function = std::function<boost::asio::awaitable<reconcile_result
 /// How bad it is, of a line for the log.
 enum class severity { warning, error };
 
-/// Who wants to know of the passes, for metrics.
+/// Hears of the passes, for metrics.
 ///
 /// Lifetimes: it must outlive the controller.
 /// Thread: the controller's. It must neither throw nor call the controller.
@@ -89,9 +89,9 @@ public:
     /// Asked before passes are started, once all required views are complete; call wake() when its
     /// answer may have changed. Empty: true.
     std::function<bool()> ready;
-    /// What is worth a place in a log: one line each. Empty: nobody is told.
+    /// What is worth a place in a log: one line each. Empty: no one is told.
     std::function<void(severity how, const std::string& line)> log;
-    /// Null: nobody is told.
+    /// Null: no one is told.
     reconcile_observer* observer = nullptr;
 };
 
@@ -159,7 +159,7 @@ public:
     controller& operator=(const controller&) = delete;
 
     /// Keeps `to` equal to what the server holds of `type`, from run() on, or from now on if it
-    /// runs. A view is watched once at a time. Who fills `to` queues the keys that its changes
+    /// runs. A view has one watch at a time. The code behind `to` queues the keys that its changes
     /// concern.
     void watch(resource_type type, view& to, watch_options options = watch_options());
     /// The same for a store, whose changes queue the keys that `key_of` gives of a record before
@@ -171,7 +171,7 @@ public:
         KeyOf key_of,
         watch_options options = watch_options()
     );
-    /// Nobody watches for `to` any more; it is cleared as soon as its reflector has ended.
+    /// Ends the watch of `to`, which is cleared as soon as its reflector has ended.
     void unwatch(const view& to);
     /// The reflector that fills `to`, for its state; null if there is none.
     ///
@@ -185,7 +185,7 @@ public:
     );
 
     /// Runs until stop(), or until a watch or another part of it ends unasked, which says
-    /// failure(): a part that is dead leaves a view frozen, or nobody to act, and the process
+    /// failure(): a part that is dead leaves a view frozen, or no one to act, and the process
     /// should end. An API server that is away ends nothing. After stop() no pass is begun; those
     /// under way are waited for, and their requests end after 10 s at most. Once per object.
     ///

@@ -32,7 +32,7 @@ public:
     std::uint64_t seed = 0;                   ///< of that
     // Called from inside run(): they must neither throw nor destroy the election. May be empty.
     std::function<void()> acquired;  ///< once, when this process has become the leader
-    /// The Lease has another holder than before, oneself included; empty: nobody.
+    /// The Lease has another holder than before, itself included; empty: no one.
     std::function<void(const std::string& holder)> observed;
     /// A request for the Lease failed, and is tried again. 404 before it is created and 409 after
     /// another was faster are such errors too.
@@ -66,7 +66,7 @@ public:
     /// nothing.
     void stop();
 
-    /// True while nobody else can be the leader: until the renew deadline after the last renewal,
+    /// True while no one else can be the leader: until the renew deadline after the last renewal,
     /// by the steady clock alone. Ask it before each write; what was sent before it became false
     /// needs a precondition (UID, version) to be harmless (REQUIREMENTS.md B7).
     bool leads() const;
@@ -76,7 +76,7 @@ public:
     /// The number of transitions of the Lease under which this process leads: each leader's is
     /// larger than those before.
     std::int64_t epoch() const;
-    /// Identity of the holder as far as one knows; empty: nobody, or unknown.
+    /// Identity of the holder as far as is known; empty: no one, or unknown.
     std::string holder() const;
 
 private:

@@ -11,7 +11,7 @@
 
 namespace signalbox::k8sio {
 
-/// Namespace and name: which object of a type, whoever it is now. A value.
+/// Namespace and name: they name one object of a type, whichever has them now. A value.
 class object_key {
 public:
     object_key() = default;

@@ -24,7 +24,7 @@ public:
     explicit object_writer(client& api) : api_(&api) {}
 
     /// Carries `order` out on the object of that name: one to three requests (write_step), each
-    /// sent when the answer to the one before is there. A write of which nobody knows whether it
+    /// sent when the answer to the one before is there. A write of which no one knows whether it
     /// happened is not sent again: the outcome says so, and the same order, given again, finds out.
     ///
     /// Errors: none but in the outcome: every error of the client has its place in write_failure,

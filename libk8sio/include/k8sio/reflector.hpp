@@ -44,13 +44,13 @@ public:
     /// run(), which then returns at once.
     void stop();
 
-    /// Asks the server soon whether it went back in time, and goes on as before if not. For whoever
-    /// has seen a sign of it: an object in an answer that is older than one seen before.
+    /// Asks the server soon whether it went back in time, and goes on as before if not. Call it on
+    /// a sign of that: an answer with an object that is older than one seen before.
     void doubt();
     /// Lists anew, and tells the sink that the server went back: another resource has shown it.
     void start_over();
-    /// Lists anew, and goes on from there: for whoever must see at least what the server has now,
-    /// as a watch may be behind it.
+    /// Lists anew, and goes on from there: for a caller that must see at least what the server has
+    /// now, as a watch may be behind it.
     void refresh();
     /// True from doubt(), refresh() or a silence until the server has answered.
     bool doubtful() const { return doubtful_; }

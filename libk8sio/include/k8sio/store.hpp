@@ -45,13 +45,13 @@ class view : public reflector_sink {
 public:
     /// To be taken before a request is sent.
     view_mark mark() const { return {std::string(seen()), removed_}; }
-    /// False: there may be objects that the view does not show. Nothing is to be decided on it.
+    /// False: there may be objects that the view does not show. Decide nothing on it.
     virtual bool synced() const = 0;
     /// Everything up to this version is in the view; empty before the first list.
     ///
     /// Lifetimes: the text is valid until the next change.
     virtual std::string_view seen() const = 0;
-    /// As before the first list: nobody watches the type any more.
+    /// Makes the view what it was before the first list: its watch has ended.
     virtual void clear() = 0;
 
 protected:

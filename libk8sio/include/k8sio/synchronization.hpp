@@ -20,11 +20,11 @@ namespace signalbox::k8sio {
 class notification {
 public:
     explicit notification(boost::asio::any_io_executor executor);
-    /// One that nobody waits for is kept for the next wait(), as one, however often it is called.
+    /// One that no one waits for is kept for the next wait(), as one, however often it is called.
     void notify();
     /// Returns after notify(), at once if that was before. One coroutine at a time.
     ///
-    /// Cancellation: none, so that whoever waits for its children is not torn from them.
+    /// Cancellation: none, so that a caller that waits for its children is not torn from them.
     boost::asio::awaitable<void> wait();
 
 private:
