@@ -74,7 +74,8 @@ private:
         std::ranges::copy(d.events, std::back_inserter(out_.events));
         const bool acted = children_.carry_out(*job, d, now_, [&](const core::action& a) {
             note(*job, d, a);
-            return core::job_children::done{fmt::format("00000000-0000-4000-8000-{:012}", ++uids_)};
+            uids_ += a.what() == core::verb::create ? 1U : 0U;
+            return core::job_children::done{fmt::format("00000000-0000-4000-8000-{:012}", uids_)};
         });
         return acted || d.status.has_value();
     }

@@ -58,6 +58,7 @@ TEST_CASE("[behaviour 1.9] labels tell what the name tells", "[engine]") {
         "mnist-0ea89-a-1-0",
         "mnist-0ea89-a-1-3",
         "mnist-0ea89-aa-1-30",
+        "mnist-0ea89-a-1-2-30",
         "x-mnist-0ea89-a-1-30",
         "mnist-0ea89-a-1-30-r",
         "mnist-0ea89-a-1-"
