@@ -3,13 +3,13 @@
 // Tables of API behaviour (conformance*.json) against the embedded server, by both faces, and
 // against a real kube-apiserver: where they differ the embedded one is wrong. The case of the
 // latter is hidden, and run by real_server_test.py, which says so where there is no such server.
-// SIGNALBOX_CONFORMANCE_SERVER is its URL (https://host:port, certificate not checked),
-// SIGNALBOX_CONFORMANCE_TOKEN an administrator's token. The server serves widget_crd.json; garbage
-// collector and namespace controller run, and know that kind.
+// That server serves widget_crd.json; garbage collector and namespace controller run, and know that
+// kind.
 #include "conformance.hpp"
 
 #include "k8sio/config.hpp"
 #include "k8sio/server/api_server.hpp"
+#include "real_server.hpp"
 #include "signalbox_test/source_files.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -138,22 +138,9 @@ TEST_CASE("the embedded server keeps the API's rules over HTTP") {
 }
 
 TEST_CASE("a real API server keeps the same rules", "[.real-server]") {
-    const char* url = std::getenv("SIGNALBOX_CONFORMANCE_SERVER");
-    REQUIRE(url != nullptr);
-    const std::string address(url);
-    const std::size_t host = address.find("://") + 3;
-    const std::size_t colon = address.rfind(':');
-    const char* token = std::getenv("SIGNALBOX_CONFORMANCE_TOKEN");
-    cluster_config config;
-    config.scheme = address.substr(0, host - 3);
-    config.host = address.substr(host, colon - host);
-    config.port = address.substr(colon + 1);
-    config.insecure_skip_tls_verify = true;
-    config.token = secret_text(token == nullptr ? "" : token);
-
     asio::io_context io;
     const auto time = make_machine_clock(io.get_executor());
-    auto transport = make_http_transport(io.get_executor(), *time, config);
+    auto transport = make_http_transport(io.get_executor(), *time, real_server_config());
     REQUIRE(transport.has_value());
     const auto now = std::chrono::system_clock::now().time_since_epoch().count();
     conformance_target target(**transport, *time, std::to_string(now));
