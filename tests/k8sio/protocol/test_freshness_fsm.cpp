@@ -95,6 +95,8 @@ TEST_CASE_METHOD(freshness_fixture, "[requirement V6] what is asked of the serve
     CHECK_FALSE(fsm.may_decide(freshness_start));
     pods.now.asking = false;
     CHECK(fsm.may_decide(freshness_start));
+    extras.now.asking = true;  // which is there, though it need not be
+    CHECK_FALSE(fsm.may_decide(freshness_start));
     // Of a type that is not served no answer comes.
     extras.now = {};
     extras.now.asking = true;
