@@ -116,17 +116,22 @@ TEST_CASE_METHOD(
     CHECK(next_list() == "watch(100)");
     fsm.start_over();
     next_list();
-    SECTION("once") {}
+    SECTION("once") {
+        CHECK(sink.after_rewinds == 0);
+    }
     SECTION("another one is asked for meanwhile") {
         fsm.refresh();
+        CHECK(sink.after_rewinds == 0);
     }
     SECTION("its second page is refused") {
         fsm.on_list(now, page({pod("a", "3")}, "110", "more"));
         next_list();
         refused(410, false);
+        CHECK(sink.after_rewinds == 0);
     }
     SECTION("the server is in trouble") {
         refused(500, false);
+        CHECK(sink.after_rewinds == 0);
     }
     next_list();
     fsm.on_list(now, page({}, "110"));
