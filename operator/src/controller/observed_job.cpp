@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_set>

@@ -17,8 +17,6 @@ namespace asio = boost::asio;
 
 namespace {
 
-using job_ptr = std::shared_ptr<const core::job_object>;
-
 /// Of a job's text: what a pass computes grows with it.
 constexpr std::size_t usual_bytes = 4096;
 
@@ -58,7 +56,7 @@ private:
 
     pass_parts with_;
     job_entry_ptr entry_;
-    job_ptr decided_;
+    std::shared_ptr<const core::job_object> decided_;  // what the decision was made on
     core::decision decision_;
     std::vector<std::string> views_;
     k8sio::reconcile_result result_;
