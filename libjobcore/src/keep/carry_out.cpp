@@ -14,6 +14,10 @@ bool is_asked(const decision& made, Matches matches) {
     });
 }
 
+auto find_refusal(auto& refusals, const action& a) {
+    return std::ranges::find_if(refusals, [&](const refusal& r) { return is_refusal_of(r, a); });
+}
+
 }  // namespace
 
 answer::refused answer::by_other_owner() {
@@ -30,8 +34,7 @@ work_order job_answers::begin(const decision& made) {
 }
 
 const refusal* job_answers::find(const action& a) const {
-    const auto known =
-        std::ranges::find_if(refusals_, [&](const refusal& r) { return is_refusal_of(r, a); });
+    const auto known = find_refusal(refusals_, a);
     return known == refusals_.end() ? nullptr : &*known;
 }
 
@@ -49,8 +52,7 @@ void job_answers::forget_refusal(const action& a) {
 }
 
 void job_answers::add(const action& a, answer::refused no, instant now) {
-    const auto known =
-        std::ranges::find_if(refusals_, [&](const refusal& r) { return is_refusal_of(r, a); });
+    const auto known = find_refusal(refusals_, a);
     const bool fresh = known == refusals_.end();
     refusal& r = fresh ? refusals_.emplace_back(refusal_of(a, now)) : *known;
     r.count += fresh ? 0 : 1;

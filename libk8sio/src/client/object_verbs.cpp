@@ -28,6 +28,20 @@ api_error bad_finalizer() {
     return error;
 }
 
+/// `edit` gives the list as it is to be.
+metadata_change finalizer_change(
+    std::string uid,
+    std::string finalizer,
+    metadata_change::missing if_missing,
+    std::string (*edit)(const object_ties&, std::string_view)
+) {
+    const auto list = [finalizer = std::move(finalizer), edit](const object_ties& ties) {
+        return finalizer.empty() ? result<std::string>(bad_finalizer())
+                                 : result<std::string>(edit(ties, finalizer));
+    };
+    return metadata_change(std::move(uid), "finalizers", if_missing, list);
+}
+
 asio::awaitable<result<std::string>> change(
     client& api,
     const resource_type& type,
@@ -87,18 +101,15 @@ asio::awaitable<result<std::string>> add_finalizer(
     std::string uid,
     std::string finalizer
 ) {
-    const auto list = [finalizer](const object_ties& ties) -> result<std::string> {
-        if (finalizer.empty()) {
-            return bad_finalizer();
-        }
-        return protocol::finalizers_with(ties, finalizer);
-    };
+    using missing = metadata_change::missing;
     return change(
         api,
         type,
         ns,
         name,
-        metadata_change(std::move(uid), "finalizers", metadata_change::missing::is_error, list)
+        finalizer_change(
+            std::move(uid), std::move(finalizer), missing::is_error, protocol::finalizers_with
+        )
     );
 }
 
@@ -110,18 +121,15 @@ asio::awaitable<result<std::string>> remove_finalizer(
     std::string uid,
     std::string finalizer
 ) {
-    const auto list = [finalizer](const object_ties& ties) -> result<std::string> {
-        if (finalizer.empty()) {
-            return bad_finalizer();
-        }
-        return protocol::finalizers_without(ties, finalizer);
-    };
+    using missing = metadata_change::missing;
     return change(
         api,
         type,
         ns,
         name,
-        metadata_change(std::move(uid), "finalizers", metadata_change::missing::is_success, list)
+        finalizer_change(
+            std::move(uid), std::move(finalizer), missing::is_success, protocol::finalizers_without
+        )
     );
 }
 

@@ -150,13 +150,16 @@ asio::awaitable<action_result> action_executor::carry_out(
         what = of_unwanted(a);
     } else if (auto asked = order_of(*config_, decided, made, a)) {
         const child_claims claims(config_->options, decided, made, a, *asked);
-        view_feed answers(*updates_, *views_, *counters_, entry, decided.meta.kind, a.kind);
+        view_feed answers(*updates_, *counters_, entry, decided.meta.kind, a.kind);
         k8sio::object_writer writer(*api_);
         const k8sio::resource_type& type = type_of(a.kind, decided.meta.kind);
         const auto outcome = co_await writer.write(
             type, decided.meta.ns, a.name, std::move(*asked), claims, answers
         );
         what = consequence_of(a, outcome);
+        if (outcome.found == k8sio::standing::wanted) {
+            entry.answers.forget_refusal(a);
+        }
         if (outcome.failure) {
             tell_failure(a, *outcome.failure);
         }

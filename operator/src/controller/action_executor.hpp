@@ -30,11 +30,10 @@ public:
     action_executor(
         k8sio::client& api,
         const settings& config,
-        const cluster_views& views,
         view_updates& updates,
         controller_counters& counters
     )
-        : api_(&api), config_(&config), views_(&views), updates_(&updates), counters_(&counters) {}
+        : api_(&api), config_(&config), updates_(&updates), counters_(&counters) {}
 
     /// Carries out `a`, an action of `made` that `order` has given, for the job that `decided` is a
     /// snapshot of, and notes there what became of it. Answers go into the views at once. All
@@ -52,7 +51,6 @@ private:
 
     k8sio::client* api_;
     const settings* config_;
-    const cluster_views* views_;
     view_updates* updates_;
     controller_counters* counters_;
 };

@@ -64,16 +64,4 @@ job_sink* cluster_views::view_of(core::job_kind kind) const {
     return found == job_views.end() ? nullptr : found->get();
 }
 
-k8sio::view_mark cluster_views::mark(core::object_kind kind, core::job_kind job) const {
-    if (kind == core::object_kind::pod) {
-        return pods.mark();
-    }
-    if (kind == core::object_kind::job) {
-        const job_sink* const view = view_of(job);
-        return view == nullptr ? k8sio::view_mark() : view->mark();
-    }
-    const child_view* const view = view_of(kind);
-    return view == nullptr ? k8sio::view_mark() : view->store.mark();
-}
-
 }  // namespace signalbox::op

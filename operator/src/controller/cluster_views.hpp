@@ -62,9 +62,6 @@ struct cluster_views {
     core::capabilities capabilities() const;
     /// Versions up to which each view of children has seen everything, in a fixed order.
     std::vector<std::string> versions() const;
-    /// How the view of children of this kind, or of jobs of that one, stands now: for view_updates,
-    /// which get the answer to a request that is sent after this.
-    k8sio::view_mark mark(core::object_kind kind, core::job_kind job) const;
     /// Null for a kind that has no view of its own: pods, jobs.
     child_view* view_of(core::object_kind kind) const;
     /// Null for a kind of jobs that is not looked after.

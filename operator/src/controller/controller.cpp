@@ -68,8 +68,8 @@ struct controller::part final : job_listener {
           extensions(api, config, views, watches, runtime),
           updates(views, runtime, clock),
           keys(api, config, views, counters),
-          requests(api, config, views, updates, runtime, counters),
-          actions(api, config, views, updates, counters),
+          requests(api, config, updates, runtime, counters),
+          actions(api, config, updates, counters),
           stages(executor, actions, runtime, clock, *config.log, config.options.max_in_flight),
           parts{
               config, clock, views, updates, keys, requests, stages, runtime, recorder, counters} {

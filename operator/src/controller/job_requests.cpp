@@ -37,7 +37,7 @@ asio::awaitable<write_result> job_requests::read_back(
     job_entry& entry, const core::job_object& decided, std::string wanted
 ) {
     const core::job_meta& meta = decided.meta;
-    const k8sio::view_mark asked = views_->mark(core::object_kind::job, meta.kind);
+    const k8sio::view_mark asked = updates_->mark(core::object_kind::job, meta.kind);
     const auto live = co_await read_live(meta, "is the status written");
     if (live.has_error()) {
         co_return write_result::failed;
@@ -61,7 +61,7 @@ asio::awaitable<write_result> job_requests::write_status(
     std::string body = status_body(decided, status, entry.kept_status);
     ++counters_->status_writes;
     entry.last_status_write = server_clock(*api_).steady_now();
-    const k8sio::view_mark asked = views_->mark(core::object_kind::job, meta.kind);
+    const k8sio::view_mark asked = updates_->mark(core::object_kind::job, meta.kind);
     const auto answer = co_await api_->update_status(type, meta.ns, meta.name, std::move(body));
     if (answer.has_value() && updates_->note_job(*answer, asked)) {
         co_return write_result::written;
@@ -91,7 +91,7 @@ asio::awaitable<write_result> job_requests::write_status(
 asio::awaitable<bool> job_requests::read_again(job_entry& entry) {
     const std::shared_ptr<const core::job_object> held = entry.object;
     const core::job_meta& meta = held->meta;
-    const k8sio::view_mark asked = views_->mark(core::object_kind::job, meta.kind);
+    const k8sio::view_mark asked = updates_->mark(core::object_kind::job, meta.kind);
     const auto live = co_await read_live(meta, "there may be a newer one");
     if (live.has_error()) {
         co_return false;

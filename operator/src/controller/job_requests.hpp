@@ -29,14 +29,12 @@ public:
     job_requests(
         k8sio::client& api,
         const settings& config,
-        const cluster_views& views,
         view_updates& updates,
         k8sio::controller& runtime,
         controller_counters& counters
     )
         : api_(&api),
           config_(&config),
-          views_(&views),
           updates_(&updates),
           runtime_(&runtime),
           counters_(&counters) {}
@@ -60,7 +58,6 @@ private:
 
     k8sio::client* api_;
     const settings* config_;
-    const cluster_views* views_;
     view_updates* updates_;
     k8sio::controller* runtime_;
     controller_counters* counters_;

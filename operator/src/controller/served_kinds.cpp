@@ -4,22 +4,12 @@
 #include "controller/resource_table.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace signalbox::op {
 
 namespace {
-
-/// Kinds to ask for: extensions of features that are not left out.
-std::vector<const k8sio::resource_type*> types_to_ask(const feature_set& without) {
-    std::vector<const k8sio::resource_type*> out;
-    for (const watched_kind& kind : watched_children()) {
-        if (kind.when == watched::if_served && is_wanted(kind.kind, without)) {
-            out.push_back(kind.type);
-        }
-    }
-    return out;
-}
 
 k8sio::discovery_timing timing_of(const core::policy& rules) {
     k8sio::discovery_timing out;
@@ -40,15 +30,29 @@ served_kinds::served_kinds(
     const child_watches& watches,
     k8sio::controller& runtime
 )
-    : config_(&config),
+    : rows_(rows_of(views, config.options.without)),
+      config_(&config),
       watches_(&watches),
       runtime_(&runtime),
-      poll_(api, types_to_ask(config.options.without), *this, timing_of(config.rules)) {
+      poll_(api, types(), *this, timing_of(config.rules)) {}
+
+/// Extensions of features that are not left out.
+std::vector<served_kinds::row> served_kinds::rows_of(
+    const cluster_views& views, const feature_set& without
+) {
+    std::vector<row> out;
     for (const watched_kind& kind : watched_children()) {
-        if (kind.when == watched::if_served) {
-            rows_.push_back({views.view_of(kind.kind), kind.type});
+        if (kind.when == watched::if_served && is_wanted(kind.kind, without)) {
+            out.push_back({views.view_of(kind.kind), kind.type});
         }
     }
+    return out;
+}
+
+std::vector<const k8sio::resource_type*> served_kinds::types() const {
+    std::vector<const k8sio::resource_type*> out;
+    std::ranges::transform(rows_, std::back_inserter(out), &row::type);
+    return out;
 }
 
 void served_kinds::answered(const k8sio::resource_type& type, bool served) {

@@ -47,6 +47,9 @@ private:
         const k8sio::resource_type* type;
     };
 
+    static std::vector<row> rows_of(const cluster_views& views, const feature_set& without);
+    std::vector<const k8sio::resource_type*> types() const;
+
     std::vector<row> rows_;
     const settings* config_;
     const child_watches* watches_;

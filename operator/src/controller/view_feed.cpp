@@ -25,7 +25,7 @@ void view_feed::sending(k8sio::write_step step) {
         case k8sio::write_step::inspect:
             break;
     }
-    asked_ = views_->mark(kind_, job_);
+    asked_ = updates_->mark(kind_, job_);
 }
 
 void view_feed::shown(k8sio::write_step step, std::string_view object_json) {

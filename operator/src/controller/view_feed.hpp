@@ -18,18 +18,12 @@ class view_feed final : public k8sio::write_listener {
 public:
     view_feed(
         view_updates& updates,
-        const cluster_views& views,
         controller_counters& counters,
         job_entry& entry,
         core::job_kind job,
         core::object_kind kind
     )
-        : updates_(&updates),
-          views_(&views),
-          counters_(&counters),
-          entry_(&entry),
-          job_(job),
-          kind_(kind) {}
+        : updates_(&updates), counters_(&counters), entry_(&entry), job_(job), kind_(kind) {}
 
     void sending(k8sio::write_step step) override;
     void shown(k8sio::write_step step, std::string_view object_json) override;
@@ -37,7 +31,6 @@ public:
 
 private:
     view_updates* updates_;
-    const cluster_views* views_;
     controller_counters* counters_;
     job_entry* entry_;
     core::job_kind job_;

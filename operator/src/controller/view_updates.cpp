@@ -17,6 +17,18 @@ void view_updates::require(const std::string& job_uid, const std::vector<std::st
     }
 }
 
+k8sio::view_mark view_updates::mark(core::object_kind kind, core::job_kind job) const {
+    if (kind == core::object_kind::pod) {
+        return views_->pods.mark();
+    }
+    if (kind == core::object_kind::job) {
+        const job_sink* const view = views_->view_of(job);
+        return view == nullptr ? k8sio::view_mark() : view->mark();
+    }
+    const child_view* const view = views_->view_of(kind);
+    return view == nullptr ? k8sio::view_mark() : view->store.mark();
+}
+
 /// One that lost the label which the watch selects by is not in the view, and rightly so.
 template <class Record>
 void view_updates::hold_against(

@@ -23,10 +23,14 @@ public:
     /// The status was decided on these: no later pass may look at older ones.
     void require(const std::string& job_uid, const std::vector<std::string>& versions);
 
+    /// How the view of children of this kind, or of jobs of that one, stands now: for the functions
+    /// below, which get the answer to a request that is sent after this.
+    k8sio::view_mark mark(core::object_kind kind, core::job_kind job) const;
+
     /// Takes the answer to a write or live read of a child or of the job itself into the views, and
     /// lets later passes wait for it. False if the text could not be read. `labelled`: the watch
     /// shows it for sure, whatever other labels it has not. A view that it contradicts is listed
-    /// anew (REQUIREMENTS.md W13). `asked`: cluster_views::mark() before the request was sent.
+    /// anew (REQUIREMENTS.md W13). `asked`: mark() before the request was sent.
     bool note_object(
         job_entry& entry,
         core::object_kind kind,

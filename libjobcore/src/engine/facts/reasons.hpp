@@ -236,7 +236,7 @@ constexpr bool is_in_order() {
 static_assert(is_in_order<condition_type>() && is_in_order<reason>() && is_in_order<cause>());
 static_assert(is_in_order<awaited>() && is_in_order<kubelet_reason>());
 
-/// As a status or an event has it. Lives for ever.
+/// As a status or an event has it. A constant.
 template <worded Value>
 constexpr std::string_view to_string(Value v) {
     return word_table(v)[static_cast<std::size_t>(v)].text;
