@@ -350,15 +350,18 @@ sb_stop() {
 # report. A kubelet reads the end of the log alone, and there are others' consequences by then.
 sb_errors='
 function told(line) { if (errors < 6) text = text substr(line, 1, 300) "\n"; errors++ }
+function is_error(line) { return line ~ /^[A-Za-z_][A-Za-z0-9_.]*(Error|Exception|Exit|Interrupt)(:|$)/ }
+# With tracebacks of several ranks in between each other, a name alone may be the text of one of them.
+function ends_traceback(line) { return is_error(line) || (open[from] == 1 && line ~ /^[A-Za-z_][A-Za-z0-9_.<>]*(: |$)/) }
 {
     body = $0; from = ""
     if (match(body, /^[a-z0-9][-a-z0-9.]*: /)) { from = substr(body, 1, RLENGTH); body = substr(body, RLENGTH + 1) }
     if (match(body, /^\[rank[0-9]+\]: /)) { from = from substr(body, 1, RLENGTH); body = substr(body, RLENGTH + 1); ranked = 1 } else ranked = 0
     if (body ~ /^Root Cause \(first observed failure\):/) { report = ""; lines = 25 }
     if (lines > 0) { if (body ~ /^====/) lines = 1; report = report substr(body, 1, 200) "\n"; lines-- }
-    else if (body ~ /^Traceback \(most recent call last\)/) inside[from] = 1
-    else if (inside[from] && body !~ /^[ \t]/) { told($0); inside[from] = 0 }
-    else if (ranked && body ~ /^[A-Za-z_][A-Za-z0-9_.]*(Error|Exception|Exit|Interrupt)(:|$)/) told($0)
+    else if (body ~ /^Traceback \(most recent call last\)/) open[from]++
+    else if (open[from] && ends_traceback(body)) { told($0); open[from]-- }
+    else if (ranked && is_error(body)) told($0)
 }
 END { printf "%s%s", text, report }'
 

@@ -127,6 +127,17 @@ TEST_CASE("[behaviour 3.9] errors of ranks in a log", "[engine]") {
              "above\n\nTraceback (most recent call last):\n  File b\nValueError: 2\nbye\n"
         ) == "ValueError: 2"
     );
+    // Ranks without a prefix: their tracebacks lie in between each other and others' lines.
+    const std::string two = "Traceback (most recent call last):\n";
+    CHECK(
+        said(
+            two + "  File a\n" + two + "  File b\nRuntimeError: Connection closed by peer\n" +
+            "step 8\nValueError: 2\nbye\n"
+        ) == "ValueError: 2"
+    );
+    // A traceback that has ended lets no later word be an error.
+    CHECK(said(two + "  File a\nmy.Own: 1\nSomeError: of the data set\nlast").ends_with("set last")
+    );
     // A word that looks like an error in the middle of a log is none.
     CHECK(
         said("reading\nSomeError: of the data set\nlast") ==

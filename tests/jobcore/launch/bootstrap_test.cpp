@@ -414,6 +414,17 @@ TEST_CASE(
         CHECK(has_text(failed.output, "noise 499\nlate\n"));
         CHECK(pod.read("termination") == "w-1: [rank3]: ValueError: loss is nan\n");
 
+        // Tracebacks of ranks without a prefix lie in between each other, and others' lines there.
+        const pod_folder mixed(cifar());
+        mixed.stub(
+            "deepspeed",
+            "t='Traceback (most recent call last):'\nprintf '%s\\n' \"$t\" '  File a' \"$t\" "
+            "'  File b' 'RuntimeError: lost' 'step 8: 0.1' '  x = 1' "
+            "'ValueError: nan' \"$t\" '  File c' 'at step 9' 'my.Own: 1' 'Epoch: 2'\nexit 3\n"
+        );
+        CHECK(run(mixed.line(shell, "launcher")).code == 3);
+        CHECK(mixed.read("termination") == "RuntimeError: lost\nValueError: nan\nmy.Own: 1\n");
+
         const pod_folder quiet(cifar());
         quiet.stub("deepspeed", "echo no reason\nexit 3\n");
         CHECK(run(quiet.line(shell, "launcher")).code == 3);

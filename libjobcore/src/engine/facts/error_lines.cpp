@@ -90,7 +90,23 @@ bool names_error(std::string_view line) {
            !name.ends_with("ChildFailedError") && made_of(name, lower, upper, others);
 }
 
+/// `package.Anything` or `package.Anything: text`, as a traceback of an exception with such a name
+/// ends.
+bool is_name(std::string_view line) {
+    constexpr std::string_view others = "0123456789._<>";
+    const std::size_t end = line.find(": ");
+    return !line.empty() && made_of(line.substr(0, end), lower, upper, others);
+}
+
 enum class said { nothing, traceback, error, other };
+
+/// What was read from one source.
+struct source {
+    said before = said::nothing;
+    /// Tracebacks whose error is to come: those of ranks without a prefix lie in between each
+    /// other.
+    int open = 0;
+};
 
 /// Goes through a log line by line. Lines of several pods and ranks lie in between each other.
 class reader {
@@ -101,17 +117,20 @@ public:
         found.pod = take_pod(line);
         found.rank = take_rank(line);
         const auto from = whole.substr(0, whole.size() - line.size());
-        said& before = before_[std::string(from)];
-        const bool indented = line.starts_with(' ') || line.starts_with('\t');
-        if (indented || line.starts_with("Traceback (most recent call last)")) {
+        auto& [before, open] = sources_[std::string(from)];
+        const bool begins = line.starts_with("Traceback (most recent call last)");
+        if (begins || line.starts_with(' ') || line.starts_with('\t')) {
             before = said::traceback;
-        } else if ((found.rank || before != said::other) && names_error(line)) {
+            open += begins ? 1 : 0;
+        } else if ((found.rank || before != said::other || open > 0) && names_error(line)) {
             before = said::error;
+            open = std::max(open - 1, 0);
             found.text = line;
             found.secondary = is_secondary(line);
             keep(found);
         } else if (!line.empty()) {
             before = said::other;
+            open -= open == 1 && is_name(line) ? 1 : 0;
         }
     }
     /// Of a rank the first, else the last.
@@ -150,7 +169,7 @@ private:
 
     std::array<error_line, 2> ranked_, plain_;  // primary, secondary
     std::map<std::int32_t, error_line> by_rank_;
-    std::map<std::string, said> before_;
+    std::map<std::string, source> sources_;
 };
 
 }  // namespace
