@@ -377,17 +377,17 @@ void container_life::on_ended(const container_scene& scene, const run_end& how) 
     if (present == nullptr) {
         return;
     }
-    pods::container_state state;
-    state.what = kind::terminated;
-    state.exit_code = how.code;
-    state.reason = !present->killed_as.empty() ? present->killed_as
+    pods::container_state ended;
+    ended.what = kind::terminated;
+    ended.exit_code = how.code;
+    ended.reason = !present->killed_as.empty() ? present->killed_as
                    : how.oom_killed            ? "OOMKilled"
                    : how.code == 0             ? "Completed"
                                                : "Error";
-    state.message = how.message;
-    state.started = status_.now.started;
-    state.finished = scene.now.server;
-    end(scene, present->since, std::move(state));
+    ended.message = how.message;
+    ended.started = status_.now.started;
+    ended.finished = scene.now.server;
+    end(scene, present->since, std::move(ended));
     const auto due = start_due();
     if (due && *due > scene.now.steady) {
         tell(
