@@ -364,6 +364,28 @@ TEST_CASE("[api 5.7] [behaviour 10.4] a type that was added later is no damage",
     CHECK(w.status().tasks.at(1).wanted == 1);
 }
 
+TEST_CASE(
+    "[api 5.7] [behaviour 10.4] nor one of an attempt whose pods are still to come", "[engine]"
+) {
+    world w(ddp(2));
+    w.gate = [](const action& a) { return a.kind != object_kind::pod; };
+    for (int i = 0; i < 4; ++i) {
+        w.pass();
+    }
+    REQUIRE(w.pods().empty());
+    REQUIRE(w.status().aggregate);
+    w.edit().replicas("extra", 1);
+    w.reload();
+    w.status().tasks.at(1).wanted = 9;
+    w.status().tasks.at(1).replicas.clear();
+    w.gate = {};
+    check_repaired(w, "tasks");
+    CHECK(w.pods().size() == 3);
+    REQUIRE(w.status().tasks.size() == 3);
+    CHECK(w.status().tasks.at(1).wanted == 2);
+    CHECK(w.status().tasks.at(2).wanted == 0);
+}
+
 TEST_CASE("[api 5.7] [behaviour 10.4] a repaired attempt keeps its deciding pod", "[engine]") {
     world w(job_builder("mnist").replicas("worker", 1).replicas("master", 1));
     w.start();
