@@ -69,8 +69,6 @@ public:
     std::span<const confirmed_absence> absences() const { return absences_; }
     /// What is kept of refusals of this action. Null if it was not refused. As long as refusals().
     const refusal* find(const action& a) const;
-    /// What the action asks for is there, whatever else became of it.
-    void forget_refusal(const action& a);
 
     /// Forgets what this decision no longer asks for, and gives what carries it out. There is no
     /// other way to its actions. `made` and this object must outlive the order, and stay in place.
@@ -88,6 +86,7 @@ private:
     friend class work_order;
 
     void forget_unasked(const decision& made);
+    void forget_refusal(const action& a);
     void add(const action& a, answer::refused no, instant now);
 
     std::vector<refusal> refusals_;

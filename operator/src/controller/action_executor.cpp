@@ -157,9 +157,6 @@ asio::awaitable<action_result> action_executor::carry_out(
             type, decided.meta.ns, a.name, std::move(*asked), claims, answers
         );
         what = consequence_of(a, outcome);
-        if (outcome.found == k8sio::standing::wanted) {
-            entry.answers.forget_refusal(a);
-        }
         if (outcome.failure) {
             tell_failure(a, *outcome.failure);
         }
