@@ -42,7 +42,7 @@ public:
         std::vector<std::string> out;
         for (const kubelet::pod_command& c : last) {
             if (which == events::told || !std::holds_alternative<kubelet::pod_commands::tell>(c)) {
-                out.push_back(to_string(c));
+                out.push_back(kubelet::to_string(c));
             }
         }
         return fmt::format("{}", fmt::join(out, ", "));

@@ -137,7 +137,7 @@ private:
 
     void carry_out() {
         for (const kubelet::pod_command& c : machine().take_commands()) {
-            INFO(to_string(c));
+            INFO(kubelet::to_string(c));
             CHECK(forgets_ == 0);
             std::visit([this](const auto& command) { on(command); }, c);
         }
