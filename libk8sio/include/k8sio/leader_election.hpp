@@ -31,6 +31,9 @@ public:
     std::chrono::seconds retry_period{2};     ///< between two tries; some more is added at random
     std::uint64_t seed = 0;                   ///< of that
     // Called from inside run(): they must neither throw nor destroy the election. May be empty.
+    /// Asked before the Lease is taken or renewed. False: nothing is sent, and that counts as a try
+    /// that failed. For an owner that may hang and has to lose its Lease then (REQUIREMENTS.md B9).
+    std::function<bool()> fit;
     std::function<void()> acquired;  ///< once, when this process has become the leader
     /// The Lease has another holder than before, itself included; empty: no one.
     std::function<void(const std::string& holder)> observed;
@@ -45,7 +48,7 @@ std::string make_identity();
 /// `api` should not be the client whose writes depend on leads().
 ///
 /// Lifetimes: `api` must outlive run(). Do not destroy it before run() has returned.
-/// Thread: the loop's only.
+/// Thread: the loop's only, but for leads(), leads_until() and lost(), which any thread may ask.
 class leader_election {
 public:
     leader_election(client& api, leader_election_options options);

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <optional>
 #include <random>
 #include <utility>
@@ -63,6 +64,15 @@ struct leader_election::impl {
     std::optional<std::string> told_holder;
     sleep_waker waker;
     asio::cancellation_signal limit;  // of the request under way
+    // Of the machine, for other threads; `never`: it does not lead.
+    static constexpr steady_time never{steady_time::duration::min()};
+    std::atomic<steady_time> until{never};
+    std::atomic<bool> lost{false};
+
+    void publish() {
+        lost = fsm.lost();
+        until = fsm.leads_until().value_or(never);
+    }
 
     steady_time now() const { return api->time().steady_now(); }
 
@@ -78,6 +88,19 @@ struct leader_election::impl {
             );
         }
         co_return co_await api->get(leases(), options.ns, options.name);
+    }
+
+    /// To let the Lease go is always right.
+    bool is_held_back(const elector_action& action) const {
+        return action.what != elector_action::kind::get && !action.record.holder.empty() &&
+               options.fit && !options.fit();
+    }
+
+    static api_error unfit() {
+        api_error error;
+        error.code = errc::timeout;
+        error.message = "the owner of the election is not fit to lead";
+        return error;
     }
 
     /// The client is more patient than a leader may be.
@@ -124,6 +147,7 @@ struct leader_election::impl {
                 co_return;
             }
             action = fsm.next(now(), api->time().wall_now());
+            publish();
             if (action.what == elector_action::kind::finish) {
                 co_return;
             }
@@ -131,12 +155,16 @@ struct leader_election::impl {
                 co_await sleep_until(api->time(), action.until, waker);
                 continue;
             }
-            auto record = co_await send_in_time(action);
+            result<protocol::lease_record> record = unfit();
+            if (!is_held_back(action)) {
+                record = co_await send_in_time(action);
+            }
             if (action.what == elector_action::kind::get) {
                 fsm.on_read(now(), record);
             } else {
                 fsm.on_written(now(), record);
             }
+            publish();
             tell(record);
         }
     }
@@ -178,15 +206,16 @@ void leader_election::stop() {
 }
 
 bool leader_election::leads() const {
-    return impl_->fsm.leads(impl_->now());
+    return impl_->now() < impl_->until.load();
 }
 
 std::optional<steady_time> leader_election::leads_until() const {
-    return impl_->fsm.leads_until();
+    const steady_time until = impl_->until;
+    return until == impl::never ? std::nullopt : std::optional(until);
 }
 
 bool leader_election::lost() const {
-    return impl_->fsm.lost();
+    return impl_->lost;
 }
 
 std::int64_t leader_election::epoch() const {

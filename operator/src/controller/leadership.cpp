@@ -2,6 +2,7 @@
 #include "controller/leadership.hpp"
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
 
 #include <chrono>
 #include <utility>
@@ -24,11 +25,14 @@ bool is_usual(const k8sio::api_error& error) {
 
 leadership::leadership(
     asio::any_io_executor executor,
+    asio::any_io_executor of_api,
     k8sio::client& api,
     k8sio::leader_election_options election,
+    const heartbeat& beat,
     std::shared_ptr<spdlog::logger> log
 )
     : executor_(executor),
+      of_api_(std::move(of_api)),
       api_(&api),
       log_(std::move(log)),
       identity_(k8sio::make_identity()),
@@ -36,9 +40,16 @@ leadership::leadership(
       changed_(std::move(executor)) {
     election.identity = identity_;
     election.seed = api.options().seed;
-    election.acquired = [this] { begin(); };
-    election.observed = [this](const std::string& holder) { observe(holder); };
+    election.acquired = [this] {
+        asio::post(executor_, [this, epoch = election_->epoch()] { begin(epoch); });
+    };
+    election.observed = [this](const std::string& holder) {
+        asio::post(executor_, [this, holder] { observe(holder); });
+    };
     election.failed = [this](const k8sio::api_error& error) { complain(error); };
+    election.fit = [this, &beat, limit = election.renew_deadline] {
+        return beat.age(api_->time().steady_now()) <= limit;
+    };
     election_.emplace(api, std::move(election));
 }
 
@@ -46,8 +57,11 @@ asio::awaitable<void> leadership::run(controller& work, k8sio::client& work_api)
     asio::awaitable<void> election = election_->run();
     work_ = &work;
     log_->info("seeking the lease: lease={} identity={}", lease_, identity_);
-    asio::co_spawn(executor_, std::move(election), [this, &work_api](std::exception_ptr broken) {
-        end(broken, work_api);
+    asio::co_spawn(of_api_, std::move(election), [this, &work_api](std::exception_ptr broken) {
+        if ((broken || lost()) && at_loss) {
+            at_loss();
+        }
+        asio::post(executor_, [this, broken, &work_api] { end(broken, work_api); });
     });
     while (!known_ && !ended_ && !stopping_) {
         co_await changed_.wait();
@@ -55,7 +69,7 @@ asio::awaitable<void> leadership::run(controller& work, k8sio::client& work_api)
     if (!ended_ && !stopping_) {
         co_await work.run();
     }
-    election_->stop();
+    asio::post(of_api_, [this] { election_->stop(); });
     while (!ended_) {
         co_await changed_.wait();
     }
@@ -78,8 +92,9 @@ void leadership::observe(const std::string& holder) {
     changed_.notify();
 }
 
-void leadership::begin() {
-    log_->info("leading: lease={} epoch={}", lease_, election_->epoch());
+void leadership::begin(std::int64_t epoch) {
+    log_->info("leading: lease={} epoch={}", lease_, epoch);
+    leading_ = true;
     known_ = true;
     changed_.notify();
     work_->take_over();

@@ -2,13 +2,16 @@
 #include "controller/run.hpp"
 
 #include "controller/definitions_wait.hpp"
+#include "controller/heartbeat.hpp"
 #include "controller/leadership.hpp"
 #include "controller/log_line.hpp"
 #include "controller/released_memory.hpp"
 #include "controller/schema_skew.hpp"
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 
 #include <spdlog/sinks/null_sink.h>
@@ -20,6 +23,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -195,19 +199,46 @@ asio::awaitable<void> run_all(
     }
 }
 
-/// The election with a connection of its own: its requests wait behind no others.
+/// The election with a loop and a connection of its own: its requests wait behind no others, and
+/// behind no computation.
 struct election_parts {
+    asio::io_context loop{1};
     std::optional<k8sio::connection> cluster;
     std::optional<leadership> lead;
 };
 
+using exchange_listener = decltype(k8sio::client_options::on_exchange);
+
+/// For a listener that belongs to another loop.
+exchange_listener told_on(asio::any_io_executor loop, exchange_listener listener) {
+    return [loop = std::move(loop), listener = std::move(listener)](
+               const k8sio::http_request& sent, int status, std::chrono::nanoseconds took
+           ) {
+        k8sio::http_request what(sent.method, sent.target);
+        asio::post(loop, [listener, what = std::move(what), status, took] {
+            listener(what, status, took);
+        });
+    };
+}
+
+/// A process that hangs must not outlive its Lease: its successor would begin beside it.
+void end_after_loss(election_parts& parts, std::chrono::seconds wait, spdlog::logger& log) {
+    k8sio::clock& time = parts.cluster->time();
+    time.schedule(time.steady_now() + wait, [&log] {
+        log.critical("the lease is lost, and this process hangs: it is ended");
+        log.flush();
+        std::_Exit(exit_lease_lost);
+    });
+}
+
 /// Gives what is wrong, or an empty text. Without an election in `options` it does nothing. `parts`
-/// stays in place.
+/// and `beat` stay in place.
 std::string prepare_election(
     election_parts& parts,
     const run_options& options,
     asio::io_context& loop,
-    std::shared_ptr<spdlog::logger> log
+    const heartbeat& beat,
+    const std::shared_ptr<spdlog::logger>& log
 ) {
     if (!options.election) {
         return {};
@@ -215,17 +246,61 @@ std::string prepare_election(
     k8sio::connect_options connect = options.connect;
     connect.client.may_write = nullptr;
     connect.client.manager = "signalbox-leader-election";
-    auto made = k8sio::connect(loop.get_executor(), options.cluster, std::move(connect));
+    if (connect.client.on_exchange) {
+        connect.client.on_exchange =
+            told_on(loop.get_executor(), std::move(connect.client.on_exchange));
+    }
+    auto made = k8sio::connect(parts.loop.get_executor(), options.cluster, std::move(connect));
     if (made.has_error()) {
         return made.error().text();
     }
     parts.cluster.emplace(std::move(*made));
     parts.lead.emplace(
-        loop.get_executor(), parts.cluster->api(), *options.election, std::move(log)
+        loop.get_executor(),
+        parts.loop.get_executor(),
+        parts.cluster->api(),
+        *options.election,
+        beat,
+        log
     );
+    parts.lead->at_loss = [&parts, wait = options.election->lease_duration, &to = *log] {
+        end_after_loss(parts, wait, to);
+    };
     const std::string problem = parts.lead->problem();
     return problem.empty() ? problem : "leader election: " + problem;
 }
+
+/// Ends the process at an exception: parts still run and refer to each other, so that nothing can
+/// be taken down in order.
+void run_loop(asio::io_context& loop, spdlog::logger& log) {
+    try {
+        loop.run();
+    } catch (const std::exception& broken) {
+        log.critical("the operator ended by an exception: {}", broken.what());
+        log.flush();
+        std::_Exit(EXIT_FAILURE);
+    }
+}
+
+/// Runs a loop on a thread of its own, until it is destroyed.
+class loop_thread {
+public:
+    loop_thread(asio::io_context& loop, spdlog::logger& log)
+        : loop_(&loop),
+          kept_(loop.get_executor()),
+          thread_([&loop, &log] { run_loop(loop, log); }) {}
+    ~loop_thread() {
+        loop_->stop();
+        thread_.join();
+    }
+    loop_thread(const loop_thread&) = delete;
+    loop_thread& operator=(const loop_thread&) = delete;
+
+private:
+    asio::io_context* loop_;
+    asio::executor_work_guard<asio::io_context::executor_type> kept_;
+    std::thread thread_;
+};
 
 }  // namespace
 
@@ -256,7 +331,8 @@ int run_operator(run_options options) {
         log->error("cannot connect to {}: {}", server, cluster.error().text());
         return exit_configuration;
     }
-    const std::string problem = prepare_election(election, options, loop, log);
+    heartbeat beat(cluster->time());
+    const std::string problem = prepare_election(election, options, loop, beat, log);
     if (!problem.empty()) {
         log->error("{}", problem);
         return exit_configuration;
@@ -285,6 +361,7 @@ int run_operator(run_options options) {
             code = exit_lease_lost;
         }
         signals.cancel();
+        beat.stop();
         report.stop();
         report.tell_dropped();
         if (beside != nullptr) {
@@ -303,15 +380,13 @@ int run_operator(run_options options) {
     }
     log->info("starting: server={}", server);
     signals.start();
+    beat.start();
     asio::co_spawn(loop, run_all(kinds, work, lead, api, report, *log), ended);
-    try {
-        loop.run();
-    } catch (const std::exception& broken) {
-        // Parts still run and refer to each other, so that nothing can be taken down in order.
-        log->critical("the operator ended by an exception: {}", broken.what());
-        log->flush();
-        std::_Exit(EXIT_FAILURE);
+    std::optional<loop_thread> beside_it;
+    if (lead != nullptr) {
+        beside_it.emplace(election.loop, *log);
     }
+    run_loop(loop, *log);
     log->info("stopped");
     return code;
 }

@@ -275,8 +275,13 @@ void metrics::ended(std::chrono::nanoseconds worked, const k8sio::reconcile_resu
     ++results_[name];
 }
 
-void metrics::exchanged(const std::string& method, int status, std::chrono::nanoseconds took) {
-    sign_of_work();
+void metrics::exchanged(
+    const k8sio::http_request& sent, int status, std::chrono::nanoseconds took
+) {
+    const std::string& method = sent.method;
+    if (sent.target.find("/leases/") == sent.target.npos) {
+        sign_of_work();
+    }
     const bool known = std::ranges::find(known_methods, method) != known_methods.end();
     const std::string verb = known ? method : "other";
     ++requests_[{status, verb}];

@@ -31,7 +31,8 @@ public:
     // What is told.
     void began(std::chrono::nanoseconds waited) override;
     void ended(std::chrono::nanoseconds worked, const k8sio::reconcile_result& result) override;
-    void exchanged(const std::string& method, int status, std::chrono::nanoseconds took);
+    /// A request for the Lease is no sign that passes move.
+    void exchanged(const k8sio::http_request& sent, int status, std::chrono::nanoseconds took);
     void status_written(
         const core::job_object& before, const core::job_status& after, core::instant now
     );

@@ -64,7 +64,7 @@ void monitor::attach_to(run_options& options) {
         };
     options.connect.client.on_exchange =
         [this](const k8sio::http_request& sent, int status, std::chrono::nanoseconds took) {
-            metrics_->exchanged(sent.method, status, took);
+            metrics_->exchanged(sent, status, took);
         };
 }
 

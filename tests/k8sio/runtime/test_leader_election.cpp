@@ -32,9 +32,11 @@ struct process {
         made.acquired = [this] { ++acquired; };
         made.observed = [this](const std::string& holder) { holders.push_back(holder); };
         made.failed = [this](const api_error& error) { failures.push_back(error.text()); };
+        made.fit = [this] { return fit; };
         return made;
     }
 
+    bool fit = true;
     int acquired = 0;
     std::vector<std::string> holders;
     std::vector<std::string> failures;
@@ -121,6 +123,39 @@ TEST_CASE_METHOD(
     CHECK_FALSE(b.election.leads());
     pass(8s);
     CHECK(b.election.leads());
+}
+
+TEST_CASE_METHOD(election_fixture, "[requirement B9] an owner that hangs loses its Lease") {
+    pass(10s);
+    REQUIRE(a.election.leads());
+    a.fit = false;
+    pass(11s);
+    CHECK_FALSE(a.election.leads());
+    CHECK_FALSE(a.election.leads_until());
+    CHECK(a.running->done);
+    CHECK(a.election.lost());
+    CHECK(a.failures.back().find("not fit") != std::string::npos);
+    pass(8s);
+    CHECK(b.election.leads());
+}
+
+TEST_CASE_METHOD(election_fixture, "[requirement B9] nor does it take one while it hangs") {
+    pass(10s);
+    REQUIRE(a.election.leads());
+    b.fit = false;
+    a.election.stop();
+    pass(60s);
+    CHECK_FALSE(b.election.leads());
+    CHECK_FALSE(b.running->done);
+    b.fit = true;
+    pass(5s);
+    CHECK(b.election.leads());
+    b.fit = false;
+    b.election.stop();
+    pass(1s);
+    CHECK(b.running->done);
+    CHECK_FALSE(b.election.lost());
+    CHECK(b.holders.back().empty());
 }
 
 TEST_CASE_METHOD(election_fixture, "[requirement B3] a short cut costs nothing") {

@@ -54,7 +54,8 @@ struct replica {
           log(std::make_shared<spdlog::logger>(
               "operator", std::make_shared<spdlog::sinks::ostream_sink_mt>(text)
           )),
-          lead(loop.get_executor(), lease_api, lease_of_both(), log),
+          beat(time),
+          lead(loop.get_executor(), loop.get_executor(), lease_api, lease_of_both(), beat, log),
           cutter(new cut_transport(server.connect(), time)),
           transport(std::unique_ptr<k8sio::transport>(cutter)),
           api(transport, time, client_options()),
@@ -86,6 +87,7 @@ struct replica {
     k8sio::client lease_api;
     std::ostringstream text;
     std::shared_ptr<spdlog::logger> log;
+    op::heartbeat beat;
     op::leadership lead;
     cut_transport* cutter;  ///< owned by `transport`
     mortal_transport transport;
@@ -114,6 +116,7 @@ struct two_replicas : virtual_time {
 
     void start(replica& each) {
         ++running;
+        each.beat.start();
         asio::co_spawn(loop, each.lead.run(each.work, each.api), [this, &each](std::exception_ptr) {
             each.ended = true;
             --running;

@@ -212,9 +212,9 @@ TEST_CASE("labels have no values from outside") {
     measured m{world_options()};
     m.w.create_job(job_builder("hostile-name").replicas("worker", 1));
     REQUIRE(m.w.run_until([&] { return m.w.is_phase("hostile-name", "Running"); }, seconds{60}));
-    m.counted.exchanged("GET", 200, seconds{1});
-    m.counted.exchanged("GET", 200, seconds{1});
-    m.counted.exchanged("BREW", 0, seconds{1});
+    m.counted.exchanged({"GET", "/api"}, 200, seconds{1});
+    m.counted.exchanged({"GET", "/api"}, 200, seconds{1});
+    m.counted.exchanged({"BREW", "/api"}, 0, seconds{1});
     CHECK(m.text().find("hostile-name") == std::string::npos);
     CHECK(m.text().find("BREW") == std::string::npos);
     const std::string requests = R"(rest_client_requests_total{code=)";
@@ -224,6 +224,19 @@ TEST_CASE("labels have no values from outside") {
         m.value(R"(rest_client_request_duration_seconds_sum{host="127.0.0.1:6443",verb="GET"})") ==
         2
     );
+}
+
+TEST_CASE("[requirement B9] a request for the Lease is no sign that passes move") {
+    measured m{world_options()};
+    m.w.run_for(seconds{10});
+    m.counted.exchanged({"GET", "/api/v1/pods"}, 200, seconds{1});
+    const auto sign = m.counted.last_sign_of_work();
+    m.w.run_for(seconds{10});
+    const std::string lease = "/apis/coordination.k8s.io/v1/namespaces/a/leases/signalbox";
+    m.counted.exchanged({"PATCH", lease}, 200, seconds{1});
+    CHECK(m.counted.last_sign_of_work() == sign);
+    m.counted.exchanged({"GET", "/api/v1/pods"}, 200, seconds{1});
+    CHECK(m.counted.last_sign_of_work() > sign);
 }
 
 TEST_CASE("only the time that a job did not run is lost") {
