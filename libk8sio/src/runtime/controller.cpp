@@ -3,11 +3,10 @@
 
 #include "k8sio/synchronization.hpp"
 #include "protocol/freshness_fsm.hpp"
-#include "runtime/pass_schedule.hpp"
+#include "runtime/pass_runner.hpp"
 #include "runtime/watched_view.hpp"
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/post.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -18,21 +17,8 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// Up to this number of blocked keys each advance of a view is looked at by itself.
-constexpr std::size_t few_blocked = 16;
-constexpr std::chrono::milliseconds blocked_interval{5};
-constexpr std::chrono::milliseconds doubt_interval{200};
 /// For what is under way at the end: with the recorder's time less than a pod's grace period.
 constexpr std::chrono::seconds stop_limit{10};
-std::string what(std::exception_ptr broken) {
-    try {
-        std::rethrow_exception(broken);
-    } catch (const std::exception& e) {
-        return e.what();
-    } catch (...) {
-        return "unknown exception";
-    }
-}
 
 struct part {
     std::string name;
@@ -56,11 +42,11 @@ struct controller::impl final : watched_view::listener {
         : executor(std::move(on)),
           api(&used),
           time(&used.time()),
-          reconcile(std::move(function)),
           options(std::move(settings)),
-          schedule(options.backoff, options.gather, options.group_of),
-          changed(executor),
-          alive(std::make_shared<bool>(true)) {}
+          passes(
+              executor, *time, std::move(function), options, freshness, [this] { changed.notify(); }
+          ),
+          changed(executor) {}
 
     watched* find(const view& to);
     void start(watched& w);
@@ -74,45 +60,25 @@ struct controller::impl final : watched_view::listener {
     void stop_parts(stop_order order);
 
     // What the watches see.
-    void view_advanced() override;
+    void view_advanced() override { passes.view_advanced(); }
     void view_rewound() override;
 
     void carry_out(const freshness_order& order);
-    bool may_start();
-
-    void request_pump();
-    void pump();
-    void arm_timer();
-    void start_pass(const std::string& key);
-    void end_pass(const std::string& key, const reconcile_result& result);
-    void release_blocked();
 
     asio::any_io_executor executor;
     client* api;
     clock* time;
-    reconcile_function reconcile;
     controller_options options;
     std::vector<std::unique_ptr<watched>> watches;
     std::size_t watches_made = 0;
     std::vector<part> parts;
     protocol::freshness_fsm freshness;
-    pass_schedule schedule;
-    reconcile_counters counters;
+    pass_runner passes;
     notification changed;
-    std::string failure;     ///< why run() ends unasked
-    std::size_t tasks = 0;   ///< coroutines that run() joins
-    std::size_t passes = 0;  ///< those of them that are passes
+    std::string failure;    ///< why run() ends unasked
+    std::size_t tasks = 0;  ///< coroutines that run() joins, beside passes
     bool started = false;
-    /// Since when passes may start. Keys that came before have waited for a leadership, say, and
-    /// not for their turn.
-    std::optional<steady_time> ready_since;
     bool stopping = false;
-    bool pump_posted = false;
-    clock::timer_id timer = 0;
-    std::optional<steady_time> timer_at;
-    clock::timer_id blocked_timer = 0;
-    clock::timer_id doubt_timer = 0;
-    std::shared_ptr<bool> alive;  ///< asked by posted functions
 };
 
 controller::impl::watched* controller::impl::find(const view& to) {
@@ -154,7 +120,7 @@ void controller::impl::spawn(asio::awaitable<void> task, std::string name) {
 
 void controller::impl::join(std::exception_ptr broken, const std::string& name, bool asked) {
     if (broken) {
-        fail(name + " ended by an exception: " + what(broken));
+        fail(name + " ended by an exception: " + what_of(broken));
     } else if (!stopping && !asked) {
         fail(name + " ended unasked");
     }
@@ -178,6 +144,7 @@ void controller::impl::fail(std::string why) {
 
 void controller::impl::stop() {
     if (!std::exchange(stopping, true)) {
+        passes.stop();
         api->finish_by(time->steady_now() + stop_limit);
     }
     changed.notify();
@@ -189,18 +156,6 @@ void controller::impl::stop_parts(stop_order order) {
             p.stop();
         }
     }
-}
-
-void controller::impl::view_advanced() {
-    if (schedule.blocked() > 0 && schedule.blocked() <= few_blocked) {
-        release_blocked();
-    } else if (schedule.blocked() > 0 && blocked_timer == 0) {
-        blocked_timer = time->schedule(time->steady_now() + blocked_interval, [this] {
-            blocked_timer = 0;
-            release_blocked();
-        });
-    }
-    request_pump();
 }
 
 void controller::impl::view_rewound() {
@@ -232,121 +187,6 @@ void controller::impl::carry_out(const freshness_order& order) {
                 break;
         }
     }
-}
-
-/// False if views are incomplete, in doubt or too old; what ends that without an event is looked
-/// for again soon.
-bool controller::impl::may_start() {
-    if (stopping || !freshness.is_complete() || (options.ready && !options.ready())) {
-        ready_since.reset();
-        return false;  // the queue keeps what comes
-    }
-    if (!ready_since) {
-        ready_since = time->steady_now();
-    }
-    if (freshness.may_decide(time->steady_now())) {
-        return true;
-    }
-    if (doubt_timer == 0) {
-        doubt_timer = time->schedule(time->steady_now() + doubt_interval, [this] {
-            doubt_timer = 0;
-            pump();
-        });
-    }
-    return false;
-}
-
-void controller::impl::request_pump() {
-    if (pump_posted) {
-        return;
-    }
-    pump_posted = true;
-    asio::post(executor, [this, life = std::weak_ptr<bool>(alive)] {
-        if (!life.expired()) {
-            pump_posted = false;
-            pump();
-        }
-    });
-}
-
-void controller::impl::pump() {
-    if (!started || !may_start()) {
-        return;
-    }
-    while (passes < options.max_concurrent_reconciles) {
-        const auto key = schedule.pop(time->steady_now());
-        if (!key) {
-            break;
-        }
-        start_pass(*key);
-    }
-    arm_timer();
-}
-
-void controller::impl::arm_timer() {
-    const auto next = schedule.next_time();
-    if (next == timer_at) {
-        return;
-    }
-    if (timer_at) {
-        time->cancel(timer);
-    }
-    timer_at = next;
-    if (next) {
-        timer = time->schedule(*next, [this] {
-            timer_at.reset();
-            pump();
-        });
-    }
-}
-
-void controller::impl::start_pass(const std::string& key) {
-    if (!freshness.is_fresh(key)) {
-        ++counters.behind;
-        schedule.block(key);
-        return;
-    }
-    freshness.forget(key);  // all of it has come
-    const steady_time now = time->steady_now();
-    if (options.observer != nullptr) {
-        const steady_time since = schedule.waited_since().value_or(now);
-        options.observer->began(now - std::max(since, ready_since.value_or(now)));
-    }
-    schedule.begin(key, now);
-    ++counters.reconciles;
-    ++tasks;
-    ++passes;
-    auto done = [this, key, now](std::exception_ptr broken, reconcile_result result) {
-        if (broken) {
-            log(severity::error, "a pass ended by an exception: key=" + key + " " + what(broken));
-            result.failed = true;
-        }
-        if (options.observer != nullptr) {
-            options.observer->ended(time->steady_now() - now, result);
-        }
-        end_pass(key, result);
-    };
-    asio::co_spawn(executor, reconcile(key), std::move(done));
-}
-
-void controller::impl::end_pass(const std::string& key, const reconcile_result& result) {
-    --tasks;
-    --passes;
-    changed.notify();
-    counters.failed += result.failed ? 1 : 0;
-    if (schedule.end(key, result, time->steady_now())) {
-        log(severity::warning, "a key does not come to rest: " + key);
-    }
-    if (result.behind) {
-        ++counters.behind;
-        release_blocked();  // the view may have advanced in between
-    }
-    request_pump();
-}
-
-void controller::impl::release_blocked() {
-    schedule.release([this](const std::string& key) { return freshness.is_fresh(key); });
-    request_pump();
 }
 
 controller::controller(
@@ -412,7 +252,7 @@ asio::awaitable<void> controller::run() {
     for (const part& p : self.parts) {
         self.spawn(p.run(), p.name);
     }
-    self.request_pump();
+    self.passes.begin();
     while (!self.stopping) {
         co_await self.changed.wait();
     }
@@ -420,7 +260,7 @@ asio::awaitable<void> controller::run() {
         w->filled_by->stop();
     }
     self.stop_parts(stop_order::with_watches);
-    while (self.passes > 0) {
+    while (self.passes.under_way() > 0) {
         co_await self.changed.wait();
     }
     self.stop_parts(stop_order::after_reconciles);
@@ -428,10 +268,7 @@ asio::awaitable<void> controller::run() {
     while (self.tasks > 0) {
         co_await self.changed.wait();
     }
-    self.time->cancel(self.timer);
-    self.time->cancel(self.blocked_timer);
-    self.time->cancel(self.doubt_timer);
-    self.alive.reset();
+    self.passes.end();
 }
 
 void controller::stop() {
@@ -447,22 +284,22 @@ const std::string& controller::failure() const {
 }
 
 void controller::enqueue(const std::string& key, bool low_priority) {
-    impl_->schedule.add(key, low_priority, impl_->time->steady_now());
-    impl_->request_pump();
+    impl_->passes.schedule().add(key, low_priority, impl_->time->steady_now());
+    impl_->passes.wake();
 }
 
 void controller::enqueue_gathered(const std::string& key) {
-    impl_->schedule.add_gathered(key, impl_->time->steady_now());
-    impl_->request_pump();
+    impl_->passes.schedule().add_gathered(key, impl_->time->steady_now());
+    impl_->passes.wake();
 }
 
 void controller::forget(const std::string& key) {
-    impl_->schedule.forget(key);
+    impl_->passes.schedule().forget(key);
     impl_->freshness.forget(key);
 }
 
 void controller::wake() {
-    impl_->request_pump();
+    impl_->passes.wake();
 }
 
 void controller::expect(const std::string& key, const view& v, std::string_view version) {
@@ -495,7 +332,7 @@ void controller::contradicted(const view& v) {
     if (order.views.empty()) {
         return;
     }
-    ++self.counters.contradicted;
+    ++self.passes.counters().contradicted;
     self.log(
         severity::warning,
         "an answer contradicts the view of " + found->filled_by->type().plural() +
@@ -508,7 +345,7 @@ void controller::refresh() {
     for (const auto& w : impl_->watches) {
         w->filled_by->refresh();
     }
-    impl_->request_pump();
+    impl_->passes.wake();
 }
 
 bool controller::views_synced() const {
@@ -527,7 +364,7 @@ std::vector<std::string> controller::problems() const {
 }
 
 std::uint64_t controller::keys_queued() const {
-    return impl_->schedule.arrivals();
+    return impl_->passes.schedule().arrivals();
 }
 
 std::vector<view_state> controller::views() const {
@@ -547,15 +384,15 @@ std::vector<view_state> controller::views() const {
 }
 
 std::size_t controller::queue_depth() const {
-    return impl_->schedule.ready();
+    return impl_->passes.schedule().ready();
 }
 
 std::size_t controller::active_reconciles() const {
-    return impl_->passes;
+    return impl_->passes.under_way();
 }
 
 const reconcile_counters& controller::counters() const {
-    return impl_->counters;
+    return impl_->passes.counters();
 }
 
 }  // namespace signalbox::k8sio
