@@ -53,8 +53,8 @@ SUITES = {
         chosen="controller.json",
         base="",
         programs=("k8sio_tests", "operator_tests"),
-        folders=("libk8sio/src/protocol", "libk8sio/src/client", "libk8sio/src/runtime", "libk8sio/src/transport",
-                 "operator/src/controller",
+        folders=("libk8sio/src/protocol", "libk8sio/src/client", "libk8sio/src/runtime", "libk8sio/src/serving",
+                 "libk8sio/src/transport", "operator/src/controller",
                  # The public headers that have code.
                  *(f"libk8sio/include/k8sio/{name}.hpp"
                    for name in ("controller", "slow_start", "store", "synchronization"))),

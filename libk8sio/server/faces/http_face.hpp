@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The HTTP/1.1 face, by TLS if requests need a token. Beast is included in http_face.cpp and
-// web_socket.cpp only.
+// The HTTP/1.1 face, by TLS if requests need a token.
 #pragma once
 
 #include "k8sio/error.hpp"

@@ -4,7 +4,6 @@
 #include <openssl/bio.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
-#include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
 #include <memory>
@@ -42,6 +41,15 @@ void add_extension(X509& certificate, int which, const std::string& value) {
     check(made != nullptr && X509_add_ext(&certificate, made.get(), -1) == 1);
 }
 
+template <class Write, class T>
+std::string pem_of(const Write& write, T* from) {
+    const bio_ptr text(BIO_new(BIO_s_mem()));
+    check(text != nullptr && write(text.get(), from) == 1);
+    char* data = nullptr;
+    const long size = BIO_get_mem_data(text.get(), &data);
+    return {data, static_cast<std::size_t>(size)};
+}
+
 certificate_ptr make_certificate(EVP_PKEY& key, const std::string& address) {
     certificate_ptr out(X509_new());
     check(out != nullptr);
@@ -67,15 +75,13 @@ tls_identity make_tls_identity(const std::string& address) {
     check(key != nullptr);
     const certificate_ptr certificate = make_certificate(*key, address);
     tls_identity out;
-    SSL_CTX* context = out.context.native_handle();
-    check(SSL_CTX_use_certificate(context, certificate.get()) == 1);
-    check(SSL_CTX_use_PrivateKey(context, key.get()) == 1);
-    check(SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1);
-    const bio_ptr text(BIO_new(BIO_s_mem()));
-    check(text != nullptr && PEM_write_bio_X509(text.get(), certificate.get()) == 1);
-    char* data = nullptr;
-    const long size = BIO_get_mem_data(text.get(), &data);
-    out.certificate_pem.assign(data, static_cast<std::size_t>(size));
+    out.certificate = pem_of(PEM_write_bio_X509, certificate.get());
+    out.key = pem_of(
+        [](BIO* to, EVP_PKEY* from) {
+            return PEM_write_bio_PrivateKey(to, from, nullptr, nullptr, 0, nullptr, nullptr);
+        },
+        key.get()
+    );
     return out;
 }
 

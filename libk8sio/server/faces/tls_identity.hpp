@@ -4,15 +4,14 @@
 // kubeconfig alone.
 #pragma once
 
-#include <boost/asio/ssl/context.hpp>
-
 #include <string>
 
 namespace signalbox::k8sio::server {
 
+/// In PEM.
 struct tls_identity {
-    boost::asio::ssl::context context{boost::asio::ssl::context::tls_server};
-    std::string certificate_pem;  ///< signed by itself: also the authority that clients trust
+    std::string certificate;  ///< signed by itself: also the authority that clients trust
+    std::string key;
 };
 
 /// A new key, and a certificate of it for `address`, an IP address, that is valid for ten years.

@@ -35,16 +35,16 @@ api_error of_code(errc code, std::string message) {
 }
 
 template <class Stream>
-class socket_over final : public open_connection,
+class socket_over final : public serving::open_connection,
                           public message_socket,
                           public std::enable_shared_from_this<socket_over<Stream>> {
 public:
     socket_over(
         Stream stream,
-        upgrade_request request,
+        serving::upgrade_request request,
         std::shared_ptr<socket_session> session,
         clock& time,
-        std::function<void(open_connection&)> gone
+        std::function<void(serving::open_connection&)> gone
     )
         : socket_(std::move(stream)),
           request_(std::move(request)),
@@ -152,10 +152,10 @@ private:
     }
 
     websocket::stream<Stream> socket_;
-    upgrade_request request_;
+    serving::upgrade_request request_;
     std::shared_ptr<socket_session> session_;
     clock* time_;
-    std::function<void(open_connection&)> gone_;
+    std::function<void(serving::open_connection&)> gone_;
     beast::flat_buffer buffer_;
     clock::timer_id timer_ = 0;
     bool closed_ = false;
@@ -163,23 +163,23 @@ private:
 
 }  // namespace
 
-std::shared_ptr<open_connection> serve_web_socket(
-    server_stream stream,
-    upgrade_request request,
-    std::shared_ptr<socket_session> session,
-    clock& time,
-    std::function<void(open_connection&)> gone
+std::shared_ptr<serving::open_connection> serve_web_socket(
+    serving::taken_connection connection, std::shared_ptr<socket_session> session, clock& time
 ) {
     return std::visit(
-        [&](auto& from) -> std::shared_ptr<open_connection> {
+        [&](auto& from) -> std::shared_ptr<serving::open_connection> {
             using stream_type = std::decay_t<decltype(from)>;
             auto made = std::make_shared<socket_over<stream_type>>(
-                std::move(from), std::move(request), std::move(session), time, std::move(gone)
+                std::move(from),
+                std::move(connection.request),
+                std::move(session),
+                time,
+                std::move(connection.gone)
             );
             made->start();
             return made;
         },
-        stream
+        connection.stream
     );
 }
 

@@ -9,6 +9,7 @@
 #include <boost/beast/http/error.hpp>
 
 #include <algorithm>
+#include <limits>
 
 namespace signalbox::k8sio::protocol {
 
@@ -56,6 +57,9 @@ bool add_header(std::string& out, std::string_view name, std::string_view value)
 /// Hands Beast's findings to plain members.
 class parser final : public http::basic_parser<false> {
 public:
+    /// Extensions of chunks count as the body of which they are.
+    explicit parser(std::size_t extension_limit) : extensions_left_(extension_limit) {}
+
     int status = 0;
     std::vector<std::pair<std::string, std::string>> headers;
     std::string body;
@@ -80,13 +84,20 @@ private:
         error = {};
         return bytes.size();
     }
-    void on_chunk_header_impl(std::uint64_t, beast_view, beast_error& error) override {
+    void on_chunk_header_impl(std::uint64_t, beast_view extensions, beast_error& error) override {
         error = {};
+        if (extensions.size() > extensions_left_) {
+            error = http::error::body_limit;
+        } else {
+            extensions_left_ -= extensions.size();
+        }
     }
     std::size_t on_chunk_body_impl(std::uint64_t, beast_view bytes, beast_error& error) override {
         return on_body_impl(bytes, error);
     }
     void on_finish_impl(beast_error& error) override { error = {}; }
+
+    std::size_t extensions_left_;
 };
 
 }  // namespace
@@ -137,13 +148,15 @@ struct answer_reader::impl {
     std::string failure_text;
 
     void begin() {
-        current = std::make_unique<parser>();
+        const bool unary = kind == body_kind::unary;
+        current =
+            std::make_unique<parser>(unary ? body_limit : std::numeric_limits<std::size_t>::max());
         current->eager(true);
         current->header_limit(static_cast<std::uint32_t>(header_limit));
-        if (kind == body_kind::stream) {
-            current->body_limit(boost::none);
-        } else {
+        if (unary) {
             current->body_limit(body_limit);
+        } else {
+            current->body_limit(boost::none);
         }
     }
 
@@ -202,6 +215,10 @@ bool answer_reader::feed(std::string_view bytes) {
     }
     if (error && error != http::error::need_more) {
         return self.fail(error);
+    }
+    // The first line of a chunk, or what is behind the last one, without an end.
+    if (!self.current->is_done() && self.pending.size() > self.header_limit) {
+        return self.fail(http::error::header_limit);
     }
     self.leftover = self.current->is_done() && !self.pending.empty();
     return true;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A small HTTP/1.1 server for metrics and probes: GET and PUT, answers from memory, no streams.
+// The server of metrics and probes: answers from memory, a token and a certificate in files.
 #pragma once
+
+#include <k8sio/clock.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,7 +18,8 @@ struct http_question {
     std::string path;   ///< percent-decoded, without the query
     std::string query;  ///< behind `?`, as it came
     std::string body;
-    bool trusted = false;  ///< it has the token, if one is asked for
+    bool trusted = false;        ///< it has the token, if one is asked for
+    bool from_web_page = false;  ///< perhaps: see k8sio::may_be_from_web_page()
 };
 
 struct http_answer {
@@ -33,17 +35,21 @@ struct http_server_options {
     std::string address;        ///< `127.0.0.1:8080`, `[::1]:8080`, `:8080` for all addresses
     std::string tls_cert_file;  ///< PEM; empty: plain HTTP
     std::string tls_key_file;
-    std::string token_file;  ///< empty: everybody is trusted
+    std::string token_file;  ///< empty: everyone is trusted
 };
 
-/// Bounded in connections, size and time of a request. Certificate and token are read again when
-/// their files change. Not thread-safe: everything happens on the executor's one thread.
+/// Bounded as k8sio::http_limits are by default. Certificate and token are read again when their
+/// files change. Not thread-safe: everything happens on the executor's one thread.
+///
+/// Lifetimes: `time` must outlive stop().
 class http_server {
 public:
     http_server(
-        boost::asio::any_io_executor executor, http_server_options options, http_handler handler
+        boost::asio::any_io_executor executor,
+        k8sio::clock& time,
+        http_server_options options,
+        http_handler handler
     );
-    /// Only after stop(), when the loop has run on.
     ~http_server();
     http_server(const http_server&) = delete;
     http_server& operator=(const http_server&) = delete;
@@ -57,7 +63,7 @@ public:
 
 private:
     struct impl;
-    std::shared_ptr<impl> impl_;
+    std::unique_ptr<impl> impl_;
 };
 
 }  // namespace signalbox::op

@@ -75,6 +75,7 @@ std::string monitor::begin(const running_operator& of) {
     const auto start = [&](http_server_options options, bool health_alone) {
         auto server = std::make_unique<http_server>(
             of_.loop,
+            *of_.time,
             std::move(options),
             [this, health_alone](const http_question& question) {
                 return answer(question, health_alone);
@@ -159,6 +160,10 @@ http_answer monitor::answer(const http_question& question, bool health_alone) {
 http_answer monitor::answer_debug(const http_question& question) const {
     if (question.path.starts_with("/debug/") && !is_private(options_.metrics)) {
         return plain(403, "only with a token, or where nobody but this machine can reach it\n");
+    }
+    if (question.path.starts_with("/debug/") && question.from_web_page &&
+        options_.metrics.token_file.empty()) {
+        return plain(403, "requests from web pages are refused without a token\n");
     }
     if (question.path == "/debug/log-level") {
         return answer_log_level(question);

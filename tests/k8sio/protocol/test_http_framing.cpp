@@ -121,6 +121,43 @@ TEST_CASE("[requirement T7] limits: header block, body of an answer; none on a s
     CHECK(total == 20000u * 1024);
 }
 
+TEST_CASE("[requirement T7] limits: what a chunk says beside its size, one and all together") {
+    const auto kind = GENERATE(body_kind::unary, body_kind::stream);
+    const std::string header = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    const std::string piece(64, 'x');
+    answer_reader reader(1000, 100, kind);
+    REQUIRE(reader.feed(header));
+    SECTION("a line without an end") {
+        std::size_t sent = 2;
+        REQUIRE(reader.feed("1;"));
+        while (sent < 100'000 && reader.feed(piece)) {
+            sent += piece.size();
+        }
+        CHECK(sent > 900);
+        CHECK(sent <= 1000);
+        CHECK(reader.failure() == errc::too_large);
+    }
+    SECTION("fields at the end without an end") {
+        std::size_t sent = 5;
+        REQUIRE(reader.feed("0\r\nX: "));
+        while (sent < 100'000 && reader.feed(piece)) {
+            sent += piece.size();
+        }
+        CHECK(sent <= 1000);
+        CHECK(reader.failure() == errc::too_large);
+    }
+    SECTION("many lines") {
+        const std::string chunk = "1;" + piece.substr(0, 39) + "\r\na\r\n";
+        CHECK(reader.feed(chunk));
+        CHECK(reader.feed(chunk));
+        const bool unary = kind == body_kind::unary;
+        CHECK(reader.feed(chunk) == !unary);
+        if (unary) {
+            CHECK(reader.failure() == errc::too_large);
+        }
+    }
+}
+
 TEST_CASE("[requirement T14] what is no HTTP is a bad response") {
     for (const char* bytes :
          {"SSH-2.0-OpenSSH\r\n",

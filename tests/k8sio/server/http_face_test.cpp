@@ -232,6 +232,9 @@ TEST_CASE("a port that is taken is an error that names it") {
     CHECK(refused.error().message.starts_with(
         "cannot listen on 127.0.0.1:" + std::to_string(port) + ": "
     ));
+    const auto named = other.listen("localhost", 0);
+    REQUIRE(named.has_error());
+    CHECK(named.error().code == errc::connect);
 }
 
 }  // namespace signalbox::k8sio::server::test

@@ -54,6 +54,7 @@ public:
         question.path = path;
         question.body = body;
         question.trusted = trusted;
+        question.from_web_page = from_web_page;
         return shown.answer(question, health_alone);
     }
     unsigned status(const std::string& path, const std::string& method = "GET") {
@@ -64,6 +65,7 @@ public:
     std::shared_ptr<spdlog::logger> log = std::make_shared<spdlog::logger>("test");
     op::monitor shown;
     bool trusted = true;
+    bool from_web_page = false;
 };
 
 }  // namespace
@@ -106,6 +108,9 @@ TEST_CASE("metrics and jobs are shown to who has the token, and not by the serve
         m.trusted = false;
         CHECK(m.status(path) == 401);
         m.trusted = true;
+        m.from_web_page = true;
+        CHECK(m.status(path) == (path == std::string("/metrics") ? 200 : 403));
+        m.from_web_page = false;
     }
     const op::http_answer metrics = m.ask("/metrics");
     CHECK(metrics.content_type == "text/plain; version=0.0.4; charset=utf-8");

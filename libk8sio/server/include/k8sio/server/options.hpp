@@ -25,9 +25,12 @@ struct server_options {
     /// Bearer token that HTTP requests must carry, which the server then speaks by TLS alone, with
     /// a certificate of its own; empty: none needed, and plain HTTP.
     std::string token;
+    /// Of one listening port at a time; beyond them the one that has waited longest for a request
+    /// goes (REQUIREMENTS.md H6).
+    std::size_t max_connections = 1000;
 };
 
-/// What a fault hook wants done with a request; as it is made: nothing.
+/// What a fault hook wants done with a request; by default nothing.
 struct fault {
     int status = 0;      ///< answer this HTTP status instead (0: no answer change)
     std::string reason;  ///< Status.reason of that answer
