@@ -29,14 +29,14 @@ struct consequence {
 
 /// A creation or patch that would be refused again (BEHAVIOUR.md 12.5).
 consequence refused(k8sio::api_error error) {
-    return {action_result::refused, refused_by(error), std::move(error)};
+    return consequence(action_result::refused, refused_by(error), std::move(error));
 }
 
 /// The action belongs to a feature that is left out (BEHAVIOUR.md 2.11): as if the server had
 /// refused it.
 consequence of_unwanted(const core::action& a) {
     if (a.what() == core::verb::confirm) {
-        return {action_result::refused};
+        return consequence(action_result::refused);
     }
     return refused(left_out(row_of(*feature_of(a.kind)).name));
 }
@@ -49,7 +49,7 @@ consequence of_failure(const k8sio::failed_request& request) {
                        request.step == write_step::restore;
     switch (request.why) {
         case write_failure::cancelled:
-            return {action_result::skipped};
+            return consequence(action_result::skipped);
         case write_failure::not_served:
         case write_failure::namespace_ends:
             return refused(request.error);
@@ -58,14 +58,14 @@ consequence of_failure(const k8sio::failed_request& request) {
             if (makes) {
                 return refused(request.error);
             }
-            return {action_result::failed};
+            return consequence(action_result::failed);
         case write_failure::malformed:
-            return {action_result::failed};
+            return consequence(action_result::failed);
         case write_failure::unavailable:
         case write_failure::unknown:
             break;
     }
-    return {action_result::unavailable};
+    return consequence(action_result::unavailable);
 }
 
 consequence consequence_of(const core::action& a, const k8sio::write_outcome& outcome) {
@@ -73,15 +73,15 @@ consequence consequence_of(const core::action& a, const k8sio::write_outcome& ou
     switch (outcome.verdict) {
         case write_verdict::done:
             if (a.what() == core::verb::confirm) {
-                return {action_result::done, core::answer::absent()};
+                return consequence(action_result::done, core::answer::absent());
             }
-            return {action_result::done, core::answer::acknowledged()};
+            return consequence(action_result::done, core::answer::acknowledged());
         case write_verdict::present:
-            return {action_result::present, core::answer::present()};
+            return consequence(action_result::present, core::answer::present());
         case write_verdict::foreign:
-            return {action_result::refused, core::answer::by_other_owner()};
+            return consequence(action_result::refused, core::answer::by_other_owner());
         case write_verdict::outdated:
-            return {action_result::recompute};
+            return consequence(action_result::recompute);
         case write_verdict::unkept:
             return refused(
                 a.what() == core::verb::create ? changed_pod(outcome.lost) : unkept_patch()

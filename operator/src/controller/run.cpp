@@ -368,8 +368,18 @@ int run_operator(run_options options) {
             beside->end();
         }
     };
+    std::optional<loop_thread> beside_it;
+    if (lead != nullptr || beside != nullptr) {
+        beside_it.emplace(election.loop, *log);
+    }
     if (beside != nullptr) {
-        running_operator seen{loop.get_executor(), &cluster->time(), &work, {}, {}, log};
+        running_operator seen;
+        seen.loop = loop.get_executor();
+        seen.answers = election.loop.get_executor();
+        seen.beat = &beat;
+        seen.time = &cluster->time();
+        seen.work = &work;
+        seen.log = log;
         seen.leads = [lead] { return lead == nullptr || lead->leads(); };
         seen.lease = options.election ? options.election->name : std::string();
         const std::string wrong = beside->begin(seen);
@@ -382,10 +392,6 @@ int run_operator(run_options options) {
     signals.start();
     beat.start();
     asio::co_spawn(loop, run_all(kinds, work, lead, api, report, *log), ended);
-    std::optional<loop_thread> beside_it;
-    if (lead != nullptr) {
-        beside_it.emplace(election.loop, *log);
-    }
     run_loop(loop, *log);
     log->info("stopped");
     return code;

@@ -16,6 +16,24 @@
 
 namespace signalbox::op {
 
+std::optional<std::string_view> below(std::string_view path, std::string_view endpoint) {
+    if (!path.starts_with(endpoint)) {
+        return std::nullopt;
+    }
+    path.remove_prefix(endpoint.size());
+    const bool exact = path.empty() || path == "/";
+    return exact                 ? std::optional(std::string_view())
+           : path.front() == '/' ? std::optional(path.substr(1))
+                                 : std::nullopt;
+}
+
+http_answer plain_answer(unsigned status, std::string text) {
+    http_answer out;
+    out.status = status;
+    out.body = std::move(text);
+    return out;
+}
+
 namespace {
 
 /// Editors end a file with a newline.

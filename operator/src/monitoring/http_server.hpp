@@ -20,13 +20,20 @@ struct http_question {
     std::string body;
     bool trusted = false;        ///< it has the token, if one is asked for
     bool from_web_page = false;  ///< perhaps: see k8sio::may_be_from_web_page()
+
+    bool reads() const { return method == "GET" || method == "HEAD"; }
 };
+
+/// What is behind `/livez` or `/livez/`; nothing for another path.
+std::optional<std::string_view> below(std::string_view path, std::string_view endpoint);
 
 struct http_answer {
     unsigned status = 200;
     std::string content_type = "text/plain; charset=utf-8";
     std::string body;
 };
+
+http_answer plain_answer(unsigned status, std::string text);
 
 /// Gives the answer at once; it must not throw.
 using http_handler = std::function<http_answer(const http_question&)>;

@@ -18,28 +18,9 @@ namespace signalbox::op {
 
 namespace {
 
-constexpr std::chrono::seconds look_interval{10};
+constexpr std::chrono::seconds look_interval{1};
 constexpr std::string_view metrics_type = "text/plain; version=0.0.4; charset=utf-8";
 constexpr std::array log_levels{"trace", "debug", "info", "warning", "error", "off"};
-
-http_answer plain(unsigned status, std::string text) {
-    http_answer out;
-    out.status = status;
-    out.body = std::move(text);
-    return out;
-}
-
-/// What is behind `/livez` or `/livez/`; nothing for another path.
-std::optional<std::string_view> below(std::string_view path, std::string_view endpoint) {
-    if (!path.starts_with(endpoint)) {
-        return std::nullopt;
-    }
-    path.remove_prefix(endpoint.size());
-    const bool exact = path.empty() || path == "/";
-    return exact                 ? std::optional(std::string_view())
-           : path.front() == '/' ? std::optional(path.substr(1))
-                                 : std::nullopt;
-}
 
 /// True if only those who may know of jobs reach the server: with a token, or on this machine.
 /// Through any other, no one changes anything or reads of jobs.
@@ -72,39 +53,26 @@ std::string monitor::begin(const running_operator& of) {
     of_ = of;
     metrics_->use(*of.time);
     health_.emplace(of, [this] { return metrics_->last_sign_of_work(); });
-    const auto start = [&](http_server_options options, bool health_alone) {
-        auto server = std::make_unique<http_server>(
+    if (!options_.metrics.address.empty()) {
+        metrics_server_ = std::make_unique<http_server>(
             of_.loop,
             *of_.time,
-            std::move(options),
-            [this, health_alone](const http_question& question) {
-                return answer(question, health_alone);
-            }
+            options_.metrics,
+            [this](const http_question& question) { return answer(question); }
         );
-        const std::string wrong = server->start();
-        if (wrong.empty()) {
-            of_.log->info(
-                "serving {}: address={}",
-                health_alone ? "health" : "metrics and health",
-                server->address()
-            );
-        }
-        servers_.push_back(std::move(server));
-        return wrong;
-    };
-    if (!options_.metrics.address.empty()) {
-        if (std::string wrong = start(options_.metrics, false); !wrong.empty()) {
+        if (std::string wrong = metrics_server_->start(); !wrong.empty()) {
             end();
             return "metrics: " + wrong;
         }
+        of_.log->info("serving metrics and health: address={}", metrics_server_->address());
     }
     if (!options_.health_address.empty()) {
-        http_server_options probes;
-        probes.address = options_.health_address;
-        if (std::string wrong = start(std::move(probes), true); !wrong.empty()) {
+        probes_ = std::make_unique<probe_server>(of_.answers, *of_.beat);
+        if (std::string wrong = probes_->start(options_.health_address); !wrong.empty()) {
             end();
             return "health: " + wrong;
         }
+        of_.log->info("serving health: address={}", probes_->address());
     }
     look();
     return {};
@@ -112,45 +80,39 @@ std::string monitor::begin(const running_operator& of) {
 
 void monitor::look() {
     health_->look();
+    if (probes_) {
+        probes_->show(*health_);
+    }
     const auto at = of_.time->steady_now() + look_interval;
     timer_ = of_.time->schedule(at, [this] { look(); });
 }
 
 void monitor::stopping() {
     health_->stopping();
+    if (probes_) {
+        probes_->show(*health_);
+    }
 }
 
 void monitor::end() {
     of_.time->cancel(timer_);
-    for (const auto& server : servers_) {
-        server->stop();
-    }
+    metrics_server_.reset();
+    probes_.reset();
 }
 
-http_answer monitor::answer(const http_question& question, bool health_alone) {
-    const bool reads = question.method == "GET" || question.method == "HEAD";
-    for (const std::string_view endpoint : {"/livez", "/readyz", "/healthz"}) {
-        const auto only = below(question.path, endpoint);
-        if (!only) {
-            continue;
-        }
-        if (!reads) {
-            return plain(405, "GET is expected\n");
-        }
+http_answer monitor::answer(const http_question& question) {
+    auto probed = answer_probe(question, [this](bool ready) {
         health_->look();
-        const bool ready = endpoint == "/readyz";
-        const auto checks = ready ? health_->readiness() : health_->liveness();
-        health_answer given = answer_health(endpoint.substr(1), *only, question.query, checks);
-        return plain(given.status, std::move(given.text));
-    }
-    if (health_alone) {
-        return plain(404, "/livez and /readyz are here\n");
+        return ready ? health_->readiness() : health_->liveness();
+    });
+    if (probed) {
+        return std::move(*probed);
     }
     if (!question.trusted) {
-        return plain(401, "a token is expected\n");
+        return plain_answer(401, "a token is expected\n");
     }
-    if (question.path == "/metrics" && reads) {
-        http_answer out = plain(200, metrics_->text(of_));
+    if (question.path == "/metrics" && question.reads()) {
+        http_answer out = plain_answer(200, metrics_->text(of_));
         out.content_type = metrics_type;
         return out;
     }
@@ -159,24 +121,26 @@ http_answer monitor::answer(const http_question& question, bool health_alone) {
 
 http_answer monitor::answer_debug(const http_question& question) const {
     if (question.path.starts_with("/debug/") && !is_private(options_.metrics)) {
-        return plain(403, "only with a token, or where nobody but this machine can reach it\n");
+        return plain_answer(
+            403, "only with a token, or where nobody but this machine can reach it\n"
+        );
     }
     if (question.path.starts_with("/debug/") && question.from_web_page &&
         options_.metrics.token_file.empty()) {
-        return plain(403, "requests from web pages are refused without a token\n");
+        return plain_answer(403, "requests from web pages are refused without a token\n");
     }
     if (question.path == "/debug/log-level") {
         return answer_log_level(question);
     }
     const auto job = below(question.path, "/debug/jobs");
     if (!job || question.method != "GET") {
-        return plain(
+        return plain_answer(
             404, "/livez, /readyz, /metrics, /debug/jobs/NAMESPACE/NAME, /debug/log-level\n"
         );
     }
     const std::size_t slash = job->find('/');
     if (slash == std::string_view::npos || job->find('/', slash + 1) != std::string_view::npos) {
-        return plain(404, "/debug/jobs/NAMESPACE/NAME is expected\n");
+        return plain_answer(404, "/debug/jobs/NAMESPACE/NAME is expected\n");
     }
     return explain(job->substr(0, slash), job->substr(slash + 1));
 }
@@ -206,25 +170,26 @@ http_answer monitor::explain(std::string_view ns, std::string_view name) const {
             text += fmt::format("  - {}{}\n", core::in_one_line(line.sentence), rule);
         }
     }
-    return text.empty() ? plain(404, "no such job is in view\n") : plain(200, std::move(text));
+    return text.empty() ? plain_answer(404, "no such job is in view\n")
+                        : plain_answer(200, std::move(text));
 }
 
 http_answer monitor::answer_log_level(const http_question& question) const {
     if (question.method == "GET") {
         const auto level = spdlog::level::to_string_view(of_.log->level());
-        return plain(200, std::string(level.data(), level.size()) + "\n");
+        return plain_answer(200, std::string(level.data(), level.size()) + "\n");
     }
     if (question.method != "PUT") {
-        return plain(405, "GET or PUT is expected\n");
+        return plain_answer(405, "GET or PUT is expected\n");
     }
     const std::string wanted = question.body.substr(0, question.body.find_last_not_of(" \r\n") + 1);
     for (const char* level : log_levels) {
         if (wanted == level) {
             of_.log->set_level(spdlog::level::from_str(wanted));
-            return plain(200, "the log level is " + wanted + " now\n");
+            return plain_answer(200, "the log level is " + wanted + " now\n");
         }
     }
-    return plain(400, fmt::format("one of {} is expected\n", fmt::join(log_levels, ", ")));
+    return plain_answer(400, fmt::format("one of {} is expected\n", fmt::join(log_levels, ", ")));
 }
 
 }  // namespace signalbox::op

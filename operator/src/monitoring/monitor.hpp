@@ -7,6 +7,7 @@
 #include "monitoring/health.hpp"
 #include "monitoring/http_server.hpp"
 #include "monitoring/metrics.hpp"
+#include "monitoring/probes.hpp"
 
 #include <memory>
 #include <optional>
@@ -35,8 +36,8 @@ public:
     void stopping() override;
     void end() override;
 
-    /// The answer of one of the two servers.
-    http_answer answer(const http_question& question, bool health_alone);
+    /// The answer of the server that has metrics.
+    http_answer answer(const http_question& question);
 
 private:
     void look();
@@ -48,7 +49,8 @@ private:
     std::optional<metrics> metrics_;
     std::optional<health> health_;
     running_operator of_;
-    std::vector<std::unique_ptr<http_server>> servers_;
+    std::unique_ptr<http_server> metrics_server_;
+    std::unique_ptr<probe_server> probes_;
     k8sio::clock::timer_id timer_ = 0;
 };
 

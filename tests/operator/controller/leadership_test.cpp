@@ -237,6 +237,25 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(
+    two_replicas, "[requirement B9] who gives no sign of life loses the Lease, and is told of"
+) {
+    bool lost = false;
+    a.lead.at_loss = [&] { lost = true; };
+    start(a);
+    start(b);
+    run_for(seconds{5});
+    a.beat.stop();
+    run_for(seconds{9});
+    CHECK(a.lead.leads());
+    run_for(seconds{16});
+    CHECK(a.lead.lost());
+    CHECK(a.ended);
+    CHECK(lost);
+    run_for(seconds{10});
+    CHECK(b.lead.leads());
+}
+
+TEST_CASE_METHOD(
     two_replicas, "[requirement B6] what is under way when the Lease is lost is cut off"
 ) {
     start(a);

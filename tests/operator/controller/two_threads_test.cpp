@@ -8,18 +8,25 @@
 #include "jobcore/schema.hpp"
 #include "k8sio/resource.hpp"
 #include "k8sio/server/api_server.hpp"
+#include "monitoring/monitor.hpp"
 #include "scenario/virtual_time.hpp"
 #include "signalbox_test/jobcore_builders.hpp"
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
 #include <boost/asio/use_future.hpp>
+#include <boost/asio/write.hpp>
 
 #include <catch2/catch.hpp>
+#include <spdlog/sinks/ostream_sink.h>
 
 #include <csignal>
 #include <memory>
 #include <semaphore>
+#include <sstream>
 #include <string>
 #include <thread>
 
@@ -82,10 +89,31 @@ private:
     std::thread thread_{[this] { loop_.run(); }};
 };
 
+/// The status line and the body.
+std::string get(const std::string& address, const std::string& path) {
+    asio::io_context loop;
+    asio::ip::tcp::socket socket(loop);
+    const std::size_t colon = address.rfind(':');
+    const auto port = static_cast<std::uint16_t>(std::stoi(address.substr(colon + 1)));
+    socket.connect({asio::ip::make_address(address.substr(0, colon)), port});
+    const std::string request =
+        "GET " + path + " HTTP/1.1\r\nHost: " + address + "\r\nConnection: close\r\n\r\n";
+    asio::write(socket, asio::buffer(request));
+    std::string answer;
+    boost::system::error_code ended;
+    asio::read(socket, asio::dynamic_buffer(answer), ended);
+    return answer.substr(0, answer.find("\r\n")) + ' ' + answer.substr(answer.find("\r\n\r\n") + 4);
+}
+
 }  // namespace
 
-TEST_CASE("[requirement B9] the Lease is renewed while a decision computes") {
+TEST_CASE("[requirement B9] the Lease is renewed and probes are answered while a decision computes"
+) {
     served cluster;
+    std::ostringstream text;
+    const auto log = std::make_shared<spdlog::logger>(
+        "operator", std::make_shared<spdlog::sinks::ostream_sink_mt>(text)
+    );
     cluster.create_job(as_written(job_builder("mnist").replicas("worker", 1).json()));
     op::run_options options;
     options.cluster = cluster.config;
@@ -93,7 +121,11 @@ TEST_CASE("[requirement B9] the Lease is renewed while a decision computes") {
     options.election->ns = "default";
     options.election->name = "signalbox";
     options.election->retry_period = seconds{1};
-    options.rules = {};
+    options.log = log;
+    op::monitor_options shown;
+    shown.health_address = "127.0.0.1:0";
+    op::monitor beside(std::move(shown));
+    beside.attach_to(options);
     int decisions = 0;
     options.controller.decide = [&](const core::job_object& job,
                                     const core::observed& seen,
@@ -104,6 +136,13 @@ TEST_CASE("[requirement B9] the Lease is renewed while a decision computes") {
             }
             CHECK(cluster.renewals.try_acquire_for(patience));
             CHECK(cluster.renewals.try_acquire_for(patience));
+            const std::string said = text.str();
+            const std::string before = "serving health: address=";
+            const std::size_t at = said.find(before) + before.size();
+            const std::string address = said.substr(at, said.find('\n', at) - at);
+            CHECK(get(address, "/livez") == "HTTP/1.1 200 OK ok");
+            CHECK(get(address, "/readyz/loop") == "HTTP/1.1 200 OK ok");
+            CHECK(get(address, "/metrics").starts_with("HTTP/1.1 404 Not Found"));
             ::kill(::getpid(), SIGTERM);
         }
         return core::decide(job, seen, rules, now);

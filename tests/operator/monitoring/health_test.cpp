@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "monitoring/health.hpp"
 
+#include "monitoring/probes.hpp"
 #include "scenario/world.hpp"
 
 #include <catch2/catch.hpp>
@@ -123,6 +124,34 @@ TEST_CASE("an operator with a pass that does not move does not live") {
     w.create_job(job_builder("third").replicas("worker", 1));
     w.settle();
     CHECK(said == "");
+}
+
+TEST_CASE("[requirement B9] what health said last stands while the loop gives signs of life") {
+    world w;
+    op::health health(seen_of(w), [&] { return w.time().steady_now(); });
+    op::health_board board;
+    const auto names = [&](bool ready) {
+        std::vector<std::string> out;
+        for (const op::health_check& check : board.checks(ready, seconds{60})) {
+            CHECK(check.problem.empty());
+            out.push_back(check.name);
+        }
+        return out;
+    };
+    w.run_for(seconds{10});
+    health.look();
+    board.show(health);
+    CHECK(names(false) == std::vector<std::string>{"ping", "passes", "views", "loop"});
+    CHECK(
+        names(true) ==
+        std::vector<std::string>{"ping", "running", "views-complete", "views", "loop"}
+    );
+    CHECK(problem(board.checks(false, seconds{61}), "loop") == "no sign of life for 61 s");
+    CHECK(problem(board.checks(true, seconds{61}), "loop") == "no sign of life for 61 s");
+    health.stopping();
+    CHECK(problem(board.checks(true, seconds{0}), "running") == "");
+    board.show(health);
+    CHECK(problem(board.checks(true, seconds{0}), "running") == "it was told to stop");
 }
 
 TEST_CASE("health is answered as kube-apiserver does") {
