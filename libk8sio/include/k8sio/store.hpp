@@ -6,6 +6,7 @@
 
 #include "k8sio/reflector.hpp"
 #include "k8sio/resource.hpp"
+#include "k8sio/snapshot.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,8 +15,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -121,7 +122,6 @@ concept one_of = (std::same_as<T, Types> || ...);
 /// A `Record` has besides what store_record asks for only what its user needs: whole objects would
 /// take a hundred times the memory. A record whose key is empty is not in that index.
 ///
-/// Lifetimes: records are valid until the next change of the store.
 /// Thread: the loop's only.
 template <store_record Record, store_index<Record>... Index>
 class store final : public view {
@@ -148,21 +148,23 @@ public:
     std::string_view seen() const override { return seen_; }
     std::size_t size() const { return by_uid_.size(); }
 
+    using record_snapshot = snapshot<Record, sizeof...(Index)>;
+
     /// Null if it is not held.
-    const Record* get(const std::string& uid) const {
+    record_snapshot get(const std::string& uid) const {
         const auto found = by_uid_.find(uid);
-        return found == by_uid_.end() ? nullptr : &found->second.record;
+        return found == by_uid_.end() ? record_snapshot() : record_snapshot(found->get());
     }
 
     /// Records with this key of the index `I`, in no order.
     template <one_of<Index...> I>
-    std::span<const Record* const> find(const std::string& key) const {
+    std::vector<record_snapshot> find(const std::string& key) const {
         const auto& index = by_index_[number_of<I>()];
         const auto found = index.find(key);
         if (found == index.end()) {
             return {};
         }
-        return found->second;
+        return {found->second.begin(), found->second.end()};
     }
 
     /// Takes the object of an answer to a request of one's own. An object that the view does not
@@ -170,7 +172,7 @@ public:
     /// selector: it is not taken, because no event would ever remove it. True if the view now holds
     /// the object at least as new as this.
     bool insert_answer(Record record) {
-        const bool held = by_uid_.count(record.uid) != 0;
+        const bool held = by_uid_.contains(record.uid);
         if (!held && !seen_.empty() && !is_newer(record.resource_version, seen_)) {
             return false;
         }
@@ -194,7 +196,7 @@ public:
     /// True if `answer` shows what the view cannot have missed: an event was lost. `asked`: the
     /// view when the request was sent.
     bool is_contradicted_by(const Record& answer, const view_mark& asked) const {
-        const Record* const held = get(answer.uid);
+        const record_snapshot held = get(answer.uid);
         return synced_ && is_wanted(answer) &&
                has_missed(
                    answer.resource_version, held ? held->resource_version : std::string(), asked
@@ -206,7 +208,7 @@ public:
     /// The same. True if this makes the second one of which the watch says nothing for too long: a
     /// single one may be late.
     bool drop(const std::string& uid, steady_time now) {
-        if (synced_ && get(uid) != nullptr) {
+        if (synced_ && by_uid_.contains(uid)) {
             unconfirmed_.note(uid, now);
         }
         erase(uid);
@@ -216,9 +218,9 @@ public:
     void clear() override {
         unconfirmed_.clear();
         while (!by_uid_.empty()) {
-            erase(std::string(by_uid_.begin()->first));
+            erase(std::string((*by_uid_.begin())->record.uid));
         }
-        staged_ = record_nodes();
+        staged_ = entries();
         seen_.clear();
         synced_ = false;
     }
@@ -234,7 +236,7 @@ public:
     void replace_item(std::string_view object_json) override {
         auto record = decode_(object_json);
         if (record && is_wanted(*record)) {
-            staged_.push_back(node_of(std::move(*record)));
+            staged_.push_back(entry(new shared(std::move(*record))));
         }
     }
 
@@ -246,7 +248,7 @@ public:
         take_staged(resource_version, true);
     }
 
-    void replace_abort() override { staged_ = record_nodes(); }
+    void replace_abort() override { staged_ = entries(); }
 
     void upsert(std::string_view object_json) override {
         auto record = decode_(object_json);
@@ -259,7 +261,7 @@ public:
         }
         // W8: of what is not held and was seen long ago the deletion has been seen too. This event
         // has come again, and no other would ever remove what it brings.
-        if (get(record->uid) == nullptr && is_past(record->resource_version)) {
+        if (!by_uid_.contains(record->uid) && is_past(record->resource_version)) {
             return;
         }
         put(std::move(*record), false);
@@ -271,7 +273,7 @@ public:
             return;
         }
         unconfirmed_.confirm(record->uid);
-        const Record* const held = get(record->uid);
+        const record_snapshot held = get(record->uid);
         // One that is older has come again: the object has been back in the selection since (W8).
         if (held != nullptr && !is_newer(held->resource_version, record->resource_version)) {
             erase(record->uid);
@@ -287,14 +289,27 @@ public:
 private:
     static constexpr std::size_t index_count = sizeof...(Index);
 
-    struct slot {
-        Record record;
-        std::array<std::size_t, index_count> position{};  // in the list of its key
+    using shared = detail::shared_record<Record, index_count>;
+    using entry = std::unique_ptr<shared, detail::let_go>;
+    using entries = std::vector<entry>;
+    using index_map = std::unordered_map<std::string, std::vector<shared*>>;
+
+    struct hash_of_uid {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view uid) const {
+            return std::hash<std::string_view>()(uid);
+        }
+        std::size_t operator()(const entry& e) const { return (*this)(e->record.uid); }
     };
-    using records = std::unordered_map<std::string_view, slot>;  // by the uid of each
-    using record_node = typename records::node_type;
-    using record_nodes = std::vector<record_node>;
-    using index_map = std::unordered_map<std::string, std::vector<const Record*>>;
+    struct same_uid {
+        using is_transparent = void;
+        bool operator()(const entry& x, const entry& y) const {
+            return x->record.uid == y->record.uid;
+        }
+        bool operator()(std::string_view uid, const entry& e) const { return uid == e->record.uid; }
+        bool operator()(const entry& e, std::string_view uid) const { return uid == e->record.uid; }
+    };
+    using records = std::unordered_set<entry, hash_of_uid, same_uid>;
 
     template <class I>
     static constexpr std::size_t number_of() {
@@ -322,10 +337,10 @@ private:
         for (const std::string& uid : not_listed(resource_version, rewound)) {
             erase(uid);
         }
-        for (record_node& staged : staged_) {
+        for (entry& staged : staged_) {
             put(std::move(staged), rewound);
         }
-        staged_ = record_nodes();
+        staged_ = entries();
         unconfirmed_.clear();
         seen_ = resource_version;
         synced_ = true;
@@ -338,65 +353,71 @@ private:
             return gone;
         }
         std::unordered_set<std::string_view> listed;
-        for (const record_node& staged : staged_) {
-            listed.insert(staged.key());
+        for (const entry& staged : staged_) {
+            listed.insert(staged->record.uid);
         }
-        for (const auto& [uid, held] : by_uid_) {
+        for (const entry& held : by_uid_) {
             // What we wrote after the list was taken is not in it, and yet exists.
-            const bool after = is_newer(held.record.resource_version, version);
-            if (listed.count(uid) == 0 && (rewound || !after)) {
-                gone.emplace_back(uid);
+            const bool after = is_newer(held->record.resource_version, version);
+            if (!listed.contains(held->record.uid) && (rewound || !after)) {
+                gone.push_back(held->record.uid);
             }
         }
         return gone;
     }
 
-    /// The key is the text in the record, once that has its place.
-    record_node node_of(Record record) {
-        record_node node = loose_.extract(loose_.try_emplace(record.uid).first);
-        node.mapped().record = std::move(record);
-        node.key() = node.mapped().record.uid;
-        return node;
-    }
-
     void put(Record record, bool even_if_older) {
         const auto found = by_uid_.find(record.uid);
         if (found == by_uid_.end()) {
-            put_new(node_of(std::move(record)));
+            put_new(entry(new shared(std::move(record))));
         } else {
-            replace(found->second, std::move(record), even_if_older);
+            replace(found, std::move(record), even_if_older);
         }
     }
     /// The same without a copy: a list may be long.
-    void put(record_node node, bool even_if_older) {
-        const auto found = by_uid_.find(node.key());
+    void put(entry one, bool even_if_older) {
+        const auto found = by_uid_.find(one->record.uid);
         if (found == by_uid_.end()) {
-            put_new(std::move(node));
+            put_new(std::move(one));
         } else {
-            replace(found->second, std::move(node.mapped().record), even_if_older);
+            replace(found, std::move(one->record), even_if_older);
         }
     }
 
-    void put_new(record_node node) {
-        slot& fresh = by_uid_.insert(std::move(node)).position->second;
+    void put_new(entry one) {
+        shared& fresh = **by_uid_.insert(std::move(one)).first;
         (link<Index>(fresh), ...);
         tell(nullptr, &fresh.record);
     }
 
-    void replace(slot& held, Record record, bool even_if_older) {
+    void replace(typename records::iterator at, Record record, bool even_if_older) {
+        shared& held = **at;
         const auto order = compare_versions(record.resource_version, held.record.resource_version);
         const bool stale = order == version_order::older && !even_if_older;  // REQUIREMENTS.md W8
         if (stale || order == version_order::same) {
+            return;
+        }
+        if (held.holders > 1) {
+            exchange_held(at, std::move(record));
             return;
         }
         // Most changes leave the keys as they are, and the place in the lists with them.
         [[maybe_unused]] const std::array<bool, index_count> moved{
             (Index()(held.record) != Index()(record))...};
         ((moved[number_of<Index>()] ? unlink<Index>(held) : void()), ...);
-        Record before = std::exchange(held.record, std::move(record));
-        std::swap(before.uid, held.record.uid);  // the same text; the key is where it was
+        const Record before = std::exchange(held.record, std::move(record));
         ((moved[number_of<Index>()] ? link<Index>(held) : void()), ...);
         tell(&before, &held.record);
+    }
+
+    /// The record that is there stays as it is for those who hold it.
+    void exchange_held(typename records::iterator at, Record record) {
+        (unlink<Index>(**at), ...);
+        auto place = by_uid_.extract(at);
+        const entry before = std::exchange(place.value(), entry(new shared(std::move(record))));
+        shared& fresh = **by_uid_.insert(std::move(place)).position;
+        (link<Index>(fresh), ...);
+        tell(&before->record, &fresh.record);
     }
 
     void erase(const std::string& uid) {
@@ -404,10 +425,10 @@ private:
         if (found == by_uid_.end()) {
             return;
         }
-        (unlink<Index>(found->second), ...);
+        (unlink<Index>(**found), ...);
         const auto gone = by_uid_.extract(found);
         note_removal();
-        tell(&gone.mapped().record, nullptr);
+        tell(&gone.value()->record, nullptr);
     }
 
     void tell(const Record* before, const Record* now) const {
@@ -417,30 +438,30 @@ private:
     }
 
     template <class I>
-    void link(slot& entry) {
-        const std::string& key = I()(entry.record);
+    void link(shared& one) {
+        const std::string& key = I()(one.record);
         if (key.empty()) {
             return;
         }
         auto& list = by_index_[number_of<I>()][key];
-        entry.position[number_of<I>()] = list.size();
-        list.push_back(&entry.record);
+        one.position[number_of<I>()] = static_cast<std::uint32_t>(list.size());
+        list.push_back(&one);
     }
 
     template <class I>
-    void unlink(slot& entry) {
+    void unlink(shared& one) {
         constexpr std::size_t number = number_of<I>();
-        const std::string& key = I()(entry.record);
+        const std::string& key = I()(one.record);
         if (key.empty()) {
             return;
         }
         const auto found = by_index_[number].find(key);
         auto& list = found->second;
         // The last one takes the place that becomes free.
-        const Record* last = list.back();
-        const std::size_t place = entry.position[number];
+        shared* const last = list.back();
+        const std::uint32_t place = one.position[number];
         list[place] = last;
-        by_uid_.find(last->uid)->second.position[number] = place;
+        last->position[number] = place;
         list.pop_back();
         if (list.empty()) {
             by_index_[number].erase(found);
@@ -453,9 +474,8 @@ private:
     std::string seen_;
     bool synced_ = false;
     records by_uid_;
-    records loose_;  // empty: makes nodes
     std::array<index_map, index_count> by_index_;
-    record_nodes staged_;
+    entries staged_;
     unconfirmed_removals unconfirmed_;
 };
 

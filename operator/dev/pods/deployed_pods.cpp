@@ -166,19 +166,25 @@ private:
     asio::awaitable<void> look_after(std::string uid) {
         bool going = true;
         while (going && !stopping_ && deployments_.synced() && pods_.synced()) {
-            const deployment_record* seen = deployments_.get(uid);
-            if (seen == nullptr) {
+            const auto of = deployments_.get(uid);
+            if (of == nullptr) {
                 co_return;
             }
-            const deployment_record of = *seen;  // the view may change while a write is under way
-            const auto now = std::chrono::floor<core::milliseconds>(api_.server_now());
-            const auto step =
-                next_step(of, pods_.find<k8sio::by<&deployed_pod::deployment>>(uid), now);
+            const auto step = next_step_in_view(*of);
             if (!step) {
                 co_return;
             }
-            going = co_await carry_out(of, *step);
+            going = co_await carry_out(*of, *step);
         }
+    }
+
+    std::optional<deployment_step> next_step_in_view(const deployment_record& of) const {
+        const auto pods = pods_.find<k8sio::by<&deployed_pod::deployment>>(of.uid);
+        std::vector<const deployed_pod*> each;
+        for (const auto& pod : pods) {
+            each.push_back(pod.get());
+        }
+        return next_step(of, each, std::chrono::floor<core::milliseconds>(api_.server_now()));
     }
 
     asio::awaitable<bool> carry_out(const deployment_record& of, const deployment_step& step) {

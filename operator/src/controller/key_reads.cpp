@@ -25,7 +25,7 @@ std::vector<core::child_record> held(
     const child_store& secrets, const std::string& job_uid, std::string_view name
 ) {
     std::vector<core::child_record> out;
-    for (const core::child_record* record : secrets.find<by_owner>(job_uid)) {
+    for (const auto& record : secrets.find<by_owner>(job_uid)) {
         if (record->name == name) {
             out.push_back(*record);
         }
@@ -67,7 +67,7 @@ std::optional<k8sio::steady_time> key_reads::due(const job_entry& entry) const {
         return std::nullopt;
     }
     std::optional<k8sio::steady_time> due;
-    for (const core::pod_record* pod : views_->pods.find<by_owner>(job.meta.uid)) {
+    for (const auto& pod : views_->pods.find<by_owner>(job.meta.uid)) {
         if (starts_nothing(*pod)) {
             const auto made =
                 pod->creation ? clock_.steady_of(*pod->creation) : *entry.keys_looked_at;
@@ -149,7 +149,7 @@ asio::awaitable<key_news> key_reads::read(job_entry& entry) {
 void forget_keys(cluster_views& views, const std::string& job_uid) {
     child_store& secrets = views.view_of(core::object_kind::secret)->store;
     std::vector<std::string> gone;
-    for (const core::child_record* record : secrets.find<by_owner>(job_uid)) {
+    for (const auto& record : secrets.find<by_owner>(job_uid)) {
         gone.push_back(record->uid);
     }
     for (const std::string& uid : gone) {

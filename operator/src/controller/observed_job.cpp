@@ -2,21 +2,24 @@
 #include "controller/observed_job.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 
 namespace signalbox::op {
 
 observed_job::observed_job(const cluster_views& views, const job_entry& entry) {
     const std::string& uid = entry.object->meta.uid;
-    const auto add = [&job = entry.object->meta](const auto& records, auto& to) {
-        std::ranges::copy_if(records, std::back_inserter(to), [&job](const auto* record) {
-            return core::is_child_of(*record, job.uid, job.ns);
-        });
+    const auto add = [&job = entry.object->meta](auto records, auto& held, auto& to) {
+        for (auto& record : records) {
+            if (core::is_child_of(*record, job.uid, job.ns)) {
+                to.push_back(record.get());
+                held.push_back(std::move(record));
+            }
+        }
     };
-    add(views.pods.find<by_owner>(uid), pods_);
+    add(views.pods.find<by_owner>(uid), held_pods_, pods_);
     for (const core::pod_record& hidden : entry.hidden_pods) {
         const bool shown = std::any_of(pods_.begin(), pods_.end(), [&](const core::pod_record* p) {
             return p->uid == hidden.uid;
@@ -27,7 +30,7 @@ observed_job::observed_job(const cluster_views& views, const job_entry& entry) {
     }
     for (const auto& view : views.children) {
         if (view->in_use()) {
-            add(view->store.find<by_owner>(uid), children_);
+            add(view->store.find<by_owner>(uid), held_children_, children_);
         }
     }
     served_ = views.capabilities();
@@ -44,8 +47,9 @@ void forget_disproved(const cluster_views& views, job_entry& entry) {
     }
     const std::string& uid = entry.object->meta.uid;
     // A set: all pods of a large job may vanish at once.
+    const auto shown = views.pods.find<by_owner>(uid);
     std::unordered_set<std::string_view> pods;
-    for (const core::pod_record* pod : views.pods.find<by_owner>(uid)) {
+    for (const auto& pod : shown) {
         pods.insert(pod->name);
     }
     entry.answers.forget_disproved([&](core::object_kind kind, std::string_view name) {
@@ -57,7 +61,7 @@ void forget_disproved(const cluster_views& views, job_entry& entry) {
             return false;
         }
         const auto records = view->store.find<by_owner>(uid);
-        return std::ranges::any_of(records, [&](const auto* r) { return r->name == name; });
+        return std::ranges::any_of(records, [&](const auto& r) { return r->name == name; });
     });
 }
 

@@ -9,7 +9,7 @@
 namespace signalbox::op {
 
 /// What is in view of a job, as decide() takes it, with the lists that `seen` refers to. Stays in
-/// place; valid until the views or the entry change.
+/// place; valid until the entry changes.
 class observed_job {
 public:
     observed_job(const cluster_views& views, const job_entry& entry);
@@ -19,6 +19,8 @@ public:
     const core::observed& seen() const { return seen_; }
 
 private:
+    std::vector<pod_store::record_snapshot> held_pods_;
+    std::vector<child_store::record_snapshot> held_children_;
     std::vector<const core::pod_record*> pods_;
     std::vector<const core::child_record*> children_;
     core::capabilities served_;

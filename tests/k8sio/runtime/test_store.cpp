@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -57,6 +58,17 @@ static_assert(store_index<by_owner, record> && store_index<by_value, record>);
 static_assert(store_index<k8sio::by<&record::value>, record>);
 static_assert(!store_index<by_number, record> && !store_index<by_owner, no_version>);
 
+// A reference to a record that no one may hold any more does not compile.
+template <class Snapshot>
+concept gives_away = requires(Snapshot snapshot) {
+    *std::forward<Snapshot>(snapshot);
+}
+|| requires(Snapshot snapshot) {
+    std::forward<Snapshot>(snapshot).get();
+};
+using held_record = k8sio::store<record, by_owner>::record_snapshot;
+static_assert(gives_away<held_record&> && !gives_away<held_record>);
+
 template <class Index>
 concept can_find = requires(const k8sio::store<record, by_owner>& store) {
     store.template find<Index>("");
@@ -93,7 +105,7 @@ struct store_fixture {
     }
     std::string of(const std::string& owner) const {
         std::vector<std::string> all;
-        for (const record* r : store.find<by_owner>(owner)) {
+        for (const auto& r : store.find<by_owner>(owner)) {
             all.push_back(r->uid + "=" + r->value);
         }
         std::sort(all.begin(), all.end());
@@ -133,7 +145,7 @@ TEST_CASE("[requirement Q9] a record that changes is found as before, by a uid o
     for (int version = 4; version < 20; ++version) {
         f.store.upsert(uid('b') + " job " + std::to_string(version) + " x");
         const std::vector<std::string> others(8, uid('z'));  // they take what became free
-        const record* const held = f.store.get(uid('b'));
+        const auto held = f.store.get(uid('b'));
         REQUIRE(held != nullptr);
         CHECK(held->uid == uid('b'));
         CHECK(held->resource_version == std::to_string(version));
@@ -307,7 +319,7 @@ TEST_CASE("[requirement Q10] a record is in each of its indexes under the key th
     f.fill({"a job 1 x", "b job 2 x", "c job 3 x"}, "3");
     const auto with = [&](const std::string& value) {
         std::string uids;
-        for (const record* r : f.store.find<by_value>("=" + value)) {
+        for (const auto& r : f.store.find<by_value>("=" + value)) {
             uids += r->uid;
         }
         std::sort(uids.begin(), uids.end());
@@ -376,6 +388,51 @@ TEST_CASE("[requirement L4] a list is held once while it comes") {
     // Beside the records there is a pointer to each.
     const std::size_t now = signalbox::test::heap_in_use();
     CHECK(most < now + 4096 * 4 * sizeof(void*));
+}
+
+TEST_CASE("what a store gave stays as it was while it is held") {
+    store_fixture f;
+    f.fill({"a job 1 x", "b job 2 x", "c job 3 x"}, "3");
+    const auto a = f.store.get("a");
+    const auto all = f.store.find<by_owner>("job");
+    REQUIRE(all.size() == 3);
+    f.changes.clear();
+    f.store.upsert("a job 4 y");
+    f.store.upsert("b other 5 x");
+    f.store.remove("c job 6 x");
+    CHECK(f.changes == std::vector<std::string>{"a=x>a=y", "b=x>b=x", "c=x>"});
+    CHECK(f.of("job") == "a=y");
+    CHECK(f.of("other") == "b=x");
+    CHECK(f.store.get("a")->resource_version == "4");
+    f.store.upsert("a job 7 z");  // no one holds this one
+    CHECK(f.of("job") == "a=z");
+    f.store.clear();
+    CHECK(a->value == "x");
+    CHECK(a->resource_version == "1");
+    std::string uids;
+    for (const auto& r : all) {
+        CHECK(r->owner_uid == "job");
+        uids += r->uid;
+    }
+    std::sort(uids.begin(), uids.end());
+    CHECK(uids == "abc");
+}
+
+TEST_CASE("snapshots are copied, moved and compared with null as pointers are") {
+    store_fixture f;
+    f.fill({"a job 1 x", "b job 2 y"}, "2");
+    auto one = f.store.get("a");
+    auto other = one;
+    f.store.clear();
+    CHECK(other.get() == one.get());
+    one = f.store.get("a");
+    CHECK(one == nullptr);
+    CHECK_FALSE(one);
+    CHECK(one.get() == nullptr);
+    CHECK((*other).value == "x");
+    const auto moved = std::move(other);
+    CHECK(moved->value == "x");
+    CHECK(other == nullptr);  // NOLINT(bugprone-use-after-move)
 }
 
 TEST_CASE("what came, changed and went is told with what was before") {

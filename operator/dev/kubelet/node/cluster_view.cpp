@@ -48,7 +48,7 @@ std::optional<service_record> read_service(std::string_view json) {
 
 std::vector<service_entry> services_of(const service_store& in, const std::string& ns) {
     std::vector<service_entry> out;
-    for (const service_record* s : in.find<k8sio::by<&service_record::ns>>(ns)) {
+    for (const auto& s : in.find<k8sio::by<&service_record::ns>>(ns)) {
         out.push_back(s->entry);
     }
     std::ranges::sort(out, {}, &service_entry::name);
