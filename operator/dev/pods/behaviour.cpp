@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -80,8 +81,8 @@ problem set_image_error(behaviour& b, std::string_view value) {
     return std::nullopt;
 }
 
-const std::map<std::string_view, setter>& setters() {
-    static const std::map<std::string_view, setter> table{
+std::map<std::string_view, setter> make_setters() {
+    std::map<std::string_view, setter> table{
         {"schedule-after", time(&behaviour::schedule_after)},
         {"start-after", time(&behaviour::start_after)},
         {"init-duration", time(&behaviour::init_duration)},
@@ -92,13 +93,6 @@ const std::map<std::string_view, setter>& setters() {
         {"exit-code", number(&behaviour::exit_code, 255)},
         {"message", any_text(&behaviour::message)},
         {"reason", any_text(&behaviour::reason)},
-        {"fail-at", time(&behaviour::fail_at)},
-        {"oom-at", time(&behaviour::oom_at)},
-        {"evict-at", time(&behaviour::evict_at)},
-        {"preempt-at", time(&behaviour::preempt_at)},
-        {"delete-at", time(&behaviour::delete_at)},
-        {"vanish-at", time(&behaviour::vanish_at)},
-        {"unknown-at", time(&behaviour::unknown_at)},
         {"unschedulable", time_or_true(&behaviour::unschedulable_for)},
         {"image-error", set_image_error},
         {"image-error-for", time(&behaviour::image_error_for)},
@@ -106,7 +100,23 @@ const std::map<std::string_view, setter>& setters() {
         {"fail-times", number(&behaviour::fail_times, 1'000'000)},
         {"only-index", any_text(&behaviour::only_index)},
     };
+    for (const fault_setting& f : fault_settings) {
+        table.emplace(f.key, time(f.at));
+    }
     return table;
+}
+
+const std::map<std::string_view, setter>& setters() {
+    static const std::map<std::string_view, setter> table = make_setters();
+    return table;
+}
+
+/// It has a fault that is not the end of its training.
+bool has_other_fault(const behaviour& b) {
+    const bool timed = std::ranges::any_of(fault_settings, [&b](const fault_setting& f) {
+        return f.what != fault::kill && b.*f.at;
+    });
+    return timed || b.unschedulable_for || b.image_error_for || b.init_exit_code != 0;
 }
 
 }  // namespace
@@ -125,23 +135,20 @@ behaviour for_pod(behaviour general, std::int32_t index, std::int32_t nth) {
     const bool hit = index_hit && (general.fail_times == 0 || nth <= general.fail_times);
     if (hit) {
         const bool bounded = general.fail_times > 0 || !general.only_index.empty();
-        const bool other_fault = general.oom_at || general.evict_at || general.preempt_at ||
-                                 general.delete_at || general.vanish_at || general.unknown_at ||
-                                 general.unschedulable_for || general.image_error_for ||
-                                 general.init_exit_code != 0;
         // `fail-times: 2` alone already says that something fails.
-        if ((general.fail_at || (bounded && !other_fault)) && general.exit_code == 0) {
+        if ((general.fail_at || (bounded && !has_other_fault(general))) && general.exit_code == 0) {
             general.exit_code = 1;
         }
         return general;
     }
-    const behaviour sound;
     general.exit_code = 0;
     general.message = {};
     general.reason = {};
-    general.fail_at = general.oom_at = general.evict_at = general.preempt_at = sound.fail_at;
-    general.delete_at = general.vanish_at = general.unknown_at = sound.delete_at;
-    general.unschedulable_for = general.image_error_for = sound.unschedulable_for;
+    for (const fault_setting& f : fault_settings) {
+        (general.*f.at).reset();
+    }
+    general.unschedulable_for.reset();
+    general.image_error_for.reset();
     general.init_exit_code = 0;
     return general;
 }

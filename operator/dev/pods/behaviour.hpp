@@ -47,6 +47,34 @@ struct behaviour {
     friend bool operator==(const behaviour&, const behaviour&) = default;
 };
 
+/// What befalls a pod at a time of its own.
+enum class fault {
+    out_of_memory,  ///< its training is killed, as the kernel does where memory runs out
+    evict,          ///< by its node
+    preempt,        ///< by the scheduler
+    remove,         ///< a user deletes it
+    vanish,         ///< its object goes at once
+    lose_node,      ///< nothing is heard of its node any more
+    kill,           ///< its training ends
+};
+
+struct fault_setting {
+    std::string_view key;  ///< in annotations and scenarios
+    std::optional<duration> behaviour::*at;
+    fault what;
+};
+
+/// All of them. Of two at the same time the first one here comes first.
+inline constexpr std::array fault_settings{
+    fault_setting{"oom-at", &behaviour::oom_at, fault::out_of_memory},
+    fault_setting{"evict-at", &behaviour::evict_at, fault::evict},
+    fault_setting{"preempt-at", &behaviour::preempt_at, fault::preempt},
+    fault_setting{"delete-at", &behaviour::delete_at, fault::remove},
+    fault_setting{"vanish-at", &behaviour::vanish_at, fault::vanish},
+    fault_setting{"unknown-at", &behaviour::unknown_at, fault::lose_node},
+    fault_setting{"fail-at", &behaviour::fail_at, fault::kill},
+};
+
 /// Sets one setting by its name in annotations and scenarios. Gives what is wrong, or nothing.
 std::optional<std::string> set(behaviour& of, std::string_view key, std::string_view value);
 

@@ -18,6 +18,26 @@ bool ends_life(step s) {
            s == step::fail_init;
 }
 
+step step_of(fault f) {
+    switch (f) {
+        case fault::out_of_memory:
+            return step::end_oom;
+        case fault::evict:
+            return step::evict;
+        case fault::preempt:
+            return step::preempt;
+        case fault::remove:
+            return step::remove;
+        case fault::vanish:
+            return step::vanish;
+        case fault::lose_node:
+            return step::lose_node;
+        case fault::kill:
+            break;
+    }
+    return step::end;
+}
+
 /// From the start of the containers on.
 void add_run(
     std::vector<timed_step>& out, const pod_facts& pod, const behaviour& does, duration start
@@ -30,13 +50,9 @@ void add_run(
     if (does.ready_after > duration::zero()) {
         add(does.ready_after, step::become_ready);
     }
-    add(does.oom_at, step::end_oom);
-    add(does.evict_at, step::evict);
-    add(does.preempt_at, step::preempt);
-    add(does.delete_at, step::remove);
-    add(does.vanish_at, step::vanish);
-    add(does.unknown_at, step::lose_node);
-    add(does.fail_at, step::end);
+    for (const fault_setting& f : fault_settings) {
+        add(does.*f.at, step_of(f.what));
+    }
     if (!does.fail_at) {
         add(does.run_for.value_or(pod.idles ? never : default_run), step::end);
     }

@@ -21,18 +21,12 @@ bool fault_plan::begin(k8sio::steady_time now) {
 }
 
 void fault_plan::add(schedule& to, const pods::behaviour& faults, k8sio::steady_time now) {
-    const auto put = [&](const std::optional<duration>& after, fault what) {
+    for (const pods::fault_setting& each : pods::fault_settings) {
+        const std::optional<duration>& after = faults.*each.at;
         if (after && *after != never) {
-            to.push_back({now + *after, what});
+            to.push_back({now + *after, each.what});
         }
-    };
-    put(faults.evict_at, fault::evict);
-    put(faults.preempt_at, fault::preempt);
-    put(faults.delete_at, fault::remove);
-    put(faults.vanish_at, fault::vanish);
-    put(faults.unknown_at, fault::lose_node);
-    put(faults.fail_at, fault::kill);
-    put(faults.oom_at, fault::out_of_memory);
+    }
     std::ranges::stable_sort(to, {}, &timed::at);
 }
 

@@ -15,15 +15,7 @@
 
 namespace signalbox::op::kubelet {
 
-enum class fault {
-    evict,          ///< by its node
-    preempt,        ///< by the scheduler
-    remove,         ///< a user deletes it
-    vanish,         ///< its object goes at once
-    lose_node,      ///< nothing is heard of its node any more
-    kill,           ///< its training is killed
-    out_of_memory,  ///< its training is killed, as the kernel does where memory runs out
-};
+using pods::fault;
 
 class fault_plan {
 public:
