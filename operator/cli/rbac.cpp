@@ -4,7 +4,7 @@
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
 #include "cli/scope.hpp"
-#include "controller/permissions.hpp"
+#include "roles/permissions.hpp"
 
 #include <jobcore/strings.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "controller/permissions.hpp"
+#include "roles/permissions.hpp"
 
 #include "controller/resource_table.hpp"
 #include "jobcore/schema.hpp"
