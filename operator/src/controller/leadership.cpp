@@ -28,7 +28,7 @@ leadership::leadership(
     asio::any_io_executor of_api,
     k8sio::client& api,
     k8sio::leader_election_options election,
-    const heartbeat& beat,
+    const k8sio::heartbeat& beat,
     std::shared_ptr<spdlog::logger> log
 )
     : executor_(executor),

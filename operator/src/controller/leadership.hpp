@@ -5,9 +5,9 @@
 #pragma once
 
 #include "controller/controller.hpp"
-#include "controller/heartbeat.hpp"
 #include "k8sio/client.hpp"
 #include "k8sio/leader_election.hpp"
+#include "k8sio/loop_thread.hpp"
 #include "k8sio/synchronization.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -37,7 +37,7 @@ public:
         boost::asio::any_io_executor of_api,
         k8sio::client& api,
         k8sio::leader_election_options election,
-        const heartbeat& beat,
+        const k8sio::heartbeat& beat,
         std::shared_ptr<spdlog::logger> log
     );
 

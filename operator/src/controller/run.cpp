@@ -2,14 +2,13 @@
 #include "controller/run.hpp"
 
 #include "controller/definitions_wait.hpp"
-#include "controller/heartbeat.hpp"
 #include "controller/leadership.hpp"
 #include "controller/log_line.hpp"
 #include "controller/released_memory.hpp"
 #include "controller/schema_skew.hpp"
+#include "k8sio/loop_thread.hpp"
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -23,7 +22,6 @@
 #include <optional>
 #include <random>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -237,7 +235,7 @@ std::string prepare_election(
     election_parts& parts,
     const run_options& options,
     asio::io_context& loop,
-    const heartbeat& beat,
+    const k8sio::heartbeat& beat,
     const std::shared_ptr<spdlog::logger>& log
 ) {
     if (!options.election) {
@@ -282,26 +280,6 @@ void run_loop(asio::io_context& loop, spdlog::logger& log) {
     }
 }
 
-/// Runs a loop on a thread of its own, until it is destroyed.
-class loop_thread {
-public:
-    loop_thread(asio::io_context& loop, spdlog::logger& log)
-        : loop_(&loop),
-          kept_(loop.get_executor()),
-          thread_([&loop, &log] { run_loop(loop, log); }) {}
-    ~loop_thread() {
-        loop_->stop();
-        thread_.join();
-    }
-    loop_thread(const loop_thread&) = delete;
-    loop_thread& operator=(const loop_thread&) = delete;
-
-private:
-    asio::io_context* loop_;
-    asio::executor_work_guard<asio::io_context::executor_type> kept_;
-    std::thread thread_;
-};
-
 }  // namespace
 
 int run_operator(run_options options) {
@@ -331,7 +309,7 @@ int run_operator(run_options options) {
         log->error("cannot connect to {}: {}", server, cluster.error().text());
         return exit_configuration;
     }
-    heartbeat beat(cluster->time());
+    k8sio::heartbeat beat(cluster->time());
     const std::string problem = prepare_election(election, options, loop, beat, log);
     if (!problem.empty()) {
         log->error("{}", problem);
@@ -368,9 +346,9 @@ int run_operator(run_options options) {
             beside->end();
         }
     };
-    std::optional<loop_thread> beside_it;
+    std::optional<k8sio::loop_thread> beside_it;
     if (lead != nullptr || beside != nullptr) {
-        beside_it.emplace(election.loop, *log);
+        beside_it.emplace(election.loop, [&] { run_loop(election.loop, *log); });
     }
     if (beside != nullptr) {
         running_operator seen;

@@ -6,6 +6,7 @@
 #include "controller/controller.hpp"
 #include "k8sio/connect.hpp"
 #include "k8sio/leader_election.hpp"
+#include "k8sio/loop_thread.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -19,15 +20,13 @@
 
 namespace signalbox::op {
 
-class heartbeat;
-
 /// What of a running operator others may look at, from its loop's thread alone.
 struct running_operator {
     boost::asio::any_io_executor loop;
     /// Of another thread, for what answers while that of `loop` computes; it runs from before
     /// attachment::begin() until after attachment::end().
     boost::asio::any_io_executor answers;
-    const heartbeat* beat = nullptr;  ///< of `loop`
+    const k8sio::heartbeat* beat = nullptr;  ///< of `loop`
     k8sio::clock* time = nullptr;
     controller* work = nullptr;
     /// Whether this process may act; true without an election.

@@ -49,7 +49,7 @@ std::vector<health_check> health_board::checks(bool ready, std::chrono::nanoseco
     return out;
 }
 
-probe_server::probe_server(asio::any_io_executor loop, const heartbeat& beat)
+probe_server::probe_server(asio::any_io_executor loop, const k8sio::heartbeat& beat)
     : loop_(std::move(loop)), beat_(&beat) {}
 
 probe_server::~probe_server() {

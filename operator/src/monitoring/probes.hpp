@@ -3,7 +3,7 @@
 // `/livez` and `/readyz`, also while the thread that decides computes (REQUIREMENTS.md B9).
 #pragma once
 
-#include "controller/heartbeat.hpp"
+#include "k8sio/loop_thread.hpp"
 #include "monitoring/health.hpp"
 #include "monitoring/http_server.hpp"
 
@@ -44,7 +44,7 @@ private:
 class probe_server {
 public:
     /// `loop` must be run by another thread until this object is destroyed.
-    probe_server(boost::asio::any_io_executor loop, const heartbeat& beat);
+    probe_server(boost::asio::any_io_executor loop, const k8sio::heartbeat& beat);
     /// Waits for the other thread.
     ~probe_server();
     probe_server(const probe_server&) = delete;
@@ -60,7 +60,7 @@ private:
     http_answer answer(const http_question& question) const;
 
     boost::asio::any_io_executor loop_;
-    const heartbeat* beat_;
+    const k8sio::heartbeat* beat_;
     health_board board_;
     std::unique_ptr<k8sio::clock> time_;
     std::unique_ptr<http_server> server_;

@@ -2,11 +2,11 @@
 //
 // The permissions in the table are those that the operator uses, no more and no fewer. What is made
 // of the table, tests/operator/cli/rbac_test.py looks at.
-#include "roles/permissions.hpp"
 #include "controller/resource_table.hpp"
 #include "k8sio/leader_election.hpp"
 #include "k8sio/object.hpp"
 #include "k8sio/resource.hpp"
+#include "roles/permissions.hpp"
 #include "scenario/job_texts.hpp"
 #include "scenario/virtual_time.hpp"
 #include "scenario/world.hpp"

@@ -87,7 +87,7 @@ struct replica {
     k8sio::client lease_api;
     std::ostringstream text;
     std::shared_ptr<spdlog::logger> log;
-    op::heartbeat beat;
+    k8sio::heartbeat beat;
     op::leadership lead;
     cut_transport* cutter;  ///< owned by `transport`
     mortal_transport transport;

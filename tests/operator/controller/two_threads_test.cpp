@@ -6,6 +6,7 @@
 #include "controller/resource_table.hpp"
 #include "controller/run.hpp"
 #include "jobcore/schema.hpp"
+#include "k8sio/loop_thread.hpp"
 #include "k8sio/resource.hpp"
 #include "k8sio/server/api_server.hpp"
 #include "monitoring/monitor.hpp"
@@ -13,7 +14,6 @@
 #include "signalbox_test/jobcore_builders.hpp"
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
@@ -28,7 +28,6 @@
 #include <semaphore>
 #include <sstream>
 #include <string>
-#include <thread>
 
 #include <unistd.h>
 
@@ -62,9 +61,7 @@ public:
         config.port = std::to_string(*port);
     }
     ~served() {
-        asio::post(loop_, [this] { server_.stop(); });
-        kept_.reset();
-        thread_.join();
+        asio::post(loop_, asio::use_future([this] { server_.stop(); })).wait();
     }
 
     void create_job(std::string text) {
@@ -83,10 +80,9 @@ public:
 
 private:
     asio::io_context loop_{1};
-    asio::executor_work_guard<asio::io_context::executor_type> kept_{loop_.get_executor()};
     std::unique_ptr<k8sio::clock> time_ = k8sio::make_machine_clock(loop_.get_executor());
     k8sio::server::api_server server_{loop_.get_executor(), *time_};
-    std::thread thread_{[this] { loop_.run(); }};
+    k8sio::loop_thread thread_{loop_};
 };
 
 /// The status line and the body.

@@ -5,34 +5,16 @@
 
 #include "scenario/world.hpp"
 
-#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
 #include <catch2/catch.hpp>
-
-#include <thread>
 
 namespace {
 
 using namespace signalbox;
 using namespace signalbox::test;
 namespace asio = boost::asio;
-
-/// A loop on another thread.
-class answering_thread {
-public:
-    ~answering_thread() {
-        loop_.stop();
-        thread_.join();
-    }
-    asio::any_io_executor executor() const { return kept_.get_executor(); }
-
-private:
-    asio::io_context loop_{1};
-    asio::executor_work_guard<asio::io_context::executor_type> kept_{loop_.get_executor()};
-    std::thread thread_{[this] { loop_.run(); }};
-};
 
 class monitored {
 public:
@@ -195,11 +177,12 @@ TEST_CASE("an address that is in use is named with what it is for") {
         op::monitor shown(std::move(options));
         op::run_options run;
         shown.attach_to(run);
-        const answering_thread answers;
-        const op::heartbeat beat(w.time());
+        asio::io_context answers(1);
+        const k8sio::loop_thread thread(answers);
+        const k8sio::heartbeat beat(w.time());
         op::running_operator of;
         of.loop = w.loop();
-        of.answers = answers.executor();
+        of.answers = answers.get_executor();
         of.beat = &beat;
         of.time = &w.time();
         of.work = &w.operator_();
