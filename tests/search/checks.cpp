@@ -68,8 +68,8 @@ private:
 
     void find_missing() {
         for (std::size_t r = 0; r < view_.roles.size(); ++r) {
-            for (std::size_t i = 0; i < view_.roles[r].slots.size(); ++i) {
-                const engine::slot& s = view_.roles[r].slots[i];
+            for (std::size_t i = 0; i < view_.roles[r].replicas.size(); ++i) {
+                const engine::replica_view& s = view_.roles[r].replicas[i];
                 if (!s.seen || s.current != nullptr || s.done() || s.damaged) {
                     continue;
                 }
@@ -131,7 +131,7 @@ private:
     std::int32_t remaining() const {
         std::int32_t n = 0;
         for (std::size_t r = 0; r < view_.roles.size(); ++r) {
-            for (const engine::slot& s : view_.roles[r].slots) {
+            for (const engine::replica_view& s : view_.roles[r].replicas) {
                 const bool failed =
                     s.current != nullptr &&
                     engine::end_of(*s.current, plan_.roles[r].training_container, w_.now) &&
@@ -144,12 +144,14 @@ private:
     }
 
     bool master_failed() const {
-        const auto& slots = view_.roles[plan_.master_role].slots;
-        if (slots.empty() || slots.front().current == nullptr) {
+        const auto& replicas = view_.roles[plan_.master_role].replicas;
+        if (replicas.empty() || replicas.front().current == nullptr) {
             return true;
         }
         return engine::end_of(
-                   *slots.front().current, plan_.roles[plan_.master_role].training_container, w_.now
+                   *replicas.front().current,
+                   plan_.roles[plan_.master_role].training_container,
+                   w_.now
         )
             .has_value();
     }
@@ -228,7 +230,7 @@ private:
             const bool first =
                 plan_.pod_stages.empty() ||
                 std::ranges::find(plan_.pod_stages.front(), r) != plan_.pod_stages.front().end();
-            for (const engine::slot& s : view_.roles[r].slots) {
+            for (const engine::replica_view& s : view_.roles[r].replicas) {
                 all = all && (!first || s.current != nullptr);
             }
         }
@@ -254,8 +256,9 @@ private:
             next_.attempt != before_.attempt) {
             return;
         }
-        const auto& slots = view_.roles[plan_.master_role].slots;
-        const engine::slot master = slots.empty() ? engine::slot() : slots.front();
+        const auto& replicas = view_.roles[plan_.master_role].replicas;
+        const engine::replica_view master =
+            replicas.empty() ? engine::replica_view() : replicas.front();
         const auto end =
             master.current == nullptr
                 ? std::nullopt
@@ -286,7 +289,7 @@ private:
         }
     }
 
-    bool slot_is_up(std::size_t role, const engine::slot& s) const {
+    bool replica_is_up(std::size_t role, const engine::replica_view& s) const {
         return s.done() || (s.current != nullptr &&
                             engine::is_up(*s.current, plan_.roles[role].training_container));
     }
@@ -309,9 +312,10 @@ private:
                             before_.phase != job_phase::running &&
                             next_.attempt == before_.attempt && !plan_.elastic;
         for (std::size_t r = 0; begins && r < view_.roles.size(); ++r) {
-            const auto& slots = view_.roles[r].slots;
-            for (std::size_t i = 0; i < slots.size(); ++i) {
-                if (!slot_is_up(r, slots[i]) && !becomes_done(r, static_cast<std::int32_t>(i))) {
+            const auto& replicas = view_.roles[r].replicas;
+            for (std::size_t i = 0; i < replicas.size(); ++i) {
+                if (!replica_is_up(r, replicas[i]) &&
+                    !becomes_done(r, static_cast<std::int32_t>(i))) {
                     out_.push_back("4.9 the job is Running before every replica is up");
                     return;
                 }
@@ -327,7 +331,7 @@ private:
             return;
         }
         for (std::size_t r = 0; r < view_.roles.size(); ++r) {
-            for (const engine::slot& s : view_.roles[r].slots) {
+            for (const engine::replica_view& s : view_.roles[r].replicas) {
                 const auto end =
                     s.current == nullptr || s.done()
                         ? std::nullopt
@@ -377,15 +381,15 @@ private:
     /// A kind that restarts nothing makes nothing good once its launcher has started (5.11); the
     /// keys of its pods are another matter (2.6).
     void check_without_restart() {
-        const auto& slots = view_.roles[plan_.master_role].slots;
+        const auto& replicas = view_.roles[plan_.master_role].replicas;
         const auto& last = next_.restarts.last;
-        if (plan_.scope != scope_rule::no_restart || slots.empty() ||
-            slots.front().current == nullptr || !last ||
+        if (plan_.scope != scope_rule::no_restart || replicas.empty() ||
+            replicas.front().current == nullptr || !last ||
             engine::says(last->cause, engine::cause::secret_lost)) {
             return;
         }
         const container_record* c = engine::training_container(
-            *slots.front().current, plan_.roles[plan_.master_role].training_container
+            *replicas.front().current, plan_.roles[plan_.master_role].training_container
         );
         if (next_.restarts.disruptions != before_.restarts.disruptions && c != nullptr &&
             engine::has_started(*c)) {

@@ -79,12 +79,12 @@ void say_hopeless(story& s, const pod_record& pod, const container_record& c) {
 }
 
 void add_wait_of(
-    story& s, const engine::role_view& role, const engine::slot& slot, waiting_pods& out
+    story& s, const engine::role_view& role, const engine::replica_view& replica, waiting_pods& out
 ) {
-    if (slot.current == nullptr || slot.done() || slot.current->deletion) {
+    if (replica.current == nullptr || replica.done() || replica.current->deletion) {
         return;
     }
-    const pod_record& pod = *slot.current;
+    const pod_record& pod = *replica.current;
     const std::string_view container = role.plan->training_container;
     if (engine::is_up(pod, container) || engine::end_of(pod, container, s.now)) {
         return;
@@ -106,10 +106,10 @@ void count_workers(const story& s, waiting_pods& out) {
         return;
     }
     for (const std::size_t r : s.plan()->pod_stages.front()) {
-        const auto& slots = s.view->roles[r].slots;
-        out.workers += static_cast<std::int64_t>(slots.size());
-        for (std::size_t i = 0; i < slots.size(); ++i) {
-            const pod_record* pod = slots[i].current;
+        const auto& replicas = s.view->roles[r].replicas;
+        out.workers += static_cast<std::int64_t>(replicas.size());
+        for (std::size_t i = 0; i < replicas.size(); ++i) {
+            const pod_record* pod = replicas[i].current;
             if (pod == nullptr || !pod->ready || pod->deletion) {
                 out.unready_workers.push_back(fmt::format("{} {}", s.plan()->roles[r].type, i));
             }
@@ -202,7 +202,7 @@ void say_terminating(story& s) {
 /// What ends a job that runs.
 void say_deciding_pod(story& s) {
     const engine::role_view& role = s.view->roles[s.plan()->master_role];
-    const pod_record* pod = role.slots.empty() ? nullptr : role.slots.front().current;
+    const pod_record* pod = role.replicas.empty() ? nullptr : role.replicas.front().current;
     const bool runs = pod != nullptr && engine::is_up(*pod, role.plan->training_container);
     if (s.after.phase != job_phase::running || !runs) {
         return;
@@ -241,10 +241,10 @@ void say_barrier(story& s) {
     }
     std::vector<std::string> running;
     for (const engine::role_view& role : s.view->roles) {
-        for (const engine::slot& slot : role.slots) {
-            if (slot.current != nullptr && !slot.current->deletion &&
-                !engine::end_of(*slot.current, role.plan->training_container, s.now)) {
-                running.push_back(slot.current->name);
+        for (const engine::replica_view& replica : role.replicas) {
+            if (replica.current != nullptr && !replica.current->deletion &&
+                !engine::end_of(*replica.current, role.plan->training_container, s.now)) {
+                running.push_back(replica.current->name);
             }
         }
     }
@@ -285,8 +285,8 @@ void say_tensorboard(story& s) {
 void say_pods(story& s) {
     waiting_pods waiting;
     for (const engine::role_view& role : s.view->roles) {
-        for (const engine::slot& slot : role.slots) {
-            add_wait_of(s, role, slot, waiting);
+        for (const engine::replica_view& replica : role.replicas) {
+            add_wait_of(s, role, replica, waiting);
         }
     }
     count_workers(s, waiting);

@@ -157,8 +157,8 @@ std::vector<argument> node_line(
 ) {
     const start how = start_of(launch);
     std::vector<argument> line;
-    line.push_back({"--world_info=", slot::world_info});
-    line.push_back({"--node_rank=", slot::rank});
+    line.push_back({"--world_info=", filling::world_info});
+    line.push_back({"--node_rank=", filling::rank});
     line.push_back({"--master_addr=" + master_address});
     line.push_back({"--master_port=" + std::to_string(master_port)});
     if (!how.option.empty()) {

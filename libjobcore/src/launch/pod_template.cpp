@@ -91,7 +91,7 @@ json::value& pod_editor::container() {
     return document_["spec"]["containers"][static_cast<rapidjson::SizeType>(training_)];
 }
 
-json::value pod_editor::gap_or_text(const std::optional<slot>& what, const std::string& s) {
+json::value pod_editor::gap_or_text(const std::optional<filling>& what, const std::string& s) {
     return what ? gaps_.mark(*what, s) : text(s);
 }
 
@@ -229,7 +229,7 @@ void pod_editor::add_memory_volume(std::string_view name) {
 void pod_editor::add_config_volume(std::string_view name, std::string prefix) {
     json::value source(rapidjson::kObjectType);
     source.AddMember(
-        "name", gaps_.mark(slot::attempt, std::move(prefix)), document_.GetAllocator()
+        "name", gaps_.mark(filling::attempt, std::move(prefix)), document_.GetAllocator()
     );
     add_volume(name, "configMap", std::move(source));
 }
@@ -277,13 +277,13 @@ json::value pod_editor::labels() {
     add(label::owner_kind, text(to_string(ctx_->plan.kind)));
     add(label::component, text(ctx_->render.component));
     add(label::replica_type, text(role_->type));
-    add(label::replica_index, gaps_.mark(slot::index));
+    add(label::replica_index, gaps_.mark(filling::index));
     if (deciding_) {
         add(label::job_role, text(label::job_role_master));
     }
     add(label::job_uid, text(ctx_->plan.job_uid));
-    add(label::attempt, gaps_.mark(slot::attempt));
-    add(label::round, gaps_.mark(slot::round));
+    add(label::attempt, gaps_.mark(filling::attempt));
+    add(label::round, gaps_.mark(filling::round));
     add(label::managed_by, text(label::managed_by_value));
     if (const auto marks = gang::marks_of(ctx_->plan, role_number_)) {
         for (const auto& [key, value] : marks->labels) {
@@ -351,7 +351,7 @@ void pod_editor::add_gates(std::span<const std::string_view> names) {
 json::value pod_editor::metadata() {
     auto& a = document_.GetAllocator();
     json::value out(rapidjson::kObjectType);
-    out.AddMember("name", gaps_.mark(slot::pod_name), a);
+    out.AddMember("name", gaps_.mark(filling::pod_name), a);
     out.AddMember("namespace", text(ctx_->plan.ns), a);
     out.AddMember("labels", labels(), a);
     out.AddMember("annotations", annotations(), a);
@@ -372,7 +372,7 @@ void pod_editor::finish_spec() {
     auto& a = document_.GetAllocator();
     json::value& spec = document_["spec"];
     put(spec, "restartPolicy", text("Never"), a);
-    put(spec, "hostname", gaps_.mark(slot::hostname), a);
+    put(spec, "hostname", gaps_.mark(filling::hostname), a);
     put(spec, "subdomain", text(ctx_->plan.base_name), a);
     const auto marks = gang::marks_of(ctx_->plan, role_number_);
     if (marks && !marks->scheduler_name.empty() && json::find(spec, "schedulerName") == nullptr) {

@@ -33,12 +33,12 @@ std::vector<std::string> string_list(const json::value& container, std::string_v
 struct env_entry {
     std::string name;
     std::string text;
-    std::optional<slot> what = std::nullopt;
+    std::optional<filling> what = std::nullopt;
 };
 /// An argument of ours, the same way.
 struct argument {
     std::string text;
-    std::optional<slot> what = std::nullopt;
+    std::optional<filling> what = std::nullopt;
 };
 
 /// A mount of the training container.
@@ -97,7 +97,7 @@ public:
 
 private:
     json::value text(std::string_view s) { return json::copy_string(s, document_.GetAllocator()); }
-    json::value gap_or_text(const std::optional<slot>& what, const std::string& s);
+    json::value gap_or_text(const std::optional<filling>& what, const std::string& s);
     json::value& container();
     void add_env(json::value& container, const std::vector<env_entry>& entries);
     void add_volume(std::string_view name, std::string_view kind, json::value source);

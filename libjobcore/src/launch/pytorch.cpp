@@ -178,7 +178,7 @@ std::optional<env_entry> pytorch_compiler::agent_name(bool deciding) const {
         return env_entry{
             "PET_LOCAL_ADDR", upper_case(rendezvous_host(ctx_)) + '.' + ctx_.plan.base_name};
     }
-    return env_entry{"PET_LOCAL_ADDR", {}, slot::address};
+    return env_entry{"PET_LOCAL_ADDR", {}, filling::address};
 }
 
 /// torch before 2.0 knows no names of ours, and puts agents in the order of host names.
@@ -225,8 +225,8 @@ void pytorch_compiler::set_environment(pod_editor& pod, bool deciding) const {
             add_thread_limit(ours, container, 1);
         }
     } else {
-        ours.push_back({"RANK", {}, slot::rank});
-        ours.push_back({"WORLD_SIZE", {}, slot::world_size});
+        ours.push_back({"RANK", {}, filling::rank});
+        ours.push_back({"WORLD_SIZE", {}, filling::world_size});
         ours.push_back({"PYTHONUNBUFFERED", "1"});
         add_thread_limit(ours, container, json::accelerators(container));
     }

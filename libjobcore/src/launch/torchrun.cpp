@@ -119,7 +119,7 @@ std::vector<argument> torchrun_options(const torchrun_config& config, const torc
              std::to_string(pod.elastic->max_replicas)}
         );
     } else {
-        args.push_back({"--nnodes=", slot::world_size});
+        args.push_back({"--nnodes=", filling::world_size});
     }
     args.push_back({"--nproc_per_node=" + pod.proc_per_node});
     args.push_back({"--max_restarts=" + std::to_string(config.max_restarts)});
@@ -128,7 +128,7 @@ std::vector<argument> torchrun_options(const torchrun_config& config, const torc
     rdzv_conf conf = default_conf(how, pod);
     const auto rest = take_conf(config.extra_options, conf);
     if (how == rendezvous::fixed) {
-        args.push_back({"--node_rank=", slot::rank});
+        args.push_back({"--node_rank=", filling::rank});
         args.push_back({"--master_addr=" + pod.rendezvous_host});
         args.push_back({"--master_port=" + std::to_string(master_port)});
     } else {
@@ -138,7 +138,7 @@ std::vector<argument> torchrun_options(const torchrun_config& config, const torc
             );
         }
         // A closed rendezvous stays closed under its name: a fresh one per attempt.
-        args.push_back({"--rdzv_id=" + pod.job_uid + '-', slot::attempt});
+        args.push_back({"--rdzv_id=" + pod.job_uid + '-', filling::attempt});
     }
     if (const auto text = conf.text(); !text.empty()) {
         args.push_back({"--rdzv_conf=" + text});

@@ -34,7 +34,7 @@ private:
     program* result_;
 };
 
-json::value program_builder::mark(slot what, std::string prefix) {
+json::value program_builder::mark(filling what, std::string prefix) {
     markers_.push_back({{'?', '\0'}, what, std::move(prefix)});
     // A reference, not a copy: RapidJSON keeps the pointer.
     return json::value(rapidjson::StringRef(markers_.back().identity, 1));

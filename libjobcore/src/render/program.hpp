@@ -17,7 +17,7 @@
 namespace signalbox::core {
 
 /// What fills a gap.
-enum class slot : std::uint8_t {
+enum class filling : std::uint8_t {
     pod_name,  ///< with the suffix of a rename
     hostname,  ///< the same without it (BEHAVIOUR.md 1.3)
     address,   ///< `<hostname>.<subdomain>`, which resolves within the namespace
@@ -33,12 +33,12 @@ enum class slot : std::uint8_t {
 struct program {
     struct gap {
         std::size_t offset;  ///< in `text`, where the value goes
-        slot what;
+        filling what;
     };
     std::string text;
     std::vector<gap> gaps;
 
-    /// Appends the text with each gap filled by `fill(slot, out)`.
+    /// Appends the text with each gap filled by `fill(what, out)`.
     template <class Fill>
     void expand(std::string& out, Fill&& fill) const {
         std::size_t done = 0;
@@ -55,15 +55,15 @@ struct program {
 /// outlive the documents.
 class program_builder {
 public:
-    /// A string value `<prefix><what fills the slot>`. Only for slots whose text needs no escaping.
-    json::value mark(slot what, std::string prefix = {});
+    /// A string value `<prefix><what fills the gap>`. Only for gaps whose text needs no escaping.
+    json::value mark(filling what, std::string prefix = {});
 
     program build(const json::value& document) const;
 
 private:
     struct marker {
         char identity[2];
-        slot what;
+        filling what;
         std::string prefix;
     };
     std::deque<marker> markers_;  // stable addresses: a value is known by where its text lies

@@ -63,34 +63,34 @@ void append_world_info(
     out += base64(text + '}', base64_alphabet::url);
 }
 
-void append_slot(
-    slot what,
+void append_filling(
+    filling what,
     std::string& out,
     const job_plan& plan,
     const pod_identity& pod,
     std::span<const std::int32_t> wanted
 ) {
     switch (what) {
-        case slot::pod_name:
+        case filling::pod_name:
             return append_pod_name(out, plan, pod);
-        case slot::hostname:
+        case filling::hostname:
             return append_hostname(out, plan, pod);
-        case slot::address:
+        case filling::address:
             append_hostname(out, plan, pod);
             out += '.';
             out += plan.base_name;
             return;
-        case slot::index:
+        case filling::index:
             return append_number(out, pod.index);
-        case slot::attempt:
+        case filling::attempt:
             return append_number(out, pod.attempt);
-        case slot::round:
+        case filling::round:
             return append_number(out, pod.round);
-        case slot::rank:
+        case filling::rank:
             return append_number(out, pods_before(plan, pod.role, wanted) + pod.index);
-        case slot::world_size:
+        case filling::world_size:
             return append_number(out, pods_before(plan, plan.roles.size(), wanted));
-        case slot::world_info:
+        case filling::world_info:
             return append_world_info(out, plan, pod.role, wanted);
     }
 }
@@ -148,8 +148,8 @@ std::string render_pod(
     const bool master = pod.role == plan.master_role && pod.index == 0;
     const program& p = role.programs[role.choice[master ? 1 : 0][options.resumed ? 1 : 0]];
     out.reserve(p.text.size() + p.gaps.size() * 24);
-    p.expand(out, [&](slot what, std::string& to) {
-        append_slot(what, to, plan, pod, options.wanted);
+    p.expand(out, [&](filling what, std::string& to) {
+        append_filling(what, to, plan, pod, options.wanted);
     });
     return out;
 }

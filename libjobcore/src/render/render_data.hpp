@@ -59,7 +59,7 @@ struct render_data {
     std::size_t rendezvous_role = 0;
     /// Fingerprint of a Service up to its selector.
     fnv1a service_hash;
-    /// Ranks on each pod of an ssh-free DeepSpeedJob (slot::world_info).
+    /// Ranks on each pod of an ssh-free DeepSpeedJob (filling::world_info).
     std::int32_t slots = 1;
     config_render config;
     secret_render secret;

@@ -14,7 +14,9 @@ void compile_process(compile_context& ctx) {
     }
     compile_variants(ctx, 0, [&](pod_variant v) {
         pod_editor pod(ctx, 0, v.deciding, source->document, source->training);
-        pod.add_training_env({{"PROCESS", {}, slot::rank}, {"PROCESSES", {}, slot::world_size}});
+        pod.add_training_env(
+            {{"PROCESS", {}, filling::rank}, {"PROCESSES", {}, filling::world_size}}
+        );
         add_common_defaults(pod, ctx);
         return pod.build();
     });

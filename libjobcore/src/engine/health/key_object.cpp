@@ -23,7 +23,7 @@ struct started_pods {
 
 started_pods count_started(const context& c) {
     started_pods out;
-    for_each_slot(c.view, [&](std::size_t, std::int32_t, const slot& s) {
+    for_each_replica(c.view, [&](std::size_t, std::int32_t, const replica_view& s) {
         const bool started = s.done() || (s.current != nullptr && any_started(*s.current));
         out.any = out.any || started;
         out.all = out.all && started;

@@ -45,7 +45,7 @@ public:
     }
 
     void examine() {
-        for_each_slot(c_.view, [&](std::size_t role, std::int32_t index, const slot& s) {
+        for_each_replica(c_.view, [&](std::size_t role, std::int32_t index, const replica_view& s) {
             visit(role, index, s);
         });
         // The pods of a paused job are deleted by us: none of them is lost.
@@ -56,7 +56,7 @@ public:
     }
 
 private:
-    void visit(std::size_t role, std::int32_t index, const slot& s) {
+    void visit(std::size_t role, std::int32_t index, const replica_view& s) {
         const bool stopped = c_.in.was_paused() || is_final(c_.status.phase);
         if (stopped && s.seen && s.current == nullptr && !s.blocked && !s.damaged &&
             !std::ranges::binary_search(absent_, std::string_view(c_.name_of(role, index)))) {
@@ -72,7 +72,7 @@ private:
         }
     }
 
-    void visit_pod(std::size_t role, std::int32_t index, const slot& s) {
+    void visit_pod(std::size_t role, std::int32_t index, const replica_view& s) {
         const pod_record& pod = *s.current;
         const role_plan& plan = *c_.view.roles[role].plan;
         const auto end = end_of(pod, plan.training_container, c_.in.now);
@@ -94,7 +94,7 @@ private:
     void visit_success(
         std::size_t role,
         std::int32_t index,
-        const slot& s,
+        const replica_view& s,
         const role_plan& plan,
         const pod_end& end
     ) {
@@ -116,7 +116,7 @@ private:
         return start_of(pod, c, c_.in.now) + c_.in.policy.always_delay;
     }
 
-    void visit_missing(std::size_t role, std::int32_t index, const slot& s) {
+    void visit_missing(std::size_t role, std::int32_t index, const replica_view& s) {
         std::string name = c_.name_of(role, index);
         if (!s.damaged && !std::ranges::binary_search(absent_, std::string_view(name))) {
             out_.unconfirmed.push_back({role, index});
@@ -215,7 +215,7 @@ private:
                 continue;
             }
             const pod_identity id = identity_from_name(c_.in.plan, r.name);
-            const slot* s = c_.find_slot(id.role, id.index);
+            const replica_view* s = c_.find_replica(id.role, id.index);
             if (s == nullptr || s->current != nullptr || s->done() || s->round != r.round) {
                 continue;
             }
@@ -241,7 +241,7 @@ private:
         }
         for (const incident_pod& pod : settling->pods) {
             const pod_identity id = identity_from_name(c_.in.plan, pod.name);
-            const slot* s = c_.find_slot(id.role, id.index);
+            const replica_view* s = c_.find_replica(id.role, id.index);
             if (s == nullptr || s->done()) {
                 continue;
             }

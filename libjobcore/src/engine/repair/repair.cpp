@@ -339,9 +339,9 @@ private:
             view_ =
                 make_view(plan(), now(), in_.seen, stuck_after(in_.job.meta, in_.policy), in_.now);
         }
-        const auto& slots = view_->roles[role].slots;
+        const auto& replicas = view_->roles[role].replicas;
         const auto at = static_cast<std::size_t>(pod.index);
-        return at >= slots.size() || slots[at].newest == &pod;
+        return at >= replicas.size() || replicas[at].newest == &pod;
     }
 
     bool never_completes(const role_plan& role, std::int32_t index) const {

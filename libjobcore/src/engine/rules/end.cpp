@@ -30,7 +30,7 @@ bool is_doubtful(const context& c) {
         return false;
     }
     return std::ranges::any_of(c.view.roles, [](const role_view& role) {
-        return std::ranges::any_of(role.slots, [](const slot& s) {
+        return std::ranges::any_of(role.replicas, [](const replica_view& s) {
             return s.seen && s.current == nullptr && !s.done();
         });
     });

@@ -54,13 +54,13 @@ void rename(const inputs& in, const replica& which, job_status& status) {
 }
 
 bool deciding_pod_started(const context& c) {
-    const slot* master = c.master();
+    const replica_view* master = c.master();
     return master != nullptr && master->current != nullptr && has_started(c.in, *master->current);
 }
 
 /// Of a job that has stopped: the pod goes, or has gone. All that a paused job has in view are
 /// deleted, by UID (1.9).
-bool is_accounted_for(const context& c, const replica& r, const slot& s) {
+bool is_accounted_for(const context& c, const replica& r, const replica_view& s) {
     if (s.current != nullptr) {
         return c.in.was_paused() || s.current->deletion || has_ended(c.in, *s.current);
     }
@@ -170,7 +170,7 @@ struct applier {
 job_status note_seen(const inputs& in, const pod_view& view) {
     job_status status = recorded_part(in.job.status);
     const bool stopped = in.was_paused() || is_final(status.phase);
-    for_each_slot(view, [&](std::size_t role, std::int32_t index, const slot& s) {
+    for_each_replica(view, [&](std::size_t role, std::int32_t index, const replica_view& s) {
         const std::string& type = in.plan.roles[role].type;
         if (stopped && s.seen && is_accounted_for({in, status, view}, {role, index}, s)) {
             erase_index(status.restarts.seen, type, index);

@@ -18,7 +18,7 @@ bool is_renamed(const restart_ledger& ledger, std::string_view type, std::int32_
 
 /// The stuck pod has the very name that its replacement would get.
 bool holds_wanted_name(const context& c, const left_over& l) {
-    const slot* s = c.find_slot(l.role, l.index);
+    const replica_view* s = c.find_replica(l.role, l.index);
     return l.stuck && s != nullptr && !s->done() && s->current == nullptr &&
            l.pod->name == c.name_of(l.role, l.index);
 }
@@ -28,7 +28,7 @@ std::vector<replica> held_by_gone_pods(const context& c) {
     std::vector<replica> out;
     for (const pod_record* pod : c.view.gone) {
         const pod_identity id = identity_from_name(c.in.plan, pod->name);
-        const slot* s = c.find_slot(id.role, id.index);
+        const replica_view* s = c.find_replica(id.role, id.index);
         if (s != nullptr && !s->done() && s->current == nullptr &&
             pod->name == c.name_of(id.role, id.index)) {
             out.push_back({id.role, id.index});

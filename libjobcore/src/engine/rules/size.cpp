@@ -29,7 +29,7 @@ std::int32_t remaining(const context& c) {
     std::int32_t n = 0;
     for (std::size_t r = 0; r < c.in.plan.roles.size(); ++r) {
         for (std::int32_t i = 0; i < c.in.plan.roles[r].wanted; ++i) {
-            const slot* s = c.find_slot(r, i);
+            const replica_view* s = c.find_replica(r, i);
             n += s != nullptr && s->given_up ? 0 : 1;
         }
     }
@@ -55,7 +55,7 @@ bool needs_new_attempt(const context& c, const std::vector<replica>& gone) {
 
 std::optional<record> follow_types(const context& c, const health&, const open_questions&) {
     const bool lacks_pod = std::ranges::any_of(c.view.roles, [](const role_view& role) {
-        return std::ranges::any_of(role.slots, [](const slot& s) {
+        return std::ranges::any_of(role.replicas, [](const replica_view& s) {
             return s.current == nullptr && !s.done();
         });
     });

@@ -43,7 +43,7 @@ restart_scope scope_of(const context& c, const health& h) {
 
 /// Nobody knows how far a launcher came that is gone.
 bool launcher_has_started(const context& c) {
-    const slot* s = c.master();
+    const replica_view* s = c.master();
     if (s == nullptr || s->current == nullptr) {
         return s != nullptr && s->seen;
     }
@@ -151,7 +151,9 @@ job_end end_without_restart(const health& h, const verdict& v) {
 std::int32_t replicas_remaining(const context& c, const health& h) {
     auto remain = -static_cast<std::int32_t>(h.losses.size());
     for (const role_view& role : c.view.roles) {
-        remain += static_cast<std::int32_t>(std::ranges::count(role.slots, false, &slot::given_up));
+        remain += static_cast<std::int32_t>(
+            std::ranges::count(role.replicas, false, &replica_view::given_up)
+        );
     }
     return remain;
 }
@@ -252,7 +254,9 @@ std::optional<instant> open_until(const context& c, const judgement& j) {
     const instant until = first_end(j.lost) + c.in.policy.first_failure_window + seconds(1);
     const auto may_allow = [&](const role_view& role) {
         return role.plan->restart != restart_policy::never &&
-               std::ranges::any_of(role.slots, [&](const slot& s) { return is_up(role, s); });
+               std::ranges::any_of(role.replicas, [&](const replica_view& s) {
+                   return is_up(role, s);
+               });
     };
     const bool any = std::ranges::any_of(c.view.roles, may_allow);
     return any && c.in.now < until ? std::optional(until) : std::nullopt;

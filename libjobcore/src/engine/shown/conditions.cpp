@@ -26,7 +26,7 @@ bool first_stage_accepted(const context& c) {
         const bool first =
             c.in.plan.pod_stages.empty() || std::ranges::find(c.in.plan.pod_stages.front(), r) !=
                                                 c.in.plan.pod_stages.front().end();
-        const bool all = std::ranges::all_of(c.view.roles[r].slots, [](const slot& s) {
+        const bool all = std::ranges::all_of(c.view.roles[r].replicas, [](const replica_view& s) {
             return s.current != nullptr || s.done();
         });
         if (first && !all) {
@@ -47,7 +47,7 @@ bool successor_missing(const context& c) {
     }
     if (last->scope == restart_scope::job) {
         return std::ranges::any_of(c.view.roles, [](const role_view& role) {
-            return std::ranges::any_of(role.slots, [](const slot& s) {
+            return std::ranges::any_of(role.replicas, [](const replica_view& s) {
                 return s.current == nullptr && !s.done();
             });
         });
@@ -57,7 +57,7 @@ bool successor_missing(const context& c) {
         if (id.role == no_role || id.index >= c.view.roles[id.role].wanted()) {
             return false;
         }
-        const slot& s = c.view.roles[id.role].slots[static_cast<std::size_t>(id.index)];
+        const replica_view& s = c.view.roles[id.role].replicas[static_cast<std::size_t>(id.index)];
         return s.current == nullptr && !s.done();
     });
 }
@@ -65,7 +65,7 @@ bool successor_missing(const context& c) {
 /// The first pod that cannot start without help, or null.
 const pod_record* find_hopeless_pod(const context& c) {
     for (const role_view& role : c.view.roles) {
-        for (const slot& s : role.slots) {
+        for (const replica_view& s : role.replicas) {
             if (s.current != nullptr && hopeless_container(*s.current) != nullptr) {
                 return s.current;
             }

@@ -16,7 +16,7 @@ namespace {
 using counter = std::int32_t aggregate_counts::*;
 
 /// Under what a replica without a pod counts.
-counter missing_counter(const context& c, const slot& s) {
+counter missing_counter(const context& c, const replica_view& s) {
     if (s.completed && !is_final(c.status.phase)) {
         return &aggregate_counts::succeeded;
     }
@@ -63,7 +63,7 @@ struct replica_shown {
     const pod_record* pod = nullptr;
 };
 
-replica_shown show(const context& c, std::size_t role, std::int32_t index, const slot& s) {
+replica_shown show(const context& c, std::size_t role, std::int32_t index, const replica_view& s) {
     replica_shown out;
     out.pod = s.newest;
     if (s.newest == nullptr) {
@@ -131,7 +131,7 @@ bool says_the_same(const replica_status& old, const replica_shown& v) {
 
 /// Upper bound of the bytes of one replica in the status: keys and quotes, the longest phase, state
 /// and exit code.
-std::size_t size_in_text(const slot& s) {
+std::size_t size_in_text(const replica_view& s) {
     constexpr std::size_t pod_frame = 70;
     constexpr std::size_t longest_name = 80;
     constexpr std::size_t container_frame = 70;
@@ -180,16 +180,16 @@ std::vector<std::int32_t> choose_shown(const context& c, const std::vector<std::
     std::vector<std::int32_t> shown(c.view.roles.size(), 0);
     std::size_t used = rest + size_of_ledger(c.status.restarts);
     for (const std::size_t r : order) {
-        const auto& slots = c.view.roles[r].slots;
-        shown[r] = slots.empty() ? 0 : 1;
-        used += slots.empty() ? 0 : size_in_text(slots.front());
+        const auto& replicas = c.view.roles[r].replicas;
+        shown[r] = replicas.empty() ? 0 : 1;
+        used += replicas.empty() ? 0 : size_in_text(replicas.front());
     }
     std::int32_t spare =
         std::max(c.in.policy.replicas_in_status - static_cast<std::int32_t>(order.size()), 0);
     for (const std::size_t r : order) {
         const role_view& role = c.view.roles[r];
         while (spare > 0 && shown[r] < role.wanted()) {
-            used += size_in_text(role.slots[static_cast<std::size_t>(shown[r])]);
+            used += size_in_text(role.replicas[static_cast<std::size_t>(shown[r])]);
             if (used > all) {
                 return shown;
             }
@@ -220,7 +220,7 @@ bool says_the_same(
         }
         for (std::int32_t i = 0; i < shown[r]; ++i) {
             const auto n = static_cast<std::size_t>(i);
-            if (!says_the_same(old[t].replicas[n], show(c, r, i, role.slots[n]))) {
+            if (!says_the_same(old[t].replicas[n], show(c, r, i, role.replicas[n]))) {
                 return false;
             }
         }
@@ -244,7 +244,8 @@ std::optional<std::vector<task_status>> show_tasks(const context& c) {
             role.plan->type, old == nullptr ? 0 : old->restart_count, role.wanted(), {}};
         task.replicas.reserve(static_cast<std::size_t>(shown[r]));
         for (std::int32_t i = 0; i < shown[r]; ++i) {
-            task.replicas.push_back(describe(show(c, r, i, role.slots[static_cast<std::size_t>(i)]))
+            task.replicas.push_back(
+                describe(show(c, r, i, role.replicas[static_cast<std::size_t>(i)]))
             );
         }
         tasks.push_back(std::move(task));
@@ -260,14 +261,14 @@ bool is_live(counter n) {
 
 /// It runs or has completed. Of a job that has ended: it ended well, as the deciding pod of one
 /// that succeeded did, and the pods that served it by sshd.
-bool counts_as_ready(const context& c, const role_view& role, const slot& s) {
+bool counts_as_ready(const context& c, const role_view& role, const replica_view& s) {
     if (s.completed) {
         return true;
     }
     if (!is_final(c.status.phase)) {
         return is_up(role, s);
     }
-    const auto index = static_cast<std::int32_t>(&s - role.slots.data());
+    const auto index = static_cast<std::int32_t>(&s - role.replicas.data());
     return c.status.phase == job_phase::succeeded && (&s == c.master() || role.plan->serves(index));
 }
 
@@ -280,7 +281,7 @@ counts_shown show_counts(const context& c) {
     for (const role_view& role : c.view.roles) {
         const std::string_view container = role.plan->training_container;
         wanted += role.wanted();
-        for (const slot& s : role.slots) {
+        for (const replica_view& s : role.replicas) {
             const auto count = [&](const pod_record* pod) {
                 return pod == nullptr ? missing_counter(c, s)
                                       : pod_counter(*pod, container, c.in.now);

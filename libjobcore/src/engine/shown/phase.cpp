@@ -12,7 +12,7 @@
 namespace signalbox::core::engine {
 namespace {
 
-bool is_up_or_done(const role_view& role, const slot& s) {
+bool is_up_or_done(const role_view& role, const replica_view& s) {
     return s.done() || is_up(role, s);
 }
 
@@ -22,12 +22,12 @@ bool below_minimum(const context& c) {
 
 bool is_complete(const context& c) {
     if (c.in.plan.elastic) {
-        const slot* master = c.master();
+        const replica_view* master = c.master();
         return master != nullptr && is_up_or_done(c.view.roles[c.in.plan.master_role], *master) &&
                !below_minimum(c);
     }
     return std::ranges::all_of(c.view.roles, [](const role_view& role) {
-        return std::ranges::all_of(role.slots, [&](const slot& s) {
+        return std::ranges::all_of(role.replicas, [&](const replica_view& s) {
             return is_up_or_done(role, s);
         });
     });
@@ -46,7 +46,7 @@ bool is_rebuilding(const context& c) {
 }
 
 bool master_is_unknown(const context& c) {
-    const slot* master = c.master();
+    const replica_view* master = c.master();
     return master != nullptr && master->current != nullptr &&
            master->current->phase == pod_phase::unknown;
 }
@@ -62,7 +62,7 @@ bool is_held_up(const work& planned) {
 /// The first pod that somebody holds back from the scheduler.
 const pod_record* find_gated(const context& c) {
     for (const role_view& role : c.view.roles) {
-        for (const slot& s : role.slots) {
+        for (const replica_view& s : role.replicas) {
             if (s.current != nullptr && !s.current->gates.empty()) {
                 return s.current;
             }
@@ -77,7 +77,7 @@ wait find_wait(const context& c, const work& planned) {
         return *planned.waits;
     }
     for (const role_view& role : c.view.roles) {
-        for (const slot& s : role.slots) {
+        for (const replica_view& s : role.replicas) {
             if (s.current != nullptr && s.current->unschedulable) {
                 return {
                     wait_rank::unschedulable,
@@ -116,7 +116,7 @@ bool is_told_at_once(const context& c, const wait& w) {
 /// A container beside one that trains has failed, and nothing starts it again (api 1.13).
 std::optional<fact> failed_sidecar(const context& c) {
     for (const role_view& role : c.view.roles) {
-        for (const slot& s : role.slots) {
+        for (const replica_view& s : role.replicas) {
             if (s.current == nullptr || !is_up(*s.current, role.plan->training_container)) {
                 continue;
             }

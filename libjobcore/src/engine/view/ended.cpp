@@ -35,7 +35,7 @@ struct left_workers {
 /// They end by nothing but a deletion.
 left_workers find_left_workers(const context& c) {
     left_workers out;
-    for_each_slot(c.view, [&](std::size_t role, std::int32_t index, const slot& s) {
+    for_each_replica(c.view, [&](std::size_t role, std::int32_t index, const replica_view& s) {
         const role_plan& plan = c.in.plan.roles[role];
         if (!plan.serves(index) || s.current == nullptr || s.current->deletion ||
             has_ended(c.in, *s.current)) {

@@ -49,7 +49,7 @@ public:
         : plan_(plan), status_(status), stuck_after_(stuck_after), now_(now) {}
 
     pod_view make(const observed& seen) {
-        make_slots();
+        make_replicas();
         for (const pod_record* pod : seen.pods) {
             place(*pod);
         }
@@ -63,45 +63,47 @@ public:
     }
 
 private:
-    void make_slots() {
+    void make_replicas() {
         view_.roles.resize(plan_.roles.size());
         for (std::size_t r = 0; r < plan_.roles.size(); ++r) {
             role_view& role = view_.roles[r];
             role.plan = &plan_.roles[r];
-            role.slots.resize(
+            role.replicas.resize(
                 static_cast<std::size_t>(std::max(wanted_in_force(status_, *role.plan), 0))
             );
-            mark(role, status_.restarts.seen, &slot::seen);
-            mark(role, status_.restarts.completed, &slot::completed);
-            mark(role, status_.restarts.given_up, &slot::given_up);
+            mark(role, status_.restarts.seen, &replica_view::seen);
+            mark(role, status_.restarts.completed, &replica_view::completed);
+            mark(role, status_.restarts.given_up, &replica_view::given_up);
         }
         for (const replaced_index& i : status_.restarts.replaced) {
-            if (slot* s = find_slot(role_of_type(plan_, i.type), i.index)) {
+            if (replica_view* s = find_replica(role_of_type(plan_, i.type), i.index)) {
                 s->round = i.round;
             }
         }
         for (const renamed_index& i : status_.restarts.renamed) {
-            if (slot* s = find_slot(role_of_type(plan_, i.type), i.index)) {
+            if (replica_view* s = find_replica(role_of_type(plan_, i.type), i.index)) {
                 s->rename = i.k;
             }
         }
     }
 
-    static void mark(role_view& role, const std::vector<typed_indexes>& list, bool slot::*field) {
+    static void mark(
+        role_view& role, const std::vector<typed_indexes>& list, bool replica_view::*field
+    ) {
         const index_set* set = find_indexes(list, role.plan->type);
         if (set == nullptr) {
             return;
         }
         for (std::int32_t i = 0; i < role.wanted(); ++i) {
-            role.slots[static_cast<std::size_t>(i)].*field = set->contains(i);
+            role.replicas[static_cast<std::size_t>(i)].*field = set->contains(i);
         }
     }
 
-    slot* find_slot(std::size_t role, std::int32_t index) {
+    replica_view* find_replica(std::size_t role, std::int32_t index) {
         if (role == no_role || index < 0 || index >= view_.roles[role].wanted()) {
             return nullptr;
         }
-        return &view_.roles[role].slots[static_cast<std::size_t>(index)];
+        return &view_.roles[role].replicas[static_cast<std::size_t>(index)];
     }
 
     void place(const pod_record& pod) {
@@ -117,7 +119,7 @@ private:
             return;
         }
         const std::size_t role = role_of_type(plan_, pod.type);
-        slot* s = find_slot(role, pod.index);
+        replica_view* s = find_replica(role, pod.index);
         const bool this_attempt = pod.attempt == status_.attempt && status_.attempt > 0;
         if (s != nullptr && this_attempt) {
             if (s->newest == nullptr || rank(*s->newest) < rank(pod)) {
@@ -143,7 +145,7 @@ private:
 
     void place_damaged(const pod_record& pod) {
         const pod_identity id = identity_from_name(plan_, pod.name);
-        slot* s = find_slot(id.role, id.index);
+        replica_view* s = find_replica(id.role, id.index);
         if (s != nullptr) {
             s->damaged = true;
         }
@@ -158,7 +160,7 @@ private:
         if (l.older_attempt && !l.stuck) {
             view_.older_attempt_left = true;
         }
-        if (slot* s = find_slot(l.role, l.index)) {
+        if (replica_view* s = find_replica(l.role, l.index)) {
             s->blocked = true;
         }
     }
@@ -240,32 +242,32 @@ pod_identity identity_from_name(const job_plan& plan, std::string_view name) {
     return id;
 }
 
-const slot* context::find_slot(std::size_t role, std::int32_t index) const {
+const replica_view* context::find_replica(std::size_t role, std::int32_t index) const {
     if (role >= view.roles.size() || index < 0 || index >= view.roles[role].wanted()) {
         return nullptr;
     }
-    return &view.roles[role].slots[static_cast<std::size_t>(index)];
+    return &view.roles[role].replicas[static_cast<std::size_t>(index)];
 }
 
-const slot* context::master() const {
-    return find_slot(in.plan.master_role, 0);
+const replica_view* context::master() const {
+    return find_replica(in.plan.master_role, 0);
 }
 
 std::string context::name_of(std::size_t role, std::int32_t index) const {
-    const slot& s = *find_slot(role, index);
+    const replica_view& s = *find_replica(role, index);
     return pod_name(in.plan, {role, index, status.attempt, s.round, s.rename});
 }
 
-bool is_up(const role_view& role, const slot& s) {
+bool is_up(const role_view& role, const replica_view& s) {
     return s.current != nullptr && is_up(*s.current, role.plan->training_container);
 }
 
 std::int32_t replicas_up(const pod_view& view) {
     std::int32_t up = 0;
     for (const role_view& role : view.roles) {
-        up += static_cast<std::int32_t>(std::ranges::count_if(role.slots, [&](const slot& s) {
-            return s.completed || is_up(role, s);
-        }));
+        up += static_cast<std::int32_t>(std::ranges::count_if(
+            role.replicas, [&](const replica_view& s) { return s.completed || is_up(role, s); }
+        ));
     }
     return up;
 }

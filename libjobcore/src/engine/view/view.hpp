@@ -14,7 +14,7 @@
 namespace signalbox::core::engine {
 
 /// One wanted replica.
-struct slot {
+struct replica_view {
     /// The pod of the recorded attempt and round. Never one whose labels are incomplete.
     const pod_record* current = nullptr;
     /// The newest pod of the recorded attempt, of whatever round: what counts show (4.15).
@@ -35,9 +35,9 @@ struct slot {
 
 struct role_view {
     const role_plan* plan = nullptr;
-    std::vector<slot> slots;
+    std::vector<replica_view> replicas;
 
-    std::int32_t wanted() const { return static_cast<std::int32_t>(slots.size()); }
+    std::int32_t wanted() const { return static_cast<std::int32_t>(replicas.size()); }
 };
 
 /// A pod that is not wanted as it is: of an older attempt or round, surplus, a duplicate, damaged.
@@ -81,26 +81,26 @@ struct context {
         return role == in.plan.master_role && index == 0;
     }
     /// The replica that decides; null if the job has none at its present size.
-    const slot* master() const;
+    const replica_view* master() const;
     /// Null if no such replica is wanted; `role` may be no_role.
-    const slot* find_slot(std::size_t role, std::int32_t index) const;
+    const replica_view* find_replica(std::size_t role, std::int32_t index) const;
     /// Of the wanted replica's pod, whether it is there or not.
     std::string name_of(std::size_t role, std::int32_t index) const;
 };
 
 /// The training container of the replica's pod runs.
-bool is_up(const role_view& role, const slot& s);
+bool is_up(const role_view& role, const replica_view& s);
 
 /// Replicas that run or have completed.
 std::int32_t replicas_up(const pod_view& view);
 
-/// Calls `visit(role number, index, slot)` for every wanted replica, spec order.
+/// Calls `visit(role number, index, replica)` for every wanted replica, spec order.
 template <class Visit>
-void for_each_slot(const pod_view& view, Visit visit) {
+void for_each_replica(const pod_view& view, Visit visit) {
     for (std::size_t r = 0; r < view.roles.size(); ++r) {
-        const auto& slots = view.roles[r].slots;
-        for (std::size_t i = 0; i < slots.size(); ++i) {
-            visit(r, static_cast<std::int32_t>(i), slots[i]);
+        const auto& replicas = view.roles[r].replicas;
+        for (std::size_t i = 0; i < replicas.size(); ++i) {
+            visit(r, static_cast<std::int32_t>(i), replicas[i]);
         }
     }
 }

@@ -58,10 +58,11 @@ void tell_of_gang(const context& c, work& out) {
 bool stage_is_open(const context& c, std::size_t number) {
     for (std::size_t s = 0; s < number; ++s) {
         for (const std::size_t role : c.in.plan.pod_stages[s]) {
-            const auto& slots = c.view.roles[role].slots;
-            const bool all_ready = !slots.empty() && std::ranges::all_of(slots, [](const slot& x) {
-                return x.current != nullptr && x.current->ready && !x.current->deletion;
-            });
+            const auto& replicas = c.view.roles[role].replicas;
+            const bool all_ready =
+                !replicas.empty() && std::ranges::all_of(replicas, [](const replica_view& x) {
+                    return x.current != nullptr && x.current->ready && !x.current->deletion;
+                });
             if (!all_ready) {
                 return false;
             }
@@ -101,7 +102,7 @@ std::optional<quota_hold> find_quota_hold(const context& c) {
 }
 
 /// Until when the restart delay holds this replica (5.8).
-std::optional<instant> delay_of(const context& c, const slot& s) {
+std::optional<instant> delay_of(const context& c, const replica_view& s) {
     const auto& last = c.status.restarts.last;
     if (!last || !last->not_before || *last->not_before <= c.in.now) {
         return std::nullopt;
@@ -157,10 +158,10 @@ public:
                 wait_rank::quota, reason::quota_exceeded, cut_message(quota_->first->message)
             );
         }
-        if (const slot* master = c_.master()) {
+        if (const replica_view* master = c_.master()) {
             consider(c_.in.plan.master_role, 0, *master);
         }
-        for_each_slot(c_.view, [&](std::size_t role, std::int32_t index, const slot& s) {
+        for_each_replica(c_.view, [&](std::size_t role, std::int32_t index, const replica_view& s) {
             if (!c_.is_master(role, index)) {
                 consider(role, index, s);
             }
@@ -174,7 +175,7 @@ public:
     }
 
 private:
-    void consider(std::size_t role, std::int32_t index, const slot& s) {
+    void consider(std::size_t role, std::int32_t index, const replica_view& s) {
         // A seen pod that is missing is a loss to be confirmed first (5.3).
         if (s.current != nullptr || s.seen || s.done() || !open_[role]) {
             return;

@@ -15,8 +15,8 @@ namespace signalbox::core::engine {
 namespace {
 
 /// The replica that waits for this pod to go, or null.
-const slot* waiting_slot(const context& c, const left_over& l) {
-    const slot* s = c.find_slot(l.role, l.index);
+const replica_view* waiting_replica(const context& c, const left_over& l) {
+    const replica_view* s = c.find_replica(l.role, l.index);
     return s == nullptr || s->done() || s->current != nullptr ? nullptr : s;
 }
 
@@ -62,7 +62,7 @@ void remove_left_overs(const context& c, work& out) {
         if (is_ended_surplus(c, l)) {
             continue;
         }
-        const slot* waiting = waiting_slot(c, l);
+        const replica_view* waiting = waiting_replica(c, l);
         if (!l.pod->deletion) {
             actions.push_back(remove_pod(
                 *l.pod,

@@ -46,7 +46,7 @@ void confirm_missing_pods(const context& c, const health& h, work& out) {
 void keep_confirmed(const context& c, const health& h, instant until, work& out) {
     stage reads;
     for (const loss& l : h.losses) {
-        const slot* s = c.find_slot(l.role, l.index);
+        const replica_view* s = c.find_replica(l.role, l.index);
         if (l.cause == cause::pod_vanished && s != nullptr && !s->damaged) {
             reads.push_back(confirm_pod(c, l.role, l.index));
             hold(reads.back(), until, c.in.now);
