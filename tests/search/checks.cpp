@@ -143,14 +143,14 @@ private:
         return n;
     }
 
-    bool master_failed() const {
-        const auto& replicas = view_.roles[plan_.master_role].replicas;
+    bool deciding_failed() const {
+        const auto& replicas = view_.roles[plan_.deciding_role].replicas;
         if (replicas.empty() || replicas.front().current == nullptr) {
             return true;
         }
         return engine::end_of(
                    *replicas.front().current,
-                   plan_.roles[plan_.master_role].training_container,
+                   plan_.roles[plan_.deciding_role].training_container,
                    w_.now
         )
             .has_value();
@@ -163,7 +163,7 @@ private:
         const bool by_loss = engine::says(next_.reason, engine::reason::error_in_pod) ||
                              engine::says(next_.reason, engine::reason::backoff_limit_exceeded);
         if (next_.phase == job_phase::failed && by_loss && plan_.elastic &&
-            plan_.elastic->survives_loss && !master_failed() &&
+            plan_.elastic->survives_loss && !deciding_failed() &&
             remaining() >= plan_.elastic->min_replicas) {
             out_.push_back(fmt::format(
                 "5.10 an elastic job fails though {} of at least {} replicas are left",
@@ -256,14 +256,14 @@ private:
             next_.attempt != before_.attempt) {
             return;
         }
-        const auto& replicas = view_.roles[plan_.master_role].replicas;
-        const engine::replica_view master =
+        const auto& replicas = view_.roles[plan_.deciding_role].replicas;
+        const engine::replica_view deciding =
             replicas.empty() ? engine::replica_view() : replicas.front();
         const auto end =
-            master.current == nullptr
+            deciding.current == nullptr
                 ? std::nullopt
                 : engine::end_of(
-                      *master.current, plan_.roles[plan_.master_role].training_container, w_.now
+                      *deciding.current, plan_.roles[plan_.deciding_role].training_container, w_.now
                   );
         if (end && end->before_deletion && end->exit_code) {
             out_.push_back("6.2 a paused job keeps the attempt whose deciding pod has ended");
@@ -381,7 +381,7 @@ private:
     /// A kind that restarts nothing makes nothing good once its launcher has started (5.11); the
     /// keys of its pods are another matter (2.6).
     void check_without_restart() {
-        const auto& replicas = view_.roles[plan_.master_role].replicas;
+        const auto& replicas = view_.roles[plan_.deciding_role].replicas;
         const auto& last = next_.restarts.last;
         if (plan_.scope != scope_rule::no_restart || replicas.empty() ||
             replicas.front().current == nullptr || !last ||
@@ -389,7 +389,7 @@ private:
             return;
         }
         const container_record* c = engine::training_container(
-            *replicas.front().current, plan_.roles[plan_.master_role].training_container
+            *replicas.front().current, plan_.roles[plan_.deciding_role].training_container
         );
         if (next_.restarts.disruptions != before_.restarts.disruptions && c != nullptr &&
             engine::has_started(*c)) {

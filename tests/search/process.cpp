@@ -96,7 +96,7 @@ private:
         if (!compiled.plan || (!raised && !untold)) {
             return;
         }
-        w_.past.deciding = compiled.plan->roles[compiled.plan->master_role].type;
+        w_.past.deciding = compiled.plan->roles[compiled.plan->deciding_role].type;
         w_.past.sizes.clear();
         for (const role_plan& role : compiled.plan->roles) {
             w_.past.sizes.emplace_back(role.type, role.wanted);

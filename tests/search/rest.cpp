@@ -181,8 +181,8 @@ bool has_size_of_spec(const world& w) {
         wanted.emplace_back(role.type, role.wanted);
     }
     // The deciding pod's type comes first in the status.
-    const auto master = wanted.begin() + static_cast<std::ptrdiff_t>(w.plan().master_role);
-    std::rotate(wanted.begin(), master, master + 1);
+    const auto deciding = wanted.begin() + static_cast<std::ptrdiff_t>(w.plan().deciding_role);
+    std::rotate(wanted.begin(), deciding, deciding + 1);
     const auto has_none = [](const auto& type) { return type.second == 0; };
     std::erase_if(recorded, has_none);
     std::erase_if(wanted, has_none);

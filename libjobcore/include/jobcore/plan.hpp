@@ -131,8 +131,8 @@ struct job_plan {
     std::string job_uid;
     /// `<job>-H` (BEHAVIOUR.md 1.1, 1.2): prefix of all children's names.
     std::string base_name;
-    std::vector<role_plan> roles;  ///< spec order
-    std::size_t master_role = 0;   ///< the deciding pod is index 0 of this role
+    std::vector<role_plan> roles;   ///< spec order
+    std::size_t deciding_role = 0;  ///< the deciding pod is index 0 of this role
     scope_rule scope = scope_rule::whole_job;
     /// An agent on each pod restarts its processes together with the others (torchrun): they end
     /// together too. Success waits for peers, clean-up for their exit barrier (BEHAVIOUR.md 5.1), a

@@ -78,7 +78,7 @@ job_plan plan_from_record(const job_object& job) {
         role.restart = written_policy(job.compiled->fragments, task.type);
         plan.roles.push_back(std::move(role));
     }
-    return plan;  // status lists the deciding pod's type first: master_role 0
+    return plan;  // status lists the deciding pod's type first: deciding_role 0
 }
 
 decision decide_invalid(const inputs& in) {

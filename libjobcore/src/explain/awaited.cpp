@@ -201,7 +201,7 @@ void say_terminating(story& s) {
 
 /// What ends a job that runs.
 void say_deciding_pod(story& s) {
-    const engine::role_view& role = s.view->roles[s.plan()->master_role];
+    const engine::role_view& role = s.view->roles[s.plan()->deciding_role];
     const pod_record* pod = role.replicas.empty() ? nullptr : role.replicas.front().current;
     const bool runs = pod != nullptr && engine::is_up(*pod, role.plan->training_container);
     if (s.after.phase != job_phase::running || !runs) {

@@ -72,7 +72,7 @@ void colossalai_compiler::compile() {
 void colossalai_compiler::plan_job() {
     job_plan& plan = ctx_.plan;
     plan.scope = scope_rule::no_restart;
-    plan.master_role = launcher_role;
+    plan.deciding_role = launcher_role;
     plan.pod_stages = {{worker_role}, {launcher_role}};
     plan.roles[launcher_role].training_container = launcher_container;
     plan.roles[worker_role].serving_from_index = 0;

@@ -59,7 +59,7 @@ struct secret_volume {
 /// Makes one Pod of a template. Use: construct, edit, build once.
 class pod_editor {
 public:
-    /// `deciding`: the pod is the master, and labelled so.
+    /// `deciding`: of the deciding pod, which has a label that says so.
     pod_editor(
         const compile_context& ctx,
         std::size_t role,

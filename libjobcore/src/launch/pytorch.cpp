@@ -72,7 +72,7 @@ void pytorch_compiler::plan_job() {
     const auto first = std::find_if(plan.roles.begin(), plan.roles.end(), [](const role_plan& r) {
         return r.wanted > 0;
     });
-    plan.master_role =
+    plan.deciding_role =
         first == plan.roles.end() ? 0 : static_cast<std::size_t>(first - plan.roles.begin());
     plan.peers_join = torchrun();
     plan.scope = scope_of(launch_.torchrun);
@@ -81,7 +81,7 @@ void pytorch_compiler::plan_job() {
     }
     warn_replica_scope(ctx_);
     gang::add_to(plan, ctx_.spec);
-    plan_services(ctx_, plan.master_role);
+    plan_services(ctx_, plan.deciding_role);
     warn_rank_order();
 }
 
@@ -193,7 +193,7 @@ void pytorch_compiler::warn_rank_order() {
                 ctx_.spec.replicas[role].pointer + "/type",
                 "With torch before 2.0 rank 0 is on a pod of this type, since its name sorts "
                 "before that of type " +
-                    ctx_.plan.roles[ctx_.plan.master_role].type +
+                    ctx_.plan.roles[ctx_.plan.deciding_role].type +
                     ", whose first pod decides the job.",
                 "SpecWarning"
             );

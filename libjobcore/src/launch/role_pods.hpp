@@ -56,7 +56,7 @@ void compile_variants(compile_context& ctx, std::size_t role, Compile&& compile)
     };
     for (const bool deciding : {false, true}) {
         auto& choice = out.choice[deciding ? 1 : 0];
-        if (deciding && role != ctx.plan.master_role) {
+        if (deciding && role != ctx.plan.deciding_role) {
             choice = out.choice[0];
             continue;
         }

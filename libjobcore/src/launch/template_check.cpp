@@ -139,8 +139,8 @@ void warn_labels(
     if (const json::value* theirs = json::find(*labels, label::job_role)) {
         const bool says_master =
             theirs->IsString() && json::view(*theirs) == label::job_role_master;
-        const bool deciding_role = role == ctx.plan.master_role;
-        if (says_master ? !deciding_role || ctx.plan.roles[role].wanted > 1 : deciding_role) {
+        const bool is_deciding = role == ctx.plan.deciding_role;
+        if (says_master ? !is_deciding || ctx.plan.roles[role].wanted > 1 : is_deciding) {
             warn(label::job_role);
         }
     }

@@ -131,8 +131,8 @@ constexpr std::array<const char*, 6> inherited_limits{
 class deciding_pod {
 public:
     explicit deciding_pod(const compile_context& ctx)
-        : plan_(ctx.plan), role_(plan_.roles[plan_.master_role]) {
-        json::parse(template_, ctx.spec.replicas[plan_.master_role].pod_template);
+        : plan_(ctx.plan), role_(plan_.roles[plan_.deciding_role]) {
+        json::parse(template_, ctx.spec.replicas[plan_.deciding_role].pod_template);
     }
 
     const job_plan& plan() const { return plan_; }

@@ -145,8 +145,8 @@ std::string render_pod(
     if (role.programs.empty()) {
         return out;  // compile_plan reported an error; the plan is not to be used
     }
-    const bool master = pod.role == plan.master_role && pod.index == 0;
-    const program& p = role.programs[role.choice[master ? 1 : 0][options.resumed ? 1 : 0]];
+    const bool deciding = pod.role == plan.deciding_role && pod.index == 0;
+    const program& p = role.programs[role.choice[deciding ? 1 : 0][options.resumed ? 1 : 0]];
     out.reserve(p.text.size() + p.gaps.size() * 24);
     p.expand(out, [&](filling what, std::string& to) {
         append_filling(what, to, plan, pod, options.wanted);

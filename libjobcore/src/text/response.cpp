@@ -182,7 +182,7 @@ std::vector<planned_text> render_all(const job_plan& plan, std::int32_t attempt)
         }
     }
     std::stable_partition(pods.begin(), pods.end(), [&](const pod_identity& pod) {
-        return pod.role == plan.master_role && pod.index == 0 && plan.pod_stages.empty();
+        return pod.role == plan.deciding_role && pod.index == 0 && plan.pod_stages.empty();
     });
     for (const pod_identity& pod : pods) {
         out.push_back({nullptr, render_pod(plan, pod, options)});

@@ -24,7 +24,7 @@ const value& launcher_container(const rendered& pod) {
 
 TEST_CASE("[behaviour 2.3] two stages, the launcher decides, nothing restarts", "[launch]") {
     auto job = colossalai_job(3).compile();
-    CHECK(job.plan.master_role == 0);
+    CHECK(job.plan.deciding_role == 0);
     CHECK(job.plan.pod_stages == std::vector<std::vector<std::size_t>>{{1}, {0}});
     CHECK(job.plan.scope == core::scope_rule::no_restart);
     CHECK(job.plan.roles[1].serving_from_index == 0);

@@ -27,7 +27,7 @@ TEST_CASE("[launchers 9.1] objects: subdomain Service, Secret, ConfigMap per att
     CHECK(job.plan.objects[2].kind == object_kind::config_map);
     CHECK(core::object_name(job.plan.objects[2], 4) == job.plan.base_name + "-4");
     CHECK(job.plan.scope == core::scope_rule::whole_job);
-    CHECK(job.plan.master_role == 0);
+    CHECK(job.plan.deciding_role == 0);
     CHECK(job.plan.roles[0].serving_from_index == 1);
     CHECK(job.plan.roles[0].training_container == "worker");
     CHECK(job.plan.warnings.empty());

@@ -365,7 +365,7 @@ TEST_CASE(
 
 TEST_CASE("[behaviour 3.5] the master is index 0 of the first type that has replicas", "[launch]") {
     const compiled job(job_builder().replicas("ps", 0).replicas("worker", 2));
-    CHECK(job.plan.master_role == 1);
+    CHECK(job.plan.deciding_role == 1);
     CHECK(job.pod({1, 0}).env("MASTER_ADDR") == "mnist-40c14-worker-0");
     CHECK(job.pod({1, 0}).env("RANK") == "0");
     CHECK(job.pod({1, 0}).label("job-role") == "master");

@@ -272,11 +272,11 @@ void check_success(const situation& c, const job_status& next, violations& out) 
     }
     const auto began = engine::plan_of_attempt(c.plan(), c.job.status);
     const job_plan& plan = began ? *began : c.plan();
-    const std::string& container = plan.roles[plan.master_role].training_container;
+    const std::string& container = plan.roles[plan.deciding_role].training_container;
     const bool proved = std::ranges::any_of(c.seen.pods, [&](const pod_record* p) {
         const pod_identity id = identity_of(plan, *p);
         const auto end = engine::end_of(*p, container, c.now);
-        return p->owner_uid == c.job.meta.uid && id.role == plan.master_role && id.index == 0 &&
+        return p->owner_uid == c.job.meta.uid && id.role == plan.deciding_role && id.index == 0 &&
                p->attempt == next.attempt && end && end->success();
     });
     if (!proved) {

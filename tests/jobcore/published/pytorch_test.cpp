@@ -156,7 +156,7 @@ TEST_CASE("[behaviour 3.5] published parameter servers: ranks over both types", 
         CHECK(job.plan.roles[0].type == "ps");
         CHECK(job.plan.roles[0].wanted == 1);
         CHECK(job.plan.roles[1].wanted == 4);
-        CHECK(job.plan.master_role == 0);
+        CHECK(job.plan.deciding_role == 0);
         CHECK(job.spec.policy.backoff_limit == 20);
         check_services(job);
         int rank = 0;

@@ -59,7 +59,7 @@ TEST_CASE(
     CHECK(find(all.spec(), "selector")->MemberCount() == 2);
 
     const auto alias = service(job, 1, 4);
-    CHECK(alias.name() == core::pod_name(job.plan, {job.plan.master_role, 0}));
+    CHECK(alias.name() == core::pod_name(job.plan, {job.plan.deciding_role, 0}));
     CHECK(alias.name() == "mnist-40c14-node-0");
     CHECK(find(alias.spec(), "selector")->MemberCount() == 4);
     // What it selects are labels of that pod, and of no other.

@@ -37,7 +37,7 @@ std::optional<job_plan> plan_of_attempt(const job_plan& plan, const job_status& 
         return t.wanted > 0 && role_of(plan, t.type) == plan.roles.size();
     };
     const std::string& deciding = status.tasks.front().type;
-    if (plan.roles[plan.master_role].type == deciding && have_same_order(plan, status)) {
+    if (plan.roles[plan.deciding_role].type == deciding && have_same_order(plan, status)) {
         return std::nullopt;
     }
     job_plan out = plan;
@@ -48,7 +48,7 @@ std::optional<job_plan> plan_of_attempt(const job_plan& plan, const job_status& 
             out.roles.push_back(std::move(role));
         }
     }
-    out.master_role = role_of(out, deciding);
+    out.deciding_role = role_of(out, deciding);
     return out;
 }
 

@@ -11,12 +11,12 @@ bool can_replace_one(const context& c, const health& h) {
         case scope_rule::no_restart:
             return false;
         case scope_rule::external:
-            return !h.master_end || !h.master_end->success();
+            return !h.deciding_end || !h.deciding_end->success();
         case scope_rule::c10d:
             break;
     }
-    return !h.master_end && std::ranges::none_of(h.losses, [&](const loss& l) {
-        return c.is_master(l.role, l.index);
+    return !h.deciding_end && std::ranges::none_of(h.losses, [&](const loss& l) {
+        return c.is_deciding(l.role, l.index);
     });
 }
 

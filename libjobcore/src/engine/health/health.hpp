@@ -86,7 +86,7 @@ struct health {
     /// Of a job that has stopped: their pod left the view, and nobody saw it deleted (1.9).
     std::vector<replica> unaccounted;
     /// How the deciding pod ended before its deletion was asked for, if it did.
-    std::optional<pod_end> master_end;
+    std::optional<pod_end> deciding_end;
     key_object keys;
 };
 
@@ -102,7 +102,7 @@ bool is_soon_after_incident(const context& c);
 
 // The parts of examine(), each in a file of its own.
 
-/// Fills losses, completed, repeated, unconfirmed, master_end.
+/// Fills losses, completed, repeated, unconfirmed, deciding_end.
 void examine_replicas(const context& c, health& out);
 key_object examine_keys(const context& c);
 

@@ -77,8 +77,8 @@ private:
         const role_plan& plan = *c_.view.roles[role].plan;
         const auto end = end_of(pod, plan.training_container, c_.in.now);
         const bool own_end = end && end->before_deletion && end->exit_code;
-        if (own_end && c_.is_master(role, index)) {
-            out_.master_end = end;
+        if (own_end && c_.is_deciding(role, index)) {
+            out_.deciding_end = end;
         }
         if (own_end && end->success()) {
             visit_success(role, index, s, plan, *end);
@@ -98,7 +98,7 @@ private:
         const role_plan& plan,
         const pod_end& end
     ) {
-        if (c_.is_master(role, index) || c_.in.invalid || c_.in.was_paused()) {
+        if (c_.is_deciding(role, index) || c_.in.invalid || c_.in.was_paused()) {
             return;
         }
         if (plan.serves(index)) {
@@ -163,7 +163,7 @@ private:
         l.end = end.time;
         l.at_unknown_time = end.at_unknown_time;
         const bool unreachable =
-            end.exit_code == unreachable_code && said.from_bootstrap && c_.is_master(role, index);
+            end.exit_code == unreachable_code && said.from_bootstrap && c_.is_deciding(role, index);
         l.cause = unreachable ? cause_of_unreachable(c_) : why;
         l.message = describe_failure(pod, plan.training_container, &said);
         out_.losses.push_back(std::move(l));

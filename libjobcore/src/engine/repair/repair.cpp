@@ -313,9 +313,9 @@ private:
             const std::int32_t wanted = std::max(wanted_in_force(now(), role), 0);
             std::vector<std::int32_t> wrong;
             for (std::int32_t i = 0; i < wanted; ++i) {
-                const bool master = r == plan().master_role && i == 0;
+                const bool deciding = r == plan().deciding_role && i == 0;
                 const bool never = completes ? never_completes(role, i) : never_given_up();
-                if (set->contains(i) && (master || never)) {
+                if (set->contains(i) && (deciding || never)) {
                     wrong.push_back(i);
                 }
             }

@@ -108,11 +108,11 @@ task_status with_size(const tasks& known, std::string_view type, std::int32_t wa
 }
 
 /// The deciding pod's type first (api 5.2).
-void put_master_first(const job_plan& plan, tasks& all) {
-    const auto master =
-        std::ranges::find(all, plan.roles[plan.master_role].type, &task_status::type);
-    if (master != all.end()) {
-        std::rotate(all.begin(), master, master + 1);
+void put_deciding_first(const job_plan& plan, tasks& all) {
+    const auto deciding =
+        std::ranges::find(all, plan.roles[plan.deciding_role].type, &task_status::type);
+    if (deciding != all.end()) {
+        std::rotate(all.begin(), deciding, deciding + 1);
     }
 }
 
@@ -121,7 +121,7 @@ tasks sizes_of_plan(const job_plan& plan, const tasks& known) {
     for (const role_plan& role : plan.roles) {
         out.push_back(with_size(known, role.type, role.wanted));
     }
-    put_master_first(plan, out);
+    put_deciding_first(plan, out);
     return out;
 }
 
@@ -136,12 +136,12 @@ tasks known_sizes(const inputs& in, const job_status& s, const tasks& known) {
             out.push_back(with_size(known, task.type, std::max(listed, told)));
         }
     }
-    bool master_was_missing = false;
+    bool deciding_was_missing = false;
     const auto add_missing = [&](std::string_view type) {
         const std::int32_t size = known_replicas(in, s, type);
         if (size > 0 && find_type(out, type) == nullptr) {
             out.push_back(with_size(known, type, size));
-            master_was_missing |= type == in.plan.roles[in.plan.master_role].type;
+            deciding_was_missing |= type == in.plan.roles[in.plan.deciding_role].type;
         }
     };
     for (const role_plan& role : in.plan.roles) {
@@ -150,8 +150,8 @@ tasks known_sizes(const inputs& in, const job_status& s, const tasks& known) {
     for (const typed_indexes& seen : s.restarts.seen) {
         add_missing(seen.type);
     }
-    if (master_was_missing) {
-        put_master_first(in.plan, out);
+    if (deciding_was_missing) {
+        put_deciding_first(in.plan, out);
     }
     return out;
 }

@@ -18,7 +18,7 @@ namespace {
 health of_deciding_pod(const context& c, const health& h) {
     health out;
     std::ranges::copy_if(h.losses, std::back_inserter(out.losses), [&](const loss& l) {
-        return c.is_master(l.role, l.index);
+        return c.is_deciding(l.role, l.index);
     });
     return out;
 }
@@ -39,7 +39,7 @@ bool is_doubtful(const context& c) {
 }  // namespace
 
 std::optional<record> end_by_success(const context& c, const health& h, const open_questions&) {
-    if (!h.master_end || !h.master_end->success()) {
+    if (!h.deciding_end || !h.deciding_end->success()) {
         return std::nullopt;
     }
     // Under torchrun a failed peer of the same attempt outranks it, unless only pod 0 counts.
@@ -54,7 +54,7 @@ std::optional<record> end_by_success(const context& c, const health& h, const op
 std::optional<record> end_by_deciding_pod(
     const context& c, const health& h, const open_questions& open
 ) {
-    if (!h.master_end || h.master_end->success() || open.absences || open.refused_until ||
+    if (!h.deciding_end || h.deciding_end->success() || open.absences || open.refused_until ||
         is_doubtful(c)) {
         return std::nullopt;
     }

@@ -143,7 +143,7 @@ incident make_incident(const context& c, const health& h, const verdict& v) {
 replicas_given_up give_up(const context& c, const health& h) {
     replicas_given_up out;
     for (const loss& l : h.losses) {
-        if (!l.disrupted && !c.is_master(l.role, l.index)) {
+        if (!l.disrupted && !c.is_deciding(l.role, l.index)) {
             out.entries.push_back({{l.role, l.index}, l.message});
         }
     }

@@ -54,8 +54,9 @@ void rename(const inputs& in, const replica& which, job_status& status) {
 }
 
 bool deciding_pod_started(const context& c) {
-    const replica_view* master = c.master();
-    return master != nullptr && master->current != nullptr && has_started(c.in, *master->current);
+    const replica_view* deciding = c.deciding();
+    return deciding != nullptr && deciding->current != nullptr &&
+           has_started(c.in, *deciding->current);
 }
 
 /// Of a job that has stopped: the pod goes, or has gone. All that a paused job has in view are

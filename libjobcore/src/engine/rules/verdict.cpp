@@ -30,7 +30,7 @@ bool never_had_a_pod(const job_status& status) {
 
 restart_scope scope_of(const context& c, const health& h) {
     // A deciding pod that has exited 0 has closed the rendezvous: nobody can join it alone.
-    if (c.in.plan.peers_join && h.master_end && h.master_end->success()) {
+    if (c.in.plan.peers_join && h.deciding_end && h.deciding_end->success()) {
         return restart_scope::job;
     }
     if (c.in.plan.run.scope) {
@@ -43,11 +43,11 @@ restart_scope scope_of(const context& c, const health& h) {
 
 /// Nobody knows how far a launcher came that is gone.
 bool launcher_has_started(const context& c) {
-    const replica_view* s = c.master();
+    const replica_view* s = c.deciding();
     if (s == nullptr || s->current == nullptr) {
         return s != nullptr && s->seen;
     }
-    const role_plan& role = c.in.plan.roles[c.in.plan.master_role];
+    const role_plan& role = c.in.plan.roles[c.in.plan.deciding_role];
     const container_record* container = training_container(*s->current, role.training_container);
     return container != nullptr && has_started(*container);
 }
@@ -58,7 +58,7 @@ verdict evaluate_without_restart(const context& c, const health& h) {
     verdict v;
     v.scope = restart_scope::replica;
     const auto launcher = std::ranges::find_if(h.losses, [&](const loss& l) {
-        return c.is_master(l.role, l.index) && !l.disrupted;
+        return c.is_deciding(l.role, l.index) && !l.disrupted;
     });
     const loss* failed = first_failure(h.losses);
     if (launcher == h.losses.end() && launcher_has_started(c)) {
@@ -175,11 +175,11 @@ health first_incident(const context& c, const health& h) {
     std::erase_if(out.losses, [&](const loss& l) {
         return time_after(c, l, first) >= c.in.policy.settle;
     });
-    const bool with_master = std::ranges::any_of(out.losses, [&](const loss& l) {
-        return c.is_master(l.role, l.index);
+    const bool with_deciding = std::ranges::any_of(out.losses, [&](const loss& l) {
+        return c.is_deciding(l.role, l.index);
     });
-    if (out.master_end && !out.master_end->success() && !with_master) {
-        out.master_end.reset();  // the deciding pod still ran
+    if (out.deciding_end && !out.deciding_end->success() && !with_deciding) {
+        out.deciding_end.reset();  // the deciding pod still ran
     }
     return out;
 }
@@ -217,9 +217,10 @@ verdict evaluate(const context& c, const health& h) {
 
 /// The job cannot do without what may not be restarted (5.10).
 bool ends_job(const context& c, const health& h, const verdict& v) {
-    const bool master_lost =
-        std::ranges::any_of(h.losses, [&](const loss& l) { return c.is_master(l.role, l.index); });
-    if (master_lost || v.reason == reason::pod_rejected) {
+    const bool deciding_lost = std::ranges::any_of(h.losses, [&](const loss& l) {
+        return c.is_deciding(l.role, l.index);
+    });
+    if (deciding_lost || v.reason == reason::pod_rejected) {
         return true;
     }
     const auto& elastic = c.in.plan.elastic;

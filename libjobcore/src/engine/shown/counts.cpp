@@ -154,8 +154,8 @@ std::vector<std::size_t> task_order(const context& c) {
     }
     std::rotate(
         order.begin(),
-        order.begin() + static_cast<std::ptrdiff_t>(c.in.plan.master_role),
-        order.begin() + static_cast<std::ptrdiff_t>(c.in.plan.master_role) + 1
+        order.begin() + static_cast<std::ptrdiff_t>(c.in.plan.deciding_role),
+        order.begin() + static_cast<std::ptrdiff_t>(c.in.plan.deciding_role) + 1
     );
     return order;
 }
@@ -269,7 +269,8 @@ bool counts_as_ready(const context& c, const role_view& role, const replica_view
         return is_up(role, s);
     }
     const auto index = static_cast<std::int32_t>(&s - role.replicas.data());
-    return c.status.phase == job_phase::succeeded && (&s == c.master() || role.plan->serves(index));
+    return c.status.phase == job_phase::succeeded &&
+           (&s == c.deciding() || role.plan->serves(index));
 }
 
 }  // namespace

@@ -22,9 +22,9 @@ bool below_minimum(const context& c) {
 
 bool is_complete(const context& c) {
     if (c.in.plan.elastic) {
-        const replica_view* master = c.master();
-        return master != nullptr && is_up_or_done(c.view.roles[c.in.plan.master_role], *master) &&
-               !below_minimum(c);
+        const replica_view* deciding = c.deciding();
+        return deciding != nullptr &&
+               is_up_or_done(c.view.roles[c.in.plan.deciding_role], *deciding) && !below_minimum(c);
     }
     return std::ranges::all_of(c.view.roles, [](const role_view& role) {
         return std::ranges::all_of(role.replicas, [&](const replica_view& s) {
@@ -45,10 +45,10 @@ bool is_rebuilding(const context& c) {
     return last && last->scope == restart_scope::job && last->attempt == c.status.attempt;
 }
 
-bool master_is_unknown(const context& c) {
-    const replica_view* master = c.master();
-    return master != nullptr && master->current != nullptr &&
-           master->current->phase == pod_phase::unknown;
+bool deciding_is_unknown(const context& c) {
+    const replica_view* deciding = c.deciding();
+    return deciding != nullptr && deciding->current != nullptr &&
+           deciding->current->phase == pod_phase::unknown;
 }
 
 constexpr std::string_view see_invalid_spec =
@@ -181,7 +181,7 @@ phase_shown choose_phase(const context& c, const done& d, const std::vector<fact
         out.reason = is_for_others(out.reason) ? out.reason : reason::restarting;
         return out;
     }
-    if (master_is_unknown(c)) {
+    if (deciding_is_unknown(c)) {
         return {
             job_phase::unknown,
             reason::master_unknown,

@@ -249,8 +249,8 @@ const replica_view* context::find_replica(std::size_t role, std::int32_t index) 
     return &view.roles[role].replicas[static_cast<std::size_t>(index)];
 }
 
-const replica_view* context::master() const {
-    return find_replica(in.plan.master_role, 0);
+const replica_view* context::deciding() const {
+    return find_replica(in.plan.deciding_role, 0);
 }
 
 std::string context::name_of(std::size_t role, std::int32_t index) const {

@@ -77,11 +77,11 @@ struct context {
     const job_status& status;
     const pod_view& view;
 
-    bool is_master(std::size_t role, std::int32_t index) const {
-        return role == in.plan.master_role && index == 0;
+    bool is_deciding(std::size_t role, std::int32_t index) const {
+        return role == in.plan.deciding_role && index == 0;
     }
     /// The replica that decides; null if the job has none at its present size.
-    const replica_view* master() const;
+    const replica_view* deciding() const;
     /// Null if no such replica is wanted; `role` may be no_role.
     const replica_view* find_replica(std::size_t role, std::int32_t index) const;
     /// Of the wanted replica's pod, whether it is there or not.

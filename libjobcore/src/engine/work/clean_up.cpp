@@ -81,7 +81,7 @@ std::optional<removal> removal_by_role(const context& c, const pod_record& pod) 
     const auto goes_if = [](bool goes, removal why) {
         return goes ? std::optional(why) : std::nullopt;
     };
-    if (!c.in.plan.roles.empty() && pod.type == c.in.plan.roles[c.in.plan.master_role].type) {
+    if (!c.in.plan.roles.empty() && pod.type == c.in.plan.roles[c.in.plan.deciding_role].type) {
         return goes_if(says(c.status.reason, reason::replica_lost), removal::may_wait_for_ever);
     }
     return goes_if(c.in.plan.run.clean_up_workers, removal::workers);

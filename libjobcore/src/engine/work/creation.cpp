@@ -158,11 +158,11 @@ public:
                 wait_rank::quota, reason::quota_exceeded, cut_message(quota_->first->message)
             );
         }
-        if (const replica_view* master = c_.master()) {
-            consider(c_.in.plan.master_role, 0, *master);
+        if (const replica_view* deciding = c_.deciding()) {
+            consider(c_.in.plan.deciding_role, 0, *deciding);
         }
         for_each_replica(c_.view, [&](std::size_t role, std::int32_t index, const replica_view& s) {
-            if (!c_.is_master(role, index)) {
+            if (!c_.is_deciding(role, index)) {
                 consider(role, index, s);
             }
         });
