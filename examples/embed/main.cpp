@@ -178,9 +178,9 @@ private:
         return *p.creation + core::seconds(1);
     }
     std::optional<core::instant> ends(const core::pod_record& p) const {
-        const auto& roles = job_.compiled->plan->roles;
-        const auto role = std::ranges::find(roles, p.type, &core::role_plan::type);
-        const bool sshd = role != roles.end() && role->serves(p.index);
+        const auto& types = job_.compiled->plan->types;
+        const auto type = std::ranges::find(types, p.type, &core::type_plan::name);
+        const bool sshd = type != types.end() && type->serves(p.index);
         return sshd ? std::nullopt : std::optional(starts(p) + core::seconds(100));
     }
 

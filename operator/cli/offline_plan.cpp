@@ -111,8 +111,8 @@ private:
 
     bool has_all_pods(const core::job_plan& plan) const {
         std::int64_t wanted = 0;
-        for (const core::role_plan& role : plan.roles) {
-            wanted += role.wanted;
+        for (const core::type_plan& type : plan.types) {
+            wanted += type.wanted;
         }
         return std::ssize(children_.pods) >= wanted;
     }

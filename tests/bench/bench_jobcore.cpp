@@ -116,10 +116,10 @@ pod_record running_pod(const job_object& job, const pod_identity& id) {
         fmt::format(
             R"("uid":"{:08x}-46ce-4c70-9c70-2cdf20176e01","resourceVersion":"1234567",)"
             R"("creationTimestamp":"2026-01-01T00:00:00Z",)",
-            0x10000 * id.role + static_cast<unsigned>(id.index)
+            0x10000 * id.type + static_cast<unsigned>(id.index)
         )
     );
-    const std::string& container = job.compiled->plan->roles[id.role].training_container;
+    const std::string& container = job.compiled->plan->types[id.type].training_container;
     json.insert(
         json.size() - 1,
         fmt::format(
@@ -141,8 +141,8 @@ public:
         decide_once();
         job.status.attempt = 1;
         const long before = heap.bytes;
-        for (std::size_t r = 0; r < plan.roles.size(); ++r) {
-            for (std::int32_t i = 0; i < plan.roles[r].wanted; ++i) {
+        for (std::size_t r = 0; r < plan.types.size(); ++r) {
+            for (std::int32_t i = 0; i < plan.types[r].wanted; ++i) {
                 records_.push_back(running_pod(job, {r, i, 1, 0, 0}));
             }
         }
@@ -247,8 +247,8 @@ void read_rows(job_kind kind) {
     const job_object job = *read_job(text);
     const job_plan& plan = *job.compiled->plan;
     const cost render = measure([&] {
-        for (std::size_t r = 0; r < plan.roles.size(); ++r) {
-            for (std::int32_t i = 0; i < plan.roles[r].wanted; ++i) {
+        for (std::size_t r = 0; r < plan.types.size(); ++r) {
+            for (std::int32_t i = 0; i < plan.types[r].wanted; ++i) {
                 (void)render_pod(plan, {r, i, 1, 0, 0}, {});
             }
         }

@@ -14,8 +14,8 @@ using signalbox::fuzz::require;
 namespace {
 
 void render_all(const job_plan& plan) {
-    for (std::size_t r = 0; r < plan.roles.size(); ++r) {
-        for (const std::int32_t index : {0, plan.roles[r].wanted - 1}) {
+    for (std::size_t r = 0; r < plan.types.size(); ++r) {
+        for (const std::int32_t index : {0, plan.types[r].wanted - 1}) {
             if (index >= 0) {
                 const std::string pod = render_pod(plan, {r, index, 1, 0, 0}, {});
                 require(!pod.empty(), "every pod of a plan is rendered");

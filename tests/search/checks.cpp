@@ -62,14 +62,14 @@ private:
         const auto& settling = before_.restarts.settling;
         return settling && std::ranges::any_of(settling->pods, [&](const auto& pod) {
                    const pod_identity known = engine::identity_from_name(plan_, pod.name);
-                   return known.role == id.role && known.index == id.index;
+                   return known.type == id.type && known.index == id.index;
                });
     }
 
     void find_missing() {
-        for (std::size_t r = 0; r < view_.roles.size(); ++r) {
-            for (std::size_t i = 0; i < view_.roles[r].replicas.size(); ++i) {
-                const engine::replica_view& s = view_.roles[r].replicas[i];
+        for (std::size_t r = 0; r < view_.types.size(); ++r) {
+            for (std::size_t i = 0; i < view_.types[r].replicas.size(); ++i) {
+                const engine::replica_view& s = view_.types[r].replicas[i];
                 if (!s.seen || s.current != nullptr || s.done() || s.damaged) {
                     continue;
                 }
@@ -130,11 +130,11 @@ private:
 
     std::int32_t remaining() const {
         std::int32_t n = 0;
-        for (std::size_t r = 0; r < view_.roles.size(); ++r) {
-            for (const engine::replica_view& s : view_.roles[r].replicas) {
+        for (std::size_t r = 0; r < view_.types.size(); ++r) {
+            for (const engine::replica_view& s : view_.types[r].replicas) {
                 const bool failed =
                     s.current != nullptr &&
-                    engine::end_of(*s.current, plan_.roles[r].training_container, w_.now) &&
+                    engine::end_of(*s.current, plan_.types[r].training_container, w_.now) &&
                     !s.completed;
                 const bool gone = s.current == nullptr && s.seen && !s.completed;
                 n += s.given_up || failed || gone ? 0 : 1;
@@ -144,13 +144,13 @@ private:
     }
 
     bool deciding_failed() const {
-        const auto& replicas = view_.roles[plan_.deciding_role].replicas;
+        const auto& replicas = view_.types[plan_.deciding_type].replicas;
         if (replicas.empty() || replicas.front().current == nullptr) {
             return true;
         }
         return engine::end_of(
                    *replicas.front().current,
-                   plan_.roles[plan_.deciding_role].training_container,
+                   plan_.types[plan_.deciding_type].training_container,
                    w_.now
         )
             .has_value();
@@ -225,12 +225,12 @@ private:
             next_.attempt != before_.attempt) {
             return;
         }
-        bool all = !view_.roles.empty();
-        for (std::size_t r = 0; r < view_.roles.size(); ++r) {
+        bool all = !view_.types.empty();
+        for (std::size_t r = 0; r < view_.types.size(); ++r) {
             const bool first =
                 plan_.pod_stages.empty() ||
                 std::ranges::find(plan_.pod_stages.front(), r) != plan_.pod_stages.front().end();
-            for (const engine::replica_view& s : view_.roles[r].replicas) {
+            for (const engine::replica_view& s : view_.types[r].replicas) {
                 all = all && (!first || s.current != nullptr);
             }
         }
@@ -256,14 +256,14 @@ private:
             next_.attempt != before_.attempt) {
             return;
         }
-        const auto& replicas = view_.roles[plan_.deciding_role].replicas;
+        const auto& replicas = view_.types[plan_.deciding_type].replicas;
         const engine::replica_view deciding =
             replicas.empty() ? engine::replica_view() : replicas.front();
         const auto end =
             deciding.current == nullptr
                 ? std::nullopt
                 : engine::end_of(
-                      *deciding.current, plan_.roles[plan_.deciding_role].training_container, w_.now
+                      *deciding.current, plan_.types[plan_.deciding_type].training_container, w_.now
                   );
         if (end && end->before_deletion && end->exit_code) {
             out_.push_back("6.2 a paused job keeps the attempt whose deciding pod has ended");
@@ -289,19 +289,19 @@ private:
         }
     }
 
-    bool replica_is_up(std::size_t role, const engine::replica_view& s) const {
+    bool replica_is_up(std::size_t type, const engine::replica_view& s) const {
         return s.done() || (s.current != nullptr &&
-                            engine::is_up(*s.current, plan_.roles[role].training_container));
+                            engine::is_up(*s.current, plan_.types[type].training_container));
     }
 
     /// Running begins when every wanted replica is up (4.9).
     /// This decision records that nothing more is expected of the replica.
-    bool becomes_done(std::size_t role, std::int32_t index) const {
+    bool becomes_done(std::size_t type, std::int32_t index) const {
         const restart_ledger& ledger = next_.restarts;
         return std::ranges::any_of(
             std::array{&ledger.completed, &ledger.given_up},
             [&](const auto* list) {
-                const index_set* set = engine::find_indexes(*list, plan_.roles[role].type);
+                const index_set* set = engine::find_indexes(*list, plan_.types[type].name);
                 return set != nullptr && set->contains(index);
             }
         );
@@ -311,8 +311,8 @@ private:
         const bool begins = next_.phase == job_phase::running &&
                             before_.phase != job_phase::running &&
                             next_.attempt == before_.attempt && !plan_.elastic;
-        for (std::size_t r = 0; begins && r < view_.roles.size(); ++r) {
-            const auto& replicas = view_.roles[r].replicas;
+        for (std::size_t r = 0; begins && r < view_.types.size(); ++r) {
+            const auto& replicas = view_.types[r].replicas;
             for (std::size_t i = 0; i < replicas.size(); ++i) {
                 if (!replica_is_up(r, replicas[i]) &&
                     !becomes_done(r, static_cast<std::int32_t>(i))) {
@@ -330,12 +330,12 @@ private:
             w_.known_job->compiled->spec->policy.failure == failure_policy::master) {
             return;
         }
-        for (std::size_t r = 0; r < view_.roles.size(); ++r) {
-            for (const engine::replica_view& s : view_.roles[r].replicas) {
+        for (std::size_t r = 0; r < view_.types.size(); ++r) {
+            for (const engine::replica_view& s : view_.types[r].replicas) {
                 const auto end =
                     s.current == nullptr || s.done()
                         ? std::nullopt
-                        : engine::end_of(*s.current, plan_.roles[r].training_container, w_.now);
+                        : engine::end_of(*s.current, plan_.types[r].training_container, w_.now);
                 if (end && end->before_deletion && end->exit_code.value_or(0) != 0) {
                     out_.push_back("5.1 the job succeeds though a pod of its attempt failed");
                     return;
@@ -381,7 +381,7 @@ private:
     /// A kind that restarts nothing makes nothing good once its launcher has started (5.11); the
     /// keys of its pods are another matter (2.6).
     void check_without_restart() {
-        const auto& replicas = view_.roles[plan_.deciding_role].replicas;
+        const auto& replicas = view_.types[plan_.deciding_type].replicas;
         const auto& last = next_.restarts.last;
         if (plan_.scope != scope_rule::no_restart || replicas.empty() ||
             replicas.front().current == nullptr || !last ||
@@ -389,7 +389,7 @@ private:
             return;
         }
         const container_record* c = engine::training_container(
-            *replicas.front().current, plan_.roles[plan_.deciding_role].training_container
+            *replicas.front().current, plan_.types[plan_.deciding_type].training_container
         );
         if (next_.restarts.disruptions != before_.restarts.disruptions && c != nullptr &&
             engine::has_started(*c)) {
@@ -444,9 +444,9 @@ void check_invalid(const job_status& before, const decision& d, violations& out)
 std::optional<engine::pod_end> end_of_pod(
     const world& w, const job_plan& plan, const pod_record& pod
 ) {
-    const auto role = std::ranges::find(plan.roles, pod.type, &role_plan::type);
-    return role == plan.roles.end() ? std::nullopt
-                                    : engine::end_of(pod, role->training_container, w.now);
+    const auto type = std::ranges::find(plan.types, pod.type, &type_plan::name);
+    return type == plan.types.end() ? std::nullopt
+                                    : engine::end_of(pod, type->training_container, w.now);
 }
 
 bool is_failed_peer(const world& w, const job_plan& plan, const pod_record& pod) {

@@ -58,7 +58,7 @@ void check_invalid_end(const world& w, const core::decision& d, violations& out)
 
 /// A pod of the present attempt ended with another code than 0, whatever stands for its index now.
 bool a_peer_failed(const world& w, const core::job_plan& plan);
-/// How the pod ended, as its role in the plan has it; nothing if it has not, or has no role there.
+/// How the pod ended, as its type in the plan has it; nothing if it has not, or has no type there.
 std::optional<core::engine::pod_end> end_of_pod(
     const world& w, const core::job_plan& plan, const core::pod_record& pod
 );

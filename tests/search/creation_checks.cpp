@@ -51,7 +51,7 @@ public:
 private:
     void check_beside() {
         if (a_.pod()->index >=
-            engine::wanted_in_force(decided_.status, plan_.roles[a_.pod()->role])) {
+            engine::wanted_in_force(decided_.status, plan_.types[a_.pod()->type])) {
             out_.push_back("I2 " + a_.name + " is made beyond the size of its type");
         }
         for (const pod_ptr& p : w_.pods) {
@@ -61,7 +61,7 @@ private:
                 );
             }
             const pod_identity id = test::identity_of(plan_, *p);
-            if (test::is_live(*p) && p->attempt == a_.pod()->attempt && id.role == a_.pod()->role &&
+            if (test::is_live(*p) && p->attempt == a_.pod()->attempt && id.type == a_.pod()->type &&
                 id.index == a_.pod()->index) {
                 out_.push_back(fmt::format("I1 {} is made beside {}", a_.name, p->name));
             }
@@ -102,16 +102,16 @@ private:
         const sight shown(w_);
         for (std::size_t s = 1; s < plan_.pod_stages.size(); ++s) {
             const auto& stage = plan_.pod_stages[s];
-            if (std::ranges::find(stage, a_.pod()->role) == stage.end()) {
+            if (std::ranges::find(stage, a_.pod()->type) == stage.end()) {
                 continue;
             }
             for (const std::size_t before : plan_.pod_stages[s - 1]) {
-                const role_plan& role = plan_.roles[before];
+                const type_plan& type = plan_.types[before];
                 const auto ready = std::ranges::count_if(shown.pods, [&](const pod_record* p) {
-                    return p->type == role.type && p->attempt == decided_.status.attempt &&
+                    return p->type == type.name && p->attempt == decided_.status.attempt &&
                            p->ready && !p->deletion;
                 });
-                if (ready < engine::wanted_in_force(decided_.status, role)) {
+                if (ready < engine::wanted_in_force(decided_.status, type)) {
                     out_.push_back("2.3 " + a_.name + " is made before every worker is Ready");
                 }
             }
@@ -120,7 +120,7 @@ private:
 
     /// The loss of a pod that was seen is recorded before another one is made (5.3).
     void check_record() {
-        const std::string& type = plan_.roles[a_.pod()->role].type;
+        const std::string& type = plan_.types[a_.pod()->type].name;
         const index_set* seen = engine::find_indexes(decided_.status.restarts.seen, type);
         if (seen != nullptr && seen->contains(a_.pod()->index)) {
             out_.push_back("5.3 " + a_.name + " is made again without a record of its loss");

@@ -37,8 +37,8 @@ class inventor {
 public:
     inventor(const world& w, std::string_view status) : w_(w) {
         json::parse(status_, status);
-        for (const role_plan& role : valid_plan(w).roles) {
-            types_.push_back(role.type);
+        for (const type_plan& type : valid_plan(w).types) {
+            types_.push_back(type.name);
         }
     }
 

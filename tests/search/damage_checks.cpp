@@ -82,11 +82,11 @@ void check_end(const world& w, violations& out) {
 
 /// By what the attempt began with; of an attempt that never began, but on a damaged record, by the
 /// specification.
-std::int32_t true_size(const world& w, const role_plan& role) {
+std::int32_t true_size(const world& w, const type_plan& type) {
     if (w.past.sizes.empty()) {
-        return role.wanted;
+        return type.wanted;
     }
-    const auto of_type = [&](const auto& size) { return size.first == role.type; };
+    const auto of_type = [&](const auto& size) { return size.first == type.name; };
     const auto began = std::ranges::find_if(w.past.sizes, of_type);
     return began == w.past.sizes.end() ? 0 : began->second;
 }
@@ -96,11 +96,11 @@ void check_record(const world& w, violations& out) {
     if (!w.harm.status || !w.has_plan() || is_final(s.phase) || s.phase == job_phase::paused) {
         return;
     }
-    for (const role_plan& role : w.plan().roles) {
-        const std::int32_t size = engine::wanted_in_force(s, role);
-        const bool untold = w.harm.before_pods && size == role.wanted;
-        if (size != true_size(w, role) && !untold) {
-            out.push_back(fmt::format("api 5.7 a damaged size acts: {} {}", role.type, size));
+    for (const type_plan& type : w.plan().types) {
+        const std::int32_t size = engine::wanted_in_force(s, type);
+        const bool untold = w.harm.before_pods && size == type.wanted;
+        if (size != true_size(w, type) && !untold) {
+            out.push_back(fmt::format("api 5.7 a damaged size acts: {} {}", type.name, size));
         }
     }
     if (nothing_ended(w) && !(s.restarts.completed.empty() && s.restarts.given_up.empty())) {

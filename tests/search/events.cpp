@@ -89,8 +89,8 @@ bool is_completed(const world& w, const pod_record& pod) {
 /// A replica that runs sshd does not complete: its end is a failure, whatever its code (5.2).
 bool serves(const world& w, const pod_record& pod) {
     const job_plan& plan = *w.context->job_of({.pause = w.spec.pause})->compiled->plan;
-    const auto role = std::ranges::find(plan.roles, pod.type, &role_plan::type);
-    return role != plan.roles.end() && role->serves(pod.index);
+    const auto type = std::ranges::find(plan.types, pod.type, &type_plan::name);
+    return type != plan.types.end() && type->serves(pod.index);
 }
 
 /// When the job was last in trouble, as far back as a rule asks.
@@ -316,9 +316,9 @@ void pass_time(world& w, const choice& c, instant wake_up) {
 
 const container_record* training_container(const world& w, const pod_record& pod) {
     const job_plan& plan = *w.context->job_of({.pause = w.spec.pause})->compiled->plan;
-    for (const role_plan& role : plan.roles) {
-        if (role.type == pod.type) {
-            return engine::training_container(pod, role.training_container);
+    for (const type_plan& type : plan.types) {
+        if (type.name == pod.type) {
+            return engine::training_container(pod, type.training_container);
         }
     }
     return nullptr;

@@ -96,10 +96,10 @@ private:
         if (!compiled.plan || (!raised && !untold)) {
             return;
         }
-        w_.past.deciding = compiled.plan->roles[compiled.plan->deciding_role].type;
+        w_.past.deciding = compiled.plan->types[compiled.plan->deciding_type].name;
         w_.past.sizes.clear();
-        for (const role_plan& role : compiled.plan->roles) {
-            w_.past.sizes.emplace_back(role.type, role.wanted);
+        for (const type_plan& type : compiled.plan->types) {
+            w_.past.sizes.emplace_back(type.name, type.wanted);
         }
     }
 
@@ -292,8 +292,8 @@ private:
 
     static std::int32_t pods_of(const job_plan& plan) {
         std::int32_t sum = 0;
-        for (const role_plan& role : plan.roles) {
-            sum += role.wanted;
+        for (const type_plan& type : plan.types) {
+            sum += type.wanted;
         }
         return sum;
     }

@@ -109,8 +109,8 @@ private:
 
     bool repeats(const pod_record& pod) const {
         const auto& plan = w_.known_job->compiled->plan;
-        return plan && std::ranges::any_of(plan->roles, [&](const role_plan& role) {
-                   return role.type == pod.type && role.restart == restart_policy::always;
+        return plan && std::ranges::any_of(plan->types, [&](const type_plan& type) {
+                   return type.name == pod.type && type.restart == restart_policy::always;
                });
     }
 

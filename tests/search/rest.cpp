@@ -112,16 +112,16 @@ bool lists(const std::vector<typed_indexes>& sets, std::string_view type, std::i
 /// waits for shows in the status as its own state.
 std::string first_without_pod(const world& w) {
     const job_status& s = w.job->status;
-    for (const role_plan& role : w.plan().roles) {
-        for (std::int32_t i = 0; i < engine::wanted_in_force(s, role); ++i) {
-            const bool none = lists(s.restarts.completed, role.type, i) ||
-                              lists(s.restarts.given_up, role.type, i);
+    for (const type_plan& type : w.plan().types) {
+        for (std::int32_t i = 0; i < engine::wanted_in_force(s, type); ++i) {
+            const bool none = lists(s.restarts.completed, type.name, i) ||
+                              lists(s.restarts.given_up, type.name, i);
             const bool there = std::ranges::any_of(w.pods, [&](const pod_ptr& p) {
-                return p->type == role.type && p->index == i && p->attempt == s.attempt &&
+                return p->type == type.name && p->index == i && p->attempt == s.attempt &&
                        !w.on_dead_node(*p);
             });
             if (!none && !there) {
-                return fmt::format("{}-{}", role.type, i);
+                return fmt::format("{}-{}", type.name, i);
             }
         }
     }
@@ -140,9 +140,9 @@ bool waits_for_dead_name(const world& w) {
         });
     };
     const job_plan& plan = w.plan();
-    for (std::size_t r = 0; r < plan.roles.size(); ++r) {
-        const std::string& type = plan.roles[r].type;
-        for (std::int32_t i = 0; i < engine::wanted_in_force(s, plan.roles[r]); ++i) {
+    for (std::size_t r = 0; r < plan.types.size(); ++r) {
+        const std::string& type = plan.types[r].name;
+        for (std::int32_t i = 0; i < engine::wanted_in_force(s, plan.types[r]); ++i) {
             const auto renamed =
                 std::ranges::find_if(s.restarts.renamed, [&](const renamed_index& n) {
                     return n.type == type && n.index == i;
@@ -177,11 +177,11 @@ bool has_size_of_spec(const world& w) {
         recorded.emplace_back(task.type, task.wanted);
     }
     sizes wanted;
-    for (const role_plan& role : w.plan().roles) {
-        wanted.emplace_back(role.type, role.wanted);
+    for (const type_plan& type : w.plan().types) {
+        wanted.emplace_back(type.name, type.wanted);
     }
     // The deciding pod's type comes first in the status.
-    const auto deciding = wanted.begin() + static_cast<std::ptrdiff_t>(w.plan().deciding_role);
+    const auto deciding = wanted.begin() + static_cast<std::ptrdiff_t>(w.plan().deciding_type);
     std::rotate(wanted.begin(), deciding, deciding + 1);
     const auto has_none = [](const auto& type) { return type.second == 0; };
     std::erase_if(recorded, has_none);

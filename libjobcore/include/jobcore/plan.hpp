@@ -6,7 +6,7 @@
 //
 // A plan is immutable once it is made, and the functions here depend on their arguments alone: any
 // thread may call them at any time. Arguments that do not belong to the plan that is given with
-// them (a role or an object of another job) are a mistake of the caller that is not checked.
+// them (a type or an object of another job) are a mistake of the caller that is not checked.
 #pragma once
 
 #include "jobcore/diagnostic.hpp"
@@ -34,12 +34,12 @@ enum class scope_rule {
 };
 
 /// One replica type with the facts the engine needs.
-struct role_plan {
-    std::string type;
+struct type_plan {
+    std::string name;
     /// Pods wanted by the present specification (BEHAVIOUR.md 7.2: the recorded size decides).
     std::int32_t wanted = 0;
     restart_policy restart = restart_policy::on_failure;
-    /// Name of the training container of this role (BEHAVIOUR.md api 1.13).
+    /// Name of the training container of this type (BEHAVIOUR.md api 1.13).
     std::string training_container;
     /// Extended resources that one pod holds by its limits, e.g. `nvidia.com/gpu` and 8.
     std::vector<std::pair<std::string, std::int64_t>> holds;
@@ -100,7 +100,7 @@ struct gang_plan {
     const gang::scheduler* by = nullptr;
     /// Pods that must fit at once, by the specification.
     std::int32_t min_member = 0;
-    /// The roles of the first stage: pods of later ones do not count.
+    /// The types of the first stage: pods of later ones do not count.
     std::vector<std::size_t> members;
     std::string queue;
     std::int32_t priority = 0;
@@ -131,8 +131,8 @@ struct job_plan {
     std::string job_uid;
     /// `<job>-H` (BEHAVIOUR.md 1.1, 1.2): prefix of all children's names.
     std::string base_name;
-    std::vector<role_plan> roles;   ///< spec order
-    std::size_t deciding_role = 0;  ///< the deciding pod is index 0 of this role
+    std::vector<type_plan> types;   ///< spec order
+    std::size_t deciding_type = 0;  ///< the deciding pod is index 0 of this type
     scope_rule scope = scope_rule::whole_job;
     /// An agent on each pod restarts its processes together with the others (torchrun): they end
     /// together too. Success waits for peers, clean-up for their exit barrier (BEHAVIOUR.md 5.1), a
@@ -152,8 +152,8 @@ struct job_plan {
     /// (BEHAVIOUR.md 2.1).
     std::vector<planned_object> objects;
     std::optional<gang_plan> gang;
-    /// Stages of pods, each a list of indexes of `roles`: pods of a stage are made once those of
-    /// the stages before are ready (BEHAVIOUR.md 2.3). Empty: all roles are one stage. ColossalAI:
+    /// Stages of pods, each a list of indexes of `types`: pods of a stage are made once those of
+    /// the stages before are ready (BEHAVIOUR.md 2.3). Empty: all types are one stage. ColossalAI:
     /// {worker}, {launcher}.
     std::vector<std::vector<std::size_t>> pod_stages;
     /// What follows training and outlives its pods, if that is asked for (a TensorBoard): the
@@ -180,8 +180,8 @@ bool is_companion(object_kind kind, std::string_view name);
 
 /// Which pod: everything that names and labels it.
 struct pod_identity {
-    std::size_t role = 0;      ///< index of job_plan::roles
-    std::int32_t index = 0;    ///< number of the pod within its role, from 0
+    std::size_t type = 0;      ///< index of job_plan::types
+    std::int32_t index = 0;    ///< number of the pod within its type, from 0
     std::int32_t attempt = 1;  ///< which making of the whole set of pods, from 1
     std::int32_t round = 0;    ///< how often this index was replaced in the attempt
     std::int32_t rename = 0;   ///< k of the `-r<k>` suffix, 0 = none (BEHAVIOUR.md 1.3)
@@ -209,7 +209,7 @@ job_plan compile_plan(
 /// Exit codes that the restart policy `ExitCode` restarts (BEHAVIOUR.md api 1.7).
 std::vector<std::int32_t> retryable_codes(job_kind kind);
 
-/// `<job>-H-<type>-<index>[-r<k>]` (BEHAVIOUR.md 1.2, 1.3). `pod.role` must be one of the plan's.
+/// `<job>-H-<type>-<index>[-r<k>]` (BEHAVIOUR.md 1.2, 1.3). `pod.type` must be one of the plan's.
 std::string pod_name(const job_plan& plan, const pod_identity& pod);
 
 /// Name of a planned object in an attempt.
@@ -219,13 +219,13 @@ std::string object_name(const planned_object& object, std::int32_t attempt);
 struct render_options {
     /// True for attempts made by a resume: resume specs apply (BEHAVIOUR.md 3.11).
     bool resumed = false;
-    /// Replicas in force per role (BEHAVIOUR.md 7.2); empty: the plan's own.
+    /// Replicas in force per type (BEHAVIOUR.md 7.2); empty: the plan's own.
     std::vector<std::int32_t> wanted;
     friend bool operator==(const render_options&, const render_options&) = default;
 };
 
 /// The complete JSON of a Pod, owner reference and labels included (BEHAVIOUR.md 1.6, 1.7, 3).
-/// `pod.role` must be one of the plan's.
+/// `pod.type` must be one of the plan's.
 std::string render_pod(
     const job_plan& plan, const pod_identity& pod, const render_options& options
 );

@@ -10,7 +10,7 @@ namespace signalbox::core::engine {
 decision decide_plan(const inputs& in);
 
 /// What is left of a plan when the specification says little: the recorded sizes, and fields that
-/// are valid by themselves (BEHAVIOUR.md 4.2). Without roles if no size is on record.
+/// are valid by themselves (BEHAVIOUR.md 4.2). Without types if no size is on record.
 job_plan plan_from_record(const job_object& job);
 
 /// The decision about a job whose specification has errors (BEHAVIOUR.md 4.2); `in.plan` is that

@@ -69,16 +69,16 @@ job_plan plan_from_record(const job_object& job) {
     plan.peers_join = job.compiled->fragments.peers_join;
     plan.retryable_codes = retryable_codes(plan.kind);
     if (!restarts(plan.kind)) {
-        plan.scope = scope_rule::no_restart;  // its clean-up goes by role
+        plan.scope = scope_rule::no_restart;  // its clean-up goes by type
     }
     for (const task_status& task : job.status.tasks) {
-        role_plan role;
-        role.type = task.type;
-        role.wanted = task.wanted;
-        role.restart = written_policy(job.compiled->fragments, task.type);
-        plan.roles.push_back(std::move(role));
+        type_plan type;
+        type.name = task.type;
+        type.wanted = task.wanted;
+        type.restart = written_policy(job.compiled->fragments, task.type);
+        plan.types.push_back(std::move(type));
     }
-    return plan;  // status lists the deciding pod's type first: deciding_role 0
+    return plan;  // status lists the deciding pod's type first: deciding_type 0
 }
 
 decision decide_invalid(const inputs& in) {

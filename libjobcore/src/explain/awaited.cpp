@@ -79,13 +79,13 @@ void say_hopeless(story& s, const pod_record& pod, const container_record& c) {
 }
 
 void add_wait_of(
-    story& s, const engine::role_view& role, const engine::replica_view& replica, waiting_pods& out
+    story& s, const engine::type_view& type, const engine::replica_view& replica, waiting_pods& out
 ) {
     if (replica.current == nullptr || replica.done() || replica.current->deletion) {
         return;
     }
     const pod_record& pod = *replica.current;
-    const std::string_view container = role.plan->training_container;
+    const std::string_view container = type.plan->training_container;
     if (engine::is_up(pod, container) || engine::end_of(pod, container, s.now)) {
         return;
     }
@@ -106,12 +106,12 @@ void count_workers(const story& s, waiting_pods& out) {
         return;
     }
     for (const std::size_t r : s.plan()->pod_stages.front()) {
-        const auto& replicas = s.view->roles[r].replicas;
+        const auto& replicas = s.view->types[r].replicas;
         out.workers += static_cast<std::int64_t>(replicas.size());
         for (std::size_t i = 0; i < replicas.size(); ++i) {
             const pod_record* pod = replicas[i].current;
             if (pod == nullptr || !pod->ready || pod->deletion) {
-                out.unready_workers.push_back(fmt::format("{} {}", s.plan()->roles[r].type, i));
+                out.unready_workers.push_back(fmt::format("{} {}", s.plan()->types[r].name, i));
             }
         }
     }
@@ -201,9 +201,9 @@ void say_terminating(story& s) {
 
 /// What ends a job that runs.
 void say_deciding_pod(story& s) {
-    const engine::role_view& role = s.view->roles[s.plan()->deciding_role];
-    const pod_record* pod = role.replicas.empty() ? nullptr : role.replicas.front().current;
-    const bool runs = pod != nullptr && engine::is_up(*pod, role.plan->training_container);
+    const engine::type_view& type = s.view->types[s.plan()->deciding_type];
+    const pod_record* pod = type.replicas.empty() ? nullptr : type.replicas.front().current;
+    const bool runs = pod != nullptr && engine::is_up(*pod, type.plan->training_container);
     if (s.after.phase != job_phase::running || !runs) {
         return;
     }
@@ -213,7 +213,7 @@ void say_deciding_pod(story& s) {
             "The end of pod {}, which decides: the exit code of its container {} makes the job "
             "Succeeded or is a failure",
             pod->name,
-            role.plan->training_container
+            type.plan->training_container
         ),
         "behaviour 5.1"
     );
@@ -240,10 +240,10 @@ void say_barrier(story& s) {
         return;
     }
     std::vector<std::string> running;
-    for (const engine::role_view& role : s.view->roles) {
-        for (const engine::replica_view& replica : role.replicas) {
+    for (const engine::type_view& type : s.view->types) {
+        for (const engine::replica_view& replica : type.replicas) {
             if (replica.current != nullptr && !replica.current->deletion &&
-                !engine::end_of(*replica.current, role.plan->training_container, s.now)) {
+                !engine::end_of(*replica.current, type.plan->training_container, s.now)) {
                 running.push_back(replica.current->name);
             }
         }
@@ -284,9 +284,9 @@ void say_tensorboard(story& s) {
 
 void say_pods(story& s) {
     waiting_pods waiting;
-    for (const engine::role_view& role : s.view->roles) {
-        for (const engine::replica_view& replica : role.replicas) {
-            add_wait_of(s, role, replica, waiting);
+    for (const engine::type_view& type : s.view->types) {
+        for (const engine::replica_view& replica : type.replicas) {
+            add_wait_of(s, type, replica, waiting);
         }
     }
     count_workers(s, waiting);

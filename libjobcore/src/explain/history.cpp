@@ -129,20 +129,20 @@ void say_policies(story& s) {
     if (s.plan() == nullptr || !restarts(s.job.meta.kind) || is_final(s.after.phase)) {
         return;
     }
-    for (const role_plan& role : s.plan()->roles) {
-        if (role.restart == restart_policy::never) {
+    for (const type_plan& type : s.plan()->types) {
+        if (type.restart == restart_policy::never) {
             s.say(
                 history_section,
-                fmt::format("A failed {} is not restarted: its restartPolicy is Never", role.type),
+                fmt::format("A failed {} is not restarted: its restartPolicy is Never", type.name),
                 "behaviour 5.5"
             );
-        } else if (role.restart == restart_policy::exit_code) {
+        } else if (type.restart == restart_policy::exit_code) {
             s.say(
                 history_section,
                 fmt::format(
                     "A failed {} is restarted only if its exit code is that of a kill: its "
                     "restartPolicy is ExitCode",
-                    role.type
+                    type.name
                 ),
                 "behaviour 5.5"
             );

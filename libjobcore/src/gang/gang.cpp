@@ -12,13 +12,13 @@ gang_plan plan_members(const job_plan& plan, const job_spec& spec) {
     if (!plan.pod_stages.empty()) {
         out.members = plan.pod_stages.front();
     } else {
-        for (std::size_t role = 0; role < plan.roles.size(); ++role) {
-            out.members.push_back(role);
+        for (std::size_t type = 0; type < plan.types.size(); ++type) {
+            out.members.push_back(type);
         }
     }
     std::int64_t created = 0;
-    for (const std::size_t role : out.members) {
-        created += plan.roles[role].wanted;
+    for (const std::size_t type : out.members) {
+        created += plan.types[type].wanted;
     }
     // An elastic job may start with fewer than it wants (BEHAVIOUR.md 8.2).
     const std::int64_t minimum =
@@ -51,14 +51,14 @@ void add_to(job_plan& plan, const job_spec& spec) {
 std::vector<field_value> object_values(const job_plan& plan, std::span<const std::int32_t> wanted) {
     const gang_plan& gang = *plan.gang;
     std::int64_t created = 0;
-    for (const std::size_t role : gang.members) {
-        created += role < wanted.size() ? wanted[role] : plan.roles[role].wanted;
+    for (const std::size_t type : gang.members) {
+        created += type < wanted.size() ? wanted[type] : plan.types[type].wanted;
     }
     return gang.by->values(gang, std::min<std::int64_t>(gang.min_member, created));
 }
 
-std::optional<pod_marks> marks_of(const job_plan& plan, std::size_t role) {
-    return plan.gang ? std::optional(plan.gang->by->marks(plan, role)) : std::nullopt;
+std::optional<pod_marks> marks_of(const job_plan& plan, std::size_t type) {
+    return plan.gang ? std::optional(plan.gang->by->marks(plan, type)) : std::nullopt;
 }
 
 }  // namespace signalbox::core::gang

@@ -38,8 +38,8 @@ struct scheduler {
     /// Values of the fields of the object's row, in their order. `min_member`: pods that must fit
     /// at once, by the sizes in force (BEHAVIOUR.md 8.2).
     std::vector<field_value> (*values)(const gang_plan& gang, std::int64_t min_member);
-    /// What the pods of a role carry. The plan has its gang.
-    pod_marks (*marks)(const job_plan& plan, std::size_t role);
+    /// What the pods of a type carry. The plan has its gang.
+    pod_marks (*marks)(const job_plan& plan, std::size_t type);
 };
 
 /// All there are. Each lives for ever.

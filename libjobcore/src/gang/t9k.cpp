@@ -12,13 +12,13 @@ std::vector<gang::field_value> values(const gang_plan& gang, std::int64_t min_me
     return {min_member, gang.queue, std::int64_t{gang.priority}};
 }
 
-gang::pod_marks marks(const job_plan& plan, std::size_t role) {
+gang::pod_marks marks(const job_plan& plan, std::size_t type) {
     gang::pod_marks out;
     out.scheduler_name = "t9k-scheduler";
     out.labels = {
         {"scheduler.tensorstack.dev/group-name", plan.base_name},
         {"scheduler.tensorstack.dev/queue", plan.gang->queue},
-        {"scheduler.tensorstack.dev/role", plan.roles[role].type},
+        {"scheduler.tensorstack.dev/role", plan.types[type].name},
     };
     return out;
 }

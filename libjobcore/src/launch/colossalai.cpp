@@ -17,8 +17,8 @@
 namespace signalbox::core::launch {
 namespace {
 
-constexpr std::size_t launcher_role = 0;
-constexpr std::size_t worker_role = 1;
+constexpr std::size_t launcher_type = 0;
+constexpr std::size_t worker_type = 1;
 constexpr std::string_view launcher_container = "launcher";
 
 class colossalai_compiler {
@@ -30,10 +30,10 @@ public:
 
 private:
     void plan_job();
-    void plan_ssh(const role_template& worker);
+    void plan_ssh(const type_template& worker);
     std::string script(bool resumed) const;
-    program compile_worker(pod_variant v, const role_template& source) const;
-    program compile_launcher(pod_variant v, const role_template& source) const;
+    program compile_worker(pod_variant v, const type_template& source) const;
+    program compile_launcher(pod_variant v, const type_template& source) const;
     void set_environment(pod_editor& pod) const;
     void warn_ignored_resume();
 
@@ -45,7 +45,7 @@ private:
 
 void colossalai_compiler::compile() {
     plan_job();
-    const auto worker = read_template(ctx_, worker_role, {"worker"});
+    const auto worker = read_template(ctx_, worker_type, {"worker"});
     if (!worker) {
         return;
     }
@@ -63,8 +63,8 @@ void colossalai_compiler::compile() {
     }
     plan_ssh(*worker);
     warn_ignored_resume();
-    compile_variants(ctx_, worker_role, [&](pod_variant v) { return compile_worker(v, *worker); });
-    compile_variants(ctx_, launcher_role, [&](pod_variant v) {
+    compile_variants(ctx_, worker_type, [&](pod_variant v) { return compile_worker(v, *worker); });
+    compile_variants(ctx_, launcher_type, [&](pod_variant v) {
         return compile_launcher(v, *launcher);
     });
 }
@@ -72,16 +72,16 @@ void colossalai_compiler::compile() {
 void colossalai_compiler::plan_job() {
     job_plan& plan = ctx_.plan;
     plan.scope = scope_rule::no_restart;
-    plan.deciding_role = launcher_role;
-    plan.pod_stages = {{worker_role}, {launcher_role}};
-    plan.roles[launcher_role].training_container = launcher_container;
-    plan.roles[worker_role].serving_from_index = 0;
+    plan.deciding_type = launcher_type;
+    plan.pod_stages = {{worker_type}, {launcher_type}};
+    plan.types[launcher_type].training_container = launcher_container;
+    plan.types[worker_type].serving_from_index = 0;
     gang::add_to(plan, ctx_.spec);
-    plan_services(ctx_, worker_role);
+    plan_services(ctx_, worker_type);
 }
 
-void colossalai_compiler::plan_ssh(const role_template& worker) {
-    ctx_.render.config.host_role = worker_role;
+void colossalai_compiler::plan_ssh(const type_template& worker) {
+    ctx_.render.config.host_type = worker_type;
     bootstrap_use use;
     use.sweep_pattern = "[t]orchrun --nproc";
     use.same_directory = true;
@@ -95,7 +95,7 @@ void colossalai_compiler::plan_ssh(const role_template& worker) {
 
 std::string colossalai_compiler::script(bool resumed) const {
     const run_needs needs{.exports = launcher_exports::escape, .autotune_config = {}};
-    const auto* resume = resumed ? resume_entry(ctx_, launcher_role, true) : nullptr;
+    const auto* resume = resumed ? resume_entry(ctx_, launcher_type, true) : nullptr;
     if (resume != nullptr && !resume->command.empty()) {
         auto words = resume->command;
         words.insert(words.end(), resume->args.begin(), resume->args.end());
@@ -112,14 +112,14 @@ std::string colossalai_compiler::script(bool resumed) const {
     return run_script(needs, line);
 }
 
-program colossalai_compiler::compile_worker(pod_variant v, const role_template& source) const {
-    pod_editor pod(ctx_, worker_role, v.deciding, source.document, source.training);
+program colossalai_compiler::compile_worker(pod_variant v, const type_template& source) const {
+    pod_editor pod(ctx_, worker_type, v.deciding, source.document, source.training);
     if (ctx_.spec.mode.debug) {
-        set_debug_program(pod, ctx_, worker_role, v.deciding, bootstrap_command("worker"));
+        set_debug_program(pod, ctx_, worker_type, v.deciding, bootstrap_command("worker"));
     } else {
         pod.set_command(bootstrap_command("worker"));
         pod.set_args({});
-        const auto* resume = v.resumed ? resume_entry(ctx_, worker_role, v.deciding) : nullptr;
+        const auto* resume = v.resumed ? resume_entry(ctx_, worker_type, v.deciding) : nullptr;
         if (resume != nullptr && resume->skip_init_container) {
             pod.drop_init_containers();
         }
@@ -127,20 +127,20 @@ program colossalai_compiler::compile_worker(pod_variant v, const role_template& 
     set_environment(pod);
     pod.add_port("ssh", layout_.port);
     add_ssh_volumes(pod, ctx_, layout_, {});
-    if (!ctx_.spec.mode.debug || !has_debug_command(ctx_, worker_role, v.deciding)) {
+    if (!ctx_.spec.mode.debug || !has_debug_command(ctx_, worker_type, v.deciding)) {
         pod.add_readiness_probe(layout_.port);  // of sshd, which a command of the user's is not
     }
     add_common_defaults(pod, ctx_);
     return pod.build();
 }
 
-program colossalai_compiler::compile_launcher(pod_variant v, const role_template& source) const {
-    pod_editor pod(ctx_, launcher_role, v.deciding, source.document, source.training);
+program colossalai_compiler::compile_launcher(pod_variant v, const type_template& source) const {
+    pod_editor pod(ctx_, launcher_type, v.deciding, source.document, source.training);
     if (ctx_.spec.mode.debug) {
         // ssh by hand needs its configuration in the home, wherever the keys are mounted.
         const std::vector<std::string> sleep{"sleep", "inf"};
         const auto idle = links_config(layout_) ? bootstrap_command("idle") : sleep;
-        set_debug_program(pod, ctx_, launcher_role, v.deciding, idle);
+        set_debug_program(pod, ctx_, launcher_type, v.deciding, idle);
     } else {
         pod.set_command(bootstrap_command("launcher"));
     }
@@ -163,7 +163,7 @@ void colossalai_compiler::set_environment(pod_editor& pod) const {
 
 /// Workers run sshd, whatever a resume says (BEHAVIOUR.md 3.11).
 void colossalai_compiler::warn_ignored_resume() {
-    const auto* entry = resume_entry(ctx_, worker_role, false);
+    const auto* entry = resume_entry(ctx_, worker_type, false);
     if (entry != nullptr && !(entry->command.empty() && entry->args.empty())) {
         warn_resume(ctx_, *entry, "Workers run sshd; the program is the launcher's entry.");
     }
@@ -173,8 +173,8 @@ void colossalai_compiler::warn_ignored_resume() {
 
 void compile_colossalai(compile_context& ctx, const colossalai_spec& launch) {
     const auto& replicas = ctx.spec.replicas;
-    if (replicas.size() != 2 || replicas[launcher_role].type != "launcher" ||
-        replicas[worker_role].type != "worker") {
+    if (replicas.size() != 2 || replicas[launcher_type].type != "launcher" ||
+        replicas[worker_type].type != "worker") {
         ctx.error("/spec", "A ColossalAIJob has the replica types launcher and worker.");
         return;
     }

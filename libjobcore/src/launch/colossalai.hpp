@@ -4,7 +4,7 @@
 // that of the workers (LAUNCH.md 4.1).
 #pragma once
 
-#include "launch/role_pods.hpp"
+#include "launch/type_pods.hpp"
 
 #include <optional>
 #include <string>
@@ -32,11 +32,11 @@ std::vector<std::string> launcher_line(
 );
 
 /// The launcher's template; nothing, with the reason reported, if it cannot be made.
-std::optional<role_template> make_launcher(
+std::optional<type_template> make_launcher(
     compile_context& ctx,
     const colossalai_spec& launch,
     const launch_options& options,
-    const role_template& worker
+    const type_template& worker
 );
 
 }  // namespace signalbox::core::launch

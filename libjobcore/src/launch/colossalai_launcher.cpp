@@ -200,13 +200,13 @@ std::vector<std::string> launcher_line(
     return line;
 }
 
-std::optional<role_template> make_launcher(
+std::optional<type_template> make_launcher(
     compile_context& ctx,
     const colossalai_spec& launch,
     const launch_options& options,
-    const role_template& worker
+    const type_template& worker
 ) {
-    role_template out;
+    type_template out;
     out.pointer = ctx.spec.replicas.front().pointer;
     json::document& d = out.document;
     auto& a = d.GetAllocator();

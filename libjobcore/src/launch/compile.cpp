@@ -118,7 +118,7 @@ std::vector<std::int32_t> wanted_replicas(const job_spec& spec) {
 }
 
 std::string rendezvous_host(const compile_context& ctx) {
-    return pod_name(ctx.plan, {.role = ctx.render.rendezvous_role, .index = 0});
+    return pod_name(ctx.plan, {.type = ctx.render.rendezvous_type, .index = 0});
 }
 
 void plan_subdomain(compile_context& ctx) {
@@ -129,9 +129,9 @@ void plan_subdomain(compile_context& ctx) {
     ctx.plan.objects.push_back(std::move(service));
 }
 
-void plan_services(compile_context& ctx, std::size_t rendezvous_role) {
+void plan_services(compile_context& ctx, std::size_t rendezvous_type) {
     plan_subdomain(ctx);
-    ctx.render.rendezvous_role = rendezvous_role;
+    ctx.render.rendezvous_type = rendezvous_type;
     planned_object service;
     service.kind = object_kind::service;
     service.name = rendezvous_host(ctx);
@@ -179,16 +179,16 @@ job_plan compile_plan(
     const auto wanted = launch::wanted_replicas(spec);
     plan.size_to_write = launch::size_to_write(spec, wanted);
     for (std::size_t i = 0; i < spec.replicas.size(); ++i) {
-        role_plan role;
-        role.type = spec.replicas[i].type;
-        role.wanted = wanted[i];
-        role.restart = spec.replicas[i].restart;
-        plan.roles.push_back(std::move(role));
+        type_plan type;
+        type.name = spec.replicas[i].type;
+        type.wanted = wanted[i];
+        type.restart = spec.replicas[i].restart;
+        plan.types.push_back(std::move(type));
     }
 
     const auto render = std::make_shared<render_data>();
     render->component = launch::lower_case(to_string(meta.kind));
-    render->roles.resize(plan.roles.size());
+    render->types.resize(plan.types.size());
     plan.render = render;
     render->service_hash =
         hash_service(hash_owned(object_kind::service, planned_facts(plan)), planned_service());

@@ -64,7 +64,7 @@ const Entry* find_entry(
 void plan_subdomain(compile_context& ctx);
 
 /// Adds the two headless Services of a job with a rendezvous pod (BEHAVIOUR.md 1.5).
-void plan_services(compile_context& ctx, std::size_t rendezvous_role);
+void plan_services(compile_context& ctx, std::size_t rendezvous_type);
 
 /// Hostname of the pod that the alias Service selects.
 std::string rendezvous_host(const compile_context& ctx);

@@ -18,7 +18,7 @@
 namespace signalbox::core::launch {
 namespace {
 
-constexpr std::size_t only_role = 0;
+constexpr std::size_t only_type = 0;
 /// Two files that a launch by hand finds without being told (LAUNCH.md 9.1).
 const std::vector<std::string_view> hostfiles{"/job/hostfile", "/t9k/hostfile"};
 
@@ -30,17 +30,17 @@ public:
     void compile();
 
 private:
-    void plan_job(const role_template& source);
-    void plan_ssh(const role_template& source);
+    void plan_job(const type_template& source);
+    void plan_ssh(const type_template& source);
     run_scripts scripts() const;
     std::string script(bool several, bool resumed) const;
-    program compile_variant(pod_variant v, const role_template& source);
+    program compile_variant(pod_variant v, const type_template& source);
     void set_program(pod_editor& pod, pod_variant v) const;
     void set_environment(pod_editor& pod) const;
     void declare_ports(pod_editor& pod, bool deciding) const;
     void warn_ignored_resume();
     std::string master_address() const {
-        return pod_name(ctx_.plan, {.role = only_role}) + '.' + ctx_.plan.base_name;
+        return pod_name(ctx_.plan, {.type = only_type}) + '.' + ctx_.plan.base_name;
     }
     bool has_peers() const;
     bool runs_sshd(bool deciding) const;
@@ -55,7 +55,7 @@ private:
 
 void deepspeed_compiler::compile() {
     gang::add_to(ctx_.plan, ctx_.spec);
-    const auto source = read_template(ctx_, only_role, {"worker"});
+    const auto source = read_template(ctx_, only_type, {"worker"});
     if (!source) {
         return;
     }
@@ -63,10 +63,10 @@ void deepspeed_compiler::compile() {
         ctx_.spec.mode.debug ? "that of the debug mode" : "the launcher that config describes";
     warn_replaced_program(ctx_, *source, by);
     plan_job(*source);
-    compile_variants(ctx_, only_role, [&](pod_variant v) { return compile_variant(v, *source); });
+    compile_variants(ctx_, only_type, [&](pod_variant v) { return compile_variant(v, *source); });
 }
 
-void deepspeed_compiler::plan_job(const role_template& source) {
+void deepspeed_compiler::plan_job(const type_template& source) {
     job_plan& plan = ctx_.plan;
     plan.scope = scope_rule::whole_job;
     warn_replica_scope(ctx_);
@@ -80,7 +80,7 @@ void deepspeed_compiler::plan_job(const role_template& source) {
     }
     if (ssh_) {
         // From there on sshd is all that runs; in the deciding pod the launcher does.
-        plan.roles[only_role].serving_from_index = 1;
+        plan.types[only_type].serving_from_index = 1;
         plan_ssh(source);
         warn_ignored_resume();
     } else {
@@ -94,13 +94,13 @@ void deepspeed_compiler::plan_job(const role_template& source) {
     }
 }
 
-void deepspeed_compiler::plan_ssh(const role_template& source) {
+void deepspeed_compiler::plan_ssh(const type_template& source) {
     read_layout(layout_, ctx_, source);
     check_ssh_places(ctx_, source, layout_, hostfiles);
-    ctx_.render.config.host_role = only_role;
+    ctx_.render.config.host_type = only_type;
     ctx_.render.config.host_suffix = " slots=" + std::to_string(ctx_.render.slots);
 
-    pod_editor pod(ctx_, only_role, false, source.document, source.training);
+    pod_editor pod(ctx_, only_type, false, source.document, source.training);
     set_environment(pod);
     bootstrap_use use;
     use.sweep_pattern = "[d]eepspeed.launcher.launch";
@@ -114,7 +114,7 @@ void deepspeed_compiler::plan_ssh(const role_template& source) {
 /// The job has, or may come to have, more than one worker.
 bool deepspeed_compiler::has_peers() const {
     const auto& elastic = ctx_.spec.elastic;
-    return (elastic ? elastic->max_replicas : ctx_.plan.roles[only_role].wanted) > 1;
+    return (elastic ? elastic->max_replicas : ctx_.plan.types[only_type].wanted) > 1;
 }
 
 /// The pod's program is the bootstrap, which starts sshd: our probe asks nothing else.
@@ -122,7 +122,7 @@ bool deepspeed_compiler::runs_sshd(bool deciding) const {
     if (!ctx_.spec.mode.debug) {
         return true;
     }
-    return has_peers() && !has_debug_command(ctx_, only_role, deciding);
+    return has_peers() && !has_debug_command(ctx_, only_type, deciding);
 }
 
 /// A file that the user names is the user's to write.
@@ -146,7 +146,7 @@ run_scripts deepspeed_compiler::scripts() const {
 
 /// What worker-0 runs: the resume entry's program, the user's shell line, or the runner.
 std::string deepspeed_compiler::script(bool several, bool resumed) const {
-    const auto* resume = resumed ? resume_entry(ctx_, only_role, true) : nullptr;
+    const auto* resume = resumed ? resume_entry(ctx_, only_type, true) : nullptr;
     run_needs needs;
     needs.bare_environment = launch_.disable_custom_env && !several;
     if (resume != nullptr && !resume->command.empty()) {
@@ -172,8 +172,8 @@ std::string deepspeed_compiler::script(bool several, bool resumed) const {
     return run_script(needs, runner_line(launch_, facts));
 }
 
-program deepspeed_compiler::compile_variant(pod_variant v, const role_template& source) {
-    pod_editor pod(ctx_, only_role, v.deciding, source.document, source.training);
+program deepspeed_compiler::compile_variant(pod_variant v, const type_template& source) {
+    pod_editor pod(ctx_, only_type, v.deciding, source.document, source.training);
     set_program(pod, v);
     set_environment(pod);
     declare_ports(pod, v.deciding);
@@ -192,9 +192,9 @@ void deepspeed_compiler::set_program(pod_editor& pod, pod_variant v) const {
         // sshd on every pod, so that a launch by hand from worker-0 reaches all.
         const std::vector<std::string> sleep{"sleep", "inf"};
         const auto idle = ssh_ && has_peers() ? bootstrap_command("worker") : sleep;
-        return set_debug_program(pod, ctx_, only_role, v.deciding, idle);
+        return set_debug_program(pod, ctx_, only_type, v.deciding, idle);
     }
-    const auto* resume = v.resumed ? resume_entry(ctx_, only_role, v.deciding) : nullptr;
+    const auto* resume = v.resumed ? resume_entry(ctx_, only_type, v.deciding) : nullptr;
     if (resume != nullptr && resume->skip_init_container) {
         pod.drop_init_containers();
     }
@@ -241,7 +241,7 @@ void deepspeed_compiler::declare_ports(pod_editor& pod, bool deciding) const {
 
 /// The program of a resume is the launcher's; the other workers run sshd (BEHAVIOUR.md 3.11).
 void deepspeed_compiler::warn_ignored_resume() {
-    const auto* entry = resume_entry(ctx_, only_role, false);
+    const auto* entry = resume_entry(ctx_, only_type, false);
     if (entry == nullptr || !has_peers() || (entry->command.empty() && entry->args.empty())) {
         return;
     }

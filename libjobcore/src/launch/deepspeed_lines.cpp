@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/deepspeed.hpp"
 #include "launch/quoting.hpp"
-#include "launch/role_pods.hpp"
+#include "launch/type_pods.hpp"
 
 #include <algorithm>
 #include <array>

@@ -69,14 +69,14 @@ std::vector<std::string> string_list(const json::value& container, std::string_v
 
 pod_editor::pod_editor(
     const compile_context& ctx,
-    std::size_t role,
+    std::size_t type,
     bool deciding,
     const json::value& pod_template,
     std::size_t training
 )
     : ctx_(&ctx),
-      role_(&ctx.plan.roles[role]),
-      role_number_(role),
+      type_(&ctx.plan.types[type]),
+      type_number_(type),
       deciding_(deciding),
       training_(training) {
     document_.CopyFrom(pod_template, document_.GetAllocator());
@@ -276,7 +276,7 @@ json::value pod_editor::labels() {
     add(label::owner_name, text(ctx_->plan.job_name));
     add(label::owner_kind, text(to_string(ctx_->plan.kind)));
     add(label::component, text(ctx_->render.component));
-    add(label::replica_type, text(role_->type));
+    add(label::replica_type, text(type_->name));
     add(label::replica_index, gaps_.mark(filling::index));
     if (deciding_) {
         add(label::job_role, text(label::job_role_master));
@@ -285,7 +285,7 @@ json::value pod_editor::labels() {
     add(label::attempt, gaps_.mark(filling::attempt));
     add(label::round, gaps_.mark(filling::round));
     add(label::managed_by, text(label::managed_by_value));
-    if (const auto marks = gang::marks_of(ctx_->plan, role_number_)) {
+    if (const auto marks = gang::marks_of(ctx_->plan, type_number_)) {
         for (const auto& [key, value] : marks->labels) {
             add(key, text(value));
         }
@@ -323,7 +323,7 @@ json::value pod_editor::annotations() {
     if (!has_item(document_["spec"], "containers", "name", shown)) {
         put(out, label::default_container, text(name), a);
     }
-    if (const auto marks = gang::marks_of(ctx_->plan, role_number_)) {
+    if (const auto marks = gang::marks_of(ctx_->plan, type_number_)) {
         for (const auto& [key, value] : marks->annotations) {
             put(out, key, text(value), a);
         }
@@ -374,7 +374,7 @@ void pod_editor::finish_spec() {
     put(spec, "restartPolicy", text("Never"), a);
     put(spec, "hostname", gaps_.mark(filling::hostname), a);
     put(spec, "subdomain", text(ctx_->plan.base_name), a);
-    const auto marks = gang::marks_of(ctx_->plan, role_number_);
+    const auto marks = gang::marks_of(ctx_->plan, type_number_);
     if (marks && !marks->scheduler_name.empty() && json::find(spec, "schedulerName") == nullptr) {
         put(spec, "schedulerName", text(marks->scheduler_name), a);
     }

@@ -24,7 +24,7 @@ bool check_template(
 );
 
 /// Reports what of the template we override, whatever the kind (BEHAVIOUR.md 3.2).
-void warn_overrides(compile_context& ctx, std::size_t role, const json::value& pod_template);
+void warn_overrides(compile_context& ctx, std::size_t type, const json::value& pod_template);
 
 /// The strings of an array member of a container, null as an empty one; empty if it is absent.
 std::vector<std::string> string_list(const json::value& container, std::string_view key);
@@ -62,7 +62,7 @@ public:
     /// `deciding`: of the deciding pod, which has a label that says so.
     pod_editor(
         const compile_context& ctx,
-        std::size_t role,
+        std::size_t type,
         bool deciding,
         const json::value& pod_template,
         std::size_t training
@@ -108,8 +108,8 @@ private:
     void finish_spec();
 
     const compile_context* ctx_;
-    const role_plan* role_;
-    std::size_t role_number_;
+    const type_plan* type_;
+    std::size_t type_number_;
     bool deciding_;
     std::size_t training_;
     program_builder gaps_;

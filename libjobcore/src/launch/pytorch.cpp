@@ -4,9 +4,9 @@
 #include "gang/gang.hpp"
 #include "json/resources.hpp"
 #include "launch/compiler.hpp"
-#include "launch/role_pods.hpp"
 #include "launch/tensorboard.hpp"
 #include "launch/torchrun.hpp"
+#include "launch/type_pods.hpp"
 
 #include <algorithm>
 #include <string>
@@ -29,19 +29,19 @@ public:
         : ctx_(ctx), launch_(launch) {}
 
     void plan_job();
-    void compile_role(std::size_t role);
+    void compile_type(std::size_t type);
 
 private:
     bool torchrun() const { return launch_.torchrun.enabled; }
     void warn_rank_order();
-    void warn_command(const role_template& source);
-    program compile_variant(std::size_t role, pod_variant v, const role_template& source);
-    void set_program(pod_editor& pod, std::size_t role, pod_variant v) const;
+    void warn_command(const type_template& source);
+    program compile_variant(std::size_t type, pod_variant v, const type_template& source);
+    void set_program(pod_editor& pod, std::size_t type, pod_variant v) const;
     std::optional<env_entry> agent_name(bool deciding) const;
     void set_environment(pod_editor& pod, bool deciding) const;
     std::vector<argument> torchrun_line(
         const pod_editor& pod,
-        std::size_t role,
+        std::size_t type,
         bool deciding,
         const std::vector<std::string>& script
     ) const;
@@ -69,11 +69,11 @@ scope_rule scope_of(const torchrun_config& torchrun) {
 
 void pytorch_compiler::plan_job() {
     job_plan& plan = ctx_.plan;
-    const auto first = std::find_if(plan.roles.begin(), plan.roles.end(), [](const role_plan& r) {
+    const auto first = std::find_if(plan.types.begin(), plan.types.end(), [](const type_plan& r) {
         return r.wanted > 0;
     });
-    plan.deciding_role =
-        first == plan.roles.end() ? 0 : static_cast<std::size_t>(first - plan.roles.begin());
+    plan.deciding_type =
+        first == plan.types.end() ? 0 : static_cast<std::size_t>(first - plan.types.begin());
     plan.peers_join = torchrun();
     plan.scope = scope_of(launch_.torchrun);
     if (plan.elastic) {
@@ -81,12 +81,12 @@ void pytorch_compiler::plan_job() {
     }
     warn_replica_scope(ctx_);
     gang::add_to(plan, ctx_.spec);
-    plan_services(ctx_, plan.deciding_role);
+    plan_services(ctx_, plan.deciding_type);
     warn_rank_order();
 }
 
-void pytorch_compiler::compile_role(std::size_t role) {
-    const auto source = read_template(ctx_, role, {"pytorch", "python"});
+void pytorch_compiler::compile_type(std::size_t type) {
+    const auto source = read_template(ctx_, type, {"pytorch", "python"});
     if (!source) {
         return;
     }
@@ -94,11 +94,11 @@ void pytorch_compiler::compile_role(std::size_t role) {
     if (torchrun() && launch_.torchrun.proc_per_node == "auto") {
         warn_unknown_devices(ctx_, *source, "torchrunConfig.procPerNode");
     }
-    compile_variants(ctx_, role, [&](pod_variant v) { return compile_variant(role, v, *source); });
+    compile_variants(ctx_, type, [&](pod_variant v) { return compile_variant(type, v, *source); });
 }
 
 /// torchrun is the command: one of the user's is not run (BEHAVIOUR.md 3.2).
-void pytorch_compiler::warn_command(const role_template& source) {
+void pytorch_compiler::warn_command(const type_template& source) {
     if (!torchrun() || ctx_.spec.mode.debug) {
         return;
     }
@@ -113,10 +113,10 @@ void pytorch_compiler::warn_command(const role_template& source) {
 }
 
 program pytorch_compiler::compile_variant(
-    std::size_t role, pod_variant v, const role_template& source
+    std::size_t type, pod_variant v, const type_template& source
 ) {
-    pod_editor pod(ctx_, role, v.deciding, source.document, source.training);
-    set_program(pod, role, v);
+    pod_editor pod(ctx_, type, v.deciding, source.document, source.training);
+    set_program(pod, type, v);
     set_environment(pod, v.deciding);
     declare_port(pod, v.deciding);
     add_common_defaults(pod, ctx_);
@@ -125,11 +125,11 @@ program pytorch_compiler::compile_variant(
 
 /// Command and arguments of the training container: debug before resume before the real run
 /// (BEHAVIOUR.md 3.10, 3.11).
-void pytorch_compiler::set_program(pod_editor& pod, std::size_t role, pod_variant v) const {
+void pytorch_compiler::set_program(pod_editor& pod, std::size_t type, pod_variant v) const {
     if (ctx_.spec.mode.debug) {
-        return set_debug_program(pod, ctx_, role, v.deciding, {"sleep", "inf"});
+        return set_debug_program(pod, ctx_, type, v.deciding, {"sleep", "inf"});
     }
-    const auto* resume = v.resumed ? resume_entry(ctx_, role, v.deciding) : nullptr;
+    const auto* resume = v.resumed ? resume_entry(ctx_, type, v.deciding) : nullptr;
     if (resume != nullptr && resume->skip_init_container) {
         pod.drop_init_containers();
     }
@@ -144,17 +144,17 @@ void pytorch_compiler::set_program(pod_editor& pod, std::size_t role, pod_varian
             module ? std::vector<std::string>{"python", "-m", "torch.distributed.run"}
                    : std::vector<std::string>{"torchrun"}
         );
-        pod.set_args(torchrun_line(pod, role, v.deciding, args));
+        pod.set_args(torchrun_line(pod, type, v.deciding, args));
     } else if (own_args) {
         pod.set_args(literal(args));
     }
 }
 
 std::vector<argument> pytorch_compiler::torchrun_line(
-    const pod_editor& pod, std::size_t role, bool deciding, const std::vector<std::string>& script
+    const pod_editor& pod, std::size_t type, bool deciding, const std::vector<std::string>& script
 ) const {
     torchrun_pod facts;
-    facts.type = ctx_.plan.roles[role].type;
+    facts.type = ctx_.plan.types[type].name;
     facts.rendezvous_host = rendezvous_host(ctx_);
     facts.job_uid = ctx_.plan.job_uid;
     facts.proc_per_node = resolve_processes(launch_.torchrun.proc_per_node, pod.training());
@@ -187,13 +187,13 @@ void pytorch_compiler::warn_rank_order() {
         return;
     }
     const std::string first = rendezvous_host(ctx_);
-    for (std::size_t role = 0; role < ctx_.plan.roles.size(); ++role) {
-        if (ctx_.plan.roles[role].wanted > 0 && pod_name(ctx_.plan, {.role = role}) < first) {
+    for (std::size_t type = 0; type < ctx_.plan.types.size(); ++type) {
+        if (ctx_.plan.types[type].wanted > 0 && pod_name(ctx_.plan, {.type = type}) < first) {
             ctx_.warn(
-                ctx_.spec.replicas[role].pointer + "/type",
+                ctx_.spec.replicas[type].pointer + "/type",
                 "With torch before 2.0 rank 0 is on a pod of this type, since its name sorts "
                 "before that of type " +
-                    ctx_.plan.roles[ctx_.plan.deciding_role].type +
+                    ctx_.plan.types[ctx_.plan.deciding_type].name +
                     ", whose first pod decides the job.",
                 "SpecWarning"
             );
@@ -250,8 +250,8 @@ void pytorch_compiler::declare_port(pod_editor& pod, bool deciding) const {
 void compile_pytorch(compile_context& ctx, const pytorch_spec& launch) {
     pytorch_compiler compiler(ctx, launch);
     compiler.plan_job();
-    for (std::size_t role = 0; role < ctx.plan.roles.size(); ++role) {
-        compiler.compile_role(role);
+    for (std::size_t type = 0; type < ctx.plan.types.size(); ++type) {
+        compiler.compile_type(type);
     }
     plan_tensorboard(ctx, launch.tensorboard);
 }

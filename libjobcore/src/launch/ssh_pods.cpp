@@ -83,7 +83,7 @@ std::string settings(
     const compile_context& ctx,
     const ssh_layout& layout,
     const bootstrap_use& use,
-    const role_template& source
+    const type_template& source
 ) {
     const auto yes_no = [](bool b) { return std::string(b ? "yes" : "no"); };
     const std::vector<std::pair<std::string_view, std::string>> values{
@@ -118,11 +118,11 @@ bool is_identifier(std::string_view name) {
 /// The API server takes 1 MiB per object; long names of many workers would not fit.
 void check_hostfile_size(compile_context& ctx) {
     constexpr std::int64_t most = 900'000;
-    const std::size_t role = ctx.render.config.host_role;
+    const std::size_t type = ctx.render.config.host_type;
     const std::int64_t hosts = ctx.spec.elastic ? std::max(ctx.spec.elastic->max_replicas, 1)
-                                                : std::max(ctx.plan.roles[role].wanted, 1);
+                                                : std::max(ctx.plan.types[type].wanted, 1);
     const std::string longest =
-        pod_name(ctx.plan, {.role = role, .index = static_cast<std::int32_t>(hosts - 1)});
+        pod_name(ctx.plan, {.type = type, .index = static_cast<std::int32_t>(hosts - 1)});
     const auto line = static_cast<std::int64_t>(
         longest.size() + ctx.plan.base_name.size() + ctx.render.config.host_suffix.size() + 2
     );
@@ -146,7 +146,7 @@ bool is_below(std::string_view path, std::string_view directory) {
 
 }  // namespace
 
-void read_layout(ssh_layout& layout, const compile_context& ctx, const role_template& worker) {
+void read_layout(ssh_layout& layout, const compile_context& ctx, const type_template& worker) {
     layout.port = usual_port;
     if (worker.host_network()) {
         // Pods of several jobs may share a node there.
@@ -198,7 +198,7 @@ void plan_ssh_objects(
     compile_context& ctx,
     const ssh_layout& layout,
     const bootstrap_use& use,
-    const role_template& source,
+    const type_template& source,
     run_scripts scripts
 ) {
     planned_object secret;
@@ -267,7 +267,7 @@ void add_ssh_volumes(
 
 void check_ssh_places(
     compile_context& ctx,
-    const role_template& source,
+    const type_template& source,
     const ssh_layout& layout,
     const std::vector<std::string_view>& hostfiles
 ) {

@@ -4,7 +4,7 @@
 // (LAUNCH.md 5.2-5.4).
 #pragma once
 
-#include "launch/role_pods.hpp"
+#include "launch/type_pods.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -30,7 +30,7 @@ struct ssh_layout {
 };
 
 /// The port and the user of a worker's template (BEHAVIOUR.md 3.3). Keeps the paths.
-void read_layout(ssh_layout& layout, const compile_context& ctx, const role_template& worker);
+void read_layout(ssh_layout& layout, const compile_context& ctx, const type_template& worker);
 
 /// The keys do not lie where root's ssh looks for them.
 bool links_config(const ssh_layout& layout);
@@ -73,7 +73,7 @@ void plan_ssh_objects(
     compile_context& ctx,
     const ssh_layout& layout,
     const bootstrap_use& use,
-    const role_template& source,
+    const type_template& source,
     run_scripts scripts
 );
 
@@ -91,7 +91,7 @@ void add_ssh_volumes(
 /// Reports mounts and volumes of the user that lie where ours do.
 void check_ssh_places(
     compile_context& ctx,
-    const role_template& source,
+    const type_template& source,
     const ssh_layout& layout,
     const std::vector<std::string_view>& hostfiles
 );

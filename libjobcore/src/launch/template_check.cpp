@@ -86,25 +86,25 @@ bool check_fields(
     return good;
 }
 
-/// What a label of ours says on the pods of a role; empty: it differs from pod to pod.
+/// What a label of ours says on the pods of a type; empty: it differs from pod to pod.
 struct our_label {
     std::string_view key;
     std::string value;
 };
 
-std::vector<our_label> role_labels(const compile_context& ctx, std::size_t role) {
+std::vector<our_label> type_labels(const compile_context& ctx, std::size_t type) {
     std::vector<our_label> labels{
         {label::owner_name, ctx.plan.job_name},
         {label::owner_kind, std::string(to_string(ctx.plan.kind))},
         {label::component, ctx.render.component},
-        {label::replica_type, ctx.plan.roles[role].type},
+        {label::replica_type, ctx.plan.types[type].name},
         {label::replica_index, {}},
         {label::job_uid, ctx.plan.job_uid},
         {label::attempt, {}},
         {label::round, {}},
         {label::managed_by, std::string(label::managed_by_value)},
     };
-    if (const auto marks = gang::marks_of(ctx.plan, role)) {
+    if (const auto marks = gang::marks_of(ctx.plan, type)) {
         for (const auto& [key, value] : marks->labels) {
             labels.push_back({key, value});
         }
@@ -114,7 +114,7 @@ std::vector<our_label> role_labels(const compile_context& ctx, std::size_t role)
 
 void warn_labels(
     compile_context& ctx,
-    std::size_t role,
+    std::size_t type,
     const json::value& pod_template,
     const std::string& pointer
 ) {
@@ -128,7 +128,7 @@ void warn_labels(
             "The label " + std::string(key) + " is set by the operator; this value is not used."
         );
     };
-    for (const auto& ours : role_labels(ctx, role)) {
+    for (const auto& ours : type_labels(ctx, type)) {
         const json::value* theirs = json::find(*labels, ours.key);
         if (theirs != nullptr &&
             (ours.value.empty() || !theirs->IsString() || json::view(*theirs) != ours.value)) {
@@ -139,8 +139,8 @@ void warn_labels(
     if (const json::value* theirs = json::find(*labels, label::job_role)) {
         const bool says_master =
             theirs->IsString() && json::view(*theirs) == label::job_role_master;
-        const bool is_deciding = role == ctx.plan.deciding_role;
-        if (says_master ? !is_deciding || ctx.plan.roles[role].wanted > 1 : is_deciding) {
+        const bool is_deciding = type == ctx.plan.deciding_type;
+        if (says_master ? !is_deciding || ctx.plan.types[type].wanted > 1 : is_deciding) {
             warn(label::job_role);
         }
     }
@@ -148,7 +148,7 @@ void warn_labels(
 
 void warn_annotation(
     compile_context& ctx,
-    std::size_t role,
+    std::size_t type,
     const json::value& pod_template,
     const std::string& pointer
 ) {
@@ -156,7 +156,7 @@ void warn_annotation(
     const json::value* annotations = json::find(pod_template, "metadata", "annotations");
     const json::value* theirs = annotations == nullptr ? nullptr : json::find(*annotations, key);
     if (theirs != nullptr &&
-        !(theirs->IsString() && json::view(*theirs) == ctx.plan.roles[role].training_container)) {
+        !(theirs->IsString() && json::view(*theirs) == ctx.plan.types[type].training_container)) {
         ctx.warn(
             child_pointer(pointer + "/metadata/annotations", key),
             "The annotation " + std::string(key) +
@@ -205,8 +205,8 @@ bool check_template(
     return good;
 }
 
-void warn_overrides(compile_context& ctx, std::size_t role, const json::value& pod_template) {
-    const std::string pointer = ctx.spec.replicas[role].pointer + "/template";
+void warn_overrides(compile_context& ctx, std::size_t type, const json::value& pod_template) {
+    const std::string pointer = ctx.spec.replicas[type].pointer + "/template";
     if (const json::value* metadata = json::find(pod_template, "metadata")) {
         for (const auto& member : metadata->GetObject()) {
             const auto key = json::view(member.name);
@@ -219,10 +219,10 @@ void warn_overrides(compile_context& ctx, std::size_t role, const json::value& p
             }
         }
     }
-    warn_labels(ctx, role, pod_template, pointer);
-    warn_annotation(ctx, role, pod_template, pointer);
+    warn_labels(ctx, type, pod_template, pointer);
+    warn_annotation(ctx, type, pod_template, pointer);
 
-    const auto marks = gang::marks_of(ctx.plan, role);
+    const auto marks = gang::marks_of(ctx.plan, type);
     const json::value* scheduler = json::find(pod_template, "spec", "schedulerName");
     if (marks && !marks->scheduler_name.empty() && scheduler != nullptr &&
         !(scheduler->IsString() && json::view(*scheduler) == marks->scheduler_name)) {

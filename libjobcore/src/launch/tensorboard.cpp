@@ -131,12 +131,12 @@ constexpr std::array<const char*, 6> inherited_limits{
 class deciding_pod {
 public:
     explicit deciding_pod(const compile_context& ctx)
-        : plan_(ctx.plan), role_(plan_.roles[plan_.deciding_role]) {
-        json::parse(template_, ctx.spec.replicas[plan_.deciding_role].pod_template);
+        : plan_(ctx.plan), type_(plan_.types[plan_.deciding_type]) {
+        json::parse(template_, ctx.spec.replicas[plan_.deciding_type].pod_template);
     }
 
     const job_plan& plan() const { return plan_; }
-    const std::string& type() const { return role_.type; }
+    const std::string& type() const { return type_.name; }
     /// A field of the pod's specification, or null.
     const json::value* field(const char* name) const {
         const json::value* spec = json::find(template_, "spec");
@@ -146,14 +146,14 @@ public:
 
 private:
     const job_plan& plan_;
-    const role_plan& role_;
+    const type_plan& type_;
     json::document template_;
 };
 
 const json::value* deciding_pod::training_container() const {
     const json::value* all = field("containers");
     for (rapidjson::SizeType i = 0; all != nullptr && all->IsArray() && i < all->Size(); ++i) {
-        if (json::string_or_empty((*all)[i], "name") == role_.training_container) {
+        if (json::string_or_empty((*all)[i], "name") == type_.training_container) {
             return &(*all)[i];
         }
     }
@@ -352,7 +352,7 @@ void plan_tensorboard(compile_context& ctx, const std::string& tensorboard_spec)
     json::document spec;
     json::parse(spec, tensorboard_spec);
     const bool asked = !tensorboard_spec.empty() && !spec.HasParseError() && spec.IsObject();
-    if (!asked || ctx.plan.roles.empty()) {
+    if (!asked || ctx.plan.types.empty()) {
         return;
     }
     warn_limits(ctx, spec);

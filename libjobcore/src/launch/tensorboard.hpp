@@ -9,7 +9,7 @@
 namespace signalbox::core::launch {
 
 /// Appends all three to `plan.companions` and prepares their specifications;
-/// `tensorboard_spec` is the job's, as JSON. Does nothing if that is empty. The roles must have
+/// `tensorboard_spec` is the job's, as JSON. Does nothing if that is empty. The types must have
 /// been compiled: our pod takes after the deciding one.
 void plan_tensorboard(compile_context& ctx, const std::string& tensorboard_spec);
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "jobcore/spec.hpp"
-#include "launch/role_pods.hpp"
+#include "launch/type_pods.hpp"
 
 #include <string>
 #include <string_view>

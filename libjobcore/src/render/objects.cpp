@@ -44,7 +44,7 @@ selector service_selector(
     s.entries[s.size++] = {label::job_uid, plan.job_uid};
     if (object.variant == alias_service) {
         s.entries[s.size++] = {label::replica_index, "0"};
-        s.entries[s.size++] = {label::replica_type, plan.roles[plan.render->rendezvous_role].type};
+        s.entries[s.size++] = {label::replica_type, plan.types[plan.render->rendezvous_type].name};
     }
     return s;
 }
@@ -148,12 +148,12 @@ std::vector<std::pair<std::string_view, std::string>> config_data(
     const job_plan& plan, const render_options& options
 ) {
     const config_render& config = plan.render->config;
-    const std::int32_t hosts = replicas_in_force(plan, config.host_role, options.wanted);
+    const std::int32_t hosts = replicas_in_force(plan, config.host_type, options.wanted);
     std::vector<std::pair<std::string_view, std::string>> data;
     for (const config_file& file : config.files) {
         data.emplace_back(file.name, file.text[hosts > 1 ? 1 : 0][options.resumed ? 1 : 0]);
     }
-    const std::string before = plan.base_name + '-' + plan.roles[config.host_role].type + '-';
+    const std::string before = plan.base_name + '-' + plan.types[config.host_type].name + '-';
     const std::string after = '.' + plan.base_name + config.host_suffix + '\n';
     std::string lines;
     for (std::int32_t i = 0; i < hosts; ++i) {
@@ -222,8 +222,8 @@ void write_opaque_spec(text_writer& w, const std::string& spec) {
 
 std::uint64_t planned_config_hash(const job_plan& plan, const render_options& options) {
     const config_render& config = plan.render->config;
-    const bool as_planned = replicas_in_force(plan, config.host_role, options.wanted) ==
-                            plan.roles[config.host_role].wanted;
+    const bool as_planned = replicas_in_force(plan, config.host_type, options.wanted) ==
+                            plan.types[config.host_type].wanted;
     return as_planned ? config.hash[options.resumed ? 1 : 0] : hash_planned_config(plan, options);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A prepared object: JSON text with numbered gaps. What differs between the pods of a role (name,
+// A prepared object: JSON text with numbered gaps. What differs between the pods of a type (name,
 // index, attempt, rank) fills the gaps, so that rendering one pod is a copy of text, whatever the
 // size of the template. Gaps are found by the identity of a value in the document, never by looking
 // for characters: no text of a user can be mistaken for one.

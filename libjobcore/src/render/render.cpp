@@ -21,7 +21,7 @@ void append_number(std::string& out, std::int64_t value) {
 }
 
 void append_hostname(std::string& out, const job_plan& plan, const pod_identity& pod) {
-    out.append(plan.base_name).append(1, '-').append(plan.roles[pod.role].type).append(1, '-');
+    out.append(plan.base_name).append(1, '-').append(plan.types[pod.type].name).append(1, '-');
     append_number(out, pod.index);
 }
 
@@ -33,12 +33,12 @@ void append_pod_name(std::string& out, const job_plan& plan, const pod_identity&
     }
 }
 
-/// The pods in force of all roles before `role` (BEHAVIOUR.md 3.5, 7.2).
+/// The pods in force of all types before `type` (BEHAVIOUR.md 3.5, 7.2).
 std::int64_t pods_before(
-    const job_plan& plan, std::size_t role, std::span<const std::int32_t> wanted
+    const job_plan& plan, std::size_t type, std::span<const std::int32_t> wanted
 ) {
     std::int64_t sum = 0;
-    for (std::size_t i = 0; i < role; ++i) {
+    for (std::size_t i = 0; i < type; ++i) {
         sum += replicas_in_force(plan, i, wanted);
     }
     return sum;
@@ -47,7 +47,7 @@ std::int64_t pods_before(
 /// `{"worker-0":[0,1],...}` in URL-safe base64. Ranks are counted in this order; the names are
 /// shown in logs only, and short ones let a large job fit into one argument.
 void append_world_info(
-    std::string& out, const job_plan& plan, std::size_t role, std::span<const std::int32_t> wanted
+    std::string& out, const job_plan& plan, std::size_t type, std::span<const std::int32_t> wanted
 ) {
     std::string slots = "[";
     for (std::int32_t i = 0; i < plan.render->slots; ++i) {
@@ -55,9 +55,9 @@ void append_world_info(
     }
     slots += ']';
     std::string text = "{";
-    const std::int32_t count = replicas_in_force(plan, role, wanted);
+    const std::int32_t count = replicas_in_force(plan, type, wanted);
     for (std::int32_t i = 0; i < count; ++i) {
-        text += (i == 0 ? "\"" : ",\"") + plan.roles[role].type + '-' + std::to_string(i) +
+        text += (i == 0 ? "\"" : ",\"") + plan.types[type].name + '-' + std::to_string(i) +
                 "\":" + slots;
     }
     out += base64(text + '}', base64_alphabet::url);
@@ -87,20 +87,20 @@ void append_filling(
         case filling::round:
             return append_number(out, pod.round);
         case filling::rank:
-            return append_number(out, pods_before(plan, pod.role, wanted) + pod.index);
+            return append_number(out, pods_before(plan, pod.type, wanted) + pod.index);
         case filling::world_size:
-            return append_number(out, pods_before(plan, plan.roles.size(), wanted));
+            return append_number(out, pods_before(plan, plan.types.size(), wanted));
         case filling::world_info:
-            return append_world_info(out, plan, pod.role, wanted);
+            return append_world_info(out, plan, pod.type, wanted);
     }
 }
 
 }  // namespace
 
 std::int32_t replicas_in_force(
-    const job_plan& plan, std::size_t role, std::span<const std::int32_t> wanted
+    const job_plan& plan, std::size_t type, std::span<const std::int32_t> wanted
 ) {
-    return role < wanted.size() ? wanted[role] : plan.roles[role].wanted;
+    return type < wanted.size() ? wanted[type] : plan.types[type].wanted;
 }
 
 std::string name_hash(std::string_view job_name, std::string_view uid) {
@@ -141,12 +141,12 @@ std::string render_pod(
     const job_plan& plan, const pod_identity& pod, const render_options& options
 ) {
     std::string out;
-    const auto& role = plan.render->roles[pod.role];
-    if (role.programs.empty()) {
+    const auto& type = plan.render->types[pod.type];
+    if (type.programs.empty()) {
         return out;  // compile_plan reported an error; the plan is not to be used
     }
-    const bool deciding = pod.role == plan.deciding_role && pod.index == 0;
-    const program& p = role.programs[role.choice[deciding ? 1 : 0][options.resumed ? 1 : 0]];
+    const bool deciding = pod.type == plan.deciding_type && pod.index == 0;
+    const program& p = type.programs[type.choice[deciding ? 1 : 0][options.resumed ? 1 : 0]];
     out.reserve(p.text.size() + p.gaps.size() * 24);
     p.expand(out, [&](filling what, std::string& to) {
         append_filling(what, to, plan, pod, options.wanted);

@@ -22,8 +22,8 @@ enum service_variant : std::int32_t {
     tensorboard_service,  ///< our own TensorBoard, with an address
 };
 
-/// The programs of one role. The deciding pod and an attempt made by a resume may need their own.
-struct role_render {
+/// The programs of one type. The deciding pod and an attempt made by a resume may need their own.
+struct type_render {
     std::vector<program> programs;
     /// Index into `programs`, by [deciding pod][resumed].
     std::array<std::array<std::size_t, 2>, 2> choice{};
@@ -39,7 +39,7 @@ struct config_file {
 /// The ConfigMap of an ssh job: `files`, and the hostfile for the sizes in force.
 struct config_render {
     std::vector<config_file> files;
-    std::size_t host_role = 0;
+    std::size_t host_type = 0;
     std::string host_suffix;  ///< of each line of the hostfile, after the host
     /// Hash of the data with the plan's own number of hosts, by [resumed]: a large hostfile is not
     /// to be made anew for every decision.
@@ -54,9 +54,9 @@ struct secret_render {
 
 struct render_data {
     std::string component;  ///< the kind in lower case
-    std::vector<role_render> roles;
-    /// The role whose index 0 the alias Service selects.
-    std::size_t rendezvous_role = 0;
+    std::vector<type_render> types;
+    /// The type whose index 0 the alias Service selects.
+    std::size_t rendezvous_type = 0;
     /// Fingerprint of a Service up to its selector.
     fnv1a service_hash;
     /// Ranks on each pod of an ssh-free DeepSpeedJob (filling::world_info).
@@ -68,9 +68,9 @@ struct render_data {
     std::string deployment_spec;
 };
 
-/// Replicas of a role by `wanted`, which may be empty: the plan's own then (BEHAVIOUR.md 7.2).
+/// Replicas of a type by `wanted`, which may be empty: the plan's own then (BEHAVIOUR.md 7.2).
 std::int32_t replicas_in_force(
-    const job_plan& plan, std::size_t role, std::span<const std::int32_t> wanted
+    const job_plan& plan, std::size_t type, std::span<const std::int32_t> wanted
 );
 
 }  // namespace signalbox::core

@@ -144,7 +144,7 @@ private:
     void write_creation(const job_plan& plan, const action& a) {
         if (const pod_identity* pod = a.pod()) {
             object("replica", [&] {
-                text("type", plan.roles[pod->role].type);
+                text("type", plan.types[pod->type].name);
                 number("index", pod->index);
                 number("attempt", pod->attempt);
                 number("round", pod->round);
@@ -176,13 +176,13 @@ std::vector<planned_text> render_all(const job_plan& plan, std::int32_t attempt)
     std::ranges::for_each(plan.objects, add);
     // The deciding pod first, as the operator creates them.
     std::vector<pod_identity> pods;
-    for (std::size_t role = 0; role < plan.roles.size(); ++role) {
-        for (std::int32_t index = 0; index < plan.roles[role].wanted; ++index) {
-            pods.push_back({role, index, attempt, 0, 0});
+    for (std::size_t type = 0; type < plan.types.size(); ++type) {
+        for (std::int32_t index = 0; index < plan.types[type].wanted; ++index) {
+            pods.push_back({type, index, attempt, 0, 0});
         }
     }
     std::stable_partition(pods.begin(), pods.end(), [&](const pod_identity& pod) {
-        return pod.role == plan.deciding_role && pod.index == 0 && plan.pod_stages.empty();
+        return pod.type == plan.deciding_type && pod.index == 0 && plan.pod_stages.empty();
     });
     for (const pod_identity& pod : pods) {
         out.push_back({nullptr, render_pod(plan, pod, options)});

@@ -107,8 +107,8 @@ TEST_CASE("[api 6.5] whatever is valid can be compiled: nothing is left unbuilt"
         auto findings = std::move(parsed.findings);
         const auto plan = core::compile_plan(parsed.meta, *parsed.spec, findings);
         CHECK_FALSE(core::has_errors(findings));
-        for (std::size_t role = 0; role < plan.roles.size(); ++role) {
-            CHECK(core::render_pod(plan, {.role = role}, {}).size() > 2);
+        for (std::size_t type = 0; type < plan.types.size(); ++type) {
+            CHECK(core::render_pod(plan, {.type = type}, {}).size() > 2);
         }
         for (const auto* objects : {&plan.objects, &plan.companions}) {
             for (const auto& object : *objects) {

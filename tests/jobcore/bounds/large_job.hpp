@@ -71,13 +71,13 @@ public:
     }
 
     const core::job_plan& plan() const { return *job.compiled->plan; }
-    std::size_t worker_role() const { return plan().roles.size() - 1; }
-    const std::string& worker() const { return plan().roles[worker_role()].type; }
+    std::size_t worker_type() const { return plan().types.size() - 1; }
+    const std::string& worker() const { return plan().types[worker_type()].name; }
 
     /// All pods of the plan, each as `make` says.
     void add_pods(const std::function<core::pod_record(pod_builder)>& make) {
-        for (std::size_t r = 0; r < plan().roles.size(); ++r) {
-            for (std::int32_t i = 0; i < plan().roles[r].wanted; ++i) {
+        for (std::size_t r = 0; r < plan().types.size(); ++r) {
+            for (std::int32_t i = 0; i < plan().types[r].wanted; ++i) {
                 core::pod_record record = make(pod(plan(), {r, i, job.status.attempt, 0, 0}));
                 record.uid = "cffea855-5ce2-496a-8956-" + std::to_string(100000000000 + i);
                 pods_.push_back(std::move(record));

@@ -121,9 +121,9 @@ TEST_CASE("[behaviour 4.16] status of 10,000 replicas in 32 types", "[bounds]") 
     REQUIRE(job);
     REQUIRE(job->compiled->plan);
     job->status.attempt = 1;
-    for (const role_plan& role : job->compiled->plan->roles) {
-        job->status.restarts.seen.push_back({role.type, every_second(312)});
-        job->status.restarts.completed.push_back({role.type, every_second(312, 1)});
+    for (const type_plan& type : job->compiled->plan->types) {
+        job->status.restarts.seen.push_back({type.name, every_second(312)});
+        job->status.restarts.completed.push_back({type.name, every_second(312, 1)});
     }
     const decision d = decide(*job, observed{}, policy{}, at(10));
     const job_status& s = d.status ? *d.status : job->status;

@@ -222,7 +222,7 @@ TEST_CASE("[behaviour 5.11] before the launcher started an exit is the end", "[e
     SECTION("the launcher is refused for good") {
         w.run(w.pod("worker", 0));
         w.run(w.pod("worker", 1));
-        const std::string launcher = core::pod_name(w.plan(), {.role = w.plan().deciding_role});
+        const std::string launcher = core::pod_name(w.plan(), {.type = w.plan().deciding_type});
         const auto r = refused(w, core::object_kind::pod, launcher, 422, "limits are missing");
         w.gate = [](const core::action& a) { return a.name.find("launcher") == a.name.npos; };
         w.pass();

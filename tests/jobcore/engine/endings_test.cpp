@@ -239,7 +239,7 @@ TEST_CASE("[behaviour 2.8] what is refused for good, and what only waits", "[eng
         w.pass();
     }
     w.refusals.push_back(
-        refused(w, object_kind::pod, pod_name(w.plan(), {.role = 0, .index = 0}), r.code, r.message)
+        refused(w, object_kind::pod, pod_name(w.plan(), {.type = 0, .index = 0}), r.code, r.message)
     );
     const decision d = w.look();
     REQUIRE(d.status);

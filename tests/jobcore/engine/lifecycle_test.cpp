@@ -99,7 +99,7 @@ TEST_CASE("[api 1.13] a job goes on with the container that an older version too
     CHECK_FALSE(read(R"({"attempt":0})")->compiled->plan.has_value());
     const auto begun = read(R"({"attempt":2})");
     REQUIRE(begun->compiled->plan.has_value());
-    CHECK(begun->compiled->plan->roles[0].training_container == "a");
+    CHECK(begun->compiled->plan->types[0].training_container == "a");
 }
 
 TEST_CASE(

@@ -15,10 +15,10 @@ std::vector<gang::field_value> values(const gang_plan& gang, std::int64_t min_me
     return {min_member, gang.queue};
 }
 
-gang::pod_marks marks(const job_plan& plan, std::size_t role) {
+gang::pod_marks marks(const job_plan& plan, std::size_t type) {
     gang::pod_marks out;
     out.annotations = {{"gates.test/gang", plan.base_name}};
-    out.labels = {{"gates.test/role", plan.roles[role].type}};
+    out.labels = {{"gates.test/role", plan.types[type].name}};
     out.gates = {"gates.test/wait"};
     return out;
 }

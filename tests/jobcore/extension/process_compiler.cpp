@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extension/process_job.hpp"
 #include "gang/gang.hpp"
-#include "launch/role_pods.hpp"
+#include "launch/type_pods.hpp"
 
 namespace signalbox::core::launch {
 

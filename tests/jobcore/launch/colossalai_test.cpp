@@ -9,8 +9,8 @@ using core::object_kind;
 
 namespace {
 
-constexpr core::pod_identity launcher{.role = 0};
-constexpr core::pod_identity worker{.role = 1};
+constexpr core::pod_identity launcher{.type = 0};
+constexpr core::pod_identity worker{.type = 1};
 
 std::string alias(const core::job_plan& plan) {
     return core::pod_name(plan, worker);
@@ -24,11 +24,11 @@ const value& launcher_container(const rendered& pod) {
 
 TEST_CASE("[behaviour 2.3] two stages, the launcher decides, nothing restarts", "[launch]") {
     auto job = colossalai_job(3).compile();
-    CHECK(job.plan.deciding_role == 0);
+    CHECK(job.plan.deciding_type == 0);
     CHECK(job.plan.pod_stages == std::vector<std::vector<std::size_t>>{{1}, {0}});
     CHECK(job.plan.scope == core::scope_rule::no_restart);
-    CHECK(job.plan.roles[1].serving_from_index == 0);
-    CHECK(job.plan.roles[0].training_container == "launcher");
+    CHECK(job.plan.types[1].serving_from_index == 0);
+    CHECK(job.plan.types[0].training_container == "launcher");
     CHECK(job.pod(launcher).name() == job.plan.base_name + "-launcher-0");
     CHECK(job.pod(launcher).label("job-role") == "master");
     CHECK(job.pod(worker).label("job-role") == "<none>");

@@ -27,9 +27,9 @@ TEST_CASE("[launchers 9.1] objects: subdomain Service, Secret, ConfigMap per att
     CHECK(job.plan.objects[2].kind == object_kind::config_map);
     CHECK(core::object_name(job.plan.objects[2], 4) == job.plan.base_name + "-4");
     CHECK(job.plan.scope == core::scope_rule::whole_job);
-    CHECK(job.plan.deciding_role == 0);
-    CHECK(job.plan.roles[0].serving_from_index == 1);
-    CHECK(job.plan.roles[0].training_container == "worker");
+    CHECK(job.plan.deciding_type == 0);
+    CHECK(job.plan.types[0].serving_from_index == 1);
+    CHECK(job.plan.types[0].training_container == "worker");
     CHECK(job.plan.warnings.empty());
 }
 
@@ -140,8 +140,8 @@ TEST_CASE("[launchers 9.1] pods: bootstrap, keys, hostfiles, probe", "[launch]")
     auto job = deepspeed_job(2, worker_template(R"(,"command":["x"],"args":["y"])")).compile();
     CHECK(job.warns("/spec/worker/template/spec/containers/0/command"));
     CHECK(job.warns("/spec/worker/template/spec/containers/0/args"));
-    const auto master = job.pod({.role = 0, .index = 0, .attempt = 7});
-    const auto other = job.pod({.role = 0, .index = 1, .attempt = 7});
+    const auto master = job.pod({.type = 0, .index = 0, .attempt = 7});
+    const auto other = job.pod({.type = 0, .index = 1, .attempt = 7});
     CHECK(
         master.words("command", "worker") ==
         words{"/bin/sh", "/signalbox/config/bootstrap.sh", "launcher"}
@@ -292,9 +292,9 @@ TEST_CASE("[api deepspeed config.otherArgs] --no_ssh: every pod starts its own r
     job.launch.python = {"train.py", "$(X)", "a b"};
     job.compile();
     CHECK(job.plan.objects.size() == 1);
-    CHECK(job.plan.roles[0].serving_from_index == std::numeric_limits<std::int32_t>::max());
+    CHECK(job.plan.types[0].serving_from_index == std::numeric_limits<std::int32_t>::max());
     CHECK(job.warns("/spec/config/otherArgs"));
-    const auto pod = job.pod({.role = 0, .index = 1});
+    const auto pod = job.pod({.type = 0, .index = 1});
     CHECK(
         pod.words("command", "worker") == words{"python", "-u", "-m", "deepspeed.launcher.launch"}
     );
@@ -338,10 +338,10 @@ TEST_CASE("[behaviour 3.10] debug: sshd everywhere, or the entry's command", "[l
     job.spec.mode.debug_replicas.push_back({"master", true, {"sleep", "9"}});
     job.compile();
     CHECK(job.pod().words("command", "worker") == words{"sleep", "9"});
-    CHECK(job.pod({.role = 0, .index = 1}).words("command", "worker").back() == "worker");
+    CHECK(job.pod({.type = 0, .index = 1}).words("command", "worker").back() == "worker");
     // The probe asks sshd, which runs on worker-1 alone now.
     CHECK(find(job.pod().container("worker"), "readinessProbe") == nullptr);
-    CHECK(find(job.pod({.role = 0, .index = 1}).container("worker"), "readinessProbe") != nullptr);
+    CHECK(find(job.pod({.type = 0, .index = 1}).container("worker"), "readinessProbe") != nullptr);
 }
 
 TEST_CASE(

@@ -42,7 +42,7 @@ TEST_CASE("[behaviour 8.1] a PodGroup first, its labels and the scheduler on pod
     CHECK(min_member(group) == 5);
     CHECK(string_or_empty(group.spec(), "queue") == "q");
     CHECK(find(group.spec(), "priority")->GetInt() == 50);
-    const auto pod = job.pod({.role = 1, .index = 2});
+    const auto pod = job.pod({.type = 1, .index = 2});
     CHECK(string_or_empty(pod.spec(), "schedulerName") == "t9k-scheduler");
     CHECK(pod.label("scheduler.tensorstack.dev/group-name") == job.plan.base_name);
     CHECK(pod.label("scheduler.tensorstack.dev/queue") == "q");
@@ -78,7 +78,7 @@ TEST_CASE("[behaviour 8.2] ColossalAI: the launcher is labelled and not counted"
     job.compile();
     CHECK(job.plan.objects.front().kind == object_kind::pod_group);
     CHECK(min_member(job.object(object_kind::pod_group)) == 3);
-    const auto launcher = job.pod({.role = 0});
+    const auto launcher = job.pod({.type = 0});
     CHECK(launcher.label("scheduler.tensorstack.dev/role") == "launcher");
     CHECK(launcher.label("scheduler.tensorstack.dev/group-name") == job.plan.base_name);
     CHECK(string_or_empty(launcher.spec(), "schedulerName") == "t9k-scheduler");

@@ -27,7 +27,7 @@ job_builder with_pod(const std::string& more, int replicas = 1) {
 
 TEST_CASE("[behaviour 3.5] plain mode: addresses, rank over all types, world size", "[launch]") {
     const compiled job(job_builder().replicas("ps", 2).replicas("worker", 3));
-    const auto pod = job.pod({.role = 1, .index = 2});
+    const auto pod = job.pod({.type = 1, .index = 2});
     CHECK(pod.env("MASTER_ADDR") == core::pod_name(job.plan, {0, 0}));
     CHECK(pod.env("MASTER_ADDR") == job.plan.objects[1].name);
     CHECK(pod.env("MASTER_PORT") == "29500");
@@ -36,8 +36,8 @@ TEST_CASE("[behaviour 3.5] plain mode: addresses, rank over all types, world siz
     CHECK(pod.env("PYTHONUNBUFFERED") == "1");
     CHECK(pod.env("LOCAL_RANK") == "<none>");
     CHECK(pod.env("TORCHELASTIC_ERROR_FILE") == "<none>");
-    CHECK(job.pod({.role = 0, .index = 0}).env("RANK") == "0");
-    CHECK(job.pod({.role = 0, .index = 1}).env("RANK") == "1");
+    CHECK(job.pod({.type = 0, .index = 0}).env("RANK") == "0");
+    CHECK(job.pod({.type = 0, .index = 1}).env("RANK") == "1");
 }
 
 TEST_CASE(
@@ -45,7 +45,7 @@ TEST_CASE(
 ) {
     const compiled job(job_builder().replicas("ps", 2).replicas("worker", 3));
     const std::vector<std::int32_t> recorded{1, 5};
-    const auto pod = job.pod({.role = 1, .index = 2}, {.wanted = recorded});
+    const auto pod = job.pod({.type = 1, .index = 2}, {.wanted = recorded});
     CHECK(pod.env("RANK") == "3");
     CHECK(pod.env("WORLD_SIZE") == "6");
 }
@@ -109,7 +109,7 @@ TEST_CASE(
         worker.pod_template =
             R"({"metadata":{"annotations":{"kubectl.kubernetes.io/default-container":")" + shown +
             R"("}},"spec":{"containers":[)" + names + "]}}";
-        return compiled(job_builder().replicas(worker)).plan.roles[0].training_container;
+        return compiled(job_builder().replicas(worker)).plan.types[0].training_container;
     };
     const std::string a = R"({"name":"a","image":"i"})",
                       python = R"({"name":"python","image":"i"})",
@@ -176,7 +176,7 @@ TEST_CASE("[api 1.13] several containers and no sign which one trains", "[launch
     std::vector<core::diagnostic> findings;
     const auto plan = core::compile_plan(parsed.meta, *parsed.spec, findings);
     CHECK(findings.empty());
-    CHECK(plan.roles[0].training_container == "a");
+    CHECK(plan.types[0].training_container == "a");
 }
 
 TEST_CASE(
@@ -344,8 +344,8 @@ TEST_CASE(
             }
             const compiled c(job.json(), core::elastic_config{min, max, expected});
             std::vector<int> out;
-            for (const auto& role : c.plan.roles) {
-                out.push_back(role.wanted);
+            for (const auto& type : c.plan.types) {
+                out.push_back(type.wanted);
             }
             return out;
         };
@@ -365,7 +365,7 @@ TEST_CASE(
 
 TEST_CASE("[behaviour 3.5] the master is index 0 of the first type that has replicas", "[launch]") {
     const compiled job(job_builder().replicas("ps", 0).replicas("worker", 2));
-    CHECK(job.plan.deciding_role == 1);
+    CHECK(job.plan.deciding_type == 1);
     CHECK(job.pod({1, 0}).env("MASTER_ADDR") == "mnist-40c14-worker-0");
     CHECK(job.pod({1, 0}).env("RANK") == "0");
     CHECK(job.pod({1, 0}).label("job-role") == "master");

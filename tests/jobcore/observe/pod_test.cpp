@@ -51,7 +51,7 @@ std::string without(std::string text, std::string_view what) {
 
 TEST_CASE("[behaviour 1.6] a pod that we rendered is read back with its identity", "[observe]") {
     const compiled job(job_builder().replicas("ps", 1).replicas("worker", 2));
-    auto text = core::render_pod(job.plan, {.role = 1, .index = 1, .attempt = 3, .round = 2}, {});
+    auto text = core::render_pod(job.plan, {.type = 1, .index = 1, .attempt = 3, .round = 2}, {});
     text.insert(text.find("\"metadata\":{") + 12, R"("uid":"u-9","resourceVersion":"5",)");
     const auto p = decoded(text);
     CHECK(p.name == core::pod_name(job.plan, {1, 1}));

@@ -161,7 +161,7 @@ void cluster::check_creation(const action& a) {
             );
         }
         const pod_identity id = identity_of(plan(), p);
-        if (is_live(p) && p.attempt == a.pod()->attempt && id.role == a.pod()->role &&
+        if (is_live(p) && p.attempt == a.pod()->attempt && id.type == a.pod()->type &&
             id.index == a.pod()->index) {
             faults.push_back("I1 " + a.name + " is created beside " + p.name);
         }

@@ -272,11 +272,11 @@ void check_success(const situation& c, const job_status& next, violations& out) 
     }
     const auto began = engine::plan_of_attempt(c.plan(), c.job.status);
     const job_plan& plan = began ? *began : c.plan();
-    const std::string& container = plan.roles[plan.deciding_role].training_container;
+    const std::string& container = plan.types[plan.deciding_type].training_container;
     const bool proved = std::ranges::any_of(c.seen.pods, [&](const pod_record* p) {
         const pod_identity id = identity_of(plan, *p);
         const auto end = engine::end_of(*p, container, c.now);
-        return p->owner_uid == c.job.meta.uid && id.role == plan.deciding_role && id.index == 0 &&
+        return p->owner_uid == c.job.meta.uid && id.type == plan.deciding_type && id.index == 0 &&
                p->attempt == next.attempt && end && end->success();
     });
     if (!proved) {
@@ -297,8 +297,8 @@ void check_gang(const situation& c, const job_status& next, violations& out) {
         return;
     }
     std::int64_t created = 0;
-    for (const std::size_t role : c.plan().gang->members) {
-        created += engine::wanted_in_force(next, c.plan().roles[role]);
+    for (const std::size_t type : c.plan().gang->members) {
+        created += engine::wanted_in_force(next, c.plan().types[type]);
     }
     for (const planned_object& o : c.plan().objects) {
         if (o.kind == object_kind::pod_group && min_member_of(c, next, o) > created) {
@@ -343,8 +343,8 @@ void check_not_repaired(const decision& d, violations& out) {
 
 pod_identity identity_of(const job_plan& plan, const pod_record& pod) {
     pod_identity id;
-    const auto role = std::ranges::find(plan.roles, pod.type, &role_plan::type);
-    id.role = static_cast<std::size_t>(role - plan.roles.begin());
+    const auto type = std::ranges::find(plan.types, pod.type, &type_plan::name);
+    id.type = static_cast<std::size_t>(type - plan.types.begin());
     id.index = pod.index;
     id.attempt = pod.attempt;
     id.round = pod.round;

@@ -31,7 +31,7 @@ struct situation {
     const core::job_plan& plan() const { return *job.compiled->plan; }
 };
 
-/// The identity that a pod record claims; role is out of range if its type is none of the plan's.
+/// The identity that a pod record claims; type is out of range if its type is none of the plan's.
 core::pod_identity identity_of(const core::job_plan& plan, const core::pod_record& pod);
 
 /// Neither being deleted nor ended.

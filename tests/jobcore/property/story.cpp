@@ -127,9 +127,9 @@ container_record* training_container(const cluster& c, pod_record& pod) {
     if (!c.compiled_well()) {
         return pod.containers.empty() ? nullptr : &pod.containers.front();
     }
-    for (const role_plan& role : c.plan().roles) {
+    for (const type_plan& type : c.plan().types) {
         for (container_record& r : pod.containers) {
-            if (role.type == pod.type && r.name == role.training_container) {
+            if (type.name == pod.type && r.name == type.training_container) {
                 return &r;
             }
         }
@@ -305,8 +305,8 @@ void take_name(cluster& c, const step& s) {
         const planned_object& o = plan.objects[s.a % plan.objects.size()];
         c.foreign.insert({o.kind, object_name(o, std::max(c.job.status.attempt, 1))});
     } else {
-        const std::size_t role = s.a % plan.roles.size();
-        c.foreign.insert({object_kind::pod, pod_name(plan, {role, 0, 1, 0, 0})});
+        const std::size_t type = s.a % plan.types.size();
+        c.foreign.insert({object_kind::pod, pod_name(plan, {type, 0, 1, 0, 0})});
     }
 }
 

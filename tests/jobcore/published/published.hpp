@@ -70,8 +70,8 @@ struct published_job : typed_job<core::pytorch_spec> {
         plan = core::compile_plan(meta, spec, findings);
         CHECK_FALSE(core::has_errors(findings));
     }
-    std::string pod_name(std::size_t role, std::int32_t index) const {
-        return core::pod_name(plan, {.role = role, .index = index});
+    std::string pod_name(std::size_t type, std::int32_t index) const {
+        return core::pod_name(plan, {.type = type, .index = index});
     }
 };
 

@@ -11,9 +11,9 @@ using core::object_kind;
 
 namespace {
 
-const value& template_of(const published_job& job, std::size_t role) {
+const value& template_of(const published_job& job, std::size_t type) {
     const value& replicas = *find(job.source.spec(), "replicaSpecs");
-    return *find(replicas[static_cast<rapidjson::SizeType>(role)], "template");
+    return *find(replicas[static_cast<rapidjson::SizeType>(type)], "template");
 }
 
 /// What torchrun is given for a job of one pod with four processes and three restarts, before the
@@ -57,8 +57,8 @@ TEST_CASE("[behaviour 3.1] published torchrun jobs: the whole command line", "[l
         CAPTURE(name);
         const published_job job(json);
         CHECK(job.plan.warnings.empty());
-        CHECK(job.plan.roles.size() == 1);
-        CHECK(job.plan.roles[0].wanted == 1);
+        CHECK(job.plan.types.size() == 1);
+        CHECK(job.plan.types[0].wanted == 1);
         CHECK(job.plan.peers_join);
         CHECK(job.plan.scope == core::scope_rule::c10d);
         check_services(job);
@@ -127,11 +127,11 @@ TEST_CASE("[behaviour 3.5] a published launch by hand: two ranks, an address eac
     const auto json = published_json("pytorchtrainingjob__ddp__job_torchrun");
     const published_job job(json);
     CHECK(job.plan.warnings.empty());
-    CHECK(job.plan.roles[0].wanted == 2);
+    CHECK(job.plan.types[0].wanted == 2);
     CHECK_FALSE(job.plan.peers_join);
     check_services(job);
     for (const int index : {0, 1}) {
-        const auto pod = job.pod({.role = 0, .index = index});
+        const auto pod = job.pod({.type = 0, .index = index});
         check_passed_through(first_container(template_of(job, 0)), pod.container("pytorch"), false);
         CHECK(pod.env("RANK") == std::to_string(index));
         CHECK(pod.env("WORLD_SIZE") == "2");
@@ -152,31 +152,31 @@ TEST_CASE("[behaviour 3.5] published parameter servers: ranks over both types", 
         CAPTURE(name);
         const published_job job(json);
         CHECK(job.plan.warnings.empty());
-        REQUIRE(job.plan.roles.size() == 2);
-        CHECK(job.plan.roles[0].type == "ps");
-        CHECK(job.plan.roles[0].wanted == 1);
-        CHECK(job.plan.roles[1].wanted == 4);
-        CHECK(job.plan.deciding_role == 0);
+        REQUIRE(job.plan.types.size() == 2);
+        CHECK(job.plan.types[0].name == "ps");
+        CHECK(job.plan.types[0].wanted == 1);
+        CHECK(job.plan.types[1].wanted == 4);
+        CHECK(job.plan.deciding_type == 0);
         CHECK(job.spec.policy.backoff_limit == 20);
         check_services(job);
         int rank = 0;
-        for (std::size_t role = 0; role < 2; ++role) {
-            for (int index = 0; index < job.plan.roles[role].wanted; ++index) {
-                const auto pod = job.pod({.role = role, .index = index});
+        for (std::size_t type = 0; type < 2; ++type) {
+            for (int index = 0; index < job.plan.types[type].wanted; ++index) {
+                const auto pod = job.pod({.type = type, .index = index});
                 check_passed_through(
-                    first_container(template_of(job, role)), pod.container("pytorch"), false
+                    first_container(template_of(job, type)), pod.container("pytorch"), false
                 );
-                check_volumes_kept(template_of(job, role), pod);
+                check_volumes_kept(template_of(job, type), pod);
                 CHECK(pod.env("RANK") == std::to_string(rank++));
                 CHECK(pod.env("WORLD_SIZE") == "5");
                 CHECK(pod.env("MASTER_ADDR") == job.pod_name(0, 0));
-                CHECK(pod.label("replica-type") == job.plan.roles[role].type);
+                CHECK(pod.label("replica-type") == job.plan.types[type].name);
             }
         }
         // The CPU limit, shared by the processes that the accelerators make likely.
         const bool gpus = name == "pytorchtrainingjob__ps__job";
-        CHECK(job.pod({.role = 0}).env("OMP_NUM_THREADS") == (gpus ? "2" : "16"));
-        CHECK(job.pod({.role = 1}).env("OMP_NUM_THREADS") == "4");
+        CHECK(job.pod({.type = 0}).env("OMP_NUM_THREADS") == (gpus ? "2" : "16"));
+        CHECK(job.pod({.type = 1}).env("OMP_NUM_THREADS") == "4");
     }
 }
 

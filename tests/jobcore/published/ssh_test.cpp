@@ -9,8 +9,8 @@ using core::object_kind;
 
 namespace {
 
-constexpr core::pod_identity launcher{.role = 0};
-constexpr core::pod_identity worker{.role = 1};
+constexpr core::pod_identity launcher{.type = 0};
+constexpr core::pod_identity worker{.type = 1};
 
 words program(const published_job& job) {
     return program_of(job.file("run.sh"));
@@ -50,7 +50,7 @@ TEST_CASE("[behaviour 3.1] the published DeepSpeedJob: one worker of four proces
     const value& pod_template = *find(job.source.spec(), "worker", "template");
     CHECK(job.parsed.findings.empty());
     CHECK(job.plan.warnings.empty());
-    CHECK(job.plan.roles[0].wanted == 1);
+    CHECK(job.plan.types[0].wanted == 1);
     CHECK(job.plan.scope == core::scope_rule::whole_job);
     CHECK(
         job.file("hostfile") ==
@@ -99,7 +99,7 @@ TEST_CASE(
     const published_job job(
         replaced_all(json, R"("worker":{"replicas":1)", R"("worker":{"replicas":3)")
     );
-    REQUIRE(job.plan.roles[0].wanted == 3);
+    REQUIRE(job.plan.types[0].wanted == 3);
     const auto line = program(job);
     CHECK(contains(line, "--force_multi"));
     CHECK(contains(line, "--master_addr=" + job.pod_name(0, 0) + "." + job.plan.base_name));
@@ -108,8 +108,8 @@ TEST_CASE(
         hosts += job.pod_name(0, index) + "." + job.plan.base_name + " slots=4\n";
     }
     CHECK(job.file("hostfile") == hosts);
-    CHECK(job.pod({.role = 0, .index = 2}).words("command", "worker").back() == "worker");
-    CHECK(job.plan.roles[0].serving_from_index == 1);
+    CHECK(job.pod({.type = 0, .index = 2}).words("command", "worker").back() == "worker");
+    CHECK(job.plan.types[0].serving_from_index == 1);
 }
 
 TEST_CASE("[behaviour 3.1] published ColossalAIJobs: both forms, four workers", "[launch]") {
@@ -132,8 +132,8 @@ TEST_CASE("[behaviour 3.1] published ColossalAIJobs: both forms, four workers", 
         const auto json = published_json(r.name);
         CAPTURE(r.name);
         const published_job job(json);
-        CHECK(job.plan.roles[0].wanted == 1);
-        CHECK(job.plan.roles[1].wanted == 4);
+        CHECK(job.plan.types[0].wanted == 1);
+        CHECK(job.plan.types[1].wanted == 4);
         CHECK(job.plan.pod_stages == std::vector<std::vector<std::size_t>>{{1}, {0}});
         CHECK(job.plan.scope == core::scope_rule::no_restart);
         CHECK(job.spec.policy.clean_up_workers == !r.second);

@@ -36,7 +36,7 @@ TEST_CASE("[behaviour 1.3] a renamed pod keeps its hostname", "[render]") {
 
 TEST_CASE("[behaviour 1.6] pods carry all labels, the master one more", "[render]") {
     const compiled job(job_builder().replicas("ps", 1).replicas("worker", 2));
-    const auto pod = job.pod({.role = 1, .index = 1, .attempt = 7, .round = 2});
+    const auto pod = job.pod({.type = 1, .index = 1, .attempt = 7, .round = 2});
     CHECK(pod.label(label::owner_name) == "mnist");
     CHECK(pod.label(label::owner_kind) == "PyTorchTrainingJob");
     CHECK(pod.label(label::component) == "pytorchtrainingjob");

@@ -59,7 +59,7 @@ TEST_CASE(
     CHECK(find(all.spec(), "selector")->MemberCount() == 2);
 
     const auto alias = service(job, 1, 4);
-    CHECK(alias.name() == core::pod_name(job.plan, {job.plan.deciding_role, 0}));
+    CHECK(alias.name() == core::pod_name(job.plan, {job.plan.deciding_type, 0}));
     CHECK(alias.name() == "mnist-40c14-node-0");
     CHECK(find(alias.spec(), "selector")->MemberCount() == 4);
     // What it selects are labels of that pod, and of no other.
@@ -72,10 +72,10 @@ TEST_CASE(
         }
         return true;
     };
-    CHECK(matches({.role = 1, .index = 0, .attempt = 4, .round = 2}));
-    CHECK_FALSE(matches({.role = 1, .index = 0, .attempt = 3}));
-    CHECK_FALSE(matches({.role = 1, .index = 1, .attempt = 4}));
-    CHECK_FALSE(matches({.role = 2, .index = 0, .attempt = 4}));
+    CHECK(matches({.type = 1, .index = 0, .attempt = 4, .round = 2}));
+    CHECK_FALSE(matches({.type = 1, .index = 0, .attempt = 3}));
+    CHECK_FALSE(matches({.type = 1, .index = 1, .attempt = 4}));
+    CHECK_FALSE(matches({.type = 2, .index = 0, .attempt = 4}));
 
     for (const auto& s : {all, alias}) {
         CHECK(string_or_empty(s.root(), "apiVersion") == "v1");

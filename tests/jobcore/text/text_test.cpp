@@ -95,7 +95,7 @@ begun begin(const job_builder& builder) {
         out.children += (out.children.empty() ? "" : ",") +
                         as_seen(render_object(plan, object, 1, {}), object.name);
     }
-    for (std::int32_t i = 0; i < plan.roles[0].wanted; ++i) {
+    for (std::int32_t i = 0; i < plan.types[0].wanted; ++i) {
         out.pods.push_back(
             as_seen(render_pod(plan, {0, i, 1, 0, 0}, {}), "pod-" + std::to_string(i))
         );

@@ -15,7 +15,7 @@
 
 namespace signalbox::test {
 
-/// The creation of a pod of the first role.
+/// The creation of a pod of the first type.
 inline core::action create_pod(const core::job_object& job, int index = 0, int attempt = 1) {
     const core::pod_identity pod{.index = index, .attempt = attempt};
     core::action a;

@@ -50,9 +50,9 @@ bool idles(const std::string& job_text, core::pod_identity pod) {
     return facts->idles;
 }
 
-core::pod_identity replica(std::size_t role, std::int32_t index) {
+core::pod_identity replica(std::size_t type, std::int32_t index) {
     core::pod_identity pod;
-    pod.role = role;
+    pod.type = type;
     pod.index = index;
     return pod;
 }

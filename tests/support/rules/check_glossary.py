@@ -3,6 +3,8 @@
 
 A row of the glossary is `| words | meaning | in the code |`. What stands in backticks in its last column is a name that the
 code of libjobcore declares or defines; no name stands in two rows, and no word: one word for one thing.
+
+Nor has a name in the code a word that is another's: see OTHER_WORDS.
 """
 
 import re
@@ -12,7 +14,19 @@ import sources
 BOOK = "libjobcore/BEHAVIOUR.md"
 CODE = ["libjobcore/include", "libjobcore/src"]
 NAME = re.compile(r"`([^`]+)`")
-COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"", re.S)
+COMMENT = re.compile(r"R\"(\w*)\(.*?\)\1\"|//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"", re.S)
+
+# Words that names of the code must not have, what the glossary calls the thing, and the names that may: the word is
+# the API's, a launcher's or Kubernetes' there.
+OTHER_WORDS = {
+    "role": ("replica type", {"job_role", "job_role_master", "role"}),
+    "master": (
+        "deciding pod",
+        {"master", "master_unknown", "job_role_master", "master_port", "master_address"}  # in names of others
+        | {"warn_master", "master_entry", "says_master", "false_master"},  # about a text of theirs
+    ),
+    "slot": ("replica, or gap", {"slot", "slots", "key_slot", "key_slots", "slots_per_worker", "slot_options", "warn_slots"}),
+}
 
 
 def rows(book):
@@ -34,6 +48,15 @@ def identifiers(texts):
     return {name for text in texts for name in re.findall(r"[A-Za-z_]\w*", COMMENT.sub(" ", text))}
 
 
+def others(known):
+    """What is wrong with names that have a word of OTHER_WORDS."""
+    for name in sorted(known):
+        parts = {part.removesuffix("s") for part in name.lower().split("_")}
+        for word, (instead, may) in OTHER_WORDS.items():
+            if word in parts and name not in may:
+                yield f"`{name}` is in the code: {instead} is the word"
+
+
 def check(book, texts):
     """[(line, what is wrong)] of the glossary."""
     known, wrong, seen = identifiers(texts), [], {}
@@ -52,7 +75,7 @@ def check(book, texts):
         seen.update({word: number for word in words + names})
     if not seen:
         wrong.append((1, "there is no glossary"))
-    return wrong
+    return wrong + [(1, what) for what in others(known)]
 
 
 if __name__ == "__main__":

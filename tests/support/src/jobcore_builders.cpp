@@ -214,7 +214,7 @@ pod_builder::pod_builder(const core::job_plan& plan, core::pod_identity identity
     record_.creation = story_start;
     record_.grace_seconds = 0;
     core::container_record main;
-    main.name = plan.roles.at(identity.role).training_container;
+    main.name = plan.types.at(identity.type).training_container;
     main.state = core::container_state::waiting;
     main.training = true;
     record_.containers.push_back(std::move(main));
@@ -328,7 +328,7 @@ core::pod_record pod_builder::record() const {
         out.labels_complete = false;
         return out;
     }
-    out.type = plan_->roles.at(identity_.role).type;
+    out.type = plan_->types.at(identity_.type).name;
     out.index = identity_.index;
     out.attempt = gone_ ? core::gone_attempt : identity_.attempt;
     out.round = identity_.round;

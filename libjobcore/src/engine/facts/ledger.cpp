@@ -36,20 +36,20 @@ const task_status* find_task(const job_status& status, std::string_view type) {
     return it == status.tasks.end() ? nullptr : &*it;
 }
 
-std::int32_t wanted_in_force(const job_status& status, const role_plan& role) {
+std::int32_t wanted_in_force(const job_status& status, const type_plan& type) {
     if (status.attempt == 0 || status.tasks.empty()) {
-        return role.wanted;
+        return type.wanted;
     }
     // What the attempt did not begin with is not of it (10.4).
-    const task_status* task = find_task(status, role.type);
+    const task_status* task = find_task(status, type.name);
     return task == nullptr ? 0 : task->wanted;
 }
 
 std::vector<std::int32_t> wanted_in_force(const job_status& status, const job_plan& plan) {
     std::vector<std::int32_t> out;
-    out.reserve(plan.roles.size());
-    for (const role_plan& role : plan.roles) {
-        out.push_back(wanted_in_force(status, role));
+    out.reserve(plan.types.size());
+    for (const type_plan& type : plan.types) {
+        out.push_back(wanted_in_force(status, type));
     }
     return out;
 }
@@ -75,10 +75,10 @@ void leave_attempt(job_status& status) {
 void raise_attempt(job_status& status, const job_plan& plan) {
     leave_attempt(status);
     std::vector<task_status> tasks;
-    for (const role_plan& role : plan.roles) {
-        const task_status* old = find_task(status, role.type);
-        task_status task = old == nullptr ? task_status{role.type, 0, 0, {}} : *old;
-        task.wanted = role.wanted;
+    for (const type_plan& type : plan.types) {
+        const task_status* old = find_task(status, type.name);
+        task_status task = old == nullptr ? task_status{type.name, 0, 0, {}} : *old;
+        task.wanted = type.wanted;
         tasks.push_back(std::move(task));
     }
     status.tasks = std::move(tasks);

@@ -20,7 +20,7 @@ void erase_index(std::vector<typed_indexes>& list, std::string_view type, std::i
 const task_status* find_task(const job_status& status, std::string_view type);
 
 /// Replicas in force (BEHAVIOUR.md 7.2): the recorded size, else the plan's.
-std::int32_t wanted_in_force(const job_status& status, const role_plan& role);
+std::int32_t wanted_in_force(const job_status& status, const type_plan& type);
 std::vector<std::int32_t> wanted_in_force(const job_status& status, const job_plan& plan);
 
 /// A fact that was told by an event and still lasts (BEHAVIOUR.md 11.2).

@@ -7,9 +7,9 @@
 namespace signalbox::core::engine {
 namespace {
 
-std::size_t role_of(const job_plan& plan, std::string_view type) {
-    const auto at = std::ranges::find(plan.roles, type, &role_plan::type);
-    return static_cast<std::size_t>(at - plan.roles.begin());
+std::size_t position_of(const job_plan& plan, std::string_view type) {
+    const auto at = std::ranges::find(plan.types, type, &type_plan::name);
+    return static_cast<std::size_t>(at - plan.types.begin());
 }
 
 /// The types with replicas of the attempt are all in the specification, and stand in the order in
@@ -17,8 +17,8 @@ std::size_t role_of(const job_plan& plan, std::string_view type) {
 bool have_same_order(const job_plan& plan, const job_status& status) {
     std::size_t next = 0;
     return std::ranges::all_of(status.tasks, [&](const task_status& t) {
-        const std::size_t at = t.wanted > 0 ? role_of(plan, t.type) : next;
-        const bool follows = at >= next && (t.wanted == 0 || at < plan.roles.size());
+        const std::size_t at = t.wanted > 0 ? position_of(plan, t.type) : next;
+        const bool follows = at >= next && (t.wanted == 0 || at < plan.types.size());
         next = at;
         return follows;
     });
@@ -34,21 +34,21 @@ std::optional<job_plan> plan_of_attempt(const job_plan& plan, const job_status& 
         return std::nullopt;
     }
     const auto is_gone = [&](const task_status& t) {
-        return t.wanted > 0 && role_of(plan, t.type) == plan.roles.size();
+        return t.wanted > 0 && position_of(plan, t.type) == plan.types.size();
     };
     const std::string& deciding = status.tasks.front().type;
-    if (plan.roles[plan.deciding_role].type == deciding && have_same_order(plan, status)) {
+    if (plan.types[plan.deciding_type].name == deciding && have_same_order(plan, status)) {
         return std::nullopt;
     }
     job_plan out = plan;
     for (const task_status& task : status.tasks) {
         if (is_gone(task)) {
-            role_plan role;
-            role.type = task.type;
-            out.roles.push_back(std::move(role));
+            type_plan type;
+            type.name = task.type;
+            out.types.push_back(std::move(type));
         }
     }
-    out.deciding_role = role_of(out, deciding);
+    out.deciding_type = position_of(out, deciding);
     return out;
 }
 

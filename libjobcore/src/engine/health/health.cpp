@@ -16,7 +16,7 @@ bool can_replace_one(const context& c, const health& h) {
             break;
     }
     return !h.deciding_end && std::ranges::none_of(h.losses, [&](const loss& l) {
-        return c.is_deciding(l.role, l.index);
+        return c.is_deciding(l.type, l.index);
     });
 }
 

@@ -18,14 +18,14 @@ namespace signalbox::core::engine {
 
 /// A wanted replica.
 struct replica {
-    std::size_t role = 0;
+    std::size_t type = 0;
     std::int32_t index = 0;
     friend bool operator==(const replica&, const replica&) = default;
 };
 
 /// A replica that can do no more for its attempt (BEHAVIOUR.md 5.2-5.4).
 struct loss {
-    std::size_t role = 0;  ///< no_role: not a pod but the Secret
+    std::size_t type = 0;  ///< no_type: not a pod but the Secret
     std::int32_t index = 0;
     const pod_record* pod = nullptr;  ///< absent: vanished, or refused for good
     std::string name;
@@ -79,7 +79,7 @@ struct key_object {
 };
 
 struct health {
-    std::vector<loss> losses;        ///< by role and index
+    std::vector<loss> losses;        ///< by type and index
     std::vector<replica> completed;  ///< exited 0 just now, and are not needed again (5.9)
     std::vector<repeated_run> repeated;
     std::vector<replica> unconfirmed;  ///< their absence is not confirmed by a live read (5.3)

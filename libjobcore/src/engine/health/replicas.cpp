@@ -45,8 +45,8 @@ public:
     }
 
     void examine() {
-        for_each_replica(c_.view, [&](std::size_t role, std::int32_t index, const replica_view& s) {
-            visit(role, index, s);
+        for_each_replica(c_.view, [&](std::size_t type, std::int32_t index, const replica_view& s) {
+            visit(type, index, s);
         });
         // The pods of a paused job are deleted by us: none of them is lost.
         if (!c_.in.was_paused()) {
@@ -56,73 +56,73 @@ public:
     }
 
 private:
-    void visit(std::size_t role, std::int32_t index, const replica_view& s) {
+    void visit(std::size_t type, std::int32_t index, const replica_view& s) {
         const bool stopped = c_.in.was_paused() || is_final(c_.status.phase);
         if (stopped && s.seen && s.current == nullptr && !s.blocked && !s.damaged &&
-            !std::ranges::binary_search(absent_, std::string_view(c_.name_of(role, index)))) {
-            out_.unaccounted.push_back({role, index});
+            !std::ranges::binary_search(absent_, std::string_view(c_.name_of(type, index)))) {
+            out_.unaccounted.push_back({type, index});
         }
         if (s.done()) {
             return;
         }
         if (s.current != nullptr) {
-            visit_pod(role, index, s);
+            visit_pod(type, index, s);
         } else if (s.seen && !c_.in.was_paused()) {
-            visit_missing(role, index, s);
+            visit_missing(type, index, s);
         }
     }
 
-    void visit_pod(std::size_t role, std::int32_t index, const replica_view& s) {
+    void visit_pod(std::size_t type, std::int32_t index, const replica_view& s) {
         const pod_record& pod = *s.current;
-        const role_plan& plan = *c_.view.roles[role].plan;
+        const type_plan& plan = *c_.view.types[type].plan;
         const auto end = end_of(pod, plan.training_container, c_.in.now);
         const bool own_end = end && end->before_deletion && end->exit_code;
-        if (own_end && c_.is_deciding(role, index)) {
+        if (own_end && c_.is_deciding(type, index)) {
             out_.deciding_end = end;
         }
         if (own_end && end->success()) {
-            visit_success(role, index, s, plan, *end);
+            visit_success(type, index, s, plan, *end);
         } else if (own_end) {
-            add_exit(role, index, pod, plan, *end, cause::pod_failed);
+            add_exit(type, index, pod, plan, *end, cause::pod_failed);
         } else if (end && end->before_deletion && own_limit(pod)) {
-            add_failure(role, index, pod, plan, *end);
+            add_failure(type, index, pod, plan, *end);
         } else if ((end || pod.deletion) && !c_.in.was_paused()) {
-            add_disruption(role, index, pod, end);
+            add_disruption(type, index, pod, end);
         }
     }
 
     void visit_success(
-        std::size_t role,
+        std::size_t type,
         std::int32_t index,
         const replica_view& s,
-        const role_plan& plan,
+        const type_plan& plan,
         const pod_end& end
     ) {
-        if (c_.is_deciding(role, index) || c_.in.invalid || c_.in.was_paused()) {
+        if (c_.is_deciding(type, index) || c_.in.invalid || c_.in.was_paused()) {
             return;
         }
         if (plan.serves(index)) {
-            add_exit(role, index, *s.current, plan, end, cause::worker_exited);
+            add_exit(type, index, *s.current, plan, end, cause::worker_exited);
         } else if (plan.restart == restart_policy::always) {
-            out_.repeated.push_back({{role, index}, repeat_time(*s.current, plan)});
+            out_.repeated.push_back({{type, index}, repeat_time(*s.current, plan)});
         } else {
-            out_.completed.push_back({role, index});
+            out_.completed.push_back({type, index});
         }
     }
 
     /// Not earlier than some time after the start of the run before (5.9).
-    instant repeat_time(const pod_record& pod, const role_plan& plan) const {
+    instant repeat_time(const pod_record& pod, const type_plan& plan) const {
         const container_record* c = training_container(pod, plan.training_container);
         return start_of(pod, c, c_.in.now) + c_.in.policy.always_delay;
     }
 
-    void visit_missing(std::size_t role, std::int32_t index, const replica_view& s) {
-        std::string name = c_.name_of(role, index);
+    void visit_missing(std::size_t type, std::int32_t index, const replica_view& s) {
+        std::string name = c_.name_of(type, index);
         if (!s.damaged && !std::ranges::binary_search(absent_, std::string_view(name))) {
-            out_.unconfirmed.push_back({role, index});
+            out_.unconfirmed.push_back({type, index});
             return;
         }
-        loss l = make(role, index, nullptr);
+        loss l = make(type, index, nullptr);
         l.name = std::move(name);
         l.disrupted = true;
         l.cause = cause::pod_vanished;
@@ -133,9 +133,9 @@ private:
         out_.losses.push_back(std::move(l));
     }
 
-    static loss make(std::size_t role, std::int32_t index, const pod_record* pod) {
+    static loss make(std::size_t type, std::int32_t index, const pod_record* pod) {
         loss l;
-        l.role = role;
+        l.type = type;
         l.index = index;
         l.pod = pod;
         if (pod != nullptr) {
@@ -145,14 +145,14 @@ private:
     }
 
     void add_exit(
-        std::size_t role,
+        std::size_t type,
         std::int32_t index,
         const pod_record& pod,
-        const role_plan& plan,
+        const type_plan& plan,
         const pod_end& end,
         cause why
     ) {
-        loss l = make(role, index, &pod);
+        loss l = make(type, index, &pod);
         const container_record* c = training_container(pod, plan.training_container);
         const std::string_view note = c == nullptr ? std::string_view{} : c->message;
         const termination_note said = read_termination_message(note, pod.name);
@@ -163,20 +163,20 @@ private:
         l.end = end.time;
         l.at_unknown_time = end.at_unknown_time;
         const bool unreachable =
-            end.exit_code == unreachable_code && said.from_bootstrap && c_.is_deciding(role, index);
+            end.exit_code == unreachable_code && said.from_bootstrap && c_.is_deciding(type, index);
         l.cause = unreachable ? cause_of_unreachable(c_) : why;
         l.message = describe_failure(pod, plan.training_container, &said);
         out_.losses.push_back(std::move(l));
     }
 
     void add_failure(
-        std::size_t role,
+        std::size_t type,
         std::int32_t index,
         const pod_record& pod,
-        const role_plan& plan,
+        const type_plan& plan,
         const pod_end& end
     ) {
-        loss l = make(role, index, &pod);
+        loss l = make(type, index, &pod);
         l.reason = pod.reason;
         l.end = end.time;
         l.at_unknown_time = end.at_unknown_time;
@@ -187,13 +187,13 @@ private:
     }
 
     void add_disruption(
-        std::size_t role,
+        std::size_t type,
         std::int32_t index,
         const pod_record& pod,
         const std::optional<pod_end>& end
     ) {
-        loss l = make(role, index, &pod);
-        const role_plan& plan = *c_.view.roles[role].plan;
+        loss l = make(type, index, &pod);
+        const type_plan& plan = *c_.view.types[type].plan;
         const container_record* c = training_container(pod, plan.training_container);
         l.disrupted = true;
         l.cause = cause::pod_disrupted;
@@ -215,11 +215,11 @@ private:
                 continue;
             }
             const pod_identity id = identity_from_name(c_.in.plan, r.name);
-            const replica_view* s = c_.find_replica(id.role, id.index);
+            const replica_view* s = c_.find_replica(id.type, id.index);
             if (s == nullptr || s->current != nullptr || s->done() || s->round != r.round) {
                 continue;
             }
-            loss l = make(id.role, id.index, nullptr);
+            loss l = make(id.type, id.index, nullptr);
             l.name = r.name;
             l.cause = cause::pod_rejected;
             l.never_ran = true;
@@ -229,7 +229,7 @@ private:
             out_.losses.push_back(std::move(l));
         }
         std::ranges::sort(out_.losses, {}, [](const loss& l) {
-            return std::pair(l.role, l.index);
+            return std::pair(l.type, l.index);
         });
     }
 
@@ -241,16 +241,16 @@ private:
         }
         for (const incident_pod& pod : settling->pods) {
             const pod_identity id = identity_from_name(c_.in.plan, pod.name);
-            const replica_view* s = c_.find_replica(id.role, id.index);
+            const replica_view* s = c_.find_replica(id.type, id.index);
             if (s == nullptr || s->done()) {
                 continue;
             }
-            std::erase(out_.unconfirmed, replica{id.role, id.index});
+            std::erase(out_.unconfirmed, replica{id.type, id.index});
             auto l = std::ranges::find_if(out_.losses, [&](const loss& x) {
-                return x.role == id.role && x.index == id.index;
+                return x.type == id.type && x.index == id.index;
             });
             if (l == out_.losses.end()) {
-                l = out_.losses.insert(l, make(id.role, id.index, nullptr));
+                l = out_.losses.insert(l, make(id.type, id.index, nullptr));
                 l->name = pod.name;
                 l->message = fmt::format("pod {} failed", pod.name);
             }
@@ -262,7 +262,7 @@ private:
             l->end = settling->time.value_or(c_.in.now);
         }
         std::ranges::sort(out_.losses, {}, [](const loss& x) {
-            return std::pair(x.role, x.index);
+            return std::pair(x.type, x.index);
         });
     }
 

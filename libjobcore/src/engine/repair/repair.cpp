@@ -247,10 +247,10 @@ private:
 
     /// A replica of the attempt of which something is expected.
     bool is_awaited(const pod_identity& id) const {
-        if (id.role == no_role || id.index >= wanted_in_force(now(), plan().roles[id.role])) {
+        if (id.type == no_type || id.index >= wanted_in_force(now(), plan().types[id.type])) {
             return false;
         }
-        const std::string& type = plan().roles[id.role].type;
+        const std::string& type = plan().types[id.type].name;
         const auto holds = [&](const std::vector<typed_indexes>& list) {
             const index_set* set = find_indexes(list, type);
             return set != nullptr && set->contains(id.index);
@@ -296,63 +296,63 @@ private:
             return;
         }
         const auto is_of_none = [&](const typed_indexes& t) {
-            return std::ranges::none_of(plan().roles, [&](const role_plan& role) {
-                return role.type == t.type && wanted_in_force(now(), role) > 0;
+            return std::ranges::none_of(plan().types, [&](const type_plan& type) {
+                return type.name == t.type && wanted_in_force(now(), type) > 0;
             });
         };
         if (std::ranges::any_of(now().restarts.*list, is_of_none)) {
             std::erase_if(edit(field).restarts.*list, is_of_none);
         }
         const bool completes = list == &restart_ledger::completed;
-        for (std::size_t r = 0; r < plan().roles.size(); ++r) {
-            const role_plan& role = plan().roles[r];
-            const index_set* set = find_indexes(now().restarts.*list, role.type);
+        for (std::size_t r = 0; r < plan().types.size(); ++r) {
+            const type_plan& type = plan().types[r];
+            const index_set* set = find_indexes(now().restarts.*list, type.name);
             if (set == nullptr) {
                 continue;
             }
-            const std::int32_t wanted = std::max(wanted_in_force(now(), role), 0);
+            const std::int32_t wanted = std::max(wanted_in_force(now(), type), 0);
             std::vector<std::int32_t> wrong;
             for (std::int32_t i = 0; i < wanted; ++i) {
-                const bool deciding = r == plan().deciding_role && i == 0;
-                const bool never = completes ? never_completes(role, i) : never_given_up();
+                const bool deciding = r == plan().deciding_type && i == 0;
+                const bool never = completes ? never_completes(type, i) : never_given_up();
                 if (set->contains(i) && (deciding || never)) {
                     wrong.push_back(i);
                 }
             }
             for (const pod_record* p : in_.seen.pods) {
                 const bool is_of_it =
-                    is_sound(*p) && p->type == role.type && p->attempt == now().attempt;
+                    is_sound(*p) && p->type == type.name && p->attempt == now().attempt;
                 if (is_of_it && !p->deletion && set->contains(p->index) &&
-                    !end_of(*p, role.training_container, in_.now) && counts_for(r, *p)) {
+                    !end_of(*p, type.training_container, in_.now) && counts_for(r, *p)) {
                     wrong.push_back(p->index);
                 }
             }
             for (const std::int32_t i : wrong) {
-                erase_index(edit(field).restarts.*list, role.type, i);
+                erase_index(edit(field).restarts.*list, type.name, i);
             }
         }
     }
 
     /// Of several pods of one replica only the newest: the others are about to be deleted (1.4).
-    bool counts_for(std::size_t role, const pod_record& pod) {
+    bool counts_for(std::size_t type, const pod_record& pod) {
         if (!view_) {
             view_ =
                 make_view(plan(), now(), in_.seen, stuck_after(in_.job.meta, in_.policy), in_.now);
         }
-        const auto& replicas = view_->roles[role].replicas;
+        const auto& replicas = view_->types[type].replicas;
         const auto at = static_cast<std::size_t>(pod.index);
         return at >= replicas.size() || replicas[at].newest == &pod;
     }
 
-    bool never_completes(const role_plan& role, std::int32_t index) const {
+    bool never_completes(const type_plan& type, std::int32_t index) const {
         if (in_.invalid) {
             return false;  // the record does not say who runs sshd
         }
-        const index_set* seen = find_indexes(now().restarts.seen, role.type);
+        const index_set* seen = find_indexes(now().restarts.seen, type.name);
         const bool unseen =
             now().phase != job_phase::paused && (seen == nullptr || !seen->contains(index));
         return unseen || in_.plan.scope == scope_rule::no_restart ||
-               (role.serves(index) && !counts_all_completed());
+               (type.serves(index) && !counts_all_completed());
     }
 
     bool never_given_up() const {

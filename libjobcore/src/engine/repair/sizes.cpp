@@ -110,7 +110,7 @@ task_status with_size(const tasks& known, std::string_view type, std::int32_t wa
 /// The deciding pod's type first (api 5.2).
 void put_deciding_first(const job_plan& plan, tasks& all) {
     const auto deciding =
-        std::ranges::find(all, plan.roles[plan.deciding_role].type, &task_status::type);
+        std::ranges::find(all, plan.types[plan.deciding_type].name, &task_status::type);
     if (deciding != all.end()) {
         std::rotate(all.begin(), deciding, deciding + 1);
     }
@@ -118,8 +118,8 @@ void put_deciding_first(const job_plan& plan, tasks& all) {
 
 tasks sizes_of_plan(const job_plan& plan, const tasks& known) {
     tasks out;
-    for (const role_plan& role : plan.roles) {
-        out.push_back(with_size(known, role.type, role.wanted));
+    for (const type_plan& type : plan.types) {
+        out.push_back(with_size(known, type.name, type.wanted));
     }
     put_deciding_first(plan, out);
     return out;
@@ -141,11 +141,11 @@ tasks known_sizes(const inputs& in, const job_status& s, const tasks& known) {
         const std::int32_t size = known_replicas(in, s, type);
         if (size > 0 && find_type(out, type) == nullptr) {
             out.push_back(with_size(known, type, size));
-            deciding_was_missing |= type == in.plan.roles[in.plan.deciding_role].type;
+            deciding_was_missing |= type == in.plan.types[in.plan.deciding_type].name;
         }
     };
-    for (const role_plan& role : in.plan.roles) {
-        add_missing(role.type);
+    for (const type_plan& type : in.plan.types) {
+        add_missing(type.name);
     }
     for (const typed_indexes& seen : s.restarts.seen) {
         add_missing(seen.type);
@@ -159,9 +159,9 @@ tasks known_sizes(const inputs& in, const job_status& s, const tasks& known) {
 /// The same types with the sizes of the specification, where it has them.
 tasks planned_sizes(const job_plan& plan, tasks all) {
     for (task_status& task : all) {
-        const auto role = std::ranges::find(plan.roles, task.type, &role_plan::type);
-        if (role != plan.roles.end() && role->wanted > 0) {
-            task.wanted = role->wanted;
+        const auto type = std::ranges::find(plan.types, task.type, &type_plan::name);
+        if (type != plan.types.end() && type->wanted > 0) {
+            task.wanted = type->wanted;
         }
     }
     return all;

@@ -18,7 +18,7 @@ namespace {
 health of_deciding_pod(const context& c, const health& h) {
     health out;
     std::ranges::copy_if(h.losses, std::back_inserter(out.losses), [&](const loss& l) {
-        return c.is_deciding(l.role, l.index);
+        return c.is_deciding(l.type, l.index);
     });
     return out;
 }
@@ -29,8 +29,8 @@ bool is_doubtful(const context& c) {
     if (!c.in.invalid || c.in.plan.scope == scope_rule::no_restart) {
         return false;
     }
-    return std::ranges::any_of(c.view.roles, [](const role_view& role) {
-        return std::ranges::any_of(role.replicas, [](const replica_view& s) {
+    return std::ranges::any_of(c.view.types, [](const type_view& type) {
+        return std::ranges::any_of(type.replicas, [](const replica_view& s) {
             return s.seen && s.current == nullptr && !s.done();
         });
     });

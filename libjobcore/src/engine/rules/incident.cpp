@@ -56,7 +56,7 @@ template <class Losses>
 void list_pods(const context& c, const Losses& losses, incident_record& entry) {
     const auto limit = static_cast<std::size_t>(c.in.policy.pods_in_incident);
     for (const loss& l : losses) {
-        if (l.role == no_role) {
+        if (l.type == no_type) {
             continue;  // no pod: the Secret
         }
         if (entry.pods.size() == limit) {
@@ -89,10 +89,10 @@ milliseconds join(const context& c, incident& out) {
 }
 
 /// A pod of that type is in the incident on record.
-bool has_failed(const context& c, std::size_t role) {
+bool has_failed(const context& c, std::size_t type) {
     const auto& pods = c.status.restarts.last->pods;
     return std::ranges::any_of(pods, [&](const incident_pod& pod) {
-        return identity_from_name(c.in.plan, pod.name).role == role;
+        return identity_from_name(c.in.plan, pod.name).type == type;
     });
 }
 
@@ -131,9 +131,9 @@ incident make_incident(const context& c, const health& h, const verdict& v) {
         entry.not_before = std::max(entry.not_before.value_or(*held), *held);
     }
     for (const loss& l : h.losses) {
-        out.lost.push_back({l.role, l.index});
-        if (v.counted && !l.disrupted && !(v.joins_last && has_failed(c, l.role))) {
-            out.failed_roles.push_back(l.role);
+        out.lost.push_back({l.type, l.index});
+        if (v.counted && !l.disrupted && !(v.joins_last && has_failed(c, l.type))) {
+            out.failed_types.push_back(l.type);
         }
     }
     out.failure = lead.message;
@@ -143,8 +143,8 @@ incident make_incident(const context& c, const health& h, const verdict& v) {
 replicas_given_up give_up(const context& c, const health& h) {
     replicas_given_up out;
     for (const loss& l : h.losses) {
-        if (!l.disrupted && !c.is_deciding(l.role, l.index)) {
-            out.entries.push_back({{l.role, l.index}, l.message});
+        if (!l.disrupted && !c.is_deciding(l.type, l.index)) {
+            out.entries.push_back({{l.type, l.index}, l.message});
         }
     }
     return out;
@@ -196,7 +196,7 @@ std::optional<record> answer_lost_keys(const context& c, const health& h, const 
         return std::nullopt;
     }
     loss lost;
-    lost.role = no_role;
+    lost.type = no_type;
     lost.disrupted = true;
     lost.cause = cause::secret_lost;
     lost.end = c.in.now;

@@ -20,7 +20,7 @@ std::optional<record> judge_before_pause(
     const judgement j = judge(c, h);
     const health& now = j.said.restartable ? j.lost : j.first;
     const bool about_it = std::ranges::any_of(now.losses, [&](const loss& l) {
-        return c.is_deciding(l.role, l.index);
+        return c.is_deciding(l.type, l.index);
     });
     return about_it ? std::nullopt : answer_losses(c, h, open);
 }

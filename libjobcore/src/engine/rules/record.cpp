@@ -29,8 +29,8 @@ std::string format_duration(seconds s) {
 
 void count_failed_types(const inputs& in, const incident& r, job_status& status) {
     for (task_status& task : status.tasks) {
-        const bool failed = std::ranges::any_of(r.failed_roles, [&](std::size_t role) {
-            return in.plan.roles[role].type == task.type;
+        const bool failed = std::ranges::any_of(r.failed_types, [&](std::size_t type) {
+            return in.plan.types[type].name == task.type;
         });
         if (failed) {
             raise_count(task.restart_count);
@@ -40,7 +40,7 @@ void count_failed_types(const inputs& in, const incident& r, job_status& status)
 
 void rename(const inputs& in, const replica& which, job_status& status) {
     restart_ledger& ledger = status.restarts;
-    const std::string& type = in.plan.roles[which.role].type;
+    const std::string& type = in.plan.types[which.type].name;
     const auto entry = std::ranges::find_if(ledger.renamed, [&](const renamed_index& r) {
         return r.type == type && r.index == which.index;
     });
@@ -66,7 +66,7 @@ bool is_accounted_for(const context& c, const replica& r, const replica_view& s)
         return c.in.was_paused() || s.current->deletion || has_ended(c.in, *s.current);
     }
     return s.blocked || s.damaged ||
-           is_confirmed_absent(c.in, object_kind::pod, c.name_of(r.role, r.index));
+           is_confirmed_absent(c.in, object_kind::pod, c.name_of(r.type, r.index));
 }
 
 struct applier {
@@ -75,7 +75,7 @@ struct applier {
 
     void raise_rounds(const std::vector<replica>& replicas) const {
         for (const replica& r : replicas) {
-            raise_round(status, in.plan.roles[r.role].type, r.index);
+            raise_round(status, in.plan.types[r.type].name, r.index);
         }
     }
 
@@ -134,7 +134,7 @@ struct applier {
     void operator()(const replicas_given_up& r) const {
         status.restarts.settling.reset();  // the exit that settled has its consequence
         for (const auto& entry : r.entries) {
-            const std::string& type = in.plan.roles[entry.which.role].type;
+            const std::string& type = in.plan.types[entry.which.type].name;
             insert_index(status.restarts.given_up, type, entry.which.index);
         }
     }
@@ -147,14 +147,14 @@ struct applier {
         // What leaves is old by record: a later size waits until it is gone (7.2).
         raise_rounds(r.leaving);
         for (const replica& left : r.leaving) {
-            const std::string& type = in.plan.roles[left.role].type;
+            const std::string& type = in.plan.types[left.type].name;
             erase_index(status.restarts.completed, type, left.index);
             erase_index(status.restarts.given_up, type, left.index);
         }
-        for (const role_plan& role : in.plan.roles) {
-            const auto task = std::ranges::find(status.tasks, role.type, &task_status::type);
+        for (const type_plan& type : in.plan.types) {
+            const auto task = std::ranges::find(status.tasks, type.name, &task_status::type);
             if (task != status.tasks.end()) {
-                task->wanted = role.wanted;
+                task->wanted = type.wanted;
             }
         }
     }
@@ -171,12 +171,12 @@ struct applier {
 job_status note_seen(const inputs& in, const pod_view& view) {
     job_status status = recorded_part(in.job.status);
     const bool stopped = in.was_paused() || is_final(status.phase);
-    for_each_replica(view, [&](std::size_t role, std::int32_t index, const replica_view& s) {
-        const std::string& type = in.plan.roles[role].type;
-        if (stopped && s.seen && is_accounted_for({in, status, view}, {role, index}, s)) {
-            erase_index(status.restarts.seen, type, index);
+    for_each_replica(view, [&](std::size_t type, std::int32_t index, const replica_view& s) {
+        const std::string& name = in.plan.types[type].name;
+        if (stopped && s.seen && is_accounted_for({in, status, view}, {type, index}, s)) {
+            erase_index(status.restarts.seen, name, index);
         } else if (!stopped && s.current != nullptr && !s.seen) {
-            insert_index(status.restarts.seen, type, index);
+            insert_index(status.restarts.seen, name, index);
         }
     });
     if (status.training == training_state::not_started &&
@@ -188,7 +188,7 @@ job_status note_seen(const inputs& in, const pod_view& view) {
 
 job_status note_completed(const inputs& in, job_status status, const health& h) {
     for (const replica& r : h.completed) {
-        insert_index(status.restarts.completed, in.plan.roles[r.role].type, r.index);
+        insert_index(status.restarts.completed, in.plan.types[r.type].name, r.index);
     }
     return status;
 }

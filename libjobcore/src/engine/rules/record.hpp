@@ -46,7 +46,7 @@ struct incident {
     incident_record entry;
     std::vector<replica> lost;
     /// Types of which a pod failed; empty unless the incident is counted.
-    std::vector<std::size_t> failed_roles;
+    std::vector<std::size_t> failed_types;
     std::int32_t streak = 0;
     std::int32_t free_streak = 0;
     /// Part of the incident that is on record: it costs nothing more (BEHAVIOUR.md 5.5).

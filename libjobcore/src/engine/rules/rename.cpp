@@ -18,9 +18,9 @@ bool is_renamed(const restart_ledger& ledger, std::string_view type, std::int32_
 
 /// The stuck pod has the very name that its replacement would get.
 bool holds_wanted_name(const context& c, const left_over& l) {
-    const replica_view* s = c.find_replica(l.role, l.index);
+    const replica_view* s = c.find_replica(l.type, l.index);
     return l.stuck && s != nullptr && !s->done() && s->current == nullptr &&
-           l.pod->name == c.name_of(l.role, l.index);
+           l.pod->name == c.name_of(l.type, l.index);
 }
 
 /// A pod labelled `gone` has no place any more, but its name is still taken.
@@ -28,10 +28,10 @@ std::vector<replica> held_by_gone_pods(const context& c) {
     std::vector<replica> out;
     for (const pod_record* pod : c.view.gone) {
         const pod_identity id = identity_from_name(c.in.plan, pod->name);
-        const replica_view* s = c.find_replica(id.role, id.index);
+        const replica_view* s = c.find_replica(id.type, id.index);
         if (s != nullptr && !s->done() && s->current == nullptr &&
-            pod->name == c.name_of(id.role, id.index)) {
-            out.push_back({id.role, id.index});
+            pod->name == c.name_of(id.type, id.index)) {
+            out.push_back({id.type, id.index});
         }
     }
     return out;
@@ -47,15 +47,15 @@ std::optional<record> rename_stuck(const context& c, const health&, const open_q
     std::vector<replica> held = held_by_gone_pods(c);
     for (const left_over& l : c.view.left_overs) {
         if (holds_wanted_name(c, l)) {
-            held.push_back({l.role, l.index});
+            held.push_back({l.type, l.index});
         }
     }
     // By replica: the order decides who gets which name.
-    std::ranges::sort(held, {}, [](const replica& r) { return std::pair(r.role, r.index); });
+    std::ranges::sort(held, {}, [](const replica& r) { return std::pair(r.type, r.index); });
     const auto twice = std::ranges::unique(held);
     held.erase(twice.begin(), twice.end());
     for (const replica& r : held) {
-        if (is_renamed(ledger, c.in.plan.roles[r.role].type, r.index) || room-- > 0) {
+        if (is_renamed(ledger, c.in.plan.types[r.type].name, r.index) || room-- > 0) {
             out.which.push_back(r);
         }
     }

@@ -13,7 +13,7 @@ std::optional<record> repeat_replicas(const context& c, const health& h, const o
         if (run.due > c.in.now) {
             continue;
         }
-        const bool further = takes_room(c, run.which.role, run.which.index);
+        const bool further = takes_room(c, run.which.type, run.which.index);
         if (!further || room > 0) {
             out.which.push_back(run.which);
             room -= further ? 1 : 0;

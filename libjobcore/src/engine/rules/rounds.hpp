@@ -19,8 +19,8 @@ inline std::ptrdiff_t free_rounds(const context& c) {
 }
 
 /// A round of that replica takes room in the list: it has none yet.
-inline bool takes_room(const context& c, std::size_t role, std::int32_t index) {
-    return !is_replaced(c.status, c.in.plan.roles[role].type, index);
+inline bool takes_room(const context& c, std::size_t type, std::int32_t index) {
+    return !is_replaced(c.status, c.in.plan.types[type].name, index);
 }
 
 /// The list has room for a round of each of these (replicas or losses).
@@ -28,7 +28,7 @@ template <class Replicas>
 bool has_room_for(const context& c, const Replicas& all) {
     std::ptrdiff_t room = free_rounds(c);
     for (const auto& one : all) {
-        if (takes_room(c, one.role, one.index) && --room < 0) {
+        if (takes_room(c, one.type, one.index) && --room < 0) {
             return false;
         }
     }

@@ -15,9 +15,9 @@ namespace {
 /// The replicas that a smaller size leaves out: the highest of each type.
 std::vector<replica> leaving(const context& c) {
     std::vector<replica> out;
-    const auto& roles = c.in.plan.roles;
-    for (std::size_t r = 0; r < roles.size(); ++r) {
-        for (std::int32_t i = roles[r].wanted; i < wanted_in_force(c.status, roles[r]); ++i) {
+    const auto& types = c.in.plan.types;
+    for (std::size_t r = 0; r < types.size(); ++r) {
+        for (std::int32_t i = types[r].wanted; i < wanted_in_force(c.status, types[r]); ++i) {
             out.push_back({r, i});
         }
     }
@@ -27,8 +27,8 @@ std::vector<replica> leaving(const context& c) {
 /// Replicas of the new size that were not given up.
 std::int32_t remaining(const context& c) {
     std::int32_t n = 0;
-    for (std::size_t r = 0; r < c.in.plan.roles.size(); ++r) {
-        for (std::int32_t i = 0; i < c.in.plan.roles[r].wanted; ++i) {
+    for (std::size_t r = 0; r < c.in.plan.types.size(); ++r) {
+        for (std::int32_t i = 0; i < c.in.plan.types[r].wanted; ++i) {
             const replica_view* s = c.find_replica(r, i);
             n += s != nullptr && s->given_up ? 0 : 1;
         }
@@ -38,8 +38,8 @@ std::int32_t remaining(const context& c) {
 
 /// A type of the new size that the attempt did not begin with (10.4).
 bool has_new_type(const context& c) {
-    return std::ranges::any_of(c.in.plan.roles, [&](const role_plan& role) {
-        return role.wanted > 0 && find_task(c.status, role.type) == nullptr;
+    return std::ranges::any_of(c.in.plan.types, [&](const type_plan& type) {
+        return type.wanted > 0 && find_task(c.status, type.name) == nullptr;
     });
 }
 
@@ -54,8 +54,8 @@ bool needs_new_attempt(const context& c, const std::vector<replica>& gone) {
 }  // namespace
 
 std::optional<record> follow_types(const context& c, const health&, const open_questions&) {
-    const bool lacks_pod = std::ranges::any_of(c.view.roles, [](const role_view& role) {
-        return std::ranges::any_of(role.replicas, [](const replica_view& s) {
+    const bool lacks_pod = std::ranges::any_of(c.view.types, [](const type_view& type) {
+        return std::ranges::any_of(type.replicas, [](const replica_view& s) {
             return s.current == nullptr && !s.done();
         });
     });
@@ -68,15 +68,15 @@ std::optional<record> follow_size(const context& c, const health&, const open_qu
         return std::nullopt;
     }
     const auto before = wanted_in_force(c.status, plan);
-    if (std::ranges::equal(before, plan.roles, {}, {}, &role_plan::wanted)) {
+    if (std::ranges::equal(before, plan.types, {}, {}, &type_plan::wanted)) {
         return std::nullopt;
     }
     size_change out;
     out.leaving = leaving(c);
     out.new_attempt = needs_new_attempt(c, out.leaving);
     out.before = std::accumulate(before.begin(), before.end(), 0);
-    for (const role_plan& role : plan.roles) {
-        out.after += role.wanted;
+    for (const type_plan& type : plan.types) {
+        out.after += type.wanted;
     }
     return out;
 }

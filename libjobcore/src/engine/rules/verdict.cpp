@@ -11,7 +11,7 @@ namespace signalbox::core::engine {
 namespace {
 
 bool policy_allows(const job_plan& plan, const loss& l) {
-    switch (plan.roles[l.role].restart) {
+    switch (plan.types[l.type].restart) {
         case restart_policy::always:
         case restart_policy::on_failure:
             return true;
@@ -47,8 +47,8 @@ bool launcher_has_started(const context& c) {
     if (s == nullptr || s->current == nullptr) {
         return s != nullptr && s->seen;
     }
-    const role_plan& role = c.in.plan.roles[c.in.plan.deciding_role];
-    const container_record* container = training_container(*s->current, role.training_container);
+    const type_plan& type = c.in.plan.types[c.in.plan.deciding_type];
+    const container_record* container = training_container(*s->current, type.training_container);
     return container != nullptr && has_started(*container);
 }
 
@@ -58,7 +58,7 @@ verdict evaluate_without_restart(const context& c, const health& h) {
     verdict v;
     v.scope = restart_scope::replica;
     const auto launcher = std::ranges::find_if(h.losses, [&](const loss& l) {
-        return c.is_deciding(l.role, l.index) && !l.disrupted;
+        return c.is_deciding(l.type, l.index) && !l.disrupted;
     });
     const loss* failed = first_failure(h.losses);
     if (launcher == h.losses.end() && launcher_has_started(c)) {
@@ -120,7 +120,7 @@ bool joins_last(const context& c, const health& h) {
 
 const loss* first_failure(std::span<const loss> losses) {
     const auto order = [](const loss& l) {
-        return std::tuple(l.secondary, l.end, l.role, l.index);
+        return std::tuple(l.secondary, l.end, l.type, l.index);
     };
     const loss* out = nullptr;
     for (const loss& l : losses) {
@@ -150,9 +150,9 @@ job_end end_without_restart(const health& h, const verdict& v) {
 
 std::int32_t replicas_remaining(const context& c, const health& h) {
     auto remain = -static_cast<std::int32_t>(h.losses.size());
-    for (const role_view& role : c.view.roles) {
+    for (const type_view& type : c.view.types) {
         remain += static_cast<std::int32_t>(
-            std::ranges::count(role.replicas, false, &replica_view::given_up)
+            std::ranges::count(type.replicas, false, &replica_view::given_up)
         );
     }
     return remain;
@@ -176,7 +176,7 @@ health first_incident(const context& c, const health& h) {
         return time_after(c, l, first) >= c.in.policy.settle;
     });
     const bool with_deciding = std::ranges::any_of(out.losses, [&](const loss& l) {
-        return c.is_deciding(l.role, l.index);
+        return c.is_deciding(l.type, l.index);
     });
     if (out.deciding_end && !out.deciding_end->success() && !with_deciding) {
         out.deciding_end.reset();  // the deciding pod still ran
@@ -218,7 +218,7 @@ verdict evaluate(const context& c, const health& h) {
 /// The job cannot do without what may not be restarted (5.10).
 bool ends_job(const context& c, const health& h, const verdict& v) {
     const bool deciding_lost = std::ranges::any_of(h.losses, [&](const loss& l) {
-        return c.is_deciding(l.role, l.index);
+        return c.is_deciding(l.type, l.index);
     });
     if (deciding_lost || v.reason == reason::pod_rejected) {
         return true;
@@ -253,13 +253,13 @@ std::optional<instant> open_until(const context& c, const judgement& j) {
     }
     // Ends are told in whole seconds.
     const instant until = first_end(j.lost) + c.in.policy.first_failure_window + seconds(1);
-    const auto may_allow = [&](const role_view& role) {
-        return role.plan->restart != restart_policy::never &&
-               std::ranges::any_of(role.replicas, [&](const replica_view& s) {
-                   return is_up(role, s);
+    const auto may_allow = [&](const type_view& type) {
+        return type.plan->restart != restart_policy::never &&
+               std::ranges::any_of(type.replicas, [&](const replica_view& s) {
+                   return is_up(type, s);
                });
     };
-    const bool any = std::ranges::any_of(c.view.roles, may_allow);
+    const bool any = std::ranges::any_of(c.view.types, may_allow);
     return any && c.in.now < until ? std::optional(until) : std::nullopt;
 }
 

@@ -22,11 +22,11 @@ bool first_stage_accepted(const context& c) {
     if (c.status.attempt == 0) {
         return false;
     }
-    for (std::size_t r = 0; r < c.view.roles.size(); ++r) {
+    for (std::size_t r = 0; r < c.view.types.size(); ++r) {
         const bool first =
             c.in.plan.pod_stages.empty() || std::ranges::find(c.in.plan.pod_stages.front(), r) !=
                                                 c.in.plan.pod_stages.front().end();
-        const bool all = std::ranges::all_of(c.view.roles[r].replicas, [](const replica_view& s) {
+        const bool all = std::ranges::all_of(c.view.types[r].replicas, [](const replica_view& s) {
             return s.current != nullptr || s.done();
         });
         if (first && !all) {
@@ -46,26 +46,26 @@ bool successor_missing(const context& c) {
         return false;
     }
     if (last->scope == restart_scope::job) {
-        return std::ranges::any_of(c.view.roles, [](const role_view& role) {
-            return std::ranges::any_of(role.replicas, [](const replica_view& s) {
+        return std::ranges::any_of(c.view.types, [](const type_view& type) {
+            return std::ranges::any_of(type.replicas, [](const replica_view& s) {
                 return s.current == nullptr && !s.done();
             });
         });
     }
     return std::ranges::any_of(last->pods, [&](const incident_pod& pod) {
         const pod_identity id = identity_from_name(c.in.plan, pod.name);
-        if (id.role == no_role || id.index >= c.view.roles[id.role].wanted()) {
+        if (id.type == no_type || id.index >= c.view.types[id.type].wanted()) {
             return false;
         }
-        const replica_view& s = c.view.roles[id.role].replicas[static_cast<std::size_t>(id.index)];
+        const replica_view& s = c.view.types[id.type].replicas[static_cast<std::size_t>(id.index)];
         return s.current == nullptr && !s.done();
     });
 }
 
 /// The first pod that cannot start without help, or null.
 const pod_record* find_hopeless_pod(const context& c) {
-    for (const role_view& role : c.view.roles) {
-        for (const replica_view& s : role.replicas) {
+    for (const type_view& type : c.view.types) {
+        for (const replica_view& s : type.replicas) {
             if (s.current != nullptr && hopeless_container(*s.current) != nullptr) {
                 return s.current;
             }

@@ -63,11 +63,11 @@ struct replica_shown {
     const pod_record* pod = nullptr;
 };
 
-replica_shown show(const context& c, std::size_t role, std::int32_t index, const replica_view& s) {
+replica_shown show(const context& c, std::size_t type, std::int32_t index, const replica_view& s) {
     replica_shown out;
     out.pod = s.newest;
     if (s.newest == nullptr) {
-        out.made_up_name = c.name_of(role, index);
+        out.made_up_name = c.name_of(type, index);
         out.phase = missing_phase(missing_counter(c, s));
         return out;
     }
@@ -147,15 +147,15 @@ std::size_t size_in_text(const replica_view& s) {
 
 /// The deciding pod's type first, the others in spec order (BEHAVIOUR.md api 5.2).
 std::vector<std::size_t> task_order(const context& c) {
-    std::vector<std::size_t> order(c.view.roles.size());
+    std::vector<std::size_t> order(c.view.types.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     if (order.empty()) {
         return order;
     }
     std::rotate(
         order.begin(),
-        order.begin() + static_cast<std::ptrdiff_t>(c.in.plan.deciding_role),
-        order.begin() + static_cast<std::ptrdiff_t>(c.in.plan.deciding_role) + 1
+        order.begin() + static_cast<std::ptrdiff_t>(c.in.plan.deciding_type),
+        order.begin() + static_cast<std::ptrdiff_t>(c.in.plan.deciding_type) + 1
     );
     return order;
 }
@@ -172,24 +172,24 @@ std::size_t size_of_ledger(const restart_ledger& r) {
     return size;
 }
 
-/// How many replicas of each type are shown, by role: index 0 always, the others while there is
+/// How many replicas are shown of each type: index 0 always, the others while there is
 /// room (BEHAVIOUR.md 4.16).
 std::vector<std::int32_t> choose_shown(const context& c, const std::vector<std::size_t>& order) {
     constexpr std::size_t all = 128U * 1024U;
     constexpr std::size_t rest = 16U * 1024U;  // conditions, the last incident, what has one value
-    std::vector<std::int32_t> shown(c.view.roles.size(), 0);
+    std::vector<std::int32_t> shown(c.view.types.size(), 0);
     std::size_t used = rest + size_of_ledger(c.status.restarts);
     for (const std::size_t r : order) {
-        const auto& replicas = c.view.roles[r].replicas;
+        const auto& replicas = c.view.types[r].replicas;
         shown[r] = replicas.empty() ? 0 : 1;
         used += replicas.empty() ? 0 : size_in_text(replicas.front());
     }
     std::int32_t spare =
         std::max(c.in.policy.replicas_in_status - static_cast<std::int32_t>(order.size()), 0);
     for (const std::size_t r : order) {
-        const role_view& role = c.view.roles[r];
-        while (spare > 0 && shown[r] < role.wanted()) {
-            used += size_in_text(role.replicas[static_cast<std::size_t>(shown[r])]);
+        const type_view& type = c.view.types[r];
+        while (spare > 0 && shown[r] < type.wanted()) {
+            used += size_in_text(type.replicas[static_cast<std::size_t>(shown[r])]);
             if (used > all) {
                 return shown;
             }
@@ -211,16 +211,16 @@ bool says_the_same(
     }
     for (std::size_t t = 0; t < order.size(); ++t) {
         const std::size_t r = order[t];
-        const role_view& role = c.view.roles[r];
-        const task_status* counts = find_task(c.status, role.plan->type);
-        if (old[t].type != role.plan->type || old[t].wanted != role.wanted() ||
+        const type_view& type = c.view.types[r];
+        const task_status* counts = find_task(c.status, type.plan->name);
+        if (old[t].type != type.plan->name || old[t].wanted != type.wanted() ||
             old[t].restart_count != (counts == nullptr ? 0 : counts->restart_count) ||
             old[t].replicas.size() != static_cast<std::size_t>(shown[r])) {
             return false;
         }
         for (std::int32_t i = 0; i < shown[r]; ++i) {
             const auto n = static_cast<std::size_t>(i);
-            if (!says_the_same(old[t].replicas[n], show(c, r, i, role.replicas[n]))) {
+            if (!says_the_same(old[t].replicas[n], show(c, r, i, type.replicas[n]))) {
                 return false;
             }
         }
@@ -238,14 +238,14 @@ std::optional<std::vector<task_status>> show_tasks(const context& c) {
     std::vector<task_status> tasks;
     tasks.reserve(order.size());
     for (const std::size_t r : order) {
-        const role_view& role = c.view.roles[r];
-        const task_status* old = find_task(c.status, role.plan->type);
+        const type_view& type = c.view.types[r];
+        const task_status* old = find_task(c.status, type.plan->name);
         task_status task{
-            role.plan->type, old == nullptr ? 0 : old->restart_count, role.wanted(), {}};
+            type.plan->name, old == nullptr ? 0 : old->restart_count, type.wanted(), {}};
         task.replicas.reserve(static_cast<std::size_t>(shown[r]));
         for (std::int32_t i = 0; i < shown[r]; ++i) {
             task.replicas.push_back(
-                describe(show(c, r, i, role.replicas[static_cast<std::size_t>(i)]))
+                describe(show(c, r, i, type.replicas[static_cast<std::size_t>(i)]))
             );
         }
         tasks.push_back(std::move(task));
@@ -261,16 +261,16 @@ bool is_live(counter n) {
 
 /// It runs or has completed. Of a job that has ended: it ended well, as the deciding pod of one
 /// that succeeded did, and the pods that served it by sshd.
-bool counts_as_ready(const context& c, const role_view& role, const replica_view& s) {
+bool counts_as_ready(const context& c, const type_view& type, const replica_view& s) {
     if (s.completed) {
         return true;
     }
     if (!is_final(c.status.phase)) {
-        return is_up(role, s);
+        return is_up(type, s);
     }
-    const auto index = static_cast<std::int32_t>(&s - role.replicas.data());
+    const auto index = static_cast<std::int32_t>(&s - type.replicas.data());
     return c.status.phase == job_phase::succeeded &&
-           (&s == c.deciding() || role.plan->serves(index));
+           (&s == c.deciding() || type.plan->serves(index));
 }
 
 }  // namespace
@@ -279,10 +279,10 @@ counts_shown show_counts(const context& c) {
     counts_shown out;
     std::int32_t up = 0;
     std::int32_t wanted = 0;
-    for (const role_view& role : c.view.roles) {
-        const std::string_view container = role.plan->training_container;
-        wanted += role.wanted();
-        for (const replica_view& s : role.replicas) {
+    for (const type_view& type : c.view.types) {
+        const std::string_view container = type.plan->training_container;
+        wanted += type.wanted();
+        for (const replica_view& s : type.replicas) {
             const auto count = [&](const pod_record* pod) {
                 return pod == nullptr ? missing_counter(c, s)
                                       : pod_counter(*pod, container, c.in.now);
@@ -291,7 +291,7 @@ counts_shown show_counts(const context& c) {
             ++(out.aggregate.*n);
             const bool live = is_live(s.current == s.newest ? n : count(s.current));
             out.replicas += s.current != nullptr && live ? 1 : 0;
-            up += counts_as_ready(c, role, s) ? 1 : 0;
+            up += counts_as_ready(c, type, s) ? 1 : 0;
         }
     }
     out.ready = fmt::to_string(up) + '/' + fmt::to_string(wanted);

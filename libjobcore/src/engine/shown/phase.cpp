@@ -12,8 +12,8 @@
 namespace signalbox::core::engine {
 namespace {
 
-bool is_up_or_done(const role_view& role, const replica_view& s) {
-    return s.done() || is_up(role, s);
+bool is_up_or_done(const type_view& type, const replica_view& s) {
+    return s.done() || is_up(type, s);
 }
 
 bool below_minimum(const context& c) {
@@ -24,11 +24,11 @@ bool is_complete(const context& c) {
     if (c.in.plan.elastic) {
         const replica_view* deciding = c.deciding();
         return deciding != nullptr &&
-               is_up_or_done(c.view.roles[c.in.plan.deciding_role], *deciding) && !below_minimum(c);
+               is_up_or_done(c.view.types[c.in.plan.deciding_type], *deciding) && !below_minimum(c);
     }
-    return std::ranges::all_of(c.view.roles, [](const role_view& role) {
-        return std::ranges::all_of(role.replicas, [&](const replica_view& s) {
-            return is_up_or_done(role, s);
+    return std::ranges::all_of(c.view.types, [](const type_view& type) {
+        return std::ranges::all_of(type.replicas, [&](const replica_view& s) {
+            return is_up_or_done(type, s);
         });
     });
 }
@@ -61,8 +61,8 @@ bool is_held_up(const work& planned) {
 
 /// The first pod that somebody holds back from the scheduler.
 const pod_record* find_gated(const context& c) {
-    for (const role_view& role : c.view.roles) {
-        for (const replica_view& s : role.replicas) {
+    for (const type_view& type : c.view.types) {
+        for (const replica_view& s : type.replicas) {
             if (s.current != nullptr && !s.current->gates.empty()) {
                 return s.current;
             }
@@ -76,8 +76,8 @@ wait find_wait(const context& c, const work& planned) {
     if (is_held_up(planned)) {
         return *planned.waits;
     }
-    for (const role_view& role : c.view.roles) {
-        for (const replica_view& s : role.replicas) {
+    for (const type_view& type : c.view.types) {
+        for (const replica_view& s : type.replicas) {
             if (s.current != nullptr && s.current->unschedulable) {
                 return {
                     wait_rank::unschedulable,
@@ -115,9 +115,9 @@ bool is_told_at_once(const context& c, const wait& w) {
 
 /// A container beside one that trains has failed, and nothing starts it again (api 1.13).
 std::optional<fact> failed_sidecar(const context& c) {
-    for (const role_view& role : c.view.roles) {
-        for (const replica_view& s : role.replicas) {
-            if (s.current == nullptr || !is_up(*s.current, role.plan->training_container)) {
+    for (const type_view& type : c.view.types) {
+        for (const replica_view& s : type.replicas) {
+            if (s.current == nullptr || !is_up(*s.current, type.plan->training_container)) {
                 continue;
             }
             const auto failed =

@@ -14,9 +14,9 @@ namespace {
 
 /// Empty for a type that the plan does not know.
 std::string_view training_container_of(const job_plan& plan, const pod_record& pod) {
-    const auto role = std::ranges::find(plan.roles, pod.type, &role_plan::type);
-    return role == plan.roles.end() ? std::string_view()
-                                    : std::string_view(role->training_container);
+    const auto type = std::ranges::find(plan.types, pod.type, &type_plan::name);
+    return type == plan.types.end() ? std::string_view()
+                                    : std::string_view(type->training_container);
 }
 
 struct left_workers {
@@ -35,8 +35,8 @@ struct left_workers {
 /// They end by nothing but a deletion.
 left_workers find_left_workers(const context& c) {
     left_workers out;
-    for_each_replica(c.view, [&](std::size_t role, std::int32_t index, const replica_view& s) {
-        const role_plan& plan = c.in.plan.roles[role];
+    for_each_replica(c.view, [&](std::size_t type, std::int32_t index, const replica_view& s) {
+        const type_plan& plan = c.in.plan.types[type];
         if (!plan.serves(index) || s.current == nullptr || s.current->deletion ||
             has_ended(c.in, *s.current)) {
             return;
@@ -66,9 +66,9 @@ bool has_started(const inputs& in, const pod_record& pod) {
 }
 
 std::optional<std::string> describe_left_workers(const context& c) {
-    const bool by_role = c.in.plan.scope == scope_rule::no_restart;
+    const bool by_type = c.in.plan.scope == scope_rule::no_restart;
     const bool kept =
-        by_role ? !c.in.plan.run.clean_up_workers : c.in.plan.run.clean_up == clean_up_policy::none;
+        by_type ? !c.in.plan.run.clean_up_workers : c.in.plan.run.clean_up == clean_up_policy::none;
     const left_workers left = kept && !says(c.status.reason, reason::deadline_exceeded)
                                   ? find_left_workers(c)
                                   : left_workers{};
@@ -79,7 +79,7 @@ std::optional<std::string> describe_left_workers(const context& c) {
         "The pods that run sshd ({}) stay, because {}: they hold {} until that is changed or the "
         "job is deleted",
         left.pods,
-        by_role ? "runPolicy.cleanUpWorkers is false" : "runPolicy.cleanUpPolicy is None",
+        by_type ? "runPolicy.cleanUpWorkers is false" : "runPolicy.cleanUpPolicy is None",
         left.resources()
     );
 }

@@ -25,9 +25,9 @@ std::int32_t cut_rename(std::string_view& name) {
     return *k;
 }
 
-std::size_t role_of_type(const job_plan& plan, std::string_view type) {
-    const auto it = std::ranges::find(plan.roles, type, &role_plan::type);
-    return it == plan.roles.end() ? no_role : static_cast<std::size_t>(it - plan.roles.begin());
+std::size_t type_number(const job_plan& plan, std::string_view type) {
+    const auto it = std::ranges::find(plan.types, type, &type_plan::name);
+    return it == plan.types.end() ? no_type : static_cast<std::size_t>(it - plan.types.begin());
 }
 
 /// Of two pods on one index the greater stays: higher round, then the renamed one, then the older
@@ -64,46 +64,46 @@ public:
 
 private:
     void make_replicas() {
-        view_.roles.resize(plan_.roles.size());
-        for (std::size_t r = 0; r < plan_.roles.size(); ++r) {
-            role_view& role = view_.roles[r];
-            role.plan = &plan_.roles[r];
-            role.replicas.resize(
-                static_cast<std::size_t>(std::max(wanted_in_force(status_, *role.plan), 0))
+        view_.types.resize(plan_.types.size());
+        for (std::size_t r = 0; r < plan_.types.size(); ++r) {
+            type_view& type = view_.types[r];
+            type.plan = &plan_.types[r];
+            type.replicas.resize(
+                static_cast<std::size_t>(std::max(wanted_in_force(status_, *type.plan), 0))
             );
-            mark(role, status_.restarts.seen, &replica_view::seen);
-            mark(role, status_.restarts.completed, &replica_view::completed);
-            mark(role, status_.restarts.given_up, &replica_view::given_up);
+            mark(type, status_.restarts.seen, &replica_view::seen);
+            mark(type, status_.restarts.completed, &replica_view::completed);
+            mark(type, status_.restarts.given_up, &replica_view::given_up);
         }
         for (const replaced_index& i : status_.restarts.replaced) {
-            if (replica_view* s = find_replica(role_of_type(plan_, i.type), i.index)) {
+            if (replica_view* s = find_replica(type_number(plan_, i.type), i.index)) {
                 s->round = i.round;
             }
         }
         for (const renamed_index& i : status_.restarts.renamed) {
-            if (replica_view* s = find_replica(role_of_type(plan_, i.type), i.index)) {
+            if (replica_view* s = find_replica(type_number(plan_, i.type), i.index)) {
                 s->rename = i.k;
             }
         }
     }
 
     static void mark(
-        role_view& role, const std::vector<typed_indexes>& list, bool replica_view::*field
+        type_view& type, const std::vector<typed_indexes>& list, bool replica_view::*field
     ) {
-        const index_set* set = find_indexes(list, role.plan->type);
+        const index_set* set = find_indexes(list, type.plan->name);
         if (set == nullptr) {
             return;
         }
-        for (std::int32_t i = 0; i < role.wanted(); ++i) {
-            role.replicas[static_cast<std::size_t>(i)].*field = set->contains(i);
+        for (std::int32_t i = 0; i < type.wanted(); ++i) {
+            type.replicas[static_cast<std::size_t>(i)].*field = set->contains(i);
         }
     }
 
-    replica_view* find_replica(std::size_t role, std::int32_t index) {
-        if (role == no_role || index < 0 || index >= view_.roles[role].wanted()) {
+    replica_view* find_replica(std::size_t type, std::int32_t index) {
+        if (type == no_type || index < 0 || index >= view_.types[type].wanted()) {
             return nullptr;
         }
-        return &view_.roles[role].replicas[static_cast<std::size_t>(index)];
+        return &view_.types[type].replicas[static_cast<std::size_t>(index)];
     }
 
     void place(const pod_record& pod) {
@@ -118,8 +118,8 @@ private:
             place_damaged(pod);
             return;
         }
-        const std::size_t role = role_of_type(plan_, pod.type);
-        replica_view* s = find_replica(role, pod.index);
+        const std::size_t type = type_number(plan_, pod.type);
+        replica_view* s = find_replica(type, pod.index);
         const bool this_attempt = pod.attempt == status_.attempt && status_.attempt > 0;
         if (s != nullptr && this_attempt) {
             if (s->newest == nullptr || rank(*s->newest) < rank(pod)) {
@@ -127,14 +127,14 @@ private:
             }
         }
         if (s == nullptr || !this_attempt || pod.round != s->round) {
-            leave(pod, s == nullptr ? no_role : role, pod.index, !this_attempt);
+            leave(pod, s == nullptr ? no_type : type, pod.index, !this_attempt);
         } else if (s->current == nullptr) {
             s->current = &pod;
         } else if (rank(*s->current) < rank(pod)) {
-            leave(*s->current, no_role, pod.index, false);
+            leave(*s->current, no_type, pod.index, false);
             s->current = &pod;
         } else {
-            leave(pod, no_role, pod.index, false);
+            leave(pod, no_type, pod.index, false);
         }
     }
 
@@ -145,22 +145,22 @@ private:
 
     void place_damaged(const pod_record& pod) {
         const pod_identity id = identity_from_name(plan_, pod.name);
-        replica_view* s = find_replica(id.role, id.index);
+        replica_view* s = find_replica(id.type, id.index);
         if (s != nullptr) {
             s->damaged = true;
         }
-        leave(pod, s == nullptr ? no_role : id.role, id.index, true);
+        leave(pod, s == nullptr ? no_type : id.type, id.index, true);
     }
 
-    void leave(const pod_record& pod, std::size_t role, std::int32_t index, bool older_attempt) {
-        view_.left_overs.push_back({&pod, role, index, older_attempt, is_stuck(pod)});
+    void leave(const pod_record& pod, std::size_t type, std::int32_t index, bool older_attempt) {
+        view_.left_overs.push_back({&pod, type, index, older_attempt, is_stuck(pod)});
     }
 
     void block(const left_over& l) {
         if (l.older_attempt && !l.stuck) {
             view_.older_attempt_left = true;
         }
-        if (replica_view* s = find_replica(l.role, l.index)) {
+        if (replica_view* s = find_replica(l.type, l.index)) {
             s->blocked = true;
         }
     }
@@ -233,40 +233,40 @@ std::string_view type_from_name(const job_plan& plan, std::string_view name) {
 
 pod_identity identity_from_name(const job_plan& plan, std::string_view name) {
     pod_identity id;
-    id.role = no_role;
+    id.type = no_type;
     if (const auto parts = split_name(plan, name)) {
-        id.role = role_of_type(plan, parts->type);
+        id.type = type_number(plan, parts->type);
         id.index = parts->index;
         id.rename = parts->rename;
     }
     return id;
 }
 
-const replica_view* context::find_replica(std::size_t role, std::int32_t index) const {
-    if (role >= view.roles.size() || index < 0 || index >= view.roles[role].wanted()) {
+const replica_view* context::find_replica(std::size_t type, std::int32_t index) const {
+    if (type >= view.types.size() || index < 0 || index >= view.types[type].wanted()) {
         return nullptr;
     }
-    return &view.roles[role].replicas[static_cast<std::size_t>(index)];
+    return &view.types[type].replicas[static_cast<std::size_t>(index)];
 }
 
 const replica_view* context::deciding() const {
-    return find_replica(in.plan.deciding_role, 0);
+    return find_replica(in.plan.deciding_type, 0);
 }
 
-std::string context::name_of(std::size_t role, std::int32_t index) const {
-    const replica_view& s = *find_replica(role, index);
-    return pod_name(in.plan, {role, index, status.attempt, s.round, s.rename});
+std::string context::name_of(std::size_t type, std::int32_t index) const {
+    const replica_view& s = *find_replica(type, index);
+    return pod_name(in.plan, {type, index, status.attempt, s.round, s.rename});
 }
 
-bool is_up(const role_view& role, const replica_view& s) {
-    return s.current != nullptr && is_up(*s.current, role.plan->training_container);
+bool is_up(const type_view& type, const replica_view& s) {
+    return s.current != nullptr && is_up(*s.current, type.plan->training_container);
 }
 
 std::int32_t replicas_up(const pod_view& view) {
     std::int32_t up = 0;
-    for (const role_view& role : view.roles) {
+    for (const type_view& type : view.types) {
         up += static_cast<std::int32_t>(std::ranges::count_if(
-            role.replicas, [&](const replica_view& s) { return s.completed || is_up(role, s); }
+            type.replicas, [&](const replica_view& s) { return s.completed || is_up(type, s); }
         ));
     }
     return up;

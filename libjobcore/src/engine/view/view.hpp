@@ -33,8 +33,8 @@ struct replica_view {
     bool done() const { return completed || given_up; }
 };
 
-struct role_view {
-    const role_plan* plan = nullptr;
+struct type_view {
+    const type_plan* plan = nullptr;
     std::vector<replica_view> replicas;
 
     std::int32_t wanted() const { return static_cast<std::int32_t>(replicas.size()); }
@@ -43,17 +43,17 @@ struct role_view {
 /// A pod that is not wanted as it is: of an older attempt or round, surplus, a duplicate, damaged.
 struct left_over {
     const pod_record* pod = nullptr;
-    /// Its index, if that is wanted; else role is `no_role`.
-    std::size_t role = 0;
+    /// Its index, if that is wanted; else type is `no_type`.
+    std::size_t type = 0;
     std::int32_t index = 0;
     /// Stands for an older attempt: no pod of the present one is made while it is there (5.7, I8).
     bool older_attempt = false;
     bool stuck = false;  ///< 1.3
 };
-inline constexpr std::size_t no_role = static_cast<std::size_t>(-1);
+inline constexpr std::size_t no_type = static_cast<std::size_t>(-1);
 
 struct pod_view {
-    std::vector<role_view> roles;  ///< as in the plan
+    std::vector<type_view> types;  ///< as in the plan
     std::vector<left_over> left_overs;
     /// Pods already labelled `gone`; they only hold names.
     std::vector<const pod_record*> gone;
@@ -77,28 +77,28 @@ struct context {
     const job_status& status;
     const pod_view& view;
 
-    bool is_deciding(std::size_t role, std::int32_t index) const {
-        return role == in.plan.deciding_role && index == 0;
+    bool is_deciding(std::size_t type, std::int32_t index) const {
+        return type == in.plan.deciding_type && index == 0;
     }
     /// The replica that decides; null if the job has none at its present size.
     const replica_view* deciding() const;
-    /// Null if no such replica is wanted; `role` may be no_role.
-    const replica_view* find_replica(std::size_t role, std::int32_t index) const;
+    /// Null if no such replica is wanted; `type` may be no_type.
+    const replica_view* find_replica(std::size_t type, std::int32_t index) const;
     /// Of the wanted replica's pod, whether it is there or not.
-    std::string name_of(std::size_t role, std::int32_t index) const;
+    std::string name_of(std::size_t type, std::int32_t index) const;
 };
 
 /// The training container of the replica's pod runs.
-bool is_up(const role_view& role, const replica_view& s);
+bool is_up(const type_view& type, const replica_view& s);
 
 /// Replicas that run or have completed.
 std::int32_t replicas_up(const pod_view& view);
 
-/// Calls `visit(role number, index, replica)` for every wanted replica, spec order.
+/// Calls `visit(type number, index, replica)` for every wanted replica, spec order.
 template <class Visit>
 void for_each_replica(const pod_view& view, Visit visit) {
-    for (std::size_t r = 0; r < view.roles.size(); ++r) {
-        const auto& replicas = view.roles[r].replicas;
+    for (std::size_t r = 0; r < view.types.size(); ++r) {
+        const auto& replicas = view.types[r].replicas;
         for (std::size_t i = 0; i < replicas.size(); ++i) {
             visit(r, static_cast<std::int32_t>(i), replicas[i]);
         }
@@ -115,7 +115,7 @@ bool is_named_so(const job_plan& plan, const pod_record& pod);
 /// The replica type in the name of a pod of the job; empty if the name is none.
 std::string_view type_from_name(const job_plan& plan, std::string_view name);
 
-/// Identity from a pod's name, where labels do not tell (1.9): role and index. role is no_role if
+/// Identity from a pod's name, where labels do not tell (1.9): type and index. type is no_type if
 /// the name is none of this job's.
 pod_identity identity_from_name(const job_plan& plan, std::string_view name);
 

@@ -16,8 +16,8 @@ namespace {
 
 /// Pods that run sshd end by nothing but a deletion.
 bool serves(const job_plan& plan, const pod_record& pod) {
-    const auto role = std::ranges::find(plan.roles, pod.type, &role_plan::type);
-    return role != plan.roles.end() && role->serves(pod.index);
+    const auto type = std::ranges::find(plan.types, pod.type, &type_plan::name);
+    return type != plan.types.end() && type->serves(pod.index);
 }
 
 /// The other pods wait for it in the barrier of torchrun, all of its 300 s.
@@ -77,11 +77,11 @@ std::string_view to_string(removal why) {
 
 /// Kinds that restart nothing have `cleanUpWorkers`: the launcher stays for its log, unless it may
 /// wait for ever for workers that are lost (5.11, 5.13).
-std::optional<removal> removal_by_role(const context& c, const pod_record& pod) {
+std::optional<removal> removal_by_type(const context& c, const pod_record& pod) {
     const auto goes_if = [](bool goes, removal why) {
         return goes ? std::optional(why) : std::nullopt;
     };
-    if (!c.in.plan.roles.empty() && pod.type == c.in.plan.roles[c.in.plan.deciding_role].type) {
+    if (!c.in.plan.types.empty() && pod.type == c.in.plan.types[c.in.plan.deciding_type].name) {
         return goes_if(says(c.status.reason, reason::replica_lost), removal::may_wait_for_ever);
     }
     return goes_if(c.in.plan.run.clean_up_workers, removal::workers);
@@ -103,7 +103,7 @@ std::optional<removal> removal_of(const context& c, const pod_record& pod, bool 
         return removal::deadline;
     }
     if (c.in.plan.scope == scope_rule::no_restart) {
-        return removal_by_role(c, pod);
+        return removal_by_type(c, pod);
     }
     const bool unfinished = pod.phase != pod_phase::succeeded && pod.phase != pod_phase::failed;
     switch (c.in.plan.run.clean_up) {

@@ -57,8 +57,8 @@ void tell_of_gang(const context& c, work& out) {
 /// Which stage of pods may be created now: a later one only when all of the one before are Ready.
 bool stage_is_open(const context& c, std::size_t number) {
     for (std::size_t s = 0; s < number; ++s) {
-        for (const std::size_t role : c.in.plan.pod_stages[s]) {
-            const auto& replicas = c.view.roles[role].replicas;
+        for (const std::size_t type : c.in.plan.pod_stages[s]) {
+            const auto& replicas = c.view.types[type].replicas;
             const bool all_ready =
                 !replicas.empty() && std::ranges::all_of(replicas, [](const replica_view& x) {
                     return x.current != nullptr && x.current->ready && !x.current->deletion;
@@ -71,13 +71,13 @@ bool stage_is_open(const context& c, std::size_t number) {
     return true;
 }
 
-/// By role.
-std::vector<bool> open_roles(const context& c) {
+/// By type.
+std::vector<bool> open_types(const context& c) {
     const auto& stages = c.in.plan.pod_stages;
-    std::vector<bool> open(c.in.plan.roles.size(), stages.empty());
+    std::vector<bool> open(c.in.plan.types.size(), stages.empty());
     for (std::size_t s = 0; s < stages.size(); ++s) {
-        for (const std::size_t role : stages[s]) {
-            open[role] = stage_is_open(c, s);
+        for (const std::size_t type : stages[s]) {
+            open[type] = stage_is_open(c, s);
         }
     }
     return open;
@@ -146,7 +146,7 @@ public:
         : c_(c),
           out_(out),
           answered_(open.until()),
-          open_(open_roles(c)),
+          open_(open_types(c)),
           quota_(find_quota_hold(c)),
           creations_held_(creations_held(c.in)),
           held_names_(held_names(c)),
@@ -159,11 +159,11 @@ public:
             );
         }
         if (const replica_view* deciding = c_.deciding()) {
-            consider(c_.in.plan.deciding_role, 0, *deciding);
+            consider(c_.in.plan.deciding_type, 0, *deciding);
         }
-        for_each_replica(c_.view, [&](std::size_t role, std::int32_t index, const replica_view& s) {
-            if (!c_.is_deciding(role, index)) {
-                consider(role, index, s);
+        for_each_replica(c_.view, [&](std::size_t type, std::int32_t index, const replica_view& s) {
+            if (!c_.is_deciding(type, index)) {
+                consider(type, index, s);
             }
         });
         if (std::ranges::find(open_, false) != open_.end()) {
@@ -175,9 +175,9 @@ public:
     }
 
 private:
-    void consider(std::size_t role, std::int32_t index, const replica_view& s) {
+    void consider(std::size_t type, std::int32_t index, const replica_view& s) {
         // A seen pod that is missing is a loss to be confirmed first (5.3).
-        if (s.current != nullptr || s.seen || s.done() || !open_[role]) {
+        if (s.current != nullptr || s.seen || s.done() || !open_[type]) {
             return;
         }
         if (s.blocked) {
@@ -193,12 +193,12 @@ private:
             );
             return;
         }
-        std::string name = c_.name_of(role, index);
+        std::string name = c_.name_of(type, index);
         if (std::ranges::binary_search(held_names_, std::string_view(name))) {
             wait_for_name("a stuck pod still holds the name");
             return;
         }
-        create({role, index, c_.status.attempt, s.round, s.rename}, std::move(name));
+        create({type, index, c_.status.attempt, s.round, s.rename}, std::move(name));
     }
 
     void create(pod_identity id, std::string name) {
@@ -207,7 +207,7 @@ private:
             std::move(name),
             create_pod{id},
             {},
-            fmt::format("replica {} {} has no pod", c_.in.plan.roles[id.role].type, id.index),
+            fmt::format("replica {} {} has no pod", c_.in.plan.types[id.type].name, id.index),
             "behaviour 2.1"};
         const auto r = std::ranges::lower_bound(refused_, a.name, {}, &refusal::name);
         if (r != refused_.end() && (*r)->name == a.name) {

@@ -16,19 +16,19 @@ namespace {
 
 /// The replica that waits for this pod to go, or null.
 const replica_view* waiting_replica(const context& c, const left_over& l) {
-    const replica_view* s = c.find_replica(l.role, l.index);
+    const replica_view* s = c.find_replica(l.type, l.index);
     return s == nullptr || s->done() || s->current != nullptr ? nullptr : s;
 }
 
 /// A pod that a smaller size left out and that has ended: it stays until clean-up (7.2).
 bool is_ended_surplus(const context& c, const left_over& l) {
-    if (l.older_attempt || l.role != no_role || !l.pod->labels_complete) {
+    if (l.older_attempt || l.type != no_type || !l.pod->labels_complete) {
         return false;
     }
-    const auto& roles = c.in.plan.roles;
-    const auto role = std::ranges::find(roles, l.pod->type, &role_plan::type);
-    return role != roles.end() && l.pod->index >= wanted_in_force(c.status, *role) &&
-           end_of(*l.pod, role->training_container, c.in.now).has_value();
+    const auto& types = c.in.plan.types;
+    const auto type = std::ranges::find(types, l.pod->type, &type_plan::name);
+    return type != types.end() && l.pod->index >= wanted_in_force(c.status, *type) &&
+           end_of(*l.pod, type->training_container, c.in.now).has_value();
 }
 
 action label_gone(const pod_record& pod) {
@@ -70,7 +70,7 @@ void remove_left_overs(const context& c, work& out) {
                                 : "the pod is replaced or not wanted",
                 "behaviour 5.7"
             ));
-        } else if (l.stuck && waiting != nullptr && l.pod->name != c.name_of(l.role, l.index)) {
+        } else if (l.stuck && waiting != nullptr && l.pod->name != c.name_of(l.type, l.index)) {
             actions.push_back(label_gone(*l.pod));
         } else if (!l.stuck && (waiting != nullptr || l.older_attempt)) {
             if (const auto t = stuck_time(c, *l.pod)) {

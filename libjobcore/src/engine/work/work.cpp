@@ -16,26 +16,26 @@ void confirm_missing_keys(const health& h, work& out) {
     }
 }
 
-action confirm_pod(const context& c, std::size_t role, std::int32_t index) {
-    return confirm(object_kind::pod, c.name_of(role, index), "a pod that was seen is missing");
+action confirm_pod(const context& c, std::size_t type, std::int32_t index) {
+    return confirm(object_kind::pod, c.name_of(type, index), "a pod that was seen is missing");
 }
 
 /// An older pod that is in view under that name is waited for: a read would find nothing else.
 bool is_held_in_view(const context& c, const replica& r) {
     const auto at = std::ranges::lower_bound(
         c.view.left_overs,
-        c.name_of(r.role, r.index),
+        c.name_of(r.type, r.index),
         {},
         [](const left_over& l) { return std::string_view(l.pod->name); }
     );
-    return at != c.view.left_overs.end() && at->pod->name == c.name_of(r.role, r.index);
+    return at != c.view.left_overs.end() && at->pod->name == c.name_of(r.type, r.index);
 }
 
 void confirm_missing_pods(const context& c, const health& h, work& out) {
     stage reads;
     for (const replica& r : h.unconfirmed) {
         if (!is_held_in_view(c, r)) {
-            reads.push_back(confirm_pod(c, r.role, r.index));
+            reads.push_back(confirm_pod(c, r.type, r.index));
         }
     }
     out.add(std::move(reads));
@@ -46,9 +46,9 @@ void confirm_missing_pods(const context& c, const health& h, work& out) {
 void keep_confirmed(const context& c, const health& h, instant until, work& out) {
     stage reads;
     for (const loss& l : h.losses) {
-        const replica_view* s = c.find_replica(l.role, l.index);
+        const replica_view* s = c.find_replica(l.type, l.index);
         if (l.cause == cause::pod_vanished && s != nullptr && !s->damaged) {
-            reads.push_back(confirm_pod(c, l.role, l.index));
+            reads.push_back(confirm_pod(c, l.type, l.index));
             hold(reads.back(), until, c.in.now);
         }
     }
@@ -67,7 +67,7 @@ void await_repeats(const context& c, const health& h, work& out) {
 void confirm_unaccounted(const context& c, const health& h, work& out) {
     stage reads;
     for (const replica& r : h.unaccounted) {
-        reads.push_back(confirm_pod(c, r.role, r.index));
+        reads.push_back(confirm_pod(c, r.type, r.index));
     }
     out.add(std::move(reads));
 }

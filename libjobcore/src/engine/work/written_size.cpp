@@ -20,7 +20,7 @@ namespace {
 /// there (10.4).
 bool has_size_of_spec(const inputs& in) {
     return std::ranges::equal(
-        wanted_in_force(in.job.status, in.plan), in.plan.roles, {}, {}, &role_plan::wanted
+        wanted_in_force(in.job.status, in.plan), in.plan.types, {}, {}, &type_plan::wanted
     );
 }
 

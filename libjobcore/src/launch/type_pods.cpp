@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/role_pods.hpp"
+#include "launch/type_pods.hpp"
 
 #include "json/resources.hpp"
 #include "json/training.hpp"
@@ -9,30 +9,30 @@
 
 namespace signalbox::core::launch {
 
-const json::value& role_template::container() const {
+const json::value& type_template::container() const {
     return (*json::find(document, "spec", "containers")
     )[static_cast<rapidjson::SizeType>(training)];
 }
 
-std::string role_template::container_pointer() const {
+std::string type_template::container_pointer() const {
     return pointer + "/spec/containers/" + std::to_string(training);
 }
 
-std::string role_template::termination_path() const {
+std::string type_template::termination_path() const {
     const auto path = json::string_or_empty(container(), "terminationMessagePath");
     return std::string(path.empty() ? "/dev/termination-log" : path);
 }
 
-bool role_template::host_network() const {
+bool type_template::host_network() const {
     const json::value* v = json::find(document, "spec", "hostNetwork");
     return v != nullptr && v->IsTrue();
 }
 
-std::optional<role_template> read_template(
-    compile_context& ctx, std::size_t role, const std::vector<std::string_view>& names
+std::optional<type_template> read_template(
+    compile_context& ctx, std::size_t type, const std::vector<std::string_view>& names
 ) {
-    const replica_spec& replica = ctx.spec.replicas[role];
-    role_template out;
+    const replica_spec& replica = ctx.spec.replicas[type];
+    type_template out;
     out.pointer = replica.pointer + "/template";
     json::parse(out.document, replica.pod_template);
     if (out.document.HasParseError()) {
@@ -53,37 +53,37 @@ std::optional<role_template> read_template(
         return std::nullopt;
     }
     out.training = choice.index;
-    ctx.plan.roles[role].training_container = json::string_or_empty(out.container(), "name");
-    ctx.plan.roles[role].holds = json::extended_resources(*json::find(out.document, "spec"));
-    warn_overrides(ctx, role, out.document);
+    ctx.plan.types[type].training_container = json::string_or_empty(out.container(), "name");
+    ctx.plan.types[type].holds = json::extended_resources(*json::find(out.document, "spec"));
+    warn_overrides(ctx, type, out.document);
     return out;
 }
 
-const resume_replica* resume_entry(const compile_context& ctx, std::size_t role, bool deciding) {
+const resume_replica* resume_entry(const compile_context& ctx, std::size_t type, bool deciding) {
     const run_mode& mode = ctx.spec.mode;
     return mode.debug
                ? nullptr
-               : find_entry(mode.resume_replicas, ctx.spec, ctx.plan.roles[role].type, deciding);
+               : find_entry(mode.resume_replicas, ctx.spec, ctx.plan.types[type].name, deciding);
 }
 
-const debug_replica* debug_entry(const compile_context& ctx, std::size_t role, bool deciding) {
-    return find_entry(ctx.spec.mode.debug_replicas, ctx.spec, ctx.plan.roles[role].type, deciding);
+const debug_replica* debug_entry(const compile_context& ctx, std::size_t type, bool deciding) {
+    return find_entry(ctx.spec.mode.debug_replicas, ctx.spec, ctx.plan.types[type].name, deciding);
 }
 
-bool has_debug_command(const compile_context& ctx, std::size_t role, bool deciding) {
-    const debug_replica* entry = debug_entry(ctx, role, deciding);
+bool has_debug_command(const compile_context& ctx, std::size_t type, bool deciding) {
+    const debug_replica* entry = debug_entry(ctx, type, deciding);
     return entry != nullptr && !entry->command.empty();
 }
 
 void set_debug_program(
     pod_editor& pod,
     const compile_context& ctx,
-    std::size_t role,
+    std::size_t type,
     bool deciding,
     const std::vector<std::string>& idle
 ) {
-    const debug_replica* entry = debug_entry(ctx, role, deciding);
-    pod.set_command(has_debug_command(ctx, role, deciding) ? entry->command : idle);
+    const debug_replica* entry = debug_entry(ctx, type, deciding);
+    pod.set_command(has_debug_command(ctx, type, deciding) ? entry->command : idle);
     pod.set_args({});
     if (entry != nullptr && entry->skip_init_container) {
         pod.drop_init_containers();
@@ -108,7 +108,7 @@ void add_thread_limit(
 }
 
 void warn_unknown_devices(
-    compile_context& ctx, const role_template& source, std::string_view field
+    compile_context& ctx, const type_template& source, std::string_view field
 ) {
     const auto devices = json::count_devices(source.container());
     if (devices.accelerators == 0 && !devices.unknown.empty()) {
@@ -134,7 +134,7 @@ void warn_replica_scope(compile_context& ctx) {
     }
 }
 
-void warn_replaced_program(compile_context& ctx, const role_template& source, std::string by) {
+void warn_replaced_program(compile_context& ctx, const type_template& source, std::string by) {
     for (const std::string_view key : {"command", "args"}) {
         if (!string_list(source.container(), key).empty()) {
             ctx.warn(
