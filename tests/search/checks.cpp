@@ -289,10 +289,7 @@ private:
         }
     }
 
-    bool replica_is_up(std::size_t type, const engine::replica_view& s) const {
-        return s.done() || (s.current != nullptr &&
-                            engine::is_up(*s.current, plan_.types[type].training_container));
-    }
+    static bool replica_is_up(const engine::replica_view& s) { return s.done() || s.is_up(); }
 
     /// Running begins when every wanted replica is up (4.9).
     /// This decision records that nothing more is expected of the replica.
@@ -314,8 +311,7 @@ private:
         for (std::size_t r = 0; begins && r < view_.types.size(); ++r) {
             const auto& replicas = view_.types[r].replicas;
             for (std::size_t i = 0; i < replicas.size(); ++i) {
-                if (!replica_is_up(r, replicas[i]) &&
-                    !becomes_done(r, static_cast<std::int32_t>(i))) {
+                if (!replica_is_up(replicas[i]) && !becomes_done(r, static_cast<std::int32_t>(i))) {
                     out_.push_back("4.9 the job is Running before every replica is up");
                     return;
                 }

@@ -78,15 +78,12 @@ void say_hopeless(story& s, const pod_record& pod, const container_record& c) {
     );
 }
 
-void add_wait_of(
-    story& s, const engine::type_view& type, const engine::replica_view& replica, waiting_pods& out
-) {
+void add_wait_of(story& s, const engine::replica_view& replica, waiting_pods& out) {
     if (replica.current == nullptr || replica.done() || replica.current->deletion) {
         return;
     }
     const pod_record& pod = *replica.current;
-    const std::string_view container = type.plan->training_container;
-    if (engine::is_up(pod, container) || engine::end_of(pod, container, s.now)) {
+    if (replica.is_up() || engine::end_of(pod, replica.training, s.now)) {
         return;
     }
     if (!pod.scheduled) {
@@ -202,8 +199,7 @@ void say_terminating(story& s) {
 /// What ends a job that runs.
 void say_deciding_pod(story& s) {
     const engine::type_view& type = s.view->types[s.plan()->deciding_type];
-    const pod_record* pod = type.replicas.empty() ? nullptr : type.replicas.front().current;
-    const bool runs = pod != nullptr && engine::is_up(*pod, type.plan->training_container);
+    const bool runs = !type.replicas.empty() && type.replicas.front().is_up();
     if (s.after.phase != job_phase::running || !runs) {
         return;
     }
@@ -212,7 +208,7 @@ void say_deciding_pod(story& s) {
         fmt::format(
             "The end of pod {}, which decides: the exit code of its container {} makes the job "
             "Succeeded or is a failure",
-            pod->name,
+            type.replicas.front().current->name,
             type.plan->training_container
         ),
         "behaviour 5.1"
@@ -286,7 +282,7 @@ void say_pods(story& s) {
     waiting_pods waiting;
     for (const engine::type_view& type : s.view->types) {
         for (const engine::replica_view& replica : type.replicas) {
-            add_wait_of(s, type, replica, waiting);
+            add_wait_of(s, replica, waiting);
         }
     }
     count_workers(s, waiting);

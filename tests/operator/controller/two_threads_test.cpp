@@ -42,9 +42,9 @@ using std::chrono::seconds;
 constexpr seconds patience{60};
 
 /// The embedded server on a thread and a port of its own.
-class served {
+class served_cluster {
 public:
-    served() {
+    served_cluster() {
         server_.set_fault_hook([this](std::string_view method, std::string_view target) {
             if (method == "PATCH" && target.find("/leases/") != target.npos) {
                 renewals.release();
@@ -60,7 +60,7 @@ public:
         config.host = "127.0.0.1";
         config.port = std::to_string(*port);
     }
-    ~served() {
+    ~served_cluster() {
         asio::post(loop_, asio::use_future([this] { server_.stop(); })).wait();
     }
 
@@ -105,7 +105,7 @@ std::string get(const std::string& address, const std::string& path) {
 
 TEST_CASE("[requirement B9] the Lease is renewed and probes are answered while a decision computes"
 ) {
-    served cluster;
+    served_cluster cluster;
     std::ostringstream text;
     const auto log = std::make_shared<spdlog::logger>(
         "operator", std::make_shared<spdlog::sinks::ostream_sink_mt>(text)

@@ -73,7 +73,10 @@ instant start_of(const pod_record& pod, const container_record* c, instant now) 
 }
 
 std::optional<pod_end> end_of(const pod_record& pod, std::string_view container, instant now) {
-    const container_record* c = training_container(pod, container);
+    return end_of(pod, training_container(pod, container), now);
+}
+
+std::optional<pod_end> end_of(const pod_record& pod, const container_record* c, instant now) {
     const bool terminated = c != nullptr && c->state == container_state::terminated;
     if (!terminated && pod.phase != pod_phase::failed && pod.phase != pod_phase::succeeded) {
         return std::nullopt;
@@ -92,11 +95,6 @@ std::optional<pod_end> end_of(const pod_record& pod, std::string_view container,
     const auto asked = deletion_asked(pod);
     end.before_deletion = !pod.disruption_target && (!asked || end.time < *asked);
     return end;
-}
-
-bool is_up(const pod_record& pod, std::string_view container) {
-    const container_record* c = training_container(pod, container);
-    return c != nullptr && c->state == container_state::running;
 }
 
 bool has_started(const container_record& container) {

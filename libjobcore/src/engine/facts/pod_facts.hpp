@@ -36,11 +36,11 @@ instant told_by_node(instant t, const pod_record& pod, instant now);
 /// was there: a time that moves with now would never be long ago.
 instant start_of(const pod_record& pod, const container_record* c, instant now);
 
-/// Nothing while the training container has not ended and the Pod has not failed.
+/// Nothing while the training container has not ended and the Pod has not failed. `training` is
+/// null where the pod has none.
+std::optional<pod_end> end_of(const pod_record& pod, const container_record* training, instant now);
+/// The same, by the container's name.
 std::optional<pod_end> end_of(const pod_record& pod, std::string_view container, instant now);
-
-/// The training container runs.
-bool is_up(const pod_record& pod, std::string_view container);
 
 /// The container runs or has run.
 bool has_started(const container_record& container);

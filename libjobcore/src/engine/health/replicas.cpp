@@ -75,7 +75,7 @@ private:
     void visit_pod(std::size_t type, std::int32_t index, const replica_view& s) {
         const pod_record& pod = *s.current;
         const type_plan& plan = *c_.view.types[type].plan;
-        const auto end = end_of(pod, plan.training_container, c_.in.now);
+        const auto end = end_of(pod, s.training, c_.in.now);
         const bool own_end = end && end->before_deletion && end->exit_code;
         if (own_end && c_.is_deciding(type, index)) {
             out_.deciding_end = end;

@@ -255,9 +255,7 @@ std::optional<instant> open_until(const context& c, const judgement& j) {
     const instant until = first_end(j.lost) + c.in.policy.first_failure_window + seconds(1);
     const auto may_allow = [&](const type_view& type) {
         return type.plan->restart != restart_policy::never &&
-               std::ranges::any_of(type.replicas, [&](const replica_view& s) {
-                   return is_up(type, s);
-               });
+               std::ranges::any_of(type.replicas, [&](const replica_view& s) { return s.is_up(); });
     };
     const bool any = std::ranges::any_of(c.view.types, may_allow);
     return any && c.in.now < until ? std::optional(until) : std::nullopt;

@@ -25,8 +25,8 @@ counter missing_counter(const context& c, const replica_view& s) {
     return over ? &aggregate_counts::deleted : &aggregate_counts::creating;
 }
 
-counter pod_counter(const pod_record& pod, std::string_view container, instant now) {
-    if (const auto end = end_of(pod, container, now)) {
+counter pod_counter(const pod_record& pod, const container_record* training, instant now) {
+    if (const auto end = end_of(pod, training, now)) {
         return end->success() ? &aggregate_counts::succeeded : &aggregate_counts::failed;
     }
     if (pod.deletion) {
@@ -266,7 +266,7 @@ bool counts_as_ready(const context& c, const type_view& type, const replica_view
         return true;
     }
     if (!is_final(c.status.phase)) {
-        return is_up(type, s);
+        return s.is_up();
     }
     const auto index = static_cast<std::int32_t>(&s - type.replicas.data());
     return c.status.phase == job_phase::succeeded &&
@@ -280,12 +280,16 @@ counts_shown show_counts(const context& c) {
     std::int32_t up = 0;
     std::int32_t wanted = 0;
     for (const type_view& type : c.view.types) {
-        const std::string_view container = type.plan->training_container;
         wanted += type.wanted();
         for (const replica_view& s : type.replicas) {
             const auto count = [&](const pod_record* pod) {
-                return pod == nullptr ? missing_counter(c, s)
-                                      : pod_counter(*pod, container, c.in.now);
+                if (pod == nullptr) {
+                    return missing_counter(c, s);
+                }
+                const container_record* training =
+                    pod == s.current ? s.training
+                                     : training_container(*pod, type.plan->training_container);
+                return pod_counter(*pod, training, c.in.now);
             };
             const counter n = count(s.newest);
             ++(out.aggregate.*n);

@@ -12,8 +12,8 @@
 namespace signalbox::core::engine {
 namespace {
 
-bool is_up_or_done(const type_view& type, const replica_view& s) {
-    return s.done() || is_up(type, s);
+bool is_up_or_done(const replica_view& s) {
+    return s.done() || s.is_up();
 }
 
 bool below_minimum(const context& c) {
@@ -23,13 +23,10 @@ bool below_minimum(const context& c) {
 bool is_complete(const context& c) {
     if (c.in.plan.elastic) {
         const replica_view* deciding = c.deciding();
-        return deciding != nullptr &&
-               is_up_or_done(c.view.types[c.in.plan.deciding_type], *deciding) && !below_minimum(c);
+        return deciding != nullptr && is_up_or_done(*deciding) && !below_minimum(c);
     }
     return std::ranges::all_of(c.view.types, [](const type_view& type) {
-        return std::ranges::all_of(type.replicas, [&](const replica_view& s) {
-            return is_up_or_done(type, s);
-        });
+        return std::ranges::all_of(type.replicas, is_up_or_done);
     });
 }
 
@@ -117,7 +114,7 @@ bool is_told_at_once(const context& c, const wait& w) {
 std::optional<fact> failed_sidecar(const context& c) {
     for (const type_view& type : c.view.types) {
         for (const replica_view& s : type.replicas) {
-            if (s.current == nullptr || !is_up(*s.current, type.plan->training_container)) {
+            if (!s.is_up()) {
                 continue;
             }
             const auto failed =

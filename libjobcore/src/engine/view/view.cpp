@@ -59,6 +59,13 @@ public:
         for (const left_over& l : view_.left_overs) {
             block(l);
         }
+        for (type_view& type : view_.types) {
+            for (replica_view& s : type.replicas) {
+                s.training = s.current == nullptr
+                                 ? nullptr
+                                 : training_container(*s.current, type.plan->training_container);
+            }
+        }
         return std::move(view_);
     }
 
@@ -258,15 +265,11 @@ std::string context::name_of(std::size_t type, std::int32_t index) const {
     return pod_name(in.plan, {type, index, status.attempt, s.round, s.rename});
 }
 
-bool is_up(const type_view& type, const replica_view& s) {
-    return s.current != nullptr && is_up(*s.current, type.plan->training_container);
-}
-
 std::int32_t replicas_up(const pod_view& view) {
     std::int32_t up = 0;
     for (const type_view& type : view.types) {
         up += static_cast<std::int32_t>(std::ranges::count_if(
-            type.replicas, [&](const replica_view& s) { return s.completed || is_up(type, s); }
+            type.replicas, [](const replica_view& s) { return s.completed || s.is_up(); }
         ));
     }
     return up;

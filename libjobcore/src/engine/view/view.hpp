@@ -17,6 +17,8 @@ namespace signalbox::core::engine {
 struct replica_view {
     /// The pod of the recorded attempt and round. Never one whose labels are incomplete.
     const pod_record* current = nullptr;
+    /// Of `current` the training container; null if it has none. Found once, as each step asks.
+    const container_record* training = nullptr;
     /// The newest pod of the recorded attempt, of whatever round: what counts show (4.15).
     const pod_record* newest = nullptr;
     /// An older pod still stands in the way of this index (5.7).
@@ -31,6 +33,10 @@ struct replica_view {
 
     /// Nothing is expected of this index any more in this attempt.
     bool done() const { return completed || given_up; }
+    /// Its training container runs.
+    bool is_up() const {
+        return training != nullptr && training->state == container_state::running;
+    }
 };
 
 struct type_view {
@@ -87,9 +93,6 @@ struct context {
     /// Of the wanted replica's pod, whether it is there or not.
     std::string name_of(std::size_t type, std::int32_t index) const;
 };
-
-/// The training container of the replica's pod runs.
-bool is_up(const type_view& type, const replica_view& s);
 
 /// Replicas that run or have completed.
 std::int32_t replicas_up(const pod_view& view);
