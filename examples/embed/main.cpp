@@ -130,9 +130,9 @@ private:
             for (const core::event& e : d.events) {
                 say(e.reason + ": " + e.message);
             }
-            const bool acted =
+            const auto done =
                 children_.carry_out(job_, d, now_, [&](const core::action& a) { return act(a); });
-            if (!acted && !d.status) {
+            if (done == core::progress::nothing && !d.status) {
                 wake_up_ = d.wake_up;
                 return;
             }

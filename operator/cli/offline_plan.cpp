@@ -72,12 +72,12 @@ private:
             );
         }
         std::ranges::copy(d.events, std::back_inserter(out_.events));
-        const bool acted = children_.carry_out(*job, d, now_, [&](const core::action& a) {
+        const auto done = children_.carry_out(*job, d, now_, [&](const core::action& a) {
             note(*job, d, a);
             uids_ += a.what() == core::verb::create ? 1U : 0U;
             return core::job_children::done{fmt::format("00000000-0000-4000-8000-{:012}", uids_)};
         });
-        return acted || d.status.has_value();
+        return done == core::progress::made || d.status.has_value();
     }
 
     /// What the plan shows of an action, and what the job has from it.

@@ -3,7 +3,7 @@
 // How a decision is carried out: which action may go next, and what is kept of the answers. The one
 // door for callers that wait for each answer and for those that have many requests under way.
 //
-//     work_order order = answers.begin(made);          // the status of `made` is stored
+//     work_order order = answers.begin(made, job.status);     // that of `made` is stored in it
 //     while (const action* a = order.next(now)) {
 //         order.note(*a, <what became of it>, now);
 //     }
@@ -71,8 +71,11 @@ public:
     const refusal* find(const action& a) const;
 
     /// Forgets what this decision no longer asks for, and gives what carries it out. There is no
-    /// other way to its actions. `made` and this object must outlive the order, and stay in place.
-    work_order begin(const decision& made);
+    /// other way to its actions. `stored` is the status that the job has now, where it is kept: if
+    /// `made` has one that may not wait and `stored` is another, no action goes, and the order is
+    /// unrecorded() (BEHAVIOUR.md 12.3). `made` and this object must outlive the order, and stay in
+    /// place.
+    work_order begin(const decision& made, const job_status& stored);
 
     /// Forgets absences of objects for which `in_view(kind, name)` is true: they are there.
     template <class InView>
@@ -106,6 +109,8 @@ public:
     /// What became of an action that next() gave.
     void note(const action& a, outcome what, instant now);
 
+    /// The decision's status is not stored: next() gives nothing.
+    bool unrecorded() const { return unrecorded_; }
     /// Answers are open.
     bool waits() const { return open_ > 0; }
     /// Something was changed: decide again at once, else at decision::wake_up.
@@ -115,10 +120,12 @@ public:
 
 private:
     friend class job_answers;
-    work_order(job_answers& answers, const decision& made) : answers_(&answers), made_(&made) {}
+    work_order(job_answers& answers, const decision& made, bool unrecorded)
+        : answers_(&answers), made_(&made), unrecorded_(unrecorded) {}
 
     job_answers* answers_;
     const decision* made_;
+    bool unrecorded_;
     std::size_t stage_ = 0;
     std::size_t next_ = 0;  ///< in the stage
     std::size_t open_ = 0;  ///< given out and not answered
@@ -126,15 +133,31 @@ private:
     bool acted_ = false;
 };
 
-/// Carries a decision out by a caller that waits for each answer, after its status was stored:
-/// `perform` takes an action and gives its outcome. True if anything was changed.
+/// What came of carrying a decision out.
+enum class progress {
+    nothing,     ///< nothing was changed: decide again at decision::wake_up
+    made,        ///< something was changed: decide again at once
+    unrecorded,  ///< its status is not stored: nothing was tried, and nothing will be
+};
+
+/// Carries a decision out by a caller that waits for each answer: `perform` takes an action and
+/// gives its outcome. `stored` as for job_answers::begin.
 template <class Perform>
-bool carry_out(job_answers& answers, const decision& made, instant now, Perform&& perform) {
-    work_order order = answers.begin(made);
+progress carry_out(
+    job_answers& answers,
+    const decision& made,
+    const job_status& stored,
+    instant now,
+    Perform&& perform
+) {
+    work_order order = answers.begin(made, stored);
+    if (order.unrecorded()) {
+        return progress::unrecorded;
+    }
     while (const action* a = order.next(now)) {
         order.note(*a, perform(*a), now);
     }
-    return order.acted();
+    return order.acted() ? progress::made : progress::nothing;
 }
 
 }  // namespace signalbox::core

@@ -47,11 +47,12 @@ public:
     /// a text that no other object ever had, `answer::refused`, or `answer::unanswered`. What took
     /// effect is in the lists then; what is deleted is gone: where that takes time, set
     /// pod_record::deletion instead and remove the record when it is over. A patch of the job
-    /// itself changes nothing here: it is for the caller's own copy of the specification. True if
-    /// anything was done: then decide again at once, else at `made.wake_up`.
+    /// itself changes nothing here: it is for the caller's own copy of the specification.
     template <class Perform>
-    bool carry_out(const job_object& job, const decision& made, instant now, Perform&& perform) {
-        return core::carry_out(answers_, made, now, [&](const action& a) {
+    progress carry_out(
+        const job_object& job, const decision& made, instant now, Perform&& perform
+    ) {
+        return core::carry_out(answers_, made, job.status, now, [&](const action& a) {
             return take(job, made, a, perform(a), now);
         });
     }

@@ -28,9 +28,9 @@ answer::refused answer::by_other_owner() {
         /*foreign_owner=*/true};
 }
 
-work_order job_answers::begin(const decision& made) {
+work_order job_answers::begin(const decision& made, const job_status& stored) {
     forget_unasked(made);
-    return {*this, made};
+    return {*this, made, made.status && !made.deferrable() && *made.status != stored};
 }
 
 const refusal* job_answers::find(const action& a) const {
@@ -65,7 +65,7 @@ void job_answers::add(const action& a, answer::refused no, instant now) {
 }
 
 const action* work_order::next(instant now) {
-    while (stage_ < made_->stages.size()) {
+    while (!unrecorded_ && stage_ < made_->stages.size()) {
         const stage& actions = made_->stages[stage_];
         while (next_ < actions.size()) {
             const action& a = actions[next_++];

@@ -26,7 +26,7 @@ public:
           entry_(&entry),
           decided_(&decided),
           made_(&made),
-          order_(entry.answers.begin(made)),
+          order_(entry.answers.begin(made, decided.status)),
           pace_(runner.max_in_flight_),
           changed_(runner.loop_) {}
 

@@ -53,13 +53,13 @@ struct process_job {
             if (d.status) {
                 job.status = *d.status;
             }
-            const bool acted = children.carry_out(job, d, now, [&](const action& a) {
+            const progress done = children.carry_out(job, d, now, [&](const action& a) {
                 if (a.kind == object_kind::pod && a.what() == verb::create) {
                     last_pod = render_action(job, d, a);
                 }
                 return job_children::done{"uid-" + std::to_string(++made_)};
             });
-            if (!acted && !d.status) {
+            if (done == progress::nothing && !d.status) {
                 return;
             }
         }

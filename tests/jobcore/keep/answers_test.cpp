@@ -38,7 +38,7 @@ struct refusals_of {
     core::job_answers answers = {};
 
     const core::refusal* note(const core::action& a, core::outcome what, core::instant now) {
-        core::work_order order = answers.begin(asked);
+        core::work_order order = answers.begin(asked, core::job_status());
         while (const core::action* next = order.next(now)) {
             const bool meant =
                 next->name == a.name && next->kind == a.kind && next->request == a.request;
@@ -105,9 +105,9 @@ TEST_CASE(
     removal.request = core::delete_object{};
     core::decision asked = asking_for({removal, next_round});
     asked.stages.push_back({held});
-    ledger.answers.begin(asked);
+    ledger.answers.begin(asked, core::job_status());
     REQUIRE(ledger.all().size() == 1);
     CHECK(ledger.all()[0].name == "w-0");
-    ledger.answers.begin({});
+    ledger.answers.begin({}, core::job_status());
     CHECK(ledger.all().empty());
 }

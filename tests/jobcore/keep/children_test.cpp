@@ -39,9 +39,10 @@ struct kept_job {
     decision decide_now() { return decide(job, children.seen(), policy(), at(0)); }
 
     bool carry_out(const decision& d, instant now) {
-        return children.carry_out(job, d, now, [&](const action&) {
+        const progress done = children.carry_out(job, d, now, [&](const action&) {
             return job_children::done{"uid-" + std::to_string(++made)};
         });
+        return done == progress::made;
     }
 
     /// Of a decision that asks for this alone.
@@ -158,7 +159,8 @@ TEST_CASE(
     decision asks;
     asks.stages = {{a}};
     const auto say = [&](outcome what, instant now) {
-        return carry_out(answers, asks, now, [&](const action&) { return what; });
+        return carry_out(answers, asks, {}, now, [&](const action&) { return what; }) ==
+               progress::made;
     };
     CHECK_FALSE(say(answer::refused{403, "Forbidden", "exceeded quota"}, at(5)));
     CHECK_FALSE(say(answer::refused{422, "Invalid", "invalid"}, at(9)));
@@ -207,10 +209,11 @@ TEST_CASE("[behaviour 12.4] a stage that is not acknowledged or held is the last
     d.stages = {{first, held}, {first}};
     int asked = 0;
     const auto answer_all = [&](const outcome& what, instant now) {
-        return carry_out(answers, d, now, [&](const action&) {
+        const progress done = carry_out(answers, d, {}, now, [&](const action&) {
             ++asked;
             return what;
         });
+        return done == progress::made;
     };
     CHECK(answer_all(answer::acknowledged{}, at(9)));
     CHECK(asked == 1);
@@ -227,7 +230,7 @@ TEST_CASE("[behaviour 12.4] a stage waits for the answers to the one before", "[
     second.name = "w-1";
     decision d;
     d.stages = {{first, second}, {first}};
-    work_order order = answers.begin(d);
+    work_order order = answers.begin(d, job_status());
     const action* a = order.next(at(0));
     const action* b = order.next(at(0));
     REQUIRE((a != nullptr && b != nullptr));
@@ -259,7 +262,7 @@ TEST_CASE("[behaviour 12.6] what is in view is not absent", "[keep]") {
     ask.request = confirm_absence{};
     d.stages = {{ask}};
     for (int times = 0; times < 2; ++times) {
-        carry_out(answers, d, at(1), [](const action&) { return answer::absent{}; });
+        carry_out(answers, d, {}, at(1), [](const action&) { return answer::absent{}; });
         CHECK(answers.absences().size() == 1);  // once
     }
     answers.forget_disproved([](object_kind, std::string_view name) { return name == "w-1"; });
@@ -301,4 +304,31 @@ TEST_CASE("a process starts once and ends once", "[keep]") {
     CHECK_FALSE(pod.ready);
     CHECK(pod.containers.front().exit_code == 3);
     CHECK(*pod.containers.front().finished == at(4));
+}
+
+TEST_CASE("[behaviour 12.3] no action goes before its decision's status is stored", "[keep]") {
+    job_answers answers;
+    decision d;
+    d.stages = {{pod_action()}};
+    d.status.emplace().attempt = 2;
+    int asked = 0;
+    const auto try_all = [&](const job_status& stored) {
+        return carry_out(answers, d, stored, at(1), [&](const action&) {
+            ++asked;
+            return answer::acknowledged{};
+        });
+    };
+    CHECK(try_all({}) == progress::unrecorded);
+    CHECK(answers.begin(d, {}).next(at(1)) == nullptr);
+    CHECK(asked == 0);
+
+    SECTION("and all go after that") {
+        CHECK(try_all(*d.status) == progress::made);
+        CHECK(asked == 1);
+    }
+    SECTION("but where that may wait") {
+        d.defer = seconds(30);
+        CHECK(try_all({}) == progress::made);
+        CHECK(asked == 1);
+    }
 }
