@@ -83,7 +83,7 @@ private:
     /// What the plan shows of an action, and what the job has from it.
     void note(const core::job_object& job, const core::decision& d, const core::action& a) {
         if (a.what() == core::verb::create) {
-            objects_.push_back({a.kind, a.name, {core::render_action(job, d, a), a.why, a.rule}});
+            objects_.push_back({a.kind, a.name, {core::preview_action(job, d, a), a.why, a.rule}});
         } else if (a.what() == core::verb::remove) {
             std::erase_if(objects_, [&](const made_object& o) {
                 return o.kind == a.kind && o.name == a.name;

@@ -67,7 +67,7 @@ void print_action(
 ) {
     out << "---\n" << comment(headline(job, a, stage));
     if (a.what() == core::verb::create) {
-        out << manifests::to_yaml(core::render_action(job, made, a));
+        out << manifests::to_yaml(core::preview_action(job, made, a));
     } else if (!a.body().empty()) {
         out << manifests::to_yaml(std::string(a.body()));
     }

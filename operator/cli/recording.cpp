@@ -149,7 +149,7 @@ private:
             a.request = core::create_object{{number, attempt}};
         }
         const std::string made = manifests::with_string(
-            core::render_action(job, d, a), "/metadata/uid", "taken-" + a.name
+            core::preview_action(job, d, a), "/metadata/uid", "taken-" + a.name
         );
         auto child = core::decode_child(a.kind, made);
         if (!child) {

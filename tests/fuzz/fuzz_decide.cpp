@@ -105,7 +105,7 @@ void check(const job_object& job, const decision& d) {
             const bool by_uid = a.what() == verb::patch || a.what() == verb::remove;
             require(by_uid != a.uid().empty(), "a patch or delete has a UID, nothing else has");
             if (a.what() == verb::create) {
-                require(!render_action(job, d, a).empty(), "what is created can be rendered");
+                require(!preview_action(job, d, a).empty(), "what is created can be rendered");
             }
         }
     }

@@ -21,7 +21,7 @@ namespace {
 
 /// UID and creation are those of the record that is made of it.
 std::string as_accepted(const job_object& job, const decision& made, const action& a) {
-    return test::accepted(render_action(job, made, a), "new", test::story_start, a.kind);
+    return test::accepted(preview_action(job, made, a), "new", test::story_start, a.kind);
 }
 
 /// A digest of the values in the Pod's JSON that all pods of an attempt must agree on.

@@ -28,8 +28,8 @@ struct create_pod {
     friend bool operator==(const create_pod&, const create_pod&) = default;
 };
 
-/// POST of another object that render_action gives; else as create_pod. Of a Secret the caller
-/// fills the key slots first (planned_object::key_slots).
+/// POST of another object that render_action gives; else as create_pod. For a Secret the caller
+/// makes keys first (planned_object::key_slots).
 struct create_object {
     object_identity object;
     friend bool operator==(const create_object&, const create_object&) = default;

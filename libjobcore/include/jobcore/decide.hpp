@@ -134,9 +134,18 @@ result<job_object> read_again(std::string_view object_json, const job_object& he
 /// memory (BEHAVIOUR.md 12.11).
 decision decide(const job_object& job, const observed& seen, const policy& rules, instant now);
 
-/// The JSON of the object that an action of `made` creates, or that it repairs, as the job needs
-/// it; of a Secret but for its key slots, see planned_object. `job` is the one that the decision
-/// was made on, whatever became of its status since. Empty for any other action.
-std::string render_action(const job_object& job, const decision& made, const action& a);
+/// The JSON of the object that an action of `made` creates. `job` is the one that the decision was
+/// made on, whatever became of its status since. An error if the object has key slots
+/// (key_slots_of) that `keys` has no key for, or if the action creates nothing.
+result<std::string> render_action(
+    const job_object& job, const decision& made, const action& a, const key_pairs& keys = {}
+);
+
+/// Of what an action creates, what is key material; empty for most. Valid as long as `job`.
+std::span<const key_slot> key_slots_of(const job_object& job, const action& a);
+
+/// The object that an action creates or repairs, as the job needs it, for people and comparisons:
+/// each key slot has generated_marker. Empty for any other action.
+std::string preview_action(const job_object& job, const decision& made, const action& a);
 
 }  // namespace signalbox::core

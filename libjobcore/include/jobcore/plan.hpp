@@ -11,10 +11,13 @@
 
 #include "jobcore/diagnostic.hpp"
 #include "jobcore/object_kind.hpp"
+#include "jobcore/result.hpp"
 #include "jobcore/spec.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -58,18 +61,25 @@ enum class key_form {
 
 /// A value of a Secret that is made when the Secret is: key material is no output of a pure
 /// function. Rows with the same `key` belong to one fresh P-256 pair.
-/// Whoever creates the object replaces each slot's value in `data` by the base64 of `prefix` and
-/// the key in its form.
+/// The entry of `data` is the base64 of `prefix` and the key in its form.
 struct key_slot {
-    std::string data_key;  ///< the entry of `data` that is to be replaced
+    std::string data_key;  ///< the entry of `data`
     std::string key;       ///< which pair, e.g. `client`; means nothing outside this list
     key_form form = key_form::private_pem;
     std::string prefix;  ///< text before it, part of the value
     friend bool operator==(const key_slot&, const key_slot&) = default;
 };
 
-/// Stands in rendered JSON for the value of a key slot. It is no base64: a server refuses a Secret
-/// that nobody filled.
+/// A fresh key pair, in the forms that key slots have.
+struct key_pair {
+    std::string private_pem;
+    std::string public_line;
+};
+
+/// Fresh key pairs by key_slot::key.
+using key_pairs = std::map<std::string, key_pair, std::less<>>;
+
+/// Stands in a preview for the value of a key slot. It is no base64: a server refuses it.
 inline constexpr std::string_view generated_marker = "<generated>";
 
 /// A child object other than a pod, wanted while the job is active.
@@ -83,8 +93,7 @@ struct planned_object {
     /// `spec` of an object that the server fills with fields of its own, JSON: known by the hash of
     /// it. Empty for the others.
     std::string spec;
-    /// Secrets: what whoever creates the object has to put into `data`, in base64, in place of
-    /// generated_marker. A repair must leave `data` out.
+    /// Secrets: what of `data` is made when the object is. Repairs leave `data` out.
     std::vector<key_slot> key_slots;
 
     bool has_keys() const { return !key_slots.empty(); }
@@ -230,9 +239,19 @@ std::string render_pod(
     const job_plan& plan, const pod_identity& pod, const render_options& options
 );
 
-/// The complete JSON of another child in the given attempt; of a Secret but for its key slots,
-/// whose values are generated_marker. `object` must be one of the plan's.
-std::string render_object(
+/// The complete JSON of another child in the given attempt, to be created. `object` must be one of
+/// the plan's. An error, which has nothing of the keys, if `keys` lacks what a key slot of it asks
+/// for; most objects have no slots.
+result<std::string> render_object(
+    const job_plan& plan,
+    const planned_object& object,
+    std::int32_t attempt,
+    const render_options& options,
+    const key_pairs& keys = {}
+);
+
+/// The same for people and comparisons: each key slot has generated_marker.
+std::string preview_object(
     const job_plan& plan,
     const planned_object& object,
     std::int32_t attempt,

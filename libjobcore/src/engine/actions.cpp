@@ -11,6 +11,17 @@
 namespace signalbox::core {
 namespace {
 
+const job_plan* plan_of(const job_object& job) {
+    return job.compiled && job.compiled->plan ? &*job.compiled->plan : nullptr;
+}
+
+/// The planned object that the action creates or repairs; null for any other action.
+const planned_object* object_of(const job_object& job, const action& a) {
+    const job_plan* plan = plan_of(job);
+    return plan == nullptr || a.object() == nullptr ? nullptr
+                                                    : find_object(*plan, a.object()->object);
+}
+
 /// Attempt and round that a refusal of the action carries.
 std::pair<std::int32_t, std::int32_t> place_of(const action& a) {
     if (const pod_identity* pod = a.pod()) {
@@ -83,18 +94,32 @@ bool is_refusal_of(const refusal& r, const action& a) {
            std::pair(r.attempt, r.round) == place_of(a);
 }
 
-std::string render_action(const job_object& job, const decision& made, const action& a) {
-    if (!job.compiled || !job.compiled->plan) {
-        return {};
+result<std::string> render_action(
+    const job_object& job, const decision& made, const action& a, const key_pairs& keys
+) {
+    if (a.what() == verb::create && a.pod() != nullptr && plan_of(job) != nullptr) {
+        return render_pod(*plan_of(job), *a.pod(), made.rendering);
     }
-    const job_plan& plan = *job.compiled->plan;
-    if (const pod_identity* pod = a.pod()) {
-        return render_pod(plan, *pod, made.rendering);
+    const planned_object* object = a.what() == verb::create ? object_of(job, a) : nullptr;
+    if (object == nullptr) {
+        return unexpected{"the action creates nothing"};
     }
-    const object_identity* wanted = a.object();
-    const planned_object* object = wanted == nullptr ? nullptr : find_object(plan, wanted->object);
-    return object == nullptr ? std::string()
-                             : render_object(plan, *object, wanted->attempt, made.rendering);
+    return render_object(*plan_of(job), *object, a.object()->attempt, made.rendering, keys);
+}
+
+std::span<const key_slot> key_slots_of(const job_object& job, const action& a) {
+    const planned_object* object = a.what() == verb::create ? object_of(job, a) : nullptr;
+    return object == nullptr ? std::span<const key_slot>() : object->key_slots;
+}
+
+std::string preview_action(const job_object& job, const decision& made, const action& a) {
+    if (a.pod() != nullptr && plan_of(job) != nullptr) {
+        return render_pod(*plan_of(job), *a.pod(), made.rendering);
+    }
+    const planned_object* object = object_of(job, a);
+    return object == nullptr
+               ? std::string()
+               : preview_object(*plan_of(job), *object, a.object()->attempt, made.rendering);
 }
 
 }  // namespace signalbox::core

@@ -38,7 +38,7 @@ auto find_uid(Records& records, std::string_view uid) {
 std::variant<pod_record, child_record> record_of(
     const job_object& job, const decision& made, const action& a, std::string uid, instant now
 ) {
-    const std::string text = with_some_uid(render_action(job, made, a));
+    const std::string text = with_some_uid(preview_action(job, made, a));
     if (a.object() == nullptr) {
         return new_pod(text, std::move(uid), now);
     }

@@ -175,7 +175,17 @@ void write_config_map(text_writer& w, const job_plan& plan, const render_options
     w.EndObject();
 }
 
-void write_secret(text_writer& w, const job_plan& plan, const planned_object& object) {
+/// Of a key in the slot's form what the slot's entry of `data` is.
+std::string value_of(const key_slot& slot, const key_pair& key) {
+    const std::string& text =
+        slot.form == key_form::private_pem ? key.private_pem : key.public_line;
+    return base64(slot.prefix + text, base64_alphabet::standard);
+}
+
+/// `keys`: null for a preview; else it has all that the slots ask for.
+void write_secret(
+    text_writer& w, const job_plan& plan, const planned_object& object, const key_pairs* keys
+) {
     const secret_render& secret = plan.render->secret;
     write(w, "type", secret.type);
     w.Key("immutable");
@@ -186,7 +196,11 @@ void write_secret(text_writer& w, const job_plan& plan, const planned_object& ob
         write(w, key, base64(text, base64_alphabet::standard));
     }
     for (const key_slot& slot : object.key_slots) {
-        write(w, slot.data_key, generated_marker);
+        if (keys == nullptr) {
+            write(w, slot.data_key, generated_marker);
+        } else {
+            write(w, slot.data_key, value_of(slot, keys->find(slot.key)->second));
+        }
     }
     w.EndObject();
 }
@@ -240,22 +254,12 @@ std::uint64_t planned_secret_hash(const job_plan& plan, const planned_object& ob
     return hash_secret_data(secret.type, keys).value();
 }
 
-}  // namespace
-
-std::uint64_t hash_planned_config(const job_plan& plan, const render_options& options) {
-    const auto data = config_data(plan, options);
-    std::vector<data_entry> entries;
-    for (const auto& [key, text] : data) {
-        entries.emplace_back(key, fnv1a().bytes(text).value());
-    }
-    return hash_config_data(entries).value();
-}
-
-std::string render_object(
+std::string write_object(
     const job_plan& plan,
     const planned_object& object,
     std::int32_t attempt,
-    const render_options& options
+    const render_options& options,
+    const key_pairs* keys
 ) {
     const std::string attempt_text = std::to_string(attempt);
     rapidjson::StringBuffer buffer;
@@ -269,7 +273,7 @@ std::string render_object(
             w, service_facts_of(object), service_selector(plan, object, attempt_text).view()
         );
     } else if (object.kind == object_kind::secret) {
-        write_secret(w, plan, object);
+        write_secret(w, plan, object, keys);
     } else if (object.kind == object_kind::config_map) {
         write_config_map(w, plan, options);
     } else if (object.kind->use == kind_use::gang) {
@@ -281,6 +285,43 @@ std::string render_object(
     }
     w.EndObject();
     return {buffer.GetString(), buffer.GetSize()};
+}
+
+}  // namespace
+
+std::uint64_t hash_planned_config(const job_plan& plan, const render_options& options) {
+    const auto data = config_data(plan, options);
+    std::vector<data_entry> entries;
+    for (const auto& [key, text] : data) {
+        entries.emplace_back(key, fnv1a().bytes(text).value());
+    }
+    return hash_config_data(entries).value();
+}
+
+result<std::string> render_object(
+    const job_plan& plan,
+    const planned_object& object,
+    std::int32_t attempt,
+    const render_options& options,
+    const key_pairs& keys
+) {
+    for (const key_slot& slot : object.key_slots) {
+        if (!keys.contains(slot.key)) {
+            return unexpected{
+                "the " + std::string(to_string(object.kind)) + ' ' + object_name(object, attempt) +
+                " needs a key pair `" + slot.key + "` for `" + slot.data_key + '`'};
+        }
+    }
+    return write_object(plan, object, attempt, options, &keys);
+}
+
+std::string preview_object(
+    const job_plan& plan,
+    const planned_object& object,
+    std::int32_t attempt,
+    const render_options& options
+) {
+    return write_object(plan, object, attempt, options, nullptr);
 }
 
 std::uint64_t expected_fingerprint(

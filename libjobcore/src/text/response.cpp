@@ -123,7 +123,7 @@ public:
         text("name", a.name);
         text_if("uid", a.uid());
         if (a.what() == verb::create) {
-            raw("object", render_action(job, made, a));
+            raw("object", preview_action(job, made, a));
             write_creation(*job.compiled->plan, a);
         }
         if (!a.body().empty()) {
@@ -171,7 +171,7 @@ std::vector<planned_text> render_all(const job_plan& plan, std::int32_t attempt)
     std::vector<planned_text> out;
     const render_options options;
     const auto add = [&](const planned_object& object) {
-        out.push_back({&object, render_object(plan, object, attempt, options)});
+        out.push_back({&object, preview_object(plan, object, attempt, options)});
     };
     std::ranges::for_each(plan.objects, add);
     // The deciding pod first, as the operator creates them.

@@ -3,26 +3,12 @@
 
 #include "controller/key_material.hpp"
 
-#include <span>
 #include <string>
 #include <utility>
 
 namespace signalbox::op {
 
 namespace {
-
-/// What of a Secret to be created is key material; empty for other objects.
-std::span<const core::key_slot> key_slots_of(
-    const core::job_object& decided, const core::action& a
-) {
-    const bool planned = decided.compiled && decided.compiled->plan;
-    if (a.kind != core::object_kind::secret || !planned) {
-        return {};
-    }
-    const core::planned_object* object =
-        core::find_object(*decided.compiled->plan, a.object()->object);
-    return object == nullptr ? std::span<const core::key_slot>() : object->key_slots;
-}
 
 /// The object to be created, with keys; nothing, with a line in the log, if there are none.
 std::optional<std::string> body_of(
@@ -31,16 +17,18 @@ std::optional<std::string> body_of(
     const core::decision& made,
     const core::action& a
 ) {
-    std::optional<std::string> body = config.options.render(decided, made, a);
-    const auto slots = key_slots_of(decided, a);
-    if (!slots.empty()) {
-        std::string error;
-        body = fill_key_slots(*body, slots, error);
-        if (!body) {
-            config.log->error("no key for Secret {}: {}", a.name, error);
-        }
+    std::string error;
+    const auto keys = make_keys(core::key_slots_of(decided, a), error);
+    if (!keys) {
+        config.log->error("no key for {} {}: {}", core::to_string(a.kind), a.name, error);
+        return std::nullopt;
     }
-    return body;
+    auto body = core::render_action(decided, made, a, *keys);
+    if (!body) {
+        config.log->error("{} {}: {}", core::to_string(a.kind), a.name, body.error());
+        return std::nullopt;
+    }
+    return *std::move(body);
 }
 
 }  // namespace

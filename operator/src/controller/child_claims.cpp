@@ -73,7 +73,7 @@ child_claims::child_claims(
 }
 
 std::string child_claims::wanted() const {
-    return options_->render(*decided_, *made_, *action_);
+    return options_->preview(*decided_, *made_, *action_);
 }
 
 bool child_claims::is_ours(std::string_view live) const {

@@ -8,13 +8,8 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
-#include <rapidjson/document.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
 
 #include <array>
-#include <functional>
-#include <map>
 #include <memory>
 #include <utility>
 
@@ -71,35 +66,9 @@ std::optional<std::string> private_pem(EVP_PKEY* key) {
     return std::string(text, static_cast<std::size_t>(length));
 }
 
-/// Pairs by name, each made when it is first asked for.
-using key_ring = std::map<std::string, key_pair, std::less<>>;
-
-/// Null, with `error` set, if there is no such pair and none can be made.
-const key_pair* find_pair(key_ring& keys, const std::string& name, std::string& error) {
-    const auto found = keys.find(name);
-    if (found != keys.end()) {
-        return &found->second;
-    }
-    auto made = make_key_pair(error);
-    return made ? &keys.emplace(name, std::move(*made)).first->second : nullptr;
-}
-
-/// The place of a slot's value; null if there is no marker.
-rapidjson::Value* marked_value(rapidjson::Document& secret, const std::string& key) {
-    if (!secret.IsObject() || !secret.HasMember("data") || !secret["data"].IsObject()) {
-        return nullptr;
-    }
-    const auto member = secret["data"].FindMember(key.c_str());
-    const bool marked =
-        member != secret["data"].MemberEnd() && member->value.IsString() &&
-        std::string_view(member->value.GetString(), member->value.GetStringLength()) ==
-            core::generated_marker;
-    return marked ? &member->value : nullptr;
-}
-
 }  // namespace
 
-std::optional<key_pair> make_key_pair(std::string& error) {
+std::optional<core::key_pair> make_key_pair(std::string& error) {
     const key_ptr key(EVP_EC_gen("P-256"), &EVP_PKEY_free);
     if (!key) {
         error = openssl_error("cannot make a key");
@@ -111,41 +80,24 @@ std::optional<key_pair> make_key_pair(std::string& error) {
         error = openssl_error("cannot write a key");
         return std::nullopt;
     }
-    return key_pair{std::move(*pem), std::move(*line)};
+    return core::key_pair{std::move(*pem), std::move(*line)};
 }
 
-std::optional<std::string> fill_key_slots(
-    std::string_view secret_json, std::span<const core::key_slot> slots, std::string& error
+std::optional<core::key_pairs> make_keys(
+    std::span<const core::key_slot> slots, std::string& error
 ) {
-    rapidjson::Document secret;
-    secret.Parse<rapidjson::kParseIterativeFlag>(secret_json.data(), secret_json.size());
-    if (secret.HasParseError()) {
-        error = "the Secret is no JSON";
-        return std::nullopt;
-    }
-    key_ring keys;
+    core::key_pairs keys;
     for (const core::key_slot& slot : slots) {
-        rapidjson::Value* const place = marked_value(secret, slot.data_key);
-        if (place == nullptr) {
-            error = "the Secret's data has no place for " + slot.data_key;
+        if (keys.contains(slot.key)) {
+            continue;
+        }
+        auto pair = make_key_pair(error);
+        if (!pair) {
             return std::nullopt;
         }
-        const key_pair* const pair = find_pair(keys, slot.key, error);
-        if (pair == nullptr) {
-            return std::nullopt;
-        }
-        const bool secret_half = slot.form == core::key_form::private_pem;
-        const std::string value = k8sio::base64_encode(
-            slot.prefix + (secret_half ? pair->private_pem : pair->public_line)
-        );
-        place->SetString(
-            value.data(), static_cast<rapidjson::SizeType>(value.size()), secret.GetAllocator()
-        );
+        keys.emplace(slot.key, *std::move(pair));
     }
-    rapidjson::StringBuffer buffer;
-    rapidjson::Writer<rapidjson::StringBuffer> out(buffer);
-    secret.Accept(out);
-    return std::string(buffer.GetString(), buffer.GetSize());
+    return keys;
 }
 
 }  // namespace signalbox::op

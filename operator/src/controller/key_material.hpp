@@ -9,25 +9,15 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 
 namespace signalbox::op {
 
-/// A P-256 key pair in the forms that OpenSSH reads.
-struct key_pair {
-    std::string private_pem;  ///< SEC1, `EC PRIVATE KEY`: paramiko finds the key type by this title
-    std::string public_line;  ///< `ecdsa-sha2-nistp256 <base64>` and a newline
-};
+/// A P-256 key pair in the forms that OpenSSH reads; the private one is SEC1, `EC PRIVATE KEY`:
+/// paramiko finds the key type by this title. Nothing, with `error` set, if OpenSSL gives no key
+/// (e.g. no randomness).
+std::optional<core::key_pair> make_key_pair(std::string& error);
 
-/// Nothing, with `error` set, if OpenSSL gives no key (e.g. no randomness).
-std::optional<key_pair> make_key_pair(std::string& error);
-
-/// The Secret with this JSON, with a value in `data` for every slot in place of the marker that
-/// stands there (core::generated_marker). Each distinct key name gets a pair of its own, fresh for
-/// this call. Nothing, with `error` set, if a slot has no marker or no key could be made; `error`
-/// never holds any of the Secret's data.
-std::optional<std::string> fill_key_slots(
-    std::string_view secret_json, std::span<const core::key_slot> slots, std::string& error
-);
+/// Pairs for all the slots, each fresh for this call. Nothing, with `error` set, as make_key_pair.
+std::optional<core::key_pairs> make_keys(std::span<const core::key_slot> slots, std::string& error);
 
 }  // namespace signalbox::op

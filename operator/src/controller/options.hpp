@@ -20,7 +20,7 @@ namespace signalbox::op {
 using decide_function = std::function<core::decision(
     const core::job_object&, const core::observed&, const core::policy&, core::instant
 )>;
-using render_function =
+using preview_function =
     std::function<std::string(const core::job_object&, const core::decision&, const core::action&)>;
 
 struct controller_options {
@@ -52,9 +52,9 @@ struct controller_options {
     std::function<
         void(const core::job_object& before, const core::job_status& after, core::instant)>
         status_written;
-    /// The decision and the rendering; replaced in tests of the controller alone.
+    /// The decision, and what an object should be; replaced in tests of the controller alone.
     decide_function decide = &core::decide;
-    render_function render = &core::render_action;
+    preview_function preview = &core::preview_action;
 };
 
 /// Since construction; for metrics and tests.

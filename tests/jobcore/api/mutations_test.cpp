@@ -112,7 +112,7 @@ TEST_CASE("[api 6.5] whatever is valid can be compiled: nothing is left unbuilt"
         }
         for (const auto* objects : {&plan.objects, &plan.companions}) {
             for (const auto& object : *objects) {
-                CHECK(core::render_object(plan, object, 1, {}).size() > 2);
+                CHECK(core::preview_object(plan, object, 1, {}).size() > 2);
             }
         }
         for (const auto& d : findings) {

@@ -111,7 +111,7 @@ TEST_CASE("[behaviour 8.3] its minimum follows the size", "[engine]") {
     CHECK(w.child_of(object_kind::pod_group)->uid == uid);
     CHECK(w.pods().size() == 6);
     CHECK(
-        core::render_object(w.plan(), w.plan().objects[0], 1, {}).find(R"("minMember":2)") !=
+        core::preview_object(w.plan(), w.plan().objects[0], 1, {}).find(R"("minMember":2)") !=
         std::string::npos
     );
 }
@@ -317,7 +317,7 @@ TEST_CASE("[behaviour 9.1] a suspended one is scaled to 0", "[engine]") {
         std::ranges::find(objects, object_kind::deployment, &core::planned_object::kind);
     REQUIRE(deployment != objects.end());
     CHECK(
-        core::render_object(w.plan(), *deployment, 1, {}).find(R"("replicas":0)") !=
+        core::preview_object(w.plan(), *deployment, 1, {}).find(R"("replicas":0)") !=
         std::string::npos
     );
     CHECK(w.status().tensorboard->reason == "Suspended");

@@ -55,7 +55,7 @@ struct process_job {
             }
             const progress done = children.carry_out(job, d, now, [&](const action& a) {
                 if (a.kind == object_kind::pod && a.what() == verb::create) {
-                    last_pod = render_action(job, d, a);
+                    last_pod = preview_action(job, d, a);
                 }
                 return job_children::done{"uid-" + std::to_string(++made_)};
             });
@@ -165,7 +165,7 @@ TEST_CASE("[behaviour 8.1] [behaviour 8.3] a further scheduler: its object, its 
 
     // What the server shows of it, edited by somebody.
     const job_plan& plan = *w.job.compiled->plan;
-    std::string text = render_object(plan, plan.objects.front(), 1, {});
+    std::string text = preview_object(plan, plan.objects.front(), 1, {});
     CHECK(has(text, R"("spec":{"count":1,"queue":"q"})"));
     text.insert(text.find("\"metadata\":{") + 12, R"("uid":"u9",)");
     CHECK(decode_child(gang_kind, text)->fingerprint == w.gang()->fingerprint);

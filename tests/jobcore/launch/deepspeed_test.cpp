@@ -231,6 +231,37 @@ TEST_CASE("[launchers 5.3] under a read-only root sshd has a directory of its ow
     CHECK(find(*mount_at(pod, "/run/sshd"), "readOnly") == nullptr);
 }
 
+TEST_CASE("[launchers 5.2] a Secret cannot be rendered without its keys", "[launch]") {
+    const auto job = deepspeed_job(2).compile();
+    const auto render = [&](object_kind kind, const core::key_pairs& keys) {
+        return core::render_object(job.plan, job.planned(kind), 1, {}, keys);
+    };
+    const core::key_pair client{"private half", "public half\n"};
+    const auto none = render(object_kind::secret, {});
+    const auto one = render(object_kind::secret, {{"client", client}});
+    CHECK_FALSE(none);
+    CHECK(
+        none.error() ==
+        "the Secret " + job.plan.base_name + "-ssh needs a key pair `client` for `ssh-privatekey`"
+    );
+    CHECK_FALSE(one);
+    CHECK(one.error().find("`host` for `ssh_host_key`") != std::string::npos);
+    CHECK(one.error().find("private half") == std::string::npos);
+    CHECK(render(object_kind::config_map, {}));
+
+    const auto all =
+        render(object_kind::secret, {{"client", client}, {"host", {"its key", "its line"}}});
+    REQUIRE(all);
+    const rendered secret(*all);
+    const auto data = [&](const char* key) {
+        return string_or_empty(*find(secret.root(), "data"), key);
+    };
+    CHECK(data("ssh-privatekey") == "cHJpdmF0ZSBoYWxm");
+    CHECK(data("authorized_keys") == "cHVibGljIGhhbGYK");
+    CHECK(data("known_hosts") == "KiBpdHMgbGluZQ==");  // with its prefix
+    CHECK(all->find(core::generated_marker) == std::string::npos);
+}
+
 TEST_CASE("[launchers 5.2] the Secret: which values are keys, and which are known", "[launch]") {
     auto job = deepspeed_job(2).compile();
     const auto secret = job.object(object_kind::secret);
@@ -378,7 +409,7 @@ TEST_CASE("[behaviour 2.6] ConfigMap and Secret as the server shows them", "[ren
     const std::vector<std::int32_t> four{4};
     for (const auto kind : {object_kind::secret, object_kind::config_map}) {
         const auto& object = job.planned(kind);
-        auto text = core::render_object(job.plan, object, 3, {});
+        auto text = core::preview_object(job.plan, object, 3, {});
         text.replace(text.find("\"metadata\":{"), 12, R"("metadata":{"uid":"u-1",)");
         const auto seen = core::decode_child(kind, text);
         REQUIRE(seen.has_value());

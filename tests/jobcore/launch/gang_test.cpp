@@ -89,7 +89,7 @@ TEST_CASE("[behaviour 2.6] a PodGroup as the server shows it; every field is wat
     job.spec.scheduler = scheduler;
     job.compile();
     const auto& group = job.planned(object_kind::pod_group);
-    auto text = core::render_object(job.plan, group, 1, {});
+    auto text = core::preview_object(job.plan, group, 1, {});
     text.replace(text.find("\"metadata\":{"), 12, R"("metadata":{"uid":"u-1",)");
     const auto seen = [](const std::string& json) {
         return core::decode_child(object_kind::pod_group, json)->fingerprint;

@@ -25,7 +25,7 @@ const core::planned_object& planned(const compiled& job, object_kind kind) {
 }
 
 std::string text_of(const compiled& job, object_kind kind) {
-    return core::render_object(job.plan, planned(job, kind), 1, {});
+    return core::preview_object(job.plan, planned(job, kind), 1, {});
 }
 
 const value& container_of(const rendered& deployment) {

@@ -70,7 +70,7 @@ struct typed_job {
     rendered object(
         core::object_kind kind, const core::render_options& options = {}, std::int32_t attempt = 1
     ) const {
-        return rendered(core::render_object(plan, planned(kind), attempt, options));
+        return rendered(core::preview_object(plan, planned(kind), attempt, options));
     }
     /// A file of the ConfigMap.
     std::string file(std::string_view name, const core::render_options& options = {}) const {

@@ -237,7 +237,7 @@ bool cluster::create(const action& a, const job_object& decided, const decision&
     if (refused(a)) {
         return false;
     }
-    const std::string json = accepted(render_action(decided, made, a), new_uid(a), now, a.kind);
+    const std::string json = accepted(preview_action(decided, made, a), new_uid(a), now, a.kind);
     std::erase_if(refusals, [&](const refusal& r) { return r.kind == a.kind && r.name == a.name; });
     if (a.kind == object_kind::pod) {
         pods.push_back(decode_pod(json).value());
@@ -274,8 +274,9 @@ bool cluster::patch(const action& a, const job_object& decided, const decision& 
     }
     for (child_record& c : children) {
         if (c.uid == a.uid()) {
-            auto repaired =
-                decode_child(a.kind, accepted(render_action(decided, made, a), c.uid, now, a.kind));
+            auto repaired = decode_child(
+                a.kind, accepted(preview_action(decided, made, a), c.uid, now, a.kind)
+            );
             repaired->ready = c.ready;
             repaired->data_fingerprint = c.data_fingerprint;  // nobody can change that part
             c = std::move(*repaired);

@@ -286,7 +286,7 @@ void check_success(const situation& c, const job_status& next, violations& out) 
 
 std::int64_t min_member_of(const situation& c, const job_status& next, const planned_object& o) {
     const auto wanted = engine::wanted_in_force(next, c.plan());
-    const std::string text = render_object(c.plan(), o, next.attempt, {false, wanted});
+    const std::string text = preview_object(c.plan(), o, next.attempt, {false, wanted});
     const std::string key = "\"minMember\":";
     return std::stoll(text.substr(text.find(key) + key.size()));
 }

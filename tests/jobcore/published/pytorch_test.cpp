@@ -34,7 +34,7 @@ words torchrun_options(const published_job& job, const std::string& type) {
 void check_services(const published_job& job) {
     const auto subdomain = job.object(object_kind::service);
     CHECK(subdomain.name() == job.plan.base_name);
-    const rendered alias(core::render_object(job.plan, job.planned(object_kind::service, 1), 1, {})
+    const rendered alias(core::preview_object(job.plan, job.planned(object_kind::service, 1), 1, {})
     );
     CHECK(alias.name() == job.pod_name(0, 0));
     for (const auto& service : {subdomain, alias}) {
@@ -104,7 +104,7 @@ TEST_CASE("[behaviour 9.1] published jobs with a TensorBoard: image and path", "
         CAPTURE(name);
         const published_job job(json);
         REQUIRE(job.plan.companions.size() == 3);
-        const rendered deployment(core::render_object(job.plan, job.plan.companions[1], 1, {}));
+        const rendered deployment(core::preview_object(job.plan, job.plan.companions[1], 1, {}));
         const value& pod_template = *find(deployment.spec(), "template");
         const value& board = first_container(pod_template);
         CHECK(string_or_empty(board, "image") == "t9kpublic/tensorflow-2.11.0:cpu-sdk-0.5.2");

@@ -134,7 +134,7 @@ TEST_CASE(
     };
     check(job.pod());
     for (const auto& object : job.plan.objects) {
-        check(rendered(core::render_object(job.plan, object, 1, {})));
+        check(rendered(core::preview_object(job.plan, object, 1, {})));
     }
 }
 

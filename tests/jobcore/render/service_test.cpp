@@ -9,7 +9,7 @@ namespace label = signalbox::core::label;
 namespace {
 
 rendered service(const compiled& job, std::size_t which, std::int32_t attempt = 1) {
-    return rendered(core::render_object(job.plan, job.plan.objects.at(which), attempt, {}));
+    return rendered(core::preview_object(job.plan, job.plan.objects.at(which), attempt, {}));
 }
 
 std::string selects(const rendered& object, std::string_view key) {
@@ -95,7 +95,7 @@ TEST_CASE(
     for (const auto& object : job.plan.objects) {
         for (const std::int32_t attempt : {1, 2, 1000}) {
             const auto expected = core::expected_fingerprint(job.plan, object, attempt, {});
-            CHECK(seen(served(core::render_object(job.plan, object, attempt, {}))) == expected);
+            CHECK(seen(served(core::preview_object(job.plan, object, attempt, {}))) == expected);
             CHECK(core::expected_fingerprint(job.plan, object, attempt + 1, {}) != expected);
         }
     }
@@ -109,7 +109,7 @@ TEST_CASE("[behaviour 2.6] every field that we set on a Service is watched", "[r
     const compiled job(job_builder().replicas("node", 3));
     const auto& alias = job.plan.objects[1];
     const auto expected = core::expected_fingerprint(job.plan, alias, 1, {});
-    const auto text = served(core::render_object(job.plan, alias, 1, {}));
+    const auto text = served(core::preview_object(job.plan, alias, 1, {}));
     struct edit {
         std::string_view what, with;
     };
@@ -141,7 +141,7 @@ TEST_CASE(
 ) {
     const compiled job(job_builder().replicas("node", 3));
     const auto foreign = [&](std::size_t which, std::string_view added) {
-        auto text = served(core::render_object(job.plan, job.plan.objects[which], 1, {}));
+        auto text = served(core::preview_object(job.plan, job.plan.objects[which], 1, {}));
         text = replaced(text, R"("selector":{)", R"("selector":{)" + std::string(added));
         return core::decode_child(core::object_kind::service, text)->foreign_selector_keys;
     };

@@ -93,7 +93,7 @@ begun begin(const job_builder& builder) {
     const job_plan& plan = *job->compiled->plan;
     for (const planned_object& object : plan.objects) {
         out.children += (out.children.empty() ? "" : ",") +
-                        as_seen(render_object(plan, object, 1, {}), object.name);
+                        as_seen(preview_object(plan, object, 1, {}), object.name);
     }
     for (std::int32_t i = 0; i < plan.types[0].wanted; ++i) {
         out.pods.push_back(

@@ -45,7 +45,7 @@ core::action create(const core::job_object& job, core::object_kind kind) {
 template <class Edit>
 std::string made_object(const core::job_object& job, core::object_kind kind, Edit edit) {
     rapidjson::Document object;
-    object.Parse(core::render_action(job, {}, create(job, kind)).c_str());
+    object.Parse(core::preview_action(job, {}, create(job, kind)).c_str());
     auto& memory = object.GetAllocator();
     for (auto& value : object["data"].GetObject()) {
         if (value.value == std::string(core::generated_marker).c_str()) {

@@ -51,7 +51,7 @@ struct claims_fixture {
     claims_fixture() {
         job.meta.uid = "j";
         job.meta.ns = "ml";
-        options.render =
+        options.preview =
             [this](const core::job_object&, const core::decision&, const core::action&) {
                 return wanted;
             };

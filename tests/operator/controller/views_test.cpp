@@ -32,7 +32,7 @@ core::action confirm(core::action of) {
 std::string made_by(const core::action& a, const core::job_object& job) {
     core::decision d;
     d.stages = {{a}};
-    return core::render_action(job, d, a);
+    return core::preview_action(job, d, a);
 }
 
 core::action removal(core::action of, const std::string& uid) {

@@ -25,7 +25,10 @@ OTHER_WORDS = {
         {"master", "master_unknown", "job_role_master", "master_port", "master_address"}  # in names of others
         | {"warn_master", "master_entry", "says_master", "false_master"},  # about a text of theirs
     ),
-    "slot": ("replica, or gap", {"slot", "slots", "key_slot", "key_slots", "slots_per_worker", "slot_options", "warn_slots"}),
+    "slot": (
+        "replica, or gap",
+        {"slot", "slots", "key_slot", "key_slots", "key_slots_of", "slots_per_worker", "slot_options", "warn_slots"},
+    ),
 }
 
 

@@ -345,7 +345,7 @@ core::child_record child(
     std::int32_t attempt,
     const core::render_options& options
 ) {
-    std::string text = core::render_object(plan, object, attempt, options);
+    std::string text = core::preview_object(plan, object, attempt, options);
     constexpr std::string_view metadata = "\"metadata\":{";
     text.insert(
         text.find(metadata) + metadata.size(),

@@ -26,7 +26,7 @@ struct wanted_object {
 
 /// The merge patch that sets every field of ours and removes selector keys that are not ours (2.6).
 std::string repair_body(const wanted_object& w, const child_record& seen) {
-    const std::string text = render_object(w.plan, w.object, w.identity.attempt, w.options);
+    const std::string text = preview_object(w.plan, w.object, w.identity.attempt, w.options);
     json::document document;
     json::parse(document, text);
     auto& a = document.GetAllocator();
