@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/job_lookup.hpp"
 #include "controller/resource_table.hpp"
+#include "manifests/job_patches.hpp"
 
 #include <jobcore/decide.hpp>
 #include <jobcore/schema.hpp>
@@ -123,15 +124,6 @@ std::string ended(const found_job& job) {
                : std::string();
 }
 
-/// A job that was made anew under its name is another one: its UID is in the patch.
-std::string pause_patch(const found_job& job, bool paused) {
-    return fmt::format(
-        R"({{"metadata":{{"uid":"{}"}},"spec":{{"runMode":{{"pause":{{"enabled":{}}}}}}}}})",
-        job.uid,
-        paused
-    );
-}
-
 job_change change_pause(const found_job& job, bool paused) {
     job_change out;
     out.impossible = ended(job);
@@ -141,7 +133,7 @@ job_change change_pause(const found_job& job, bool paused) {
     if (is_so) {
         out.said = paused ? "is paused already" : "is not paused";
     } else {
-        out.patch = pause_patch(job, paused);
+        out.patch = manifests::pause_patch(job.uid, paused);
     }
     return out;
 }
@@ -196,8 +188,7 @@ job_change change_size(const found_job& job, std::int32_t replicas) {
     }
     out.said = fmt::format("scaled to {} replicas", replicas);
     out.subresource = "scale";
-    out.patch =
-        fmt::format(R"({{"metadata":{{"uid":"{}"}},"spec":{{"replicas":{}}}}})", job.uid, replicas);
+    out.patch = manifests::scale_patch(job.uid, replicas);
     return out;
 }
 

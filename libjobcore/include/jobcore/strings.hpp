@@ -35,6 +35,8 @@ std::string in_one_line(std::string_view text);
 
 /// Appends the text, which must be UTF-8, as a string of JSON with its quotes.
 void append_json_string(std::string& out, std::string_view text);
+/// That string alone.
+std::string json_string(std::string_view text);
 
 /// The JSON pointer (RFC 6901) `parent` with one more token, which gets escaped.
 std::string child_pointer(std::string_view parent, std::string_view token);

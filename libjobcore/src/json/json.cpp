@@ -31,12 +31,6 @@ std::string_view string_or_empty(const value& object, std::string_view key) {
     return member != nullptr && member->IsString() ? view(*member) : std::string_view{};
 }
 
-std::string quoted(std::string_view text) {
-    std::string out;
-    append_json_string(out, text);
-    return out;
-}
-
 std::uint64_t hash_of(const value& v) {
     fnv1a hash;
     std::vector<const value*> open{&v};

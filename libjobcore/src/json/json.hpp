@@ -52,8 +52,6 @@ std::string_view string_or_empty(const value& object, std::string_view key);
 std::string to_text(const value& v);
 /// Equal for equal values whose members stand in the same order. At any depth.
 std::uint64_t hash_of(const value& v);
-/// As a JSON string, quotes included.
-std::string quoted(std::string_view text);
 
 inline value copy_string(std::string_view text, allocator& a) {
     return value(data_of(text), static_cast<rapidjson::SizeType>(text.size()), a);

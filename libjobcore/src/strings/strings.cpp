@@ -85,6 +85,12 @@ void append_json_string(std::string& out, std::string_view text) {
     out += '"';
 }
 
+std::string json_string(std::string_view text) {
+    std::string out;
+    append_json_string(out, text);
+    return out;
+}
+
 std::string child_pointer(std::string_view parent, std::string_view token) {
     std::string pointer(parent);
     pointer += '/';

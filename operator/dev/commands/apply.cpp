@@ -3,6 +3,8 @@
 
 #include "manifests/json_edit.hpp"
 
+#include <jobcore/strings.hpp>
+
 #include <fmt/format.h>
 #include <rapidjson/document.h>
 
@@ -79,7 +81,8 @@ boost::asio::awaitable<result<std::string>> applier::create(const manifests::man
             body = manifests::with_string(body, "/metadata/namespace", ns);
         }
         std::string namespace_object = fmt::format(
-            R"({{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{}"}}}})", ns
+            R"({{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":{}}}}})",
+            core::json_string(ns)
         );
         // Exists already, or no such kind: the creation that follows tells.
         co_await api_.create(k8sio::resources::namespaces(), "", std::move(namespace_object));

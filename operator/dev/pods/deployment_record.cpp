@@ -4,6 +4,7 @@
 #include "pods/json_value.hpp"
 
 #include <jobcore/plan.hpp>
+#include <jobcore/strings.hpp>
 
 #include <fmt/format.h>
 
@@ -63,9 +64,9 @@ std::string status_patch(
         );
     }
     return fmt::format(
-        R"({{"metadata":{{"uid":"{}"}},"status":{{"observedGeneration":{},"replicas":{},)"
+        R"({{"metadata":{{"uid":{}}},"status":{{"observedGeneration":{},"replicas":{},)"
         R"("updatedReplicas":{},"readyReplicas":{},"availableReplicas":{}{}}}}})",
-        of.uid,
+        core::json_string(of.uid),
         of.generation,
         count_text(pods),
         count_text(pods),

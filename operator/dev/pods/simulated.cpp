@@ -2,6 +2,7 @@
 #include "pods/simulated.hpp"
 
 #include "k8sio/synchronization.hpp"
+#include "pods/binding.hpp"
 #include "pods/simulated_status.hpp"
 #include "pods/timeline.hpp"
 
@@ -301,14 +302,8 @@ private:
 
     asio::awaitable<result<void>> bind(const pod_facts& pod) {
         const int node = static_cast<int>(bound_++ % static_cast<std::uint64_t>(options_.nodes));
-        std::string body = fmt::format(
-            R"({{"apiVersion":"v1","kind":"Binding","metadata":{{"name":"{}","namespace":"{}",)"
-            R"("uid":"{}"}},"target":{{"apiVersion":"v1","kind":"Node","name":"sim-node-{}"}}}})",
-            pod.name,
-            pod.ns,
-            pod.uid,
-            node
-        );
+        const std::string to = fmt::format("sim-node-{}", node);
+        std::string body = binding_json(pod.name, pod.ns, pod.uid, to);
         std::string target = k8sio::resources::pods().object_path(pod.ns, pod.name, "binding");
         const result<std::string> answer =
             co_await api_.raw("POST", std::move(target), "application/json", std::move(body));

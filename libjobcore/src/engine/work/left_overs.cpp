@@ -4,7 +4,7 @@
 // (BEHAVIOUR.md 1.3, 1.4, 5.7).
 #include "engine/facts/ledger.hpp"
 #include "engine/work/parts.hpp"
-#include "json/json.hpp"
+#include "jobcore/strings.hpp"
 
 #include <fmt/format.h>
 
@@ -34,7 +34,7 @@ bool is_ended_surplus(const context& c, const left_over& l) {
 action label_gone(const pod_record& pod) {
     std::string body = fmt::format(
         R"({{"metadata":{{"uid":{},"labels":{{"batch.tensorstack.dev/attempt":"gone"}}}}}})",
-        json::quoted(pod.uid)
+        json_string(pod.uid)
     );
     return {
         object_kind::pod,

@@ -6,7 +6,7 @@
 #include "engine/facts/ledger.hpp"
 #include "engine/view/children.hpp"
 #include "engine/work/parts.hpp"
-#include "json/json.hpp"
+#include "jobcore/strings.hpp"
 
 #include <fmt/format.h>
 
@@ -42,8 +42,8 @@ bool may_go(const inputs& in, const decision& made) {
 action size_patch(const inputs& in) {
     std::string body = fmt::format(
         R"({{"metadata":{{"uid":{},"resourceVersion":{}}},"spec":{{"elastic":{{"expectedReplicas":{}}}}}}})",
-        json::quoted(in.plan.job_uid),
-        json::quoted(in.job.meta.resource_version),
+        json_string(in.plan.job_uid),
+        json_string(in.job.meta.resource_version),
         *in.plan.size_to_write
     );
     return {

@@ -9,6 +9,7 @@
 #include "kubelet/node/object_watch.hpp"
 #include "kubelet/node/scheduler.hpp"
 #include "kubelet/node/streams.hpp"
+#include "pods/binding.hpp"
 
 #include <k8sio/reflector.hpp>
 
@@ -388,14 +389,7 @@ private:
         const k8sio::resource_type& type = k8sio::resources::pods();
         while (entries_.contains(uid) && !stopping_) {
             const pod_spec pod = entries_.at(uid).pod;
-            std::string body = fmt::format(
-                R"({{"apiVersion":"v1","kind":"Binding","metadata":{{"name":"{}","namespace":"{}",)"
-                R"("uid":"{}"}},"target":{{"apiVersion":"v1","kind":"Node","name":"{}"}}}})",
-                pod.name,
-                pod.ns,
-                pod.uid,
-                to
-            );
+            std::string body = pods::binding_json(pod.name, pod.ns, pod.uid, to);
             std::string target = type.object_path(pod.ns, pod.name, "binding");
             const k8sio::result<std::string> answer = co_await node_.api.raw(
                 "POST", std::move(target), "application/json", std::move(body)
