@@ -158,7 +158,7 @@ asio::awaitable<action_result> action_executor::carry_out(
         );
         what = consequence_of(a, outcome);
         if (outcome.failure) {
-            tell_failure(a, *outcome.failure);
+            tell_failure(a, *outcome.failure, what.result);
         }
     }
     order.note(a, what.answer, server_clock(*api_).now());
@@ -169,8 +169,9 @@ asio::awaitable<action_result> action_executor::carry_out(
     co_return what.result;
 }
 
-void action_executor::tell_failure(const core::action& a, const k8sio::failed_request& request) {
-    const action_result result = of_failure(request).result;
+void action_executor::tell_failure(
+    const core::action& a, const k8sio::failed_request& request, action_result result
+) {
     if (result != action_result::failed && result != action_result::unavailable) {
         return;  // a refusal is told as such
     }

@@ -47,7 +47,9 @@ public:
     );
 
 private:
-    void tell_failure(const core::action& a, const k8sio::failed_request& request);
+    void tell_failure(
+        const core::action& a, const k8sio::failed_request& request, action_result result
+    );
 
     k8sio::client* api_;
     const settings* config_;
