@@ -18,9 +18,6 @@ namespace signalbox::op::kubelet {
 
 struct handler_target;
 
-/// Ids of accelerators, by container.
-using device_map = std::map<std::string, std::string>;
-
 /// Lifetimes: its tasks keep it; node_services must outlive those (node_services::idle()).
 class pod_worker : public std::enable_shared_from_this<pod_worker> {
 public:

@@ -4,7 +4,6 @@
 // ports of the node alone: processors and memory are the machine's, whatever pods ask for.
 #pragma once
 
-#include "kubelet/life/pod_worker.hpp"
 #include "kubelet/pod/pod_spec.hpp"
 
 #include <map>

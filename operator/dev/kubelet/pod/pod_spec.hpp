@@ -17,6 +17,8 @@
 namespace signalbox::op::kubelet {
 
 using string_map = std::map<std::string, std::string>;
+/// Ids of accelerators, by container.
+using device_map = std::map<std::string, std::string>;
 
 /// One entry of `env`.
 struct env_entry {
