@@ -84,6 +84,8 @@ struct compiled_job {
     /// their templates, which are most of a job: `plan` has them prepared.
     std::optional<job_spec> spec;
     std::optional<job_plan> plan;
+    /// Where there is no plan, what is known without one (bare_plan); else null.
+    std::shared_ptr<const job_plan> bare;
     /// Of `spec`.
     edit_marks marks;
     /// All errors and warnings.

@@ -184,8 +184,11 @@ struct job_plan {
 /// Lives as long as the plan.
 const planned_object* find_object(const job_plan& plan, std::size_t number);
 
+/// Name of the companions that serve where the cluster does not (BEHAVIOUR.md 1.5).
+std::string companion_name(const job_plan& plan);
+
 /// The child, which is the job's, is a companion, of whatever specification the job had.
-bool is_companion(object_kind kind, std::string_view name);
+bool is_companion(const job_plan& plan, object_kind kind, std::string_view name);
 
 /// Which pod: everything that names and labels it.
 struct pod_identity {
@@ -215,8 +218,10 @@ job_plan compile_plan(
     const job_meta& meta, const job_spec& spec, std::vector<diagnostic>& findings
 );
 
-/// Exit codes that the restart policy `ExitCode` restarts (BEHAVIOUR.md api 1.7).
-std::vector<std::int32_t> retryable_codes(job_kind kind);
+/// What a plan has of every job of that kind, name and UID, whatever its specification says: names,
+/// exit codes that `ExitCode` restarts (BEHAVIOUR.md api 1.7), and that nothing is restarted where
+/// the kind has no restarts.
+job_plan bare_plan(const job_meta& meta);
 
 /// `<job>-H-<type>-<index>[-r<k>]` (BEHAVIOUR.md 1.2, 1.3). `pod.type` must be one of the plan's.
 std::string pod_name(const job_plan& plan, const pod_identity& pod);

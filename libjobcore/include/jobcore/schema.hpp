@@ -58,8 +58,7 @@ parsed_job parse_job(std::string_view object_json);
 
 /// Errors of changing `before` into `after` (BEHAVIOUR.md api 7), both complete objects of one
 /// kind; no finding for any other texts. Only the change is checked: whether `after` is valid,
-/// parse_job tells. Used as the embedded API server's validator of updates; agrees with the CRD's
-/// transition rules.
+/// parse_job tells. Agrees with the CRD's transition rules.
 std::vector<diagnostic> validate_update(std::string_view before, std::string_view after);
 
 /// The CustomResourceDefinition (apiextensions.k8s.io/v1) of a kind, as JSON.

@@ -58,19 +58,10 @@ bool ends_at_once(const inputs& in) {
 // Pods are told apart by labels and record, and say which container trains, so that the deciding
 // pod's result still counts.
 job_plan plan_from_record(const job_object& job) {
-    job_plan plan;
-    plan.kind = job.meta.kind;
-    plan.job_name = job.meta.name;
-    plan.ns = job.meta.ns;
-    plan.job_uid = job.meta.uid;
-    plan.base_name = fmt::format("{}-{}", job.meta.name, name_hash(job.meta.name, job.meta.uid));
+    job_plan plan = *job.compiled->bare;
     plan.paused = job.compiled->fragments.pause;
     plan.run = job.compiled->fragments.run;
     plan.peers_join = job.compiled->fragments.peers_join;
-    plan.retryable_codes = retryable_codes(plan.kind);
-    if (!restarts(plan.kind)) {
-        plan.scope = scope_rule::no_restart;  // its clean-up goes by type
-    }
     for (const task_status& task : job.status.tasks) {
         type_plan type;
         type.name = task.type;

@@ -152,26 +152,27 @@ std::string lower_case(std::string_view text) {
 }  // namespace
 }  // namespace launch
 
-std::vector<std::int32_t> retryable_codes(job_kind kind) {
-    std::vector<std::int32_t> codes{130, 137, 138, 143};
-    const auto more = launch::row_of(kind).signal_codes;
-    codes.insert(codes.end(), more.begin(), more.end());
-    return codes;
-}
-
-job_plan compile_plan(
-    const job_meta& meta, const job_spec& spec, std::vector<diagnostic>& findings
-) {
+job_plan bare_plan(const job_meta& meta) {
     job_plan plan;
     plan.kind = meta.kind;
     plan.job_name = meta.name;
     plan.ns = meta.ns;
     plan.job_uid = meta.uid;
     plan.base_name = meta.name + '-' + name_hash(meta.name, meta.uid);
+    plan.retryable_codes = {130, 137, 138, 143};
+    const auto more = launch::row_of(meta.kind).signal_codes;
+    plan.retryable_codes.insert(plan.retryable_codes.end(), more.begin(), more.end());
+    plan.scope = restarts(meta.kind) ? scope_rule::whole_job : scope_rule::no_restart;
+    return plan;
+}
+
+job_plan compile_plan(
+    const job_meta& meta, const job_spec& spec, std::vector<diagnostic>& findings
+) {
+    job_plan plan = bare_plan(meta);
     plan.run = spec.policy;
     plan.paused = spec.mode.pause;
     plan.peers_end = !spec.mode.debug;
-    plan.retryable_codes = retryable_codes(plan.kind);
     if (spec.elastic) {
         plan.elastic = launch::plan_elastic(meta.kind, spec);
     }

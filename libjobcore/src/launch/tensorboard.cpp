@@ -338,14 +338,6 @@ void warn_limits(compile_context& ctx, const json::value& spec) {
     }
 }
 
-/// It is a Service's name and the value of a label, hence 63 characters at most: of a longer job
-/// name the beginning stands in it. The hash tells it from others (1.5).
-std::string name_of_ours(const job_plan& plan) {
-    constexpr std::size_t room = 45;
-    const std::string hash = plan.base_name.substr(plan.job_name.size());
-    return plan.job_name.substr(0, room) + hash + "-tensorboard";
-}
-
 }  // namespace
 
 void plan_tensorboard(compile_context& ctx, const std::string& tensorboard_spec) {
@@ -356,7 +348,7 @@ void plan_tensorboard(compile_context& ctx, const std::string& tensorboard_spec)
         return;
     }
     warn_limits(ctx, spec);
-    const std::string ours = name_of_ours(ctx.plan);
+    const std::string ours = companion_name(ctx.plan);
     const auto add = [&](object_kind kind, const std::string& name, std::string content) {
         planned_object object;
         object.kind = kind;

@@ -31,7 +31,8 @@ result<job_meta> read_meta(const json::value& object) {
     return meta;
 }
 
-std::shared_ptr<compiled_job> compile_job(
+/// Without `bare`.
+std::shared_ptr<compiled_job> compile_spec(
     const job_meta& meta, const json::value& object, std::string_view text
 ) {
     auto compiled = std::make_shared<compiled_job>();
@@ -64,6 +65,16 @@ std::shared_ptr<compiled_job> compile_job(
     }
     compiled->marks = parsed.marks;
     compiled->plan = std::move(plan);
+    return compiled;
+}
+
+std::shared_ptr<compiled_job> compile_job(
+    const job_meta& meta, const json::value& object, std::string_view text
+) {
+    auto compiled = compile_spec(meta, object, text);
+    if (!compiled->plan) {
+        compiled->bare = std::make_shared<const job_plan>(bare_plan(meta));
+    }
     return compiled;
 }
 

@@ -116,8 +116,16 @@ std::string pod_name(const job_plan& plan, const pod_identity& pod) {
     return out;
 }
 
-bool is_companion(object_kind kind, std::string_view name) {
-    return kind->use == kind_use::companion || name.ends_with("-tensorboard");
+// It is a Service's name and the value of a label, hence 63 characters at most: of a longer job
+// name the beginning stands in it. The hash tells it from others.
+std::string companion_name(const job_plan& plan) {
+    constexpr std::size_t room = 45;
+    const std::string hash = plan.base_name.substr(plan.job_name.size());
+    return plan.job_name.substr(0, room) + hash + "-tensorboard";
+}
+
+bool is_companion(const job_plan& plan, object_kind kind, std::string_view name) {
+    return kind->use == kind_use::companion || name == companion_name(plan);
 }
 
 const planned_object* find_object(const job_plan& plan, std::size_t number) {

@@ -30,7 +30,7 @@ std::optional<job_plan> plan_of_attempt(const job_plan& plan, const job_status& 
     // The first task is the deciding pod's type (api 5.2).
     const bool recorded =
         status.attempt > 0 && !status.tasks.empty() && status.tasks.front().wanted > 0;
-    if (!recorded || !restarts(plan.kind)) {
+    if (!recorded || plan.scope == scope_rule::no_restart) {
         return std::nullopt;
     }
     const auto is_gone = [&](const task_status& t) {

@@ -153,7 +153,7 @@ void remove_pods(const context& c, bool barrier, work& out) {
 void remove_objects(const context& c, work& out) {
     stage objects;
     for (const child_record* child : c.in.seen.children) {
-        const bool kept = is_companion(child->kind, child->name) ||
+        const bool kept = is_companion(c.in.plan, child->kind, child->name) ||
                           (child->kind == object_kind::secret && !c.in.seen.pods.empty());
         if (!kept && !child->deleting && c.in.owns(*child)) {
             objects.push_back(remove_child(*child, "the job has ended", "behaviour 5.13"));

@@ -78,7 +78,7 @@ void remove_unasked(const inputs& in, work& out) {
         const bool asked = std::ranges::any_of(in.plan.companions, [&](const planned_object& o) {
             return o.kind == child->kind && o.name == child->name;
         });
-        if (is_companion(child->kind, child->name) && !asked && !child->deleting &&
+        if (is_companion(in.plan, child->kind, child->name) && !asked && !child->deleting &&
             in.owns(*child)) {
             actions.push_back(
                 remove_child(*child, "the job asks for no TensorBoard any more", "behaviour 9.1")
