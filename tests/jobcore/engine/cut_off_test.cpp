@@ -79,6 +79,23 @@ TEST_CASE(
 }
 
 TEST_CASE(
+    "[behaviour 5.13] [behaviour 1.4] [behaviour I1] no policy keeps a second pod that runs",
+    "[engine]"
+) {
+    const std::string policy = GENERATE(as<std::string>{}, "None", "Unfinished", "All");
+    CAPTURE(policy);
+    world w(ddp().run_policy("\"cleanUpPolicy\":\"" + policy + '"'));
+    w.start();
+    add_second(w, "worker", 1);
+    w.exit("master", 0, 0);
+    w.pass();
+    REQUIRE(w.status().phase == job_phase::succeeded);
+    w.to(w.now() + core::seconds(600));
+    w.settle();
+    CHECK(w.pods().size() == (policy == "None" ? 3 : policy == "All" ? 0 : 1));
+}
+
+TEST_CASE(
     "[behaviour 1.4] [api 5.7] who is given up may have a second pod that has not gone yet",
     "[engine]"
 ) {

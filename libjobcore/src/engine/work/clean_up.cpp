@@ -48,6 +48,7 @@ std::optional<instant> barrier_end(const context& c) {
 enum class removal {
     never_started,
     older_attempt,
+    surplus,
     deadline,
     may_wait_for_ever,
     workers,
@@ -61,6 +62,8 @@ std::string_view to_string(removal why) {
             return "its training never started";
         case removal::older_attempt:
             return "the pod is of an older attempt";
+        case removal::surplus:
+            return "the pod is replaced or not wanted";
         case removal::deadline:
             return "the deadline has passed";
         case removal::may_wait_for_ever:
@@ -87,8 +90,12 @@ std::optional<removal> removal_by_type(const context& c, const pod_record& pod) 
     return goes_if(c.in.plan.run.clean_up_workers, removal::workers);
 }
 
-/// Why a pod of a finished job goes; nothing if it stays.
-std::optional<removal> removal_of(const context& c, const pod_record& pod, bool barrier) {
+using pod_list = std::vector<const pod_record*>;
+
+/// Why a pod of a finished job goes; nothing if it stays. `surplus`: sorted.
+std::optional<removal> removal_of(
+    const context& c, const pod_list& surplus, const pod_record& pod, bool barrier
+) {
     const bool ended = has_ended(c.in, pod);
     if (!ended && !has_started(c.in, pod)) {
         return removal::never_started;
@@ -98,6 +105,10 @@ std::optional<removal> removal_of(const context& c, const pod_record& pod, bool 
     }
     if (barrier) {
         return std::nullopt;
+    }
+    // Without sizes on record every pod would be.
+    if (!ended && !c.status.tasks.empty() && std::ranges::binary_search(surplus, &pod)) {
+        return removal::surplus;
     }
     if (says(c.status.reason, reason::deadline_exceeded) && !ended) {
         return removal::deadline;
@@ -121,9 +132,7 @@ std::optional<removal> removal_of(const context& c, const pod_record& pod, bool 
 enum class turn { surplus, usual, failed, count };
 
 /// By which stage the pod is deleted. `surplus`: sorted.
-turn turn_of(
-    const context& c, const std::vector<const pod_record*>& surplus, const pod_record& pod
-) {
+turn turn_of(const context& c, const pod_list& surplus, const pod_record& pod) {
     if (has_failed(c.in, pod)) {
         return turn::failed;
     }
@@ -131,13 +140,13 @@ turn turn_of(
 }
 
 void remove_pods(const context& c, bool barrier, work& out) {
-    const std::vector<const pod_record*> surplus = surplus_pods(c);
+    const pod_list surplus = surplus_pods(c);
     std::array<stage, static_cast<std::size_t>(turn::count)> stages;
     for (const pod_record* pod : c.in.seen.pods) {
         if (!c.in.owns(*pod) || pod->deletion) {
             continue;
         }
-        if (const auto why = removal_of(c, *pod, barrier)) {
+        if (const auto why = removal_of(c, surplus, *pod, barrier)) {
             stages[static_cast<std::size_t>(turn_of(c, surplus, *pod))].push_back(
                 remove_pod(*pod, std::string(to_string(*why)), "behaviour 5.13")
             );
