@@ -170,7 +170,11 @@ decision decide_sound(const inputs& in) {
     if (in.invalid) {
         return decide_invalid(in);
     }
-    if (const auto began = plan_of_attempt(in.plan, in.job.status)) {
+    auto began = plan_of_attempt(in.plan, in.job.status);
+    if (!began && starts_otherwise(in)) {
+        began = in.plan;
+    }
+    if (began) {
         return decide_plan(
             {in.job,
              *began,

@@ -301,3 +301,44 @@ TEST_CASE("[behaviour 2.6] the absence of another object says nothing of the key
     CHECK(d.stages[0][0].what() == core::verb::confirm);
     CHECK(w.status().attempt == 1);
 }
+
+TEST_CASE("[behaviour 10.4] [behaviour I10] an attempt that began with ssh stays so", "[engine]") {
+    const std::string without = R"({"run":{"python":["train.py"]},"otherArgs":["--no_ssh"]})";
+    world w(deepspeed(2));
+    SECTION("while all its pods are there they go on") {
+        w.start();
+        w.edit().field("config", without);
+        w.reload();
+        w.settle();
+        CHECK(w.status().attempt == 1);
+        CHECK(w.status().phase == job_phase::running);
+        CHECK(w.pods().size() == 2);
+        w.exit("worker", 0, 0);
+        w.settle();
+        CHECK(w.status().phase == job_phase::succeeded);
+    }
+    SECTION("where a pod is missing the next attempt begins, without cost") {
+        w.gate = [&](const core::action& a) { return a.name.find("worker-1") == a.name.npos; };
+        for (int passes = 0; passes < 8 && w.pods().empty(); ++passes) {
+            w.pass();
+        }
+        REQUIRE(w.pods().size() == 1);
+        const std::string first = w.pods().front().uid;
+        w.edit().field("config", without);
+        w.reload();
+        w.gate = nullptr;
+        w.settle();
+        CHECK(w.status().attempt == 2);
+        CHECK(w.status().backoff_count == 0);
+        CHECK(w.pods().size() == 2);
+        CHECK(std::ranges::any_of(w.events, [](const core::event& e) {
+            return e.message.find("starts them in another way") != e.message.npos;
+        }));
+        CHECK(std::ranges::none_of(w.pods(), [&](const pod_record& p) {
+            return p.uid == first || p.attempt != 2;
+        }));
+        // The files of the attempt before say nothing of this one.
+        w.settle();
+        CHECK(w.status().attempt == 2);
+    }
+}

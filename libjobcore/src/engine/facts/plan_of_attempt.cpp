@@ -52,4 +52,15 @@ std::optional<job_plan> plan_of_attempt(const job_plan& plan, const job_status& 
     return out;
 }
 
+bool starts_otherwise(const inputs& in) {
+    const auto is_of_attempts = [](const planned_object& o) { return o.name_has_attempt; };
+    if (in.job.status.attempt == 0 || std::ranges::any_of(in.plan.objects, is_of_attempts)) {
+        return false;
+    }
+    return std::ranges::any_of(in.seen.children, [&](const child_record* child) {
+        return child->kind == object_kind::config_map && in.owns(*child) &&
+               child->attempt == in.job.status.attempt;
+    });
+}
+
 }  // namespace signalbox::core::engine

@@ -77,8 +77,10 @@ struct size_change {
     std::int32_t after = 0;
 };
 
-/// The specification has other types than the attempt: the next one begins (BEHAVIOUR.md 10.4).
-struct types_change {};
+/// The specification is another than that of the attempt: the next one begins (BEHAVIOUR.md 10.4).
+struct types_change {
+    bool other_types = true;  ///< else its pods would start in another way
+};
 
 /// Replicas whose names are held by stuck pods get other names (BEHAVIOUR.md 1.3).
 struct names_changed {

@@ -71,10 +71,13 @@ struct teller {
             reason::scaled, fmt::format("Scaling from {} to {} replicas", r.before, r.after)
         )};
     }
-    events operator()(const types_change&) const {
+    events operator()(const types_change& r) const {
         return {normal(
             reason::restarting,
-            "Restarting all replicas: the specification has other replica types than before"
+            r.other_types
+                ? "Restarting all replicas: the specification has other replica types than before"
+                : "Restarting all replicas: the specification starts them in another way than "
+                  "before"
         )};
     }
     events operator()(const names_changed&) const { return {}; }

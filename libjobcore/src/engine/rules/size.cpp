@@ -3,6 +3,7 @@
 // What an attempt has follows the specification: the size of an elastic job (BEHAVIOUR.md 7), and
 // the types (10.4).
 #include "engine/facts/ledger.hpp"
+#include "engine/facts/plan_of_attempt.hpp"
 #include "engine/rules/rounds.hpp"
 #include "engine/rules/rules.hpp"
 
@@ -59,7 +60,10 @@ std::optional<record> follow_types(const context& c, const health&, const open_q
             return s.current == nullptr && !s.done();
         });
     });
-    return c.in.outdated && lacks_pod ? std::optional<record>(types_change{}) : std::nullopt;
+    if (!c.in.outdated || !lacks_pod) {
+        return std::nullopt;
+    }
+    return types_change{plan_of_attempt(c.in.next_plan(), c.in.job.status).has_value()};
 }
 
 std::optional<record> follow_size(const context& c, const health&, const open_questions&) {
