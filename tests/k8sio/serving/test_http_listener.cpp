@@ -10,6 +10,8 @@
 #include <boost/asio/write.hpp>
 
 #include <catch2/catch.hpp>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 
 #include <chrono>
@@ -19,6 +21,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 namespace signalbox::k8sio::test {
@@ -85,7 +88,7 @@ public:
         boost::system::error_code error;
         for (std::size_t sent = 0; sent < text.size() && !error;) {
             sent += socket_.write_some(asio::buffer(text) + sent, error);
-            of_->loop.settle();
+            hand_over();
             error = error == asio::error::would_block ? boost::system::error_code() : error;
         }
         return !error;
@@ -99,10 +102,10 @@ public:
             const std::size_t now = socket_.read_some(asio::buffer(bytes), error);
             text_.append(bytes, now);
             got += now;
-            if (error == asio::error::would_block) {
+            if (error == asio::error::would_block && !comes_more()) {
                 break;
             }
-            closed_ = bool(error);
+            closed_ = error && error != asio::error::would_block;
         }
         return text_;
     }
@@ -121,6 +124,22 @@ public:
     }
 
 private:
+    /// The kernel may take a moment to hand over what was sent, on a busy machine.
+    bool comes_more() {
+        pollfd asked{socket_.native_handle(), POLLIN, 0};
+        return ::poll(&asked, 1, 20) > 0;
+    }
+    /// The same on the way to the server, which takes what it likes of it.
+    void hand_over() {
+        int left = 0;
+        of_->loop.settle();
+        for (int tries = 0; tries < 5 && !::ioctl(socket_.native_handle(), SIOCOUTQ, &left) && left;
+             ++tries) {
+            ::poll(nullptr, 0, 1 << tries);
+            of_->loop.settle();
+        }
+    }
+
     served* of_;
     tcp::socket socket_;
     std::string text_;
