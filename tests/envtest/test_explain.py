@@ -8,6 +8,7 @@ import re
 import unittest
 
 import cluster
+import servers
 from cluster import job, pods, ssh_job
 
 NAMESPACE = "explained"
@@ -83,6 +84,7 @@ class Explain(unittest.TestCase):
     def test_a_running_job_and_its_recording_say_the_same(self):
         self.apply("runs", {"master": pods(1, **ENDLESS), "worker": pods(2, **ENDLESS)})
         self.wait("runs", "all pods", lambda s: s.get("ready") == "3/3" and s.get("phase") == "Running")
+        servers.eventually("nothing is left to do", lambda: "Nothing: all that can be done" in str(self.explain("pj/runs")))
         live = self.explain("pj/runs")
         self.assert_said(live["lines"], "phase", rf"PyTorchTrainingJob {NAMESPACE}/runs is Running since")
         self.assert_said(live["lines"], "awaited", r"The end of pod runs-\w+-master-0, which decides")

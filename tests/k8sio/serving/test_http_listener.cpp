@@ -205,12 +205,14 @@ TEST_CASE("[requirement H6] between two requests a connection may rest, within o
     CHECK_FALSE(p.is_closed());
     SECTION("at rest") {
         s.loop.run_for(seconds{1});
+        CHECK(p.is_closed());
     }
     SECTION("the next request has begun") {
         p.send("G");
         s.loop.run_for(seconds{9});
         CHECK_FALSE(p.is_closed());
         s.loop.run_for(seconds{1});
+        CHECK(p.is_closed());
     }
     SECTION("the next one has come, with the beginning of another") {
         p.send(get + "G");
@@ -218,8 +220,8 @@ TEST_CASE("[requirement H6] between two requests a connection may rest, within o
         s.loop.run_for(seconds{9});
         CHECK_FALSE(p.is_closed());
         s.loop.run_for(seconds{1});
+        CHECK(p.is_closed());
     }
-    CHECK(p.is_closed());
 }
 
 TEST_CASE("[requirement H6] a body has its time") {
