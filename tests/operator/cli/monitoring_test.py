@@ -18,6 +18,7 @@ import program
 
 sys.path.insert(0, os.path.join(program.source_dir(), "tests/support"))
 import skips  # noqa: E402 (from the folder above)
+from waiting import eventually  # noqa: E402
 
 OBSERVABILITY = os.path.join(program.source_dir(), "operator/deploy/observability")
 SERVED = re.compile(r"serving (metrics and health|health): address=(\S+?)(?:\"|\s|$)")
@@ -93,6 +94,8 @@ class Monitoring(unittest.TestCase):
         self.assertEqual(waited.code, 0, waited.err)
         run = self.operator("--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "localhost:0", servers=2)
         run.wait_for_line("views are complete")
+        # The server for probes says what was so a second ago at most.
+        eventually("probes know it", lambda: run.ask("/readyz", server="health") == (200, "ok"))
         for server in ("metrics and health", "health"):
             self.assertEqual(run.ask("/livez", server=server), (200, "ok"))
             self.assertEqual(run.ask("/readyz", server=server), (200, "ok"))
