@@ -100,7 +100,7 @@ class Monitoring(unittest.TestCase):
             self.assertEqual(run.ask("/livez", server=server), (200, "ok"))
             self.assertEqual(run.ask("/readyz", server=server), (200, "ok"))
             self.assertEqual(run.ask("/livez?verbose", server=server),
-                             (200, "[+]ping ok\n[+]passes ok\n[+]views ok\nlivez check passed\n"))
+                             (200, "[+]ping ok\n[+]passes ok\n[+]views ok\n[+]loop ok\nlivez check passed\n"))
             self.assertEqual(run.ask("/readyz/views-complete", server=server), (200, "ok"))
             self.assertEqual(run.ask("/readyz/nothing", server=server)[0], 404)
             self.assertEqual(run.ask("/livez", "PUT", "", server=server)[0], 405)
