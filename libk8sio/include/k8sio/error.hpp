@@ -60,6 +60,11 @@ struct api_error {
     bool has_cause(std::string_view cause_reason) const;
 };
 
+/// An error that no server told.
+api_error make_error(errc code, std::string message);
+/// An error as the Status of a server tells it: e.g. 404, `NotFound`, `pods "w-0" not found`.
+api_error status_error(int http_status, std::string reason, std::string message);
+
 /// What to do after an error that a client's own repetitions did not mend (REQUIREMENTS.md R2-R4).
 enum class retry_class {
     retry_now,        ///< nothing happened; a fresh connection will do

@@ -163,12 +163,12 @@ private:
     }
 
     api_error ending() const {
-        api_error e;
-        e.code = state_ == state::idle        ? errc::timeout
-                 : state_ == state::cancelled ? errc::cancelled
-                                              : errc::connection_lost;
-        e.message = state_ == state::idle ? "nothing arrived for the idle time" : "stream closed";
-        return e;
+        return make_error(
+            state_ == state::idle        ? errc::timeout
+            : state_ == state::cancelled ? errc::cancelled
+                                         : errc::connection_lost,
+            state_ == state::idle ? "nothing arrived for the idle time" : "stream closed"
+        );
     }
 
     clock::timer_id arm_idle(steady_time started) {

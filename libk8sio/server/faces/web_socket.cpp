@@ -27,13 +27,6 @@ constexpr std::chrono::seconds handshake_limit{10};
 /// gone.
 constexpr std::chrono::seconds ping_interval{15};
 
-api_error of_code(errc code, std::string message) {
-    api_error e;
-    e.code = code;
-    e.message = std::move(message);
-    return e;
-}
-
 template <class Stream>
 class socket_over final : public serving::open_connection,
                           public message_socket,
@@ -90,10 +83,10 @@ public:
         const error_code error = std::get<0>(done);
         if (error == websocket::error::message_too_big ||
             error == websocket::error::buffer_overflow) {
-            co_return of_code(errc::too_large, error.message());
+            co_return make_error(errc::too_large, error.message());
         }
         if (error) {
-            co_return of_code(errc::connection_lost, error.message());
+            co_return make_error(errc::connection_lost, error.message());
         }
         const auto data = buffer_.cdata();
         co_return std::string_view(static_cast<const char*>(data.data()), data.size());
@@ -106,7 +99,7 @@ public:
         const error_code error = std::get<0>(done);
         if (error) {
             close();
-            co_return of_code(errc::connection_lost, error.message());
+            co_return make_error(errc::connection_lost, error.message());
         }
         co_return result<void>();
     }

@@ -5,17 +5,8 @@
 
 namespace signalbox::k8sio::server {
 
-api_error pod_refusal(int http_status, std::string reason, std::string message) {
-    api_error error;
-    error.code = errc::http_status;
-    error.http_status = http_status;
-    error.reason = std::move(reason);
-    error.message = std::move(message);
-    return error;
-}
-
 api_error pod_failure(std::string message) {
-    return pod_refusal(500, "InternalError", "Internal error occurred: " + std::move(message));
+    return status_error(500, "InternalError", "Internal error occurred: " + std::move(message));
 }
 
 refusal refusal_of(const api_error& error) {

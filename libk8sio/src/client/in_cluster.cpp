@@ -15,10 +15,7 @@ namespace {
 constexpr const char* account_path = "/var/run/secrets/kubernetes.io/serviceaccount/";
 
 api_error config_error(std::string message) {
-    api_error error;
-    error.code = errc::invalid_argument;
-    error.message = "in-cluster configuration: " + std::move(message);
-    return error;
+    return make_error(errc::invalid_argument, "in-cluster configuration: " + std::move(message));
 }
 
 std::string trim_end(std::string text) {

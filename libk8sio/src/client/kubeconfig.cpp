@@ -412,10 +412,7 @@ result<cluster_config> load_kubeconfig(const std::string& path, const std::strin
     try {
         return build(read_files(path), context);
     } catch (const std::exception& failure) {
-        api_error error;
-        error.code = errc::invalid_argument;
-        error.message = std::string("kubeconfig ") + failure.what();
-        return error;
+        return make_error(errc::invalid_argument, std::string("kubeconfig ") + failure.what());
     }
 }
 

@@ -22,10 +22,7 @@ using protocol::object_ties;
 namespace {
 
 api_error bad_finalizer() {
-    api_error error;
-    error.code = errc::invalid_argument;
-    error.message = "the finalizer is empty";
-    return error;
+    return make_error(errc::invalid_argument, "the finalizer is empty");
 }
 
 /// `edit` gives the list as it is to be.

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace signalbox::k8sio {
 
@@ -44,6 +45,20 @@ std::string_view to_string(errc code) {
             return "cancelled";
     }
     return "unknown";
+}
+
+api_error make_error(errc code, std::string message) {
+    api_error error;
+    error.code = code;
+    error.message = std::move(message);
+    return error;
+}
+
+api_error status_error(int http_status, std::string reason, std::string message) {
+    api_error error = make_error(errc::http_status, std::move(message));
+    error.http_status = http_status;
+    error.reason = std::move(reason);
+    return error;
 }
 
 std::string api_error::text() const {

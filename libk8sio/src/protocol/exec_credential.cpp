@@ -31,10 +31,7 @@ constexpr seconds drop_interval{10};
 constexpr seconds shortest_life{10};
 
 api_error plugin_error(std::string message) {
-    api_error error;
-    error.code = errc::credentials;
-    error.message = std::move(message);
-    return error;
+    return make_error(errc::credentials, std::move(message));
 }
 
 std::string name_of(const exec_plugin& plugin) {

@@ -78,10 +78,7 @@ std::string list_of_strings(std::vector<std::string> values) {
 }
 
 api_error refused(std::string message) {
-    api_error error;
-    error.code = errc::invalid_argument;
-    error.message = std::move(message);
-    return error;
+    return make_error(errc::invalid_argument, std::move(message));
 }
 
 }  // namespace
@@ -175,17 +172,13 @@ void metadata_change::on_read(const result<std::string>& answer) {
     }
     const std::optional<object_ties> ties = read_ties(*answer);
     if (!ties || ties->uid.empty()) {
-        api_error error;
-        error.code = errc::bad_response;
-        error.message = "the answer is no object with a UID";
+        api_error error = make_error(errc::bad_response, "the answer is no object with a UID");
         outcome_ = std::move(error);
         return;
     }
     if (!uid_.empty() && ties->uid != uid_) {
-        api_error error;
-        error.http_status = 404;
-        error.reason = "NotFound";
-        error.message = "the object of that name has the UID " + ties->uid;
+        api_error error =
+            status_error(404, "NotFound", "the object of that name has the UID " + ties->uid);
         end_without_object(std::move(error));
         return;
     }

@@ -151,10 +151,7 @@ result<std::string> with_owner(std::string_view object_json, const owner_referen
         made = with_metadata(object_json, {"ownerReferences", std::move(*owners)});
     }
     if (made.empty()) {
-        api_error error;
-        error.code = errc::invalid_argument;
-        error.message = "the object is no JSON object with metadata";
-        return error;
+        return make_error(errc::invalid_argument, "the object is no JSON object with metadata");
     }
     return made;
 }

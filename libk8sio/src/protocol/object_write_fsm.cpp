@@ -129,9 +129,7 @@ write_outcome failed(write_step step, const api_error& error) {
 
 /// An answer of success without an object in it: nobody knows what the server has done.
 write_outcome unreadable(write_step step) {
-    api_error error;
-    error.code = errc::bad_response;
-    error.message = "the answer is no object with a UID";
+    api_error error = make_error(errc::bad_response, "the answer is no object with a UID");
     const bool read = step == write_step::inspect || step == write_step::confirm;
     const write_failure why = read ? write_failure::unavailable : write_failure::unknown;
     return failed(step, why, std::move(error));
@@ -151,9 +149,7 @@ write_request delete_request(write_step step, std::string uid, std::string propa
 }
 
 write_outcome malformed(write_step step, std::string what) {
-    api_error error;
-    error.code = errc::invalid_argument;
-    error.message = std::move(what);
+    api_error error = make_error(errc::invalid_argument, std::move(what));
     return failed(step, write_failure::malformed, std::move(error));
 }
 

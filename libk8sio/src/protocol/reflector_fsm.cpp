@@ -170,9 +170,7 @@ void reflector_fsm::on_list(steady_time now, const result<list_page>& page) {
         return;
     }
     if (page->resource_version.empty()) {
-        api_error error;
-        error.code = errc::bad_response;
-        error.message = "list without resourceVersion";
+        api_error error = make_error(errc::bad_response, "list without resourceVersion");
         fail_list(now, error);
         return;
     }
@@ -437,9 +435,7 @@ void reflector_fsm::on_watch_error(steady_time now, const api_error& error) {
 void reflector_fsm::on_watch_end(steady_time now) {
     const watching& watch = std::get<watching>(state_);
     if (!watch.frames.at_boundary()) {
-        api_error error;
-        error.code = errc::connection_lost;
-        error.message = "watch ended within an event";
+        api_error error = make_error(errc::connection_lost, "watch ended within an event");
         on_watch_error(now, error);
         return;
     }
@@ -471,9 +467,7 @@ void reflector_fsm::on_watch_stalled(steady_time now) {
 }
 
 void reflector_fsm::broken_stream(steady_time now, errc code, std::string message) {
-    api_error error;
-    error.code = code;
-    error.message = std::move(message);
+    api_error error = make_error(code, std::move(message));
     note(error);
     mistrust(now);
     no_progress(now, stream_errors_until_list);

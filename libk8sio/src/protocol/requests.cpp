@@ -55,9 +55,7 @@ void name_request(api_error& error, const http_request& request) {
 }
 
 api_error request_error(errc code, const http_request& request, std::string message) {
-    api_error error;
-    error.code = code;
-    error.message = std::move(message);
+    api_error error = make_error(code, std::move(message));
     name_request(error, request);
     return error;
 }

@@ -45,10 +45,7 @@ result<protocol::lease_record> record_of(result<std::string> answer) {
     if (record) {
         return std::move(*record);
     }
-    api_error error;
-    error.code = errc::bad_response;
-    error.message = "no Lease";
-    return error;
+    return make_error(errc::bad_response, "no Lease");
 }
 
 }  // namespace
@@ -97,10 +94,7 @@ struct leader_election::impl {
     }
 
     static api_error unfit() {
-        api_error error;
-        error.code = errc::timeout;
-        error.message = "the owner of the election is not fit to lead";
-        return error;
+        return make_error(errc::timeout, "the owner of the election is not fit to lead");
     }
 
     /// The client is more patient than a leader may be.

@@ -25,10 +25,10 @@ namespace asio = boost::asio;
 inline api_error network_error(
     errc code, std::string_view what, const boost::system::error_code& reason
 ) {
-    api_error error;
-    error.code = reason == asio::error::operation_aborted ? errc::cancelled : code;
-    error.message = std::string(what) + ": " + reason.message();
-    return error;
+    return make_error(
+        reason == asio::error::operation_aborted ? errc::cancelled : code,
+        std::string(what) + ": " + reason.message()
+    );
 }
 
 /// Makes sockets that are connected to config's host, through its proxy if it has one, with

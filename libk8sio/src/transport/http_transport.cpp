@@ -15,13 +15,6 @@ constexpr std::size_t read_size = 8u << 10;
 /// Of an answer that says why there is no body in pieces.
 constexpr std::size_t refusal_limit = 1u << 20;
 
-api_error make_error(errc code, std::string message) {
-    api_error error;
-    error.code = code;
-    error.message = std::move(message);
-    return error;
-}
-
 /// Reads on until the header of the answer is there, or, for `whole`, all of it. Errors:
 /// connection_lost, bad_response, too_large, cancelled. The body of an answer with 2xx goes to
 /// `on_body` as it comes, if there is one.

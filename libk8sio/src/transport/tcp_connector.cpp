@@ -157,10 +157,7 @@ asio::awaitable<result<void>> tcp_opener::ask_proxy(tcp::socket& socket, steady_
         co_return guard.explain(std::move(error), "no answer from the proxy", errc::connect);
     }
     if (state == protocol::connect_answer::state::refused) {
-        api_error error;
-        error.code = errc::connect;
-        error.message = where() + ": " + answer.failure();
-        co_return error;
+        co_return make_error(errc::connect, where() + ": " + answer.failure());
     }
     co_return result<void>();
 }

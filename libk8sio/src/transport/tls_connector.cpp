@@ -24,10 +24,7 @@ bool is_address(const std::string& text) {
 }
 
 api_error key_error(std::string_view what, const boost::system::error_code& reason) {
-    api_error error;
-    error.code = errc::tls;
-    error.message = std::string(what) + ": " + reason.message();
-    return error;
+    return make_error(errc::tls, std::string(what) + ": " + reason.message());
 }
 
 result<void> load_keys(ssl::context& context, const protocol::tls_keys& keys, bool verify) {
@@ -55,10 +52,9 @@ result<void> load_keys(ssl::context& context, const protocol::tls_keys& keys, bo
     // OpenSSL compares the key with the certificate just loaded.
     const std::string& key = keys.client_key_pem.reveal();
     if (key.find("ENCRYPTED") != std::string::npos) {
-        api_error refused;
-        refused.code = errc::tls;
-        refused.message = "client key: is encrypted, and there is nobody to ask for its password";
-        return refused;
+        return make_error(
+            errc::tls, "client key: is encrypted, and there is nobody to ask for its password"
+        );
     }
     context.use_private_key(asio::buffer(key), ssl::context::pem, error);
     if (error) {
@@ -103,10 +99,7 @@ public:
         }
         auto stream = std::make_unique<tls_stream>(std::move(*socket), context_);
         if (!name_peer(stream->native_handle())) {
-            api_error error;
-            error.code = errc::tls;
-            error.message = "bad server name '" + name_ + "'";
-            co_return error;
+            co_return make_error(errc::tls, "bad server name '" + name_ + "'");
         }
         auto done = co_await handshake(*stream, deadline);
         if (done.has_error()) {

@@ -44,10 +44,9 @@ result<resource_type> find_resource(
             r.HasMember("namespaced") && r["namespaced"].IsTrue()
         );
     }
-    api_error error;
-    error.code = k8sio::errc::invalid_argument;
-    error.message = fmt::format("the server has no {} {}", api_version, kind);
-    return error;
+    return make_error(
+        k8sio::errc::invalid_argument, fmt::format("the server has no {} {}", api_version, kind)
+    );
 }
 
 }  // namespace

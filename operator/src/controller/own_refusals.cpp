@@ -3,25 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <string>
-#include <utility>
-
 namespace signalbox::op {
 
-namespace {
-
-k8sio::api_error refusal_of_ours(int status, std::string reason, std::string message) {
-    k8sio::api_error error;
-    error.http_status = status;
-    error.reason = std::move(reason);
-    error.message = std::move(message);
-    return error;
-}
-
-}  // namespace
-
 k8sio::api_error changed_pod(std::string_view labels) {
-    return refusal_of_ours(
+    return k8sio::status_error(
         409,
         "Changed",
         fmt::format(
@@ -33,7 +18,7 @@ k8sio::api_error changed_pod(std::string_view labels) {
 }
 
 k8sio::api_error unkept_patch() {
-    return refusal_of_ours(
+    return k8sio::status_error(
         409,
         "NotKept",
         "the server took the patch, but not what it says: its definition of this kind is older "
@@ -42,7 +27,7 @@ k8sio::api_error unkept_patch() {
 }
 
 k8sio::api_error left_out(std::string_view feature) {
-    return refusal_of_ours(
+    return k8sio::status_error(
         403, "Forbidden", fmt::format("this operator runs without {0} (--without {0})", feature)
     );
 }

@@ -118,7 +118,7 @@ TEST_CASE("the first message goes to the first output that is wanted") {
 TEST_CASE("a runtime that refuses a command says why in the Status") {
     virtual_loop loop;
     scripted_pods pods(loop.loop.get_executor());
-    pods.prepare(pod_refusal(400, "BadRequest", "container not found (\"main\")"));
+    pods.prepare(status_error(400, "BadRequest", "container not found (\"main\")"));
     running_session client(
         loop,
         make_container_session(

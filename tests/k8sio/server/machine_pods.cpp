@@ -244,7 +244,7 @@ result<std::unique_ptr<byte_source>> machine_pods::open_log(
     const pod_ref& pod, const log_options& options
 ) {
     if (options.previous) {
-        return pod_refusal(
+        return status_error(
             400,
             "BadRequest",
             fmt::format(
@@ -274,7 +274,7 @@ asio::awaitable<result<std::unique_ptr<container_process>>> machine_pods::exec(
 ) {
     std::unique_ptr<container_process> process;
     if (options.command.empty() || pod.name == "ended") {
-        co_return pod_refusal(400, "BadRequest", "container not running (" + pod.name + ")");
+        co_return status_error(400, "BadRequest", "container not running (" + pod.name + ")");
     }
     process = std::make_unique<machine_process>(executor_, start(options), options.in);
     co_return process;

@@ -107,7 +107,7 @@ TEST_CASE("[requirement T15] a log over HTTP that breaks off, that is refused, t
     REQUIRE(opened.has_value());
     CHECK(w.rest_of(**opened) == to_string(errc::connection_lost));
 
-    w.pods.prepare(pod_refusal(400, "BadRequest", "container is waiting to start"));
+    w.pods.prepare(status_error(400, "BadRequest", "container is waiting to start"));
     const auto refused = w.run(w.api->open_log("default", "w", log_query()));
     REQUIRE(refused.has_error());
     CHECK(refused.error().http_status == 400);

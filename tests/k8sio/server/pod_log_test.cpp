@@ -131,7 +131,7 @@ TEST_CASE(
 
 TEST_CASE("[requirement A8] what the runtime refuses is the answer") {
     pod_world w;
-    w.pods.prepare(pod_refusal(
+    w.pods.prepare(status_error(
         400, "BadRequest", "container \"main\" in pod \"w\" is waiting to start: ContainerCreating"
     ));
     w.pods.prepare(pod_failure("the disk is full"));
@@ -290,7 +290,7 @@ TEST_CASE("[requirement T15] a client reads a log in process") {
     w.loop.settle();
     CHECK(log->closed);
 
-    w.pods.prepare(pod_refusal(400, "BadRequest", "container \"main\" is waiting to start"));
+    w.pods.prepare(status_error(400, "BadRequest", "container \"main\" is waiting to start"));
     const auto refused = k8sio::test::run(w.loop, api.open_log("default", "w", query));
     REQUIRE(refused.has_error());
     CHECK(refused.error().http_status == 400);

@@ -140,7 +140,7 @@ TEST_CASE("all of a connection in one message, and byte by byte") {
 
 TEST_CASE("a port that cannot be reached is told on the error stream, and the next one is tried") {
     forwarding_world w;
-    w.pods.prepare(pod_refusal(500, "", "connection refused"));
+    w.pods.prepare(status_error(500, "", "connection refused"));
     w.open_pair(1, "0", "81");
     CHECK(w[1].data == "error forwarding port 81 to pod w, uid uid: connection refused");
     CHECK(w[1].fin);

@@ -21,14 +21,6 @@ core::action create(std::string name, int attempt = 1, int round = 0) {
     return a;
 }
 
-k8sio::api_error refusal(int status, std::string reason, std::string message) {
-    k8sio::api_error error;
-    error.http_status = status;
-    error.reason = std::move(reason);
-    error.message = std::move(message);
-    return error;
-}
-
 }  // namespace
 
 TEST_CASE("[behaviour 2.6] what is put right again and again has to wait, twice as long each time"
@@ -80,13 +72,13 @@ TEST_CASE("[behaviour 2.6] deletions, pods and the job itself do not wait for re
 }
 
 TEST_CASE("[behaviour 12.5] [behaviour 2.5] what a server says of a refusal is kept") {
-    const auto quota = op::refused_by(refusal(403, "Forbidden", "exceeded quota: q"));
+    const auto quota = op::refused_by(k8sio::status_error(403, "Forbidden", "exceeded quota: q"));
     CHECK(quota.http_code == 403);
     CHECK(quota.reason == "Forbidden");
     CHECK(quota.message == "exceeded quota: q");
     CHECK_FALSE(quota.namespace_terminating);
     CHECK_FALSE(quota.foreign_owner);
-    auto dying = refusal(403, "Forbidden", "being terminated");
+    auto dying = k8sio::status_error(403, "Forbidden", "being terminated");
     dying.causes.push_back({"NamespaceTerminating", "", "metadata.namespace"});
     CHECK(op::refused_by(dying).namespace_terminating);
 }

@@ -194,7 +194,7 @@ result<std::unique_ptr<byte_source>> node_streams::open_log(
 ) {
     using answer = result<std::unique_ptr<byte_source>>;
     const auto refused = [](std::string message) {
-        return answer(k8sio::server::pod_refusal(bad_request, "BadRequest", std::move(message)));
+        return answer(k8sio::status_error(bad_request, "BadRequest", std::move(message)));
     };
     const std::shared_ptr<pod_worker> worker = worker_of(pod);
     if (!worker) {

@@ -57,10 +57,9 @@ public:
     bool tty = false;
 };
 
-/// An error with which open_log() and others refuse a request, as a Status tells it to the client:
-/// e.g. 400, `BadRequest`, `container "main" in pod "w-0" is waiting to start: ContainerCreating`.
-api_error pod_refusal(int http_status, std::string reason, std::string message);
-/// What did not work though nothing was wrong with the request: 500, `InternalError`.
+/// What did not work though nothing was wrong with the request of open_log() and others: 500,
+/// `InternalError`. What they refuse is a status_error(), as a Status tells it to the client: e.g.
+/// 400, `BadRequest`, `container "main" in pod "w-0" is waiting to start: ContainerCreating`.
 api_error pod_failure(std::string message);
 
 /// Bytes that are read one piece at a time: whoever makes them waits until they are asked for, and
@@ -134,7 +133,7 @@ public:
 /// container; how far the container is only the implementation knows. Any number of them may be
 /// open.
 ///
-/// Errors: of pod_refusal() or pod_failure(), which the client sees; others count as the latter.
+/// Errors: of status_error() or pod_failure(), which the client sees; others count as the latter.
 /// Lifetimes: must outlive the server, and everything that it gave (api_server::set_pod_streams).
 /// Thread: the server's.
 /// Cancellation: none; when the client has left meanwhile, what comes is closed at once.
