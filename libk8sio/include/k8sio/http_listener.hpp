@@ -51,12 +51,20 @@ struct served_request {
     std::vector<std::pair<std::string, std::string>> headers;  ///< names as received
     std::string body;
 
-    /// First header of that name, case-insensitive; empty if there is none.
+    /// First header of that name, case-insensitive; nothing if there is none.
     ///
     /// Lifetimes: the text is valid as long as `headers` does not change.
-    std::string_view header(std::string_view name) const;
-    bool has_header(std::string_view name) const;
+    std::optional<std::string_view> find_header(std::string_view name) const;
+    /// The same, but empty if there is none.
+    ///
+    /// Lifetimes: as of find_header().
+    std::string_view header(std::string_view name) const {
+        return find_header(name).value_or(std::string_view());
+    }
 };
+
+/// True if it has this bearer token. No request has an empty one.
+bool bears_token(const served_request& request, std::string_view token);
 
 /// True if a page of another site may have sent it through a browser of this machine: it has an
 /// Origin, or its Host is neither an address nor localhost, as of a name that was made to resolve

@@ -5,7 +5,6 @@
 
 #include "k8sio/base64.hpp"
 #include "k8sio/http_listener.hpp"
-#include "k8sio/same_secret.hpp"
 #include "server/answers/body_stream.hpp"
 #include "server/answers/socket_session.hpp"
 #include "server/faces/tls_identity.hpp"
@@ -160,10 +159,7 @@ std::optional<served_answer> face::refuse(const served_request& header) {
     if (target == "/healthz" || target == "/livez" || target == "/readyz") {
         return std::nullopt;
     }
-    constexpr std::string_view scheme = "Bearer ";
-    const std::string_view sent = header.header("Authorization");
-    const bool ok = sent.starts_with(scheme) && same_secret(sent.substr(scheme.size()), token);
-    return ok ? std::nullopt : std::optional(to_served(unauthorized()));
+    return bears_token(header, token) ? std::nullopt : std::optional(to_served(unauthorized()));
 }
 
 served_answer face::answer(served_request request) {

@@ -12,7 +12,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -86,6 +85,7 @@ private:
     void give_away(served_answer a);
     void watch_for_the_end();
     void pump();
+    void on_written(error_code error);
     void write_chunk(std::string text);
     void end_chunks();
 
@@ -374,12 +374,7 @@ void http_connection::start_stream(served_answer a) {
     body_serializer_.emplace(*body_header_);
     writing_ = true;
     const auto done = [self = shared_from_this()](error_code error, std::size_t) {
-        self->writing_ = false;
-        if (error) {
-            self->close();
-            return;
-        }
-        self->pump();
+        self->on_written(error);
     };
     std::visit([&](auto& to) { http::async_write_header(to, *body_serializer_, done); }, stream_);
     watch_for_the_end();
@@ -426,18 +421,22 @@ void http_connection::pump() {
     }
 }
 
+void http_connection::on_written(error_code error) {
+    writing_ = false;
+    if (error) {
+        close();
+    } else {
+        pump();
+    }
+}
+
 void http_connection::write_chunk(std::string text) {
     writing_ = true;
     chunk_ = fmt::format("{:x}\r\n", text.size());
     chunk_ += text;
     chunk_ += "\r\n";
     const auto done = [self = shared_from_this()](error_code error, std::size_t) {
-        self->writing_ = false;
-        if (error) {
-            self->close();
-            return;
-        }
-        self->pump();
+        self->on_written(error);
     };
     std::visit([&](auto& to) { asio::async_write(to, asio::buffer(chunk_), done); }, stream_);
 }
@@ -484,19 +483,13 @@ void serve_http(
 
 namespace signalbox::k8sio {
 
-std::string_view served_request::header(std::string_view name) const {
+std::optional<std::string_view> served_request::find_header(std::string_view name) const {
     for (const auto& [key, value] : headers) {
         if (boost::beast::iequals(key, name)) {
             return value;
         }
     }
-    return {};
-}
-
-bool served_request::has_header(std::string_view name) const {
-    return std::any_of(headers.begin(), headers.end(), [name](const auto& one) {
-        return boost::beast::iequals(one.first, name);
-    });
+    return std::nullopt;
 }
 
 }  // namespace signalbox::k8sio

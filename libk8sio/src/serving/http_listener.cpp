@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "k8sio/http_listener.hpp"
 
+#include "k8sio/same_secret.hpp"
 #include "serving/connection.hpp"
 
 #include <fmt/format.h>
@@ -18,13 +19,6 @@ using boost::system::error_code;
 /// No descriptor is left, say: trying again at once would do nothing else.
 constexpr std::chrono::milliseconds accept_pause{100};
 
-api_error listening_error(errc code, std::string message) {
-    api_error e;
-    e.code = code;
-    e.message = std::move(message);
-    return e;
-}
-
 }  // namespace
 
 std::optional<served_answer> request_handler::refuse(const served_request&) {
@@ -37,8 +31,15 @@ served_answer request_handler::too_large() {
     return out;
 }
 
+bool bears_token(const served_request& request, std::string_view token) {
+    constexpr std::string_view scheme = "Bearer ";
+    const std::string_view sent = request.header("Authorization");
+    return !token.empty() && sent.starts_with(scheme) &&
+           same_secret(sent.substr(scheme.size()), token);
+}
+
 bool may_be_from_web_page(const served_request& request) {
-    if (request.has_header("Origin")) {
+    if (request.find_header("Origin")) {
         return true;
     }
     std::string_view host = request.header("Host");
@@ -135,11 +136,11 @@ result<void> http_listener::use_identity(const std::string& certificate, const s
     );
     made->use_certificate_chain(asio::buffer(certificate), failed);
     if (failed) {
-        return listening_error(errc::tls, failed.message());
+        return make_error(errc::tls, failed.message());
     }
     made->use_private_key(asio::buffer(key), asio::ssl::context::pem, failed);
     if (failed) {
-        return listening_error(errc::credentials, failed.message());
+        return make_error(errc::credentials, failed.message());
     }
     impl_->identity = std::move(made);
     return {};
@@ -150,7 +151,7 @@ result<std::uint16_t> http_listener::listen(const std::string& address, std::uin
     const asio::ip::address to = address.empty() ? asio::ip::address(asio::ip::address_v6::any())
                                                  : asio::ip::make_address(address, failed);
     if (failed) {
-        return listening_error(errc::invalid_argument, failed.message());
+        return make_error(errc::invalid_argument, failed.message());
     }
     failed = impl_->open({to, port});
     if (failed == asio::error::address_family_not_supported && address.empty()) {
@@ -160,7 +161,7 @@ result<std::uint16_t> http_listener::listen(const std::string& address, std::uin
     if (failed) {
         error_code ignored;
         impl_->acceptor.close(ignored);
-        return listening_error(errc::connect, failed.message());
+        return make_error(errc::connect, failed.message());
     }
     impl_->accept();
     return at.port();

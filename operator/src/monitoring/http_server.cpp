@@ -6,7 +6,6 @@
 
 #include <k8sio/http_listener.hpp>
 #include <k8sio/resource.hpp>
-#include <k8sio/same_secret.hpp>
 
 #include <fmt/format.h>
 
@@ -59,7 +58,7 @@ struct http_server::impl final : k8sio::request_handler {
 
     std::string start();
     std::string load_identity();
-    bool is_trusted(std::string_view authorization);
+    bool is_trusted(const k8sio::served_request& request);
 
     void connecting() override;
     k8sio::served_answer answer(k8sio::served_request request) override;
@@ -123,15 +122,12 @@ void http_server::impl::connecting() {
     }
 }
 
-bool http_server::impl::is_trusted(std::string_view authorization) {
-    constexpr std::string_view scheme = "Bearer ";
+bool http_server::impl::is_trusted(const k8sio::served_request& request) {
     if (options.token_file.empty()) {
         return true;
     }
     token.refresh();
-    const std::string_view wanted = without_end(token.text());
-    return !wanted.empty() && authorization.starts_with(scheme) &&
-           k8sio::same_secret(authorization.substr(scheme.size()), wanted);
+    return k8sio::bears_token(request, without_end(token.text()));
 }
 
 k8sio::served_answer http_server::impl::answer(k8sio::served_request request) {
@@ -142,7 +138,7 @@ k8sio::served_answer http_server::impl::answer(k8sio::served_request request) {
     question.path = k8sio::percent_decode(target.substr(0, mark));
     question.query = target.substr(std::min(mark + 1, target.size()));
     question.body = request.body;
-    question.trusted = is_trusted(request.header("Authorization"));
+    question.trusted = is_trusted(request);
     question.from_web_page = k8sio::may_be_from_web_page(request);
     http_answer given = handler(question);
     k8sio::served_answer out;
