@@ -122,19 +122,6 @@ void log_refusal(
     }
 }
 
-void log_failure(spdlog::logger& log, const core::action& a, const k8sio::failed_request& request) {
-    if (request.why == k8sio::write_failure::malformed) {
-        log.error("{}: kind={} name={}", request.error.message, core::to_string(a.kind), a.name);
-        return;
-    }
-    log_line line("request failed");
-    line.field("verb", core::to_string(a.what()))
-        .field("kind", core::to_string(a.kind))
-        .field("name", a.name)
-        .field("error", request.error.text());
-    line.write(log, spdlog::level::warn);
-}
-
 }  // namespace
 
 asio::awaitable<action_result> action_executor::carry_out(
@@ -175,10 +162,18 @@ void action_executor::tell_failure(
     if (result != action_result::failed && result != action_result::unavailable) {
         return;  // a refusal is told as such
     }
-    if (request.why != k8sio::write_failure::malformed) {
-        ++counters_->errors;
+    spdlog::logger& log = *config_->log;
+    if (request.why == k8sio::write_failure::malformed) {
+        log.error("{}: kind={} name={}", request.error.message, core::to_string(a.kind), a.name);
+        return;
     }
-    log_failure(*config_->log, a, request);
+    ++counters_->errors;
+    log_line line("request failed");
+    line.field("verb", core::to_string(a.what()))
+        .field("kind", core::to_string(a.kind))
+        .field("name", a.name)
+        .field("error", request.error.text());
+    line.write(log, spdlog::level::warn);
 }
 
 }  // namespace signalbox::op

@@ -197,10 +197,8 @@ asio::awaitable<void> run_all(
     }
 }
 
-/// The election with a loop and a connection of its own: its requests wait behind no others, and
-/// behind no computation.
+/// The election with a connection of its own: its requests wait behind no others.
 struct election_parts {
-    asio::io_context loop{1};
     std::optional<k8sio::connection> cluster;
     std::optional<leadership> lead;
 };
@@ -229,12 +227,14 @@ void end_after_loss(election_parts& parts, std::chrono::seconds wait, spdlog::lo
     });
 }
 
-/// Gives what is wrong, or an empty text. Without an election in `options` it does nothing. `parts`
-/// and `beat` stay in place.
+/// Gives what is wrong, or an empty text. Without an election in `options` it does nothing.
+/// `second` is the loop that the election runs on, behind no computation; `parts` and `beat` stay
+/// in place.
 std::string prepare_election(
     election_parts& parts,
     const run_options& options,
     asio::io_context& loop,
+    asio::io_context& second,
     const k8sio::heartbeat& beat,
     const std::shared_ptr<spdlog::logger>& log
 ) {
@@ -248,14 +248,14 @@ std::string prepare_election(
         connect.client.on_exchange =
             told_on(loop.get_executor(), std::move(connect.client.on_exchange));
     }
-    auto made = k8sio::connect(parts.loop.get_executor(), options.cluster, std::move(connect));
+    auto made = k8sio::connect(second.get_executor(), options.cluster, std::move(connect));
     if (made.has_error()) {
         return made.error().text();
     }
     parts.cluster.emplace(std::move(*made));
     parts.lead.emplace(
         loop.get_executor(),
-        parts.loop.get_executor(),
+        second.get_executor(),
         parts.cluster->api(),
         *options.election,
         beat,
@@ -290,6 +290,7 @@ int run_operator(run_options options) {
         );
     }
     asio::io_context loop(1);
+    asio::io_context second(1);  // what answers while `loop` computes
     const std::string server =
         options.cluster.scheme + "://" + options.cluster.host + ":" + options.cluster.port;
     k8sio::client_options& client = options.connect.client;
@@ -310,7 +311,7 @@ int run_operator(run_options options) {
         return exit_configuration;
     }
     k8sio::heartbeat beat(cluster->time());
-    const std::string problem = prepare_election(election, options, loop, beat, log);
+    const std::string problem = prepare_election(election, options, loop, second, beat, log);
     if (!problem.empty()) {
         log->error("{}", problem);
         return exit_configuration;
@@ -346,14 +347,15 @@ int run_operator(run_options options) {
             beside->end();
         }
     };
-    std::optional<k8sio::loop_thread> beside_it;
+    std::optional<k8sio::loop_thread> second_thread;
     if (lead != nullptr || beside != nullptr) {
-        beside_it.emplace(election.loop, [&] { run_loop(election.loop, *log); });
+        second_thread.emplace(second, [&] { run_loop(second, *log); });
+        beat.start();
     }
     if (beside != nullptr) {
         running_operator seen;
         seen.loop = loop.get_executor();
-        seen.answers = election.loop.get_executor();
+        seen.answers = second.get_executor();
         seen.beat = &beat;
         seen.time = &cluster->time();
         seen.work = &work;
@@ -368,7 +370,6 @@ int run_operator(run_options options) {
     }
     log->info("starting: server={}", server);
     signals.start();
-    beat.start();
     asio::co_spawn(loop, run_all(kinds, work, lead, api, report, *log), ended);
     run_loop(loop, *log);
     log->info("stopped");
