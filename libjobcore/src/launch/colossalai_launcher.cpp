@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <set>
+#include <string>
 
 namespace signalbox::core::launch {
 namespace {
@@ -44,12 +47,6 @@ void copy_member(
     }
 }
 
-bool names_variable(const json::value& env, std::string_view name) {
-    return std::any_of(env.Begin(), env.End(), [&](const json::value& entry) {
-        return json::string_or_empty(entry, "name") == name;
-    });
-}
-
 /// Parses JSON of the job's into the document; false, reported, if it has another form.
 bool parse_part(
     compile_context& ctx,
@@ -79,8 +76,12 @@ json::value merged_env(
     json::allocator& a
 ) {
     json::value env(rapidjson::kArrayType);
+    std::set<std::string, std::less<>> names;
+    for (const json::value& entry : own.GetArray()) {
+        names.emplace(json::string_or_empty(entry, "name"));
+    }
     const auto add = [&](std::string_view name, std::string_view text) {
-        if (!names_variable(own, name) && !names_variable(env, name)) {
+        if (names.emplace(name).second) {
             json::value entry(rapidjson::kObjectType);
             entry.AddMember("name", json::copy_string(name, a), a);
             entry.AddMember("value", json::copy_string(text, a), a);
@@ -101,7 +102,7 @@ json::value merged_env(
             const auto name = json::string_or_empty(entry, "name");
             // Which devices a worker has is its own matter.
             if (name != "CUDA_VISIBLE_DEVICES" && !of_the_pod.contains(name) &&
-                !names_variable(own, name) && !names_variable(env, name)) {
+                names.emplace(name).second) {
                 env.PushBack(json::value(entry, a), a);
             }
         }

@@ -8,16 +8,22 @@ namespace {
 
 using name_set = std::set<std::string, std::less<>>;
 
-/// The text has `$(NAME)` for one of the names. `$$` stands for a dollar sign (LAUNCH.md 1.5).
+/// The text has `$(NAME)` for one of the names, as the kubelet reads it: `$$` stands for a dollar
+/// sign, and a name goes to the next `)` (LAUNCH.md 1.5). Each character is read once.
 bool refers_to(std::string_view text, const name_set& names) {
-    for (auto at = text.find('$'); at < text.size(); at = text.find('$', at + 2)) {
+    for (auto at = text.find('$'); at < text.size(); at = text.find('$', at)) {
         if (text.substr(at, 2) != "$(") {
+            at += 2;
             continue;
         }
-        const auto name = text.substr(at + 2, text.find(')', at) - at - 2);
-        if (text.find(')', at) != std::string_view::npos && names.contains(name)) {
+        const auto end = text.find(')', at);
+        if (end == std::string_view::npos) {
+            return false;  // nor does a reference behind it end
+        }
+        if (names.contains(text.substr(at + 2, end - at - 2))) {
             return true;
         }
+        at = end + 1;
     }
     return false;
 }

@@ -305,6 +305,23 @@ TEST_CASE("[api deepspeed disableCustomEnv] which variables go where", "[launch]
     CHECK(job.file("settings.sh").find("sb_session_env=all\n") != std::string::npos);
     CHECK(has_text(job.file("run.sh"), "sb_bare_environment=no\n"));
 
+    // What the kubelet fills from the pod is not shared, nor what refers to it. A name ends at the
+    // next bracket, whatever else opens before it [launchers 1.5].
+    deepspeed_job references(
+        2,
+        worker_template(
+            R"j(,"env":[{"name":"IP","valueFrom":{"fieldRef":{"fieldPath":"status.podIP"}}},
+            {"name":"B","value":"$(IP)"},{"name":"C","value":"x$(B"},{"name":"D","value":"$$(IP)"},
+            {"name":"E","value":"$($(IP)"},{"name":"F","value":"$(X)$(B)"},{"name":"G","value":"$x$(IP)"}])j"
+        )
+    );
+    references.compile();
+    const std::string kept = "\n" + references.file("env-shared");
+    CHECK(kept.find("\nC\nD\nE\n") != std::string::npos);
+    for (const char* name : {"\nB\n", "\nF\n", "\nG\n"}) {
+        CHECK(kept.find(name) == std::string::npos);
+    }
+
     job.launch.disable_custom_env = true;
     job.compile();
     CHECK(job.file("env-shared").empty());

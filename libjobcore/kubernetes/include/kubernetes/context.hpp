@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,8 @@ struct rule_context {
     const value* spec = nullptr;  ///< the pod's specification
     /// Its volumes by name; nothing outside of a pod.
     std::shared_ptr<const std::map<std::string_view, const value*>> volumes = {};
+    /// Names of its claims of resources; nothing outside of a pod.
+    std::shared_ptr<const std::set<std::string_view>> claims = {};
     const value* container = nullptr;  ///< the container that the object is in
     bool ends = false;                 ///< that is an init container which runs to its end
     bool volume = false;               ///< the object is in a volume

@@ -59,6 +59,38 @@ inline std::string json_text(const value& v) {
     return {buffer.GetString(), buffer.GetSize()};
 }
 
+/// Stops to write where a text has become long.
+class bounded_writer : public rapidjson::Writer<rapidjson::StringBuffer> {
+    using base = rapidjson::Writer<rapidjson::StringBuffer>;
+
+public:
+    static constexpr std::size_t most = 4096;
+
+    explicit bounded_writer(rapidjson::StringBuffer& buffer) : base(buffer), buffer_(&buffer) {}
+
+    // They hide the base's: Value::Accept is a template and calls these, and ends at a `false`.
+    bool Key(const char* text, rapidjson::SizeType length, bool copy = false) {
+        return base::Key(text, length, copy) && buffer_->GetSize() <= most;
+    }
+    bool String(const char* text, rapidjson::SizeType length, bool copy = false) {
+        return base::String(text, length, copy) && buffer_->GetSize() <= most;
+    }
+    bool StartObject() { return base::StartObject() && buffer_->GetSize() <= most; }
+    bool StartArray() { return base::StartArray() && buffer_->GetSize() <= most; }
+
+private:
+    rapidjson::StringBuffer* buffer_;
+};
+
+/// A value as JSON; of an object or a list that is long the beginning. A problem of each of its
+/// items may show the whole, and all of them together must not cost more than it does.
+inline std::string bounded_text(const value& v) {
+    rapidjson::StringBuffer buffer;
+    bounded_writer writer(buffer);
+    return v.Accept(writer) ? std::string(buffer.GetString(), buffer.GetSize())
+                            : std::string(buffer.GetString(), buffer.GetSize()) + "...";
+}
+
 /// A text as JSON, with its quotes.
 inline std::string json_string(std::string_view text) {
     value v;
@@ -94,7 +126,8 @@ public:
         return out;
     }
 
-    /// The same as an RFC 6901 pointer.
+    /// The same as an RFC 6901 pointer. A name that is longer than any place is shown
+    /// (make_diagnostic in jobcore/diagnostic.hpp) is cut.
     std::string pointer() const {
         if (up_ == nullptr) {
             return std::string(pointer_);
@@ -103,8 +136,13 @@ public:
         if (kind_ == kind::item) {
             return out + std::to_string(index_);
         }
-        for (const char c : name_) {
-            out += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+        constexpr std::size_t longest = 1025;
+        for (const char c : name_.substr(0, longest)) {
+            if (c == '~' || c == '/') {
+                out += c == '~' ? "~0" : "~1";
+            } else {
+                out += c;
+            }
         }
         return out;
     }
@@ -176,9 +214,9 @@ public:
         std::string detail = {},
         std::string_view holds = {}
     ) {
-        add_text(
-            what, at, bad == nullptr ? std::string() : json_text(*bad), std::move(detail), holds
-        );
+        if (!full()) {
+            keep(what, at, bad == nullptr ? "" : bounded_text(*bad), std::move(detail), holds);
+        }
     }
     /// `bad` is JSON already.
     void add_text(
@@ -189,15 +227,7 @@ public:
         std::string_view holds = {}
     ) {
         if (!full()) {
-            entries_.push_back(
-                {what,
-                 at.field(),
-                 at.pointer(),
-                 std::string(at.name()),
-                 std::move(bad),
-                 std::move(detail),
-                 holds}
-            );
+            keep(what, at, std::move(bad), std::move(detail), holds);
         }
     }
 
@@ -206,6 +236,20 @@ public:
     std::size_t left_out() const { return left_out_; }
 
 private:
+    void keep(
+        fault what, const place& at, std::string bad, std::string detail, std::string_view holds
+    ) {
+        entries_.push_back(
+            {what,
+             at.field(),
+             at.pointer(),
+             std::string(at.name()),
+             std::move(bad),
+             std::move(detail),
+             holds}
+        );
+    }
+
     std::vector<problem> entries_;
     std::size_t left_out_ = 0;
 };

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -39,18 +40,34 @@ inline std::optional<std::string> amount_text(const value& v) {
     return quantity_error(text).empty() ? std::optional(std::move(text)) : std::nullopt;
 }
 
-/// The amount of a resource in a list of them: nothing if it is not named, or is no quantity. Null
-/// is zero, as for the server.
+/// The same of an entry of a list of resources: null is zero, as for the server.
+inline std::optional<std::string> amount_in(const value& v) {
+    return v.IsNull() ? std::optional<std::string>("0") : amount_text(v);
+}
+
+/// The amount of a resource in a list of them: nothing if it is not named, or is no quantity. Looks
+/// through the list: who asks for each name wants amounts_by_name().
 inline std::optional<std::string> amount_of(const value* list, std::string_view name) {
     if (list == nullptr || !list->IsObject()) {
         return std::nullopt;
     }
     for (const auto& m : list->GetObject()) {
         if (view(m.name) == name) {
-            return m.value.IsNull() ? std::optional<std::string>("0") : amount_text(m.value);
+            return amount_in(m.value);
         }
     }
     return std::nullopt;
+}
+
+/// The entries of a list of resources by name; of several of one name the first, as in amount_of().
+inline std::map<std::string_view, const value*> amounts_by_name(const value* list) {
+    std::map<std::string_view, const value*> out;
+    if (list != nullptr && list->IsObject()) {
+        for (const auto& m : list->GetObject()) {
+            out.emplace(view(m.name), &m.value);
+        }
+    }
+    return out;
 }
 
 inline void check_resource_name(
@@ -79,11 +96,12 @@ inline void check_resource_name(
 }
 
 inline void check_amounts(const value& list, const place& at, const rule_context& context) {
+    const auto entries = amounts_by_name(&list);
     for (const auto& m : list.GetObject()) {
         const std::string_view name = view(m.name);
         const place here = at.key(name);
         check_resource_name(name, here, context);
-        const auto text = amount_of(&list, name);
+        const auto text = amount_in(*entries.at(name));
         if (!text) {
             continue;
         }
@@ -113,10 +131,13 @@ inline void check_against_limits(
     const value& requests, const value* limits, const place& at, const rule_context& context
 ) {
     const place place_of_requests = at.member("requests");
+    const auto wanted = amounts_by_name(&requests);
+    const auto bounds = amounts_by_name(limits);
     for (const auto& m : requests.GetObject()) {
         const std::string_view name = view(m.name);
-        const auto asked = amount_of(&requests, name);
-        const auto most = amount_of(limits, name);
+        const auto bound = bounds.find(name);
+        const auto asked = amount_in(*wanted.at(name));
+        const auto most = bound == bounds.end() ? std::nullopt : amount_in(*bound->second);
         if (!asked) {
             continue;
         }
@@ -209,10 +230,7 @@ inline void check_used_claims(const value& v, const place& at, const rule_contex
     const place list = at.member("claims");
     for (rapidjson::SizeType i = 0; i < count_at(v, "claims"); ++i) {
         const std::string_view name = text_at((*find(v, "claims"))[i], "name");
-        bool known = false;
-        for (rapidjson::SizeType k = 0; k < count_at(*context.spec, "resourceClaims"); ++k) {
-            known = known || text_at((*find(*context.spec, "resourceClaims"))[k], "name") == name;
-        }
+        const bool known = context.claims != nullptr && context.claims->contains(name);
         if (!known && !name.empty()) {
             context.not_found(
                 list.item(i),

@@ -11,6 +11,7 @@
 #include "kubernetes/volume_rules.hpp"
 
 #include <array>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -114,6 +115,7 @@ private:
         if (type == "PodSpec") {
             context.spec = &v;
             context.volumes = volumes_of(v);
+            context.claims = claims_of(v);
         } else if (type == "Container") {
             context.container = &v;
             context.ends = at.name() == "initContainers" && text_at(v, "restartPolicy") != "Always";
@@ -132,6 +134,15 @@ private:
             if (!name.empty()) {
                 out->emplace(name, &volume);
             }
+        }
+        return out;
+    }
+
+    static std::shared_ptr<const std::set<std::string_view>> claims_of(const value& spec) {
+        auto out = std::make_shared<std::set<std::string_view>>();
+        const value* claims = find(spec, "resourceClaims");
+        for (rapidjson::SizeType i = 0; i < count_at(spec, "resourceClaims"); ++i) {
+            out->insert(text_at((*claims)[i], "name"));
         }
         return out;
     }

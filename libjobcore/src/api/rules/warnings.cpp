@@ -3,6 +3,7 @@
 // What is accepted and does not do what it seems to: BEHAVIOUR.md api 6.7.
 #include "api/rules/rules.hpp"
 #include "api/walk/text.hpp"
+#include "kubernetes/problem.hpp"
 
 #include <fmt/format.h>
 
@@ -49,20 +50,20 @@ public:
     reference_finder(const node& pod_template, findings_collector& findings)
         : template_(pod_template), findings_(findings) {}
 
-    void walk(const json::value& v, const std::string& pointer, std::string_view key) {
+    void walk(const json::value& v, const kubernetes::place& at, std::string_view key) {
         if (v.IsObject()) {
             for (const auto& m : v.GetObject()) {
                 const std::string_view name = json::view(m.name);
                 if (!is_expanded(key, name)) {
-                    walk(m.value, child_pointer(pointer, name), name);
+                    walk(m.value, at.member(name), name);
                 }
             }
         } else if (v.IsArray()) {
             for (rapidjson::SizeType i = 0; i < v.Size(); ++i) {
-                walk(v[i], child_pointer(pointer, i), key);
+                walk(v[i], at.item(i), key);
             }
         } else if (v.IsString()) {
-            report(json::view(v), pointer, key);
+            report(json::view(v), at, key);
         }
     }
 
@@ -74,7 +75,7 @@ private:
                (key == "env" && name == "value") || name == "subPathExpr";
     }
 
-    void report(std::string_view text, const std::string& pointer, std::string_view key) {
+    void report(std::string_view text, const kubernetes::place& at, std::string_view key) {
         const std::string_view reference = reference_in(text);
         if (reference.empty() || (key == "command" && !looks_like_variable(reference)) ||
             findings_.count_if_full(severity::warning)) {
@@ -82,7 +83,7 @@ private:
         }
         findings_.warning(
             template_.order,
-            pointer,
+            at.pointer(),
             fmt::format(
                 "nothing expands {} here: variables are expanded in `command`, `args`, the values "
                 "of `env` and `subPathExpr` of containers",
@@ -152,8 +153,8 @@ void check_variable(
 
 void warn_references(const node& pod_template, findings_collector& findings) {
     if (const json::value* spec = json::find(*pod_template.value, "spec")) {
-        reference_finder(pod_template, findings)
-            .walk(*spec, child_pointer(pod_template.pointer, "spec"), {});
+        const kubernetes::place whole("", pod_template.pointer);
+        reference_finder(pod_template, findings).walk(*spec, whole.member("spec"), {});
     }
 }
 
