@@ -30,8 +30,18 @@ std::string_view last_bytes(std::string_view text, std::size_t limit);
 /// Number of characters (code points) of UTF-8 text.
 std::size_t count_characters(std::string_view text);
 
-/// The text with a space for each control character of ASCII: it stays in its line.
+/// The text with a space for each byte of what a terminal obeys or a reader is misled by: it stays
+/// in its line, and says nothing else than it shows. These are the control characters of C0 and C1,
+/// the separators of lines and paragraphs, what changes the direction of writing, the mark of byte
+/// order, and bytes that are no UTF-8 (BEHAVIOUR.md 11.4).
 std::string in_one_line(std::string_view text);
+
+/// The same characters as `\u001b`, other bytes as `\x9b`: for texts that name something.
+std::string printable(std::string_view text);
+
+/// Appends the text as a string of JSON that may be printed: the same characters as `\u001b`, and
+/// U+FFFD for a byte that is no UTF-8.
+void append_printable_json_string(std::string& out, std::string_view text);
 
 /// Appends the text, which must be UTF-8, as a string of JSON with its quotes.
 void append_json_string(std::string& out, std::string_view text);

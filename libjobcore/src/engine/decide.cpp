@@ -10,6 +10,7 @@
 #include "engine/rules/rules.hpp"
 #include "engine/shown/shown.hpp"
 #include "engine/work/work.hpp"
+#include "jobcore/strings.hpp"
 #include "status/compare.hpp"
 
 #include <algorithm>
@@ -218,6 +219,18 @@ decision decide_any(const inputs& in) {
 }  // namespace
 }  // namespace engine
 
+namespace {
+
+/// Pods, nodes and servers are quoted in messages (BEHAVIOUR.md 11.4).
+decision in_single_lines(decision made) {
+    for (event& e : made.events) {
+        e.message = in_one_line(e.message);
+    }
+    return made;
+}
+
+}  // namespace
+
 decision decide(const job_object& job, const observed& seen, const policy& rules, instant now) {
     if (job.meta.deletion_time || !job.compiled) {
         return {};  // children go by owner references (BEHAVIOUR.md 10.1, 2.5)
@@ -228,9 +241,9 @@ decision decide(const job_object& job, const observed& seen, const policy& rules
     }
     if (!compiled.plan) {
         const job_plan plan = engine::plan_from_record(job);
-        return engine::decide_any({job, plan, seen, rules, now, /*invalid=*/true});
+        return in_single_lines(engine::decide_any({job, plan, seen, rules, now, /*invalid=*/true}));
     }
-    return engine::decide_any({job, *compiled.plan, seen, rules, now});
+    return in_single_lines(engine::decide_any({job, *compiled.plan, seen, rules, now}));
 }
 
 }  // namespace signalbox::core

@@ -7,6 +7,7 @@
 #include "engine/facts/reasons.hpp"
 #include "explain/story.hpp"
 #include "explain/words.hpp"
+#include "jobcore/strings.hpp"
 
 #include <fmt/format.h>
 
@@ -79,7 +80,8 @@ bool say_left_alone(story& s) {
 }  // namespace
 
 void story::say(explain_section where, std::string text, std::string_view rule) {
-    out.push_back({where, sentence(std::move(text)) + ".", rule});
+    // Whatever of others' texts is in it (BEHAVIOUR.md 11.4).
+    out.push_back({where, printable(sentence(std::move(text))) + ".", rule});
 }
 
 std::string name_of(const job_meta& meta) {

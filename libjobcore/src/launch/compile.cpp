@@ -11,15 +11,41 @@
 namespace signalbox::core {
 namespace launch {
 
-void compile_context::error(std::string pointer, std::string message, std::string reason) {
-    findings.push_back({severity::error, std::move(pointer), std::move(message), std::move(reason)}
-    );
+namespace {
+
+constexpr std::size_t most_findings = 256;
+
+}  // namespace
+
+void compile_context::error(
+    std::string_view pointer, std::string_view message, std::string reason
+) {
+    if (++errors <= most_findings) {
+        findings.push_back(make_diagnostic(severity::error, pointer, message, std::move(reason)));
+    }
 }
 
-void compile_context::warn(std::string pointer, std::string message, std::string reason) {
-    plan.warnings.push_back(
-        {severity::warning, std::move(pointer), std::move(message), std::move(reason)}
-    );
+void compile_context::warn(std::string_view pointer, std::string_view message, std::string reason) {
+    if (++warnings <= most_findings) {
+        plan.warnings.push_back(
+            make_diagnostic(severity::warning, pointer, message, std::move(reason))
+        );
+    }
+}
+
+void compile_context::count_left_out() {
+    const auto more = [](std::size_t count, severity level, std::string_view what) {
+        const std::string left_out = std::to_string(count - most_findings);
+        return make_diagnostic(
+            level, "", left_out + " more " + std::string(what) + " are not listed", "InvalidSpec"
+        );
+    };
+    if (errors > most_findings) {
+        findings.push_back(more(errors, severity::error, "errors"));
+    }
+    if (warnings > most_findings) {
+        plan.warnings.push_back(more(warnings, severity::warning, "warnings"));
+    }
 }
 
 std::string_view compile_context::annotation(std::string_view name) const {
@@ -196,6 +222,7 @@ job_plan compile_plan(
 
     launch::compile_context ctx{meta, spec, plan, *render, findings};
     launch::row_of(meta.kind).compile(ctx);
+    ctx.count_left_out();
     if (!render->config.files.empty()) {
         for (const bool resumed : {false, true}) {
             render->config.hash[resumed ? 1 : 0] = hash_planned_config(plan, {resumed, {}});

@@ -19,9 +19,18 @@ struct compile_context {
     job_plan& plan;
     render_data& render;
     std::vector<diagnostic>& findings;
+    std::size_t errors = 0;    ///< said, and left out
+    std::size_t warnings = 0;  ///< the same
 
-    void error(std::string pointer, std::string message, std::string reason = "InvalidSpec");
-    void warn(std::string pointer, std::string message, std::string reason = "FieldOverridden");
+    /// Of each at most 256 are kept, so that hostile input cannot make the lists large;
+    /// count_left_out() says how many more there are.
+    void error(
+        std::string_view pointer, std::string_view message, std::string reason = "InvalidSpec"
+    );
+    void warn(
+        std::string_view pointer, std::string_view message, std::string reason = "FieldOverridden"
+    );
+    void count_left_out();
     /// Value of one of our annotations on the job, `batch.tensorstack.dev/<name>`.
     std::string_view annotation(std::string_view name) const;
 };

@@ -10,6 +10,71 @@ namespace {
 /// No character of UTF-8 has more bytes behind its first one.
 constexpr std::size_t most_continued = 3;
 
+constexpr std::string_view hex_digits = "0123456789abcdef";
+
+void append_hex(std::string& out, std::uint32_t number, unsigned digits) {
+    while (digits > 0) {
+        out += hex_digits[number >> (4 * --digits) & 15U];
+    }
+}
+
+struct character {
+    std::uint32_t code = 0;
+    std::size_t bytes = 1;
+    bool valid = false;  ///< else a byte that begins no character
+};
+
+/// The first character of a text that is not empty.
+character first_character(std::string_view text) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned lead = byte(0);
+    if (lead < 0x80) {
+        return {lead, 1, true};
+    }
+    const std::size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+    if (lead < 0xC2 || lead > 0xF4 || text.size() < bytes) {
+        return {};
+    }
+    std::uint32_t code = lead & (0x7FU >> bytes);
+    for (std::size_t i = 1; i < bytes; ++i) {
+        if (!continues_character(text[i])) {
+            return {};
+        }
+        code = code << 6U | (byte(i) & 0x3FU);
+    }
+    const bool longer_than_needed = (bytes == 3 && code < 0x800) || (bytes == 4 && code < 0x10000);
+    const bool surrogate = code >= 0xD800 && code < 0xE000;
+    return longer_than_needed || surrogate || code > 0x10FFFF ? character{}
+                                                              : character{code, bytes, true};
+}
+
+/// What a terminal obeys, or what makes a text read otherwise than it is.
+bool is_control(std::uint32_t code) {
+    const auto among = [code](std::uint32_t first, std::uint32_t last) {
+        return code >= first && code <= last;
+    };
+    return code < 0x20 || among(0x7F, 0x9F) || code == 0x61C || among(0x200E, 0x200F) ||
+           among(0x2028, 0x202E) || among(0x2066, 0x2069) || code == 0xFEFF;
+}
+
+/// The text with what `instead(out, rest, character)` appends for each control character and each
+/// byte that is no UTF-8.
+template <class Instead>
+std::string without_controls(std::string_view text, Instead instead) {
+    std::string out;
+    out.reserve(text.size());
+    while (!text.empty()) {
+        const auto c = first_character(text);
+        if (c.valid && !is_control(c.code)) {
+            out += text.substr(0, c.bytes);
+        } else {
+            instead(out, text, c);
+        }
+        text.remove_prefix(c.bytes);
+    }
+    return out;
+}
+
 }  // namespace
 
 std::string_view first_bytes(std::string_view text, std::size_t limit) {
@@ -43,15 +108,24 @@ std::size_t count_characters(std::string_view text) {
 }
 
 std::string in_one_line(std::string_view text) {
-    std::string line(text);
-    std::ranges::replace_if(
-        line, [](char c) { return static_cast<unsigned char>(c) < 0x20U || c == 0x7F; }, ' '
-    );
-    return line;
+    return without_controls(text, [](std::string& line, std::string_view, const character& c) {
+        line.append(c.bytes, ' ');
+    });
+}
+
+std::string printable(std::string_view text) {
+    return without_controls(text, [](std::string& out, std::string_view rest, const character& c) {
+        if (c.valid) {
+            out += "\\u";
+            append_hex(out, c.code, 4);
+        } else {
+            out += "\\x";
+            append_hex(out, static_cast<unsigned char>(rest.front()), 2);
+        }
+    });
 }
 
 void append_json_string(std::string& out, std::string_view text) {
-    constexpr std::string_view digits = "0123456789abcdef";
     out += '"';
     for (const char c : text) {
         switch (c) {
@@ -73,9 +147,8 @@ void append_json_string(std::string& out, std::string_view text) {
             default: {
                 const auto byte = static_cast<unsigned char>(c);
                 if (byte < 0x20) {
-                    out += "\\u00";
-                    out += digits[byte >> 4U];
-                    out += digits[byte & 15U];
+                    out += "\\u";
+                    append_hex(out, byte, 4);
                 } else {
                     out += c;
                 }
@@ -89,6 +162,15 @@ std::string json_string(std::string_view text) {
     std::string out;
     append_json_string(out, text);
     return out;
+}
+
+void append_printable_json_string(std::string& out, std::string_view text) {
+    std::string quoted;
+    append_json_string(quoted, text);
+    out += without_controls(quoted, [](std::string& to, std::string_view, const character& c) {
+        to += "\\u";
+        append_hex(to, c.valid ? c.code : 0xFFFD, 4);
+    });
 }
 
 std::string child_pointer(std::string_view parent, std::string_view token) {

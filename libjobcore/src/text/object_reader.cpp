@@ -19,9 +19,9 @@ std::string join(std::span<const std::string_view> names) {
 std::string shown(std::string_view text) {
     constexpr std::size_t most = 60;
     if (text.size() <= most) {
-        return std::string(text);
+        return printable(text);
     }
-    return std::string(first_bytes(text, most)) + "...";
+    return printable(first_bytes(text, most)) + "...";
 }
 
 }  // namespace

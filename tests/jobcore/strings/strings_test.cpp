@@ -115,6 +115,48 @@ TEST_CASE("a text in one line has a space for each control character") {
     }
 }
 
+TEST_CASE("[behaviour 11.4] what a terminal obeys is shown as its number") {
+    struct sample {
+        std::string text, shown;
+    };
+    const std::vector<sample> samples{
+        {std::string("\0", 1), "\\u0000"},
+        {"\x1f", "\\u001f"},
+        {"\x7f", "\\u007f"},
+        {"\xc2\x80", "\\u0080"},
+        {"\xc2\x9f", "\\u009f"},
+        {"\xd8\x9c", "\\u061c"},
+        {"\xe2\x80\x8e", "\\u200e"},
+        {"\xe2\x80\x8f", "\\u200f"},
+        {"\xe2\x80\xa8", "\\u2028"},
+        {"\xe2\x80\xae", "\\u202e"},
+        {"\xe2\x81\xa6", "\\u2066"},
+        {"\xe2\x81\xa9", "\\u2069"},
+        {"\xef\xbb\xbf", "\\ufeff"},
+        {"\x9b", "\\x9b"},
+        {"\xc2", "\\xc2"},
+        {"\xe2\x80", "\\xe2\\x80"},
+        {"\xc0\x9b", "\\xc0\\x9b"},
+        {"\xe0\x82\x9b", "\\xe0\\x82\\x9b"},
+        {"\xf0\x80\x82\x9b", "\\xf0\\x80\\x82\\x9b"},
+        {"\xed\xa0\x80", "\\xed\\xa0\\x80"},
+        {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},
+    };
+    for (const sample& s : samples) {
+        CAPTURE(s.shown);
+        CHECK(printable("a" + s.text + "b") == "a" + s.shown + "b");
+        CHECK(in_one_line("a" + s.text + "b") == "a" + std::string(s.text.size(), ' ') + "b");
+    }
+    // The neighbours of what is escaped, and letters of every length.
+    const std::string plain =
+        " ~\xc2\xa0\xd8\x9b\xe2\x80\x8d\xe2\x80\x90\xe2\x80\xa7\xe2\x80\xaf\xe2\x81\xa5\xe2\x81\xaa"
+        "\xef\xbb\xbe\xed\x9f\xbf\xee\x80\x80\xf4\x8f\xbf\xbf" +
+        letters;
+    CHECK(printable(plain) == plain);
+    CHECK(in_one_line(plain) == plain);
+    CHECK(printable(printable("\x1b[31m")) == "\\u001b[31m");
+}
+
 TEST_CASE("a token of a JSON pointer is escaped") {
     CHECK(child_pointer("", "a") == "/a");
     CHECK(child_pointer("/a", "") == "/a/");
@@ -181,4 +223,10 @@ TEST_CASE("a text becomes a string of JSON, whatever is in it") {
     CHECK(out == "x:\"a\\\"b\\\\c\\n\\t\\r\\u0001\\u001f\x7f\u00e9/\"");
     append_json_string(out, "");
     CHECK(out.ends_with("\"\"\""));
+}
+
+TEST_CASE("[behaviour 11.4] a string of JSON that is printed has nothing that a terminal obeys") {
+    std::string out = "x:";
+    append_printable_json_string(out, "a\"\n\x1b\x7f\u00e9\u009b\u202e\x9b/");
+    CHECK(out == "x:\"a\\\"\\n\\u001b\\u007f\u00e9\\u009b\\u202e\\ufffd/\"");
 }

@@ -30,12 +30,15 @@ public:
     /// report.
     void error(
         std::size_t order,
-        std::string pointer,
-        std::string message,
+        std::string_view pointer,
+        std::string_view message,
         std::string_view reason = invalid_spec
     );
     void warning(
-        std::size_t order, std::string pointer, std::string message, std::string_view reason
+        std::size_t order,
+        std::string_view pointer,
+        std::string_view message,
+        std::string_view reason
     );
 
     /// Counts a finding that would be left out anyway; false: it has to be written. Spares hostile
@@ -50,7 +53,13 @@ private:
         std::size_t order;
         diagnostic what;
     };
-    void add(std::size_t order, diagnostic what);
+    void add(
+        severity level,
+        std::size_t order,
+        std::string_view pointer,
+        std::string_view message,
+        std::string_view reason
+    );
 
     std::vector<entry> entries_;
     std::size_t errors_ = 0;

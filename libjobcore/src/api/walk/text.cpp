@@ -40,20 +40,12 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::string quoted(std::string_view text) {
     const bool cut = text.size() > quoted_limit;
     text = first_bytes(text, quoted_limit);
-    std::string out = "\"";
+    std::string escaped = "\"";
     for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (c == '"' || c == '\\') {
-            out += '\\';
-            out += c;
-        } else if (byte < 0x20 || byte == 0x7f) {
-            out += fmt::format("\\u{:04x}", byte);
-        } else {
-            out += c;
-        }
+        escaped += c == '"' || c == '\\' ? "\\" : "";
+        escaped += c;
     }
-    out += cut ? "...\"" : "\"";
-    return out;
+    return printable(escaped) + (cut ? "...\"" : "\"");
 }
 
 std::string describe(const json::value& v) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/facts/deadline.hpp"
 #include "engine/shown/shown.hpp"
+#include "jobcore/strings.hpp"
 
 #include <utility>
 
@@ -92,6 +93,9 @@ job_status fill(const inputs& in, job_status status, shown display) {
         }
     }
     status.conditions = std::move(display.conditions);
+    for (condition& c : status.conditions) {
+        c.message = in_one_line(c.message);  // pods, nodes and servers are quoted in it (11.4)
+    }
     status.aggregate = display.counts.aggregate;
     status.replicas = display.counts.replicas;
     status.ready = std::move(display.counts.ready);
