@@ -3,6 +3,7 @@
 // `signalbox docs`, `docs rule` and `docs fields`.
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
+#include "cli/print_line.hpp"
 #include "cli/rule_book.hpp"
 #include "cli/text_layout.hpp"
 
@@ -80,7 +81,7 @@ int docs_rule(const docs_rule_options& options, std::ostream& out, std::ostream&
     const rule_entries book = read_rule_books(rule_book_texts());
     const rule_choice choice = choose_rules(book, options.rules);
     for (const std::string& error : choice.errors) {
-        fmt::print(err, "signalbox docs rule: {}\n", error);
+        print_line(err, "signalbox docs rule: {}", error);
     }
     if (!choice.errors.empty()) {
         return exit_refused;
@@ -100,7 +101,7 @@ int docs_rule(const docs_rule_options& options, std::ostream& out, std::ostream&
 int docs_fields(const docs_fields_options& options, std::ostream& out, std::ostream& err) {
     const core::field_text found = core::field_reference(options.path, options.recursive);
     if (!found.error.empty()) {
-        fmt::print(err, "signalbox docs fields: {}\n", found.error);
+        print_line(err, "signalbox docs fields: {}", found.error);
         return exit_refused;
     }
     out << wrapped_lines(found.text, output_width());

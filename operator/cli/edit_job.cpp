@@ -6,6 +6,7 @@
 #include "cli/cluster_session.hpp"
 #include "cli/commands.hpp"
 #include "cli/job_lookup.hpp"
+#include "cli/print_line.hpp"
 #include "controller/resource_table.hpp"
 #include "manifests/job_patches.hpp"
 
@@ -71,15 +72,15 @@ public:
 
     int report(std::string_view command, std::ostream& out, std::ostream& err) {
         if (!problem_.empty()) {
-            fmt::print(err, "signalbox {}: {}\n", command, problem_);
+            print_line(err, "signalbox {}: {}", command, problem_);
             return exit_refused;
         }
         const std::string job = kubectl_name(lookup_.found().front().kind, name_);
         if (!change_.impossible.empty()) {
-            fmt::print(err, "signalbox {}: {}: {}\n", command, job, change_.impossible);
+            print_line(err, "signalbox {}: {}: {}", command, job, change_.impossible);
             return exit_failed;
         }
-        fmt::print(out, "{} {}\n", job, change_.said);
+        print_line(out, "{} {}", job, change_.said);
         return exit_ok;
     }
 
@@ -100,7 +101,7 @@ int edit_job(
     std::ostream& err
 ) {
     const auto refuse = [&](const std::string& why) {
-        fmt::print(err, "signalbox {}: {}\n", command, why);
+        print_line(err, "signalbox {}: {}", command, why);
         return exit_refused;
     };
     const std::optional<job_target> target = parse_job_target(options.target);

@@ -6,6 +6,7 @@
 #include "cli/commands.hpp"
 #include "cli/json_report.hpp"
 #include "cli/live_job.hpp"
+#include "cli/print_line.hpp"
 #include "cli/recorded_files.hpp"
 #include "cli/table.hpp"
 #include "cli/text_layout.hpp"
@@ -74,16 +75,17 @@ void print_text(
     std::ostream& out
 ) {
     const core::job_meta& meta = r.job.meta;
-    fmt::print(
+    print_line(
         out,
-        "{} {}/{}, at {}\n",
+        "{} {}/{}, at {}",
         core::to_string(meta.kind),
         meta.ns,
         meta.name,
         core::format_time(now)
     );
     for (const std::string& note : r.notes) {
-        out << wrapped(fmt::format("note: {}.", note), "  ", "    ", output_width());
+        const std::string line = core::printable(fmt::format("note: {}.", note));
+        out << wrapped(line, "  ", "    ", output_width());
     }
     while (!lines.empty()) {
         const auto end = std::ranges::find_if(lines, [&](const core::explain_line& line) {
@@ -158,7 +160,7 @@ void print(
 
 int explain(const explain_options& options, std::ostream& out, std::ostream& err) {
     const auto refuse = [&](std::string_view why) {
-        fmt::print(err, "signalbox explain: {}\n", why);
+        print_line(err, "signalbox explain: {}", why);
         return exit_refused;
     };
     if (options.files.empty() == options.target.empty()) {
@@ -168,7 +170,7 @@ int explain(const explain_options& options, std::ostream& out, std::ostream& err
         recorded_files files = read_recorded_files(options.files, options.now);
         if (!files.errors.empty()) {
             for (const std::string& error : files.errors) {
-                fmt::print(err, "signalbox explain: {}\n", error);
+                print_line(err, "signalbox explain: {}", error);
             }
             return exit_refused;
         }

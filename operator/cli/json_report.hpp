@@ -3,11 +3,14 @@
 // What `--output json` prints: indented JSON, written as it is made.
 #pragma once
 
+#include <jobcore/strings.hpp>
+
 #include <rapidjson/ostreamwrapper.h>
 #include <rapidjson/prettywriter.h>
 
 #include <cstdint>
 #include <ostream>
+#include <string>
 #include <string_view>
 
 namespace signalbox::op::cli {
@@ -24,8 +27,11 @@ public:
 
     writer_type& writer() { return writer_; }
 
+    /// Whatever it holds, a terminal obeys nothing of it (BEHAVIOUR.md 11.4).
     void text(std::string_view value) {
-        writer_.String(value.data(), static_cast<rapidjson::SizeType>(value.size()));
+        std::string quoted;
+        core::append_printable_json_string(quoted, value);
+        writer_.RawValue(quoted.data(), quoted.size(), rapidjson::kStringType);
     }
     void text(const char* key, std::string_view value) {
         writer_.Key(key);

@@ -6,6 +6,7 @@
 #include "cli/commands.hpp"
 #include "cli/job_lookup.hpp"
 #include "cli/log_lines.hpp"
+#include "cli/print_line.hpp"
 #include "controller/resource_table.hpp"
 #include "k8sio/synchronization.hpp"
 #include "manifests/duration.hpp"
@@ -212,7 +213,9 @@ private:
         source.pod = pod.name;
         source.uid = pod.uid;
         source.container = wanted_->container.empty() ? training : wanted_->container;
-        source.label = replica_name(pod) + (rank.empty() ? "" : fmt::format(" rank {}", rank));
+        source.label = core::printable(
+            replica_name(pod) + (rank.empty() ? "" : fmt::format(" rank {}", rank))
+        );
         width_ = std::max(width_, source.label.size());
         sources_.push_back(std::move(source));
         return sources_.size() - 1;
@@ -276,7 +279,7 @@ private:
 
     void complain(const log_source& source, const std::string& why) {
         failed_ = true;
-        fmt::print(*err_, "signalbox logs: {}: {}\n", source.pod, why);
+        print_line(*err_, "signalbox logs: {}: {}", source.pod, why);
     }
 
     void print(std::size_t number, std::string_view line) {
@@ -380,7 +383,7 @@ private:
 
 int logs(const logs_options& options, std::ostream& out, std::ostream& err) {
     const auto refuse = [&](const std::string& why) {
-        fmt::print(err, "signalbox logs: {}\n", why);
+        print_line(err, "signalbox logs: {}", why);
         return exit_refused;
     };
     const std::optional<job_target> target = parse_job_target(options.job.target);
@@ -408,7 +411,7 @@ int logs(const logs_options& options, std::ostream& out, std::ostream& err) {
         return refuse(reading.problem());
     }
     if (!reading.found_some()) {
-        fmt::print(err, "No pod of {} has a log.\n", options.job.target);
+        print_line(err, "No pod of {} has a log.", options.job.target);
     }
     return reading.failed() ? exit_failed : exit_ok;
 }

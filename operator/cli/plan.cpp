@@ -5,6 +5,7 @@
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
 #include "cli/offline_plan.hpp"
+#include "cli/print_line.hpp"
 #include "manifests/json_edit.hpp"
 #include "manifests/yaml_writer.hpp"
 
@@ -51,21 +52,25 @@ std::string job_document(const std::string& job) {
 constexpr std::string_view no_key = "PGdlbmVyYXRlZD4=";
 
 /// What is generated when a Secret is created stands in it as a marker, which no server takes.
-std::string with_values(std::string json) {
+std::string with_values(const std::string& json) {
     const std::string marker = fmt::format("\"{}\"", core::generated_marker);
     const std::string value = fmt::format("\"{}\"", no_key);
+    std::string out;
+    std::size_t from = 0;
     for (std::size_t at = json.find(marker); at != std::string::npos;
-         at = json.find(marker, at + value.size())) {
-        json.replace(at, marker.size(), value);
+         at = json.find(marker, from)) {
+        out.append(json, from, at - from).append(value);
+        from = at + marker.size();
     }
-    return json;
+    return out.append(json, from);
 }
 
 void print_object(const planned_object& o, std::ostream& out) {
     const std::string json = with_values(o.json);
-    fmt::print(out, "---\n# {}{}\n", o.why, o.rule.empty() ? "" : fmt::format(" ({})", o.rule));
+    out << "---\n";
+    print_line(out, "# {}{}", o.why, o.rule.empty() ? "" : fmt::format(" ({})", o.rule));
     if (json != o.json) {
-        fmt::print(out, "# Where it says {} a key is made when it is created.\n", no_key);
+        print_line(out, "# Where it says {} a key is made when it is created.", no_key);
     }
     out << manifests::to_yaml(json);
 }
@@ -86,19 +91,20 @@ void print_job(
     }
     const offline_plan planned = plan_offline(as_created(object.source, options), served, now);
     if (!planned.error.empty()) {
-        fmt::print(err, "signalbox plan: {}: {}\n", title(object.source), planned.error);
+        print_line(err, "signalbox plan: {}: {}", title(object.source), planned.error);
         code = exit_failed;
     }
     for (const planned_object& o : planned.objects) {
         print_object(o, out);
     }
-    fmt::print(
+    out << "---\n";
+    print_line(
         out,
-        "---\n# {}, with the status that the operator writes while its pods {}.\n{}",
+        "# {}, with the status that the operator writes while its pods {}.",
         title(object.source),
-        planned.assumed_ready ? "of the last stage are pending" : "are pending",
-        manifests::to_yaml(job_document(planned.job))
+        planned.assumed_ready ? "of the last stage are pending" : "are pending"
     );
+    out << manifests::to_yaml(job_document(planned.job));
     if (planned.objects.empty()) {
         fmt::print(out, "# No object is created for it: see the status, or spec.managedBy.\n");
     }
@@ -111,12 +117,12 @@ int plan(const plan_options& options, std::ostream& out, std::ostream& err) {
     const std::optional<core::instant> now =
         options.now.empty() ? core::instant{} : core::parse_time(options.now);
     if (!now) {
-        fmt::print(err, "signalbox plan: --now: `{}` is no RFC 3339 time\n", options.now);
+        print_line(err, "signalbox plan: --now: `{}` is no RFC 3339 time", options.now);
         return exit_refused;
     }
     const check_result checked = check(options.files);
     for (const finding& f : checked.findings) {
-        fmt::print(err, "{}\n", to_text(f));
+        print_line(err, "{}", to_text(f));
     }
     if (checked.errors > 0) {
         return exit_refused;
@@ -130,7 +136,8 @@ int plan(const plan_options& options, std::ostream& out, std::ostream& err) {
         if (o.is_job) {
             print_job(o, options, *now, out, err, code);
         } else {
-            fmt::print(out, "---\n# skipped: {} is no training job\n", title(o.source));
+            out << "---\n";
+            print_line(out, "# skipped: {} is no training job", title(o.source));
         }
     }
     return code;

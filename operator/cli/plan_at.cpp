@@ -3,6 +3,7 @@
 // `signalbox plan --at`: the next decision on a recorded state, with every object and patch whole.
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
+#include "cli/print_line.hpp"
 #include "cli/recorded_files.hpp"
 #include "manifests/json_edit.hpp"
 #include "manifests/yaml_writer.hpp"
@@ -18,12 +19,7 @@ namespace {
 
 /// Comments go on in every line of a text.
 std::string comment(std::string_view text) {
-    std::string out = "# ";
-    for (const char c : text) {
-        out += c;
-        out += c == '\n' ? "# " : "";
-    }
-    return out + "\n";
+    return "# " + core::printable(text) + "\n";
 }
 
 /// What identifies the job, with the status alone.
@@ -121,7 +117,7 @@ void print_job(const recorded_job& r, core::instant now, std::ostream& out) {
 int plan_at(const plan_options& options, std::ostream& out, std::ostream& err) {
     const recorded_files files = read_recorded_files(options.at, options.now);
     for (const std::string& error : files.errors) {
-        fmt::print(err, "signalbox plan: {}\n", error);
+        print_line(err, "signalbox plan: {}", error);
     }
     if (!files.errors.empty()) {
         return exit_refused;

@@ -3,6 +3,7 @@
 // `signalbox rbac`: roles for what `signalbox run` does with the same flags.
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
+#include "cli/print_line.hpp"
 #include "cli/scope.hpp"
 #include "roles/permissions.hpp"
 
@@ -126,7 +127,7 @@ void print_json(
 int rbac(const rbac_options& options, std::ostream& out, std::ostream& err) {
     controller_options wanted;
     if (const auto wrong = read_scope(options.scope, wanted)) {
-        fmt::print(err, "signalbox rbac: {}\n", *wrong);
+        print_line(err, "signalbox rbac: {}", *wrong);
         return exit_refused;
     }
     std::vector<permission> rules = job_permissions(wanted.kinds);

@@ -6,6 +6,7 @@
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
 #include "cli/election.hpp"
+#include "cli/print_line.hpp"
 #include "cli/scope.hpp"
 #include "cli/settings.hpp"
 #include "monitoring/monitor.hpp"
@@ -51,16 +52,16 @@ int run_operator_command(const run_options& options, std::ostream&, std::ostream
     forbid_core_dumps();
     op::run_options wanted;
     if (const auto wrong = set_policy(wanted.rules, options.policy)) {
-        fmt::print(err, "signalbox run: --policy {}\n", *wrong);
+        print_line(err, "signalbox run: --policy {}", *wrong);
         return exit_refused;
     }
     if (const auto wrong = read_scope(options.scope, wanted.controller)) {
-        fmt::print(err, "signalbox run: {}\n", *wrong);
+        print_line(err, "signalbox run: {}", *wrong);
         return exit_refused;
     }
     auto cluster = k8sio::find_config(options.cluster.kubeconfig, options.cluster.context);
     if (cluster.has_error()) {
-        fmt::print(err, "signalbox run: {}\n", cluster.error().text());
+        print_line(err, "signalbox run: {}", cluster.error().text());
         return exit_refused;
     }
     if (options.election.wanted) {
@@ -69,7 +70,7 @@ int run_operator_command(const run_options& options, std::ostream&, std::ostream
         const std::string own_ns = in_pod ? cluster->ns : std::string();
         const auto wrong = read_election(options.election, own_ns, wanted.election.emplace());
         if (wrong) {
-            fmt::print(err, "signalbox run: {}\n", *wrong);
+            print_line(err, "signalbox run: {}", *wrong);
             return exit_refused;
         }
     }

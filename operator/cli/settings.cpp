@@ -49,7 +49,7 @@ private:
         to += ',';
         core::append_json_string(to, key);
         to += ':';
-        core::append_json_string(to, value);
+        core::append_printable_json_string(to, value);
     }
     static std::string_view view(spdlog::string_view_t text) { return {text.data(), text.size()}; }
 };

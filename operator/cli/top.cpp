@@ -5,6 +5,7 @@
 #include "cli/cluster_session.hpp"
 #include "cli/commands.hpp"
 #include "cli/job_board.hpp"
+#include "cli/print_line.hpp"
 #include "cli/table.hpp"
 #include "controller/definitions_wait.hpp"
 #include "controller/resource_table.hpp"
@@ -185,7 +186,7 @@ private:
 
 int top(const top_options& options, std::ostream& out, std::ostream& err) {
     const auto refuse = [&](const std::string& why) {
-        fmt::print(err, "signalbox top: {}\n", why);
+        print_line(err, "signalbox top: {}", why);
         return exit_refused;
     };
     cluster_session session(options.cluster, options.ns);
@@ -205,7 +206,7 @@ int top(const top_options& options, std::ostream& out, std::ostream& err) {
         return refuse(lists.problem());
     }
     if (board.empty()) {
-        fmt::print(err, "There are no training jobs in {}.\n", ns.empty() ? "the cluster" : ns);
+        print_line(err, "There are no training jobs in {}.", ns.empty() ? "the cluster" : ns);
         return exit_ok;
     }
     out << board.table();

@@ -5,6 +5,7 @@
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
 #include "cli/json_report.hpp"
+#include "cli/print_line.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
@@ -20,12 +21,12 @@ std::string counted(std::size_t n, std::string_view noun) {
 }
 
 void print_note(const checked_object& o, std::string_view note, std::ostream& out) {
-    fmt::print(out, "{}: {}\n", manifests::to_text(o.source.file(), o.source.locate("")), note);
+    print_line(out, "{}: {}", manifests::to_text(o.source.file(), o.source.locate("")), note);
 }
 
 void print_text(const check_result& checked, bool with_live, std::ostream& out) {
     for (const finding& f : checked.findings) {
-        fmt::print(out, "{}\n", to_text(f));
+        print_line(out, "{}", to_text(f));
     }
     for (const checked_object& o : checked.objects) {
         if (!o.is_job) {

@@ -5,6 +5,7 @@
 #include "cli/cluster_session.hpp"
 #include "cli/commands.hpp"
 #include "cli/job_lookup.hpp"
+#include "cli/print_line.hpp"
 #include "cli/text_layout.hpp"
 #include "controller/resource_table.hpp"
 #include "k8sio/synchronization.hpp"
@@ -180,15 +181,15 @@ int report(const job_wait& wait, const std::string& timeout, std::ostream& out, 
     const std::string now = wait.deleted() ? "deleted" : described(wait.status());
     switch (wait.state()) {
         case standing::reached:
-            fmt::print(out, "{}: {}\n", wait.name(), now);
+            print_line(out, "{}: {}", wait.name(), now);
             return exit_ok;
         case standing::unreachable:
-            fmt::print(err, "{}: {}; waited for {}\n", wait.name(), now, wait.wanted());
+            print_line(err, "{}: {}; waited for {}", wait.name(), now, wait.wanted());
             return exit_failed;
         case standing::pending:
             break;
     }
-    fmt::print(err, "{}: {}; waited {} for {}\n", wait.name(), now, timeout, wait.wanted());
+    print_line(err, "{}: {}; waited {} for {}", wait.name(), now, timeout, wait.wanted());
     return exit_time_is_up;
 }
 
@@ -204,7 +205,7 @@ std::vector<std::string> wait_conditions() {
 
 int wait_for_job(const wait_options& options, std::ostream& out, std::ostream& err) {
     const auto refuse = [&](const std::string& why) {
-        fmt::print(err, "signalbox wait: {}\n", why);
+        print_line(err, "signalbox wait: {}", why);
         return exit_refused;
     };
     const std::optional<duration> patience = parse_duration(options.timeout);

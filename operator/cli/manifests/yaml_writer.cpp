@@ -4,6 +4,8 @@
 #include "manifests/reader.hpp"
 #include "manifests/scalar.hpp"
 
+#include <jobcore/strings.hpp>
+
 #include <yaml-cpp/emitter.h>
 #include <yaml-cpp/emittermanip.h>
 #include <yaml-cpp/null.h>
@@ -39,14 +41,11 @@ bool fits_literal(const std::string& text) {
         text.front() == '\n') {
         return false;
     }
-    return std::ranges::all_of(
-               text,
-               [](char c) {
-                   const auto byte = static_cast<unsigned char>(c);
-                   return c == '\n' || c == '\t' || (byte >= 0x20 && byte != 0x7F);
-               }
-           ) &&
-           text.find(" \n") == std::string::npos;
+    std::string in_lines = text;
+    std::ranges::replace_if(
+        in_lines, [](char c) { return c == '\n' || c == '\t'; }, ' '
+    );
+    return core::printable(in_lines) == in_lines && text.find(" \n") == std::string::npos;
 }
 
 class writer {
@@ -91,7 +90,10 @@ private:
         const bool quote = resolve_plain(value).type != scalar_type::string ||
                            looks_like_time(value) || value == "=" || value == "<<" ||
                            value.starts_with("---") || value.starts_with("...");
-        if (quote) {
+        if (core::printable(value) != value) {
+            // A terminal obeys what is not escaped (BEHAVIOUR.md 11.4).
+            out_ << YAML::DoubleQuoted << YAML::EscapeNonAscii;
+        } else if (quote) {
             out_ << YAML::DoubleQuoted;
         }
         out_ << value;

@@ -3,6 +3,7 @@
 // Parses the command line, and complains about mistakes in it.
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
+#include "cli/print_line.hpp"
 #include "cli/tree/completion.hpp"
 #include "cli/tree/registry.hpp"
 
@@ -104,12 +105,13 @@ void complain(
         command += " " + about->get_name();
         chosen = about->get_subcommands();
     }
-    fmt::print(err, "{}: {}\n\n", command, problem(tree.root(), *about, error, words));
+    print_line(err, "{}: {}", command, problem(tree.root(), *about, error, words));
+    err << '\n';
     const std::string help = about->help(parent);
     const std::size_t usage = help.find("Usage:");
     const std::string from_usage = usage == std::string::npos ? help : help.substr(usage);
-    fmt::print(err, "{}\n", from_usage.substr(0, from_usage.find('\n')));
-    fmt::print(err, "`{} --help` says more.\n", command);
+    print_line(err, "{}", from_usage.substr(0, from_usage.find('\n')));
+    print_line(err, "`{} --help` says more.", command);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 //
 // The commands of the local node in a program that has none, as that for a cluster.
 #include "cli/cli.hpp"
+#include "cli/print_line.hpp"
 #include "cli/tree/registry.hpp"
 
 #include <fmt/ostream.h>
@@ -23,7 +24,7 @@ void add_missing(command_tree& tree, const char* name, const char* what) {
             what,
             "",
             [name](std::ostream&, std::ostream& err) {
-                fmt::print(err, "signalbox {}: {}\n", name, lacks);
+                print_line(err, "signalbox {}: {}", name, lacks);
                 return exit_refused;
             }
     ).prefix_command();

@@ -3,6 +3,7 @@
 // `signalbox dev`: embedded API server, operator and pods in one event loop.
 #include "cli/check.hpp"
 #include "cli/cli.hpp"
+#include "cli/print_line.hpp"
 #include "cli/settings.hpp"
 #include "cli/text_layout.hpp"
 #include "commands/apply.hpp"
@@ -206,7 +207,7 @@ pods::deployment_options dev_session::deployment_options() {
 
 bool dev_session::begin() {
     const auto failed = [&](const std::string& why) {
-        fmt::print(err_, "signalbox dev: {}\n", why);
+        print_line(err_, "signalbox dev: {}", why);
         return false;
     };
     for (const core::job_kind kind : core::all_job_kinds) {
@@ -432,7 +433,7 @@ int dev_session::run() {
 
 int dev(const dev_options& options, std::ostream& out, std::ostream& err) {
     const auto refuse_with = [&](const std::string& why) {
-        fmt::print(err, "signalbox dev: {}\n", why);
+        print_line(err, "signalbox dev: {}", why);
         return exit_refused;
     };
     dev_setup setup;
@@ -457,7 +458,7 @@ int dev(const dev_options& options, std::ostream& out, std::ostream& err) {
     }
     setup.objects = check(options.files);
     for (const finding& f : setup.objects.findings) {
-        fmt::print(err, "{}\n", to_text(f));
+        print_line(err, "{}", to_text(f));
     }
     if (setup.objects.errors > 0) {
         return exit_refused;

@@ -2,6 +2,7 @@
 //
 // `signalbox pods`: a pod runtime for any API server.
 #include "cli/cli.hpp"
+#include "cli/print_line.hpp"
 #include "cli/settings.hpp"
 #include "commands/node_commands.hpp"
 #include "commands/process_pods.hpp"
@@ -65,11 +66,11 @@ void run_pods(asio::io_context& loop, pods::pod_runtime& runtime, std::ostream& 
 
 int pods_command(const pods_options& options, std::ostream& out, std::ostream& err) {
     const auto refuse = [&](const std::string& why) {
-        fmt::print(err, "{}: {}\n", pods_command_name, why);
+        print_line(err, "{}: {}", pods_command_name, why);
         return exit_refused;
     };
     const auto complain = [&err](const std::string& what) {
-        fmt::print(err, "{}: {}\n", pods_command_name, what);
+        print_line(err, "{}: {}", pods_command_name, what);
         err.flush();
     };
     auto process = read_process_options(options.process, pods_command_name, err);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/process_pods.hpp"
 
+#include "cli/print_line.hpp"
 #include "containers/local_runtime.hpp"
 
 #include <jobcore/strings.hpp>
@@ -175,7 +176,7 @@ std::optional<kubelet::process_options> read_process_options(
     // Links are not followed here: whose they are is looked at (make_instance_folder).
     out.folder = options.folder.empty() ? default_folder() : fs::absolute(options.folder).string();
     for (const std::string& e : reader.errors()) {
-        fmt::print(err, "{}: {}\n", command, e);
+        print_line(err, "{}: {}", command, e);
     }
     return reader.errors().empty() ? std::optional(std::move(out)) : std::nullopt;
 }

@@ -154,7 +154,13 @@ std::string progress::events(std::chrono::nanoseconds now) const {
                 e.count > 1 ? fmt::format("{} (x{})", age(now - e.at), e.count) : age(now - e.at);
             const std::string type =
                 e.type == "Normal" ? e.type : paint(core::in_one_line(e.type), colour::yellow);
-            rows.push_back({"  " + type, e.reason, when, e.from, core::in_one_line(e.message)});
+            rows.push_back(
+                {"  " + type,
+                 core::in_one_line(e.reason),
+                 when,
+                 core::in_one_line(e.from),
+                 core::in_one_line(e.message)}
+            );
         }
         out += table_text(rows);
     }

@@ -78,7 +78,7 @@ std::string log_text(std::string_view payload) {
         if (is_plain(value)) {
             out += value;
         } else {
-            core::append_json_string(out, value);
+            core::append_printable_json_string(out, value);
         }
     }
     return out;

@@ -50,3 +50,12 @@ TEST_CASE("a hostile text stays one value of one line") {
         CHECK(static_cast<unsigned char>(c) >= 0x20);
     }
 }
+
+TEST_CASE("[behaviour 11.4] C1 and changes of direction do not reach a line") {
+    op::log_line line(
+        "a\xc2\x9b"
+        "b"
+    );
+    line.field("error", "x \xc2\x9b\xe2\x80\xae\x9b");
+    CHECK(op::log_text(line.payload()) == R"(a  b error="x \u009b\u202e\ufffd")");
+}

@@ -243,6 +243,15 @@ TEST_CASE("what is written is read back as the same object") {
         to_yaml(R"({"status":1,"x":2,"spec":3,"kind":"k","apiVersion":"v"})") ==
         "apiVersion: v\nkind: k\nspec: 3\nx: 2\nstatus: 1\n"
     );
+    // What a terminal obeys is written as its number, in one line or several [behaviour 11.4].
+    const std::string hostile =
+        "{\"\\u009b\":\"a\\u001b[31m\\u202e\\u007f\",\"b\":\"x\\n\\u202e\\n\",\"c\":"
+        "\"\\t\u00e9\\n\"}";
+    CHECK(to_yaml(hostile).find_first_of("\x1b\x7f") == std::string::npos);
+    CHECK(to_yaml(hostile).find("\xe2\x80\xae") == std::string::npos);
+    CHECK(to_yaml(hostile).find("\xc2\x9b") == std::string::npos);
+    const std::string as_object = R"({"apiVersion":"v1","kind":"k","a":)" + hostile + "}";
+    CHECK(one(to_yaml(as_object)).json() == one(as_object).json());
     CHECK(to_yaml("no json").empty());
     CHECK(to_yaml("{} {}").empty());
 }
