@@ -220,6 +220,7 @@ private:
     std::string gates_;
     std::vector<std::string> spec_order_;
     std::vector<init_container> inits_;
+    std::vector<std::string> sidecars_;  ///< names of those that restart by themselves, in order
     condition_text condition_;
     container_record status_;
     std::vector<container_record> statuses_, init_statuses_;
@@ -437,13 +438,17 @@ bool pod_sink::is_failure(const container_record& init) const {
                harmless_waits.end();
     }
     return init.state == container_state::terminated && init.exit_code != 0 &&
-           std::none_of(inits_.begin(), inits_.end(), [&](const init_container& c) {
-               return c.sidecar && c.name == init.name;
-           });
+           !std::ranges::binary_search(sidecars_, init.name);
 }
 
 /// The kubelet sorts statuses by name; people and decisions want the order of the specification.
 void pod_sink::order_containers() {
+    for (const init_container& c : inits_) {
+        if (c.sidecar) {
+            sidecars_.push_back(c.name);
+        }
+    }
+    std::ranges::sort(sidecars_);
     const auto failed_inits = static_cast<std::size_t>(std::count_if(
         init_statuses_.begin(), init_statuses_.end(), [&](const auto& c) { return is_failure(c); }
     ));

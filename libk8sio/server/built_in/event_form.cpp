@@ -86,7 +86,7 @@ void validate_update(const value& before, const value& after, problems& list) {
     for (const names& f : fields) {
         const value* old = json::find(before, f.stored);
         const value* now = json::find(after, f.stored);
-        const bool same = old == nullptr || now == nullptr ? old == now : *old == *now;
+        const bool same = old == nullptr || now == nullptr ? old == now : json::equal(*old, *now);
         if (!same && f.stored != "metadata" && f.stored != "series") {
             list.invalid(std::string(f.stored), now == nullptr ? none : *now, "field is immutable");
         }

@@ -539,7 +539,8 @@ void validate_data_update(const value& before, const value& after, problems& lis
     for (const char* key : {"data", "binaryData"}) {
         const value* old = json::find(before, key);
         const value* next = json::find(after, key);
-        const bool same = old == nullptr ? next == nullptr : next != nullptr && *old == *next;
+        const bool same =
+            old == nullptr ? next == nullptr : next != nullptr && json::equal(*old, *next);
         if (!same) {
             list.forbidden(key, "field is immutable when `immutable` is set");
         }

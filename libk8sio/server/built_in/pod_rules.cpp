@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -62,9 +64,13 @@ void default_requests(value& container, arena& a) {
     if (const value* limits = json::find(resources, "limits"); limits && limits->IsObject()) {
         const value copied = json::copy(*limits, a);
         value& requests = json::object_at(resources, "requests", a);
+        std::set<std::string, std::less<>> names;
+        for (const auto& m : requests.GetObject()) {
+            names.emplace(json::view(m.name));
+        }
         for (const auto& m : copied.GetObject()) {
-            if (json::member(requests, json::view(m.name)) == nullptr) {
-                json::set(requests, json::view(m.name), json::copy(m.value, a), a);
+            if (names.emplace(json::view(m.name)).second) {
+                requests.AddMember(json::copy(m.name, a), json::copy(m.value, a), a);
             }
         }
     }
@@ -238,7 +244,7 @@ void validate_pod_update(const value& before, const value& after, problems& list
             }
         }
     }
-    if (allowed != *next) {
+    if (!json::equal(allowed, *next)) {
         list.forbidden("spec", update_text);
     }
     const value* had = json::find(*old, "schedulingGates");

@@ -56,15 +56,14 @@ void normalize(json::value& v, std::string_view holds) {
         }
     } else if (has_fields(holds) && v.IsObject()) {
         const kubernetes::field_table fields = types().fields(holds);
-        for (auto it = v.MemberBegin(); it != v.MemberEnd();) {
-            const field_row* row = kubernetes::schema::field(fields, json::view(it->name));
-            if (row == nullptr || it->value.IsNull()) {
-                it = v.EraseMember(it);
-                continue;
+        json::erase_members(v, [&](json::value::Member& m) {
+            const field_row* row = kubernetes::schema::field(fields, json::view(m.name));
+            if (row == nullptr || m.value.IsNull()) {
+                return true;
             }
-            normalize(it->value, row->holds);
-            ++it;
-        }
+            normalize(m.value, row->holds);
+            return false;
+        });
     }
 }
 

@@ -140,7 +140,7 @@ bool apply_operation(value& target, const value& operation, json::arena& a) {
         const value* at = walk(target, path, path.size());
         // A test against null passes for an absent member, as in the library of the real server.
         const bool wants_null = v == nullptr || v->IsNull();
-        return at == nullptr ? wants_null : v != nullptr && *at == *v;
+        return at == nullptr ? wants_null : v != nullptr && json::equal(*at, *v);
     }
     if (op == "move" || op == "copy") {
         const value* at = walk(target, from, from.size());

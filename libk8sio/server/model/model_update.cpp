@@ -65,7 +65,7 @@ bool spec_differs(const kind_info& kind, const value& x, const value& y) {
                 continue;
             }
             const value* other = json::member(in, json::view(m.name));
-            if (other == nullptr || *other != m.value) {
+            if (other == nullptr || !json::equal(*other, m.value)) {
                 return true;
             }
         }
@@ -236,7 +236,7 @@ record_ptr model::replace(
         json::set(metadata, "generation", value(generation + 1), a);
     }
     json::set(metadata, "resourceVersion", std::to_string(current->version), a);
-    if (old == next) {
+    if (json::equal(old, next)) {
         return current;  // a no-op gets no new version
     }
     const record_ptr r = make_record(*k.table->kind, next, store_.version() + 1, a);

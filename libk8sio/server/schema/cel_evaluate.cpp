@@ -111,7 +111,7 @@ bool equal(const datum& a, const datum& b) {
             return true;
         }
         if (object_of(a) != nullptr && object_of(b) != nullptr) {
-            return *object_of(a) == *object_of(b);
+            return json::equal(*object_of(a), *object_of(b));
         }
     }
     if (const auto x = number_of(a), y = number_of(b); x && y) {

@@ -190,11 +190,10 @@ void schema_node::prune_object(
     value& v, const std::string& path, is_root root, std::vector<std::string>& unknown
 ) const {
     const bool envelope = root == is_root::yes || embedded_;
-    for (auto it = v.MemberBegin(); it != v.MemberEnd();) {
-        const std::string_view name = json::view(it->name);
+    json::erase_members(v, [&](value::Member& m) {
+        const std::string_view name = json::view(m.name);
         if (envelope && is_envelope(name)) {
-            ++it;
-            continue;
+            return false;
         }
         const schema_node* child = property(name);
         if (child == nullptr) {
@@ -202,19 +201,17 @@ void schema_node::prune_object(
         }
         if (child == nullptr && !preserve_unknown_ && !additional_any_) {
             unknown.push_back(member_path(path, name));
-            it = v.EraseMember(it);
-            continue;
+            return true;
         }
         // Nulls where null is not allowed are dropped before defaulting (API conventions of CRDs).
-        if (child != nullptr && it->value.IsNull() && !child->nullable_) {
-            it = v.EraseMember(it);
-            continue;
+        if (child != nullptr && m.value.IsNull() && !child->nullable_) {
+            return true;
         }
         if (child != nullptr) {
-            child->prune(it->value, member_path(path, name), unknown);
+            child->prune(m.value, member_path(path, name), unknown);
         }
-        ++it;
-    }
+        return false;
+    });
 }
 
 void schema_node::apply_defaults(value& v, json::arena& a) const {

@@ -208,7 +208,7 @@ void schema_node::check_rules(
     if (!has_rules_) {
         return;
     }
-    const bool changed = before == nullptr || *before != v;
+    const bool changed = rules_.empty() || before == nullptr || !json::equal(*before, v);
     for (const rule& r : rules_) {
         if (r.compares ? before == nullptr : !changed) {
             continue;

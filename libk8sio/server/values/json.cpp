@@ -7,6 +7,7 @@
 #include <rapidjson/writer.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace signalbox::k8sio::server::json {
@@ -169,16 +170,46 @@ value& object_at(value& object, std::string_view key, arena& a) {
     return *m;
 }
 
+namespace {
+
+/// Of two objects with as many members.
+bool equal_objects(const value& x, const value& y) {
+    auto other = y.MemberBegin();
+    auto it = x.MemberBegin();
+    // Mostly they stand in one order.
+    for (; it != x.MemberEnd() && it->name == other->name; ++it, ++other) {
+        if (!equal(it->value, other->value)) {
+            return false;
+        }
+    }
+    std::map<std::string_view, const value*> rest;
+    for (; other != y.MemberEnd(); ++other) {
+        rest.emplace(view(other->name), &other->value);
+    }
+    return std::all_of(it, x.MemberEnd(), [&](const value::Member& m) {
+        const auto found = rest.find(view(m.name));
+        return found != rest.end() && equal(m.value, *found->second);
+    });
+}
+
+}  // namespace
+
+bool equal(const value& x, const value& y) {
+    if (x.IsObject() && y.IsObject()) {
+        return x.MemberCount() == y.MemberCount() && equal_objects(x, y);
+    }
+    if (x.IsArray() && y.IsArray()) {
+        return std::equal(x.Begin(), x.End(), y.Begin(), y.End(), equal);
+    }
+    return x == y;
+}
+
 void drop_nulls(value& v) {
     if (v.IsObject()) {
-        for (auto it = v.MemberBegin(); it != v.MemberEnd();) {
-            if (it->value.IsNull()) {
-                it = v.EraseMember(it);
-            } else {
-                drop_nulls(it->value);
-                ++it;
-            }
-        }
+        erase_members(v, [](value::Member& m) {
+            drop_nulls(m.value);
+            return m.value.IsNull();
+        });
     } else if (v.IsArray()) {
         for (value& element : v.GetArray()) {
             drop_nulls(element);

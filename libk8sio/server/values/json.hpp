@@ -71,6 +71,30 @@ void remove(value& object, std::string_view key);
 /// The member as an object; made if it is absent, null or of another type.
 value& object_at(value& object, std::string_view key, arena& a);
 
+/// Whether the two are one value, in whatever order members stand. RapidJSON's `==` looks for each
+/// member of an object from its beginning; this takes no longer than the two are.
+bool equal(const value& x, const value& y);
+
+/// Takes out the members for which `drop(member)` holds, which is asked once for each, in order. To
+/// erase one after the other moves all behind it each time.
+template <class Drop>
+void erase_members(value& object, Drop drop) {
+    auto kept = object.MemberBegin();
+    for (auto it = kept; it != object.MemberEnd(); ++it) {
+        if (drop(*it)) {
+            continue;
+        }
+        if (kept != it) {
+            kept->name = it->name;  // they move
+            kept->value = it->value;
+        }
+        ++kept;
+    }
+    if (kept != object.MemberEnd()) {
+        object.EraseMember(kept, object.MemberEnd());
+    }
+}
+
 /// Drops members that are null, at any depth.
 void drop_nulls(value& v);
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 namespace signalbox::op {
@@ -68,13 +69,18 @@ std::vector<std::pair<std::string_view, std::string_view>> missing_labels(
     if (wanted == nullptr) {
         return out;
     }
+    std::map<std::string_view, const rapidjson::Value*> by_name;
+    if (live != nullptr) {
+        for (const auto& label : live->GetObject()) {
+            by_name.emplace(view(label.name), &label.value);
+        }
+    }
     for (const auto& label : wanted->GetObject()) {
         if (!label.value.IsString()) {
             continue;
         }
-        const auto held = live == nullptr ? rapidjson::Value::ConstMemberIterator()
-                                          : live->FindMember(label.name);
-        if (live == nullptr || held == live->MemberEnd() || held->value != label.value) {
+        const auto held = by_name.find(view(label.name));
+        if (held == by_name.end() || *held->second != label.value) {
             out.emplace_back(view(label.name), view(label.value));
         }
     }
