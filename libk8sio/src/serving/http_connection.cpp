@@ -285,7 +285,6 @@ void http_connection::carry_out(served_answer a) {
 }
 
 void http_connection::answer(served_answer a, bool keep_alive) {
-    waits_since_.reset();
     response_.emplace(static_cast<http::status>(a.status), parser_->get().version());
     for (const auto& [name, text] : a.headers) {
         response_->insert(name, text);

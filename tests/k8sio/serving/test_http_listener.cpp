@@ -197,7 +197,9 @@ TEST_CASE("[requirement H6] a handshake that does not come counts as time to the
 }
 
 TEST_CASE("[requirement H6] between two requests a connection may rest, within one it may not") {
-    served s;
+    http_limits limits;
+    limits.answer_time = seconds{60};  // none of these is the time of an answer
+    served s(limits);
     peer p(s);
     p.send(get);
     CHECK(p.answers() == 1);
@@ -346,6 +348,8 @@ TEST_CASE("[requirement H6] a body above the limit gets an answer, which arrives
     p.send(std::string(64, 'x'));
     CHECK(p.status() == "HTTP/1.1 413 Payload Too Large");
     CHECK(s.asked.empty());
+    CHECK(p.send(std::string(100, 'x')));  // it is not reset while it still sends
+    CHECK(p.send(std::string(100, 'x')));
     p.send(std::string(4096, 'x'));
     s.loop.run_for(seconds{10});
     CHECK(p.is_closed());
