@@ -6,8 +6,8 @@
 #include <jobcore/policy_fields.hpp>
 #include <jobcore/strings.hpp>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <kubernetes/times.hpp>
 #include <spdlog/formatter.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
@@ -22,14 +22,9 @@ namespace {
 class json_formatter final : public spdlog::formatter {
 public:
     void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
-        const auto seconds = std::chrono::floor<std::chrono::seconds>(message.time);
-        const auto fraction =
-            std::chrono::duration_cast<std::chrono::milliseconds>(message.time - seconds);
-        const std::time_t stamp = std::chrono::system_clock::to_time_t(seconds);
         std::string line = fmt::format(
-            R"({{"time":"{:%Y-%m-%dT%H:%M:%S}.{:03}Z","level":"{}")",
-            fmt::gmtime(stamp),
-            fraction.count(),
+            R"({{"time":"{}","level":"{}")",
+            kubernetes::format_time(message.time, 3),
             view(spdlog::level::to_string_view(message.level))
         );
         const log_parts parts(view(message.payload));

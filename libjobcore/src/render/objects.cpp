@@ -4,7 +4,7 @@
 #include "gang/gang.hpp"
 #include "jobcore/plan.hpp"
 #include "json/json.hpp"
-#include "render/base64.hpp"
+#include "kubernetes/base64.hpp"
 #include "render/fingerprint.hpp"
 #include "render/labels.hpp"
 #include "render/render_data.hpp"
@@ -193,7 +193,7 @@ void write_secret(
     w.Key("data");
     w.StartObject();
     for (const auto& [key, text] : secret.literals) {
-        write(w, key, base64(text, base64_alphabet::standard));
+        write(w, key, kubernetes::base64_encode(text));
     }
     for (const key_slot& slot : object.key_slots) {
         if (keys == nullptr) {

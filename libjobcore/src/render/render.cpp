@@ -2,7 +2,7 @@
 //
 // From a plan to names and Pods.
 #include "jobcore/plan.hpp"
-#include "render/base64.hpp"
+#include "kubernetes/base64.hpp"
 #include "render/render_data.hpp"
 
 #include <array>
@@ -60,7 +60,7 @@ void append_world_info(
         text += (i == 0 ? "\"" : ",\"") + plan.types[type].name + '-' + std::to_string(i) +
                 "\":" + slots;
     }
-    out += base64(text + '}', base64_alphabet::url);
+    out += kubernetes::base64_encode(text + '}', kubernetes::base64_alphabet::url);
 }
 
 void append_filling(

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobcore/strings.hpp"
 
+#include "kubernetes/json_string.hpp"
+
 #include <algorithm>
 #include <charconv>
 
@@ -126,36 +128,7 @@ std::string printable(std::string_view text) {
 }
 
 void append_json_string(std::string& out, std::string_view text) {
-    out += '"';
-    for (const char c : text) {
-        switch (c) {
-            case '"':
-                out += "\\\"";
-                break;
-            case '\\':
-                out += "\\\\";
-                break;
-            case '\n':
-                out += "\\n";
-                break;
-            case '\t':
-                out += "\\t";
-                break;
-            case '\r':
-                out += "\\r";
-                break;
-            default: {
-                const auto byte = static_cast<unsigned char>(c);
-                if (byte < 0x20) {
-                    out += "\\u";
-                    append_hex(out, byte, 4);
-                } else {
-                    out += c;
-                }
-            }
-        }
-    }
-    out += '"';
+    kubernetes::append_json_string(out, text);
 }
 
 std::string json_string(std::string_view text) {

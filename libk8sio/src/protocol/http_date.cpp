@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/http_date.hpp"
 
+#include "kubernetes/times.hpp"
+
 #include <fmt/format.h>
 
 #include <charconv>
@@ -75,41 +77,6 @@ std::optional<std::chrono::year_month_day> make_date(
     return date.ok() ? std::optional(date) : std::nullopt;
 }
 
-/// Reads `.123456` off the front of `text`: digits beyond the ninth are cut off. False: no digits.
-bool take_fraction(std::string_view& text, std::chrono::nanoseconds& out) {
-    out = std::chrono::nanoseconds{0};
-    if (text.empty() || text.front() != '.') {
-        return true;
-    }
-    text.remove_prefix(1);
-    std::int64_t unit = 100'000'000;
-    bool any = false;
-    while (!text.empty() && text.front() >= '0' && text.front() <= '9') {
-        out += std::chrono::nanoseconds{unit * (text.front() - '0')};
-        unit /= 10;
-        any = true;
-        text.remove_prefix(1);
-    }
-    return any;
-}
-
-/// `Z`, `+01:00`, `-08:30`.
-std::optional<std::chrono::minutes> read_offset(std::string_view text) {
-    if (text == "Z") {
-        return std::chrono::minutes{0};
-    }
-    if (text.size() != 6 || (text[0] != '+' && text[0] != '-') || text[3] != ':') {
-        return std::nullopt;
-    }
-    const auto hours = read_number(text, 1, 2);
-    const auto minutes = read_number(text, 4, 2);
-    if (!hours || !minutes || *hours > 23 || *minutes > 59) {
-        return std::nullopt;
-    }
-    const std::chrono::minutes offset = std::chrono::hours(*hours) + std::chrono::minutes(*minutes);
-    return text[0] == '-' ? -offset : offset;
-}
-
 }  // namespace
 
 std::optional<wall_time> parse_http_date(std::string_view text) {
@@ -147,49 +114,27 @@ std::string format_http_date(wall_time time) {
 }
 
 std::optional<wall_time> parse_api_time(std::string_view text) {
-    if (text.size() < 20 || text[4] != '-' || text[7] != '-' || text[10] != 'T') {
+    const auto time = kubernetes::scan_time(text);
+    const bool strict =
+        time && time->is_valid() && time->second < 60 && time->zone != 'z' && time->point != ',';
+    if (!strict) {
         return std::nullopt;
     }
-    const auto date =
-        make_date(read_number(text, 0, 4), read_number(text, 5, 2), read_number(text, 8, 2));
-    const auto of_day = read_time_of_day(text.substr(11, 8));
-    std::string_view rest = text.substr(19);
-    std::chrono::nanoseconds fraction{0};
-    if (!date || !of_day || !take_fraction(rest, fraction)) {
-        return std::nullopt;
-    }
-    const auto offset = read_offset(rest);
-    if (!offset) {
-        return std::nullopt;
-    }
-    if (date->year() < first_year) {
+    if (time->date().year() < first_year) {
         return wall_time::min();
     }
-    if (date->year() > last_year) {
+    if (time->date().year() > last_year) {
         return wall_time::max();
     }
-    return std::chrono::sys_days(*date) + *of_day + fraction - *offset;
+    return time->seconds() + time->fraction;
 }
 
 std::string format_api_time(wall_time time) {
-    const civil_time at(time);
-    return fmt::format(
-        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z",
-        at.year,
-        at.month,
-        at.day,
-        at.hour,
-        at.minute,
-        at.second
-    );
+    return kubernetes::format_time(time);
 }
 
 std::string format_micro_time(wall_time time) {
-    const auto part = time - std::chrono::floor<std::chrono::seconds>(time);
-    std::string text = format_api_time(time);
-    text.pop_back();
-    const auto micros = std::chrono::floor<std::chrono::microseconds>(part);
-    return text + fmt::format(".{:06}Z", micros.count());
+    return kubernetes::format_time(time, 6);
 }
 
 }  // namespace signalbox::k8sio::protocol

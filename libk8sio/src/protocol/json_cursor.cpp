@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/json_cursor.hpp"
 
+#include "kubernetes/json_string.hpp"
+
 #include <algorithm>
 #include <charconv>
 
@@ -148,21 +150,7 @@ bool decode_json_string(std::string_view quoted, std::string& out) {
 }
 
 void append_json_string(std::string& out, std::string_view text) {
-    constexpr char digits[] = "0123456789abcdef";
-    out += '"';
-    for (const char c : text) {
-        if (c == '"' || c == '\\') {
-            out += '\\';
-            out += c;
-        } else if (static_cast<unsigned char>(c) < 0x20) {
-            out += "\\u00";
-            out += digits[(c >> 4) & 15];
-            out += digits[c & 15];
-        } else {
-            out += c;
-        }
-    }
-    out += '"';
+    kubernetes::append_json_string(out, text);
 }
 
 bool is_json_scalar(std::string_view text) {

@@ -5,10 +5,8 @@
 
 #include "client/wakeable_sleep.hpp"
 #include "protocol/discovery_fsm.hpp"
+#include "protocol/json_cursor.hpp"
 
-#include <rapidjson/document.h>
-
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <variant>
@@ -18,17 +16,25 @@ namespace signalbox::k8sio {
 namespace asio = boost::asio;
 
 std::optional<bool> find_in_discovery(std::string_view document, std::string_view plural) {
-    rapidjson::Document list;
-    list.Parse<rapidjson::kParseIterativeFlag>(document.data(), document.size());
-    if (list.HasParseError() || !list.IsObject() || !list.HasMember("resources") ||
-        !list["resources"].IsArray()) {
-        return std::nullopt;
-    }
-    const auto resources = list["resources"].GetArray();
-    return std::any_of(resources.begin(), resources.end(), [&](const rapidjson::Value& resource) {
-        return resource.IsObject() && resource.HasMember("name") && resource["name"].IsString() &&
-               resource["name"].GetString() == plural;
-    });
+    protocol::json_cursor cursor(document);
+    bool listed = false;
+    bool found = false;
+    const auto read_resource = [&](protocol::json_cursor& at) {
+        std::string name;
+        protocol::read_members(at, {{"name", &name}});
+        found = found || name == plural;
+    };
+    const auto read_resources = [&](protocol::json_cursor& at) {
+        listed = at.begin_array();
+        if (!listed) {
+            at.skip();
+        }
+        while (listed && at.next_element()) {
+            read_resource(at);
+        }
+    };
+    protocol::read_members(cursor, {{"resources", read_resources}});
+    return listed && cursor.at_end() ? std::optional(found) : std::nullopt;
 }
 
 asio::awaitable<std::optional<bool>> ask_discovery(client& api, const resource_type& type) {

@@ -82,6 +82,7 @@ TEST_CASE("[requirement T5] strings are decoded with all escapes, and written ba
     std::string text;
     const std::string original("q\"\\\n\x01\x1f\xC3\xA4", 8);
     append_json_string(text, original);
+    CHECK(text == "\"q\\\"\\\\\\n\\u0001\\u001f\xC3\xA4\"");
     REQUIRE(decode_json_string(text, out));
     CHECK(out == original);
 }

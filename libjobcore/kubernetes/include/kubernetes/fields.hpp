@@ -4,6 +4,7 @@
 // types.
 #pragma once
 
+#include "kubernetes/base64.hpp"
 #include "kubernetes/forms.hpp"
 #include "kubernetes/problem.hpp"
 #include "kubernetes/quantity.hpp"

@@ -4,6 +4,8 @@
 // wrong.
 #pragma once
 
+#include "kubernetes/times.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -305,28 +307,8 @@ inline complaints ip_address(std::string_view text) {
 
 /// RFC 3339, the form of times.
 inline bool is_time(std::string_view text) {
-    constexpr std::string_view shape = "0000-00-00T00:00:00";
-    if (text.size() < shape.size() + 1) {
-        return false;
-    }
-    for (std::size_t i = 0; i < shape.size(); ++i) {
-        if (shape[i] == '0' ? !is_digit(text[i]) : text[i] != shape[i]) {
-            return false;
-        }
-    }
-    std::string_view rest = text.substr(shape.size());
-    if (rest.front() == '.' || rest.front() == ',') {
-        rest.remove_prefix(1);
-        const std::size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
-        if (digits == 0) {
-            return false;
-        }
-        rest.remove_prefix(digits);
-    }
-    const bool offset = rest.size() == 6 && (rest[0] == '+' || rest[0] == '-') &&
-                        is_digit(rest[1]) && is_digit(rest[2]) && rest[3] == ':' &&
-                        is_digit(rest[4]) && is_digit(rest[5]);
-    return rest == "Z" || offset;
+    const auto time = scan_time(text);
+    return time && time->zone != 'z';
 }
 
 /// Of a time: with exactly six digits of a second's fraction.
@@ -334,26 +316,6 @@ inline bool has_microseconds(std::string_view time) {
     constexpr std::size_t seconds = std::string_view("2006-01-02T15:04:05").size();
     const std::string_view rest = time.substr(std::min(seconds, time.size()));
     return rest.starts_with('.') && rest.find_first_not_of("0123456789", 1) == 7;
-}
-
-/// Where a text stops to be base64 (RFC 4648 with padding; line breaks do not count), if it does.
-inline std::optional<std::size_t> base64_error(std::string_view text) {
-    std::size_t digits = 0;
-    std::size_t padding = 0;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const char c = text[i];
-        if (c == '\n' || c == '\r') {
-            continue;
-        }
-        if (c == '=' && digits % 4 >= 2 && padding < 4 - digits % 4) {
-            ++padding;
-        } else if (padding > 0 || !(is_alphanumeric(c) || c == '+' || c == '/')) {
-            return i;
-        } else {
-            ++digits;
-        }
-    }
-    return (digits + padding) % 4 == 0 ? std::nullopt : std::optional(text.size());
 }
 
 }  // namespace signalbox::kubernetes

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubelet/disk/log_file.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <kubernetes/times.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,13 +14,7 @@
 namespace signalbox::op::kubelet {
 
 std::string format_nanoseconds(std::chrono::system_clock::time_point t) {
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(t);
-    const auto rest = std::chrono::duration_cast<std::chrono::nanoseconds>(t - seconds);
-    return fmt::format(
-        "{:%Y-%m-%dT%H:%M:%S}.{:09}Z",
-        fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)),
-        rest.count()
-    );
+    return kubernetes::format_time(t, 9);
 }
 
 log_file::log_file(std::filesystem::path path, log_limits limits)
