@@ -44,8 +44,8 @@ public:
     /// the item that is not whole yet. One that needs more fails with errc::too_large
     /// (REQUIREMENTS.md L7); a reflector then begins it anew, later.
     std::size_t list_memory = 32u << 20;
-    /// Of the random parts of waits. Processes that shall not all come back at the same moment need
-    /// different ones; 0 and so on make tests repeatable.
+    /// Of the random parts of waits. Processes that should not all come back at the same moment
+    /// need different ones; 0 and so on make tests repeatable.
     std::uint64_t seed = 0;
     /// Called with a line that is worth a place in a log: the server's time has jumped, or, of a
     /// client that connect() made, credentials could not be renewed. It runs on the loop while

@@ -79,7 +79,7 @@ class cluster_config {
 public:
     cluster_config() = default;
     std::string scheme = "https";  ///< `http` or `https`
-    /// With `http` everybody on the way can read what is sent: credentials then need this word.
+    /// With `http` anyone on the way can read what is sent: credentials need this flag.
     bool credentials_over_http = false;
     std::string host;  ///< name or address, an IPv6 address without brackets
     std::string port = "443";

@@ -104,7 +104,7 @@ public:
         reflect.label_selector = std::move(label_selector);
     }
 
-    /// Of `seed` the controller makes another one for each watch.
+    /// The controller derives another `seed` from this one for each watch.
     reflector_options reflect;
     /// No pass is started before the first list. False: the server need not serve the type; the
     /// view is awaited only while it is complete.
@@ -184,7 +184,7 @@ public:
         std::string name, part_function run, std::function<void()> stop, stop_order order
     );
 
-    /// Runs until stop(), or until a watch or another part of it ends unasked, which says
+    /// Runs until stop(), or until a watch or another part of it ends by itself, which says
     /// failure(): a part that is dead leaves a view frozen, or no one to act, and the process
     /// should end. An API server that is away ends nothing. After stop() no pass is begun; those
     /// under way are waited for, and their requests end after 10 s at most. Once per object.

@@ -91,7 +91,7 @@ public:
     /// must only post.
     void on_ready(std::function<void()> callback) { ready_ = std::move(callback); }
 
-    /// Of one piece.
+    /// Size of one piece.
     static constexpr std::size_t piece_size = 64 * 1024;
 
 protected:

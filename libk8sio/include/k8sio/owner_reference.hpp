@@ -16,7 +16,7 @@ namespace signalbox::k8sio {
 class owner_reference {
 public:
     owner_reference() = default;
-    /// Of an object that has just been read. It becomes the controller: an object has one at most.
+    /// For an object that has just been read. It becomes the controller: an object has one at most.
     explicit owner_reference(const object_meta& owner)
         : api_version(owner.api_version), kind(owner.kind), name(owner.name), uid(owner.uid) {}
 

@@ -79,7 +79,7 @@ public:
     /// The watch says so as well.
     void confirm(const std::string& uid) { at_.erase(uid); }
     void clear() { at_.clear(); }
-    /// Of how many the watch should have said so long ago.
+    /// How many of them the watch should have confirmed long ago.
     std::size_t overdue(steady_time now) const {
         const auto late = std::count_if(at_.begin(), at_.end(), [now](const auto& one) {
             return now - one.second > std::chrono::seconds{10};
@@ -259,7 +259,7 @@ public:
             erase(record->uid);  // as a child that its owner has released
             return;
         }
-        // W8: of what is not held and was seen long ago the deletion has been seen too. This event
+        // W8: the deletion of what is not held and was seen long ago has been seen too. This event
         // has come again, and no other would ever remove what it brings.
         if (!by_uid_.contains(record->uid) && is_past(record->resource_version)) {
             return;

@@ -22,7 +22,7 @@ column age_column() {
 column name_column() {
     return {"Name", ".metadata.name", "string", 0, nullptr, "", "name"};
 }
-/// As kinds have it that nobody prints: the time itself.
+/// As of kinds without a printer of their own: the time itself.
 column created_at_column() {
     return {"Created At", ".metadata.creationTimestamp", "date", 0, nullptr, "", "", true};
 }

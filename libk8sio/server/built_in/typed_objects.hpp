@@ -23,7 +23,7 @@ struct typed_field {
     bool required = false;
     std::string_view values;  ///< of an enumeration, with `|` between them
 };
-/// The fields of a type of the tables, in order; none if they do not have it. Live for ever.
+/// The fields of a type of the tables, in order; none if they do not have it. Views never expire.
 std::vector<typed_field> fields_of(std::string_view type);
 /// True if the tables have that type.
 bool is_known_type(std::string_view type);

@@ -129,7 +129,7 @@ private:
         }
         asio::awaitable<void> joining = join(self, self->writers_);
         co_await std::move(joining);
-        // Of a container's own process the pod's status tells the exit code.
+        // The pod's status tells the exit code of a container's own process.
         if (self->verb_ == container_verb::exec && !self->failure_) {
             asio::awaitable<result<int>> waiting = self->process_->wait();
             code = co_await std::move(waiting);

@@ -183,7 +183,7 @@ api_answer front::nothing_there(const api_request& request) const {
         s[0] == "api" || (s.size() > 1 && std::any_of(all.begin(), all.end(), [&](const auto& k) {
                               return k.info->group == s[1] && !k.info->has(trait::custom);
                           }));
-    // Groups of custom resources, and those that nobody serves, have no routes of their own.
+    // Groups of custom resources, and those that are not served, have no routes of their own.
     return of_the_server ? api_answer(no_such_resource()) : no_such_page();
 }
 

@@ -64,7 +64,7 @@ outcome<std::string> choose_protocol(
     ));
 }
 
-/// Why nobody can be asked for a process or a port of the pod.
+/// Why no runtime can be asked for a process or a port of the pod.
 std::optional<refusal> why_unreachable(
     const target_object& t, const json::value& pod, const pod_streams* of_pods
 ) {

@@ -102,7 +102,7 @@ api_answer front::scale(
         return not_found(kind, t.name);
     }
     json::arena a;
-    // Of a built-in kind the field is always there.
+    // A built-in kind always has the field.
     const bool absent =
         kind.has(trait::custom) &&
         simple_path(parse_record(kind, *current, a), kind.scale->spec_replicas) == nullptr;

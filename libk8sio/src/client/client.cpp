@@ -366,7 +366,7 @@ asio::awaitable<result<http_response>> client::send_task(http_request& request) 
         ++requests_sent_;
         const steady_time sent = time_->steady_now();
         auto answer = co_await transport_->exchange(request, deadline);
-        // Of a body that was given out in pieces the caller knows whether it was the API's.
+        // The caller knows whether a body that was given out in pieces was the API's.
         if (answer.has_value() && protocol::is_api_answer(*answer)) {
             note_server_time(answer->header("Date"), sent);
         }

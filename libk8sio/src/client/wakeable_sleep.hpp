@@ -20,7 +20,7 @@ enum class wake_reason {
 /// Must outlive the sleep that it is given to.
 class sleep_waker {
 public:
-    /// Does nothing if nobody sleeps.
+    /// Does nothing if no one sleeps.
     void wake() {
         if (wake_) {
             wake_();

@@ -43,7 +43,7 @@ bool freshness_fsm::counts(const watched& view, const view_facts& facts) {
 
 bool freshness_fsm::is_in_doubt(const watched& view, const view_facts& facts, steady_time now) {
     const bool aged = view.max_age.count() > 0 && now - facts.heard_at > view.max_age;
-    // Of a type that is not served no list ends.
+    // The list of a type that is not served never ends.
     const bool served = facts.listed || (view.required && !facts.failing);
     return !view.ending && ((served && facts.asking) || (facts.listed && aged));
 }

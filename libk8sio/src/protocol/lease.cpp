@@ -107,7 +107,7 @@ elector_fsm::elector_fsm(elector_settings settings)
 elector_action elector_fsm::next(steady_time now, wall_time wall) {
     elector_action action;
     if (leads_until() && !leads(now)) {
-        // B3, B6: nobody can know what another holder has begun meanwhile.
+        // B3, B6: no one can know what another holder has begun meanwhile.
         state_ = ended{true};
     }
     if (stopping_ && leads(now)) {

@@ -71,7 +71,7 @@ class elector_fsm {
 public:
     explicit elector_fsm(elector_settings settings);
 
-    /// `wall`: for the times that are written, which nobody decides by.
+    /// `wall`: for the times that are written; no decision depends on them.
     elector_action next(steady_time now, wall_time wall);
     void on_read(steady_time now, const result<lease_record>& lease);
     void on_written(steady_time now, const result<lease_record>& lease);

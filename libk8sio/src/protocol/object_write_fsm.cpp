@@ -127,7 +127,7 @@ write_outcome failed(write_step step, const api_error& error) {
     return failed(step, why, error);
 }
 
-/// An answer of success without an object in it: nobody knows what the server has done.
+/// An answer of success without an object in it: what the server has done is unknown.
 write_outcome unreadable(write_step step) {
     api_error error = make_error(errc::bad_response, "the answer is no object with a UID");
     const bool read = step == write_step::inspect || step == write_step::confirm;

@@ -12,7 +12,7 @@ namespace signalbox::k8sio::protocol {
 /// At most `limit` bytes of `text`, cut at a boundary of UTF-8.
 std::string cut_utf8(std::string_view text, std::size_t limit);
 
-/// `text` for an error or a log line: one line, so that nobody forges another. Each run of blanks,
+/// `text` for an error or a log line: one line, so that no one forges another. Each run of blanks,
 /// line ends and control characters is one blank, the outer ones go; what is no UTF-8 is `?`. At
 /// most `limit` bytes.
 std::string printable(std::string_view text, std::size_t limit);

@@ -481,7 +481,7 @@ void reflector_fsm::mistrust(steady_time now) {
     }
 }
 
-/// Retry from the same version, but not for ever.
+/// Retry from the same version, but not without end.
 void reflector_fsm::no_progress(steady_time now, int limit) {
     back_off(now);
     if (++stuck_ >= limit) {

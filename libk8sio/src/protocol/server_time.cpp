@@ -17,7 +17,7 @@ using std::chrono::seconds;
 
 constexpr seconds small_step{60};  // taken from one answer
 constexpr seconds agreement{5};    // of two answers, whole seconds and round trips included
-constexpr seconds undisputed{10};  // so long nobody may contradict
+constexpr seconds undisputed{10};  // no answer may contradict for so long
 constexpr seconds notice_interval{600};
 
 bool is_near(wall_time a, wall_time b, seconds bound) {

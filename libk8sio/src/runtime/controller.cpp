@@ -75,7 +75,7 @@ struct controller::impl final : watched_view::listener {
     protocol::freshness_fsm freshness;
     pass_runner passes;
     notification changed;
-    std::string failure;    ///< why run() ends unasked
+    std::string failure;    ///< why run() ends by itself
     std::size_t tasks = 0;  ///< coroutines that run() joins, beside passes
     bool started = false;
     bool stopping = false;

@@ -29,7 +29,7 @@ public:
     virtual boost::asio::awaitable<result<std::size_t>> write_all(std::string_view bytes) = 0;
     /// At once; pending operations fail with cancelled.
     virtual void close() = 0;
-    /// False if an idle connection was closed or sent something that nobody asked for.
+    /// False if an idle connection was closed or sent something without a request.
     virtual bool looks_alive() = 0;
 };
 

@@ -30,8 +30,8 @@ private:
     connection_pool* pool_ = nullptr;
 };
 
-/// For the life of a stream: while there is one, idle connections are closed though nobody asks for
-/// them. Without one they wait for the next request: a timer would keep the loop, and with it a
+/// For the life of a stream: while there is one, idle connections are closed even if no request
+/// comes. Without one they wait for the next request: a timer would keep the loop, and with it a
 /// process that is done.
 class stream_mark {
 public:
@@ -55,7 +55,7 @@ public:
     /// Waits its turn, first come first served. Errors: connect, cancelled.
     boost::asio::awaitable<result<pool_permit>> enter(steady_time deadline);
 
-    /// The idle connection used last that still looks alive, or none. One that nobody takes for a
+    /// The idle connection used last that still looks alive, or none. One that is not used for a
     /// minute is closed, with the next request or by a stream_mark: each holds memory here and at
     /// the server.
     std::unique_ptr<byte_stream> take_idle();

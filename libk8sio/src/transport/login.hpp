@@ -22,7 +22,7 @@ class login {
 public:
     using notice_function = std::function<void(const std::string& line)>;
     /// `time` must outlive it. `runner` may be null where the configuration has no program,
-    /// `notice` where nobody is to be told of what is no error yet.
+    /// `notice` if no one wants to hear of what is no error yet.
     login(
         clock& time,
         protocol::credentials credentials,

@@ -53,7 +53,7 @@ result<void> load_keys(ssl::context& context, const protocol::tls_keys& keys, bo
     const std::string& key = keys.client_key_pem.reveal();
     if (key.find("ENCRYPTED") != std::string::npos) {
         return make_error(
-            errc::tls, "client key: is encrypted, and there is nobody to ask for its password"
+            errc::tls, "client key: is encrypted, and there is no one to ask for its password"
         );
     }
     context.use_private_key(asio::buffer(key), ssl::context::pem, error);

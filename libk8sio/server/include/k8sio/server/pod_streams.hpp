@@ -113,7 +113,7 @@ public:
     /// time for each.
     virtual boost::asio::awaitable<result<std::string>> read_some(process_output of) = 0;
     /// Standard input; completes when the bytes are taken. One call at a time. An error means that
-    /// nobody reads it any more: the session goes on without.
+    /// the process no longer reads it: the session goes on without.
     ///
     /// Lifetimes: `bytes` live until completion.
     virtual boost::asio::awaitable<result<void>> write(std::string_view bytes) = 0;
