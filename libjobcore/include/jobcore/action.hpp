@@ -60,7 +60,7 @@ struct confirm_absence {
 
 /// The verbs in words; both creations are `create`.
 enum class verb { create, patch, remove, confirm };
-/// `create`, `patch`, `delete`, `confirm`. Lives for ever.
+/// `create`, `patch`, `delete`, `confirm`. Has static storage.
 std::string_view to_string(verb v);
 
 /// One request (BEHAVIOUR.md 12.4).
@@ -74,7 +74,7 @@ struct action {
     std::optional<instant> not_before;
     /// One line: why, for people.
     std::string why;
-    /// The rule it follows, e.g. `behaviour 5.7`. Lives for ever.
+    /// The rule it follows, e.g. `behaviour 5.7`. Has static storage.
     std::string_view rule;
 
     verb what() const;

@@ -21,9 +21,9 @@ enum class explain_section {
     history,        ///< restarts, disruptions, replicas that ended
     specification,  ///< errors and warnings of what the user wrote
 };
-/// `phase`, `awaited` ...: for programs. Lives for ever.
+/// `phase`, `awaited` ...: for programs. Has static storage.
 std::string_view to_string(explain_section section);
-/// `What is awaited` ...: for people. Lives for ever.
+/// `What is awaited` ...: for people. Has static storage.
 std::string_view title(explain_section section);
 
 /// One sentence, and the rule that it follows from.
@@ -31,7 +31,7 @@ struct explain_line {
     explain_section section = explain_section::phase;
     std::string sentence;
     /// A rule of libjobcore/BEHAVIOUR.md, e.g. `behaviour 5.8` or `api 6`, which `signalbox docs
-    /// rule` shows; empty for a mere fact. Lives for ever.
+    /// rule` shows; empty for a mere fact. Has static storage.
     std::string_view rule;
 
     friend bool operator==(const explain_line&, const explain_line&) = default;

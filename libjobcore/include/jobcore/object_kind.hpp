@@ -28,8 +28,8 @@ enum class readiness : std::uint8_t {
     replicas,    ///< `status.availableReplicas`
 };
 
-/// A kind: its names, and how objects of it are read. Rows live for ever, and there is one for each
-/// kind.
+/// A kind: its names, and how objects of it are read. Rows have static storage, and there is one
+/// for each kind.
 struct object_kind_row {
     std::string_view api_version;  ///< group and version, e.g. `apps/v1`
     std::string_view name;         ///< e.g. `Deployment`
@@ -70,7 +70,7 @@ public:
     static const object_kind job;
 
     constexpr object_kind() = default;
-    /// `row` must live for ever.
+    /// `row` must have static storage.
     constexpr explicit object_kind(const object_kind_row& row) : row_(&row) {}
 
     constexpr const object_kind_row* operator->() const { return row_; }
@@ -94,11 +94,11 @@ inline constexpr object_kind object_kind::tensorboard{kind_rows::tensorboard};
 inline constexpr object_kind object_kind::deployment{kind_rows::deployment};
 inline constexpr object_kind object_kind::job{kind_rows::job};
 
-/// `Pod`, `Service` ...; of `job` the word `Job`, whatever the job's kind. Lives for ever.
+/// `Pod`, `Service` ...; of `job` the word `Job`, whatever the job's kind. Has static storage.
 constexpr std::string_view to_string(object_kind kind) {
     return kind->name;
 }
-/// `v1`, `apps/v1` ... Lives for ever.
+/// `v1`, `apps/v1` ... Has static storage.
 constexpr std::string_view api_version_of(object_kind kind) {
     return kind->api_version;
 }

@@ -23,11 +23,11 @@
 namespace signalbox::core {
 
 enum class pod_phase : std::uint8_t { pending, running, succeeded, failed, unknown };
-/// `Pending` ..., as in `status.phase` of a Pod. Lives for ever.
+/// `Pending` ..., as in `status.phase` of a Pod. Has static storage.
 std::string_view to_string(pod_phase phase);
 
 enum class container_state : std::uint8_t { waiting, running, terminated, unknown };
-/// `Waiting`, `Running`, `Terminated`, `Unknown`. Lives for ever.
+/// `Waiting`, `Running`, `Terminated`, `Unknown`. Has static storage.
 std::string_view to_string(container_state state);
 
 /// A container of a Pod, by its status.
@@ -107,7 +107,7 @@ std::optional<pod_record> decode_pod(std::string_view json);
 std::optional<child_record> decode_child(object_kind kind, std::string_view json);
 
 /// Whether a pod_record or child_record is a child of the job with this UID, in this namespace:
-/// whoever names the UID from another namespace is nobody's (BEHAVIOUR.md 1.7).
+/// one that names the UID from another namespace is no child (BEHAVIOUR.md 1.7).
 template <class Record>
 bool is_child_of(const Record& record, std::string_view job_uid, std::string_view job_ns) {
     return record.owner_uid == job_uid && record.ns == job_ns;

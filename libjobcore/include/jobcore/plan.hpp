@@ -145,7 +145,7 @@ struct job_plan {
     scope_rule scope = scope_rule::whole_job;
     /// An agent on each pod restarts its processes together with the others (torchrun): they end
     /// together too. Success waits for peers, clean-up for their exit barrier (BEHAVIOUR.md 5.1), a
-    /// failed peer of the same attempt outranks success of the deciding pod, and nobody can join
+    /// failed peer of the same attempt outranks success of the deciding pod, and no pod can join
     /// once that has exited 0.
     bool peers_join = false;
     /// Peers of a deciding pod that succeeds end by themselves, and get time for that (BEHAVIOUR.md

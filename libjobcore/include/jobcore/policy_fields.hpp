@@ -18,7 +18,7 @@ struct policy_field {
     std::variant<milliseconds policy::*, std::int32_t policy::*> member;
 };
 
-/// All of them, sorted by name. Lives for ever.
+/// All of them, sorted by name. Has static storage.
 std::span<const policy_field> policy_fields();
 
 /// Sets a constant, a time in milliseconds. False, and nothing is set, if there is none of that

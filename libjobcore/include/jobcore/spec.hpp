@@ -28,11 +28,11 @@ enum class job_kind { pytorch, deepspeed, colossalai };
 inline constexpr std::array all_job_kinds{
     job_kind::pytorch, job_kind::deepspeed, job_kind::colossalai};
 
-/// `PyTorchTrainingJob` ... Lives for ever.
+/// `PyTorchTrainingJob` ... Has static storage.
 std::string_view to_string(job_kind kind);
 /// The kind of that exact name; nothing for any other text.
 std::optional<job_kind> parse_job_kind(std::string_view kind);
-/// `pytorchtrainingjobs` ... Lives for ever.
+/// `pytorchtrainingjobs` ... Has static storage.
 std::string_view plural(job_kind kind);
 /// Whether jobs of the kind restart what fails (BEHAVIOUR.md 5.11).
 bool restarts(job_kind kind);

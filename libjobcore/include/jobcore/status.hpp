@@ -28,7 +28,7 @@ enum class job_phase {
     failed,
     unknown,
 };
-/// `Pending` ...; of `none` empty. Lives for ever.
+/// `Pending` ...; of `none` empty. Has static storage.
 std::string_view to_string(job_phase phase);
 /// Unknown texts read as `none`.
 job_phase parse_job_phase(std::string_view text);
@@ -197,7 +197,7 @@ enum class training_state {
     started,
     resumed,  ///< the job was paused after that, and runs again
 };
-/// `NotStarted`, `Started`, `Resumed`; of `unknown` empty. Lives for ever.
+/// `NotStarted`, `Started`, `Resumed`; of `unknown` empty. Has static storage.
 std::string_view to_string(training_state state);
 /// Unknown texts read as `unknown`.
 training_state parse_training_state(std::string_view text);

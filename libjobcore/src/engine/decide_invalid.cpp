@@ -47,7 +47,7 @@ decision end_unstarted(const inputs& in, const std::string& errors) {
     return out;
 }
 
-/// It has nothing, and nobody has paused it: it ends before it begins.
+/// It has nothing, and is not paused: it ends before it begins.
 bool ends_at_once(const inputs& in) {
     const job_status& s = in.job.status;
     return s.attempt == 0 && !is_final(s.phase) && !in.was_paused() && !in.plan.paused;

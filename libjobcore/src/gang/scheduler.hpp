@@ -42,7 +42,7 @@ struct scheduler {
     pod_marks (*marks)(const job_plan& plan, std::size_t type);
 };
 
-/// All there are. Each lives for ever.
+/// All there are. Each has static storage.
 std::span<const scheduler* const> all_schedulers();
 
 }  // namespace signalbox::core::gang

@@ -55,7 +55,7 @@ constexpr std::array resource_names{
     resource_name{"vpc.amazonaws.com/*", false},
 };
 
-/// Null for a name that nobody knows.
+/// Null for an unknown name.
 const resource_name* find_resource(std::string_view name) {
     const auto* it = std::ranges::find_if(resource_names, [&](const resource_name& row) {
         return row.name.ends_with('*') ? name.starts_with(row.name.substr(0, row.name.size() - 1))

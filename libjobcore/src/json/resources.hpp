@@ -29,7 +29,7 @@ std::vector<std::pair<std::string, std::int64_t>> extended_resources(const value
 struct device_count {
     std::int64_t accelerators = 0;
     bool any = false;     ///< it has an extended resource, of whatever kind
-    std::string unknown;  ///< the first of which nobody knows what it counts; empty: none
+    std::string unknown;  ///< the first whose unit is not known; empty: none
 };
 device_count count_devices(const value& container);
 

@@ -122,7 +122,7 @@ void job_children::apply(
             if (const auto pod = find_uid(pods, a.uid()); pod != pods.end()) {
                 pod->attempt = gone_attempt;  // the only patch of pods that there is
             } else if (const auto it = find_uid(others, a.uid()); it != others.end()) {
-                // Nobody can change data that are immutable, and nothing here made it serve.
+                // Immutable data cannot change, and nothing here made it serve.
                 auto repaired = std::get<child_record>(record_of(job, made, a, it->uid, now));
                 repaired.data_fingerprint = it->data_fingerprint;
                 repaired.ready = it->ready;

@@ -24,7 +24,7 @@ struct ssh_layout {
     std::string auth_path = "/root/.ssh";  ///< mount path of the Secret
     std::string sshd_path = "/usr/sbin/sshd";
     std::int32_t port = 2222;
-    /// The container's user, if the template names one: else that of the image, which nobody knows.
+    /// The container's user, if the template names one: else that of the image, which is not known.
     std::optional<std::int64_t> user;
     bool read_only_root = false;  ///< of the training container
 };

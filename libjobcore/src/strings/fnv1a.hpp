@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A hash for comparing what nobody forges: it is no protection against a made collision.
+// A hash for comparing what is not forged: it is no protection against a made collision.
 #pragma once
 
 #include <cstdint>

@@ -27,8 +27,8 @@ inline constexpr std::size_t most_errors = 100;
 /// The pointer of a member; of a long key it has the beginning.
 std::string child_pointer(std::string_view pointer, std::string_view key);
 
-/// Each member is asked for once, by its type; finish() reports those that nobody asked for. Values
-/// that are wrong, null included, or required and missing, are reported and read as absent.
+/// Each member is asked for once, by its type; finish() reports those that were not asked for.
+/// Values that are wrong, null included, or required and missing, are reported and read as absent.
 class object_reader {
 public:
     /// Reports it if `object` is none; then all members are absent, and none is reported.
@@ -52,7 +52,7 @@ public:
         std::string_view key, std::span<const std::string_view> of, need n = need::optional
     );
 
-    /// Reports members that nobody asked for, and those that are there twice.
+    /// Reports members that were not asked for, and those that are there twice.
     void finish();
 
     void fail(std::string_view key, std::string message);

@@ -163,7 +163,7 @@ private:
         errors_->push_back({std::move(pointer), std::move(message)});
     }
 
-    /// Kubernetes objects have members that nobody here knows: none is reported.
+    /// Kubernetes objects have members that are not known here: none is reported.
     void read_child(const json::value& v, std::string at) {
         const std::string_view kind = json::string_or_empty(v, "kind");
         const std::string_view version = json::string_or_empty(v, "apiVersion");

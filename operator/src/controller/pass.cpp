@@ -52,7 +52,7 @@ private:
     bool may_defer() const;
     bool is_unkept(const core::job_status& status);
     void send_events();
-    void settle();
+    void park_if_idle();
 
     pass_parts with_;
     job_entry_ptr entry_;
@@ -91,7 +91,7 @@ asio::awaitable<k8sio::reconcile_result> pass::run() {
     const bool recorded = co_await record();
     if (recorded) {
         co_await act();
-        settle();
+        park_if_idle();
     }
     co_return result_;
 }
@@ -206,10 +206,9 @@ asio::awaitable<void> pass::act() {
     }
 }
 
-/// What the job's memory keeps after a decision that was carried out.
-void pass::settle() {
+/// A job that decisions leave alone is finished, or another controller's: less of it is kept.
+void pass::park_if_idle() {
     job_entry& entry = *entry_;
-    // A job that decisions leave alone is finished, or another controller's.
     const core::job_phase phase = decided_->status.phase;
     const bool idle_job = core::is_final(phase) || phase == core::job_phase::none;
     const bool unchanged = entry.object == decided_ && !entry.unread;

@@ -16,7 +16,7 @@ deepspeed_spec bind_launch(const node& spec) {
     bound.python = config["run"]["python"].texts();
     bound.module = config["run"]["module"].texts();
     bound.exec = config["run"]["exec"].texts();
-    // A program that is none of DeepSpeed's does not expect an argument that nobody wrote.
+    // A program that is none of DeepSpeed's does not expect an argument that was not written.
     const node& local_rank = config["localRank"];
     bound.local_rank = local_rank.flag() && (local_rank.present() || bound.exec.empty());
     bound.other_args = config["otherArgs"].texts();

@@ -112,7 +112,7 @@ public:
         for (const node& item : n.items) {
             const node* type = entries ? item.find("type") : nullptr;
             if (type != nullptr && type->broken()) {
-                continue;  // nobody knows what is used of it
+                continue;  // what is used of it is not known
             }
             if (type != nullptr && !type->row->values.empty() && type->text() == launcher_type) {
                 findings_collector told_already;

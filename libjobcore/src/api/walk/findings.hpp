@@ -42,7 +42,7 @@ public:
     );
 
     /// Counts a finding that would be left out anyway; false: it has to be written. Spares hostile
-    /// input the cost of messages that nobody sees.
+    /// input the cost of messages that are not shown.
     bool count_if_full(severity level);
 
     /// All findings, in document order. Empties the collector.

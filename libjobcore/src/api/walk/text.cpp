@@ -84,7 +84,7 @@ std::string enumerate(std::span<const std::string_view> names, std::string_view 
 }
 
 std::string_view nearest(std::string_view text, std::span<const std::string_view> candidates) {
-    // Nobody misspells by more than this; it also bounds the work on hostile names.
+    // A misspelling is not further away than this; it also bounds the work on hostile names.
     constexpr std::size_t longest = 64;
     std::string_view best;
     std::size_t best_distance =

@@ -11,7 +11,7 @@ namespace signalbox::core::engine {
 
 /// The last line of a Python traceback. Views into the log.
 struct error_line {
-    std::string_view pod;              ///< whom pdsh named; empty: nobody
+    std::string_view pod;              ///< whom pdsh named; empty: none
     std::optional<std::int32_t> rank;  ///< by torch's prefix `[rank3]: `
     std::string_view text;             ///< `ValueError: loss is nan`
     bool secondary = false;

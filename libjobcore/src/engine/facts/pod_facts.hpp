@@ -20,7 +20,7 @@ const container_record* training_container(const pod_record& pod, std::string_vi
 struct pod_end {
     std::optional<std::int32_t> exit_code;  ///< absent: the Pod failed without any code
     instant time{};                         ///< never later than now
-    /// Nobody says when, or the clock of the node is ahead: `time` is that of this decision.
+    /// It is not told when, or the clock of the node is ahead: `time` is that of this decision.
     bool at_unknown_time = false;
     /// No deletion had been asked for and no disruption was under way (BEHAVIOUR.md 4).
     bool before_deletion = false;
@@ -32,7 +32,7 @@ struct pod_end {
 /// now (BEHAVIOUR.md 12.8).
 instant told_by_node(instant t, const pod_record& pod, instant now);
 
-/// When the container started. Of a node whose clock is ahead nobody knows more than that the pod
+/// When the container started. Of a node whose clock is ahead it is known only that the pod
 /// was there: a time that moves with now would never be long ago.
 instant start_of(const pod_record& pod, const container_record* c, instant now);
 

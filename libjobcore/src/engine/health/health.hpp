@@ -68,7 +68,7 @@ struct key_object {
     enum class state {
         fine,         ///< there, not needed yet, or not of this job
         unconfirmed,  ///< missing from the view; a live read has to confirm that
-        spent,        ///< deleted after every pod had started: nobody needs it in this attempt
+        spent,        ///< deleted after every pod had started: no pod needs it in this attempt
         lost,         ///< deleted before every pod had started
     };
     state is = state::fine;
@@ -83,14 +83,14 @@ struct health {
     std::vector<replica> completed;  ///< exited 0 just now, and are not needed again (5.9)
     std::vector<repeated_run> repeated;
     std::vector<replica> unconfirmed;  ///< their absence is not confirmed by a live read (5.3)
-    /// Of a job that has stopped: their pod left the view, and nobody saw it deleted (1.9).
+    /// Of a job that has stopped: their pod left the view, and it was not seen deleted (1.9).
     std::vector<replica> unaccounted;
     /// How the deciding pod ended before its deletion was asked for, if it did.
     std::optional<pod_end> deciding_end;
     key_object keys;
 };
 
-/// Of a job that has ended: completed replicas, and those of which nobody knows what became.
+/// Of a job that has ended: completed replicas, and those of which it is not known what became.
 health examine(const context& c);
 
 /// One of these pods can be replaced while the others go on: torchrun with a rendezvous that

@@ -11,8 +11,8 @@
 namespace signalbox::core::engine {
 
 /// The tasks of an attempt with other types or sizes than `s` has, where names of replicas or
-/// counts tell them; nothing where they agree, or where nobody can tell. A type that is only in the
-/// specification is none of the attempt.
+/// counts tell them; nothing where they agree, or where it cannot be known. A type that is only in
+/// the specification is none of the attempt.
 std::optional<std::vector<task_status>> find_true_tasks(const inputs& in, const job_status& s);
 
 }  // namespace signalbox::core::engine

@@ -13,7 +13,7 @@ using rule = std::optional<record> (*)(const context&, const health&, const open
 enum class when {
     not_ended,  ///< also while the job is paused
     to_pause,   ///< somebody asks for a pause that is not on record
-    paused,     ///< the job was paused, and nobody asks for that any more
+    paused,     ///< the job was paused, and that is no longer asked for
     active,     ///< neither ended nor paused nor to be paused
     certain,    ///< active, and no question is open: what is lost is known, and has settled
 };

@@ -44,7 +44,7 @@ bool has_new_type(const context& c) {
     });
 }
 
-/// In place nobody would come in for those that were given up (7.2), and the types of the attempt
+/// In place no pod would come in for those that were given up (7.2), and the types of the attempt
 /// stay (10.4).
 bool needs_new_attempt(const context& c, const std::vector<replica>& gone) {
     return c.in.plan.elastic->resize == resize_rule::new_attempt || c.in.outdated ||

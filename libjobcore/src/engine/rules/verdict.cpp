@@ -29,7 +29,7 @@ bool never_had_a_pod(const job_status& status) {
 }
 
 restart_scope scope_of(const context& c, const health& h) {
-    // A deciding pod that has exited 0 has closed the rendezvous: nobody can join it alone.
+    // A deciding pod that has exited 0 has closed the rendezvous: no pod can join it alone.
     if (c.in.plan.peers_join && h.deciding_end && h.deciding_end->success()) {
         return restart_scope::job;
     }
@@ -41,7 +41,7 @@ restart_scope scope_of(const context& c, const health& h) {
     return can_replace_one(c, h) && alone ? restart_scope::replica : restart_scope::job;
 }
 
-/// Nobody knows how far a launcher came that is gone.
+/// How far a launcher came that is gone is not known.
 bool launcher_has_started(const context& c) {
     const replica_view* s = c.deciding();
     if (s == nullptr || s->current == nullptr) {
@@ -84,7 +84,7 @@ instant first_end(const health& h) {
 }
 
 /// How long after `t` it ended. Under an invalid specification nothing may follow for hours, and
-/// what counts as now, because nobody says when it ended, would end later with each decision: it
+/// what counts as now, because it is not told when it ended, would end later with each decision: it
 /// may have been first (4.2).
 milliseconds time_after(const context& c, const loss& l, instant t) {
     return c.in.invalid && l.at_unknown_time ? milliseconds(0) : l.end - t;

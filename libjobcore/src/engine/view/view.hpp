@@ -111,7 +111,7 @@ void for_each_replica(const pod_view& view, Visit visit) {
 /// Of the inputs' pods, for a status.
 pod_view make_view(const inputs& in, const job_status& status);
 
-/// The labels tell the type and index that the name tells, which nobody can change (BEHAVIOUR.md
+/// The labels tell the type and index that the name tells, which cannot change (BEHAVIOUR.md
 /// 1.9).
 bool is_named_so(const job_plan& plan, const pod_record& pod);
 

@@ -79,7 +79,7 @@ std::string_view to_string(removal why) {
 }
 
 /// Kinds that restart nothing have `cleanUpWorkers`: the launcher stays for its log, unless it may
-/// wait for ever for workers that are lost (5.11, 5.13).
+/// wait without end for workers that are lost (5.11, 5.13).
 std::optional<removal> removal_by_type(const context& c, const pod_record& pod) {
     const auto goes_if = [](bool goes, removal why) {
         return goes ? std::optional(why) : std::nullopt;

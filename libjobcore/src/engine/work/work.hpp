@@ -48,7 +48,7 @@ struct wake_up {
 
 /// What was done to the TensorBoard, as a status says it (BEHAVIOUR.md 9.2).
 enum class board_action { create, update };
-/// `Create`, `Update`. Lives for ever.
+/// `Create`, `Update`. Has static storage.
 constexpr std::string_view to_string(board_action a) {
     return a == board_action::create ? "Create" : "Update";
 }
