@@ -179,7 +179,7 @@ void write_config_map(text_writer& w, const job_plan& plan, const render_options
 std::string value_of(const key_slot& slot, const key_pair& key) {
     const std::string& text =
         slot.form == key_form::private_pem ? key.private_pem : key.public_line;
-    return base64(slot.prefix + text, base64_alphabet::standard);
+    return kubernetes::base64_encode(slot.prefix + text);
 }
 
 /// `keys`: null for a preview; else it has all that the slots ask for.

@@ -63,7 +63,7 @@ step_costs walk_job(const std::string& job_json) {
         }
         children.carry_out(*job, d, now, [&](const core::action& a) {
             const std::string object =
-                watch.of("render", [&] { return core::render_action(*job, d, a); });
+                watch.of("render", [&] { return core::preview_action(*job, d, a); });
             observe(watch, a, object);
             return core::job_children::done{"object-" + std::to_string(++made)};
         });
