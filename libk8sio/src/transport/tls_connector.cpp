@@ -124,7 +124,9 @@ private:
         if (verify_ && address) {
             ok = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(handle), name_.c_str()) == 1;
         } else if (verify_) {
-            SSL_set_hostflags(handle, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+            SSL_set_hostflags(
+                handle, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT
+            );
             ok = ok && SSL_set1_host(handle, name_.c_str()) == 1;
         }
         return ok;

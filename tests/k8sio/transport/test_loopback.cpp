@@ -272,11 +272,13 @@ TEST_CASE_METHOD(
         as<std::string>(),
         "another address",
         "another name",
+        "a common name, and no name",
         "expired",
         "signed by another authority"
     );
     INFO(which);
     const certificate wrong_name("server", "DNS:other,IP:127.0.0.2", &authority);
+    const certificate common_name("kubernetes", "IP:127.0.0.1", &authority);
     const certificate expired("server", "IP:127.0.0.1", &authority, true);
     const certificate other_authority("other", "", nullptr);
     const certificate foreign("server", "IP:127.0.0.1", &other_authority);
@@ -287,6 +289,11 @@ TEST_CASE_METHOD(
     }
     if (which == "another name") {
         use_tls(wrong_name);
+        config.tls_server_name = "kubernetes";
+        why = "hostname mismatch";
+    }
+    if (which == "a common name, and no name") {
+        use_tls(common_name);
         config.tls_server_name = "kubernetes";
         why = "hostname mismatch";
     }
