@@ -9,7 +9,8 @@
 # exit code is CTest's, or 1 if a build failed.
 #
 # --full adds the suites that take long or fetch much, and the compiled ones under AddressSanitizer and
-# UndefinedBehaviorSanitizer, which is a build of its own. --mutants tests the tests: wrong lines that they must notice.
+# UndefinedBehaviorSanitizer, which is a build of its own, and compiles each unit alone. --mutants tests the tests: wrong
+# lines that they must notice.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -75,6 +76,10 @@ assets=$!
 set +m
 trap 'kill -- "-$assets" 2>/dev/null || true' EXIT
 
+if [[ $mode == full ]]; then
+    # Each unit alone, as for the mutants: what it lacks, its neighbours in a unity build may have.
+    build dev mutated_programs
+fi
 build programs "${targets[@]}"
 builds=("$PWD/build/programs")
 if [[ $mode == full ]]; then

@@ -90,7 +90,7 @@ TEST_CASE(
     w.exit("master", 0, 0);
     w.pass();
     REQUIRE(w.status().phase == job_phase::succeeded);
-    w.to(w.now() + core::seconds(600));
+    w.to(w.now() + seconds(600));
     w.settle();
     CHECK(w.pods().size() == (policy == "None" ? 3 : policy == "All" ? 0 : 1));
 }

@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+
 using namespace signalbox;
 using namespace signalbox::test;
 using core::job_phase;
@@ -334,7 +336,7 @@ TEST_CASE("[behaviour 10.4] [behaviour I10] an attempt that began with ssh stays
         CHECK(std::ranges::any_of(w.events, [](const core::event& e) {
             return e.message.find("starts them in another way") != e.message.npos;
         }));
-        CHECK(std::ranges::none_of(w.pods(), [&](const pod_record& p) {
+        CHECK(std::ranges::none_of(w.pods(), [&](const core::pod_record& p) {
             return p.uid == first || p.attempt != 2;
         }));
         // The files of the attempt before say nothing of this one.

@@ -7,6 +7,8 @@
 #include "scenario/job_texts.hpp"
 
 #include <catch2/catch.hpp>
+#include <jobcore/action.hpp>
+#include <jobcore/decide.hpp>
 #include <rapidjson/document.h>
 
 #include <algorithm>
