@@ -18,7 +18,7 @@ TABLE = ("<!-- permissions: written by generate.py -->\n", "<!-- end of permissi
 FLAGS = {
     "cluster": ["--leader-elect"],
     "no-ssh": ["--leader-elect", "--without", "ssh"],
-    "namespaced": ["--leader-elect", "-n", "team-a", "-n", "team-b"],
+    "namespaced": ["--leader-elect", "--without", "ssh", "-n", "training"],
 }
 
 

@@ -4,6 +4,9 @@ what its Deployment asks of the program, and no more."""
 
 import json
 import os
+import re
+import shutil
+import subprocess
 import unittest
 import urllib.error
 
@@ -21,6 +24,14 @@ ALLOWED = {
     "namespaced": {"pods": False, "secrets": False, "configmaps": False},
     "ha": {"pods": True, "secrets": True, "configmaps": True},
 }
+# What a stolen token of no overlay gives (operator/SECURITY.md).
+NEVER = [
+    *[(verb, "secrets") for verb in ("list", "watch", "patch", "update")],
+    ("create", "pods/exec"), ("get", "pods/log"), ("create", "pods/binding"), ("create", "serviceaccounts/token"),
+    ("create", "roles.rbac.authorization.k8s.io"), ("create", "rolebindings.rbac.authorization.k8s.io"),
+    ("impersonate", "users"), ("get", "nodes"), ("create", "namespaces"), ("get", "namespaces"),
+    ("patch", "customresourcedefinitions.apiextensions.k8s.io"), ("create", "pytorchtrainingjobs.batch.tensorstack.dev"),
+]
 
 
 class Install(unittest.TestCase):
@@ -58,14 +69,17 @@ class Install(unittest.TestCase):
 
     def may(self, verb, resource, namespace="default"):
         account = f"--as=system:serviceaccount:{SYSTEM}:signalbox"
-        asked = self.plane.kubectl("auth", "can-i", verb, resource, "-n", namespace, account, check=False)
+        resource, _, part = resource.partition("/")  # kubectl takes what follows for a name
+        asked = self.plane.kubectl(
+            "auth", "can-i", verb, resource, f"--subresource={part}", "-n", namespace, account, check=False)
         return asked.stdout.strip() == "yes"
 
-    def check_permissions(self, overlay):
+    def check_permissions(self, overlay, *served):
         for resource, allowed in ALLOWED[overlay].items():
             self.assertEqual(self.may("create", resource), allowed, resource)
-        for verb in ("list", "watch", "patch", "update"):
-            self.assertFalse(self.may(verb, "secrets"), verb)
+        for namespace in ("default", *served):
+            for verb, resource in NEVER:
+                self.assertFalse(self.may(verb, resource, namespace), (verb, resource, namespace))
 
     def uninstall(self, folder):
         """Nothing of it is left, and the jobs go with their kinds, and their pods with them."""
@@ -105,15 +119,38 @@ class Install(unittest.TestCase):
         self.assertNotIn("secrets is forbidden", log)
 
     def test_namespaced(self):
-        for team in ("team-a", "team-b"):
-            self.c.create_namespace(team)
         self.install("namespaced")
-        self.check_permissions("namespaced")
+        self.check_permissions("namespaced", "training")
+        self.assertTrue(self.may("create", "pods", "training"))
+        for resource in ("secrets", "configmaps"):
+            self.assertFalse(self.may("get", resource, "training"), resource)
+        self.c.apply(
+            job("elsewhere", {"worker": pods(1, duration="1s")}),
+            job("mnist", {"worker": pods(2, duration="1s")}, namespace="training"),
+            ssh_job("DeepSpeedJob", "cifar", 2, namespace="training"))
+        self.c.wait_phase("mnist", "Succeeded", namespace="training")
+        self.c.wait(
+            "cifar", "it is refused", lambda s: s.get("reason") == "ObjectRefused", namespace="training", kind="deepspeedjob")
+        self.assertEqual(self.c.status("elsewhere"), {})
+        self.assertNotIn("forbidden", self.c.operator.log.read_text())
+
+    def test_namespaces_of_ones_own(self):
+        """The lines of operator/deploy/README.md, "One namespace or all"."""
+        section = (DEPLOY / "README.md").read_text().split("## One namespace or all\n")[1].split("\n## ")[0]
+        _, own = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
+        clone = self.plane.folder / "clone"
+        shutil.copytree(DEPLOY, clone / "operator" / "deploy")
+        env = {**os.environ, "KUBECONFIG": str(self.plane.admin_kubeconfig),
+               "PATH": f"{self.plane.assets}:{cluster.BINARY.parent}:{os.environ['PATH']}"}
+        subprocess.run(["bash", "-euo", "pipefail", "-c", own], cwd=clone, env=env, check=True, capture_output=True)
+        self.install(clone / "my-teams")
+        teams = ("team-a", "team-b")
+        self.check_permissions("namespaced", *teams)
         self.c.apply(job("elsewhere", {"worker": pods(1, duration="1s")}))
-        for team in ("team-a", "team-b"):
+        for team in teams:
             self.c.apply(job("mnist", {"worker": pods(2, duration="1s")}, namespace=team))
             self.c.apply(ssh_job("DeepSpeedJob", "cifar", 2, namespace=team, simulation={"duration": "1s"}))
-        for team in ("team-a", "team-b"):
+        for team in teams:
             self.c.wait_phase("mnist", "Succeeded", namespace=team)
             self.c.wait_phase("cifar", "Succeeded", namespace=team, kind="deepspeedjob")
         self.assertEqual(self.c.status("elsewhere"), {})

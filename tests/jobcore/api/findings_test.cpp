@@ -34,6 +34,9 @@ TEST_CASE("[behaviour 11.4] places and messages of findings are printable and sh
     CHECK(d.pointer == "/a\\u001b[31m/\\u202e");
     CHECK(d.message == std::string(2047, 'm') + "...");
     CHECK(make_diagnostic(severity::error, "", std::string(2048, 'm'), "").message.size() == 2048);
+    CHECK(
+        make_diagnostic(severity::error, "", "a\x1b[31m\nb", "").message == "a\\u001b[31m\\u000ab"
+    );
     // A longer place is that of what is around it.
     const std::string longest = "/a/" + std::string(1021, 'k');
     CHECK(make_diagnostic(severity::error, longest, "", "").pointer == longest);

@@ -138,6 +138,10 @@ TEST_CASE("[behaviour 3.9] errors of ranks in a log", "[engine]") {
     // A traceback that has ended lets no later word be an error.
     CHECK(said(two + "  File a\nmy.Own: 1\nSomeError: of the data set\nlast").ends_with("set last")
     );
+    CHECK(
+        said(two + "  File a\nKeyError: 1\nstep 8\nSomeError: of the data set\nlast") ==
+        "KeyError: 1"
+    );
     // A word that looks like an error in the middle of a log is none.
     CHECK(
         said("reading\nSomeError: of the data set\nlast") ==

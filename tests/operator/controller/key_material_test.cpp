@@ -6,9 +6,10 @@
 #include "launch/shell.hpp"
 #include "scenario/job_texts.hpp"
 
-#include <catch2/catch.hpp>
 #include <jobcore/action.hpp>
 #include <jobcore/decide.hpp>
+
+#include <catch2/catch.hpp>
 #include <rapidjson/document.h>
 
 #include <algorithm>
