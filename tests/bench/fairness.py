@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What one hostile tenant costs the others on a real API server: the time from the creation of a job to its first pod.
+
+Some tenants create a small job each in turn, at a steady rate; another one does what `TENANTS` lists. Prints the median and the
+99th percentile of each run and their ratio to the run without a hostile tenant; the same of the requests that create those jobs, as all
+shares this machine and the API server is slower too; memory and CPU time of the operator. Nothing is asserted.
+
+    python3 tests/bench/fairness.py --build build/bench [--only edits] [--jobs 300]
+"""
+
+import argparse
+import http.client
+import json
+import os
+import pathlib
+import re
+import ssl
+import statistics
+import sys
+import threading
+import time
+import urllib.parse
+
+from cold_start import ROOT, cpu_seconds
+
+MEGABYTE = 1_200_000
+JOBS = "/apis/batch.tensorstack.dev/v1beta1/namespaces/{}/{}"
+MERGE = "application/merge-patch+json"
+
+
+class Server:
+    """Requests of one thread."""
+
+    def __init__(self, plane):
+        where = urllib.parse.urlsplit(plane.url)
+        context = ssl.create_default_context(cadata=plane.ca_file.read_text())
+        self.connection = http.client.HTTPSConnection(where.netloc, timeout=120, context=context)
+        self.headers = {"Authorization": f"Bearer {plane.admin_token}"}
+
+    def send(self, method, path, body=None, content="application/json"):
+        """Status of the answer, once its body has come."""
+        data = None if body is None else json.dumps(body)
+        self.connection.request(method, path, data, {"Content-Type": content, **self.headers})
+        answer = self.connection.getresponse()
+        answer.read()
+        return answer.status
+
+    def lines(self, path):
+        self.connection.request("GET", path, headers=self.headers)
+        return self.connection.getresponse()
+
+
+def large_job(name, value, **spec):
+    """A DeepSpeedJob with a variable of this value."""
+    out = cluster.ssh_job("DeepSpeedJob", name, 1, namespace="loud", **spec)
+    out["spec"]["worker"]["template"]["spec"]["containers"][0]["env"] = [{"name": "LARGE", "value": value}]
+    return out
+
+
+def create(server, job):
+    plural = f"{job['kind'].lower()}s"
+    return server.send("POST", JOBS.format(job["metadata"]["namespace"], plural), job)
+
+
+def compiles(server, ended):
+    """Twelve jobs of 1.2 MB, full of references to variables, whose specification changes again and again."""
+    names = [f"costly-{number}" for number in range(12)]
+    for name in names:
+        create(server, large_job(name, "$(" * (MEGABYTE // 2)))
+    step = 0
+    while not ended.is_set():
+        change = {"spec": {"runPolicy": {"backoffLimit": step % 7}}}
+        server.send("PATCH", JOBS.format("loud", f"deepspeedjobs/{names[step % len(names)]}"), change, MERGE)
+        step += 1
+
+
+def edits(server, ended):
+    """Twenty-four changes a second of an annotation of one job of 1.3 MB."""
+    create(server, large_job("edited", "x" * 1_300_000))
+    step = 0
+    while not ended.wait(1 / 24):
+        server.send(
+            "PATCH", JOBS.format("loud", "deepspeedjobs/edited"), {"metadata": {"annotations": {"step": str(step)}}}, MERGE)
+        step += 1
+
+
+def paused(server, ended):
+    """Eighty jobs of 1.2 MB that are paused and have no pods."""
+    for number in range(80):
+        create(server, large_job(f"paused-{number}", "x" * MEGABYTE, runMode={"pause": {"enabled": True}}))
+    ended.wait()
+
+
+def many(server, ended):
+    """Jobs of one pod, as fast as the server takes them."""
+    number = 0
+    while not ended.is_set():
+        create(server, cluster.job(f"small-{number}", {"worker": cluster.pods(1)}, namespace="loud"))
+        number += 1
+
+
+TENANTS = {"compiles": compiles, "edits": edits, "paused": paused, "many": many}
+
+
+class Bench:
+    def __init__(self, options):
+        self.options = options
+
+    def note_pods(self, seen, stream):
+        """Puts the time at which the first pod of each job came."""
+        try:
+            for line in stream:
+                owner = json.loads(line)["object"]["metadata"].get("ownerReferences", [{}])[0].get("name")
+                seen.setdefault(owner, time.monotonic())
+        except (OSError, ValueError, http.client.HTTPException):
+            return  # the server has ended
+
+    def run_once(self, name):
+        """Of all quiet jobs the seconds to the first pod, and of the request; the operator's memory in MB at most, its CPU seconds."""
+        with cluster.Cluster() as c:
+            plane, options = c.plane, self.options
+            c.start_operator()
+            cluster.eventually("views", lambda: "views are complete" in c.operator.log.read_text())
+            tenants = [f"tenant-{number}" for number in range(options.tenants)]
+            main = Server(plane)
+            for each in [*tenants, "loud"]:
+                main.send("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": each}})
+            seen, made, asked, ended = {}, {}, [], threading.Event()
+            watching = Server(plane)
+            threading.Thread(
+                target=self.note_pods, args=(seen, watching.lines("/api/v1/pods?watch=1")), daemon=True).start()
+            loud = threading.Thread(target=TENANTS[name], args=(Server(plane), ended)) if name else None
+            if loud:
+                loud.start()
+                time.sleep(options.ahead)
+            begin = time.monotonic()
+            for number in range(options.jobs):
+                time.sleep(max(0, begin + number / options.rate - time.monotonic()))
+                tenant = tenants[number % len(tenants)]
+                before = time.monotonic()
+                create(main, cluster.job(f"quiet-{number}", {"worker": cluster.pods(1)}, namespace=tenant))
+                made[f"quiet-{number}"] = time.monotonic()
+                asked.append(time.monotonic() - before)
+            cluster.eventually("all quiet jobs have pods", lambda: made.keys() <= seen.keys(), interval=0.5)
+            pid = c.operator.child.pid
+            status = pathlib.Path(f"/proc/{pid}/status").read_text()
+            memory = int(re.search(r"^VmHWM:\s+(\d+)", status, re.M)[1]) * 1024 / 1e6
+            cpu = cpu_seconds(pid)
+            ended.set()
+            if loud:
+                loud.join()
+            return [seen[job] - at for job, at in made.items()], asked, memory, cpu
+
+    def run(self):
+        first = None
+        for name in (None, *([self.options.only] if self.options.only else TENANTS)):
+            times, asked, memory, cpu = self.run_once(name)
+            figures = [value for each in (times, asked) for value in (statistics.median(each), statistics.quantiles(each, n=100)[98])]
+            first = first or figures
+            p50, p99, asked50, asked99 = (f"{now * 1000:6.0f} ({now / before:5.1f})" for now, before in zip(figures, first))
+            print(
+                f"{name or 'no one hostile':>14}: to the first pod median {p50} ms, p99 {p99} ms; requests median {asked50} ms, "
+                f"p99 {asked99} ms; operator {memory:.0f} MB at most, {cpu:.1f} CPU s", flush=True)
+
+
+def main():
+    global cluster
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", default=str(ROOT / "build" / "bench"), help="folder of the built programs")
+    parser.add_argument("--tenants", type=int, default=19)
+    parser.add_argument("--jobs", type=int, default=300, help="of all quiet tenants")
+    parser.add_argument("--rate", type=float, default=5, help="of them a second")
+    parser.add_argument("--ahead", type=float, default=5, help="seconds that the hostile tenant begins earlier")
+    parser.add_argument("--only", choices=TENANTS)
+    options = parser.parse_args()
+    os.environ["SIGNALBOX_BINARY"] = str(pathlib.Path(options.build).resolve() / "bin" / "signalbox")
+    sys.path.insert(0, str(ROOT / "tests" / "envtest"))
+    import cluster  # it takes the program from the environment
+
+    Bench(options).run()
+
+
+if __name__ == "__main__":
+    main()
