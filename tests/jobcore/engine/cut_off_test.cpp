@@ -131,3 +131,24 @@ TEST_CASE(
     CHECK(w.status().phase == job_phase::paused);
     CHECK(w.pods().empty());
 }
+
+TEST_CASE("[behaviour 5.7] a pod of an older attempt goes before torchrun's peers have left") {
+    world w(c10d());
+    w.start();
+    w.exit("node", 1, 1);
+    w.exit("node", 0, 0);
+    w.settle();
+    while (w.pods().size() < 3 && w.wake()) {
+    }
+    w.run_all();
+    REQUIRE(w.status().attempt == 2);
+    pod_record& older = add_second(w, "node", 2);
+    older.attempt = 1;
+    older.name = w.pod("node", 2).name + "-old";
+    const std::string name = older.name;
+    w.exit("node", 0, 0);
+    w.settle();
+    REQUIRE(w.status().phase == job_phase::succeeded);
+    CHECK(std::ranges::none_of(w.pods(), [&](const pod_record& p) { return p.name == name; }));
+    CHECK(w.find("node", 1) != nullptr);  // it is waited for
+}

@@ -168,6 +168,15 @@ TEST_CASE("[requirement X10] an owner is written into an object that is yet to b
     for (const char* text : {"", "[]", "{", R"({"metadata":7})"}) {
         CHECK(with_owner(text, owner).error().code == errc::invalid_argument);
     }
+    for (std::string owner_reference::*member :
+         {&owner_reference::api_version,
+          &owner_reference::kind,
+          &owner_reference::name,
+          &owner_reference::uid}) {
+        owner_reference part = owner;
+        (part.*member).clear();
+        CHECK(with_owner("{}", part).error().code == errc::invalid_argument);
+    }
 }
 
 TEST_CASE("[requirement X9] [requirement X4] a conflict is looked at again, three times at most") {
