@@ -351,6 +351,17 @@ sb_stop() {
 sb_errors='
 function told(line) { if (errors < 6) text = text substr(line, 1, 300) "\n"; errors++ }
 function is_error(line) { return line ~ /^[A-Za-z_][A-Za-z0-9_.]*(Error|Exception|Exit|Interrupt)(:|$)/ }
+# The innermost place of a traceback in a file of the user; of two that lie in between each other none.
+function is_own(line) { return line !~ /\/(site|dist)-packages\/|\/lib\/python3|File "</ }
+function note_place(line) { if (!mixed[from] && (is_own(line) || !place[from] || !is_own(place[from]))) place[from] = substr(line, 1, 300) }
+function told_with_place() {
+    if (place[from] && !mixed[from] && errors < 6) text = text place[from] "\n"
+    told($0)
+    if (open[from] > 0) open[from]--
+    if (!open[from]) forget_place()
+}
+function forget_place() { place[from] = ""; mixed[from] = 0 }
+function is_refusal(line) { return line ~ /: can.t open file ./ || line ~ /^[^ :]+: error: / || line ~ /^Fatal Python error: / || line ~ /: (command )?not found$/ }
 # With tracebacks of several ranks in between each other, a name alone may be the text of one of them.
 function ends_traceback(line) { return is_error(line) || (open[from] == 1 && line ~ /^[A-Za-z_][A-Za-z0-9_.<>]*(: |$)/) }
 {
@@ -359,11 +370,15 @@ function ends_traceback(line) { return is_error(line) || (open[from] == 1 && lin
     if (match(body, /^\[rank[0-9]+\]: /)) { from = from substr(body, 1, RLENGTH); body = substr(body, RLENGTH + 1); ranked = 1 } else ranked = 0
     if (body ~ /^Root Cause \(first observed failure\):/) { report = ""; lines = 25 }
     if (lines > 0) { if (body ~ /^====/) lines = 1; report = report substr(body, 1, 200) "\n"; lines-- }
-    else if (body ~ /^Traceback \(most recent call last\)/) open[from]++
-    else if (open[from] && ends_traceback(body)) { told($0); open[from]-- }
-    else if (ranked && is_error(body)) told($0)
+    else if (body ~ /^Traceback \(most recent call last\)/) { if (open[from]) mixed[from] = 1; else forget_place(); open[from]++ }
+    else if (body ~ /^ *File ".*", line [0-9]/) note_place($0)
+    else if (open[from] ? ends_traceback(body) : (ranked || place[from]) && is_error(body)) told_with_place()
+    else if (body ~ /^[^ \t]/) {
+        if (!refused && (is_refusal($0) || is_refusal(body))) refused = substr($0, 1, 300) "\n"
+        if (!open[from]) forget_place()
+    }
 }
-END { printf "%s%s", text, report }'
+END { printf "%s%s%s", refused, text, report }'
 
 # The log goes on as it comes, by way of file descriptor 3; a copy of it is read. An image without these
 # programs does without.

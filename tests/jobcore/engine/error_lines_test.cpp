@@ -93,3 +93,100 @@ TEST_CASE("[behaviour 3.9] an error that follows from another is told where ther
         CHECK(found->text == consequence);
     }
 }
+
+namespace {
+
+const std::string begin = "Traceback (most recent call last):\n";
+const std::string own = "  File \"/code/train.py\", line 57, in step\n    loss.check()\n";
+const std::string library =
+    "  File \"/usr/lib/python3.11/site-packages/torch/nn/module.py\", line 1501, in _call_impl\n"
+    "    return forward_call(*args, **kwargs)\n"
+    "  File \"<frozen importlib._bootstrap>\", line 241, in _call_with_frames_removed\n";
+
+std::string place_in(const std::string& log) {
+    const auto found = find_error_line(log);
+    return found ? to_text(found->place) : "no error";
+}
+
+}  // namespace
+
+TEST_CASE("[behaviour 3.9] an error has the place in the user's own files where it was raised") {
+    const std::string place = " (/code/train.py:57, in step)";
+    CHECK(place_in(begin + own + "ValueError: x\n") == place);
+    CHECK(place_in(begin + own + library + "ValueError: x\n") == place);
+    CHECK(place_in(begin + library + own + own + "ValueError: x\nlast words\n") == place);
+    // In a library alone: where that is.
+    CHECK_THAT(place_in(begin + library + "ValueError: x\n"), Catch::Contains("_bootstrap>:241"));
+    CHECK(
+        place_in("  File \"a.py\", line 2\n    if x\n       ^\nSyntaxError: expected ':'\n") ==
+        " (a.py:2)"
+    );
+    CHECK(
+        place_in(
+            "[rank1]: " + begin + "[rank0]: x\n[rank1]: " + own.substr(0, own.find('\n')) +
+            "\n[rank1]: KeyError\n"
+        ) == place
+    );
+    // What is raised while another error is handled has its own.
+    CHECK(
+        place_in(
+            begin + own +
+            "KeyError: 1\n\nDuring handling of the above exception, another exception "
+            "occurred:\n\n" +
+            begin + "  File \"b.py\", line 3, in <module>\nValueError: 2\n"
+        ) == " (b.py:3, in <module>)"
+    );
+    // Two that lie in between each other: whose a line is cannot be said.
+    const std::string two = begin + own + begin + "  File \"b.py\", line 3, in f\nKeyError: 1\n";
+    CHECK(place_in(two + "ValueError: 2\n").empty());
+    CHECK(place_in(two + "ValueError: 2\n" + begin + own + "OSError: 3\n") == place);
+    // A place of before says nothing of an error without a traceback.
+    CHECK(
+        place_in("[rank0]:   File \"a.py\", line 2, in f\n[rank0]: words\n[rank0]: ValueError: x\n")
+            .empty()
+    );
+    for (const char* line :
+         {"  File \"\", line 2, in f",
+          "  File \"a",
+          "  File \"a\", line x",
+          "  File \"a\", line "}) {
+        CHECK(to_text(find_place(line)).empty());
+    }
+}
+
+TEST_CASE(
+    "[behaviour 3.9] what a program says that cannot start is an error where there is no other"
+) {
+    const std::string line = GENERATE(
+        as<std::string>(),
+        "python3: can't open file '/code/trainn.py': [Errno 2] No such file or directory",
+        "train.py: error: unrecognized arguments: --lrr",
+        "my-train.py: error: the following arguments are required: --data",
+        "Fatal Python error: Segmentation fault",
+        "bash: line 1: trainn: command not found",
+        "sh: 1: trainn: not found"
+    );
+    INFO(line);
+    const auto found = [](const std::string& log) { return find_error_line(log)->text; };
+    CHECK(found("usage: train.py [-h]\n" + line + "\n[INFO] the launcher ends\n") == line);
+    CHECK(found("w-1: " + line + "\n") == line);
+    CHECK(found(line + "\nothers.py: error: x\n") == line);
+    CHECK(found(line + "\n[rank0]: RuntimeError: Connection closed by peer\n") == line);
+    CHECK(found(line + "\n[rank0]: ValueError: x\n") == "ValueError: x");
+    CHECK(found(begin + own + "ValueError: x\n" + line + "\n") == "ValueError: x");
+}
+
+TEST_CASE("[behaviour 3.9] words of others are no refusal") {
+    for (const char* line :
+         {"step 3: error: 0.2",
+          ": error: x",
+          "the page was not found",
+          "a: error:",
+          "kernel.cu(3): error: x y"}) {
+        INFO(line);
+        CHECK(
+            find_error_line(std::string(line) + "\n").has_value() ==
+            (std::string(line).front() == 'k')
+        );
+    }
+}

@@ -4,6 +4,8 @@
 // them; a kubelet keeps the last 2,048 bytes of the log.
 #include "engine/facts/termination.hpp"
 
+#include "engine/facts/pod_facts.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <string>
@@ -44,7 +46,11 @@ TEST_CASE("[behaviour 3.9] torchrun's report: the rank, its code, the last line"
         "      raise RuntimeError('no checkpoint')\n"
         "  RuntimeError: no checkpoint\n  "
     ));
-    CHECK(note.text == "rank 2 on mnist-9414c-worker-1: RuntimeError: no checkpoint");
+    CHECK(
+        note.text ==
+        "rank 2 on mnist-9414c-worker-1: RuntimeError: no checkpoint (/workspace/train.py:21, in "
+        "main)"
+    );
     CHECK(note.error_code == 3);
 }
 
@@ -85,11 +91,11 @@ TEST_CASE(
     const std::string none = report("1", "To enable traceback see: https://pytorch.org/docs/");
     const std::string own = "[rank2]:   File \"a.py\", line 12\n[rank2]: ValueError: loss is nan\n";
     auto note = read_termination_message("[rank0]: KeyError: 'x'\n" + own + none);
-    CHECK(note.text == "rank 2 on mnist-9414c-worker-1: ValueError: loss is nan");
+    CHECK(note.text == "rank 2 on mnist-9414c-worker-1: ValueError: loss is nan (a.py:12)");
     CHECK(note.error_code == 1);
     CHECK(
         read_termination_message(own + none, "mnist-9414c-worker-1").text ==
-        "rank 2: ValueError: loss is nan"
+        "rank 2: ValueError: loss is nan (a.py:12)"
     );
     // Another rank's error is not this one's, and torchrun's own traceback names nothing.
     note = read_termination_message(
@@ -160,4 +166,46 @@ TEST_CASE("[behaviour 3.9] what follows from others' ends comes last", "[engine]
     CHECK(only.secondary);
     CHECK(read_termination_message("x\nSocket Timeout\n").secondary);
     CHECK_FALSE(read_termination_message("").secondary);
+}
+
+TEST_CASE("[behaviour 3.9] a code that stands for a signal is told as one", "[engine]") {
+    using namespace signalbox::core;
+    pod_record pod;
+    pod.name = "w-1";
+    container_record& ended = pod.containers.emplace_back();
+    ended.name = "main";
+    ended.state = container_state::terminated;
+    const auto said = [&](std::int32_t code, const std::string& reason, const std::string& message
+                      ) {
+        ended.exit_code = code;
+        ended.reason = reason;
+        ended.message = message;
+        const std::string text = engine::describe_failure(pod, "main");
+        const std::string head = "pod w-1, container main exited with ";
+        REQUIRE(text.starts_with(head));
+        return text.substr(head.size());
+    };
+    CHECK(
+        said(137, "Error", "step 600") ==
+        "137 (killed by signal 9, SIGKILL; the kubelet reports no OOM kill): step 600"
+    );
+    CHECK(said(137, "OOMKilled", "step 600") == "137 (OOMKilled): step 600");
+    CHECK(said(139, "Error", "") == "139 (killed by signal 11, SIGSEGV)");
+    CHECK(said(134, "", "") == "134 (killed by signal 6, SIGABRT)");
+    CHECK(said(247, "Error", "") == "247 (a process of it killed by signal 9, SIGKILL)");
+    CHECK(said(245, "Error", "") == "245 (a process of it killed by signal 11, SIGSEGV)");
+    CHECK(said(250, "Error", "") == "250 (a process of it killed by signal 6, SIGABRT)");
+    for (const std::int32_t code : {1, 2, 9, 128, 129, 130, 255, 254, 256}) {
+        CHECK(said(code, "Error", "") == std::to_string(code));
+    }
+    // The rank's own code says nothing of its container's memory; what is told already is not told
+    // twice.
+    CHECK(
+        said(1, "Error", report("-9", "Signal 9 (SIGKILL) received by PID 45")) ==
+        "137: rank 2 on mnist-9414c-worker-1: Signal 9 (SIGKILL) received by PID 45"
+    );
+    CHECK(
+        said(1, "Error", report("-9", "To enable traceback see: x")) ==
+        "137 (killed by signal 9, SIGKILL): rank 2 failed; its log says why"
+    );
 }

@@ -425,6 +425,58 @@ TEST_CASE(
         CHECK(run(mixed.line(shell, "launcher")).code == 3);
         CHECK(mixed.read("termination") == "RuntimeError: lost\nValueError: nan\nmy.Own: 1\n");
 
+        // With each error the place in the user's files.
+        const pod_folder placed(cifar());
+        placed.stub("deepspeed", R"(cat <<'END'
+w-1: [rank1]: Traceback (most recent call last):
+w-1: [rank1]:   File "/code/train.py", line 57, in step
+w-0: words
+w-1: [rank1]:   File "/usr/lib/python3.11/site-packages/torch/x.py", line 3, in f
+w-1: [rank1]: ValueError: nan
+  File "b.py", line 2
+    if x
+SyntaxError: bad
+Traceback (most recent call last):
+  File "c.py", line 3, in f
+Traceback (most recent call last):
+  File "d.py", line 4, in g
+KeyError: 1
+KeyError: 2
+  File "e.py", line 5, in h
+words
+w-1: [rank1]: OSError: 3
+END
+exit 1
+)");
+        CHECK(run(placed.line(shell, "launcher")).code == 1);
+        CHECK(
+            placed.read("termination") == R"(w-1: [rank1]:   File "/code/train.py", line 57, in step
+w-1: [rank1]: ValueError: nan
+  File "b.py", line 2
+SyntaxError: bad
+KeyError: 1
+KeyError: 2
+w-1: [rank1]: OSError: 3
+)"
+        );
+
+        // What cannot start is told beside errors of Python, of which there is none mostly.
+        const std::string refusals[] = {
+            "python3: can't open file '/code/trainn.py': [Errno 2] No such file or directory",
+            "w-1: python3: can't open file '/code/trainn.py': [Errno 2] No such file or directory",
+            "train.py: error: unrecognized arguments: --lrr",
+            "w-0: train.py: error: unrecognized arguments: --lrr",
+            "bash: line 1: trainn: command not found"};
+        for (const std::string& line : refusals) {
+            const pod_folder refused(cifar());
+            refused.stub(
+                "deepspeed",
+                "cat <<'END'\nstep 1: error: 0.2\n" + line + "\n" + line + "!\nEND\nexit 2\n"
+            );
+            CHECK(run(refused.line(shell, "launcher")).code == 2);
+            CHECK(refused.read("termination") == line + "\n");
+        }
+
         const pod_folder quiet(cifar());
         quiet.stub("deepspeed", "echo no reason\nexit 3\n");
         CHECK(run(quiet.line(shell, "launcher")).code == 3);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace signalbox::core::engine {
 namespace {
@@ -23,6 +24,42 @@ constexpr std::array<std::string_view, 8> hopeless_waits{
     "InvalidImageName",
     "RunContainerError",
 };
+
+/// Signals that end a program which did not ask for them.
+constexpr std::array<std::pair<std::int32_t, std::string_view>, 7> deadly_signals{{
+    {4, "SIGILL"},
+    {6, "SIGABRT"},
+    {7, "SIGBUS"},
+    {8, "SIGFPE"},
+    {9, "SIGKILL"},
+    {11, "SIGSEGV"},
+    {15, "SIGTERM"},
+}};
+
+std::string_view signal_name(std::int32_t number) {
+    const auto* known = std::ranges::find(
+        deadly_signals, number, &std::pair<std::int32_t, std::string_view>::first
+    );
+    return known == deadly_signals.end() ? std::string_view() : known->second;
+}
+
+/// What an exit code says of a signal, for people. Shells, kubelets and torchrun give 128 + n; a
+/// program of Python that exits with the code -n of its child, as DeepSpeed's launcher does,
+/// 256 - n.
+std::string signal_of(std::int32_t code, bool of_container) {
+    if (const auto name = signal_name(code - 128); !name.empty()) {
+        const bool killed = of_container && code - 128 == 9;
+        return fmt::format(
+            "killed by signal {}, {}{}",
+            code - 128,
+            name,
+            killed ? "; the kubelet reports no OOM kill" : ""
+        );
+    }
+    const auto name = signal_name(256 - code);
+    return name.empty() ? std::string()
+                        : fmt::format("a process of it killed by signal {}, {}", 256 - code, name);
+}
 
 const container_record* terminated_init(const pod_record& pod) {
     const auto it = std::ranges::find_if(pod.containers, [](const container_record& c) {
@@ -164,15 +201,20 @@ std::string describe_failure(
     }
     const termination_note note =
         said != nullptr ? *said : read_termination_message(c->message, pod.name);
+    const std::int32_t code = note.error_code.value_or(c->exit_code);
     std::string text = fmt::format(
         "pod {}, {} {} exited with {}",
         pod.name,
         c->init ? "init container" : "container",
         c->name,
-        note.error_code.value_or(c->exit_code)
+        code
     );
-    if (is_telling(c->reason)) {
-        text += fmt::format(" ({})", c->reason);
+    const std::string why = is_telling(c->reason) ? c->reason.str()
+                            : note.text.find("SIG") == note.text.npos
+                                ? signal_of(code, !note.error_code)
+                                : std::string();
+    if (!why.empty()) {
+        text += fmt::format(" ({})", why);
     }
     return text + with_colon(note.text);
 }

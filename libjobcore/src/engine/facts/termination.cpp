@@ -86,19 +86,22 @@ std::string_view last_line(std::string_view text) {
     return trimmed(start == std::string_view::npos ? text : text.substr(start + 1));
 }
 
-/// `rank 3 on pod-1: ValueError: x`; what is not known, or is the pod itself, is left out.
+/// `rank 3 on pod-1: ValueError: x (train.py:57, in step)`; what is not known, or is the pod
+/// itself, is left out.
 std::string located(
     std::optional<std::int32_t> rank,
     std::string_view on,
     std::string_view pod,
-    std::string_view text
+    std::string_view error,
+    const code_place& place
 ) {
+    const std::string text = std::string(error) + to_text(place);
     const std::string_view host = on.substr(0, on.find('.'));
     const std::string where = host.empty() || host == pod ? "" : fmt::format("on {}", host);
     const std::string who = rank ? fmt::format("rank {}", *rank) : "";
     const bool both = !who.empty() && !where.empty();
     const std::string from = who + (both ? " " : "") + where;
-    return printable_tail(from.empty() ? std::string(text) : fmt::format("{}: {}", from, text));
+    return printable_tail(from.empty() ? text : fmt::format("{}: {}", from, text));
 }
 
 /// The report with which torchrun ends (torch.distributed.elastic, ChildFailedError).
@@ -122,24 +125,27 @@ std::optional<termination_note> read_failure_report(
     note.error_code = *code < 0 && *code > -128 ? 128 - *code : *code;
     constexpr std::string_view traceback = "traceback :";
     const std::size_t at = report.find(traceback);
-    std::string_view error = at == std::string_view::npos
-                                 ? std::string_view()
-                                 : last_line(report.substr(at + traceback.size()));
+    const auto whole =
+        at == report.npos ? std::string_view() : report.substr(at + traceback.size());
+    std::string_view error = last_line(whole);
+    code_place place = find_place(whole);
     // Only scripts under torch's @record leave one; the log above the report may have it.
     if (error.empty() || error.starts_with("To enable traceback see")) {
         const auto line = find_error_line(message.substr(0, start), *rank);
-        error = line && (!line->rank || line->rank == rank) ? line->text : std::string_view();
+        const bool is_its = line && (!line->rank || line->rank == rank);
+        error = is_its ? line->text : std::string_view();
+        place = is_its ? line->place : code_place{};
     }
     note.secondary = is_secondary(error.empty() ? message : error);
     // A launcher's log has a report of each node: the last one may be of a node that suffered.
     const auto cause = note.secondary ? find_error_line(message) : std::nullopt;
     if (cause && !cause->secondary) {
         note.secondary = false;
-        note.text = located(cause->rank, cause->pod, pod, cause->text);
+        note.text = located(cause->rank, cause->pod, pod, cause->text, cause->place);
         return note;
     }
     note.text = error.empty() ? fmt::format("rank {} failed; its log says why", *rank)
-                              : located(*rank, field_of(report, "host"), pod, error);
+                              : located(*rank, field_of(report, "host"), pod, error, place);
     return note;
 }
 
@@ -159,7 +165,7 @@ termination_note read_termination_message(std::string_view message, std::string_
     }
     if (const auto line = find_error_line(message)) {
         return {
-            located(line->rank, line->pod, pod, line->text),
+            located(line->rank, line->pod, pod, line->text, line->place),
             std::nullopt,
             line->secondary,
             message.starts_with(bootstrap_prefix)};
