@@ -17,6 +17,8 @@ from suites import fail
 MOST_MEMORY = 4 << 30
 # A change may make a program wait for ever: one that has used no CPU time for so many seconds does.
 PATIENCE = 30
+# Clock ticks a second of a program that only waits: threads that beat for others to see go on.
+IDLE_TICKS = 0.2
 # A test case that takes more of the whole time is a long one.
 LONGEST = 0.02
 # Of those that reach a mutant, so much of the whole time is tried first.
@@ -46,8 +48,8 @@ def cpu_time(pid):
 
 
 class Bounded:
-    """A program that is killed when it has used `seconds` of CPU time, or waits without using any: how busy the machine is
-    changes nothing. `took`: the CPU time it has used, once it has ended."""
+    """A program that is killed when it has used `seconds` of CPU time, or waits and uses next to none: how busy the machine
+    is changes nothing. `took`: the CPU time it has used, once it has ended."""
 
     def __init__(self, command, env, seconds):
         cpu = math.ceil(seconds)
@@ -64,7 +66,7 @@ class Bounded:
         before = None
         while not self.ended.wait(PATIENCE):
             now = cpu_time(self.process.pid)
-            if now is not None and now == before:
+            if now is not None and before is not None and now - before <= PATIENCE * IDLE_TICKS:
                 self.waits = True
                 self.kill()
                 return
