@@ -20,6 +20,9 @@ struct meaning {
     /// The condition's message adds to it: a server's words, a pod's last words.
     bool quote = false;
 };
+// clang 16 has no guides for aggregates.
+template <class Value>
+meaning(Value, std::string_view, std::string_view, bool = false) -> meaning<Value>;
 
 /// Reasons of phases (`status.reason`).
 std::span<const meaning<engine::reason>> phase_meanings();

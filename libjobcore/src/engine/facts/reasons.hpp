@@ -117,6 +117,9 @@ struct word {
     Value is;
     std::string_view text;
 };
+// clang 16 has no guides for aggregates.
+template <class Value>
+word(Value, std::string_view) -> word<Value>;
 
 /// The words of each, in the order of its values.
 inline constexpr std::array condition_type_words{
