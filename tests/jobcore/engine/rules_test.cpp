@@ -191,6 +191,35 @@ TEST_CASE("[behaviour 3.9] of failures seen together one is named", "[engine]") 
         w.pass();
         CHECK(named().ends_with("loss is nan"));
     }
+    SECTION("who was killed or crashed is no victim, whatever its log ends with") {
+        const int code = GENERATE(137, 139);
+        w.exit("master", 0, 1, secondary);
+        w.wait(seconds{1});
+        w.exit("worker", 1, code, secondary);
+        w.pass();
+        CHECK(
+            named().find("worker-1, container pytorch exited with " + std::to_string(code)) !=
+            std::string::npos
+        );
+    }
+    SECTION("its memory limit goes before what others say") {
+        w.exit("master", 0, 1, primary);
+        w.wait(seconds{1});
+        w.exit("worker", 1, 137, secondary);
+        w.pod("worker", 1).containers[0].reason = "OOMKilled";
+        w.pass();
+        CHECK(
+            named().find("worker-1, container pytorch exited with 137 (OOMKilled)") !=
+            std::string::npos
+        );
+    }
+    SECTION("another code of a victim makes it none") {
+        w.exit("worker", 1, 134, secondary);
+        w.wait(seconds{1});
+        w.exit("master", 0, 1, primary);
+        w.pass();
+        CHECK(named().ends_with("loss is nan"));
+    }
 }
 
 TEST_CASE("[behaviour 11.2] an event keeps whose failure it is, and its end", "[engine]") {

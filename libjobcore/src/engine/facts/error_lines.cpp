@@ -71,7 +71,8 @@ bool made_of(std::string_view text, std::string_view a, std::string_view b, std:
 std::string_view take_pod(std::string_view& line) {
     const std::size_t colon = line.find(": ");
     const auto name = line.substr(0, std::min(colon, line.size()));
-    // `python3: `, `bash: ` and names of scripts are programs; a pod of ours has a hyphen in its name.
+    // `python3: `, `bash: ` and names of scripts are programs; a pod of ours has a hyphen in its
+    // name.
     const bool of_pod = name.find('-') != name.npos && !name.ends_with(".py");
     if (colon == line.npos || !of_pod || !made_of(name, lower, digits, ".-")) {
         return {};

@@ -157,9 +157,11 @@ private:
         const std::string_view note = c == nullptr ? std::string_view{} : c->message;
         const termination_note said = read_termination_message(note, pod.name);
         l.exit_code = said.error_code.value_or(end.exit_code.value_or(0));
-        l.secondary = said.secondary;
         l.reason = c == nullptr ? "" : c->reason;
         l.out_of_memory = says(l.reason, kubelet_reason::out_of_memory);
+        // Who was killed or crashed says nothing of that: the end of its log is of its peers.
+        const bool crashed = end.exit_code == 137 || end.exit_code == 139;
+        l.secondary = said.secondary && !l.out_of_memory && !crashed;
         l.end = end.time;
         l.at_unknown_time = end.at_unknown_time;
         const bool unreachable =

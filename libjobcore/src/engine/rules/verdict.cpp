@@ -120,7 +120,7 @@ bool joins_last(const context& c, const health& h) {
 
 const loss* first_failure(std::span<const loss> losses) {
     const auto order = [](const loss& l) {
-        return std::tuple(l.secondary, l.end, l.type, l.index);
+        return std::tuple(l.secondary, !l.out_of_memory, l.end, l.type, l.index);
     };
     const loss* out = nullptr;
     for (const loss& l : losses) {
