@@ -22,6 +22,7 @@ struct validate_options {
     std::vector<std::string> files;
     std::vector<std::string> live;  ///< what the cluster has, for checks as updates
     output_format output = output_format::text;
+    bool strict = false;  ///< warnings count as errors
 };
 int validate(const validate_options& options, std::ostream& out, std::ostream& err);
 

@@ -11,6 +11,7 @@
 #include "k8sio/synchronization.hpp"
 #include "manifests/duration.hpp"
 
+#include <jobcore/decide.hpp>
 #include <jobcore/observed.hpp>
 #include <jobcore/status.hpp>
 #include <k8sio/reflector.hpp>
@@ -20,6 +21,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
 #include <rapidjson/document.h>
 #include <rapidjson/pointer.h>
 
@@ -121,6 +123,10 @@ public:
             co_return;
         }
         note_job(lookup_.found().front().json);
+        check_type(lookup_.found().front().json);
+        if (!problem_.empty()) {
+            co_return;
+        }
         co_await list_pods();
         if (problem_.empty() && sources_.size() > wanted_->most_pods) {
             problem_ = fmt::format(
@@ -195,6 +201,23 @@ private:
         });
         for (const auto& [pod, json] : pods) {
             add(pod, json);
+        }
+    }
+
+    /// A name that is no type of the job would be waited for in vain.
+    void check_type(const std::string& job_json) {
+        const auto job = core::read_job(job_json);
+        if (wanted_->type.empty() || !job || !job->compiled || !job->compiled->plan) {
+            return;
+        }
+        std::set<std::string> types;
+        for (const core::type_plan& type : job->compiled->plan->types) {
+            types.insert(type.name);
+        }
+        if (!types.contains(wanted_->type)) {
+            problem_ = fmt::format(
+                "--type: the job has no type {}, but {}", wanted_->type, fmt::join(types, ", ")
+            );
         }
     }
 

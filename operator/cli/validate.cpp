@@ -100,7 +100,8 @@ int validate(const validate_options& options, std::ostream& out, std::ostream&) 
     } else {
         print_text(checked, !options.live.empty(), out);
     }
-    return checked.errors == 0 ? exit_ok : exit_refused;
+    const bool good = checked.errors == 0 && !(options.strict && checked.warnings > 0);
+    return good ? exit_ok : exit_refused;
 }
 
 }  // namespace signalbox::op::cli

@@ -22,6 +22,7 @@
 #include <fmt/ostream.h>
 
 #include <array>
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <ostream>
@@ -39,13 +40,16 @@ using core::job_phase;
 struct goal {
     std::string_view name;
     bool (*is_reached)(job_phase phase);
+    bool with_pods = true;  ///< false: reached when the job has no pod any more
 };
+/// From one look at pods to the next.
+constexpr std::chrono::milliseconds look_interval{300};
 constexpr std::array goals{
     goal{"Succeeded", [](job_phase p) { return p == job_phase::succeeded; }},
     goal{"Failed", [](job_phase p) { return p == job_phase::failed; }},
     goal{"Completed", [](job_phase p) { return core::is_final(p); }},
     goal{"Running", [](job_phase p) { return p == job_phase::running; }},
-    goal{"Paused", [](job_phase p) { return p == job_phase::paused; }}};
+    goal{"Paused", [](job_phase p) { return p == job_phase::paused; }, /*with_pods=*/false}};
 
 enum class standing { pending, reached, unreachable };
 
@@ -72,6 +76,9 @@ public:
         kind_ = job.kind;
         uid_ = job.uid;
         judge(job.json);
+        if (state_ == standing::reached) {
+            co_await look_at_pods();
+        }
         if (state_ != standing::pending) {
             co_return;
         }
@@ -86,8 +93,12 @@ public:
         follow();
         while (state_ == standing::pending && !timed_out_) {
             co_await changed_.wait();
+            if (state_ == standing::reached) {
+                co_await look_at_pods();
+            }
         }
         api_->time().cancel(timer);
+        api_->time().cancel(next_look_);
         watch_->stop();
         co_await ended_.wait();
     }
@@ -126,6 +137,28 @@ private:
                                                  : standing::pending;
     }
 
+    /// A paused job's pods train on until they have ended, for as long as their grace: it counts as
+    /// paused once none is left.
+    asio::awaitable<void> look_at_pods() {
+        if (goal_.with_pods) {
+            co_return;
+        }
+        k8sio::list_options options;
+        options.label_selector = "batch.tensorstack.dev/job-uid=" + uid_;
+        options.limit = 1;
+        const auto page = co_await api_->list(k8sio::resources::pods(), lookup_.ns(), options);
+        if (page.has_error() || page->items.empty() || state_ != standing::reached) {
+            co_return;  // who may not see pods is not kept waiting for them
+        }
+        state_ = standing::pending;
+        next_look_ = api_->time().schedule(api_->time().steady_now() + look_interval, [this] {
+            if (state_ == standing::pending && goal_.is_reached(status_.phase)) {
+                state_ = standing::reached;
+            }
+            changed_.notify();
+        });
+    }
+
     void gone() {
         // What was reached stays reached.
         if (state_ == standing::pending) {
@@ -159,6 +192,7 @@ private:
     bool listed_ = false;
     bool deleted_ = false;
     bool timed_out_ = false;
+    k8sio::clock::timer_id next_look_ = 0;
 };
 
 /// `Failed (BackoffLimitExceeded): what the condition says`

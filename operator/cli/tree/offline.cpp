@@ -21,7 +21,7 @@ Examples:
   kubectl get pj mnist -o yaml | signalbox validate -
   signalbox validate --output json jobs/ | jq '.findings[]'
 
-Exit codes: 0 all jobs are valid, 2 there is an error.)";
+Exit codes: 0 all jobs are valid, 2 there is an error, or with --strict a warning.)";
 
 constexpr const char* plan_footer = R"(
 Prints, as YAML, every object that the operator would create for each job, in order and each with its
@@ -92,6 +92,7 @@ void add_validate(command_tree& tree) {
     c.add_option("--live", options.live, "What the cluster has, to check updates; may be repeated")
         ->type_name("FILE")
         ->allow_extra_args(false);
+    c.add_flag("--strict", options.strict, "Exit with 2 for warnings too, as of a misspelt field");
     add_output(c, options.output);
 }
 

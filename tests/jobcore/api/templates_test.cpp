@@ -263,7 +263,7 @@ TEST_CASE("[api 6.6] one place is told once") {
 }
 
 TEST_CASE("[api 6.8] a rank of one's own is an error for several replicas in plain mode only") {
-    const std::string name = GENERATE("RANK", "WORLD_SIZE", "LOCAL_RANK");
+    const std::string name = GENERATE("RANK", "WORLD_SIZE");
     const std::string container =
         R"("template": {"spec": {"containers": [{"name": "a", "image": "i"}, {"name": "pytorch", "image": "i",
             "args": ["x"], "env": [{"name": "A", "value": "1"}, {"name": ")" +
@@ -287,6 +287,35 @@ TEST_CASE("[api 6.8] a rank of one's own is an error for several replicas in pla
     CHECK(findings_of("{" + two) == "error InvalidTemplate");
     CHECK(findings_of("{" + one) == "warning SpecWarning");
     CHECK(findings_of(R"({"torchrunConfig": {"enabled": true}, )" + two) == "warning FieldIgnored");
+}
+
+TEST_CASE("[api 6.8] the local rank of the only process of a pod is 0") {
+    const auto findings_of = [](const std::string& value, const std::string& more) {
+        const auto parsed = core::parse_job(
+            R"({"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "PyTorchTrainingJob",
+                "metadata": {"name": "a"}, "spec": {)" +
+            more +
+            R"("replicaSpecs": [{"type": "worker", "replicas": 2, "template": {"spec": {"containers": [
+                {"name": "pytorch", "image": "i", "args": ["x"], "env": [{"name": "LOCAL_RANK", )" +
+            value + "}]}]}}}]}}"
+        );
+        CHECK(parsed.spec);
+        std::string out;
+        for (const core::diagnostic& d : parsed.template_findings) {
+            out += (d.level == severity::error ? "error " : "warning ") + d.reason;
+        }
+        return out;
+    };
+    CHECK(findings_of(R"("value": "0")", "").empty());
+    CHECK(findings_of(R"("value": "1")", "") == "warning SpecWarning");
+    CHECK(
+        findings_of(R"("valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}})", "") ==
+        "warning SpecWarning"
+    );
+    CHECK(
+        findings_of(R"("value": "0")", R"("torchrunConfig": {"enabled": true}, )") ==
+        "warning FieldIgnored"
+    );
 }
 
 TEST_CASE("[api 6.8] an address of one's own wins, with a warning, in every kind") {

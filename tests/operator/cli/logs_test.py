@@ -61,8 +61,10 @@ class Server:
         self.kubeconfig.flush()
 
     def job(self):
-        return {"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "PyTorchTrainingJob",
-                "metadata": {"name": "mnist", "namespace": "default", "uid": "job-1", "resourceVersion": "5"}, "spec": {},
+        template = {"spec": {"containers": [{"name": "pytorch", "image": "x"}]}}
+        types = [{"type": "master", "template": template}, {"type": "worker", "replicas": 3, "template": template}]
+        return {"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "PyTorchTrainingJob", "spec": {"replicaSpecs": types},
+                "metadata": {"name": "mnist", "namespace": "default", "uid": "job-1", "resourceVersion": "5"},
                 "status": {"phase": self.phase}}
 
     def stop(self):
@@ -211,7 +213,8 @@ class Logs(unittest.TestCase):
     def test_what_is_refused(self):
         self.two_pods()
         for arguments, why in ((["--since", "soon"], "--since: `soon` is no duration"), (["--max-log-requests", "2"], "3 pods, and"),
-                               (["--tail", "-1"], "--tail")):
+                               (["--tail", "-1"], "--tail"),
+                               (["--type", "nosuch"], "--type: the job has no type nosuch, but master, worker\n")):
             result = self.logs(*arguments)
             self.assertEqual(result.code, 2, result.out)
             self.assertIn(why, result.err)

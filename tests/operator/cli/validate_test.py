@@ -187,6 +187,9 @@ class Validate(unittest.TestCase):
         self.assertIn("<stdin>:5:3: warning: /spec/colour: ", result.out)
         self.assertIn("<stdin>:6:20: warning: /spec/torchrunConfig/enable", result.out)
         self.assertIn("1 job: 0 errors, ", result.out)
+        strict = program.run("validate", "--strict", "-", text=text)
+        self.assertEqual((strict.code, strict.out), (2, result.out))
+        self.assertEqual(program.run("validate", "--strict", "-", text=GOOD).code, 0)
 
     def test_generate_name_and_lists_and_json(self):
         job = {"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "PyTorchTrainingJob",

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`signalbox wait` on a running `signalbox dev`: what it waits for, what it says, and its exit codes."""
+import json
 import os
 import subprocess
 import sys
@@ -56,6 +57,17 @@ class Wait(unittest.TestCase):
     def test_a_job_that_is_paused(self):
         self.create(jobs.pytorch("later", "1s", runMode={"pause": {"enabled": True}}))
         self.check(self.wait("later", "--for=Paused"), 0, r"/later: Paused")
+
+    def test_a_job_whose_pods_still_end(self):
+        """Paused is who trains no more."""
+        self.create(jobs.pytorch("ending", "never", sim={"stop-after": "20s"}))
+        self.check(self.wait("ending", "--for=Running"), 0, r"/ending: Running")
+        job = jobs.collection(jobs.pytorch("ending")) + "/ending"
+        change = {"spec": {"runMode": {"pause": {"enabled": True}}}}
+        self.dev.open("PATCH", job, change, "application/merge-patch+json").close()
+        self.check(self.wait("ending", "--for=Paused"), 0, r"/ending: Paused")
+        with self.dev.open("GET", "/api/v1/namespaces/default/pods?labelSelector=tensorstack.dev/owner-name%3Dending") as answer:
+            self.assertEqual(json.load(answer)["items"], [])
 
     def test_a_server_without_our_kinds(self):
         """`wait` and `explain` say what to install there."""

@@ -97,11 +97,13 @@ private:
     findings_collector& findings_;
 };
 
-constexpr std::array<std::string_view, 3> rank_variables{"RANK", "WORLD_SIZE", "LOCAL_RANK"};
+constexpr std::string_view local_rank = "LOCAL_RANK";
+constexpr std::array<std::string_view, 3> rank_variables{"RANK", "WORLD_SIZE", local_rank};
 constexpr std::array<std::string_view, 2> address_variables{"MASTER_ADDR", "MASTER_PORT"};
 
 void check_variable(
     std::string_view name,
+    std::string_view value,
     const node& pod_template,
     const std::string& pointer,
     const rank_rules& rules,
@@ -128,6 +130,15 @@ void check_variable(
             fmt::format("{} has no effect: the launcher gives each rank its own", name),
             field_ignored
         );
+    } else if (name == local_rank) {
+        if (value != "0") {
+            findings.warning(
+                pod_template.order,
+                pointer,
+                "LOCAL_RANK is used as it is here; in a pod that trains with one process it is 0",
+                spec_warning
+            );
+        }
     } else if (rules.several) {
         findings.error(
             pod_template.order,
@@ -189,6 +200,7 @@ void check_rank_variables(
         const std::string_view name = json::string_or_empty((*env)[i], "name");
         check_variable(
             name,
+            json::string_or_empty((*env)[i], "value"),
             pod_template,
             fmt::format("{}/spec/containers/{}/env/{}/name", pod_template.pointer, index, i),
             rules,
