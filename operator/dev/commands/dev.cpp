@@ -443,6 +443,11 @@ int dev(const dev_options& options, std::ostream& out, std::ostream& err) {
         return refuse_with(fmt::format("--listen: `{}` is not ADDRESS:PORT", options.listen));
     }
     setup.listen = *listen;
+    std::string unused = flags_for_processes(options.process);
+    unused += options.logs ? (unused.empty() ? "--logs" : ", --logs") : "";
+    if (options.pods == pod_runtime_kind::simulated && !unused.empty()) {
+        return refuse_with(unused + ": simulated pods run nothing; add --pods process");
+    }
     auto process = read_process_options(options.process, "signalbox dev", err);
     if (!process) {
         return exit_refused;

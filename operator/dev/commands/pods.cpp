@@ -73,6 +73,10 @@ int pods_command(const pods_options& options, std::ostream& out, std::ostream& e
         print_line(err, "{}: {}", pods_command_name, what);
         err.flush();
     };
+    const std::string unused = flags_for_processes(options.process);
+    if (options.runtime == pod_runtime_kind::simulated && !unused.empty()) {
+        return refuse(unused + ": simulated pods run nothing; add --runtime process");
+    }
     auto process = read_process_options(options.process, pods_command_name, err);
     if (!process) {
         return exit_refused;

@@ -168,6 +168,25 @@ std::string default_folder() {
 
 }  // namespace
 
+std::string flags_for_processes(const pod_process_options& options) {
+    const std::pair<std::string_view, bool> flags[] = {
+        {"--image", !options.images.empty()},
+        {"--image-env", !options.image_variables.empty()},
+        {"--venv", !options.venv.empty()},
+        {"--bind", !options.binds.empty()},
+        {"--claims", !options.claims.empty()},
+        {"--offline", options.offline},
+        {"--fake-resource", !options.fake_resources.empty()},
+        {"--pods-dir", !options.folder.empty()}};
+    std::string out;
+    for (const auto& [name, is_given] : flags) {
+        if (is_given) {
+            out += (out.empty() ? "" : ", ") + std::string(name);
+        }
+    }
+    return out;
+}
+
 std::optional<kubelet::process_options> read_process_options(
     const pod_process_options& options, const char* command, std::ostream& err
 ) {

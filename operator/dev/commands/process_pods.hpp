@@ -14,6 +14,9 @@
 
 namespace signalbox::op::cli {
 
+/// The flags that pods without processes would ignore, joined for people; empty: none was given.
+std::string flags_for_processes(const pod_process_options& options);
+
 /// Reads the flags. `err` gets everything that is wrong at once, in the name of `command`.
 std::optional<kubelet::process_options> read_process_options(
     const pod_process_options& options, const char* command, std::ostream& err

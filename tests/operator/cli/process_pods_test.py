@@ -124,6 +124,18 @@ class BadInput(unittest.TestCase):
                      "--fake-resource: `gpu=1` is not DOMAIN/NAME=COUNT, e.g. nvidia.com/gpu=8"):
             self.assertIn(text, done.err)
 
+    def test_what_simulated_pods_would_ignore_is_refused(self):
+        """A script that is not there must not succeed by simulation."""
+        for command, flag in (("dev", "--pods"), ("pods", "--runtime")):
+            options = ["--venv", "v", "--bind", "a:/b", "--claims", "c", "--offline", "--fake-resource", "a/b=1", "--image", "*=d",
+                       "--image-env", "*:A=1", "--pods-dir", "p"]
+            logs = ["--logs"] if command == "dev" else []
+            result = program.run(command, *options, *logs)
+            names = ", ".join(["--image, --image-env, --venv, --bind, --claims, --offline, --fake-resource, --pods-dir", *logs])
+            self.assertEqual((result.code, result.err), (
+                2, f"signalbox {command}: {names}: simulated pods run nothing; add {flag} process\n"))
+        self.assertIn("--logs: simulated pods", program.run("dev", "--logs").err)
+
 
 if __name__ == "__main__":
     KUBECTL, why = kubectl_program.find()
