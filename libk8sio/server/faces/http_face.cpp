@@ -78,6 +78,12 @@ std::vector<std::string> listed(const served_request& request, std::string_view 
     return out;
 }
 
+/// Whether bytes follow the header, or may.
+bool has_body(const served_request& header) {
+    return header.find_header("Transfer-Encoding").has_value() ||
+           header.find_header("Content-Length").value_or("0") != "0";
+}
+
 upgrade_offer offer_of(const served_request& request) {
     upgrade_offer offer;
     const std::vector<std::string> options = listed(request, "connection");
@@ -156,10 +162,11 @@ std::optional<served_answer> face::refuse(const served_request& header) {
                                             : std::nullopt;
     }
     const std::string_view target = header.target;
-    if (target == "/healthz" || target == "/livez" || target == "/readyz") {
+    const bool open_to_all = target == "/healthz" || target == "/livez" || target == "/readyz";
+    if ((open_to_all && !has_body(header)) || bears_token(header, token)) {
         return std::nullopt;
     }
-    return bears_token(header, token) ? std::nullopt : std::optional(to_served(unauthorized()));
+    return to_served(unauthorized());
 }
 
 served_answer face::answer(served_request request) {

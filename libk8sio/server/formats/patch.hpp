@@ -13,7 +13,8 @@ namespace signalbox::k8sio::server {
 
 void merge_patch(json::value& target, const json::value& patch, json::arena& a);
 
-/// Refuses with 422, as the real server does, if an operation fails (a `test`, a missing path).
+/// Refuses with 422, as the real server does, if an operation fails (a `test`, a missing path) or
+/// copies too much, with 413 if there are too many of them (REQUIREMENTS.md H7).
 outcome<void> json_patch(json::value& target, const json::value& patch, json::arena& a);
 
 /// Lists are merged by the keys of a table in patch_strategic.cpp; the directives `$patch`,

@@ -5,7 +5,9 @@
 #include "server/values/text.hpp"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <string>
@@ -59,6 +61,102 @@ std::string as_go_shows_it(const value& v) {
                                   : v.IsInt64()  ? "int64"
                                                  : "float64";
     return fmt::format("{} is of the type {}", shown, type);
+}
+
+/// The words of Go's regexp package, where RE2 has others.
+std::string_view pattern_fault(re2::RE2::ErrorCode code) {
+    switch (code) {
+        case re2::RE2::ErrorBadEscape:
+            return "invalid escape sequence";
+        case re2::RE2::ErrorBadCharClass:
+            return "invalid character class";
+        case re2::RE2::ErrorBadCharRange:
+            return "invalid character class range";
+        case re2::RE2::ErrorMissingBracket:
+            return "missing closing ]";
+        case re2::RE2::ErrorMissingParen:
+            return "missing closing )";
+        case re2::RE2::ErrorTrailingBackslash:
+            return "trailing backslash at end of expression";
+        case re2::RE2::ErrorRepeatArgument:
+            return "missing argument to repetition operator";
+        case re2::RE2::ErrorRepeatSize:
+            return "invalid repeat count";
+        case re2::RE2::ErrorRepeatOp:
+            return "invalid nested repetition operator";
+        case re2::RE2::ErrorBadPerlOp:
+            return "invalid or unsupported Perl syntax";
+        case re2::RE2::ErrorBadUTF8:
+            return "invalid UTF-8";
+        case re2::RE2::ErrorBadNamedCapture:
+            return "invalid named capture";
+        case re2::RE2::ErrorPatternTooLarge:
+            return "expression nests too deeply";
+        default:
+            return "unexpected error";
+    }
+}
+
+/// What the patterns of one definition may be together, compiled: a short text can be a large one.
+constexpr int max_pattern_size = 1'000'000;
+
+/// Looks through the patterns of a schema and below; `size`: what those before have come to.
+void validate_patterns(const value& schema, const std::string& at, int& size, problems& list) {
+    if (!schema.IsObject() || size > max_pattern_size) {
+        return;
+    }
+    if (const std::string text(json::string_at(schema, {"pattern"})); !text.empty()) {
+        const re2::RE2 pattern(text, re2::RE2::Quiet);
+        if (!pattern.ok()) {
+            list.invalid(
+                at + ".pattern",
+                std::string_view(text),
+                fmt::format(
+                    "must be a valid regular expression, but isn't: error parsing regexp: {}: `{}`",
+                    pattern_fault(pattern.error_code()),
+                    pattern.error_arg()
+                )
+            );
+        } else if ((size += pattern.ProgramSize()) > max_pattern_size) {
+            list.forbidden(at + ".pattern", "the patterns of the definition are too large");
+        }
+    }
+    for (const char* key : {"items", "additionalProperties", "not"}) {
+        if (const value* part = json::find(schema, key)) {
+            validate_patterns(*part, fmt::format("{}.{}", at, key), size, list);
+        }
+    }
+    for (const char* key : {"allOf", "anyOf", "oneOf"}) {
+        const value* parts = json::find(schema, key);
+        for (rapidjson::SizeType i = 0; parts && parts->IsArray() && i < parts->Size(); ++i) {
+            validate_patterns((*parts)[i], fmt::format("{}.{}[{}]", at, key, i), size, list);
+        }
+    }
+    if (const value* parts = json::find(schema, "properties"); parts && parts->IsObject()) {
+        for (const auto& m : parts->GetObject()) {
+            const std::string below = fmt::format("{}.properties[{}]", at, json::view(m.name));
+            validate_patterns(m.value, below, size, list);
+        }
+    }
+}
+
+/// Where all versions have one schema, the real server shows it as the definition's.
+void validate_patterns_of_versions(const value& versions, problems& list) {
+    const auto schema_of = [](const value& version) {
+        return json::find_path(version, {"schema", "openAPIV3Schema"});
+    };
+    const value* first = schema_of(*versions.Begin());
+    const bool same = std::all_of(versions.Begin(), versions.End(), [&](const value& version) {
+        const value* its = schema_of(version);
+        return first != nullptr && its != nullptr && json::equal(*first, *its);
+    });
+    int size = 0;
+    for (rapidjson::SizeType i = 0; i < (same ? 1 : versions.Size()); ++i) {
+        if (const value* schema = schema_of(versions[i])) {
+            const std::string of = same ? "validation" : fmt::format("versions[{}].schema", i);
+            validate_patterns(*schema, fmt::format("spec.{}.openAPIV3Schema", of), size, list);
+        }
+    }
 }
 
 }  // namespace
@@ -152,6 +250,7 @@ void validate_definition(const value& crd, problems& list) {
             list.required(fmt::format("spec.versions[{}].schema.openAPIV3Schema", i));
         }
     }
+    validate_patterns_of_versions(*versions, list);
     if (storage != 1) {
         list.invalid(
             "spec.versions", *versions, "must have exactly one version marked as storage version"

@@ -21,7 +21,10 @@
 namespace signalbox::k8sio::server {
 
 model::model(clock& time, const server_options& options)
-    : time_(&time), store_(options.watch_history), registry_(store_), uids_(options.uid_seed) {
+    : time_(&time),
+      store_(options.watch_history, options.watch_history_bytes),
+      registry_(store_),
+      uids_(options.uid_seed) {
     for (kind_info& kind : built_in_kinds()) {
         registry_.serve(std::move(kind));
     }
@@ -80,25 +83,28 @@ refusal undecodable(
     return invalid(nothing, "", list);
 }
 
-/// Refuses, warns of, or passes over fields that were pruned, as the writer wishes.
+/// Refuses, warns of, or passes over the faults of the body and fields that were pruned, as the
+/// writer wishes.
 outcome<void> tell_unknown(
     const kind_info& kind,
     const json::value& object,
     const std::vector<std::string>& unknown,
     const write_options& options
 ) {
-    if (!unknown.empty() && options.unknown == unknown_fields::strict) {
-        std::string text = "strict decoding error: ";
-        for (const std::string& path : unknown) {
-            text += fmt::format(
-                "{}unknown field {}", &path == unknown.data() ? "" : ", ", quoted(path)
-            );
-        }
-        return undecodable(kind, object, text, options);
+    std::vector<std::string> told = options.faults;
+    for (const std::string& path : unknown) {
+        told.push_back("unknown field " + quoted(path));
+    }
+    if (!told.empty() && options.unknown == unknown_fields::strict) {
+        const std::string all = fmt::format("{}", fmt::join(told, ", "));
+        return undecodable(kind, object, "strict decoding error: " + all, options);
     }
     if (options.unknown == unknown_fields::warn && options.warnings != nullptr) {
-        for (const std::string& path : unknown) {
-            options.warnings->push_back("unknown field " + quoted(path));
+        std::vector<std::string>& warnings = *options.warnings;
+        for (std::string& each : told) {
+            if (std::find(warnings.begin(), warnings.end(), each) == warnings.end()) {
+                warnings.push_back(std::move(each));
+            }
         }
     }
     return {};
@@ -273,7 +279,8 @@ outcome<void> model::check_schema(
     }
     if (kind.schema != nullptr && kind.schema->has_rules()) {
         if (!list.forbids_rules()) {
-            kind.schema->check_rules(object, before, "", list);
+            std::int64_t budget = cel::object_budget;
+            kind.schema->check_rules(object, before, "", list, budget);
         } else {
             list.add(
                 "FieldValueInvalid",
@@ -288,6 +295,12 @@ outcome<void> model::check_schema(
         return invalid(kind, name, list);
     }
     return {};
+}
+
+bool model::is_too_large(const json::value& object, const json::arena& a) {
+    constexpr std::size_t most = 1536 * 1024;  // bytes; etcd's bound of a request
+    // A byte of JSON takes at least half of one in the arena; mostly there is nothing to measure.
+    return a.Size() > most / 2 && json::to_text(object).size() > most;
 }
 
 void model::allocate_cluster_ip(json::value& service, json::arena& a) {
@@ -380,6 +393,9 @@ outcome<record_ptr> model::create(
         if (const auto ok = check_quota(ns, name); !ok) {
             return ok.error();
         }
+    }
+    if (is_too_large(object, a)) {
+        return too_large_object();
     }
     record_ptr r = make_record(
         *k.table->kind, object, options.dry_run ? store_.version() : store_.next_version(), a

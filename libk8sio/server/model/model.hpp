@@ -33,6 +33,9 @@ struct write_options {
     bool dry_run = false;
     unknown_fields unknown = unknown_fields::warn;
     std::vector<std::string>* warnings = nullptr;
+    /// What was wrong with the text of the body: `duplicate field "spec.a"`. Told as unknown fields
+    /// are, before them.
+    std::vector<std::string> faults;
     update_by by = update_by::put;
 };
 
@@ -125,6 +128,8 @@ private:
         json::arena& a,
         const write_options& options
     ) const;
+    /// `a`: holds the object.
+    static bool is_too_large(const json::value& object, const json::arena& a);
     void prepare_create(const kind_info& kind, json::value& object, json::arena& a);
     outcome<void> check_update_metadata(
         const kind_info& kind,

@@ -219,6 +219,9 @@ outcome<record_ptr> model::update(
     if (!list.empty()) {
         return invalid(kind, name, list);
     }
+    if (is_too_large(object, a)) {
+        return too_large_object();
+    }
     if (options.dry_run) {
         return make_record(*k.table->kind, object, current->version, a);
     }

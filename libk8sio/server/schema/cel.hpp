@@ -9,6 +9,8 @@
 #include <boost/assert/source_location.hpp>
 #include <boost/system/result.hpp>
 
+#include <re2/re2.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -57,6 +59,7 @@ struct expression {
     std::int64_t integer = 0;
     double real = 0;
     std::vector<std::unique_ptr<expression>> parts;
+    std::shared_ptr<const re2::RE2> pattern;  ///< of `matches`, where it is a literal
 };
 using expression_ptr = std::unique_ptr<expression>;
 
@@ -70,10 +73,17 @@ boost::system::result<expression_ptr, parse_error> parse(std::string_view text);
 /// Whether the expression names that variable.
 bool names(const expression& e, std::string_view variable);
 
+/// What one evaluation may cost, and those of one object together (k8s.io/apiserver,
+/// pkg/apis/cel/config.go).
+inline constexpr std::uint64_t evaluation_limit = 1'000'000;
+inline constexpr std::int64_t object_budget = 10'000'000;
+
 /// What a rule says of a value.
 struct verdict {
     bool holds = false;
     std::string error;  ///< why it could not be evaluated to a boolean; empty if it could
+    std::uint64_t cost = 0;
+    bool cancelled = false;  ///< it costs more than evaluation_limit; the error says so
 };
 /// `old_self`: nullptr if there was none; then a rule that names it must not be asked.
 verdict evaluate(const expression& rule, const json::value& self, const json::value* old_self);

@@ -321,6 +321,9 @@ private:
         const bool known = std::any_of(functions.begin(), functions.end(), [&](const function& f) {
             return f.name == name && f.arguments == out->parts.size();
         });
+        if (name == "matches" && known && out->parts[1]->what == op::literal_text) {
+            out->pattern = std::make_shared<const re2::RE2>(out->parts[1]->text, re2::RE2::Quiet);
+        }
         return known ? std::move(out)
                      : fail(fmt::format(
                            "there is no `{}` with {} arguments here", name, out->parts.size()

@@ -118,6 +118,7 @@ void schema_node::read_rules(const value& schema) {
             r.compares = cel::names(**condition, "oldSelf");
             r.condition = std::move(*condition);
             r.message = json::string_at(e, {"message"});
+            r.shown = r.message.empty() ? std::string(text) : r.message;
             if (r.message.empty()) {
                 r.message = fmt::format("failed rule: {}", text);
             }

@@ -35,9 +35,14 @@ public:
     void validate(const json::value& v, const std::string& path, problems& list) const;
     bool has_rules() const { return has_rules_; }
     /// The rules of this node and below. `before`: what was there, nullptr if nothing was; where
-    /// nothing changed only the rules that compare with it are asked.
+    /// nothing changed only the rules that compare with it are asked. `budget`: what they may cost
+    /// (cel::object_budget); negative once that was not enough, and none was asked after that.
     void check_rules(
-        const json::value& v, const json::value* before, const std::string& path, problems& list
+        const json::value& v,
+        const json::value* before,
+        const std::string& path,
+        problems& list,
+        std::int64_t& budget
     ) const;
 
 private:
@@ -45,6 +50,7 @@ private:
         cel::expression_ptr condition;
         bool compares = false;  ///< names oldSelf
         std::string message;
+        std::string shown;  ///< in errors: the message, or the rule itself
         std::string field_path;
     };
 
@@ -63,6 +69,16 @@ private:
     void validate_object(const json::value& v, const std::string& path, problems& list) const;
     void validate_junctors(const json::value& v, const std::string& path, problems& list) const;
     const schema_node* property(std::string_view name) const;
+    static std::string failure_text(const rule& r, const cel::verdict& said);
+    /// False if no further rule may be asked.
+    bool check_rule(
+        const rule& r,
+        const json::value& v,
+        const json::value* before,
+        const std::string& path,
+        problems& list,
+        std::int64_t& budget
+    ) const;
 
     using node_ptr = std::shared_ptr<const schema_node>;
 

@@ -202,30 +202,73 @@ void schema_node::validate_object(const value& v, const std::string& path, probl
     }
 }
 
-void schema_node::check_rules(
-    const value& v, const value* before, const std::string& path, problems& list
+/// Why an evaluation gave no boolean, in the words of the real server.
+std::string schema_node::failure_text(const rule& r, const cel::verdict& said) {
+    if (said.cancelled) {
+        return fmt::format(
+            "'{}': no further validation rules will be run due to call cost exceeds limit for "
+            "rule: {}",
+            said.error,
+            r.shown
+        );
+    }
+    if (said.error.starts_with("no such overload")) {
+        return fmt::format(
+            "'{}': call arguments did not match a supported operator, function or macro signature "
+            "for rule: {}",
+            said.error,
+            r.shown
+        );
+    }
+    return fmt::format("{} evaluating rule: {}", said.error, r.shown);
+}
+
+bool schema_node::check_rule(
+    const rule& r,
+    const value& v,
+    const value* before,
+    const std::string& path,
+    problems& list,
+    std::int64_t& budget
 ) const {
-    if (!has_rules_) {
+    const cel::verdict said = cel::evaluate(*r.condition, v, before);
+    const bool spent = static_cast<std::int64_t>(said.cost) > budget;
+    budget = spent || said.cancelled ? -1 : budget - static_cast<std::int64_t>(said.cost);
+    if (said.holds && !spent) {
+        return true;
+    }
+    const bool told_at_field = said.error.empty() && !spent;
+    std::string field = told_at_field ? path + r.field_path : path;
+    field = path.empty() && !field.empty() ? field.substr(1) : shown(field);
+    const std::string why =
+        spent ? "validation failed due to running out of cost budget, no further validation rules "
+                "will be run"
+        : told_at_field ? r.message
+                        : failure_text(r, said);
+    // The real server shows the type in place of the value.
+    list.add(
+        "FieldValueInvalid",
+        std::move(field),
+        fmt::format("Invalid value: {}: {}", quoted(type_name_), why)
+    );
+    return budget >= 0;
+}
+
+void schema_node::check_rules(
+    const value& v,
+    const value* before,
+    const std::string& path,
+    problems& list,
+    std::int64_t& budget
+) const {
+    if (!has_rules_ || budget < 0) {
         return;
     }
     const bool changed = rules_.empty() || before == nullptr || !json::equal(*before, v);
     for (const rule& r : rules_) {
-        if (r.compares ? before == nullptr : !changed) {
-            continue;
-        }
-        const cel::verdict said = cel::evaluate(*r.condition, v, before);
-        if (!said.holds) {
-            // The real server shows the type in place of the value.
-            std::string field = path + r.field_path;
-            field = path.empty() && !field.empty() ? field.substr(1) : shown(field);
-            const std::string why = said.error.empty()
-                                        ? r.message
-                                        : fmt::format("rule evaluation error: {}", said.error);
-            list.add(
-                "FieldValueInvalid",
-                std::move(field),
-                fmt::format("Invalid value: {}: {}", quoted(type_name_), why)
-            );
+        if ((r.compares ? before != nullptr : changed) &&
+            !check_rule(r, v, before, path, list, budget)) {
+            return;
         }
     }
     if (v.IsObject()) {
@@ -239,14 +282,15 @@ void schema_node::check_rules(
                     before == nullptr ? nullptr : json::find(*before, name),
                     declared != nullptr ? member_path(path, name)
                                         : fmt::format("{}[{}]", path, name),
-                    list
+                    list,
+                    budget
                 );
             }
         }
     } else if (v.IsArray() && items_ != nullptr) {
         // Items of a list have no former ones (of lists with keys they would).
         for (rapidjson::SizeType i = 0; changed && i < v.Size(); ++i) {
-            items_->check_rules(v[i], nullptr, fmt::format("{}[{}]", path, i), list);
+            items_->check_rules(v[i], nullptr, fmt::format("{}[{}]", path, i), list, budget);
         }
     }
 }

@@ -5,6 +5,7 @@
 #include <rapidjson/writer.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace signalbox::k8sio::server {
 namespace {
@@ -19,6 +20,20 @@ std::string field_text(const json::value* v) {
 
 bool record::has_finalizer(std::string_view which) const {
     return std::find(finalizers.begin(), finalizers.end(), which) != finalizers.end();
+}
+
+std::size_t record::weight() const {
+    std::size_t out = sizeof(record) + ns.size() + name.size() + uid.size() + tail.size();
+    for (const auto& [key, text] : labels) {
+        out += sizeof(labels.front()) + key.size() + text.size();
+    }
+    for (const std::string& text : fields) {
+        out += sizeof(text) + text.size();
+    }
+    for (const std::string& text : finalizers) {
+        out += sizeof(text) + text.size();
+    }
+    return out + owners.size() * sizeof(owner_ref);
 }
 
 std::string record::tail_of(const kind_info& kind) const {
@@ -210,6 +225,9 @@ void store::remove_table(resource_table& table) {
     for (const auto& [key, r] : table.objects) {
         unindex(*r);
     }
+    for (const history_event& event : table.history) {
+        held_bytes_ -= event.weight();
+    }
     table.removed = true;
     for (const auto& [id, wake] : table.wake_ups) {
         wake();
@@ -271,21 +289,41 @@ void store::compact() {
         t->history.clear();
         t->forgotten = version_;
     }
+    held_bytes_ = 0;
 }
 
 void store::log(resource_table& table, history_event event) {
     if (observer_) {
         observer_(table, event);
     }
+    held_bytes_ += event.weight();
     table.history.push_back(std::move(event));
     while (table.history.size() > history_limit_) {
-        table.forgotten = table.history.front().version;
-        table.history.pop_front();
-        ++table.first_sequence;
+        forget_first(table);
+    }
+    while (held_bytes_ > history_bytes_) {
+        forget_first(oldest());
     }
     for (const auto& [id, wake] : table.wake_ups) {
         wake();
     }
+}
+
+void store::forget_first(resource_table& table) {
+    held_bytes_ -= table.history.front().weight();
+    table.forgotten = table.history.front().version;
+    table.history.pop_front();
+    ++table.first_sequence;
+}
+
+resource_table& store::oldest() {
+    const auto first_version = [](const std::shared_ptr<resource_table>& t) {
+        return t->history.empty() ? std::numeric_limits<std::uint64_t>::max()
+                                  : t->history.front().version;
+    };
+    return **std::min_element(tables_.begin(), tables_.end(), [&](const auto& x, const auto& y) {
+        return first_version(x) < first_version(y);
+    });
 }
 
 void store::index(resource_table& table, const record& r) {

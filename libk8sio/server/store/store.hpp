@@ -43,6 +43,8 @@ struct record {
 
     std::string key() const { return ns + '/' + name; }
     bool has_finalizer(std::string_view which) const;
+    /// What it takes of memory, about.
+    std::size_t weight() const;
     /// The whole object as `kind` serves it.
     std::string text(const kind_info& kind) const { return kind.header() + tail_of(kind); }
     /// `tail` in the form of `kind`.
@@ -69,6 +71,9 @@ struct history_event {
     change what;
     std::uint64_t version;
     record_ptr before, after;
+
+    /// What is held for it, about; of a state that two events share, twice.
+    std::size_t weight() const { return after->weight() + (before ? before->weight() : 0); }
 };
 
 /// All objects of one resource (group and plural).
@@ -113,7 +118,9 @@ using write_observer = std::function<void(resource_table& table, const history_e
 
 class store {
 public:
-    explicit store(std::size_t history_limit) : history_limit_(history_limit) {}
+    /// Of the history of each resource so many events are kept, and of all together so many bytes.
+    store(std::size_t history_limit, std::size_t history_bytes)
+        : history_limit_(history_limit), history_bytes_(history_bytes) {}
 
     std::uint64_t version() const { return version_; }
     std::uint64_t next_version() { return ++version_; }
@@ -144,10 +151,15 @@ public:
 
 private:
     void log(resource_table& table, history_event event);
+    void forget_first(resource_table& table);
+    /// The resource with the oldest event.
+    resource_table& oldest();
     void index(resource_table& table, const record& r);
     void unindex(const record& r);
 
     std::size_t history_limit_;
+    std::size_t history_bytes_;
+    std::size_t held_bytes_ = 0;  ///< by the histories of tables_
     std::uint64_t version_ = 0;
     std::vector<std::shared_ptr<resource_table>> tables_;
     std::unordered_map<std::string, std::pair<resource_table*, std::string>> by_uid_;

@@ -54,6 +54,10 @@ refusal internal_error(std::string why) {
     return r;
 }
 
+refusal too_large_object() {
+    return plain(500, "", "etcdserver: request is too large");
+}
+
 refusal expired(std::string message) {
     return plain(410, "Expired", std::move(message));
 }

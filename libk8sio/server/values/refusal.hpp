@@ -45,6 +45,8 @@ refusal unsupported_patch_type();
 refusal not_acceptable();
 /// As the paths of built-in kinds do where not even the type is JSON.
 refusal no_representation();
+/// As the real server's storage refuses an object.
+refusal too_large_object();
 refusal too_large_version(std::uint64_t asked, std::uint64_t current);
 
 /// The Status object's JSON text.

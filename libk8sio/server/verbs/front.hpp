@@ -129,7 +129,15 @@ private:
 kind_info options_kind(std::string name);
 /// Brings an object of the request's kind into the form of its keeper.
 void to_kept_form(const target_object& t, json::value& object, json::arena& a);
-/// Parses a request's body; refuses what is no JSON object.
-outcome<void> read_body(const api_request& request, json::value& into, json::arena& a);
+/// Of members with one name the last stays. Gives what strict decoding says of the others, each
+/// after the word `of`.
+std::vector<std::string> repeated_fields(json::value& body, std::string_view of);
+/// Parses a request's body; refuses what is no JSON object. `faults`: gets its repeated_fields().
+outcome<void> read_body(
+    const api_request& request,
+    json::value& into,
+    json::arena& a,
+    std::vector<std::string>* faults = nullptr
+);
 
 }  // namespace signalbox::k8sio::server

@@ -123,6 +123,7 @@ api_answer front::scale(
     if (const auto error = json::parse(body, request.body, a)) {
         return bad_request("the body of the request is no valid JSON: " + *error);
     }
+    (void)repeated_fields(body, "");
     if (request.method == "PUT") {
         wanted.CopyFrom(body, a);
     } else if (request.method != "PATCH") {

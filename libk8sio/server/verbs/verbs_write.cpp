@@ -4,6 +4,7 @@
 #include "server/formats/protobuf_body.hpp"
 #include "server/kinds/refusals.hpp"
 #include "server/values/problems.hpp"
+#include "server/values/repeated.hpp"
 #include "server/values/text.hpp"
 #include "server/verbs/front.hpp"
 
@@ -29,7 +30,32 @@ propagation policy_named(std::string_view text) {
                                   : propagation::unset;
 }
 
+/// What the decoder of a JSON patch does not know of an operation.
+void find_unknown_members(const value& patch, std::vector<std::string>& faults) {
+    static constexpr std::array<std::string_view, 4> known{"op", "path", "from", "value"};
+    for (rapidjson::SizeType i = 0; patch.IsArray() && i < patch.Size(); ++i) {
+        if (!patch[i].IsObject()) {
+            continue;
+        }
+        for (const auto& m : patch[i].GetObject()) {
+            const std::string_view name = json::view(m.name);
+            if (std::find(known.begin(), known.end(), name) == known.end()) {
+                const std::string path = fmt::format("[{}].{}", i, name);
+                faults.push_back("json patch unknown field " + quoted(path));
+            }
+        }
+    }
+}
+
 }  // namespace
+
+std::vector<std::string> repeated_fields(value& body, std::string_view of) {
+    std::vector<std::string> out = json::drop_repeated(body);
+    for (std::string& path : out) {
+        path = fmt::format("{}duplicate field {}", of, quoted(path));
+    }
+    return out;
+}
 
 kind_info options_kind(std::string name) {
     kind_info k;
@@ -44,7 +70,9 @@ void to_kept_form(const target_object& t, value& object, json::arena& a) {
     }
 }
 
-outcome<void> read_body(const api_request& request, value& into, json::arena& a) {
+outcome<void> read_body(
+    const api_request& request, value& into, json::arena& a, std::vector<std::string>* faults
+) {
     if (request.content_type == protobuf_type) {
         std::string kind;
         switch (decode_protobuf(request.body, into, kind, a)) {
@@ -66,6 +94,10 @@ outcome<void> read_body(const api_request& request, value& into, json::arena& a)
     }
     if (!into.IsObject()) {
         return bad_request("the body of the request must be a JSON object");
+    }
+    std::vector<std::string> repeated = repeated_fields(into, "");
+    if (faults != nullptr) {
+        *faults = std::move(repeated);
     }
     return {};
 }
@@ -93,11 +125,12 @@ api_answer front::create(
 ) {
     json::arena a;
     value object;
-    if (const auto ok = read_body(request, object, a); !ok) {
+    write_options with = options;
+    if (const auto ok = read_body(request, object, a, &with.faults); !ok) {
         return ok.error();
     }
     to_kept_form(t, object, a);
-    const outcome<record_ptr> r = world_->create(*t.keeper, t.ns, object, a, options);
+    const outcome<record_ptr> r = world_->create(*t.keeper, t.ns, object, a, with);
     if (!r) {
         return r.error();
     }
@@ -112,12 +145,13 @@ api_answer front::update(
 ) {
     json::arena a;
     value object;
-    if (const auto ok = read_body(request, object, a); !ok) {
+    write_options with = options;
+    if (const auto ok = read_body(request, object, a, &with.faults); !ok) {
         return ok.error();
     }
     const bool existed = t.kind->table->find(t.ns, t.name) != nullptr;
     to_kept_form(t, object, a);
-    const outcome<record_ptr> r = world_->update(*t.keeper, t.ns, t.name, object, a, part, options);
+    const outcome<record_ptr> r = world_->update(*t.keeper, t.ns, t.name, object, a, part, with);
     if (!r) {
         return r.error();
     }
@@ -150,8 +184,12 @@ api_answer front::patch(
     if (const auto error = json::parse(document, request.body, a)) {
         return bad_request("the patch is no valid JSON: " + *error);
     }
+    const bool operations = type == "application/json-patch+json";
+    write_options with = options;
+    with.faults = repeated_fields(document, operations ? "json patch " : "");
     value object = parse_record(*t.kind->info, *current, a);
-    if (type == "application/json-patch+json") {
+    if (operations) {
+        find_unknown_members(document, with.faults);
         if (const auto ok = json_patch(object, document, a); !ok) {
             return ok.error();
         }
@@ -162,7 +200,7 @@ api_answer front::patch(
     } else {
         merge_patch(object, document, a);
     }
-    return store_patched(request, t, object, a, part, options);
+    return store_patched(request, t, object, a, part, std::move(with));
 }
 
 api_answer front::store_patched(
@@ -201,6 +239,8 @@ api_answer front::apply(
     if (!wanted.IsObject()) {
         return bad_request("the applied object must be a JSON object");
     }
+    write_options with = options;
+    with.faults = repeated_fields(wanted, "");
     const record_ptr current = t.kind->table->find(t.ns, t.name);
     if (current == nullptr) {
         if (part == update_part::status) {
@@ -208,7 +248,7 @@ api_answer front::apply(
         }
         json::set(json::object_at(wanted, "metadata", a), "name", t.name, a);
         to_kept_form(t, wanted, a);
-        const outcome<record_ptr> r = world_->create(*t.keeper, t.ns, wanted, a, options);
+        const outcome<record_ptr> r = world_->create(*t.keeper, t.ns, wanted, a, with);
         if (!r) {
             return r.error();
         }
@@ -221,7 +261,7 @@ api_answer front::apply(
     } else {
         apply_merge(object, wanted, a);
     }
-    return store_patched(request, t, object, a, part, options);
+    return store_patched(request, t, object, a, part, std::move(with));
 }
 
 outcome<delete_request> front::read_delete_options(const api_request& request) const {

@@ -121,6 +121,92 @@ TEST_CASE("[requirement A7] rules that compare with what was there") {
     CHECK_FALSE(names(**parse("self.oldSelf == 'oldSelf'"), "oldSelf"));
 }
 
+namespace {
+
+verdict evaluated(const std::string& text, const std::string& of) {
+    const auto parsed = parse(text);
+    REQUIRE(parsed.has_value());
+    rapidjson::Document self;
+    self.Parse(of.c_str());
+    return evaluate(**parsed, self, nullptr);
+}
+
+/// `{"l": [0, 0, ...], "m": {"k0": "", ...}, "t": "xx..."}`
+std::string large(int count) {
+    std::string list;
+    std::string map;
+    for (int i = 0; i < count; ++i) {
+        list += i == 0 ? "0" : ",0";
+        map += (i == 0 ? "\"k" : ",\"k") + std::to_string(i) + "\":\"\"";
+    }
+    return R"({"l":[)" + list + R"(],"m":{)" + map + R"(},"t":")" +
+           std::string(static_cast<std::size_t>(count), 'x') + "\"}";
+}
+
+}  // namespace
+
+TEST_CASE("[requirement H8] what an expression costs is what it costs on a real server") {
+    struct row {
+        const char* text;
+        std::uint64_t cost;
+    };
+    const std::string self = large(30);
+    // Of cel-go, by its ActualCost; has() is free of its own step.
+    const row rows[] = {
+        {"true", 0},
+        {"self.t == 'x'", 3},
+        {"has(self.t)", 1},
+        {"self.t.startsWith('x')", 5},
+        {"self.t.contains('xxxxxxxxxxxy')", 8},
+        {"self.t.matches('^x*$')", 6},
+        {"size(self.l) > 3", 4},
+        {"1 + 2 >= 3 && !false", 3},
+        {"[1, 2] == []", 11 + 10},
+        {"self.l.all(i, i == 0)", 2 + 30 * (3 + 2)},
+        {"self.l.exists(i, i == 1)", 2 + 30 * (4 + 2)},
+        {"self.l.all(i, i == 1)", 2 + 3 + 2},
+        {"self.l.exists(i, i == 0)", 2 + 4 + 2},
+    };
+    for (const row& r : rows) {
+        INFO(r.text);
+        CHECK(evaluated(r.text, self).cost == r.cost);
+    }
+}
+
+TEST_CASE("[requirement H8] an expression that costs too much is left, whatever it does") {
+    const std::string wide = large(2'000);
+    const char* const dear[] = {
+        "self.l.all(a, self.l.all(b, self.l.all(c, self.l.all(d, true))))",
+        "!self.l.exists(a, self.l.exists(b, a > b))",
+        "self.l.map(a, self.l.map(b, b)).size() == 0",
+        "self.l.filter(a, self.l.filter(b, true).size() > 0).size() == 0",
+        "self.l.all(a, self.l == self.l)",
+        "self.l.all(a, self.m == self.m && self.m == self.m && self.m == self.m)",
+        "self.l.all(a, self.l + self.l + self.l != [])",
+        "self.l.all(a, self.t + self.t + self.t + self.t + self.t != 'a')",
+        "self.l.all(a, !(1 in self.l))",
+        "self.l.all(a, self.l.sum() == 0)",
+        "self.l.all(a, self.t.contains('xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxy') == false)",
+        "self.l.all(a, !self.t.matches('^(x*x*x*y)+$'))",
+        "self.l.all(a, !'a'.matches('(a{100}){10}' + self.t))",
+    };
+    for (const char* text : dear) {
+        INFO(text);
+        const verdict v = evaluated(text, wide);
+        CHECK(v.cancelled);
+        CHECK(v.error == "operation cancelled: actual cost limit exceeded");
+        CHECK_FALSE(v.holds);
+        CHECK(v.cost < 2 * evaluation_limit);
+    }
+}
+
+TEST_CASE("[requirement H8] what is looked for in a wide object is found, often too") {
+    const std::string wide = large(2'000);
+    CHECK(evaluated("self.m.all(k, k in self.m && self.m[k] == '')", wide).holds);
+    CHECK(evaluated("self.m.all(k, !('x' in self.m))", wide).holds);
+    CHECK(evaluated("self.m.all(k, !has(self.m.x) && has(self.m.k7))", wide).holds);
+}
+
 TEST_CASE("[requirement A7] no expression makes the server recurse without end") {
     CHECK(judged(std::string(5000, '(') + "true" + std::string(5000, ')')).substr(0, 3) == "no:");
     CHECK(judged(std::string(5000, '!') + "true").substr(0, 3) == "no:");

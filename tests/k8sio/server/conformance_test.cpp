@@ -43,7 +43,8 @@ const rapidjson::Document& table() {
              {"conformance.json",
               "conformance_objects.json",
               "conformance_tables.json",
-              "conformance_documents.json"}) {
+              "conformance_documents.json",
+              "conformance_bounds.json"}) {
             rapidjson::Document one(&all->GetAllocator());
             one.Parse(read_file(name).c_str());
             INFO(name);

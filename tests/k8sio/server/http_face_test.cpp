@@ -163,7 +163,10 @@ TEST_CASE("each answer has an Audit-Id of its own") {
     CHECK(one.header("Audit-Id") != other.header("Audit-Id"));
 }
 
-TEST_CASE("[requirement A1] a server with a token speaks TLS, and lets nobody in without it") {
+TEST_CASE(
+    "[requirement A1] [requirement H7] a server with a token speaks TLS, and lets nobody in "
+    "without it"
+) {
     asio::io_context io;
     const auto time = make_machine_clock(io.get_executor());
     server_options options;
@@ -175,11 +178,27 @@ TEST_CASE("[requirement A1] a server with a token speaks TLS, and lets nobody in
         load_kubeconfig(dir.write("config", server.kubeconfig("127.0.0.1", port)), "");
     REQUIRE(written.has_value());
     cluster_config config = *written;
-    for (const auto& [token, status] : {std::pair("", 401), {"other", 401}, {"secret", 200}}) {
-        INFO(token);
+    struct row {
+        const char* token;
+        const char* target;
+        const char* body;
+        int status;
+    };
+    const row rows[] = {
+        {"", "/api/v1/namespaces", "", 401},
+        {"other", "/api/v1/namespaces", "", 401},
+        {"secret", "/api/v1/namespaces", "", 200},
+        // Open to all, but for what would have to be read.
+        {"", "/healthz", "", 200},
+        {"", "/healthz", "{}", 401},
+        {"secret", "/healthz", "{}", 200},
+    };
+    for (const auto& [token, target, body, status] : rows) {
+        INFO(token << " " << target << " " << body);
         config.token = secret_text(token);
         const auto transport = *make_http_transport(io.get_executor(), *time, config);
-        const http_request get("GET", "/api/v1/namespaces");
+        http_request get("GET", target);
+        get.body = body;
         std::optional<result<http_response>> answer;
         asio::co_spawn(
             io,

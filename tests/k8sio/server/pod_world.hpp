@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace signalbox::k8sio::server::test {
 
@@ -18,7 +19,9 @@ inline const std::string pods_path = "/api/v1/namespaces/default/pods";
 /// With pod `w` of one container, `two` of two, and `unbound`, which has no node.
 class pod_world {
 public:
-    pod_world() : pods(loop.loop.get_executor()), server(loop.loop.get_executor(), loop.time) {
+    explicit pod_world(server_options options = {})
+        : pods(loop.loop.get_executor()),
+          server(loop.loop.get_executor(), loop.time, std::move(options)) {
         to_server = server.connect();
         server.set_pod_streams(&pods);
         const std::string one = R"({"name":"main","image":"x"})";
@@ -29,11 +32,14 @@ public:
 
     /// The whole answer within 30 s; if there is none, its body is the error in words.
     http_response send(
-        const std::string& method, const std::string& target, std::string body = ""
+        const std::string& method,
+        const std::string& target,
+        std::string body = "",
+        std::string type = "application/json"
     ) {
         http_request request(method, target);
         request.body = std::move(body);
-        request.content_type = "application/json";
+        request.content_type = std::move(type);
         const steady_time deadline = loop.time.steady_now() + std::chrono::seconds{30};
         result<http_response> answer =
             k8sio::test::run(loop, to_server->exchange(request, deadline));

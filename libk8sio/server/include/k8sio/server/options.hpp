@@ -18,6 +18,8 @@ struct server_options {
     std::string version = "v1.34.0";  ///< that it says to have
     /// Changes kept per resource type; a watch or list from before them gets 410 Expired.
     std::size_t watch_history = 10000;
+    /// Bytes that the changes of all types take together, about; the oldest go first.
+    std::size_t watch_history_bytes = std::size_t{64} * 1024 * 1024;
     /// Of watches that ask for bookmarks.
     std::chrono::nanoseconds bookmark_interval = std::chrono::seconds{60};
     /// From a deletion to the garbage collector's and the namespace controller's work.
