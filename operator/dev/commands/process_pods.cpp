@@ -10,8 +10,12 @@
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <ostream>
 
@@ -159,7 +163,22 @@ private:
     std::vector<std::string> errors_;
 };
 
+/// $XDG_RUNTIME_DIR, if it is one's own alone and on a disk: what pods write, and claims that stay,
+/// are too much for the memory that mostly stands behind it.
+std::optional<fs::path> runtime_folder() {
+    const char* said = std::getenv("XDG_RUNTIME_DIR");
+    struct stat is = {};
+    struct statfs on = {};
+    const bool good = said != nullptr && *said == '/' && ::lstat(said, &is) == 0 &&
+                      S_ISDIR(is.st_mode) && is.st_uid == ::geteuid() && (is.st_mode & 077) == 0 &&
+                      ::statfs(said, &on) == 0 && on.f_type != TMPFS_MAGIC;
+    return good ? std::optional<fs::path>(said) : std::nullopt;
+}
+
 std::string default_folder() {
+    if (const auto own = runtime_folder()) {
+        return (*own / "signalbox").string();
+    }
     std::error_code failed;
     const fs::path temporary = fs::temp_directory_path(failed);
     return ((failed ? fs::path("/tmp") : temporary) / fmt::format("signalbox-{}", ::getuid()))

@@ -53,6 +53,8 @@ struct mount_point {
     };
     kind what = kind::bind;
     std::string source;  ///< bind: absolute path on the machine; must exist
+    /// Of a bind: what is mounted below `source`, from which no link leads out; empty: all of it.
+    std::string inside;
     std::string target;  ///< absolute path in the container; made if it is not there
     bool read_only = false;
     std::uint64_t size_limit = 0;  ///< memory: bytes; 0: no limit of its own

@@ -17,8 +17,8 @@ struct instance_folder {
     std::vector<std::string> left;  ///< folders of runtimes that are no more
 };
 
-/// Makes `base` too, for its owner alone, if it is not there. Errors: `NoFolder`, also where
-/// another user could write in it.
+/// Makes `base` too, for its owner alone, if it is not there. Errors: `NoFolder`, also where it is
+/// no folder of this user with no rights of others, or another user could replace it.
 result<instance_folder> make_instance_folder(const std::string& base);
 
 }  // namespace signalbox::op::containers

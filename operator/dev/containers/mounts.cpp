@@ -6,8 +6,10 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <utility>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -62,12 +64,48 @@ int attach(int mount, int on) {
     return ::move_mount(mount, "", on, "", flags) == 0 ? 0 : errno;
 }
 
-unique_fd open_in(int root, const std::string& path) {
+namespace {
+
+unique_fd open_resolved(int root, const std::string& path, std::uint64_t resolve) {
     open_how how = {};
     how.flags = O_PATH | O_CLOEXEC;
-    how.resolve = RESOLVE_IN_ROOT;
+    how.resolve = resolve;
     return unique_fd(static_cast<int>(::syscall(SYS_openat2, root, path.c_str(), &how, sizeof how))
     );
+}
+
+}  // namespace
+
+unique_fd open_in(int root, const std::string& path) {
+    return open_resolved(root, path, RESOLVE_IN_ROOT);
+}
+
+unique_fd open_beneath(int root, const std::string& path) {
+    // The kernel gives up where a folder is moved while it looks; so often nobody is so unlucky.
+    constexpr int most_tries = 100;
+    unique_fd out;
+    for (int i = 0; i < most_tries && !out && (i == 0 || errno == EAGAIN); ++i) {
+        out = open_resolved(root, path, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
+    }
+    return out;
+}
+
+unique_fd make_beneath(int root, const std::string& path, std::uint32_t mode) {
+    unique_fd above = open_beneath(root, ".");
+    std::size_t at = 0;
+    while (above && at < path.size()) {
+        const std::size_t end = std::min(path.find('/', at), path.size());
+        const std::string name = path.substr(at, end - at);
+        at = end + 1;
+        unique_fd next = open_beneath(root, path.substr(0, end));
+        // A link to nothing is there: it is not followed by what makes a folder.
+        if (!next && errno == ENOENT && ::mkdirat(above.get(), name.c_str(), 0700) == 0) {
+            may_fail(::fchmodat(above.get(), name.c_str(), mode, 0));
+            next = open_beneath(root, path.substr(0, end));
+        }
+        above = std::move(next);
+    }
+    return above;
 }
 
 namespace {

@@ -6,6 +6,7 @@
 
 #include "containers/unix.hpp"
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,5 +39,11 @@ int attach(int mount, int on);
 unique_fd open_in(int root, const std::string& path);
 /// Likewise; what is missing is made: folders, and a file or a folder at the end.
 unique_fd make_in(int root, const std::string& path, bool folder);
+
+/// Opens, as O_PATH, what lies at `path` below `root`. A link that leads out of it, also by way of
+/// its root, is an error (EXDEV), however the folders change meanwhile.
+unique_fd open_beneath(int root, const std::string& path);
+/// Likewise; folders that are missing are made, with this mode.
+unique_fd make_beneath(int root, const std::string& path, std::uint32_t mode);
 
 }  // namespace signalbox::op::containers

@@ -26,7 +26,7 @@ auto fields(sandbox_spec& v) {
     return std::tie(v.hostname, v.host_network);
 }
 auto fields(mount_point& v) {
-    return std::tie(v.what, v.source, v.target, v.read_only, v.size_limit);
+    return std::tie(v.what, v.source, v.inside, v.target, v.read_only, v.size_limit);
 }
 auto fields(root_files& v) {
     return std::tie(v.image, v.changes, v.read_only);

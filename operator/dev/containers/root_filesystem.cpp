@@ -76,13 +76,14 @@ public:
     root_builder(const root_plan& plan, start_report& report) : plan_(plan), report_(report) {}
 
     void build() {
+        open_sources();
         prepare_folders();
         take_image();
         add_kernel_file_systems();
         add_devices();
         hide_folder();
-        for (const mount_point& each : plan_.mounts) {
-            add(each);
+        for (std::size_t i = 0; i < plan_.mounts.size(); ++i) {
+            add(plan_.mounts[i], sources_[i].get());
         }
         const unique_fd cwd = make_in(root_.get(), plan_.working_dir, true);
         if (plan_.files.read_only) {
@@ -165,8 +166,8 @@ private:
             }
         }
         ::closedir(entries);
-        for (const mount_point& each : plan_.mounts) {
-            prepare_target(each.target, is_folder(each));
+        for (std::size_t i = 0; i < plan_.mounts.size(); ++i) {
+            prepare_target(plan_.mounts[i].target, is_folder(sources_[i].get()));
         }
         prepare_target(plan_.working_dir, true);
         for (const std::string& name : folders) {
@@ -206,10 +207,32 @@ private:
         }
     }
 
-    static bool is_folder(const mount_point& m) {
+    /// `source`: of open_sources().
+    static bool is_folder(int source) {
         struct stat is = {};
-        return m.what == mount_point::kind::memory || ::stat(m.source.c_str(), &is) != 0 ||
-               S_ISDIR(is.st_mode);
+        return source < 0 || ::fstat(source, &is) != 0 || S_ISDIR(is.st_mode);
+    }
+
+    /// What was opened once is what is mounted: other containers of the pod may change a volume
+    /// while this one starts.
+    void open_sources() {
+        for (const mount_point& m : plan_.mounts) {
+            unique_fd source;
+            if (m.what == mount_point::kind::bind) {
+                source.reset(::open(m.source.c_str(), O_PATH | O_CLOEXEC));
+                const bool whole = m.inside.empty() || !source;
+                unique_fd found = whole ? std::move(source) : open_beneath(source.get(), m.inside);
+                if (!found) {
+                    const std::string name = m.source + (m.inside.empty() ? "" : "/" + m.inside);
+                    report_.fail(
+                        "CreateContainerError",
+                        fmt::format("failed to stat \"{}\": {}", name, error_words(errno))
+                    );
+                }
+                source = std::move(found);
+            }
+            sources_.push_back(std::move(source));
+        }
     }
 
     /// Makes a missing mount target in the upper layer before it is one: once it is mounted, an
@@ -384,7 +407,7 @@ private:
         }
     }
 
-    void add(const mount_point& m) {
+    void add(const mount_point& m, int source) {
         unique_fd what;
         if (m.what == mount_point::kind::memory) {
             mount_settings settings{{"mode", "1777"}};
@@ -398,7 +421,7 @@ private:
                 report_.cannot_create("mount " + m.target, why.number);
             }
         } else {
-            what = second_view(AT_FDCWD, m.source, true);
+            what = second_view(source, "", true);
             if (!what) {
                 report_.fail(
                     "CreateContainerError",
@@ -406,7 +429,7 @@ private:
                 );
             }
         }
-        const unique_fd target = make_in(root_.get(), m.target, is_folder(m));
+        const unique_fd target = make_in(root_.get(), m.target, is_folder(source));
         if (!target) {
             report_.cannot_create("make the mount point " + m.target, errno);
         }
@@ -424,6 +447,7 @@ private:
     start_report& report_;
     unique_fd root_;
     unique_fd image_;
+    std::vector<unique_fd> sources_;  ///< of the plan's mounts; none of one in memory
     std::vector<unique_fd> layers_;
 };
 

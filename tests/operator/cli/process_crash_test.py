@@ -111,15 +111,32 @@ class NoNamespaces(unittest.TestCase):
         open_to_all = self.folder / "open"
         open_to_all.mkdir()
         open_to_all.chmod(0o1777)
-        refused = {open_to_all: "everybody may write there"}
+        seen, link = (self.folder / name for name in ("seen", "own-link"))
+        seen.mkdir()
+        seen.chmod(0o750)
+        link.symlink_to(seen)
+        (self.folder / "shared").mkdir()
+        (self.folder / "shared").chmod(0o777)
+        beside = self.folder / "shared" / "pods"
+        beside.mkdir(mode=0o700)
+        refused = {
+            open_to_all: "everybody may write there",
+            seen: "other users have rights there (mode 750): chmod 700",
+            link: "it is a link: name the folder that it leads to",
+            beside: f"everybody may write in {self.folder / 'shared'} above it"}
         if os.geteuid() == 0:
             own, foreign, link = (self.folder / name for name in ("own", "foreign", "link"))
             own.mkdir()
             foreign.mkdir()
             link.symlink_to(own)
-            for path in (foreign, link):
+            below = self.folder / "theirs" / "pods"
+            below.mkdir(parents=True)
+            below.chmod(0o700)
+            for path in (foreign, link, below.parent):
                 os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
-            refused |= {foreign: f"it is of user {NOBODY}", link: f"it is a link of user {NOBODY}"}
+            refused |= {
+                foreign: f"it is of user {NOBODY}", link: f"it is a link of user {NOBODY}",
+                below: f"{below.parent} above it is of user {NOBODY}"}
         for folder, why in refused.items():
             with self.subTest(why):
                 done = self.run_in([], program.binary(), "dev", "--pods", "process", "--pods-dir", folder)
@@ -127,6 +144,36 @@ class NoNamespaces(unittest.TestCase):
                 self.assertIn(f"cannot use the folder {folder}: {why}\n", done.stderr)
                 self.assertIn("--pods-dir DIR names another folder", done.stderr)
                 self.assertEqual(list(folder.iterdir()), [])
+
+    @unittest.skipIf(os.geteuid() != 0, "needs two users")
+    def test_what_another_user_has_put_there(self):
+        """As an ordinary user, whom the folder's maker wants to write into one that is closed to him."""
+        own = self.folder / "own"
+        own.mkdir()
+        own.chmod(0o755)
+        os.chown(own, NOBODY, NOBODY)
+        self.folder.chmod(0o755)
+        planted = self.folder / f"signalbox-{NOBODY}"  # made by root, as it may be in /tmp
+        planted.mkdir()
+        planted.chmod(0o777)
+        binary = shutil.copy(program.binary(), self.folder)
+        environment = {**os.environ, "TMPDIR": str(self.folder), "HOME": str(own)}
+        environment.pop("XDG_RUNTIME_DIR", None)
+        user = dict(user=NOBODY, group=NOBODY, extra_groups=[], env=environment)
+        done = self.run_in([], binary, "dev", "--pods", "process", "--kubeconfig", own / "config", **user)
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+        self.assertIn(f"cannot use the folder {planted}: it is of user 0\n", done.stderr)
+        self.assertEqual(list(planted.iterdir()), [])
+        # Of $XDG_RUNTIME_DIR, where it is one's own alone; nothing else of the start is needed.
+        runtime = own / "run"
+        runtime.mkdir()
+        environment["XDG_RUNTIME_DIR"] = str(runtime)
+        for owner, mode, used in ((0, 0o700, False), (NOBODY, 0o755, False), (NOBODY, 0o700, True)):
+            os.chown(runtime, owner, owner)
+            runtime.chmod(mode)
+            done = self.run_in(NO_NAMESPACES, binary, "dev", "--pods", "process", "--kubeconfig", own / "config", **user)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertEqual((runtime / "signalbox").exists(), used, done.stderr)
 
     def quickstart(self):
         """The script in a tree where everything is installed and built already."""

@@ -243,7 +243,8 @@ class OwnMachine(unittest.TestCase):
             folder={shlex.quote(str(self.folder))}
             disk="$folder"/disk root="$folder"/disk/root
             mount -t tmpfs none "$disk"
-            mkdir "$disk"/upper "$disk"/work "$root" "$disk"/pods
+            mkdir "$disk"/upper "$disk"/work "$root"
+            mkdir -m 700 "$disk"/pods
             mount -t overlay -o lowerdir=/,upperdir="$disk"/upper,workdir="$disk"/work none "$root"
             for each in proc sys dev; do mount --rbind /$each "$root"/$each; done
             mount --bind "$disk"/pods "$root"/mnt

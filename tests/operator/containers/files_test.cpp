@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <thread>
 
 #include <unistd.h>
 
@@ -37,6 +38,46 @@ std::string new_name(const machine& m, container_spec& spec) {
     std::string name = std::filesystem::path(m.folder()).filename();
     spec.process.env.push_back("NEW=" + name);
     return name;
+}
+
+TEST_CASE("a part of a volume lies in it, whatever links another container makes there") {
+    namespace fs = std::filesystem;
+    machine m;
+    const scratch_folder scratch;
+    const fs::path base = scratch.path();
+    fs::create_directories(base / "volume/in");
+    fs::create_directories(base / "outside");
+    static_cast<void>(scratch.file("volume/in/name", "in"));
+    static_cast<void>(scratch.file("outside/name", "outside"));
+    const sandbox box = m.make_sandbox();
+    const auto seen = [&](const std::string& part) {
+        container_spec spec = m.shell(box, "cat /m/name");
+        spec.mounts.push_back(bound(base / "volume", "/m"));
+        spec.mounts.back().inside = part;
+        return m.run(spec);
+    };
+    fs::create_directory_symlink("in", base / "volume/good");
+    CHECK(seen("good").out == "in");
+    for (const fs::path& to : {fs::path("../outside"), base / "outside", fs::path("/proc/self")}) {
+        INFO(to.string());
+        fs::remove(base / "volume/bad");
+        fs::create_directory_symlink(to, base / "volume/bad");
+        const outcome refused = seen("bad");
+        CHECK(refused.error.reason == "CreateContainerError");
+        CHECK(refused.error.message.ends_with("/volume/bad\": invalid cross-device link"));
+        CHECK(refused.out.empty());
+    }
+    const std::jthread racing([&](const std::stop_token& ends) {
+        for (bool in = true; !ends.stop_requested(); in = !in) {
+            fs::remove(base / "next");
+            fs::create_directory_symlink(in ? "in" : "../outside", base / "next");
+            fs::rename(base / "next", base / "volume/raced");
+        }
+    });
+    for (int i = 0; i < 20; ++i) {
+        const outcome o = seen("raced");
+        CHECK((o.out == "in" || !o.error.reason.empty()));
+    }
 }
 
 TEST_CASE("what a container writes stays beside the image") {

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubelet/life/launch.hpp"
 
+#include "containers/mounts.hpp"
+#include "containers/unix.hpp"
 #include "kubelet/disk/atomic_files.hpp"
 #include "kubelet/pod/host_files.hpp"
 #include "kubelet/pod/quantity.hpp"
 #include "kubelet/pod/volume_files.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
 
+#include <fcntl.h>
 #include <fnmatch.h>
 
 namespace signalbox::op::kubelet {
@@ -85,15 +92,16 @@ outcome<std::vector<std::string>> command_line(const launch_request& r) {
     return out;
 }
 
-outcome<fs::path> mount_source(
+/// What is below the volume that a mount wants a part of; empty: it wants all. What is missing is
+/// made. Links in a volume may lead anywhere, a mount must not: whoever writes there may also
+/// change them at any time, so what is looked at here is opened again, under the same rule, where
+/// it is mounted.
+outcome<std::string> part_of_volume(
     const launch_request& r, const volume_mount& m, const volume_place& volume
 ) {
-    std::string inner = m.sub_path;
-    if (!m.sub_path_expr.empty()) {
-        inner = expand(m.sub_path_expr, r.env);
-    }
+    const std::string inner = m.sub_path_expr.empty() ? m.sub_path : expand(m.sub_path_expr, r.env);
     if (inner.empty()) {
-        return volume.path;
+        return inner;
     }
     const auto wrong = [&](const std::string& why) {
         return refusal(
@@ -109,25 +117,19 @@ outcome<fs::path> mount_source(
     if (!is_inner_path(inner)) {
         return wrong(fmt::format("`{}` leaves the volume", inner));
     }
-    std::error_code failed;
-    const fs::path root = fs::canonical(volume.path, failed);
-    if (failed) {
-        return wrong(volume.path.string() + ": " + failed.message());
+    const containers::unique_fd root(::open(volume.path.c_str(), O_PATH | O_CLOEXEC));
+    struct stat is = {};
+    if (!root || ::fstat(root.get(), &is) != 0) {
+        return wrong(volume.path.string() + ": " + std::strerror(errno));
     }
-    const fs::path wanted = fs::weakly_canonical(root / inner, failed);
-    // Links in a volume may lead anywhere; a mount must not.
-    const std::string start = root.string() + "/";
-    if (failed || !(wanted.string() + "/").starts_with(start)) {
-        return wrong(fmt::format("`{}` leads out of the volume", inner));
+    // With the mode of the volume, as a kubelet makes it: its writers may write here too.
+    if (!containers::make_beneath(root.get(), inner, is.st_mode & 07777)) {
+        return wrong(
+            errno == EXDEV ? fmt::format("`{}` leads out of the volume", inner)
+                           : fmt::format("`{}`: {}", inner, std::strerror(errno))
+        );
     }
-    if (!fs::exists(wanted, failed)) {
-        // With the mode of the volume, as a kubelet makes it: its writers may write here too.
-        const auto mode = static_cast<std::uint32_t>(fs::status(root, failed).permissions());
-        if (const auto made = make_folder(wanted, mode); made.has_error()) {
-            return wrong(made.error().message);
-        }
-    }
-    return wanted;
+    return inner;
 }
 
 mount_point bind_of(const fs::path& source, std::string target, bool read_only) {
@@ -187,11 +189,13 @@ outcome<std::vector<mount_point>> mounts_of(const launch_request& r) {
             out.push_back(std::move(memory));
             continue;
         }
-        const auto source = mount_source(r, m, volume->second);
-        if (source.has_error()) {
-            return source.error();
+        auto part = part_of_volume(r, m, volume->second);
+        if (part.has_error()) {
+            return part.error();
         }
-        out.push_back(bind_of(*source, m.path, m.read_only || volume->second.read_only));
+        const bool read_only = m.read_only || volume->second.read_only;
+        out.push_back(bind_of(volume->second.path, m.path, read_only));
+        out.back().inside = std::move(*part);
     }
     return out;
 }
