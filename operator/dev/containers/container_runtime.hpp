@@ -73,12 +73,21 @@ struct identity {
     std::vector<std::uint32_t> groups;  ///< supplemental
 };
 
+/// What Docker leaves to root in a container, but for MKNOD: no device group holds here what a
+/// device file of the machine's disk would open. By numbers, which the kernel never changes:
+/// CHOWN, DAC_OVERRIDE, FOWNER, FSETID, KILL, SETGID, SETUID, SETPCAP, NET_BIND_SERVICE, NET_RAW,
+/// SYS_CHROOT, AUDIT_WRITE, SETFCAP.
+inline constexpr std::uint64_t usual_capabilities = 0xa00425fb;
+
 struct process_spec {
     std::vector<std::string>
         argv;  ///< the program is looked for in PATH of `env` and of the container
     std::vector<std::string> env;  ///< `NAME=value`; names of any form, nothing is added
     std::string working_dir = "/";
     identity as;
+    /// What root may do there, by bits; where it is the machine's root, what these allow there.
+    std::uint64_t capabilities = usual_capabilities;
+    bool may_gain = true;   ///< rights by a program with set-user-id or capabilities of its own
     bool input = false;     ///< without: standard input is empty
     bool terminal = false;  ///< one terminal for input, output and errors
 };

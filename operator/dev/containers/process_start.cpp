@@ -4,14 +4,12 @@
 #include "containers/root_filesystem.hpp"
 
 #include <fmt/format.h>
-#include <linux/capability.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -29,23 +27,6 @@ namespace {
 
 constexpr std::string_view default_path =
     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
-/// What Docker leaves to root in a container, but for MKNOD: no device group holds here what a
-/// device file of the machine's disk would open.
-constexpr std::array<int, 13> kept_capabilities{
-    CAP_AUDIT_WRITE,
-    CAP_CHOWN,
-    CAP_DAC_OVERRIDE,
-    CAP_FOWNER,
-    CAP_FSETID,
-    CAP_KILL,
-    CAP_NET_RAW,
-    CAP_NET_BIND_SERVICE,
-    CAP_SETFCAP,
-    CAP_SETGID,
-    CAP_SETPCAP,
-    CAP_SETUID,
-    CAP_SYS_CHROOT};
 
 /// Nothing of the node process may show: signals, files, mask.
 void forget_parent(const start_resources& resources, start_report& report) {
@@ -114,12 +95,10 @@ void take_pipes(const process_spec& spec, const start_resources& resources, star
     }
 }
 
-void drop_capabilities() {
+/// What a program can never have here, whatever it becomes.
+void drop_capabilities(std::uint64_t kept) {
     for (int capability = 0; ::prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; ++capability) {
-        const bool kept =
-            std::find(kept_capabilities.begin(), kept_capabilities.end(), capability) !=
-            kept_capabilities.end();
-        if (!kept) {
+        if (capability >= 64 || ((kept >> static_cast<unsigned>(capability)) & 1U) == 0) {
             ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
         }
     }
@@ -225,7 +204,7 @@ std::vector<char*> c_strings(const std::vector<std::string>& texts) {
 [[noreturn]] void become_program(
     const process_spec& spec, const start_resources& resources, start_report& report
 ) {
-    drop_capabilities();
+    drop_capabilities(spec.capabilities);
     if (!resources.node->user_mode) {
         take_identity_as_root(spec.as, resources, report);
     }
@@ -246,6 +225,9 @@ std::vector<char*> c_strings(const std::vector<std::string>& texts) {
     const std::string program = find_program(spec, report);
     const std::vector<char*> argv = c_strings(spec.argv);
     const std::vector<char*> env = c_strings(spec.env);
+    if (!spec.may_gain && ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+        report.fail("StartError", fmt::format("set no new privileges: {}", error_words(errno)));
+    }
     ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
     report.ready();
     ::execve(program.c_str(), argv.data(), env.data());

@@ -35,7 +35,9 @@ auto fields(identity& v) {
     return std::tie(v.user, v.group, v.groups);
 }
 auto fields(process_spec& v) {
-    return std::tie(v.argv, v.env, v.working_dir, v.as, v.input, v.terminal);
+    return std::tie(
+        v.argv, v.env, v.working_dir, v.as, v.capabilities, v.may_gain, v.input, v.terminal
+    );
 }
 auto fields(limits& v) {
     return std::tie(v.memory, v.processes);

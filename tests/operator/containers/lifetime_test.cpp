@@ -272,6 +272,33 @@ TEST_CASE("200 containers run at once") {
     }
 }
 
+TEST_CASE("a program has the capabilities that it is given, and gains no others if it must not") {
+    machine m;
+    const sandbox box = m.make_sandbox();
+    const std::string shown = "grep -E 'CapBnd|CapEff|NoNewPrivs' /proc/self/status";
+    container_spec spec = m.shell(box, shown);
+    spec.process.as.user = 0;
+    spec.process.as.group = 0;
+    const auto status = [](const std::string& capabilities, const char* gains) {
+        return "CapEff:\t" + capabilities + "\nCapBnd:\t" + capabilities + "\nNoNewPrivs:\t" +
+               gains + "\n";
+    };
+    CHECK(m.run(spec).out == status("00000000a00425fb", "0"));
+    spec.process.capabilities = 0;
+    spec.process.may_gain = false;
+    CHECK(m.run(spec).out == status("0000000000000000", "1"));
+    spec.process.capabilities = 1U << CAP_KILL;
+    CHECK(m.run(spec).out == status("0000000000000020", "1"));
+    // One more program there has no more.
+    spec.process.argv.back() = "exec sleep 1000";
+    const auto first = m.start(spec);
+    process_spec beside = spec.process;
+    beside.argv.back() = shown;
+    const auto second = m.start_beside(*first, beside);
+    CHECK(m.finish(*second).out == status("0000000000000020", "1"));
+    first->kill();
+}
+
 TEST_CASE("programs run as who is asked for, without rights over the machine") {
     machine m;
     const sandbox box = m.make_sandbox();

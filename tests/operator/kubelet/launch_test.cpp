@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 using namespace signalbox;
 using namespace signalbox::op;
 using namespace signalbox::op::test;
@@ -172,6 +174,71 @@ TEST_CASE("a container runs as the user and the groups that it asks for") {
     CHECK(b.process.as.user == 0);
     CHECK_FALSE(b.root.read_only);
     CHECK(n.mount(1, "/etc/passwd") == nullptr);
+}
+
+TEST_CASE("a container has the capabilities that its context gives") {
+    const std::string before =
+        "SecurityContextUnmet: pods that are processes of this machine do without: ";
+    const auto told_of = [](node_fixture& n) {
+        const std::vector<std::string> all = n.events("a");
+        const auto found = std::find_if(all.begin(), all.end(), [](const std::string& e) {
+            return e.starts_with("SecurityContextUnmet");
+        });
+        return found == all.end() ? std::string() : *found;
+    };
+    struct row {
+        const char* context;
+        std::uint64_t capabilities;
+        bool may_gain;
+        const char* told;
+    };
+    constexpr std::uint64_t usual = containers::usual_capabilities;
+    const row rows[] = {
+        {"{}", usual, true, ""},
+        {R"({"allowPrivilegeEscalation":false,"capabilities":{"drop":["ALL"]}})", 0, false, ""},
+        {R"({"capabilities":{"drop":["KILL","CAP_CHOWN","NOSUCH"]}})", usual - 0x21, true, ""},
+        {R"({"capabilities":{"drop":["ALL"],"add":["IPC_LOCK"]}})", 1U << 14U, true, ""},
+        {R"({"capabilities":{"drop":["KILL"],"add":["KILL"]}})", usual - 0x20, true, ""},
+        {R"({"capabilities":{"add":["SYS_PTRACE"]}})", usual + (1U << 19U), true, ""},
+        // What root of the machine needs is not given, and that is said.
+        {R"({"capabilities":{"add":["SYS_ADMIN","NOSUCH"]}})",
+         usual,
+         true,
+         "capabilities.add SYS_ADMIN, capabilities.add NOSUCH of container c"},
+        {R"({"privileged":true,"capabilities":{"drop":["ALL"],"add":["SYS_ADMIN","KILL"]}})",
+         0x20,
+         true,
+         "capabilities.add SYS_ADMIN, privileged of container c"},
+        {R"({"seccompProfile":{"type":"RuntimeDefault"},"appArmorProfile":{"type":"Unconfined"}})",
+         usual,
+         true,
+         "seccompProfile RuntimeDefault of container c"},
+        {R"({"seLinuxOptions":{"level":"s0"},"procMount":"Default"})",
+         usual,
+         true,
+         "seLinuxOptions of container c"},
+    };
+    for (const row& r : rows) {
+        INFO(r.context);
+        node_fixture n;
+        n.create("a", one(fmt::format(R"(,"securityContext":{})", r.context)));
+        n.run_for(1s);
+        REQUIRE(n.containers().runs.size() == 1);
+        CHECK(n.containers().runs[0].process.capabilities == r.capabilities);
+        CHECK(n.containers().runs[0].process.may_gain == r.may_gain);
+        const std::string told = r.told;
+        CHECK(told_of(n) == (told.empty() ? told : before + told));
+    }
+    node_fixture n;
+    const std::string context =
+        R"("securityContext":{"seccompProfile":{"type":"Localhost",)"
+        R"("localhostProfile":"x"}},"shareProcessNamespace":true,"hostUsers":false)";
+    n.create("a", one("", "," + context));
+    n.run_for(1s);
+    CHECK(
+        told_of(n) ==
+        before + "seccompProfile Localhost, shareProcessNamespace, hostUsers false of the pod"
+    );
 }
 
 TEST_CASE("what a container mounts in the place of the pod's own files stays") {

@@ -6,6 +6,7 @@
 #include "kubelet/disk/atomic_files.hpp"
 #include "kubelet/pod/host_files.hpp"
 #include "kubelet/pod/quantity.hpp"
+#include "kubelet/pod/security_context.hpp"
 #include "kubelet/pod/volume_files.hpp"
 
 #include <fmt/format.h>
@@ -25,6 +26,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using containers::mount_point;
+
+// One set, said on both sides of a wall.
+static_assert(usual_rights == containers::usual_capabilities);
 
 constexpr const char* usual_path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -290,6 +294,8 @@ outcome<containers::container_spec> launch_of(const launch_request& r) {
     }
     out.process.working_dir = c.working_dir.empty() ? "/" : c.working_dir;
     out.process.as = std::move(*identity);
+    out.process.capabilities = c.rights.capabilities;
+    out.process.may_gain = c.rights.may_gain;
     out.process.input = c.input;
     out.process.terminal = c.terminal;
     const auto memory = c.limits.find("memory");

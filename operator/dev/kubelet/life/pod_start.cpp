@@ -8,6 +8,7 @@
 #include "kubelet/life/termination.hpp"
 #include "kubelet/life/volume_setup.hpp"
 #include "kubelet/pod/host_files.hpp"
+#include "kubelet/pod/security_context.hpp"
 
 #include <jobcore/strings.hpp>
 
@@ -68,6 +69,9 @@ asio::awaitable<outcome<void>> pod_worker::prepare_once() {
         sandbox_ = made->id;
         place_.pod_address = made->address;
         machine_.on_network(made->address);
+        if (std::string unmet = unmet_text(pod()); !unmet.empty()) {
+            node_.tell(pod(), true, "SecurityContextUnmet", std::move(unmet));
+        }
     }
     co_return write_host_files();
 }

@@ -2,12 +2,14 @@
 #include "kubelet/pod/pod_spec.hpp"
 
 #include "kubelet/pod/quantity.hpp"
+#include "kubelet/pod/security_context.hpp"
 #include "pods/json_value.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 namespace signalbox::op::kubelet {
 
@@ -132,19 +134,6 @@ std::optional<probe> read_probe(const json_value& from) {
     if (const auto grace = whole_number(from, "terminationGracePeriodSeconds")) {
         out.grace = std::chrono::seconds(*grace);
     }
-    return out;
-}
-
-security read_security(const json_value& from, const security& otherwise) {
-    security out = otherwise;
-    if (const auto user = whole_number(from, "runAsUser")) {
-        out.user = user;
-    }
-    if (const auto group = whole_number(from, "runAsGroup")) {
-        out.group = group;
-    }
-    out.non_root = flag(from, "runAsNonRoot", out.non_root);
-    out.read_only_root = flag(from, "readOnlyRootFilesystem");
     return out;
 }
 
@@ -334,6 +323,7 @@ void read_spec(const json_value& spec, pod_spec& out) {
     });
     const json_value& rights = member(spec, "securityContext");
     out.rights = read_security(rights, {});
+    std::ranges::move(unmet_sharing(spec), std::back_inserter(out.rights.unmet));
     out.fs_group = whole_number(rights, "fsGroup");
     for_each(member(rights, "supplementalGroups"), [&](const json_value& g) {
         if (g.IsInt64()) {

@@ -71,6 +71,9 @@ struct security {
     std::optional<std::int64_t> user, group;
     bool non_root = false;
     bool read_only_root = false;
+    bool may_gain = true;            ///< rights, by programs with set-user-id, for example
+    std::uint64_t capabilities = 0;  ///< that root has there, by bits
+    std::vector<std::string> unmet;  ///< what is asked for and has no effect here
 };
 
 struct container_spec {
