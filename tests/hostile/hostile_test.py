@@ -8,7 +8,9 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+import urllib.error
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "operator", "cli"))
@@ -255,6 +257,84 @@ class Growth(Case):
                 for _ in range(3):  # the processor is not ours alone
                     ratio = ratio if ratio <= self.MOST else self.ratio(command, case)
                 self.assertLessEqual(ratio, self.MOST, (command, case["at"], case["unit"]))
+
+
+class Measured:
+    """What a process has used since this was made. Its greatest memory counts anew from here."""
+
+    def __init__(self, pid):
+        self.pid = pid
+        with open(f"/proc/{pid}/clear_refs", "w", encoding="ascii") as file:
+            file.write("5")
+        self.first = self._seconds()
+        self.memory = self.megabytes("VmRSS")
+
+    def _seconds(self):
+        with open(f"/proc/{self.pid}/stat", encoding="ascii") as file:
+            user, system = file.read().rsplit(")", 1)[1].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+    def seconds(self):
+        return self._seconds() - self.first
+
+    def megabytes(self, what):
+        with open(f"/proc/{self.pid}/status", encoding="ascii") as file:
+            return int(re.search(rf"{what}:\s+(\d+) kB", file.read())[1]) / 1024
+
+
+@unittest.skipIf(program.sanitized(), "sanitizers multiply time and memory")
+class Requests(Case):
+    """[requirement H7] [requirement H8] no request takes the API server's time or memory from others"""
+
+    KILOBYTES = 2_000_000  # of addresses: a bomb ends the server, not the machine
+    SECONDS, MEGABYTES = 3, 150
+    AT_REST = 100  # more than at the start, in the end: what history may hold, and a little
+
+    @staticmethod
+    def filled(text):
+        """`@TEXT COUNT@`: the text so often, each time with another number in the place of `#`."""
+        def repeat(found):
+            return "".join(found[1].replace("#", str(i)) for i in range(int(found[2])))
+        return re.sub(r"@([^@]*?)(\d+)@", lambda m: repeat(m) if m[1] else "x" * int(m[2]), text)
+
+    def body(self, case):
+        if "open" not in case:
+            return None
+        units = (case["unit"].replace("#", str(i)) for i in range(case["times"])) if "unit" in case else ()
+        return self.filled(case["open"]) + case.get("between", ", ").join(units) + case.get("close", "")
+
+    def send(self, dev, method, path, body, kind="json"):
+        try:
+            with dev.open_text(method, path, body, f"application/{kind}") as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as refused:
+            return refused.code, refused.read().decode()
+
+    def test_requests(self):
+        limited = ["sh", "-c", f'ulimit -v {self.KILOBYTES}; exec "$0" "$@"']
+        with program.Dev(prefix=limited) as dev:
+            at_rest = Measured(dev.child.pid)
+            for case in data("requests.json"):
+                with self.subTest(case["name"]):
+                    for method, path, text, *kind in case.get("before", ()):
+                        self.assertIn(self.send(dev, method, path, self.filled(text), *kind)[0], (200, 201))
+                    method, path, *kind = case["request"]
+                    body = self.body(case)
+                    used = Measured(dev.child.pid)
+                    for number in range(case.get("again", 1)):
+                        text = body and body.replace("#", str(number))
+                        status, said = self.send(dev, method, path, text, *kind)
+                    self.assertEqual(status, case["status"], said[:500])
+                    self.assertIn(case["says"], said)
+                    self.assertLess(used.seconds(), case.get("seconds", self.SECONDS))
+                    self.assertLess(used.megabytes("VmHWM") - used.memory, case.get("megabytes", self.MEGABYTES))
+            for kind in ("fours", "texts", "wides", "mades"):
+                self.send(dev, "DELETE", f"/apis/x.dev/v1/namespaces/default/{kind}", None)
+            self.send(dev, "DELETE", "/api/v1/namespaces/default/configmaps", None)
+            until = time.monotonic() + program.PATIENCE
+            while at_rest.megabytes("VmRSS") - at_rest.memory > self.AT_REST and time.monotonic() < until:
+                time.sleep(0.1)
+            self.assertLessEqual(at_rest.megabytes("VmRSS") - at_rest.memory, self.AT_REST)
 
 
 if __name__ == "__main__":

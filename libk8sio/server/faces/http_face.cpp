@@ -17,6 +17,8 @@
 #include <optional>
 #include <utility>
 
+#include <malloc.h>
+
 namespace signalbox::k8sio::server {
 namespace {
 
@@ -117,10 +119,42 @@ private:
     std::unique_ptr<body_stream> of_;
 };
 
+/// Gives what was freed back to the system, some time after much has gone through: the C library
+/// keeps it for itself.
+class memory_keeper {
+public:
+    explicit memory_keeper(clock& time) : time_(&time) {}
+    ~memory_keeper() { stop(); }
+    memory_keeper(const memory_keeper&) = delete;
+    memory_keeper& operator=(const memory_keeper&) = delete;
+
+    void stop() { time_->cancel(std::exchange(timer_, 0)); }
+    void passed(std::size_t bytes) {
+        constexpr std::size_t much = 16 * 1024 * 1024;
+        constexpr std::chrono::seconds rest{1};
+        bytes_ += bytes;
+        if (bytes_ > much && timer_ == 0) {
+            timer_ = time_->schedule(time_->steady_now() + rest, [this] {
+                timer_ = 0;
+                bytes_ = 0;
+#ifdef __GLIBC__
+                ::malloc_trim(0);
+#endif
+            });
+        }
+    }
+
+private:
+    clock* time_;
+    clock::timer_id timer_ = 0;
+    std::size_t bytes_ = 0;
+};
+
 class face final : public http_face, public request_handler {
 public:
     explicit face(reception& door)
         : door_(&door),
+          memory_(door.world().time()),
           listener_(door.executor(), door.world().time(), limits_of(door.options()), *this) {}
 
     result<std::uint16_t> listen(const std::string& address, std::uint16_t port) override {
@@ -141,7 +175,10 @@ public:
         return got;
     }
     const std::string& certificate() const override { return certificate_; }
-    void stop() override { listener_.stop(); }
+    void stop() override {
+        listener_.stop();
+        memory_.stop();
+    }
 
     std::optional<served_answer> refuse(const served_request& header) override;
     served_answer answer(served_request request) override;
@@ -152,6 +189,7 @@ private:
 
     reception* door_;
     std::string certificate_;
+    memory_keeper memory_;
     http_listener listener_;
 };
 
@@ -170,6 +208,7 @@ std::optional<served_answer> face::refuse(const served_request& header) {
 }
 
 served_answer face::answer(served_request request) {
+    const std::size_t received = request.body.size();
     reception::outcome_of_request done = door_->receive(
         request.method,
         request.target,
@@ -183,6 +222,7 @@ served_answer face::answer(served_request request) {
         none.drop = true;
         return none;
     }
+    memory_.passed(received + done.answer.body.size());
     return to_served(std::move(done.answer));
 }
 

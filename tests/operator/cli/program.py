@@ -145,12 +145,16 @@ class Dev:
 
     def open(self, method, path, body=None, kind="application/json"):
         """The answer of its API server to one request, with a JSON body."""
+        return self.open_text(method, path, None if body is None else json.dumps(body), kind)
+
+    def open_text(self, method, path, body=None, kind="application/json"):
+        """The same, with the text of a body."""
         with open(self.kubeconfig, encoding="utf-8") as file:
             text = file.read()
         url, authority, token = (
             re.search(pattern, text)[1] for pattern in (r"server: (\S+)", r"authority-data: (\S+)", r'token: "(\w+)"'))
         request = urllib.request.Request(
-            url + path, None if body is None else json.dumps(body).encode(), method=method,
+            url + path, None if body is None else body.encode(), method=method,
             headers={"Content-Type": kind, "Authorization": f"Bearer {token}"})
         trust = ssl.create_default_context(cadata=base64.b64decode(authority).decode())
         return urllib.request.urlopen(request, timeout=PATIENCE, context=trust)
