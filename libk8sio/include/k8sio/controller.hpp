@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The loop of a controller: watches keep views, what changes queues keys, and one function brings
-// the object behind a key to what it should be (REQUIREMENTS.md Q1-Q7, Q11, E2, H1).
+// the object behind a key to what it should be (REQUIREMENTS.md Q1-Q7, Q11, Q13, E2,
+// H1).
 #pragma once
 
 #include "k8sio/client.hpp"
@@ -86,6 +87,11 @@ public:
     /// Groups that get equal shares of the passes, e.g. the namespaces (REQUIREMENTS.md Q11).
     /// Empty: the keys come in the order in which they became ready.
     group_function group_of;
+    /// The passes under way take so many bytes at most, those of one group half of it
+    /// (REQUIREMENTS.md Q13); a key for which there is no room waits, and others pass it. Empty:
+    /// no bound.
+    load_function load_of;
+    std::size_t max_load = 32u << 20;
     /// Asked before passes are started, once all required views are complete; call wake() when its
     /// answer may have changed. Empty: true.
     std::function<bool()> ready;

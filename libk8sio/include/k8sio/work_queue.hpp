@@ -36,6 +36,10 @@ public:
 /// becomes ready and when its cost is charged.
 using group_function = std::function<std::string(const std::string& key)>;
 
+/// What a pass over the key takes while it runs, in bytes; 0 for what is not worth counting. Asked
+/// when the pass is to begin.
+using load_function = std::function<std::size_t(const std::string& key)>;
+
 /// Keys are texts (UIDs or namespace/name). Those that are ready come in the order in which they
 /// became so, within their group; the groups take turns, by what their keys cost (Q11). All times
 /// are given by the caller and never wait: who owns the loop asks next_time(), arms a timer, and

@@ -46,7 +46,9 @@ pass_runner::pass_runner(
       options_(&options),
       freshness_(&freshness),
       ended_(std::move(ended)),
-      schedule_(options.backoff, options.gather, options.group_of),
+      schedule_(
+          options.backoff, options.gather, options.group_of, options.load_of, options.max_load
+      ),
       alive_(std::make_shared<bool>(true)) {}
 
 void pass_runner::begin() {
@@ -149,6 +151,9 @@ void pass_runner::start_pass(const std::string& key) {
     if (!freshness_->is_fresh(key)) {
         ++counters_.behind;
         schedule_.block(key);
+        return;
+    }
+    if (!schedule_.may_begin(key)) {
         return;
     }
     freshness_->forget(key);  // all of it has come

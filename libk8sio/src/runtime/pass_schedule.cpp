@@ -18,9 +18,15 @@ constexpr int many_writing_passes = 16;
 }  // namespace
 
 pass_schedule::pass_schedule(
-    backoff_policy backoff, std::chrono::nanoseconds gather, group_function group_of
+    backoff_policy backoff,
+    std::chrono::nanoseconds gather,
+    group_function group_of,
+    load_function load_of,
+    std::size_t max_load
 )
-    : queue_(backoff, std::move(group_of)), gather_(gather) {}
+    : queue_(backoff, group_of),
+      load_(std::move(load_of), max_load, std::move(group_of)),
+      gather_(gather) {}
 
 void pass_schedule::add_gathered(const std::string& key, steady_time now) {
     key_state& state = states_[key];
@@ -55,6 +61,14 @@ void pass_schedule::block(const std::string& key) {
     blocked_.insert(key);
 }
 
+bool pass_schedule::may_begin(const std::string& key) {
+    const bool may = load_.begin(key);
+    if (!may) {
+        queue_.done(key);
+    }
+    return may;
+}
+
 void pass_schedule::begin(const std::string& key, steady_time now) {
     drop_idle(now);
     key_state& state = states_[key];
@@ -67,6 +81,9 @@ bool pass_schedule::end(const std::string& key, const reconcile_result& result, 
         queue_.charge(key, result.cost - 1);  // one turn was taken when it became ready
     }
     queue_.done(key, now);
+    for (const std::string& waiting : load_.end(key)) {
+        queue_.add(waiting);
+    }
     key_state& state = states_[key];
     state.in_pass = false;
     const bool changed = std::exchange(state.changed_in_pass, false);
@@ -123,6 +140,7 @@ void pass_schedule::release(const std::function<bool(const std::string& key)>& i
 
 void pass_schedule::forget(const std::string& key) {
     queue_.drop(key);
+    load_.forget(key);
     blocked_.erase(key);
     const auto found = states_.find(key);
     if (found == states_.end()) {

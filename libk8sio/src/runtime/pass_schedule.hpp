@@ -6,6 +6,7 @@
 
 #include "k8sio/controller.hpp"
 #include "k8sio/work_queue.hpp"
+#include "runtime/pass_load.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -22,7 +23,9 @@ public:
     pass_schedule(
         backoff_policy backoff,
         std::chrono::nanoseconds gather,
-        group_function group_of = group_function()
+        group_function group_of = group_function(),
+        load_function load_of = load_function(),
+        std::size_t max_load = 0
     );
 
     void add(const std::string& key, bool low_priority, steady_time now = steady_time()) {
@@ -33,10 +36,12 @@ public:
     /// What the key named is gone.
     void forget(const std::string& key);
 
-    /// The next key; begin() or block() must follow.
+    /// The next key; begin() or block() must follow, or may_begin() has said no.
     std::optional<std::string> pop(steady_time now) { return queue_.pop(now); }
     /// The views do not show yet what was written for the key.
     void block(const std::string& key);
+    /// False: the key waits until passes under way take less.
+    bool may_begin(const std::string& key);
     void begin(const std::string& key, steady_time now);
     /// True if the key begins to be slowed down, because its passes do not stop writing.
     bool end(const std::string& key, const reconcile_result& result, steady_time now);
@@ -68,6 +73,7 @@ private:
     void drop_idle(steady_time now);
 
     work_queue queue_;
+    pass_load load_;
     std::chrono::nanoseconds gather_;
     std::unordered_map<std::string, key_state> states_;
     std::size_t drop_at_ = 64;  ///< states; so that looking at all of them is rare

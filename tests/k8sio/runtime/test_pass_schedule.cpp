@@ -82,3 +82,73 @@ TEST_CASE("[requirement Q11] a pass is charged to its group") {
     }
     CHECK(served == "b1b2b3a2b4");
 }
+
+namespace {
+
+/// Keys are a group and a load: `a30`.
+struct loaded {
+    pass_schedule s{
+        backoff_policy(),
+        0ms,
+        [](const std::string& key) { return key.substr(0, 1); },
+        [](const std::string& key) { return std::stoul(key.substr(1)); },
+        100};
+
+    void add(std::initializer_list<const char*> keys) {
+        for (const char* key : keys) {
+            s.add(key, false);
+        }
+    }
+    /// Begins what may begin.
+    std::string begin() {
+        std::string begun;
+        while (const auto key = s.pop(start)) {
+            if (s.may_begin(*key)) {
+                s.begin(*key, start);
+                begun += *key + " ";
+            }
+        }
+        return begun;
+    }
+    std::string end(const std::string& key) {
+        s.end(key, {}, start);
+        return begin();
+    }
+};
+
+}  // namespace
+
+TEST_CASE("[requirement Q13] passes that take much wait for each other, and others pass them") {
+    loaded w;
+    w.add({"a40", "b60", "c30", "d0", "e1"});
+    CHECK(w.begin() == "a40 b60 d0 ");
+    CHECK(w.end("d0").empty());
+    CHECK(w.end("a40") == "c30 e1 ");
+    w.add({"f500"});
+    CHECK(w.begin().empty());
+    w.end("b60");
+    w.end("c30");
+    CHECK(w.end("e1") == "f500 ");  // alone, as it must go some time
+    w.end("f500");
+    CHECK(w.s.ready() == 0);
+}
+
+TEST_CASE("[requirement Q13] one group gets half of what passes may take") {
+    loaded w;
+    w.add({"a30", "a31", "a20", "b40"});
+    CHECK(w.begin() == "a30 b40 a20 ");
+    CHECK(w.end("b40").empty());
+    CHECK(w.end("a20").empty());
+    CHECK(w.end("a30") == "a31 ");
+}
+
+TEST_CASE("[requirement Q13] a key that waits for room is there once, and may be forgotten") {
+    loaded w;
+    w.add({"a90", "b20", "c20"});
+    CHECK(w.begin() == "a90 ");
+    w.add({"b20", "c20"});
+    CHECK(w.begin().empty());
+    w.s.forget("c20");
+    CHECK(w.end("a90") == "b20 ");
+    CHECK(w.s.ready() == 0);
+}
