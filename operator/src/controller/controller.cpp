@@ -74,6 +74,10 @@ struct controller::part final : job_listener {
           parts{
               config, clock, views, updates, keys, requests, stages, runtime, recorder, counters} {
         make_watches();
+        views.jobs.keep_at_most([this] {
+            const controller_options& o = config.options;
+            return o.kept_bytes + o.kept_bytes_of_pod * views.pods.size();
+        });
         runtime.add_part(
             "the look at discovery",
             [this] { return extensions.run(); },
@@ -132,6 +136,11 @@ k8sio::controller_options controller::part::runtime_options() {
         const job_entry_ptr entry = views.jobs.find(uid);
         return entry ? entry->object->meta.ns : std::string();
     };
+    out.load_of = [this](const std::string& uid) {
+        const job_entry_ptr entry = views.jobs.find(uid);
+        return entry ? bytes_of_pass(*entry) : 0;
+    };
+    out.max_load = config.options.pass_bytes;
     out.ready = [this] {
         look_at_capabilities();
         look_at_time();
@@ -193,7 +202,7 @@ void controller::part::look_at_time() {
 /// Every job that has not ended.
 void controller::part::decide_all(bool low_priority) {
     for (const std::string& uid : views.jobs.uids()) {
-        if (!views.jobs.find(uid)->parked) {
+        if (!views.jobs.find(uid)->at_rest) {
             runtime.enqueue(uid, low_priority);
         }
     }
@@ -259,6 +268,8 @@ controller::controller(
     if (namespaces.empty()) {
         namespaces.emplace_back();
     }
+    options.kept_bytes /= namespaces.size();
+    options.pass_bytes /= namespaces.size();
     for (std::string& ns : namespaces) {
         parts_.push_back(
             std::make_unique<part>(executor, api, rules, options, std::move(ns), logger)

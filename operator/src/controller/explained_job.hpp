@@ -11,7 +11,8 @@ namespace signalbox::op {
 struct explained_job {
     core::job_meta meta;
     core::instant at;
-    /// None if the job has ended and its details were let go.
+    bool ended = false;
+    /// None if its details were let go.
     std::vector<core::explain_line> lines;
 };
 

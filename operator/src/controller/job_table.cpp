@@ -18,12 +18,24 @@ bool is_newer(std::string_view a, std::string_view b) {
     return k8sio::compare_versions(a, b) == k8sio::version_order::newer;
 }
 
+/// A job of a list that is larger is read by its first pass.
+constexpr std::size_t read_at_once = 64u << 10;
+
+/// About what a job takes of which the specification is compiled.
+std::size_t compiled_bytes(std::size_t text) {
+    return 8192 + 3 * text;
+}
+
 bool is_past(std::string_view version, std::string_view seen) {
     const auto order = k8sio::compare_versions(version, seen);
     return order == k8sio::version_order::older || order == k8sio::version_order::same;
 }
 
 }  // namespace
+
+std::size_t bytes_of_pass(const job_entry& entry) {
+    return entry.bytes <= read_at_once ? 0 : entry.bytes + compiled_bytes(entry.bytes);
+}
 
 bool job_entry::has_moved_on(const core::job_meta& decided) const {
     if (unread) {
@@ -51,7 +63,7 @@ std::vector<std::string> job_table::uids() const {
 
 /// The event is for the next pass. `held`: null if the job is new.
 job_entry_ptr job_table::put_off(
-    job_entry_ptr held, k8sio::object_meta identity, std::string_view object_json
+    job_entry_ptr held, k8sio::object_meta identity, std::string_view object_json, bool initial
 ) {
     if (!held) {
         core::job_object known;
@@ -71,7 +83,10 @@ job_entry_ptr job_table::put_off(
     }
     const std::string uid = identity.uid;
     held->unread = unread_job{std::move(identity), std::string(object_json)};
-    listener_->job_changed(uid, false);
+    held->bytes = object_json.size();
+    held->at_rest = false;
+    count(*held);
+    listener_->job_changed(uid, initial);
     return held;
 }
 
@@ -89,12 +104,14 @@ bool job_table::read(job_entry& entry, std::string_view object_json) {
         entry.kept_status = kept_members(object_json, kept->second);
     }
     entry.parked = false;
+    entry.at_rest = false;
     entry.doubtful = false;
+    count(entry);
     return true;
 }
 
 void job_table::read_newest(job_entry& entry) {
-    if (!entry.unread) {
+    if (!entry.unread || entry.unread->text.empty()) {
         return;
     }
     const unread_job newest = *std::exchange(entry.unread, std::nullopt);
@@ -127,8 +144,9 @@ job_entry_ptr job_table::upsert(std::string_view object_json, bool initial, bool
         return nullptr;  // deleted while the request was under way
     }
     const bool doubtful = held && held->doubtful;
-    if (!initial && !own_answer && !doubtful && listener_->decides()) {
-        return put_off(std::move(held), std::move(*identity), object_json);
+    const bool at_once = initial && object_json.size() <= read_at_once;
+    if (!at_once && !own_answer && !doubtful && listener_->decides()) {
+        return put_off(std::move(held), std::move(*identity), object_json, initial);
     }
     const auto entry = held ? held : std::make_shared<job_entry>();
     if (!read(*entry, object_json)) {
@@ -147,6 +165,7 @@ void job_table::erase(const std::string& uid) {
         return;
     }
     found->second->gone = true;
+    kept_bytes_.drop(*found->second);
     entries_.erase(found);
     listener_->job_gone(uid);
 }
@@ -168,14 +187,41 @@ void job_table::keep_only(
     }
 }
 
-void job_table::park(job_entry& entry) {
+/// What the job takes has changed: others go, or the job itself if it is the largest.
+void job_table::count(job_entry& entry) {
+    if (entry.gone) {
+        return;
+    }
+    const std::size_t text = entry.unread ? entry.unread->text.size() : 0;
+    const std::size_t compiled = entry.object->compiled ? compiled_bytes(entry.bytes) : 0;
+    kept_bytes_.use(entry, text + compiled);
+    while (limit_ && kept_bytes_.bytes() > limit_()) {
+        job_entry* const next = kept_bytes_.first_to_go();
+        if (next == nullptr) {
+            return;
+        }
+        let_go(*next);
+    }
+}
+
+void job_table::pin(job_entry& entry, bool in_pass) {
+    kept_bytes_.pin(entry, in_pass);
+    if (!in_pass) {
+        count(entry);
+    }
+}
+
+void job_table::let_go(job_entry& entry) {
     core::job_object rest;
     rest.meta = entry.object->meta;
     rest.meta.annotations.clear();
     rest.status.phase = entry.object->status.phase;
     entry.object = std::make_shared<const core::job_object>(std::move(rest));
-    entry.last_status.reset();
+    if (entry.unread) {
+        entry.unread->text = {};
+    }
     entry.parked = true;
+    kept_bytes_.use(entry, 0);
 }
 
 void job_table::doubt_all(core::job_kind kind) {

@@ -6,10 +6,13 @@
 
 #include "controller/repair_pace.hpp"
 #include "jobcore/carry_out.hpp"
+#include "k8sio/byte_budget.hpp"
 #include "k8sio/clock.hpp"
 #include "k8sio/object.hpp"
 #include "k8sio/store.hpp"
 
+#include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,7 +27,7 @@ namespace signalbox::op {
 /// A version of a job that an event brought.
 struct unread_job {
     k8sio::object_meta meta;
-    std::string text;
+    std::string text;  ///< empty: let go, to be read from the server
 };
 
 struct job_entry {
@@ -34,9 +37,12 @@ struct job_entry {
     /// A newer one: reading and compiling it is left to the next pass, as a job may change more
     /// often than it can be looked at (REQUIREMENTS.md Q11). See job_table::read_newest().
     std::optional<unread_job> unread;
-    std::size_t bytes = 0;  ///< of the text that `object` was read from
-    /// The specification was let go (see job_table::park): a pass reads the job first.
+    std::size_t bytes = 0;  ///< of the newest text
+    k8sio::byte_share share;
+    /// The specification was let go (see job_table::let_go): a pass reads the job first.
     bool parked = false;
+    /// Decisions leave the job alone, until something of it changes.
+    bool at_rest = false;
     /// The server's data went back in time behind this object; a pass reads the job first.
     bool doubtful = false;
     /// The job was deleted; a pass that still holds the entry ends.
@@ -66,6 +72,9 @@ struct job_entry {
     bool has_moved_on(const core::job_meta& decided) const;
 };
 
+/// What a pass over the job takes: its text, and what is made of it. 0 if that is little.
+std::size_t bytes_of_pass(const job_entry& entry);
+
 using job_entry_ptr = std::shared_ptr<job_entry>;
 
 /// Is told of changes of jobs; the calls come from inside the table.
@@ -91,6 +100,11 @@ public:
         kept_[kind] = std::move(pointers);
     }
 
+    /// What is kept of jobs and can be read again takes so much at most (BEHAVIOUR.md 12.13), by
+    /// estimate; by default there is no bound.
+    void keep_at_most(std::function<std::size_t()> bytes) { limit_ = std::move(bytes); }
+    std::size_t kept_bytes() const { return kept_bytes_.bytes(); }
+
     /// Null if there is no such job.
     job_entry_ptr find(const std::string& uid) const;
     std::size_t size() const { return entries_.size(); }
@@ -115,19 +129,24 @@ public:
         std::string_view version,
         bool rewound
     );
-    /// Lets the compiled specification and the details of status go: for jobs that decisions leave
-    /// alone, which are most of them in the long run.
-    static void park(job_entry& entry);
+    /// Lets the compiled specification and the details of status go, and the text of a newer
+    /// version.
+    void let_go(job_entry& entry);
+    /// While a pass is under way nothing of the job is let go.
+    void pin(job_entry& entry, bool in_pass);
 
 private:
     job_entry_ptr put_off(
-        job_entry_ptr held, k8sio::object_meta identity, std::string_view object_json
+        job_entry_ptr held, k8sio::object_meta identity, std::string_view object_json, bool initial
     );
+    void count(job_entry& entry);
     bool read(job_entry& entry, std::string_view object_json);
 
     job_listener* listener_;
     std::unordered_map<std::string, job_entry_ptr> entries_;
     std::map<core::job_kind, std::vector<std::string>> kept_;
+    k8sio::byte_budget<job_entry> kept_bytes_;
+    std::function<std::size_t()> limit_;
 };
 
 /// Feeds the table from the reflector of one kind.

@@ -37,6 +37,11 @@ struct controller_options {
     std::size_t max_in_flight = 32;
     /// Jobs worked on at a time; what they may send together is bounded by max_in_flight.
     std::size_t max_passes = 64;
+    /// What is kept of jobs that could be read again, in bytes, and more of it for each pod
+    /// (BEHAVIOUR.md 12.13); what the passes under way take of that. Several namespaces share them.
+    std::size_t kept_bytes = 48u << 20;
+    std::size_t kept_bytes_of_pod = 4096;
+    std::size_t pass_bytes = 32u << 20;
     /// Passes of one job that observation asks for are at least this far apart, so that a burst of
     /// pod events is one pass. The first event after a quiet time is acted on at once.
     std::chrono::nanoseconds gather = std::chrono::milliseconds{25};

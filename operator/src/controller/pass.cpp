@@ -38,10 +38,13 @@ k8sio::event_rank to_note_rank(core::event_rank rank) {
 
 class pass {
 public:
-    pass(const pass_parts& with, job_entry_ptr entry) : with_(with), entry_(std::move(entry)) {}
+    pass(const pass_parts& with, job_entry& entry) : with_(with), entry_(&entry) {
+        with.views.jobs.pin(entry, true);
+    }
+    ~pass() { with_.views.jobs.pin(*entry_, false); }
+    pass(const pass&) = delete;
+    pass& operator=(const pass&) = delete;
 
-    /// False: the job is gone, and nothing is to be done.
-    bool has_job() const { return entry_ != nullptr; }
     asio::awaitable<k8sio::reconcile_result> run();
 
 private:
@@ -55,7 +58,7 @@ private:
     void park_if_idle();
 
     pass_parts with_;
-    job_entry_ptr entry_;
+    job_entry* entry_;
     std::shared_ptr<const core::job_object> decided_;  // what the decision was made on
     core::decision decision_;
     std::vector<std::string> views_;
@@ -69,7 +72,7 @@ asio::awaitable<k8sio::reconcile_result> pass::run() {
                             entry.conflicted_version == entry.object->meta.resource_version;
     if (conflicted || entry.parked || entry.doubtful) {
         const bool read = co_await with_.requests.read_again(entry);
-        if (!read) {
+        if (!read || entry.parked) {
             result_.failed = result_.transient = !entry.gone;
             co_return result_;
         }
@@ -206,14 +209,18 @@ asio::awaitable<void> pass::act() {
     }
 }
 
-/// A job that decisions leave alone is finished, or another controller's: less of it is kept.
+/// A job that decisions leave alone is finished, or another controller's: less of it is kept. So it
+/// is while the job is paused.
 void pass::park_if_idle() {
     job_entry& entry = *entry_;
     const core::job_phase phase = decided_->status.phase;
     const bool idle_job = core::is_final(phase) || phase == core::job_phase::none;
     const bool unchanged = entry.object == decided_ && !entry.unread;
-    if (idle_job && unchanged && wants_nothing(decision_) && !entry.gone) {
-        job_table::park(entry);
+    const bool may_go = idle_job || phase == core::job_phase::paused;
+    if (may_go && unchanged && wants_nothing(decision_) && !entry.gone) {
+        with_.views.jobs.let_go(entry);
+        entry.at_rest = idle_job;
+        entry.last_status.reset();
     }
 }
 
@@ -242,9 +249,9 @@ void pass::send_events() {
 }  // namespace
 
 asio::awaitable<k8sio::reconcile_result> run_pass(const pass_parts& with, job_entry_ptr entry) {
-    pass work(with, entry);
     k8sio::reconcile_result result;
-    if (work.has_job()) {
+    if (entry) {
+        pass work(with, *entry);
         result = co_await work.run();
         result.cost += entry->bytes / usual_bytes;
     }
@@ -257,6 +264,7 @@ explained_job explain_entry(
     explained_job out;
     out.meta = entry.object->meta;
     out.at = now;
+    out.ended = core::is_final(entry.object->status.phase);
     if (!entry.parked) {
         const observed_job in_view(views, entry);
         out.lines = core::explain(*entry.object, in_view.seen(), rules, out.at);

@@ -159,8 +159,8 @@ http_answer monitor::explain(std::string_view ns, std::string_view name) const {
             core::format_time(job.at)
         );
         if (job.lines.empty()) {
-            text +=
-                "  It has ended, and its details were let go: `signalbox explain` reads them.\n";
+            text += job.ended ? "  It has ended, and its" : "  Its";
+            text += " details were let go: `signalbox explain` reads them.\n";
         }
         std::optional<core::explain_section> section;
         for (const core::explain_line& line : job.lines) {

@@ -336,13 +336,11 @@ TEST_CASE("a parked job keeps who it is, and comes back with the next reading of
     fixture f;
     f.list({job("a", "5")}, "5");
     const op::job_entry_ptr entry = f.table.find("a");
-    entry->last_status = 1;
-    op::job_table::park(*entry);
+    f.table.let_go(*entry);
     CHECK(entry->parked);
     CHECK(entry->object->meta.uid == "a");
     CHECK(entry->object->meta.resource_version == "5");
     CHECK_FALSE(entry->object->compiled);
-    CHECK_FALSE(entry->last_status);
     const bool answered = GENERATE(true, false);
     if (answered) {
         // The same version does, where it was asked for.
@@ -354,6 +352,80 @@ TEST_CASE("a parked job keeps who it is, and comes back with the next reading of
     }
     CHECK_FALSE(entry->parked);
     CHECK(entry->object->compiled);
+}
+
+TEST_CASE("[behaviour 12.13] what is kept of jobs has a bound, and the longest unused goes first") {
+    fixture f;
+    f.list({job("a", "1"), job("b", "2"), job("c", "3")}, "5");
+    const std::size_t each = f.table.kept_bytes() / 3;
+    std::size_t bound = 2 * each + 100;
+    f.table.keep_at_most([&bound] { return bound; });
+    f.sink.upsert(job("a", "6"));
+    const auto is_kept = [&f](const char* uid) { return !f.table.find(uid)->parked; };
+    CHECK(is_kept("a"));
+    CHECK_FALSE(is_kept("b"));
+    CHECK(is_kept("c"));
+    CHECK(f.table.kept_bytes() <= bound);
+    f.table.pin(*f.table.find("c"), true);
+    f.sink.upsert(job("a", "7"));
+    f.table.upsert(job("b", "2"), !listed, own_answer);
+    CHECK(is_kept("c"));  // a pass is under way
+    CHECK_FALSE(is_kept("a"));
+    bound = 0;
+    f.table.pin(*f.table.find("c"), false);
+    CHECK_FALSE(is_kept("c"));
+    CHECK(f.table.kept_bytes() == 0);
+    f.table.erase("b");
+    CHECK(f.table.size() == 2);
+}
+
+TEST_CASE("[behaviour 12.13] the text of a version that waits is let go, and the job is read") {
+    fixture f;
+    f.heard.passes = true;
+    f.list({job("a", "1")}, "5");
+    f.table.keep_at_most([] { return std::size_t{0}; });
+    f.sink.upsert(job("a", "6"));
+    const op::job_entry_ptr entry = f.table.find("a");
+    CHECK(f.table.kept_bytes() == 0);
+    CHECK(entry->parked);
+    CHECK(entry->version() == "6");
+    f.table.read_newest(*entry);  // there is nothing to read
+    CHECK(entry->parked);
+    f.table.pin(*entry, true);
+    f.table.upsert(job("a", "5"), !listed, own_answer);
+    CHECK(entry->parked);  // older than what is known of
+    f.table.upsert(job("a", "6"), !listed, own_answer);
+    CHECK_FALSE(entry->parked);
+    CHECK_FALSE(entry->unread);
+    CHECK(entry->object->compiled);
+}
+
+TEST_CASE("[behaviour 12.13] a large job of a list is read by its first pass") {
+    fixture f;
+    f.heard.passes = true;
+    test::job_builder large("mnist");
+    large.annotation("of-the-user", std::string(100000, 'x'));
+    f.list({large.json()}, "5");
+    const op::job_entry_ptr entry = f.table.entries().begin()->second;
+    CHECK(f.heard.heard == strings{entry->object->meta.uid + " listed"});
+    REQUIRE(entry->unread);
+    CHECK(entry->bytes == large.json().size());
+    CHECK(op::bytes_of_pass(*entry) > entry->bytes);
+    f.table.read_newest(*entry);
+    CHECK(entry->object->compiled);
+    f.list({job("a", "6")}, "6");
+    CHECK(op::bytes_of_pass(*f.table.find("a")) == 0);
+}
+
+TEST_CASE("[behaviour 12.13] of a job that is gone nothing is kept") {
+    fixture f;
+    f.list({job("a", "1")}, "5");
+    const op::job_entry_ptr entry = f.table.find("a");
+    f.table.pin(*entry, true);
+    f.table.erase("a");
+    CHECK(f.table.kept_bytes() == 0);
+    f.table.pin(*entry, false);
+    CHECK(f.table.kept_bytes() == 0);
 }
 
 TEST_CASE("what is no job is told, and changes nothing") {

@@ -149,6 +149,21 @@ TEST_CASE("[behaviour I20] pause and resume end as without, whichever write is l
     }));
 }
 
+TEST_CASE("[behaviour 12.13] a job of which nothing is kept ends as others, whichever write is lost"
+) {
+    story s = with_pods({{"fail-at", "1s"}, {"exit-code", "1"}}, [](world& w) {
+        w.create_job(job_builder("mnist").replicas("worker", 2));
+        w.run_for(seconds{3});
+        w.patch_job("mnist", R"({"spec":{"runMode":{"pause":{"enabled":true}}}})");
+        w.run_for(seconds{5});
+        w.patch_job("mnist", R"({"spec":{"runMode":{"pause":{"enabled":false}}}})");
+    });
+    s.options.controller.kept_bytes = 0;
+    s.options.controller.kept_bytes_of_pod = 0;
+    s.options.controller.pass_bytes = 1;
+    play_with_every_fault(s);
+}
+
 TEST_CASE("[behaviour I8] a DeepSpeedJob starts again with one Secret, whichever write is lost") {
     story s = with_pods({{"fail-at", "1s"}, {"exit-code", "1"}}, [](world& w) {
         w.create_job(deepspeed("mnist", 2));
