@@ -57,7 +57,7 @@ SUITES = {
                  "libk8sio/src/transport", "operator/src/controller",
                  # The public headers that have code.
                  *(f"libk8sio/include/k8sio/{name}.hpp"
-                   for name in ("controller", "slow_start", "store", "synchronization"))),
+                   for name in ("byte_budget", "controller", "slow_start", "store", "synchronization"))),
         # A process with signals: the tests in tests/operator/cli run it.
         never=("operator/src/controller/run.cpp",)),
     "server": Suite(

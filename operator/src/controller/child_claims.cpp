@@ -3,6 +3,7 @@
 
 #include "controller/object_text.hpp"
 #include "controller/resource_table.hpp"
+#include "jobcore/labels.hpp"
 #include "k8sio/object.hpp"
 
 #include <fmt/format.h>
@@ -94,14 +95,15 @@ std::string child_claims::repair_of(std::string_view live, k8sio::standing found
         return {};
     }
     const bool whole = found == k8sio::standing::wanted;
-    return label_patch(whole ? wanted() : std::string(children_label_json), live).value_or("");
+    return core::label_patch(whole ? wanted() : std::string(children_label_json), live)
+        .value_or("");
 }
 
 std::string child_claims::lost_of(std::string_view answer) const {
     switch (action_->what()) {
         case core::verb::create:
             // Admission may have changed labels of a pod: the views would not show it (2.8).
-            return fmt::format("{}", fmt::join(lost_labels(pod_, answer), ", "));
+            return fmt::format("{}", fmt::join(core::lost_labels(pod_, answer), ", "));
         case core::verb::patch: {
             // Patching again at once would never end (12.12).
             const bool size = action_->kind == core::object_kind::job;

@@ -30,12 +30,4 @@ std::string kept_members(std::string_view object_json, std::span<const std::stri
 /// not know a field drops it, and admission may take it away.
 bool keeps_spec(std::string_view patch, std::string_view object);
 
-/// A merge patch that gives the live object the labels of ours which `wanted` has and it has not;
-/// nothing if all are there. `attempt` and `round` are never patched (BEHAVIOUR.md 2.7), and labels
-/// of the user are left as they are.
-std::optional<std::string> label_patch(std::string_view wanted, std::string_view live);
-
-/// Keys of the labels of ours that `wanted` has, and `live` has not or with another value.
-std::vector<std::string> lost_labels(std::string_view wanted, std::string_view live);
-
 }  // namespace signalbox::op

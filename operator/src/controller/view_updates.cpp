@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/view_updates.hpp"
 
-#include "controller/object_text.hpp"
 #include "controller/resource_table.hpp"
+#include "jobcore/labels.hpp"
 #include "k8sio/object.hpp"
 
 #include <algorithm>
@@ -37,7 +37,8 @@ void view_updates::hold_against(
     std::string_view object_json,
     const k8sio::view_mark& asked
 ) const {
-    if (store.is_contradicted_by(live, asked) && !label_patch(children_label_json, object_json)) {
+    if (store.is_contradicted_by(live, asked) &&
+        !core::label_patch(children_label_json, object_json)) {
         runtime_->contradicted(store);
     }
 }
