@@ -230,6 +230,7 @@ core::observed recorded_job::seen() const {
     out.pods = pod_views;
     out.children = child_views;
     out.served_kinds = served;
+    out.no_room = job.status.reason == "WaitingForRoom";  // what others take was not recorded
     return out;
 }
 

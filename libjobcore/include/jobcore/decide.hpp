@@ -18,6 +18,7 @@
 #include "jobcore/spec.hpp"
 #include "jobcore/status.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -104,6 +105,8 @@ struct job_object {
     job_status status;
     /// Set by read_job; without it decide() does nothing.
     std::shared_ptr<const compiled_job> compiled;
+    /// About the bytes of the specification: of its names and texts, and a few for each value.
+    std::size_t spec_bytes = 0;
 };
 
 /// Reads a job object (JSON). `previous`, which may be null, is what an earlier version of the same
@@ -114,6 +117,9 @@ struct job_object {
 result<job_object> read_job(
     std::string_view object_json, const std::shared_ptr<const compiled_job>& previous = nullptr
 );
+
+/// The job without its specification, which is not looked at: `compiled` is null.
+result<job_object> read_job_head(std::string_view object_json);
 
 /// For callers that keep the status in their own memory: the job in hand with the specification of
 /// this text, of the same job and with a greater generation. It keeps its status, whatever the text

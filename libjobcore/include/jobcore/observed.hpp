@@ -179,6 +179,9 @@ struct observed {
     std::span<const confirmed_absence> absences;
     /// Of kinds that are not listed it is not known whether the server serves them.
     std::span<const served_kind> served_kinds;
+    /// The jobs of the namespace that have begun, or come first, leave no room for this one
+    /// (BEHAVIOUR.md 2.12; room_ledger says so).
+    bool no_room = false;
 };
 
 }  // namespace signalbox::core

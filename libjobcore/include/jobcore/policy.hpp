@@ -44,6 +44,8 @@ struct policy {
     milliseconds name_retry_max = seconds{300};
     /// A kind that the server does not serve is asked for again (8.4).
     milliseconds capability_retry = seconds{60};
+    /// Bytes of specifications that may have begun in one namespace (2.12).
+    std::int32_t namespace_bytes = 32 << 20;
     /// How long a status may stay unwritten that differs in counts alone, and in texts of others
     /// alone (4.16).
     milliseconds counts_interval = seconds{1};

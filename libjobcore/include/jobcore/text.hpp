@@ -18,8 +18,8 @@ inline constexpr std::string_view api_version = "text.jobcore/v1";
 ///
 ///   validate  checks `job`, or its change from `previous`: `valid`, `findings`
 ///   plan      the objects that a valid `job` needs in one `attempt`: `objects`, `findings`
-///   decide    decide() on `job`, `children`, `refusals`, `absences`, `capabilities`, `policy` and
-///             `now`: `status` or null, `defer`, `stages`, `wakeUp` or null, `events`
+///   decide    decide() on `job`, `children`, `refusals`, `absences`, `capabilities`, `noRoom`,
+///             `policy` and `now`: `status` or null, `defer`, `stages`, `wakeUp` or null, `events`
 ///   explain   explain() on the same: `lines`
 ///
 /// Children are Kubernetes objects; those that another object owns are left out of account. A

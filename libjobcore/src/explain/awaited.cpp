@@ -43,6 +43,11 @@ constexpr std::array help{
         "taken out while the job is paused",
         "behaviour 8.4"},
     meaning{
+        reason::waiting_for_room,
+        "Other jobs of the namespace have to end or to be paused, or the operator's bound "
+        "namespace_bytes has to be raised",
+        "behaviour 2.12"},
+    meaning{
         reason::master_unknown,
         "The node has to come back, or its pods have to be deleted; a pod that is deleted from "
         "outside is replaced without counting",

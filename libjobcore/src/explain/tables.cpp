@@ -110,6 +110,11 @@ constexpr std::array phases{
         "it no pod is created",
         "behaviour 8.4"},
     meaning{
+        reason::waiting_for_room,
+        "The other jobs of the namespace that have begun or came before take all that the operator "
+        "allows them together; without room no pod is created",
+        "behaviour 2.12"},
+    meaning{
         reason::waiting_for_workers,
         "The launcher is created when every worker is Ready, and not before",
         "behaviour 2.3"},

@@ -31,15 +31,19 @@ std::string_view string_or_empty(const value& object, std::string_view key) {
     return member != nullptr && member->IsString() ? view(*member) : std::string_view{};
 }
 
-std::uint64_t hash_of(const value& v) {
+measured measure(const value& v) {
+    constexpr std::size_t of_each = 4;  // quotes, commas, colons, brackets
     fnv1a hash;
+    std::size_t bytes = 0;
     std::vector<const value*> open{&v};
     while (!open.empty()) {
         const value& next = *open.back();
         open.pop_back();
         hash.number(next.GetType());
+        bytes += of_each;
         if (next.IsString()) {
             hash.field(view(next));
+            bytes += next.GetStringLength();
         } else if (next.IsInt64()) {
             hash.number(static_cast<std::uint64_t>(next.GetInt64()));
         } else if (next.IsNumber()) {
@@ -53,11 +57,12 @@ std::uint64_t hash_of(const value& v) {
             hash.number(next.MemberCount());
             for (const auto& member : next.GetObject()) {
                 hash.field(view(member.name));
+                bytes += member.name.GetStringLength() + of_each;
                 open.push_back(&member.value);
             }
         }
     }
-    return hash.value();
+    return {hash.value(), bytes};
 }
 
 std::string to_text(const value& v) {

@@ -50,8 +50,13 @@ const value* find(const value& object, std::string_view key, Keys... rest) {
 std::string_view string_or_empty(const value& object, std::string_view key);
 
 std::string to_text(const value& v);
-/// Equal for equal values whose members stand in the same order. At any depth.
-std::uint64_t hash_of(const value& v);
+struct measured {
+    std::uint64_t hash = 0;  ///< equal for equal values whose members stand in the same order
+    /// Of its names and texts, and a few for each value: about those of its text.
+    std::size_t bytes = 0;
+};
+/// At any depth.
+measured measure(const value& v);
 
 inline value copy_string(std::string_view text, allocator& a) {
     return value(data_of(text), static_cast<rapidjson::SizeType>(text.size()), a);

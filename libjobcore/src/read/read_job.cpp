@@ -111,13 +111,14 @@ bool is_same_spec(const compiled_job& compiled, const job_meta& meta, std::uint6
            compiled.spec_hash == spec_hash && compiled.annotations == meta.annotations;
 }
 
-/// `held`: the status that the job has, whatever the text says; null: that of the text.
-result<job_object> read(
+/// All but the specification. `held`: the status that the job has, whatever the text says; null:
+/// that of the text.
+result<job_object> read_head(
+    json::document& document,
     std::string_view object_json,
-    const std::shared_ptr<const compiled_job>& previous,
-    const job_status* held
+    const job_status* held,
+    std::uint64_t& spec_hash
 ) {
-    json::document document;
     json::parse(document, object_json);
     if (document.HasParseError() || !document.IsObject()) {
         return unexpected{"the object is no JSON object"};
@@ -133,24 +134,48 @@ result<job_object> read(
         job.status = read_status(*status);
     }
     meta->begun = job.status.attempt > 0;
-    const json::value* const spec = json::find(document, "spec");
-    const std::uint64_t spec_hash = spec == nullptr ? 0 : json::hash_of(*spec);
-    if (previous && is_same_spec(*previous, *meta, spec_hash)) {
-        job.compiled = previous;
-    } else {
-        const auto compiled = compile_job(*meta, document, object_json);
-        compiled->spec_hash = spec_hash;
-        const bool known = previous && previous->uid == meta->uid;
-        compiled->forbidden_edit = known && previous->spec && compiled->spec &&
-                                   is_forbidden_edit(previous->marks, compiled->marks);
-        date_warnings(*compiled, known ? previous.get() : nullptr);
-        job.compiled = compiled;
+    if (const json::value* const spec = json::find(document, "spec")) {
+        const json::measured size = json::measure(*spec);
+        job.spec_bytes = size.bytes;
+        spec_hash = size.hash;
     }
     job.meta = std::move(*meta);
     return job;
 }
 
+result<job_object> read(
+    std::string_view object_json,
+    const std::shared_ptr<const compiled_job>& previous,
+    const job_status* held
+) {
+    json::document document;
+    std::uint64_t spec_hash = 0;
+    auto head = read_head(document, object_json, held, spec_hash);
+    if (!head) {
+        return head;
+    }
+    job_object& job = *head;
+    if (previous && is_same_spec(*previous, job.meta, spec_hash)) {
+        job.compiled = previous;
+    } else {
+        const auto compiled = compile_job(job.meta, document, object_json);
+        compiled->spec_hash = spec_hash;
+        const bool known = previous && previous->uid == job.meta.uid;
+        compiled->forbidden_edit = known && previous->spec && compiled->spec &&
+                                   is_forbidden_edit(previous->marks, compiled->marks);
+        date_warnings(*compiled, known ? previous.get() : nullptr);
+        job.compiled = compiled;
+    }
+    return head;
+}
+
 }  // namespace
+
+result<job_object> read_job_head(std::string_view object_json) {
+    json::document document;
+    std::uint64_t spec_hash = 0;
+    return read_head(document, object_json, nullptr, spec_hash);
+}
 
 result<job_object> read_job(
     std::string_view object_json, const std::shared_ptr<const compiled_job>& previous

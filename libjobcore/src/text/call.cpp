@@ -42,6 +42,7 @@ public:
         seen_.refusals = r.refusals;
         seen_.absences = r.absences;
         seen_.served_kinds = r.served;
+        seen_.no_room = r.no_room;
     }
     observation(const observation&) = delete;
     observation& operator=(const observation&) = delete;

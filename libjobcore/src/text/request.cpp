@@ -126,6 +126,7 @@ private:
         each(top, "absences", [this](const json::value& v, std::string at) {
             read_absence(v, std::move(at));
         });
+        out_.no_room = top.flag("noRoom");
         if (const json::value* v = top.object("capabilities")) {
             object_reader r(*v, "/capabilities", *errors_);
             std::list<std::string> names;  // the reader keeps views of them

@@ -28,6 +28,7 @@ struct request {
     std::vector<refusal> refusals;
     std::vector<confirmed_absence> absences;
     capabilities served;
+    bool no_room = false;
     policy rules;
     instant now{};
 };

@@ -38,6 +38,15 @@ namespace {
 /// A smaller difference of two answers is that of two servers, or of a second that was cut off.
 constexpr core::seconds jump{60};
 
+/// Between two looks at a job that waits for the lists of jobs.
+constexpr std::chrono::milliseconds lists_interval{100};
+
+asio::awaitable<k8sio::reconcile_result> again_at(k8sio::steady_time at) {
+    k8sio::reconcile_result result;
+    result.requeue_at = at;
+    co_return result;
+}
+
 std::shared_ptr<spdlog::logger> silent() {
     return std::make_shared<spdlog::logger>(
         "silent", std::make_shared<spdlog::sinks::null_sink_mt>()
@@ -78,6 +87,7 @@ struct controller::part final : job_listener {
             const controller_options& o = config.options;
             return o.kept_bytes + o.kept_bytes_of_pod * views.pods.size();
         });
+        views.jobs.bound_room(config.rules.namespace_bytes);
         runtime.add_part(
             "the look at discovery",
             [this] { return extensions.run(); },
@@ -226,6 +236,10 @@ asio::awaitable<k8sio::reconcile_result> controller::part::pass(const std::strin
     if (!entry) {
         runtime.forget(uid);  // what its children did queued it
     }
+    // Whether there is room for a job that has not begun, all jobs of its namespace say.
+    if (entry && !entry->object->status.start_time && !synced()) {
+        return again_at(clock.steady_now() + lists_interval);
+    }
     return run_pass(parts, std::move(entry));
 }
 
@@ -364,6 +378,10 @@ std::size_t controller::job_count() const {
 
 std::size_t controller::pod_count() const {
     return sum([](const part& p) { return p.views.pods.size(); });
+}
+
+std::size_t controller::jobs_without_room() const {
+    return sum([](const part& p) { return p.views.jobs.room().refused(); });
 }
 
 std::size_t controller::queue_depth() const {

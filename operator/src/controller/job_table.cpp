@@ -31,6 +31,20 @@ bool is_past(std::string_view version, std::string_view seen) {
     return order == k8sio::version_order::older || order == k8sio::version_order::same;
 }
 
+/// The job until it is read.
+core::result<core::job_object> by_name(const k8sio::object_meta& identity) {
+    const auto kind = core::parse_job_kind(identity.kind);
+    if (!kind) {
+        return core::unexpected{fmt::format("`{}` is no kind of a job", identity.kind)};
+    }
+    core::job_object out;
+    out.meta.kind = *kind;
+    out.meta.uid = identity.uid;
+    out.meta.ns = identity.ns;
+    out.meta.name = identity.name;
+    return out;
+}
+
 }  // namespace
 
 std::size_t bytes_of_pass(const job_entry& entry) {
@@ -66,19 +80,16 @@ job_entry_ptr job_table::put_off(
     job_entry_ptr held, k8sio::object_meta identity, std::string_view object_json, bool initial
 ) {
     if (!held) {
-        core::job_object known;
-        const auto kind = core::parse_job_kind(identity.kind);
-        if (!kind) {
-            listener_->job_unreadable(fmt::format("`{}` is no kind of a job", identity.kind));
+        auto known = initial ? core::read_job_head(object_json) : by_name(identity);
+        if (!known) {
+            listener_->job_unreadable(known.error());
             return nullptr;
         }
-        known.meta.kind = *kind;
-        known.meta.uid = identity.uid;
-        known.meta.ns = identity.ns;
-        known.meta.name = identity.name;
+        known->meta.resource_version.clear();  // it was not read
         held = std::make_shared<job_entry>();
         entries_.emplace(identity.uid, held);
-        held->object = std::make_shared<const core::job_object>(std::move(known));
+        held->object = std::make_shared<const core::job_object>(std::move(*known));
+        wake(room_.note(*held->object));
         held->parked = true;
     }
     const std::string uid = identity.uid;
@@ -96,6 +107,7 @@ bool job_table::read(job_entry& entry, std::string_view object_json) {
         listener_->job_unreadable(job.error());
         return false;
     }
+    wake(room_.note(*job));
     entry.object = std::make_shared<const core::job_object>(std::move(*job));
     entry.bytes = object_json.size();
     entry.unread.reset();
@@ -111,7 +123,7 @@ bool job_table::read(job_entry& entry, std::string_view object_json) {
 }
 
 void job_table::read_newest(job_entry& entry) {
-    if (!entry.unread || entry.unread->text.empty()) {
+    if (entry.gone || !entry.unread || entry.unread->text.empty()) {
         return;
     }
     const unread_job newest = *std::exchange(entry.unread, std::nullopt);
@@ -168,6 +180,14 @@ void job_table::erase(const std::string& uid) {
     kept_bytes_.drop(*found->second);
     entries_.erase(found);
     listener_->job_gone(uid);
+    wake(room_.forget(uid));
+}
+
+/// There is room now for jobs that had to wait.
+void job_table::wake(const std::vector<std::string>& uids) {
+    for (const std::string& uid : uids) {
+        listener_->job_changed(uid, false);
+    }
 }
 
 void job_table::keep_only(
@@ -216,6 +236,7 @@ void job_table::let_go(job_entry& entry) {
     rest.meta = entry.object->meta;
     rest.meta.annotations.clear();
     rest.status.phase = entry.object->status.phase;
+    rest.status.start_time = entry.object->status.start_time;
     entry.object = std::make_shared<const core::job_object>(std::move(rest));
     if (entry.unread) {
         entry.unread->text = {};

@@ -6,6 +6,7 @@
 
 #include "controller/repair_pace.hpp"
 #include "jobcore/carry_out.hpp"
+#include "jobcore/room.hpp"
 #include "k8sio/byte_budget.hpp"
 #include "k8sio/clock.hpp"
 #include "k8sio/object.hpp"
@@ -47,6 +48,7 @@ struct job_entry {
     bool doubtful = false;
     /// The job was deleted; a pass that still holds the entry ends.
     bool gone = false;
+    bool no_room = false;  ///< for the decision under way (BEHAVIOUR.md 2.12)
     core::job_answers answers;
     repair_pace repairs;
     /// Pods found by a live read that the watch's selector hides, for the next pass only
@@ -104,6 +106,10 @@ public:
     /// estimate; by default there is no bound.
     void keep_at_most(std::function<std::size_t()> bytes) { limit_ = std::move(bytes); }
     std::size_t kept_bytes() const { return kept_bytes_.bytes(); }
+    /// Which jobs may begin (BEHAVIOUR.md 2.12); by default all.
+    void bound_room(std::int64_t bytes) { room_ = core::room_ledger(bytes); }
+    core::room_ledger& room() { return room_; }
+    const core::room_ledger& room() const { return room_; }
 
     /// Null if there is no such job.
     job_entry_ptr find(const std::string& uid) const;
@@ -140,6 +146,7 @@ private:
         job_entry_ptr held, k8sio::object_meta identity, std::string_view object_json, bool initial
     );
     void count(job_entry& entry);
+    void wake(const std::vector<std::string>& uids);
     bool read(job_entry& entry, std::string_view object_json);
 
     job_listener* listener_;
@@ -147,6 +154,7 @@ private:
     std::map<core::job_kind, std::vector<std::string>> kept_;
     k8sio::byte_budget<job_entry> kept_bytes_;
     std::function<std::size_t()> limit_;
+    core::room_ledger room_;
 };
 
 /// Feeds the table from the reflector of one kind.

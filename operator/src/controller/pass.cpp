@@ -105,6 +105,7 @@ void pass::look() {
     decided_ = entry.object;
     views_ = with_.views.versions();
     forget_disproved(with_.views, entry);
+    entry.no_room = !with_.views.jobs.room().may_begin(entry.object->meta.uid);
     const observed_job in_view(with_.views, entry);
     ++with_.counters.reconciles;
     const settings& config = with_.config;

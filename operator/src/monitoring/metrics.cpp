@@ -144,6 +144,8 @@ void add_work(families& to, const running_operator& of) {
 
 void add_jobs(families& to, const controller& work) {
     const auto jobs = work.jobs_by_phase();
+    to.gauge("signalbox_jobs_without_room", "Jobs that wait for others of their namespace to end.")
+        .add({}, as_double(work.jobs_without_room()));
     to.gauge("signalbox_jobs", "Jobs in view, by kind and phase.");
     for (const core::job_kind kind : core::all_job_kinds) {
         for (const core::job_phase phase : shown_phases) {

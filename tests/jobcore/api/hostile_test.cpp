@@ -193,3 +193,23 @@ TEST_CASE("[hostile input] as much of anything as an API server takes is read", 
     CHECK(has_errors(parse_job(job_with("\"managedBy\":\"" + repeated("c", size) + "\",")).findings)
     );
 }
+
+TEST_CASE(
+    "[api 6.2] a specification of more than 16 MiB is refused, a job with one is not", "[api]"
+) {
+    const auto is_refused = [](const std::string& job) {
+        const auto findings = parse_job(job).findings;
+        return std::ranges::any_of(findings, [](const diagnostic& d) {
+            return d.pointer == "/spec" && d.message.find("16777216 bytes") != std::string::npos;
+        });
+    };
+    const auto text = [](std::size_t size) { return '"' + std::string(size, 'x') + '"'; };
+    CHECK(is_refused(job_with("\"unknown\":" + text(16u << 20) + ",")));
+    CHECK_FALSE(is_refused(job_with("\"unknown\":" + text((16u << 20) - 10000) + ",")));
+    std::string annotated = job_with("");
+    const std::string name = R"("name":"mnist")";
+    annotated.insert(
+        annotated.find(name) + name.size(), ",\"annotations\":{\"a\":" + text(17u << 20) + "}"
+    );
+    CHECK_FALSE(is_refused(annotated));
+}

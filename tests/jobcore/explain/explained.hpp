@@ -24,11 +24,11 @@ public:
         for (const auto& c : w.children()) {
             children.push_back(&c);
         }
-        const core::observed seen{pods, children, w.refusals, w.absences, w.served};
+        const core::observed seen{pods, children, w.refusals, w.absences, w.served, w.no_room};
         lines_ = core::explain(w.job(), seen, w.rules(), w.now());
         std::ranges::reverse(pods);
         std::ranges::reverse(children);
-        const core::observed turned{pods, children, w.refusals, w.absences, w.served};
+        const core::observed turned{pods, children, w.refusals, w.absences, w.served, w.no_room};
         same_when_turned_ = core::explain(w.job(), turned, w.rules(), w.now()) == lines_;
     }
 

@@ -133,6 +133,15 @@ TEST_CASE("decide: a new job gets a status first, and nothing else", "[text]") {
     CHECK(a.string("/events/0/type") == "Normal");
 }
 
+TEST_CASE("[behaviour 2.12] decide: without room a job waits", "[text]") {
+    job_builder job("mnist");
+    const answer first(decide_request(job.json()));
+    job.status(first.json_at("/status"));
+    const answer a(decide_request(job.json(), ",\"noRoom\":true"));
+    CHECK(a.string("/status/reason") == "WaitingForRoom");
+    CHECK(a.json_at("/stages") == "[]");
+}
+
 TEST_CASE("decide: the answer is that of the C++ function, objects rendered", "[text]") {
     const begun b = begin(job_builder("mnist").replicas("worker", 2));
     const answer a(decide_request(b.job, ",\"children\":[" + b.children + "]"));

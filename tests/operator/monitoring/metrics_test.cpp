@@ -80,6 +80,7 @@ TEST_CASE("metrics count a restart, its cause and the time that it cost") {
     REQUIRE(m.w.run_until([&] { return m.w.is_phase("mnist", "Running"); }, seconds{60}));
     CHECK(m.value(R"(signalbox_jobs{kind="PyTorchTrainingJob",phase="Running"})") == 1);
     CHECK(m.value("signalbox_pods") == 2);
+    CHECK(m.value("signalbox_jobs_without_room") == 0);
     const auto first_run = m.w.elapsed();
     REQUIRE(m.w.run_until([&] { return m.w.is_phase("mnist", "Pending"); }, seconds{60}));
     const auto left = m.w.elapsed();

@@ -164,6 +164,19 @@ TEST_CASE("[behaviour 12.13] a job of which nothing is kept ends as others, whic
     play_with_every_fault(s);
 }
 
+TEST_CASE("[behaviour 2.12] a job that waits for room ends as others, whichever write is lost") {
+    story s;
+    s.options.script.defaults = {{"duration", "5s"}};
+    s.options.rules.namespace_bytes = 1;
+    s.begin = [](world& w) {
+        w.create_job(job_builder("first").replicas("worker", 1));
+        w.run_for(seconds{2});
+        w.create_job(job_builder("mnist").replicas("worker", 2));
+    };
+    s.job = "mnist";
+    play_with_every_fault(s);
+}
+
 TEST_CASE("[behaviour I8] a DeepSpeedJob starts again with one Secret, whichever write is lost") {
     story s = with_pods({{"fail-at", "1s"}, {"exit-code", "1"}}, [](world& w) {
         w.create_job(deepspeed("mnist", 2));

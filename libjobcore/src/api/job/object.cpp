@@ -14,6 +14,8 @@ namespace {
 
 /// Deeper nesting is refused before parsing: writing and comparing values is recursive.
 constexpr std::size_t max_depth = 512;
+/// No API server stores so much; one such job alone would take much of an operator's memory.
+constexpr std::size_t max_spec_bytes = 16u << 20;
 
 /// Nesting depth of the brackets outside of strings. Exact for valid JSON, and at least the depth a
 /// parser reaches in anything else.
@@ -69,6 +71,14 @@ job_document::job_document(std::string_view text, findings_collector& findings) 
     }
     if (!document_.IsObject()) {
         findings.error(0, "", "a job must be an object, not " + describe(document_));
+        return;
+    }
+    const json::value* const spec = json::find(document_, "spec");
+    if (text.size() > max_spec_bytes && spec != nullptr &&
+        json::measure(*spec).bytes > max_spec_bytes) {
+        findings.error(
+            0, "/spec", fmt::format("the specification has more than {} bytes", max_spec_bytes)
+        );
         return;
     }
     if (!read_kind(findings)) {

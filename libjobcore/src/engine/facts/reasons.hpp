@@ -65,6 +65,7 @@ enum class reason : std::uint8_t {
     waiting_for_gang,
     waiting_for_names,
     waiting_for_pod_group,
+    waiting_for_room,
     waiting_for_workers,
     // Of events alone (BEHAVIOUR.md 11.1).
     cleaned_up,
@@ -168,6 +169,7 @@ inline constexpr std::array reason_words{
     word{reason::waiting_for_gang, "WaitingForGang"},
     word{reason::waiting_for_names, "WaitingForNames"},
     word{reason::waiting_for_pod_group, "WaitingForPodGroup"},
+    word{reason::waiting_for_room, "WaitingForRoom"},
     word{reason::waiting_for_workers, "WaitingForWorkers"},
     word{reason::cleaned_up, "CleanedUp"},
     word{reason::created, "Created"},

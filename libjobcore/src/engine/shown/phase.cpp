@@ -107,7 +107,7 @@ bool is_told_at_once(const context& c, const wait& w) {
     const bool told_if_running =
         w.reason == reason::waiting_for_pod_group || w.reason == reason::object_refused;
     return w.reason == reason::quota_exceeded || w.reason == reason::name_conflict ||
-           (told_if_running && was_running(c));
+           w.reason == reason::waiting_for_room || (told_if_running && was_running(c));
 }
 
 /// A container beside one that trains has failed, and nothing starts it again (api 1.13).

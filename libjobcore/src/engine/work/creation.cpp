@@ -37,6 +37,19 @@ void wait_for_gang_kind(const context& c, const planned_object& gang, work& out)
     );
 }
 
+/// Others have to end, and the caller knows when: no time is set (2.12).
+void wait_for_room(const context& c, work& out) {
+    out.wait_for(
+        wait_rank::room,
+        reason::waiting_for_room,
+        fmt::format(
+            "the jobs of the namespace that run or came before take what the operator allows them "
+            "together, {} bytes of specifications",
+            c.in.policy.namespace_bytes
+        )
+    );
+}
+
 /// What a scheduler says of its gang (8.5). The pods are there: they wait at their gates.
 void tell_of_gang(const context& c, work& out) {
     const planned_object* gang = gang_object(c.in.plan);
@@ -275,6 +288,10 @@ void create_missing(const context& c, const health& h, const open_questions& ope
         out.wait_for(
             wait_rank::namespace_deleted, reason::object_refused, "the namespace is being deleted"
         );
+    }
+    if (c.in.seen.no_room && !c.status.start_time) {
+        wait_for_room(c, out);
+        return;
     }
     if (const planned_object* gang = unserved_gang(c)) {
         wait_for_gang_kind(c, *gang, out);

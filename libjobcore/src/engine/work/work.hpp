@@ -17,6 +17,7 @@ namespace signalbox::core::engine {
 /// What a job may wait for, the most telling first: of several, status shows the first.
 enum class wait_rank {
     namespace_deleted,
+    room,  ///< other jobs of the namespace have to end first
     gang_not_served,
     object,         ///< one of the objects that pods need
     older_attempt,  ///< its pods are still being deleted

@@ -79,6 +79,7 @@ public:
     std::vector<core::refusal> refusals;
     std::vector<core::confirmed_absence> absences;
     core::capabilities served = all_served();
+    bool no_room = false;
     std::vector<core::event> events;
     std::vector<std::string> job_patches;
     int status_writes = 0;
