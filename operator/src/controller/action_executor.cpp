@@ -159,7 +159,7 @@ asio::awaitable<action_result> action_executor::carry_out(
 void action_executor::tell_failure(
     const core::action& a, const k8sio::failed_request& request, action_result result
 ) {
-    if (result != action_result::failed && result != action_result::unavailable) {
+    if (result == action_result::refused || result == action_result::skipped) {
         return;  // a refusal is told as such
     }
     spdlog::logger& log = *config_->log;

@@ -8,6 +8,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <limits>
 #include <string>
 
 using signalbox::core::engine::read_termination_message;
@@ -195,7 +196,8 @@ TEST_CASE("[behaviour 3.9] a code that stands for a signal is told as one", "[en
     CHECK(said(247, "Error", "") == "247 (a process of it killed by signal 9, SIGKILL)");
     CHECK(said(245, "Error", "") == "245 (a process of it killed by signal 11, SIGSEGV)");
     CHECK(said(250, "Error", "") == "250 (a process of it killed by signal 6, SIGABRT)");
-    for (const std::int32_t code : {1, 2, 9, 128, 129, 130, 255, 254, 256}) {
+    constexpr std::int32_t least = std::numeric_limits<std::int32_t>::min();
+    for (const std::int32_t code : {1, 2, 9, 128, 129, 130, 255, 254, 256, -9, least}) {
         CHECK(said(code, "Error", "") == std::to_string(code));
     }
     // The rank's own code says nothing of its container's memory; what is told already is not told

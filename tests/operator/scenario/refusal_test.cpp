@@ -7,8 +7,12 @@
 #include "scenario/world.hpp"
 
 #include <catch2/catch.hpp>
+#include <spdlog/logger.h>
+#include <spdlog/sinks/ostream_sink.h>
 
 #include <algorithm>
+#include <memory>
+#include <sstream>
 #include <utility>
 
 namespace {
@@ -208,6 +212,31 @@ TEST_CASE("[behaviour 2.8] a pod whose labels admission takes away is no pod, an
     REQUIRE(w.run_until([&] { return w.is_phase("robbed", "Succeeded"); }, seconds{120}));
     CHECK(w.status("robbed").backoff_count == 0);
     CHECK(w.audit().violations() == std::vector<std::string>{});
+}
+
+TEST_CASE("[behaviour 1.9] a label that may not be put back is told of") {
+    std::ostringstream told;
+    world_options options;
+    options.log = std::make_shared<spdlog::logger>(
+        "told", std::make_shared<spdlog::sinks::ostream_sink_st>(told)
+    );
+    options.script.defaults = {{"duration", "300s"}};
+    world w(options);
+    w.create_job(job_builder("bare").replicas("worker", 2));
+    REQUIRE(w.run_until([&] { return w.is_phase("bare", "Running"); }, seconds{10}));
+    REQUIRE(w.patch(
+                 k8sio::resources::pods(),
+                 w.pods().front().name,
+                 R"({"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}})"
+    )
+                .has_value());
+    w.server().set_fault_hook([](std::string_view method, std::string_view target) {
+        const bool of_pod = method == "PATCH" && target.find("/pods/") != target.npos;
+        return of_pod ? forbidden("cannot patch resource \"pods\"") : k8sio::server::fault();
+    });
+    w.run_for(seconds{60});
+    CHECK_THAT(told.str(), Catch::Contains("cannot patch resource"));
+    CHECK(w.is_phase("bare", "Running"));
 }
 
 TEST_CASE(

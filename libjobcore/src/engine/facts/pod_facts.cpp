@@ -47,6 +47,9 @@ std::string_view signal_name(std::int32_t number) {
 /// program of Python that exits with the code -n of its child, as DeepSpeed's launcher does,
 /// 256 - n.
 std::string signal_of(std::int32_t code, bool of_container) {
+    if (code <= 128 || code >= 256) {
+        return {};
+    }
     if (const auto name = signal_name(code - 128); !name.empty()) {
         const bool killed = of_container && code - 128 == 9;
         return fmt::format(
