@@ -3,8 +3,12 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <initializer_list>
+#include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 using namespace signalbox::k8sio;
 using namespace std::chrono_literals;
@@ -151,4 +155,85 @@ TEST_CASE("[requirement Q13] a key that waits for room is there once, and may be
     w.s.forget("c20");
     CHECK(w.end("a90") == "b20 ");
     CHECK(w.s.ready() == 0);
+}
+
+namespace {
+
+/// One worker, twenty namespaces, and time that passes while it works. `00/large` is a job of
+/// 1.3 MB that is edited 24 times a second, `01/...` are three thousand jobs that each need five
+/// passes; each other namespace has a job that changes once a second.
+struct twenty_tenants {
+    static constexpr auto large_pass = 40ms;
+    static constexpr auto small_pass = 1ms;
+
+    pass_schedule s{
+        backoff_policy(), 25ms, [](const std::string& key) { return key.substr(0, 2); }};
+    steady_time now = start;
+    std::multimap<steady_time, std::string> events;
+    std::map<std::string, steady_time> changed;  ///< and not looked at since
+    std::map<std::string, int> passes;           ///< by namespace
+    std::chrono::nanoseconds longest{};          ///< that a quiet job waited
+
+    twenty_tenants() {
+        for (int i = 0; i < 24 * 10; ++i) {
+            events.emplace(start + i * 1000ms / 24, "00/large");
+        }
+        for (int i = 0; i < 3000; ++i) {
+            s.add("01/" + std::to_string(i), false, start);
+        }
+        for (int tenant = 2; tenant < 20; ++tenant) {
+            for (int second = 0; second < 10; ++second) {
+                const std::string key = std::to_string(100 + tenant).substr(1) + "/job";
+                events.emplace(start + second * 1000ms + tenant * 37ms, key);
+            }
+        }
+    }
+    void bring_events() {
+        while (!events.empty() && events.begin()->first <= now) {
+            const auto [at, key] = *events.begin();
+            events.erase(events.begin());
+            changed.emplace(key, at);
+            s.add(key, false, at);
+        }
+    }
+    void work() {
+        const auto key = s.pop(now);
+        if (!key) {
+            now += small_pass;
+            return;
+        }
+        const std::string tenant = key->substr(0, 2);
+        const auto since = changed.find(*key);
+        if (since != changed.end()) {
+            longest = tenant == "00" ? longest : std::max(longest, now - since->second);
+            changed.erase(since);
+        }
+        s.begin(*key, now);
+        ++passes[tenant];
+        reconcile_result result;
+        result.cost = tenant == "00" ? 318 : 1;
+        result.requeue = tenant == "01" && passes[tenant] <= 12000;
+        now += tenant == "00" ? large_pass : small_pass;
+        bring_events();
+        s.end(*key, result, now);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("[requirement Q11] among twenty tenants two loud ones delay the others by a pass") {
+    twenty_tenants w;
+    while (w.now < start + 10s) {
+        w.bring_events();
+        w.work();
+    }
+    // One pass over the large job, and one of each other namespace.
+    CHECK(w.longest <= w.large_pass + 19 * w.small_pass);
+    for (const auto& [tenant, passes] : w.passes) {
+        CAPTURE(tenant);
+        CHECK(passes >= 10);
+    }
+    // Who has many jobs gets what the others leave, and the large one a pass for many of them.
+    CHECK(w.passes["01"] > 7000);
+    CHECK(w.passes["00"] < 60);
 }

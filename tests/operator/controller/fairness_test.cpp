@@ -105,3 +105,47 @@ TEST_CASE("[requirement Q11] a pass over a large job counts as many") {
     CHECK(order[0] == "quiet-2");
     CHECK(order[1] == "quiet-3");
 }
+
+TEST_CASE("[requirement Q11] of twenty namespaces two loud ones come no sooner than the others") {
+    job_builder large("job");
+    large.annotation("of-the-user", std::string(250000, 'x'));
+    one_at_a_time w(large, "job");
+    const auto make = [&](const std::string& ns, const std::string& name) {
+        job_builder job(name);
+        job.ns(ns);
+        const auto made = w.s->w->finish(w.s->w->user().create(w.type, ns, as_written(job.json())));
+        REQUIRE(made.has_value());
+    };
+    std::vector<std::string> namespaces{"many"};
+    for (int i = 0; i < 18; ++i) {
+        namespaces.push_back("tenant-" + std::to_string(i));
+    }
+    for (const std::string& ns : namespaces) {
+        w.s->w->create(
+            k8sio::resources::namespaces(),
+            R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":")" + ns + R"("}})"
+        );
+    }
+    w.change("default", "job");
+    REQUIRE(w.s->looks_at("job") == 1);
+    for (int i = 0; i < 200; ++i) {
+        make("many", "many-" + std::to_string(i));
+    }
+    for (int i = 0; i < 24; ++i) {
+        w.change("default", "job");
+    }
+    for (int i = 0; i < 18; ++i) {
+        make("tenant-" + std::to_string(i), "tenant-" + std::to_string(i));
+    }
+    const auto order = w.release();
+    REQUIRE(order.size() == 200 + 18 + 1);
+    const auto first_of_many = [&](const std::string& name) { return name.rfind("many-", 0) == 0; };
+    // Each quiet tenant has been served before any loud one is for the second time.
+    const auto served = order.begin() + 20;
+    CHECK(std::count_if(order.begin(), served, first_of_many) <= 2);
+    CHECK(std::count_if(order.begin(), served, [](const std::string& name) {
+              return name.rfind("tenant-", 0) == 0;
+          }) == 18);
+    // The job that is edited all the time has had its turn, and pays for its size.
+    CHECK(std::find(order.begin(), order.end(), "job") - order.begin() > 40);
+}
