@@ -133,6 +133,10 @@ private:
     bool acted_ = false;
 };
 
+/// A hash of all that a status says but times: those of one that is decided anew because the server
+/// has not kept it are others each second. For callers that write such a status ever more slowly.
+std::size_t hash_without_times(const job_status& status, job_kind kind);
+
 /// What came of carrying a decision out.
 enum class progress {
     nothing,     ///< nothing was changed: decide again at decision::wake_up

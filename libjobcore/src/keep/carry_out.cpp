@@ -2,6 +2,9 @@
 #include "jobcore/carry_out.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <optional>
+#include <string>
 #include <utility>
 
 namespace signalbox::core {
@@ -19,6 +22,24 @@ auto find_refusal(auto& refusals, const action& a) {
 }
 
 }  // namespace
+
+std::size_t hash_without_times(const job_status& status, job_kind kind) {
+    job_status s = status;
+    for (condition& c : s.conditions) {
+        c.last_transition.reset();
+    }
+    s.start_time.reset();
+    s.completion_time.reset();
+    s.duration.clear();
+    s.next_transition.reset();
+    for (std::optional<incident_record>* incident : {&s.restarts.last, &s.restarts.settling}) {
+        if (*incident) {
+            (*incident)->time.reset();
+            (*incident)->not_before.reset();
+        }
+    }
+    return std::hash<std::string>()(format_status(s, kind));
+}
 
 answer::refused answer::by_other_owner() {
     return {

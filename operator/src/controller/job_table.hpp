@@ -12,6 +12,7 @@
 #include "k8sio/object.hpp"
 #include "k8sio/store.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -63,8 +64,11 @@ struct job_entry {
     bool keys_forbidden = false;  ///< by the answer to that look
     /// Members of the status that this version does not know: see kept_members().
     std::string kept_status;
-    /// Hash of the status last written, to notice a server that does not keep it.
-    std::optional<std::size_t> last_status;
+    /// Of the status last written, where the server has not kept it: core::hash_without_times().
+    std::optional<std::size_t> unkept_status;
+    /// It is not written again before, and so much later each time.
+    std::optional<k8sio::steady_time> unkept_until;
+    std::chrono::nanoseconds unkept_delay{};
 
     /// The newest resource version seen.
     const std::string& version() const {

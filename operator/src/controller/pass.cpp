@@ -7,7 +7,6 @@
 #include <jobcore/event_rank.hpp>
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 #include <vector>
 
@@ -53,6 +52,7 @@ private:
     asio::awaitable<bool> record();
     asio::awaitable<void> act();
     bool may_defer() const;
+    bool waits_unkept(const core::job_status& status);
     bool is_unkept(const core::job_status& status);
     void send_events();
     void park_if_idle();
@@ -151,13 +151,40 @@ bool pass::may_defer() const {
            with_.clock.steady_now() < *last + decision_.defer;
 }
 
-/// True if this very status was written before and the server did not keep it, e.g. because its CRD
-/// is older than we are: writing it again at once would never end (REQUIREMENTS.md X7).
+/// A status that the server did not keep, e.g. because its CRD is older than we are, is not written
+/// again at once: that would never end (REQUIREMENTS.md X7).
+bool pass::waits_unkept(const core::job_status& status) {
+    const job_entry& entry = *entry_;
+    const bool early = entry.unkept_until && with_.clock.steady_now() < *entry.unkept_until;
+    if (!early || core::hash_without_times(status, decided_->meta.kind) != entry.unkept_status) {
+        return false;
+    }
+    const auto at = *entry.unkept_until;
+    result_.requeue_at = result_.requeue_at ? std::min(*result_.requeue_at, at) : at;
+    return true;
+}
+
+/// Whether the status that was written was not kept before, either.
 bool pass::is_unkept(const core::job_status& status) {
+    job_entry& entry = *entry_;
+    const core::job_kind kind = decided_->meta.kind;
+    const bool kept =
+        core::format_status(entry.object->status, kind) == core::format_status(status, kind) &&
+        decided_->status != status;
     // Its text would be a large part of what the job takes. Two texts of one hash cost a delay.
-    const auto hash = std::hash<std::string>()(core::format_status(status, decided_->meta.kind));
-    const bool repeated = hash == entry_->last_status;
-    entry_->last_status = hash;
+    const std::size_t hash = core::hash_without_times(status, kind);
+    const bool repeated = !kept && hash == entry.unkept_status;
+    const k8sio::backoff_policy& pace = with_.config.options.backoff;
+    entry.unkept_status.reset();
+    if (!kept) {
+        entry.unkept_status = hash;
+    }
+    entry.unkept_delay =
+        repeated ? std::clamp(2 * entry.unkept_delay, pace.initial, pace.max) : pace.initial / 2;
+    entry.unkept_until.reset();
+    if (repeated) {
+        entry.unkept_until = with_.clock.steady_now() + entry.unkept_delay;
+    }
     return repeated;
 }
 
@@ -176,6 +203,9 @@ asio::awaitable<bool> pass::record() {
         result_.requeue_at = result_.requeue_at ? std::min(*result_.requeue_at, due) : due;
         decided_ = std::make_shared<const core::job_object>(std::move(with_status));
         co_return true;
+    }
+    if (waits_unkept(with_status.status)) {
+        co_return false;
     }
     const auto written = co_await with_.requests.write_status(entry, *decided_, with_status.status);
     if (written != write_result::written) {
@@ -221,7 +251,6 @@ void pass::park_if_idle() {
     if (may_go && unchanged && wants_nothing(decision_) && !entry.gone) {
         with_.views.jobs.let_go(entry);
         entry.at_rest = idle_job;
-        entry.last_status.reset();
     }
 }
 

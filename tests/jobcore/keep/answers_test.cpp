@@ -111,3 +111,26 @@ TEST_CASE(
     ledger.answers.begin({}, core::job_status());
     CHECK(ledger.all().empty());
 }
+
+TEST_CASE("[requirement X7] statuses that differ in times alone have one hash", "[keep]") {
+    const auto hash = [](const core::job_status& s) {
+        return core::hash_without_times(s, core::job_kind::pytorch);
+    };
+    core::job_status before;
+    before.phase = core::job_phase::pending;
+    before.conditions.push_back({"Running", false, "CreatingPods", "", core::instant()});
+    before.restarts.last.emplace();
+    core::job_status after = before;
+    const core::instant later = core::instant() + core::seconds(5);
+    after.conditions[0].last_transition = later;
+    after.start_time = after.completion_time = later;
+    after.duration = "5s";
+    after.next_transition = core::transition{later, "Deadline"};
+    after.restarts.last->time = after.restarts.last->not_before = later;
+    CHECK(hash(after) == hash(before));
+    after.reason = "CreatingPods";
+    CHECK(hash(after) != hash(before));
+    after = before;
+    after.conditions[0].message = "another";
+    CHECK(hash(after) != hash(before));
+}

@@ -394,6 +394,36 @@ TEST_CASE("[requirement X7] a status that the server does not keep is not writte
     CHECK(s.writes("PUT status").size() < 20);
 }
 
+TEST_CASE("[requirement X7] a server that keeps nothing of a status but raises its version gets few"
+) {
+    world_options options;
+    options.script.defaults = {{"duration", "never"}};
+    world w(options);
+    int writes = 0;
+    const auto drop = [&writes](k8sio::http_request& request) {
+        if (request.method == "PUT" && request.target.find("/status") != std::string::npos) {
+            const std::size_t status = request.body.find(R"("status":)");
+            request.body.resize(status);
+            request.body += R"("status":{"duration":")" + std::to_string(++writes) + "s\"}}";
+        }
+    };
+    w.operator_transport().admit = drop;
+    w.create_job(job_builder("mnist").replicas("worker", 3));
+    w.run_for(seconds{60});
+    CHECK(writes > 8);
+    CHECK(writes < 20);
+    // What a user changes is looked at at once, and the rest stays as seldom.
+    for (int i = 0; i < 50; ++i) {
+        w.patch_job(
+            "mnist", R"({"metadata":{"annotations":{"n":")" + std::to_string(i) + R"("}}})"
+        );
+        w.run_for(milliseconds{100});
+    }
+    CHECK(writes < 22);
+    w.operator_transport().admit = nullptr;
+    REQUIRE(w.run_until([&] { return w.is_phase("mnist", "Running"); }, seconds{600}));
+}
+
 TEST_CASE("[behaviour I4] what is left of a stage is not started when the job changes meanwhile") {
     const std::string change = GENERATE(
         as<std::string>{},
