@@ -231,7 +231,8 @@ TEST_CASE("[behaviour 1.9] a label that may not be put back is told of") {
     )
                 .has_value());
     w.server().set_fault_hook([](std::string_view method, std::string_view target) {
-        const bool of_pod = method == "PATCH" && target.find("/pods/") != target.npos;
+        const bool of_pod = method == "PATCH" && target.find("/pods/") != target.npos &&
+                            target.find("/status") == target.npos;
         return of_pod ? forbidden("cannot patch resource \"pods\"") : k8sio::server::fault();
     });
     w.run_for(seconds{60});
