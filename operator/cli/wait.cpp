@@ -140,10 +140,10 @@ private:
     /// A paused job's pods train on until they have ended, for as long as their grace: it counts as
     /// paused once none is left.
     asio::awaitable<void> look_at_pods() {
+        k8sio::list_options options;
         if (goal_.with_pods) {
             co_return;
         }
-        k8sio::list_options options;
         options.label_selector = "batch.tensorstack.dev/job-uid=" + uid_;
         options.limit = 1;
         const auto page = co_await api_->list(k8sio::resources::pods(), lookup_.ns(), options);
