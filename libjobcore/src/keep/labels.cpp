@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobcore/labels.hpp"
 
+#include "jobcore/strings.hpp"
 #include "json/json.hpp"
-
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
+#include "render/labels.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,61 +14,47 @@ namespace signalbox::core {
 
 namespace {
 
-void member(
-    rapidjson::Writer<rapidjson::StringBuffer>& out, std::string_view key, std::string_view value
-) {
-    out.Key(key.data(), static_cast<rapidjson::SizeType>(key.size()));
-    out.String(value.data(), static_cast<rapidjson::SizeType>(value.size()));
+/// Labels of BEHAVIOUR.md 1.6 that may be put back.
+constexpr std::array restorable{
+    label::owner_name,
+    label::owner_kind,
+    label::component,
+    label::replica_type,
+    label::replica_index,
+    label::job_role,
+    label::job_uid,
+    label::managed_by,
+};
+
+bool is_restorable(std::string_view name) {
+    return std::ranges::find(restorable, name) != restorable.end();
 }
 
 const json::value* labels_of(const json::document& object) {
-    if (!object.IsObject()) {
-        return nullptr;
-    }
-    const auto metadata = object.FindMember("metadata");
-    if (metadata == object.MemberEnd() || !metadata->value.IsObject()) {
-        return nullptr;
-    }
-    const auto labels = metadata->value.FindMember("labels");
-    const bool found = labels != metadata->value.MemberEnd() && labels->value.IsObject();
-    return found ? &labels->value : nullptr;
-}
-
-/// Labels of BEHAVIOUR.md 1.6 that may be put back.
-bool is_restorable(std::string_view label) {
-    constexpr std::array ours{
-        std::string_view("tensorstack.dev/owner-name"),
-        std::string_view("tensorstack.dev/owner-kind"),
-        std::string_view("tensorstack.dev/component"),
-        std::string_view("replica-type"),
-        std::string_view("replica-index"),
-        std::string_view("job-role"),
-        std::string_view("batch.tensorstack.dev/job-uid"),
-        std::string_view("app.kubernetes.io/managed-by"),
-    };
-    for (const std::string_view name : ours) {
-        if (name == label) {
-            return true;
-        }
-    }
-    return false;
+    const json::value* labels = json::find(object, "metadata", "labels");
+    return labels != nullptr && labels->IsObject() ? labels : nullptr;
 }
 
 /// Those that `wanted` has and `live` has not, or with another value; other than text never is one.
-std::vector<std::pair<std::string_view, std::string_view>> missing_labels(
-    const json::value* wanted, const json::value* live
+std::vector<std::pair<std::string, std::string>> missing_labels(
+    std::string_view wanted, std::string_view live
 ) {
-    std::vector<std::pair<std::string_view, std::string_view>> out;
-    if (wanted == nullptr) {
+    json::document wanted_object;
+    json::document live_object;
+    json::parse(wanted_object, wanted);
+    json::parse(live_object, live);
+    std::vector<std::pair<std::string, std::string>> out;
+    const json::value* ours = labels_of(wanted_object);
+    if (ours == nullptr) {
         return out;
     }
     std::map<std::string_view, const json::value*> by_name;
-    if (live != nullptr) {
-        for (const auto& label : live->GetObject()) {
+    if (const json::value* theirs = labels_of(live_object)) {
+        for (const auto& label : theirs->GetObject()) {
             by_name.emplace(json::view(label.name), &label.value);
         }
     }
-    for (const auto& label : wanted->GetObject()) {
+    for (const auto& label : ours->GetObject()) {
         if (!label.value.IsString()) {
             continue;
         }
@@ -84,45 +69,23 @@ std::vector<std::pair<std::string_view, std::string_view>> missing_labels(
 }  // namespace
 
 std::optional<std::string> label_patch(std::string_view wanted, std::string_view live) {
-    json::document wanted_object;
-    json::document live_object;
-    json::parse(wanted_object, wanted);
-    json::parse(live_object, live);
-    const json::value* ours = labels_of(wanted_object);
-    const json::value* theirs = labels_of(live_object);
-    auto missing = missing_labels(ours, theirs);
+    auto missing = missing_labels(wanted, live);
     std::erase_if(missing, [](const auto& label) { return !is_restorable(label.first); });
     if (missing.empty()) {
         return std::nullopt;
     }
-    rapidjson::StringBuffer buffer;
-    rapidjson::Writer<rapidjson::StringBuffer> out(buffer);
-    out.StartObject();
-    out.Key("metadata");
-    out.StartObject();
-    out.Key("labels");
-    out.StartObject();
+    std::string labels;
     for (const auto& [name, value] : missing) {
-        member(out, name, value);
+        labels += (labels.empty() ? "" : ",") + json_string(name) + ':' + json_string(value);
     }
-    out.EndObject();
-    out.EndObject();
-    out.EndObject();
-    return std::string(buffer.GetString(), buffer.GetSize());
+    return R"({"metadata":{"labels":{)" + labels + "}}}";
 }
 
 std::vector<std::string> lost_labels(std::string_view wanted, std::string_view live) {
-    json::document wanted_object;
-    json::document live_object;
-    json::parse(wanted_object, wanted);
-    json::parse(live_object, live);
     std::vector<std::string> out;
-    for (const auto& [name, value] :
-         missing_labels(labels_of(wanted_object), labels_of(live_object))) {
-        const bool of_place =
-            name == "batch.tensorstack.dev/attempt" || name == "batch.tensorstack.dev/round";
-        if (of_place || is_restorable(name)) {
-            out.emplace_back(name);
+    for (auto& [name, value] : missing_labels(wanted, live)) {
+        if (name == label::attempt || name == label::round || is_restorable(name)) {
+            out.push_back(std::move(name));
         }
     }
     return out;
