@@ -115,15 +115,12 @@ bool room_ledger::may_begin(const std::string& uid) {
     }
     const order at{found->second.created, uid};
     std::int64_t before = 0;
-    for (const auto& [job, bytes] : in.waits) {
-        const bool room = fits(in, before, bytes);
-        if (job == at && room) {
-            return true;
-        }
-        if (!room) {
-            break;
-        }
-        before += bytes;
+    for (auto job = in.waits.begin(); job->first != at; ++job) {
+        before += job->second;
+    }
+    // Where one of those before has no room, what they take together leaves none for this.
+    if (fits(in, before, found->second.bytes)) {
+        return true;
     }
     in.refused.insert(at);
     return false;
