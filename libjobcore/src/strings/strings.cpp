@@ -59,13 +59,28 @@ bool is_control(std::uint32_t code) {
            among(0x2028, 0x202E) || among(0x2066, 0x2069) || code == 0xFEFF;
 }
 
+/// How many bytes from the beginning are printable ASCII: nearly all of nearly every text.
+std::size_t plain_length(std::string_view text) {
+    const auto* const end = std::ranges::find_if(text, [](char c) {
+        const auto byte = static_cast<unsigned char>(c);
+        return byte < 0x20 || byte >= 0x7F;
+    });
+    return static_cast<std::size_t>(end - text.begin());
+}
+
 /// The text with what `instead(out, rest, character)` appends for each control character and each
 /// byte that is no UTF-8.
 template <class Instead>
 std::string without_controls(std::string_view text, Instead instead) {
     std::string out;
     out.reserve(text.size());
-    while (!text.empty()) {
+    while (true) {
+        const std::size_t plain = plain_length(text);
+        out += text.substr(0, plain);
+        text.remove_prefix(plain);
+        if (text.empty()) {
+            return out;
+        }
         const auto c = first_character(text);
         if (c.valid && !is_control(c.code)) {
             out += text.substr(0, c.bytes);
@@ -74,7 +89,6 @@ std::string without_controls(std::string_view text, Instead instead) {
         }
         text.remove_prefix(c.bytes);
     }
-    return out;
 }
 
 }  // namespace

@@ -178,8 +178,8 @@ struct source {
     bool mixed = false;
 
     void begin_traceback() {
-        mixed = mixed || open > 0;
-        place = open == 0 ? code_place{} : place;
+        forget_place();
+        mixed = open > 0;
         ++open;
     }
     void end_traceback() {
