@@ -73,9 +73,9 @@ public:
     /// Jobs known, and pods of jobs held.
     std::size_t job_count() const;
     std::size_t pod_count() const;
-    /// Jobs waiting for their turn now; passes under way.
     /// Jobs that wait for others of their namespace (BEHAVIOUR.md 2.12).
     std::size_t jobs_without_room() const;
+    /// Jobs waiting for their turn now; passes under way.
     std::size_t queue_depth() const;
     std::size_t active_passes() const;
     /// How often a job was ready for a pass.

@@ -169,16 +169,13 @@ bool pass::is_unkept(const core::job_status& status) {
     job_entry& entry = *entry_;
     const core::job_kind kind = decided_->meta.kind;
     const bool kept =
-        core::format_status(entry.object->status, kind) == core::format_status(status, kind) &&
-        decided_->status != status;
+        decided_->status != status &&
+        core::format_status(entry.object->status, kind) == core::format_status(status, kind);
     // Its text would be a large part of what the job takes. Two texts of one hash cost a delay.
-    const std::size_t hash = core::hash_without_times(status, kind);
-    const bool repeated = !kept && hash == entry.unkept_status;
+    const auto unkept = kept ? std::nullopt : std::optional(core::hash_without_times(status, kind));
+    const bool repeated = unkept && unkept == entry.unkept_status;
     const k8sio::backoff_policy& pace = with_.config.options.backoff;
-    entry.unkept_status.reset();
-    if (!kept) {
-        entry.unkept_status = hash;
-    }
+    entry.unkept_status = unkept;
     entry.unkept_delay =
         repeated ? std::clamp(2 * entry.unkept_delay, pace.initial, pace.max) : pace.initial / 2;
     entry.unkept_until.reset();
