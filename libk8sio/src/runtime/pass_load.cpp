@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/pass_load.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace signalbox::k8sio {
@@ -22,7 +21,7 @@ bool pass_load::begin(const std::string& key) {
         return true;
     }
     if (!fits(more)) {
-        if (std::ranges::find(waiting_, key) == waiting_.end()) {
+        if (is_waiting_.insert(key).second) {
             waiting_.push_back(key);
         }
         return false;
@@ -45,11 +44,14 @@ std::vector<std::string> pass_load::end(const std::string& key) {
         by_group_.erase(group);
     }
     running_.erase(found);
+    is_waiting_.clear();
     return std::exchange(waiting_, {});
 }
 
 void pass_load::forget(const std::string& key) {
-    std::erase(waiting_, key);
+    if (is_waiting_.erase(key) != 0) {
+        std::erase(waiting_, key);
+    }
 }
 
 }  // namespace signalbox::k8sio

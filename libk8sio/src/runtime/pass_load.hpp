@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace signalbox::k8sio {
@@ -39,6 +40,7 @@ private:
     std::unordered_map<std::string, std::size_t> by_group_;
     std::size_t all_ = 0;
     std::vector<std::string> waiting_;
+    std::unordered_set<std::string> is_waiting_;  ///< the same
 };
 
 }  // namespace signalbox::k8sio
