@@ -43,6 +43,14 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def load_cluster(build):
+    """The module `cluster` of the suites, with the programs of this build: it takes them from the environment."""
+    os.environ["SIGNALBOX_BINARY"] = str(pathlib.Path(build).resolve() / "bin" / "signalbox")
+    import cluster
+
+    return cluster
+
+
 def job(name, pods):
     container = {"name": "pytorch", "image": "example.com/torch:2", "command": ["python", "train.py"]}
     template = {"spec": {"containers": [container]}}

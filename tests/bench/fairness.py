@@ -11,17 +11,15 @@ shares this machine and the API server is slower too; memory and CPU time of the
 import argparse
 import http.client
 import json
-import os
 import pathlib
 import re
 import ssl
 import statistics
-import sys
 import threading
 import time
 import urllib.parse
 
-from cold_start import ROOT, cpu_seconds
+from cold_start import ROOT, cpu_seconds, load_cluster
 
 MEGABYTE = 1_200_000
 JOBS = "/apis/batch.tensorstack.dev/v1beta1/namespaces/{}/{}"
@@ -173,9 +171,7 @@ def main():
     parser.add_argument("--ahead", type=float, default=5, help="seconds that the hostile tenant begins earlier")
     parser.add_argument("--only", choices=TENANTS)
     options = parser.parse_args()
-    os.environ["SIGNALBOX_BINARY"] = str(pathlib.Path(options.build).resolve() / "bin" / "signalbox")
-    sys.path.insert(0, str(ROOT / "tests" / "envtest"))
-    import cluster  # it takes the program from the environment
+    cluster = load_cluster(options.build)
 
     Bench(options).run()
 

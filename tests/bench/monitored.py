@@ -8,16 +8,13 @@ until all their pods run. With metrics, they are read each second. Nothing is as
 """
 
 import argparse
-import os
-import pathlib
 import re
 import signal
 import statistics
 import subprocess
-import sys
 import threading
 
-from cold_start import ROOT, cpu_seconds, resident
+from cold_start import ROOT, cpu_seconds, load_cluster, resident
 
 REST = 15  # seconds; what is only needed for the start is given back
 FLAGS = {
@@ -95,9 +92,7 @@ def main():
     parser.add_argument("--pods", type=int, default=20, help="of each job")
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
-    os.environ["SIGNALBOX_BINARY"] = str(pathlib.Path(options.build).resolve() / "bin" / "signalbox")
-    sys.path.insert(0, str(ROOT / "tests" / "envtest"))
-    import cluster  # it takes the program from the environment
+    cluster = load_cluster(options.build)
     import deployed
 
     Bench(options).run()

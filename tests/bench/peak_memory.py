@@ -9,15 +9,13 @@ samples; memory some seconds later; CPU seconds. Nothing is asserted.
 """
 
 import argparse
-import os
 import pathlib
 import re
 import statistics
-import sys
 import threading
 import time
 
-from cold_start import ROOT, cpu_seconds
+from cold_start import ROOT, cpu_seconds, load_cluster
 
 REST = 15  # seconds; free memory is given back
 SAMPLES = 0.02  # seconds from one to the next
@@ -135,9 +133,7 @@ def main():
     parser.add_argument("--pods", type=int, default=20, help="of each job")
     parser.add_argument("--runs", type=int, default=1)
     options = parser.parse_args()
-    os.environ["SIGNALBOX_BINARY"] = str(pathlib.Path(options.build).resolve() / "bin" / "signalbox")
-    sys.path.insert(0, str(ROOT / "tests" / "envtest"))
-    import cluster  # it takes the program from the environment
+    cluster = load_cluster(options.build)
 
     Bench(options).run()
 
