@@ -140,6 +140,8 @@ TEST_CASE("[behaviour 3.9] an error has the place in the user's own files where 
     const std::string two = begin + own + begin + "  File \"b.py\", line 3, in f\nKeyError: 1\n";
     CHECK(place_in(two + "ValueError: 2\n").empty());
     CHECK(place_in(two + "ValueError: 2\n" + begin + own + "OSError: 3\n") == place);
+    const std::string syntax = "  File \"a.py\", line 2\nSyntaxError: x\n";
+    CHECK(place_in(two + "ValueError: 2\n" + syntax) == " (a.py:2)");
     // A place of before says nothing of an error without a traceback.
     CHECK(
         place_in("[rank0]:   File \"a.py\", line 2, in f\n[rank0]: words\n[rank0]: ValueError: x\n")
