@@ -410,6 +410,7 @@ TEST_CASE("[behaviour 12.13] a large job of a list is read by its first pass") {
     CHECK(f.heard.heard == strings{entry->object->meta.uid + " listed"});
     REQUIRE(entry->unread);
     CHECK(entry->bytes == large.json().size());
+    CHECK(f.table.kept_bytes() == large.json().size());  // the text counts while it waits
     CHECK(op::bytes_of_pass(*entry) > entry->bytes);
     f.table.read_newest(*entry);
     CHECK(entry->object->compiled);
