@@ -5,6 +5,7 @@
 
 #include "k8sio/base64.hpp"
 #include "k8sio/http_listener.hpp"
+#include "k8sio/process_memory.hpp"
 #include "server/answers/body_stream.hpp"
 #include "server/answers/socket_session.hpp"
 #include "server/faces/tls_identity.hpp"
@@ -16,8 +17,6 @@
 #include <algorithm>
 #include <optional>
 #include <utility>
-
-#include <malloc.h>
 
 namespace signalbox::k8sio::server {
 namespace {
@@ -137,9 +136,7 @@ public:
             timer_ = time_->schedule(time_->steady_now() + rest, [this] {
                 timer_ = 0;
                 bytes_ = 0;
-#ifdef __GLIBC__
-                ::malloc_trim(0);
-#endif
+                release_free_memory();
             });
         }
     }

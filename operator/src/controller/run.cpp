@@ -4,9 +4,9 @@
 #include "controller/definitions_wait.hpp"
 #include "controller/leadership.hpp"
 #include "controller/log_line.hpp"
-#include "controller/released_memory.hpp"
 #include "controller/schema_skew.hpp"
 #include "k8sio/loop_thread.hpp"
+#include "k8sio/process_memory.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -96,13 +96,13 @@ private:
     void release() {
         // Once more some seconds later: a leader lists all again.
         if (synced_ && startup_releases_ < 2) {
-            release_startup_memory();
+            k8sio::release_startup_memory();
             ++startup_releases_;
         }
         const std::uint64_t queued = work_->keys_queued();
         const bool idle = work_->queue_depth() == 0 && work_->active_passes() == 0;
         if (synced_ && idle && queued != released_at_) {
-            release_free_memory();
+            k8sio::release_free_memory();
             released_at_ = queued;
         }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "controller/released_memory.hpp"
+#include "k8sio/process_memory.hpp"
 
 #include <sys/mman.h>
 
@@ -9,7 +9,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
-namespace signalbox::op {
+namespace signalbox::k8sio {
 
 namespace {
 
@@ -56,7 +56,9 @@ void release_startup_memory() {
 }
 
 void release_free_memory() {
+#ifdef __GLIBC__
     ::malloc_trim(0);
+#endif
 }
 
-}  // namespace signalbox::op
+}  // namespace signalbox::k8sio

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory that the kernel may have back.
+// Memory of this process that the kernel may have back. For programs that run for months and are
+// idle most of the time.
 #pragma once
 
-namespace signalbox::op {
+namespace signalbox::k8sio {
 
 /// Lets the kernel have back the pages of code and constants that were touched so far (most of them
 /// by reading the command line, relocation and OpenSSL's configuration), and what the allocator
@@ -15,4 +16,4 @@ void release_startup_memory();
 /// for each 30 MB.
 void release_free_memory();
 
-}  // namespace signalbox::op
+}  // namespace signalbox::k8sio

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "controller/released_memory.hpp"
+#include "k8sio/process_memory.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-using namespace signalbox;
+using namespace signalbox::k8sio;
 
 namespace {
 
@@ -21,7 +21,7 @@ long code_in_memory() {
         std::string first, second;
         words >> first >> second;
         if (first.back() != ':') {
-            code = second == "r-xp" && line.ends_with("operator_tests");
+            code = second == "r-xp" && line.ends_with("k8sio_tests");
         } else if (first == "Rss:" && code) {
             sum += std::stol(second);
         }
@@ -34,8 +34,8 @@ long code_in_memory() {
 TEST_CASE("pages that were touched once go, and the program goes on") {
     const long before = code_in_memory();
     REQUIRE(before > 500);
-    op::release_startup_memory();
+    release_startup_memory();
     CHECK(code_in_memory() < before / 2);
-    op::release_startup_memory();
+    release_startup_memory();
     CHECK(std::to_string(before).size() > 2);
 }
