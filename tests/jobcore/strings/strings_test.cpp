@@ -3,6 +3,8 @@
 // Readings of texts that may be anything.
 #include "jobcore/strings.hpp"
 
+#include "strings/content_hash.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -229,4 +231,30 @@ TEST_CASE("[behaviour 11.4] a string of JSON that is printed has nothing that a 
     std::string out = "x:";
     append_printable_json_string(out, "a\"\n\x1b\x7f\u00e9\u009b\u202e\x9b/");
     CHECK(out == "x:\"a\\\"\\n\\u001b\\u007f\u00e9\\u009b\\u202e\\ufffd/\"");
+}
+
+TEST_CASE("the hash of a content is the beginning of its SHA-256", "[strings]") {
+    // FIPS 180-4 has these examples; the last three lie around the end of a block.
+    const auto of = [](std::string_view text) { return content_hash().bytes(text).value(); };
+    CHECK(of("") == 0xe3b0c44298fc1c14);
+    CHECK(of("abc") == 0xba7816bf8f01cfea);
+    CHECK(of("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq") == 0x248d6a61d20638b8);
+    CHECK(of(std::string(55, 'a')) == 0x9f4390f8d30c2dd9);
+    CHECK(of(std::string(64, 'a')) == 0xffe054fe7ae0cb6d);
+    CHECK(of(std::string(1'000'000, 'a')) == 0xcdc76e5c9914fb92);
+}
+
+TEST_CASE("a content is hashed the same in whatever parts it comes, and fields keep apart") {
+    const std::string text(200, 'x');
+    for (std::size_t cut = 0; cut <= text.size(); ++cut) {
+        content_hash first;
+        first.bytes(text.substr(0, cut));
+        const content_hash copy = first;
+        CHECK(first.bytes(text.substr(cut)).value() == content_hash().bytes(text).value());
+        CHECK(content_hash(copy).bytes(text.substr(cut)).value() == first.value());
+    }
+    CHECK(
+        content_hash().field("ab").field("c").value() !=
+        content_hash().field("a").field("bc").value()
+    );
 }
