@@ -14,6 +14,7 @@
 #include "jobcore/decide.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,12 +41,17 @@ struct refused {
     bool foreign_owner = false;
     /// The namespace is being deleted (BEHAVIOUR.md 2.5).
     bool namespace_terminating = false;
+    /// With foreign_owner: it says that it is the job's, but not by its content
+    /// (BEHAVIOUR.md 2.13).
+    bool foreign_content = false;
 };
 /// Not tried, without an answer, or failed in a way that says nothing about the object.
 struct unanswered {};
 
 /// The refusal of an object whose name another owner has (BEHAVIOUR.md 1.8).
 refused by_other_owner();
+/// The refusal of an object with keys whose name another one has, which is key_standing::foreign.
+refused by_other_content();
 
 }  // namespace answer
 
@@ -67,6 +73,7 @@ public:
     /// For observed. Valid until the next change.
     std::span<const refusal> refusals() const { return refusals_; }
     std::span<const confirmed_absence> absences() const { return absences_; }
+    std::span<const std::uint64_t> admitted() const { return admitted_; }
     /// What is kept of refusals of this action. Null if it was not refused. As long as refusals().
     const refusal* find(const action& a) const;
 
@@ -76,6 +83,10 @@ public:
     /// unrecorded() (BEHAVIOUR.md 12.3). `made` and this object must outlive the order, and stay in
     /// place.
     work_order begin(const decision& made, const job_status& stored);
+
+    /// A pod that was made has this content, says the server's answer (observed::admitted). Kept
+    /// until no decision makes pods or has something to record.
+    void admit(std::uint64_t content);
 
     /// Forgets absences of objects for which `in_view(kind, name)` is true: they are there.
     template <class InView>
@@ -94,6 +105,7 @@ private:
 
     std::vector<refusal> refusals_;
     std::vector<confirmed_absence> absences_;
+    std::vector<std::uint64_t> admitted_;  // few: what differs between pods stands elsewhere
 };
 
 /// The actions of one decision, in the order that it needs (BEHAVIOUR.md 12.4). Made by

@@ -152,6 +152,14 @@ result<std::string> render_action(
 /// Of what an action creates, what is key material; empty for most. Valid as long as `job`.
 std::span<const key_slot> key_slots_of(const job_object& job, const action& a);
 
+/// What a live object with keys is to the job by its content: `found`, `outdated` or `foreign`. All
+/// of `data` is compared with what would be written for the pairs whose private keys are in it
+/// (BEHAVIOUR.md 2.13). `found` too if the job, as it is specified now, has no such object. Nothing
+/// of the keys is kept.
+key_standing standing_of_keys(
+    const job_object& job, std::string_view object_json, const key_reader& read_key
+);
+
 /// The object that an action creates or repairs, as the job needs it, for people and comparisons:
 /// each key slot has generated_marker. Empty for any other action.
 std::string preview_action(const job_object& job, const decision& made, const action& a);

@@ -14,6 +14,7 @@
 #include "jobcore/time.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -72,11 +73,28 @@ struct pod_record {
     optional_instant creation;
     optional_instant deletion;       ///< `metadata.deletionTimestamp`
     std::int64_t grace_seconds = 0;  ///< `metadata.deletionGracePeriodSeconds`
+    /// Hash of the fields that we set and that nobody else has a reason to change (BEHAVIOUR.md
+    /// 2.14); 0: not known.
+    std::uint64_t content = 0;
     /// Regular containers in spec order, then those init containers that failed or wait in error.
     std::vector<container_record> containers;
 };
 /// `attempt` of a stuck pod that was given up: it only holds its name (BEHAVIOUR.md 1.3).
 inline constexpr std::int32_t gone_attempt = -1;
+
+/// Whose an object with keys is, which carries no mark that nobody else could write: what the
+/// caller has found out of it (BEHAVIOUR.md 2.13). Key material is not looked at here.
+enum class key_standing : std::uint8_t {
+    /// The caller made it: its creation was acknowledged with this UID. Also for callers that keep
+    /// children where nobody else writes.
+    made,
+    /// It is what the operator would have made of the key pairs in it; whether it did is not known.
+    found,
+    /// As `found`, but for a specification that has changed since.
+    outdated,
+    /// It is not what the operator makes: nobody's child, whatever its owner reference says.
+    foreign,
+};
 
 /// Any other child.
 struct child_record {
@@ -86,8 +104,11 @@ struct child_record {
     std::string uid;
     std::string owner_uid;
     std::string resource_version;
+    optional_instant creation;
     std::int32_t attempt = 0;  ///< label; 0 if missing
     bool deleting = false;
+    /// Objects with keys: who made it.
+    key_standing keys = key_standing::made;
     /// TensorBoard objects and Deployments: it serves, and if not, why, by their status
     /// (BEHAVIOUR.md 9.2).
     bool ready = false;
@@ -103,8 +124,15 @@ struct child_record {
 /// has no name and UID. Reads only what it needs, skipping the rest without allocation.
 std::optional<pod_record> decode_pod(std::string_view json);
 
+/// pod_record::content of a Pod that has no UID yet; 0 if the text is no JSON.
+std::uint64_t content_of_pod(std::string_view json);
+
 /// Decodes another child of the given kind, under the same conditions.
 std::optional<child_record> decode_child(object_kind kind, std::string_view json);
+
+/// Reads a private key in PEM form and gives its pair as key slots have it; nothing if it is no key
+/// of their kind, or its two halves do not fit.
+using key_reader = std::function<std::optional<key_pair>(std::string_view private_pem)>;
 
 /// Whether a pod_record or child_record is a child of the job with this UID, in this namespace:
 /// one that names the UID from another namespace is no child (BEHAVIOUR.md 1.7).
@@ -160,6 +188,9 @@ struct refusal {
     std::int32_t count = 1;
     instant first{};  ///< API-server time of the first refusal, and of the last
     instant last{};
+    /// With foreign_owner: it names the job as its owner, but is not what is made for the job
+    /// (BEHAVIOUR.md 2.13).
+    bool foreign_content = false;
 };
 
 /// A child that a live read, asked for by the action `confirm`, has not found. It is given to every
@@ -182,6 +213,9 @@ struct observed {
     /// The jobs of the namespace that have begun, or come first, leave no room for this one
     /// (BEHAVIOUR.md 2.12; room_ledger says so).
     bool no_room = false;
+    /// pod_record::content of pods that the caller made, as the server answered: admission may have
+    /// changed what was sent (BEHAVIOUR.md 2.14). Not needed by callers without an admission.
+    std::span<const std::uint64_t> admitted = {};
 };
 
 }  // namespace signalbox::core

@@ -49,6 +49,13 @@ answer::refused answer::by_other_owner() {
         /*foreign_owner=*/true};
 }
 
+answer::refused answer::by_other_content() {
+    refused out = by_other_owner();
+    out.message = "an object of this name has content that is not the operator's";
+    out.foreign_content = true;
+    return out;
+}
+
 work_order job_answers::begin(const decision& made, const job_status& stored) {
     forget_unasked(made);
     return {*this, made, made.status && !made.deferrable() && *made.status != stored};
@@ -66,6 +73,22 @@ void job_answers::forget_unasked(const decision& made) {
     if (!is_asked(made, [](const action& a) { return a.what() == verb::confirm; })) {
         absences_.clear();
     }
+    // What was made comes into view at once and is recorded as seen: then it is known.
+    const bool makes_pods = is_asked(made, [](const action& a) { return a.pod() != nullptr; });
+    if (!made.status && !makes_pods) {
+        admitted_ = {};
+    }
+}
+
+void job_answers::admit(std::uint64_t content) {
+    constexpr std::size_t most = 256;
+    if (std::ranges::find(admitted_, content) != admitted_.end()) {
+        return;
+    }
+    if (admitted_.size() == most) {
+        admitted_.erase(admitted_.begin());
+    }
+    admitted_.push_back(content);
 }
 
 void job_answers::forget_refusal(const action& a) {
@@ -82,6 +105,7 @@ void job_answers::add(const action& a, answer::refused no, instant now) {
     r.reason = std::move(no.reason);
     r.message = std::move(no.message);
     r.foreign_owner = no.foreign_owner;
+    r.foreign_content = no.foreign_content;
     r.namespace_terminating = no.namespace_terminating;
 }
 

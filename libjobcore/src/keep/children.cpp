@@ -44,6 +44,7 @@ std::variant<pod_record, child_record> record_of(
     }
     child_record child = decode_child(a.kind, text).value_or(child_record());
     child.uid = std::move(uid);
+    child.creation = round_down_to_second(now);
     return child;
 }
 
@@ -87,7 +88,14 @@ observed job_children::seen() {
     answers_.forget_disproved([&](object_kind kind, std::string_view name) {
         return has(kind, name);
     });
-    return {pod_views_, other_views_, answers_.refusals(), answers_.absences(), served};
+    return {
+        pod_views_,
+        other_views_,
+        answers_.refusals(),
+        answers_.absences(),
+        served,
+        /*no_room=*/false,
+        answers_.admitted()};
 }
 
 outcome job_children::take(
@@ -125,6 +133,8 @@ void job_children::apply(
                 // Immutable data cannot change, and nothing here made it serve.
                 auto repaired = std::get<child_record>(record_of(job, made, a, it->uid, now));
                 repaired.data_fingerprint = it->data_fingerprint;
+                repaired.creation = it->creation;
+                repaired.keys = it->keys;
                 repaired.ready = it->ready;
                 repaired.reason = it->reason;
                 *it = std::move(repaired);

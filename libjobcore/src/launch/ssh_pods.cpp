@@ -54,23 +54,49 @@ std::vector<key_slot> key_slots() {
     };
 }
 
-std::string client_config(const ssh_layout& layout) {
+std::string client_config(std::string_view auth_path, std::string_view port) {
     return "Host *\n"
            "IdentityFile " +
-           layout.auth_path +
+           std::string(auth_path) +
            "/id_ecdsa\n"
            "Port " +
-           std::to_string(layout.port) +
+           std::string(port) +
            "\n"
            "StrictHostKeyChecking yes\n"
            "UserKnownHostsFile " +
-           layout.auth_path +
+           std::string(auth_path) +
            "/known_hosts\n"
            "ConnectTimeout 10\n"
            "ConnectionAttempts 10\n"
            "ServerAliveInterval 30\n"
            "ServerAliveCountMax 6\n"
            "LogLevel ERROR\n";
+}
+
+std::string client_config(const ssh_layout& layout) {
+    return client_config(layout.auth_path, std::to_string(layout.port));
+}
+
+/// What lies between the two, where they first come in this order; else empty.
+std::string_view between(std::string_view text, std::string_view before, std::string_view after) {
+    const std::size_t begin = text.find(before);
+    if (begin == text.npos) {
+        return {};
+    }
+    text.remove_prefix(begin + before.size());
+    const std::size_t end = text.find(after);
+    return end == text.npos ? std::string_view() : text.substr(0, end);
+}
+
+/// A file that ssh takes commands from (`ProxyCommand`): only one of this form is ours, for a path
+/// and a port of another specification (BEHAVIOUR.md 2.13). Where the form changes, the one that
+/// older versions wrote stays here.
+bool is_text_of_ours(std::string_view key, std::string_view text) {
+    constexpr std::string_view means_something = " \t\r\n\"'%$\\#";
+    const std::string_view path = between(text, "IdentityFile ", "/id_ecdsa\n");
+    const std::string_view port = between(text, "\nPort ", "\n");
+    return key == config_key && path.find_first_of(means_something) == path.npos &&
+           read_whole_number(port) && client_config(path, port) == text;
 }
 
 /// The annotation, as far as the bootstrap can use it (BEHAVIOUR.md api 1.11).
@@ -208,6 +234,7 @@ void plan_ssh_objects(
     ctx.plan.objects.push_back(std::move(secret));
     ctx.render.secret.type = "kubernetes.io/ssh-auth";
     ctx.render.secret.literals = {{std::string(config_key), client_config(layout)}};
+    ctx.render.secret.is_of_ours = is_text_of_ours;
 
     planned_object config;
     config.kind = object_kind::config_map;

@@ -2,6 +2,7 @@
 #include "launch/tensorboard.hpp"
 
 #include "launch/quoting.hpp"
+#include "render/deployment_content.hpp"
 #include "render/labels.hpp"
 
 #include <algorithm>
@@ -361,6 +362,9 @@ void plan_tensorboard(compile_context& ctx, const std::string& tensorboard_spec)
     const deciding_pod training(ctx);
     add(object_kind::deployment, ours, deployment_builder(spec, training, ours).build(false));
     ctx.render.deployment_spec = deployment_builder(spec, training, ours).build(true);
+    json::document written;
+    json::parse(written, ctx.render.deployment_spec);
+    ctx.render.deployment_content = deployment_content(written);
     add(object_kind::service, ours, {});
 }
 

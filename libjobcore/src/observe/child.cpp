@@ -4,6 +4,7 @@
 #include "jobcore/observed.hpp"
 #include "observe/common.hpp"
 #include "observe/path_reader.hpp"
+#include "render/deployment_content.hpp"
 #include "render/fingerprint.hpp"
 #include "render/labels.hpp"
 
@@ -27,6 +28,7 @@ enum at : node {
     ns,
     uid,
     resource_version,
+    created,
     deleted,
     in_labels,
     label_value,
@@ -44,11 +46,19 @@ enum at : node {
     publish_not_ready,
     in_ports,
     in_port,
+    port_number,
+    port_target,
+    port_protocol,
+    in_external,
+    external_address,
     in_selector,
     selector_value,
     secret_type,
     in_data,
     data_value,
+    in_binary_data,
+    binary_value,
+    is_immutable,
     in_annotations,
     annotation_value,
     spec_value,
@@ -64,13 +74,14 @@ enum at : node {
 };
 
 // clang-format off
-constexpr std::array child_edges{
+constexpr path_table child_edges(std::array{
     edge{in_object, step::key, "metadata", in_metadata},
     edge{in_object, step::key, "spec", in_spec},
     edge{in_metadata, step::key, "name", name},
     edge{in_metadata, step::key, "namespace", ns},
     edge{in_metadata, step::key, "uid", uid},
     edge{in_metadata, step::key, "resourceVersion", resource_version},
+    edge{in_metadata, step::key, "creationTimestamp", created},
     edge{in_metadata, step::key, "deletionTimestamp", deleted},
     edge{in_metadata, step::key, "labels", in_labels},
     edge{in_labels, step::each_key, "", label_value},
@@ -87,11 +98,19 @@ constexpr std::array child_edges{
     edge{in_spec, step::key, "publishNotReadyAddresses", publish_not_ready},
     edge{in_spec, step::key, "ports", in_ports},
     edge{in_ports, step::item, "", in_port},
+    edge{in_port, step::key, "port", port_number},
+    edge{in_port, step::key, "targetPort", port_target},
+    edge{in_port, step::key, "protocol", port_protocol},
+    edge{in_spec, step::key, "externalIPs", in_external},
+    edge{in_external, step::item, "", external_address},
     edge{in_spec, step::key, "selector", in_selector},
     edge{in_selector, step::each_key, "", selector_value},
     edge{in_object, step::key, "type", secret_type},
     edge{in_object, step::key, "data", in_data},
     edge{in_data, step::each_key, "", data_value},
+    edge{in_object, step::key, "binaryData", in_binary_data},
+    edge{in_binary_data, step::each_key, "", binary_value},
+    edge{in_object, step::key, "immutable", is_immutable},
     edge{in_metadata, step::key, "annotations", in_annotations},
     edge{in_annotations, step::key, label::spec_hash, annotation_value},
     edge{in_spec, step::key, "replicas", replicas},
@@ -104,7 +123,7 @@ constexpr std::array child_edges{
     edge{in_condition, step::key, "type", condition_type},
     edge{in_condition, step::key, "status", condition_status},
     edge{in_condition, step::key, "reason", condition_reason},
-};
+});
 // clang-format on
 
 /// Whether an object does what it is for, as the row of its kind says. Where a schema is not public
@@ -144,7 +163,7 @@ public:
         if (n == in_owner) {
             owner_.open();
         } else if (n == in_port) {
-            ++service_.ports;
+            service_.ports.emplace_back();
         } else if (n == in_condition) {
             says_.current = {};
         }
@@ -159,15 +178,16 @@ public:
     void text(node n, std::string_view key, std::string_view value);
     void number(node n, std::string_view key, std::int64_t value);
     void boolean(node n, bool value);
-    child_record finish();
+    /// `content`: see deployment_content; 0 for other kinds.
+    child_record finish(std::uint64_t content);
 
 private:
     void read_label(std::string_view key, std::string_view value);
     owned_facts owned() const;
-    void finish_service(fnv1a& hash);
+    void finish_service(content_hash& hash);
     /// Of the object's specification, where its kind's row names it; else null.
     gang::field_value* field_of(std::string_view key);
-    fnv1a hash();
+    content_hash hash(std::uint64_t content);
     std::uint64_t data_hash() const;
 
     child_record child_;
@@ -178,10 +198,12 @@ private:
     struct {
         std::string type, cluster_ip;
         bool publish_not_ready = false;
-        std::uint64_t ports = 0;
+        std::vector<service_port> ports;
+        std::uint64_t external_addresses = 0;
         std::map<std::string, std::string, std::less<>> selector;
     } service_;
     std::string secret_type_, spec_hash_;
+    mutability held_ = mutability::open;
     std::map<std::string, std::uint64_t, std::less<>> data_;  ///< hashes of the values
     std::vector<gang::field_value> fields_;                   ///< of the kind's row, in its order
     readiness_reader says_;
@@ -200,6 +222,9 @@ void child_sink::text(node n, std::string_view key, std::string_view value) {
             break;
         case resource_version:
             child_.resource_version = value;
+            break;
+        case created:
+            child_.creation = parse_time(value);
             break;
         case deleted:
             child_.deleting = true;
@@ -225,6 +250,15 @@ void child_sink::text(node n, std::string_view key, std::string_view value) {
         case cluster_ip:
             service_.cluster_ip = value;
             break;
+        case port_target:
+            service_.ports.back().target = value;
+            break;
+        case port_protocol:
+            service_.ports.back().protocol = value;
+            break;
+        case external_address:
+            ++service_.external_addresses;
+            break;
         case selector_value:
             service_.selector[std::string(key)] = value;
             break;
@@ -232,7 +266,10 @@ void child_sink::text(node n, std::string_view key, std::string_view value) {
             secret_type_ = value;
             break;
         case data_value:
-            data_[std::string(key)] = fnv1a().bytes(value).value();
+            data_[std::string(key)] = content_hash().bytes(value).value();
+            break;
+        case binary_value:  // a file too, in another form
+            data_[std::string(key)] = content_hash().field("binary").bytes(value).value();
             break;
         case annotation_value:
             spec_hash_ = value;
@@ -264,6 +301,10 @@ void child_sink::number(node n, std::string_view key, std::int64_t value) {
         if (gang::field_value* field = field_of(key)) {
             *field = value;
         }
+    } else if (n == port_number) {
+        service_.ports.back().port = value;
+    } else if (n == port_target) {
+        service_.ports.back().target = std::to_string(value);
     } else if (n == available_replicas) {
         says_.available = value;
     } else if (n == replicas) {
@@ -287,6 +328,9 @@ void child_sink::boolean(node n, bool value) {
             break;
         case publish_not_ready:
             service_.publish_not_ready = value;
+            break;
+        case is_immutable:
+            held_ = value ? mutability::immutable : mutability::open;
             break;
         default:
             break;
@@ -328,13 +372,14 @@ owned_facts child_sink::owned() const {
     return f;
 }
 
-void child_sink::finish_service(fnv1a& hash) {
+void child_sink::finish_service(content_hash& hash) {
     service_facts f;
     f.type = service_.type.empty() ? "ClusterIP" : std::string_view(service_.type);
     // An address is the server's to choose; none is ours.
     f.cluster_ip = service_.cluster_ip == "None" ? "None" : "";
     f.publish_not_ready = service_.publish_not_ready;
     f.ports = service_.ports;
+    f.external_addresses = service_.external_addresses;
     const std::vector<selector_entry> selector(service_.selector.begin(), service_.selector.end());
     hash = hash_selector(hash_service(hash, f), selector);
 
@@ -355,8 +400,8 @@ void child_sink::finish_service(fnv1a& hash) {
     }
 }
 
-fnv1a child_sink::hash() {
-    fnv1a hash = hash_owned(child_.kind, owned());
+content_hash child_sink::hash(std::uint64_t content) {
+    content_hash hash = hash_owned(child_.kind, owned());
     if (child_.kind == object_kind::service) {
         finish_service(hash);
     } else if (!fields_.empty()) {
@@ -364,34 +409,46 @@ fnv1a child_sink::hash() {
     } else if (child_.kind->use != kind_use::object) {
         hash.field(spec_hash_);
     }
+    if (child_.kind == object_kind::deployment) {
+        hash.number(content);
+    }
     return hash;
 }
 
 std::uint64_t child_sink::data_hash() const {
     const object_kind kind = child_.kind;
     if (kind == object_kind::config_map) {
-        return hash_config_data(std::vector<data_entry>(data_.begin(), data_.end())).value();
+        const std::vector<data_entry> entries(data_.begin(), data_.end());
+        return hash_config_data(held_, entries).value();
     }
     if (kind == object_kind::secret) {
         std::vector<std::string_view> keys;
         for (const auto& [key, hash] : data_) {
             keys.push_back(key);
         }
-        return hash_secret_data(secret_type_, keys).value();
+        return hash_secret_data(secret_type_, held_, keys).value();
     }
     return 0;
 }
 
-child_record child_sink::finish() {
+child_record child_sink::finish(std::uint64_t content) {
     child_.data_fingerprint = data_hash();
     const readiness by = child_.kind->ready_by;
     if (by != readiness::unsaid) {
         child_.ready = says_.is_ready(by);
         child_.reason = child_.ready ? std::string{} : says_.why_not(by);
     }
-    child_.fingerprint = hash().value();
+    child_.fingerprint = hash(content).value();
     child_.owner_uid = std::move(owner_.controller.uid);
     return std::move(child_);
+}
+
+/// There is one for a job at most: a document costs nothing that counts.
+std::uint64_t content_of_deployment(std::string_view object_json) {
+    json::document document;
+    json::parse(document, object_json);
+    const json::value* spec = json::find(document, "spec");
+    return spec == nullptr ? 0 : deployment_content(*spec);
 }
 
 }  // namespace
@@ -401,7 +458,8 @@ std::optional<child_record> decode_child(object_kind kind, std::string_view json
     if (!read_paths(json, child_edges, sink)) {
         return std::nullopt;
     }
-    child_record record = sink.finish();
+    child_record record =
+        sink.finish(kind == object_kind::deployment ? content_of_deployment(json) : 0);
     if (record.name.empty() || record.uid.empty()) {
         return std::nullopt;
     }

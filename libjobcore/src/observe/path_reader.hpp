@@ -38,6 +38,34 @@ struct edge {
     node to;
 };
 
+/// The edges by the node that they come from, else in their order; every key that is read asks for
+/// those of one node.
+template <std::size_t Count>
+class path_table {
+public:
+    constexpr explicit path_table(const std::array<edge, Count>& edges) {
+        std::size_t placed = 0;
+        for (std::size_t from = 0; from < no_node; ++from) {
+            begins_[from] = static_cast<std::uint8_t>(placed);
+            for (const edge& e : edges) {
+                if (e.from == from) {
+                    edges_[placed++] = e;
+                }
+            }
+        }
+        begins_[no_node] = static_cast<std::uint8_t>(placed);
+    }
+
+    std::span<const edge> from(node n) const {
+        return std::span(edges_).subspan(begins_[n], begins_[n + std::size_t{1}] - begins_[n]);
+    }
+
+private:
+    static_assert(Count < 256);
+    std::array<edge, Count> edges_{};
+    std::array<std::uint8_t, no_node + 1> begins_{};
+};
+
 inline bool is_utf8(std::string_view text) {
     rapidjson::MemoryStream in(text.data(), text.size());
     rapidjson::StringBuffer unused;
@@ -58,12 +86,12 @@ inline bool is_utf8(std::string_view text) {
 ///   void text(node, key, std::string_view)     key: of an each_key edge, else empty
 ///   void number(node, key, std::int64_t)  integers that fit
 ///   void boolean(node, bool)
-template <class Sink>
+template <class Table, class Sink>
 class path_handler {
 public:
     using Ch = char;
 
-    path_handler(std::span<const edge> edges, Sink& sink) : edges_(edges), sink_(sink) {}
+    path_handler(const Table& edges, Sink& sink) : edges_(edges), sink_(sink) {}
 
     bool Null() { return done(); }
     bool Bool(bool b) {
@@ -132,8 +160,11 @@ private:
     std::string_view key() const { return key_; }
 
     node follow(node from, std::string_view name) {
-        for (const edge& e : edges_) {
-            if (e.from != from || e.how == step::item) {
+        if (from == no_node) {
+            return no_node;
+        }
+        for (const edge& e : edges_.from(from)) {
+            if (e.how == step::item) {
                 continue;
             }
             if (e.how == step::each_key) {
@@ -149,8 +180,11 @@ private:
     }
 
     node item_of(node from) const {
-        for (const edge& e : edges_) {
-            if (e.from == from && e.how == step::item) {
+        if (from == no_node) {
+            return no_node;
+        }
+        for (const edge& e : edges_.from(from)) {
+            if (e.how == step::item) {
                 return e.to;
             }
         }
@@ -190,7 +224,7 @@ private:
         return true;
     }
 
-    std::span<const edge> edges_;
+    const Table& edges_;
     Sink& sink_;
     std::array<frame, max_depth> stack_{};
     std::size_t depth_ = 0;
@@ -199,9 +233,9 @@ private:
 };
 
 /// Reads `json` into `sink`; false if it is no JSON. Iterative: depth costs heap, not stack.
-template <class Sink>
-bool read_paths(std::string_view json, std::span<const edge> edges, Sink& sink) {
-    path_handler<Sink> handler(edges, sink);
+template <class Table, class Sink>
+bool read_paths(std::string_view json, const Table& edges, Sink& sink) {
+    path_handler<Table, Sink> handler(edges, sink);
     rapidjson::MemoryStream bytes(json.data(), json.size());
     rapidjson::EncodedInputStream<rapidjson::UTF8<>, rapidjson::MemoryStream> stream(bytes);
     rapidjson::Reader reader;

@@ -3,7 +3,8 @@
 // A Pod's JSON -> pod_record.
 #include "jobcore/observed.hpp"
 #include "observe/common.hpp"
-#include "observe/path_reader.hpp"
+#include "observe/pod_content.hpp"
+#include "observe/pod_places.hpp"
 #include "render/labels.hpp"
 
 #include <algorithm>
@@ -17,130 +18,10 @@ namespace signalbox::core {
 namespace {
 
 using namespace observe;
+using namespace observe::pod;
 
 constexpr std::size_t pod_message_limit = 512;
 constexpr std::size_t container_message_limit = 4096;
-
-enum at : node {
-    in_pod = root_node,
-    in_metadata,
-    name,
-    ns,
-    uid,
-    resource_version,
-    created,
-    deleted,
-    grace,
-    in_labels,
-    label_value,
-    in_annotations,
-    training_container,
-    in_owners,
-    in_owner,
-    owner_uid,
-    owner_controller,
-    in_spec,
-    node_name,
-    in_gates,
-    in_gate,
-    gate_name,
-    in_containers,
-    in_container,
-    container_name,
-    in_inits,
-    in_init,
-    init_name,
-    init_restart,
-    in_status,
-    phase,
-    reason,
-    message,
-    in_conditions,
-    in_condition,
-    condition_type,
-    condition_status,
-    condition_reason,
-    condition_message,
-    in_statuses,
-    in_container_status,
-    in_init_statuses,
-    in_init_status,
-    status_name,
-    in_state,
-    in_waiting,
-    waiting_reason,
-    waiting_message,
-    in_running,
-    running_started,
-    in_terminated,
-    exit_code,
-    end_reason,
-    end_message,
-    end_started,
-    end_finished,
-};
-
-// clang-format off
-constexpr std::array pod_edges{
-    edge{in_pod, step::key, "metadata", in_metadata},
-    edge{in_pod, step::key, "spec", in_spec},
-    edge{in_pod, step::key, "status", in_status},
-    edge{in_metadata, step::key, "name", name},
-    edge{in_metadata, step::key, "namespace", ns},
-    edge{in_metadata, step::key, "uid", uid},
-    edge{in_metadata, step::key, "resourceVersion", resource_version},
-    edge{in_metadata, step::key, "creationTimestamp", created},
-    edge{in_metadata, step::key, "deletionTimestamp", deleted},
-    edge{in_metadata, step::key, "deletionGracePeriodSeconds", grace},
-    edge{in_metadata, step::key, "labels", in_labels},
-    edge{in_labels, step::each_key, "", label_value},
-    edge{in_metadata, step::key, "annotations", in_annotations},
-    edge{in_annotations, step::key, label::training_container, training_container},
-    edge{in_metadata, step::key, "ownerReferences", in_owners},
-    edge{in_owners, step::item, "", in_owner},
-    edge{in_owner, step::key, "uid", owner_uid},
-    edge{in_owner, step::key, "controller", owner_controller},
-    edge{in_spec, step::key, "nodeName", node_name},
-    edge{in_spec, step::key, "schedulingGates", in_gates},
-    edge{in_gates, step::item, "", in_gate},
-    edge{in_gate, step::key, "name", gate_name},
-    edge{in_spec, step::key, "containers", in_containers},
-    edge{in_containers, step::item, "", in_container},
-    edge{in_container, step::key, "name", container_name},
-    edge{in_spec, step::key, "initContainers", in_inits},
-    edge{in_inits, step::item, "", in_init},
-    edge{in_init, step::key, "name", init_name},
-    edge{in_init, step::key, "restartPolicy", init_restart},
-    edge{in_status, step::key, "phase", phase},
-    edge{in_status, step::key, "reason", reason},
-    edge{in_status, step::key, "message", message},
-    edge{in_status, step::key, "conditions", in_conditions},
-    edge{in_conditions, step::item, "", in_condition},
-    edge{in_condition, step::key, "type", condition_type},
-    edge{in_condition, step::key, "status", condition_status},
-    edge{in_condition, step::key, "reason", condition_reason},
-    edge{in_condition, step::key, "message", condition_message},
-    edge{in_status, step::key, "containerStatuses", in_statuses},
-    edge{in_statuses, step::item, "", in_container_status},
-    edge{in_status, step::key, "initContainerStatuses", in_init_statuses},
-    edge{in_init_statuses, step::item, "", in_init_status},
-    edge{in_init_status, step::key, "name", status_name},
-    edge{in_init_status, step::key, "state", in_state},
-    edge{in_container_status, step::key, "name", status_name},
-    edge{in_container_status, step::key, "state", in_state},
-    edge{in_state, step::key, "waiting", in_waiting},
-    edge{in_waiting, step::key, "reason", waiting_reason},
-    edge{in_waiting, step::key, "message", waiting_message},
-    edge{in_state, step::key, "running", in_running},
-    edge{in_running, step::key, "startedAt", running_started},
-    edge{in_state, step::key, "terminated", in_terminated},
-    edge{in_terminated, step::key, "exitCode", exit_code},
-    edge{in_terminated, step::key, "reason", end_reason},
-    edge{in_terminated, step::key, "message", end_message},
-    edge{in_terminated, step::key, "startedAt", end_started},
-    edge{in_terminated, step::key, "finishedAt", end_finished},
-};
-// clang-format on
 
 struct phase_name {
     std::string_view text;
@@ -194,6 +75,7 @@ public:
         if (n == owner_controller) {
             owner_.current.controller = value;
         }
+        content_.boolean(n, value);
     }
     pod_record finish();
 
@@ -214,6 +96,7 @@ private:
     };
 
     pod_record pod_;
+    content_reader content_;
     owner_reader owner_;
     unsigned labels_ = 0;
     std::string training_;
@@ -227,6 +110,7 @@ private:
 };
 
 void pod_sink::open(node n) {
+    content_.open(n);
     switch (n) {
         case in_owner:
             owner_.open();
@@ -260,6 +144,7 @@ void pod_sink::open(node n) {
 }
 
 void pod_sink::close(node n) {
+    content_.close(n);
     switch (n) {
         case in_owner:
             owner_.close();
@@ -316,6 +201,7 @@ void pod_sink::text(node n, std::string_view key, std::string_view value) {
             break;
         case container_name:
             spec_order_.back() = value;
+            content_.text(n, value);
             break;
         case init_name:
             inits_.back().name = value;
@@ -374,6 +260,7 @@ void pod_sink::read_container_text(node n, std::string_view value) {
             status_.finished = parse_time(value);
             break;
         default:
+            content_.text(n, value);
             break;
     }
 }
@@ -494,12 +381,18 @@ pod_record pod_sink::finish() {
     if (!pod_.scheduled) {
         pod_.gates = first_bytes(gates_, pod_message_limit);
     }
+    pod_.content = content_.finish(training_);
     order_containers();
     mark_training();
     return std::move(pod_);
 }
 
 }  // namespace
+
+std::uint64_t content_of_pod(std::string_view json) {
+    pod_sink sink;
+    return read_paths(json, pod_edges, sink) ? sink.finish().content : 0;
+}
 
 std::optional<pod_record> decode_pod(std::string_view json) {
     pod_sink sink;

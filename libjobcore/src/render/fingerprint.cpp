@@ -6,8 +6,8 @@
 
 namespace signalbox::core {
 
-fnv1a hash_owned(object_kind kind, const owned_facts& f) {
-    fnv1a hash;
+content_hash hash_owned(object_kind kind, const owned_facts& f) {
+    content_hash hash;
     hash.field(kind->name);
     for (const std::string_view text :
          {f.owner_name,
@@ -24,14 +24,20 @@ fnv1a hash_owned(object_kind kind, const owned_facts& f) {
     return hash.number(f.ref_controller ? 1 : 0).number(f.ref_block_deletion ? 1 : 0);
 }
 
-fnv1a hash_service(fnv1a state, const service_facts& f) {
-    return state.field(f.type)
+content_hash hash_service(content_hash state, const service_facts& f) {
+    state.field(f.type)
         .field(f.cluster_ip)
         .number(f.publish_not_ready ? 1 : 0)
-        .number(f.ports);
+        .number(f.external_addresses)
+        .number(f.ports.size());
+    for (const service_port& p : f.ports) {
+        const std::string port = std::to_string(p.port);
+        state.field(port).field(p.target.empty() ? port : p.target).field(p.protocol);
+    }
+    return state;
 }
 
-fnv1a hash_selector(fnv1a state, std::span<const selector_entry> selector) {
+content_hash hash_selector(content_hash state, std::span<const selector_entry> selector) {
     state.number(selector.size());
     for (const auto& [key, value] : selector) {
         state.field(key).field(value);
@@ -39,25 +45,27 @@ fnv1a hash_selector(fnv1a state, std::span<const selector_entry> selector) {
     return state;
 }
 
-fnv1a hash_secret_data(std::string_view type, std::span<const std::string_view> keys) {
-    fnv1a state;
-    state.field(type).number(keys.size());
+content_hash hash_secret_data(
+    std::string_view type, mutability held, std::span<const std::string_view> keys
+) {
+    content_hash state;
+    state.field(type).number(held == mutability::immutable ? 1 : 0).number(keys.size());
     for (const std::string_view key : keys) {
         state.field(key);
     }
     return state;
 }
 
-fnv1a hash_config_data(std::span<const data_entry> data) {
-    fnv1a state;
-    state.number(data.size());
+content_hash hash_config_data(mutability held, std::span<const data_entry> data) {
+    content_hash state;
+    state.number(held == mutability::immutable ? 1 : 0).number(data.size());
     for (const auto& [key, value] : data) {
         state.field(key).number(value);
     }
     return state;
 }
 
-fnv1a hash_fields(fnv1a state, std::span<const gang::field_value> values) {
+content_hash hash_fields(content_hash state, std::span<const gang::field_value> values) {
     for (const gang::field_value& value : values) {
         if (const auto* number = std::get_if<std::int64_t>(&value)) {
             state.number(static_cast<std::uint64_t>(*number));
@@ -81,7 +89,11 @@ owned_facts planned_facts(const job_plan& plan) {
 }
 
 service_facts planned_service() {
-    return {.type = "ClusterIP", .cluster_ip = "None", .publish_not_ready = true, .ports = 0};
+    service_facts f;
+    f.type = "ClusterIP";
+    f.cluster_ip = "None";
+    f.publish_not_ready = true;
+    return f;
 }
 
 }  // namespace signalbox::core

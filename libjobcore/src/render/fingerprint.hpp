@@ -6,13 +6,14 @@
 
 #include "gang/scheduler.hpp"
 #include "jobcore/plan.hpp"
-#include "strings/fnv1a.hpp"
+#include "strings/content_hash.hpp"
 
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace signalbox::core {
 
@@ -24,30 +25,43 @@ struct owned_facts {
     bool ref_block_deletion = false;
 };
 
-/// The fields of a Service that we set.
+/// A port of a Service.
+struct service_port {
+    std::int64_t port = 0;
+    std::string target;  ///< number or name; empty: as `port`
+    std::string protocol = "TCP";
+};
+
+/// The fields of a Service that we set, and those by which others could turn it against its users.
 struct service_facts {
     std::string_view type, cluster_ip;
     bool publish_not_ready = false;
-    std::uint64_t ports = 0;  ///< how many: ours have none
+    std::vector<service_port> ports;
+    std::uint64_t external_addresses = 0;  ///< `externalIPs`, how many: ours have none
 };
 
-/// An entry of a ConfigMap: key, and hash of its value.
+/// An entry of a ConfigMap: key, and hash of its value. Those of `binaryData` count as well.
 using data_entry = std::pair<std::string_view, std::uint64_t>;
 
 using selector_entry = std::pair<std::string_view, std::string_view>;
 
-fnv1a hash_owned(object_kind kind, const owned_facts& facts);
+content_hash hash_owned(object_kind kind, const owned_facts& facts);
 /// Continues `state`. The selector comes last, apart: the attempt in it is all that changes during
 /// a job's life, so that the rest is hashed once per plan.
-fnv1a hash_service(fnv1a state, const service_facts& facts);
+content_hash hash_service(content_hash state, const service_facts& facts);
 /// `selector` must be sorted by key.
-fnv1a hash_selector(fnv1a state, std::span<const selector_entry> selector);
+content_hash hash_selector(content_hash state, std::span<const selector_entry> selector);
+
+/// Whether `data` can be changed in place, after it was looked at.
+enum class mutability : std::uint8_t { immutable, open };
 
 /// Immutable parts, both sorted by key. Of a Secret's values nothing is known here.
-fnv1a hash_secret_data(std::string_view type, std::span<const std::string_view> keys);
-fnv1a hash_config_data(std::span<const data_entry> data);
+content_hash hash_secret_data(
+    std::string_view type, mutability held, std::span<const std::string_view> keys
+);
+content_hash hash_config_data(mutability held, std::span<const data_entry> data);
 /// Values of the fields of a kind's row, in their order.
-fnv1a hash_fields(fnv1a state, std::span<const gang::field_value> values);
+content_hash hash_fields(content_hash state, std::span<const gang::field_value> values);
 
 /// Of the data that the ConfigMap of this plan gets, made anew.
 std::uint64_t hash_planned_config(const job_plan& plan, const render_options& options);

@@ -8,6 +8,7 @@
 #include "render/fingerprint.hpp"
 #include "render/labels.hpp"
 #include "render/render_data.hpp"
+#include "strings/fnv1a.hpp"
 
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
@@ -126,11 +127,12 @@ void write_service_spec(
     // Written though empty: as a merge patch the object then takes added ports away (2.6).
     w.Key("ports");
     w.StartArray();
-    if (f.ports > 0) {
+    for (const service_port& p : f.ports) {
         w.StartObject();
         write(w, "name", "http");
-        write_number(w, "port", 80);
-        write_number(w, "targetPort", 6006);
+        write_number(w, "port", p.port);
+        w.Key("targetPort");
+        w.RawValue(p.target.data(), p.target.size(), rapidjson::kNumberType);
         w.EndObject();
     }
     w.EndArray();
@@ -182,25 +184,16 @@ std::string value_of(const key_slot& slot, const key_pair& key) {
     return kubernetes::base64_encode(slot.prefix + text);
 }
 
-/// `keys`: null for a preview; else it has all that the slots ask for.
 void write_secret(
-    text_writer& w, const job_plan& plan, const planned_object& object, const key_pairs* keys
+    text_writer& w, const job_plan& plan, const planned_object& object, const key_pairs& keys
 ) {
-    const secret_render& secret = plan.render->secret;
-    write(w, "type", secret.type);
+    write(w, "type", plan.render->secret.type);
     w.Key("immutable");
     w.Bool(true);
     w.Key("data");
     w.StartObject();
-    for (const auto& [key, text] : secret.literals) {
-        write(w, key, kubernetes::base64_encode(text));
-    }
-    for (const key_slot& slot : object.key_slots) {
-        if (keys == nullptr) {
-            write(w, slot.data_key, generated_marker);
-        } else {
-            write(w, slot.data_key, value_of(slot, keys->find(slot.key)->second));
-        }
+    for (const auto& [key, value] : secret_data(plan, object, keys)) {
+        write(w, key, value);
     }
     w.EndObject();
 }
@@ -224,7 +217,7 @@ service_facts service_facts_of(const planned_object& object) {
     if (object.variant == tensorboard_service) {
         f.cluster_ip = {};
         f.publish_not_ready = false;
-        f.ports = 1;
+        f.ports.push_back({.port = 80, .target = "6006"});
     }
     return f;
 }
@@ -251,7 +244,7 @@ std::uint64_t planned_secret_hash(const job_plan& plan, const planned_object& ob
         keys.push_back(slot.data_key);
     }
     std::sort(keys.begin(), keys.end());
-    return hash_secret_data(secret.type, keys).value();
+    return hash_secret_data(secret.type, mutability::immutable, keys).value();
 }
 
 std::string write_object(
@@ -259,7 +252,7 @@ std::string write_object(
     const planned_object& object,
     std::int32_t attempt,
     const render_options& options,
-    const key_pairs* keys
+    const key_pairs& keys
 ) {
     const std::string attempt_text = std::to_string(attempt);
     rapidjson::StringBuffer buffer;
@@ -289,13 +282,30 @@ std::string write_object(
 
 }  // namespace
 
+std::vector<std::pair<std::string_view, std::string>> secret_data(
+    const job_plan& plan, const planned_object& object, const key_pairs& keys
+) {
+    std::vector<std::pair<std::string_view, std::string>> data;
+    for (const auto& [key, text] : plan.render->secret.literals) {
+        data.emplace_back(key, kubernetes::base64_encode(text));
+    }
+    for (const key_slot& slot : object.key_slots) {
+        const auto pair = keys.find(slot.key);
+        data.emplace_back(
+            slot.data_key,
+            pair == keys.end() ? std::string(generated_marker) : value_of(slot, pair->second)
+        );
+    }
+    return data;
+}
+
 std::uint64_t hash_planned_config(const job_plan& plan, const render_options& options) {
     const auto data = config_data(plan, options);
     std::vector<data_entry> entries;
     for (const auto& [key, text] : data) {
-        entries.emplace_back(key, fnv1a().bytes(text).value());
+        entries.emplace_back(key, content_hash().bytes(text).value());
     }
-    return hash_config_data(entries).value();
+    return hash_config_data(mutability::immutable, entries).value();
 }
 
 result<std::string> render_object(
@@ -312,7 +322,7 @@ result<std::string> render_object(
                 " needs a key pair `" + slot.key + "` for `" + slot.data_key + '`'};
         }
     }
-    return write_object(plan, object, attempt, options, &keys);
+    return write_object(plan, object, attempt, options, keys);
 }
 
 std::string preview_object(
@@ -321,7 +331,7 @@ std::string preview_object(
     std::int32_t attempt,
     const render_options& options
 ) {
-    return write_object(plan, object, attempt, options, nullptr);
+    return write_object(plan, object, attempt, options, {});
 }
 
 std::uint64_t expected_fingerprint(
@@ -335,7 +345,7 @@ std::uint64_t expected_fingerprint(
         const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), attempt).ptr;
         const std::string_view text(digits.data(), static_cast<std::size_t>(end - digits.data()));
         const auto selector = service_selector(plan, object, text);
-        const fnv1a state =
+        const content_hash state =
             object.variant == tensorboard_service
                 ? hash_service(
                       hash_owned(object.kind, planned_facts(plan)), service_facts_of(object)
@@ -343,11 +353,17 @@ std::uint64_t expected_fingerprint(
                 : plan.render->service_hash;
         return hash_selector(state, selector.view()).value();
     }
-    fnv1a owned = hash_owned(object.kind, planned_facts(plan));
+    content_hash owned = hash_owned(object.kind, planned_facts(plan));
     if (object.kind->use == kind_use::gang) {
         return hash_fields(owned, gang::object_values(plan, options.wanted)).value();
     }
-    return object.spec.empty() ? owned.value() : owned.field(hash_text(object.spec)).value();
+    if (!object.spec.empty()) {
+        owned.field(hash_text(object.spec));
+    }
+    if (object.kind == object_kind::deployment) {
+        owned.number(plan.render->deployment_content);
+    }
+    return owned.value();
 }
 
 std::uint64_t expected_data_fingerprint(

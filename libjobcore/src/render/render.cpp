@@ -4,6 +4,7 @@
 #include "jobcore/plan.hpp"
 #include "kubernetes/base64.hpp"
 #include "render/render_data.hpp"
+#include "strings/fnv1a.hpp"
 
 #include <array>
 #include <charconv>
@@ -149,6 +150,9 @@ std::string render_pod(
     const job_plan& plan, const pod_identity& pod, const render_options& options
 ) {
     std::string out;
+    if (plan.render == nullptr || pod.type >= plan.render->types.size()) {
+        return out;  // a type that the specification had
+    }
     const auto& type = plan.render->types[pod.type];
     if (type.programs.empty()) {
         return out;  // compile_plan reported an error; the plan is not to be used

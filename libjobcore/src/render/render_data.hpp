@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -50,7 +51,16 @@ struct config_render {
 struct secret_render {
     std::string type;
     std::vector<std::pair<std::string, std::string>> literals;  ///< key and text
+    /// Whether a version of the operator may have written that text under that key, for whatever
+    /// specification. Null: only what is in `literals`.
+    bool (*is_of_ours)(std::string_view key, std::string_view text) = nullptr;
 };
+
+/// The entries of `data` of an object with keys: first `literals`, then its key slots, both in
+/// their order. A value of a pair that `keys` lacks is generated_marker.
+std::vector<std::pair<std::string_view, std::string>> secret_data(
+    const job_plan& plan, const planned_object& object, const key_pairs& keys
+);
 
 struct render_data {
     std::string component;  ///< the kind in lower case
@@ -58,7 +68,7 @@ struct render_data {
     /// The type whose index 0 the alias Service selects.
     std::size_t rendezvous_type = 0;
     /// Fingerprint of a Service up to its selector.
-    fnv1a service_hash;
+    content_hash service_hash;
     /// Ranks on each pod of an ssh-free DeepSpeedJob (filling::world_info).
     std::int32_t slots = 1;
     config_render config;
@@ -66,6 +76,7 @@ struct render_data {
     /// `spec` of our own TensorBoard's Deployment as it is written, JSON. planned_object::spec, by
     /// which a difference is known, is without what is taken from the template.
     std::string deployment_spec;
+    std::uint64_t deployment_content = 0;  ///< of it
 };
 
 /// Replicas of a type by `wanted`, which may be empty: the plan's own then (BEHAVIOUR.md 7.2).

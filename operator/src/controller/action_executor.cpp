@@ -144,6 +144,9 @@ asio::awaitable<action_result> action_executor::carry_out(
             type, decided.meta.ns, a.name, std::move(*asked), claims, answers
         );
         what = consequence_of(a, outcome);
+        if (outcome.verdict == k8sio::write_verdict::foreign && claims.has_other_content()) {
+            what.answer = core::answer::by_other_content();
+        }
         if (outcome.failure) {
             tell_failure(a, *outcome.failure, what.result);
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/child_claims.hpp"
 
+#include "controller/key_material.hpp"
 #include "controller/object_text.hpp"
 #include "controller/resource_table.hpp"
 #include "jobcore/labels.hpp"
@@ -78,7 +79,11 @@ std::string child_claims::wanted() const {
 }
 
 bool child_claims::is_ours(std::string_view live) const {
-    return claim_of(*action_, live).owner_uid == decided_->meta.uid;
+    const bool named = claim_of(*action_, live).owner_uid == decided_->meta.uid;
+    other_content_ =
+        named && action_->kind == core::object_kind::secret &&
+        core::standing_of_keys(*decided_, live, &read_key_pair) == core::key_standing::foreign;
+    return named && !other_content_;
 }
 
 bool child_claims::is_wanted(std::string_view live) const {

@@ -30,6 +30,9 @@ public:
     std::string repair_of(std::string_view live, k8sio::standing found) const override;
     std::string lost_of(std::string_view answer) const override;
 
+    /// What is_ours() was last asked of names the job as its owner, but is not by its content.
+    bool has_other_content() const { return other_content_; }
+
 private:
     std::string wanted() const;
 
@@ -37,6 +40,7 @@ private:
     const core::job_object* decided_;
     const core::decision* made_;
     const core::action* action_;
+    mutable bool other_content_ = false;
     std::string pod_;  // as it is sent; else empty: keys of a Secret are not kept
 };
 

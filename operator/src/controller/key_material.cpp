@@ -66,6 +66,25 @@ std::optional<std::string> private_pem(EVP_PKEY* key) {
     return std::string(text, static_cast<std::size_t>(length));
 }
 
+std::optional<core::key_pair> pair_of(EVP_PKEY* key) {
+    auto line = public_line(key);
+    auto pem = private_pem(key);
+    return line && pem ? std::optional(core::key_pair{std::move(*pem), std::move(*line)})
+                       : std::nullopt;
+}
+
+/// The public point of a PEM is whatever stands there: it has to be that of the private number.
+bool is_whole_p256(EVP_PKEY* key) {
+    std::array<char, 32> group{};
+    std::size_t length = 0;
+    const bool p256 = EVP_PKEY_get_group_name(key, group.data(), group.size(), &length) == 1 &&
+                      std::string_view(group.data(), length) == "prime256v1";
+    const std::unique_ptr<EVP_PKEY_CTX, decltype(&EVP_PKEY_CTX_free)> check(
+        p256 ? EVP_PKEY_CTX_new_from_pkey(nullptr, key, nullptr) : nullptr, &EVP_PKEY_CTX_free
+    );
+    return check && EVP_PKEY_check(check.get()) == 1;
+}
+
 }  // namespace
 
 std::optional<core::key_pair> make_key_pair(std::string& error) {
@@ -74,13 +93,26 @@ std::optional<core::key_pair> make_key_pair(std::string& error) {
         error = openssl_error("cannot make a key");
         return std::nullopt;
     }
-    auto line = public_line(key.get());
-    auto pem = private_pem(key.get());
-    if (!line || !pem) {
+    auto pair = pair_of(key.get());
+    if (!pair) {
         error = openssl_error("cannot write a key");
-        return std::nullopt;
     }
-    return core::key_pair{std::move(*pem), std::move(*line)};
+    return pair;
+}
+
+std::optional<core::key_pair> read_key_pair(std::string_view private_pem) {
+    static char no_password[] = "";
+    const bio_ptr in(
+        BIO_new_mem_buf(private_pem.data(), static_cast<int>(private_pem.size())), &BIO_free
+    );
+    const key_ptr key(
+        // An empty password: without one OpenSSL would ask a terminal.
+        in ? PEM_read_bio_PrivateKey(in.get(), nullptr, nullptr, no_password) : nullptr,
+        &EVP_PKEY_free
+    );
+    auto pair = key && is_whole_p256(key.get()) ? pair_of(key.get()) : std::nullopt;
+    ERR_clear_error();
+    return pair;
 }
 
 std::optional<core::key_pairs> make_keys(

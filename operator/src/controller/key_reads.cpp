@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/key_reads.hpp"
 
+#include "controller/key_material.hpp"
 #include "controller/log_line.hpp"
 #include "controller/resource_table.hpp"
 
@@ -93,6 +94,18 @@ bool creates_pods(const core::decision& made, core::instant now) {
     });
 }
 
+core::key_standing standing_of(
+    const child_store& secrets,
+    const core::job_object& job,
+    const core::child_record& secret,
+    std::string_view secret_json
+) {
+    const core::key_standing content = core::standing_of_keys(job, secret_json, &read_key_pair);
+    const auto held = secrets.get(secret.uid);
+    const bool made = held && held->keys == core::key_standing::made;
+    return made && content == core::key_standing::found ? core::key_standing::made : content;
+}
+
 void key_reads::tell_failure(
     const core::job_meta& job,
     std::string_view name,
@@ -131,14 +144,20 @@ asio::awaitable<key_news> key_reads::read(job_entry& entry) {
     const auto before = held(secrets, meta.uid, name);
     auto now =
         live.has_value() ? core::decode_child(core::object_kind::secret, *live) : std::nullopt;
-    const bool ours = now && now->owner_uid == meta.uid;
+    bool ours = now && now->owner_uid == meta.uid;
+    if (ours) {
+        now->keys = standing_of(secrets, *job, *now, *live);
+        ours = now->keys != core::key_standing::foreign;
+    }
     for (const core::child_record& record : before) {
-        if (!ours || record.uid != now->uid) {
+        // The same version may stand otherwise, to another specification.
+        if (!ours || record.uid != now->uid || record.keys != now->keys) {
             secrets.drop(record.uid);
         }
     }
     const bool same = ours ? before.size() == 1 && before.front().uid == now->uid &&
-                                 before.front().resource_version == now->resource_version
+                                 before.front().resource_version == now->resource_version &&
+                                 before.front().keys == now->keys
                            : before.empty();
     if (ours) {
         secrets.insert_answer(std::move(*now));

@@ -12,6 +12,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace signalbox::op {
 
@@ -23,6 +24,15 @@ enum class key_news {
 
 /// A pod is to be created now.
 bool creates_pods(const core::decision& made, core::instant now);
+
+/// Whose the keys in a Secret of that job are (BEHAVIOUR.md 2.13). `secret` is the record of the
+/// text.
+core::key_standing standing_of(
+    const child_store& secrets,
+    const core::job_object& job,
+    const core::child_record& secret,
+    std::string_view secret_json
+);
 
 /// The job is gone: so are its Secrets, or soon.
 void forget_keys(cluster_views& views, const std::string& job_uid);

@@ -40,6 +40,7 @@ observed_job::observed_job(const cluster_views& views, const job_entry& entry) {
     seen_.absences = entry.answers.absences();
     seen_.served_kinds = served_;
     seen_.no_room = entry.no_room;
+    seen_.admitted = entry.answers.admitted();
 }
 
 void forget_disproved(const cluster_views& views, job_entry& entry) {

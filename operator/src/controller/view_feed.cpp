@@ -29,9 +29,7 @@ void view_feed::sending(k8sio::write_step step) {
 }
 
 void view_feed::shown(k8sio::write_step step, std::string_view object_json) {
-    // One whose labels were put right is shown by the watch for sure.
-    const bool labelled = step == k8sio::write_step::restore;
-    updates_->note_object(*entry_, kind_, object_json, asked_, labelled);
+    updates_->note_object(*entry_, kind_, object_json, asked_, step);
 }
 
 void view_feed::gone(std::string_view uid) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/view_updates.hpp"
 
+#include "controller/key_reads.hpp"
+#include "controller/object_text.hpp"
 #include "controller/resource_table.hpp"
 #include "jobcore/labels.hpp"
 #include "k8sio/object.hpp"
@@ -44,12 +46,19 @@ void view_updates::hold_against(
 }
 
 bool view_updates::note_pod(
-    job_entry& entry, std::string_view object_json, const k8sio::view_mark& asked, bool labelled
+    job_entry& entry,
+    std::string_view object_json,
+    const k8sio::view_mark& asked,
+    k8sio::write_step of
 ) {
     auto pod = core::decode_pod(object_json);
     if (!pod) {
         return false;
     }
+    if (of == k8sio::write_step::create) {
+        entry.answers.admit(pod->content);
+    }
+    const bool labelled = of == k8sio::write_step::restore;
     const std::string& uid = entry.object->meta.uid;
     if (!labelled && !pod->labels_complete && pod->owner_uid == uid) {
         // The watch may not show it; the next pass shall see it all the same (BEHAVIOUR.md 1.9).
@@ -72,13 +81,13 @@ bool view_updates::note_object(
     core::object_kind kind,
     std::string_view object_json,
     const k8sio::view_mark& asked,
-    bool labelled
+    k8sio::write_step of
 ) {
     if (kind == core::object_kind::job) {
         return note_job(object_json, asked) != nullptr;
     }
     if (kind == core::object_kind::pod) {
-        return note_pod(entry, object_json, asked, labelled);
+        return note_pod(entry, object_json, asked, of);
     }
     auto child = core::decode_child(kind, object_json);
     child_view* const view = views_->view_of(kind);
@@ -87,6 +96,9 @@ bool view_updates::note_object(
     }
     if (view->how == watched::by_name) {
         entry.keys_looked_at = clock_.steady_now();
+        child->keys = of == k8sio::write_step::create
+                          ? core::key_standing::made
+                          : standing_of(view->store, *entry.object, *child, object_json);
     } else if (!entry.gone) {
         runtime_->expect(entry.object->meta.uid, view->store, child->resource_version);
     }

@@ -7,6 +7,7 @@
 #include "controller/cluster_views.hpp"
 #include "controller/server_clock.hpp"
 #include "k8sio/controller.hpp"
+#include "k8sio/object_write.hpp"
 
 #include <string>
 #include <string_view>
@@ -28,15 +29,16 @@ public:
     k8sio::view_mark mark(core::object_kind kind, core::job_kind job) const;
 
     /// Takes the answer to a write or live read of a child or of the job itself into the views, and
-    /// lets later passes wait for it. False if the text could not be read. `labelled`: the watch
-    /// shows it for sure, whatever other labels it has not. A view that it contradicts is listed
-    /// anew (REQUIREMENTS.md W13). `asked`: mark() before the request was sent.
+    /// lets later passes wait for it. False if the text could not be read. `of`: the request; one
+    /// that was put right is shown by the watch for sure, whatever other labels it has not. A view
+    /// that it contradicts is listed anew (REQUIREMENTS.md W13). `asked`: mark() before the request
+    /// was sent.
     bool note_object(
         job_entry& entry,
         core::object_kind kind,
         std::string_view object_json,
         const k8sio::view_mark& asked,
-        bool labelled = false
+        k8sio::write_step of
     );
     /// A child is gone, says an answer.
     void note_gone(core::object_kind kind, const std::string& uid);
@@ -47,7 +49,10 @@ public:
 
 private:
     bool note_pod(
-        job_entry& entry, std::string_view object_json, const k8sio::view_mark& asked, bool labelled
+        job_entry& entry,
+        std::string_view object_json,
+        const k8sio::view_mark& asked,
+        k8sio::write_step of
     );
     template <class Record>
     void hold_against(

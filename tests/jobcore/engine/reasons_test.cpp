@@ -58,6 +58,7 @@ TEST_CASE("[behaviour 1.8] the words of a refusal tell what was refused", "[engi
     r.kind = object_kind::service;
     r.name = "a-1";
     r.foreign_owner = GENERATE(true, false);
+    r.foreign_content = r.foreign_owner && GENERATE(true, false);
     r.message = "no: a-2 was refused: too; Pod b belongs to another owner";
     const std::string words = words_of(r);
     const std::string_view before =

@@ -134,3 +134,42 @@ TEST_CASE("[requirement X7] statuses that differ in times alone have one hash", 
     after.conditions[0].message = "another";
     CHECK(hash(after) != hash(before));
 }
+
+TEST_CASE(
+    "[behaviour 2.14] what admission made of pods is known until they are recorded", "[keep]"
+) {
+    core::job_answers answers;
+    answers.admit(1);
+    answers.admit(2);
+    answers.admit(1);
+    const auto begin = [&](const core::decision& d) { answers.begin(d, core::job_status()); };
+    CHECK(
+        std::vector(answers.admitted().begin(), answers.admitted().end()) ==
+        std::vector<std::uint64_t>{1, 2}
+    );
+    begin(asking_for({create("w-0")}));
+    CHECK(answers.admitted().size() == 2);
+    core::decision records;
+    records.status = core::job_status();
+    begin(records);
+    CHECK(answers.admitted().size() == 2);
+    begin({});
+    CHECK(answers.admitted().empty());
+
+    for (std::uint64_t content = 1; content <= 300; ++content) {
+        answers.admit(content);
+    }
+    CHECK(answers.admitted().size() == 256);
+    CHECK(answers.admitted().back() == 300);
+}
+
+TEST_CASE("[behaviour 2.13] a name taken by other content is told apart", "[keep]") {
+    refusals_of ledger{asking_for({create("w-0")})};
+    const core::refusal* noted =
+        ledger.note(create("w-0"), core::answer::by_other_content(), at(1));
+    REQUIRE(noted != nullptr);
+    CHECK(noted->foreign_owner);
+    CHECK(noted->foreign_content);
+    noted = ledger.note(create("w-0"), core::answer::by_other_owner(), at(2));
+    CHECK_FALSE(noted->foreign_content);
+}

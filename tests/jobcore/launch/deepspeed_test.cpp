@@ -450,6 +450,32 @@ TEST_CASE("[behaviour 2.6] ConfigMap and Secret as the server shows them", "[ren
     }
 }
 
+TEST_CASE("[behaviour 2.13] all of the data counts, and that nobody can change it", "[render]") {
+    auto job = deepspeed_job(2).compile();
+    for (const auto kind : {object_kind::secret, object_kind::config_map}) {
+        auto text = core::preview_object(job.plan, job.planned(kind), 3, {});
+        text.replace(text.find("\"metadata\":{"), 12, R"("metadata":{"uid":"u-1",)");
+        const auto data = core::expected_data_fingerprint(job.plan, job.planned(kind), {});
+        const auto with = [&](std::string_view what, std::string_view instead) {
+            auto edited = text;
+            edited.replace(edited.find(what), what.size(), instead);
+            return core::decode_child(kind, edited)->data_fingerprint;
+        };
+        CAPTURE(core::to_string(kind));
+        CHECK(with("\"uid\"", "\"uid\"") == data);
+        CHECK(with("\"immutable\":true", "\"immutable\":false") != data);
+        CHECK(with("\"immutable\":true,", "") != data);
+        CHECK(with("\"data\":{", R"("data":{"more":"YQ==",)") != data);
+        CHECK(with("\"data\":{", R"("binaryData":{"more":"YQ=="},"data":{)") != data);
+    }
+    // The same file in another form is another content.
+    const auto read = [](const char* data) {
+        const std::string head = R"({"metadata":{"name":"n","uid":"u"},)";
+        return core::decode_child(object_kind::config_map, head + data + "}")->data_fingerprint;
+    };
+    CHECK(read(R"("data":{"a":"YQ=="})") != read(R"("binaryData":{"a":"YQ=="})"));
+}
+
 TEST_CASE(
     "[api 6.2] [requirement X14] a hostfile that fits into no ConfigMap is refused", "[launch]"
 ) {

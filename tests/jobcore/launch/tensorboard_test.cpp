@@ -246,3 +246,85 @@ TEST_CASE("[behaviour 2.6] TensorBoard's objects as the server shows them", "[re
         CHECK(same == (kind == object_kind::service));
     }
 }
+
+namespace {
+
+/// A change of the Deployment's text.
+struct board_edit {
+    const char* what;
+    const char* with;
+};
+
+std::uint64_t seen_with(const compiled& job, object_kind kind, const board_edit& e) {
+    auto text = text_of(job, kind);
+    text.replace(text.find("\"metadata\":{"), 12, R"("metadata":{"uid":"u-1",)");
+    const auto at = text.find(e.what);
+    INFO(text);
+    REQUIRE(at != std::string::npos);
+    text.replace(at, std::string_view(e.what).size(), e.with);
+    return core::decode_child(kind, text)->fingerprint;
+}
+
+}  // namespace
+
+TEST_CASE("[behaviour 2.13] our annotation on another Deployment proves nothing", "[render]") {
+    const auto job = with_tensorboard(
+        R"({"image":"tb","trainingLogFilesets":["t9k://pvc/p/d","t9k://minio/s/b/x"]})"
+    );
+    const auto e = GENERATE(
+        board_edit{R"("command":["tensorboard",)", R"("command":["sh","-c","evil"],"x":[)"},
+        board_edit{R"("command":["tensorboard",)", R"("args":["more"],"command":["tensorboard",)"},
+        board_edit{"--host=0.0.0.0", "--host=::"},
+        board_edit{R"("claimName":"p")", R"("claimName":"another")"},
+        board_edit{R"("secretRef":{"name":"s"})", R"("secretRef":{"name":"t"})"},
+        board_edit{R"("envFrom":[)", R"("envFrom":[{"configMapRef":{"name":"evil"}},)"},
+        board_edit{R"("mountPath":"/logs/0")", R"("mountPath":"/")"},
+        board_edit{R"("mountPath":"/logs/0")", R"("subPath":"d","mountPath":"/logs/0")"},
+        board_edit{R"("image":"tb")", R"("image":"tb","securityContext":{"privileged":true})"},
+        board_edit{R"("name":"tensorboard","image")", R"("name":"other","image")"},
+        board_edit{
+            R"("enableServiceLinks")", R"("serviceAccountName":"admin","enableServiceLinks")"},
+        board_edit{R"("enableServiceLinks")", R"("hostNetwork":true,"enableServiceLinks")"},
+        board_edit{R"("enableServiceLinks")", R"("hostPID":true,"enableServiceLinks")"},
+        board_edit{R"("enableServiceLinks")", R"("hostIPC":true,"enableServiceLinks")"}
+    );
+    CAPTURE(e.what, e.with);
+    const auto expected =
+        core::expected_fingerprint(job.plan, planned(job, object_kind::deployment), 1, {});
+    CHECK(seen_with(job, object_kind::deployment, e) != expected);
+}
+
+TEST_CASE("[behaviour 2.13] what servers and admission add to it is no difference", "[render]") {
+    const auto job = with_tensorboard(R"({"image":"tb","trainingLogFilesets":["t9k://pvc/p/d"]})");
+    const auto e = GENERATE(
+        board_edit{R"("image":"tb")", R"("image":"mirror.example.org/tb@sha256:00","tty":false)"},
+        board_edit{R"("command":["tensorboard",)", R"("command":["/wrap","tensorboard",)"},
+        board_edit{R"("containers":[)", R"("containers":[{"name":"mesh","image":"m"},)"},
+        board_edit{R"("volumes":[)", R"("volumes":[{"name":"token","emptyDir":{}},)"},
+        board_edit{R"("volumeMounts":[)", R"("volumeMounts":[{"name":"token","mountPath":"/t"},)"},
+        board_edit{R"("envFrom":[])", R"("env":[{"name":"A","value":"b"}])"},
+        board_edit{
+            R"("enableServiceLinks")",
+            R"("serviceAccountName":"default","hostNetwork":false,"enableServiceLinks")"},
+        board_edit{R"("replicas":1)", R"("replicas":3)"}
+    );
+    CAPTURE(e.what, e.with);
+    const auto expected =
+        core::expected_fingerprint(job.plan, planned(job, object_kind::deployment), 1, {});
+    CHECK(seen_with(job, object_kind::deployment, e) == expected);
+}
+
+TEST_CASE("[behaviour 2.13] its Service leads to the port that was meant", "[render]") {
+    const auto job = with_tensorboard(R"({"image":"tb","trainingLogFilesets":["t9k://pvc/p/d"]})");
+    const auto expected =
+        core::expected_fingerprint(job.plan, planned(job, object_kind::service), 1, {});
+    const auto seen = [&](const char* what, const char* with) {
+        return seen_with(job, object_kind::service, {what, with});
+    };
+    CHECK(seen("\"port\":80", R"("protocol":"TCP","port":80)") == expected);
+    CHECK(seen("\"port\":80", R"("protocol":"UDP","port":80)") != expected);
+    CHECK(seen("\"port\":80", "\"port\":81") != expected);
+    CHECK(seen("\"targetPort\":6006", "\"targetPort\":22") != expected);
+    CHECK(seen("\"targetPort\":6006", R"("targetPort":"ssh")") != expected);
+    CHECK(seen(",\"targetPort\":6006", "") != expected);
+}

@@ -431,3 +431,107 @@ TEST_CASE("every prefix of a pod is refused without harm", "[observe]") {
     }
     CHECK(decode_pod(whole).has_value());
 }
+
+namespace {
+
+struct pod_edit {
+    const char* what;
+    const char* with;
+};
+
+std::string edited(std::string text, const pod_edit& e) {
+    const std::string_view what = e.what;
+    const auto where = text.find(what);
+    INFO(text);
+    REQUIRE(where != std::string::npos);
+    return text.replace(where, what.size(), e.with);
+}
+
+/// A pod of an ssh job, which has all that counts.
+std::string ssh_pod() {
+    static const compiled job(
+        job_builder("cifar")
+            .kind(core::job_kind::deepspeed)
+            .field("config", R"({"run":{"python":["train.py"]}})")
+            .field(
+                "worker",
+                R"({"replicas":2,"template":{"spec":{"containers":[{"name":"worker","image":"ds:1"}]}}})"
+            )
+    );
+    return core::render_pod(job.plan, {.type = 0, .index = 1}, {});
+}
+
+}  // namespace
+
+TEST_CASE("[behaviour 2.14] what of a pod counts as its content", "[observe]") {
+    const std::string pod = ssh_pod();
+    const auto content = core::content_of_pod(pod);
+    CHECK(content != 0);
+    CHECK(decoded(edited(pod, {"\"metadata\":{", R"("metadata":{"uid":"u",)"})).content == content);
+    const auto e = GENERATE(
+        pod_edit{R"("image":"ds:1")", R"("image":"evil")"},
+        pod_edit{"\"/bin/sh\"", "\"/bin/evil\""},
+        pod_edit{R"("image":"ds:1")", R"("args":["x"],"image":"ds:1")"},
+        pod_edit{R"("image":"ds:1")", R"("securityContext":{"privileged":true},"image":"ds:1")"},
+        pod_edit{R"("secretName":"cifar)", R"("secretName":"other)"},
+        pod_edit{R"("mountPath":"/root/.ssh")", R"("mountPath":"/tmp/x")"},
+        pod_edit{R"("mountPath":"/root/.ssh")", R"("subPath":"x","mountPath":"/root/.ssh")"},
+        pod_edit{R"("spec":{)", R"("spec":{"serviceAccountName":"admin",)"},
+        pod_edit{R"("spec":{)", R"("spec":{"hostNetwork":true,)"},
+        pod_edit{R"("spec":{)", R"("spec":{"hostPID":true,)"},
+        pod_edit{R"("spec":{)", R"("spec":{"hostIPC":true,)"},
+        pod_edit{R"("subdomain":"cifar)", R"("subdomain":"other)"},
+        pod_edit{R"(training-container":"worker")", R"(training-container":"mesh")"}
+    );
+    CAPTURE(e.what, e.with);
+    CHECK(core::content_of_pod(edited(pod, e)) != content);
+}
+
+TEST_CASE("[behaviour 2.14] what others add to a pod is no other content", "[observe]") {
+    const std::string pod = ssh_pod();
+    const auto e = GENERATE(
+        pod_edit{R"("containers":[)", R"("containers":[{"name":"mesh","image":"m","args":["x"]},)"},
+        pod_edit{R"("spec":{)", R"("spec":{"initContainers":[{"name":"i","image":"m"}],)"},
+        pod_edit{R"("spec":{)", R"("spec":{"nodeName":"n","tolerations":[{"key":"k"}],)"},
+        pod_edit{
+            R"("spec":{)", R"("spec":{"serviceAccount":"default","serviceAccountName":"default",)"},
+        pod_edit{R"("spec":{)", R"("spec":{"hostNetwork":false,)"},
+        pod_edit{R"("volumes":[)", R"("volumes":[{"name":"token","secret":{"secretName":"t"}},)"},
+        pod_edit{R"("volumeMounts":[)", R"("volumeMounts":[{"name":"token","mountPath":"/t"},)"},
+        pod_edit{R"("env":[)", R"("env":[{"name":"A","value":"b"},)"},
+        pod_edit{R"("labels":{)", R"("labels":{"team":"x",)"}
+    );
+    CAPTURE(e.what, e.with);
+    CHECK(core::content_of_pod(edited(pod, e)) == core::content_of_pod(pod));
+}
+
+TEST_CASE("[behaviour 2.14] the order of members and of who is named first means nothing") {
+    const std::string head = R"({"metadata":{"name":"p","annotations":{)"
+                             R"("batch.tensorstack.dev/training-container":"c"}},"spec":)";
+    const auto of = [&](const std::string& spec) {
+        return core::content_of_pod(head + spec + "}");
+    };
+    CHECK(
+        of(R"({"subdomain":"s","containers":[{"name":"c","image":"i","command":["a"],"args":["b"]}]})"
+        ) ==
+        of(R"({"containers":[{"args":["b"],"command":["a"],"image":"i","name":"c"}],"subdomain":"s"})"
+        )
+    );
+    CHECK(
+        of(R"({"containers":[{"name":"c","command":["a","b"]}]})") !=
+        of(R"({"containers":[{"name":"c","command":["a"],"args":["b"]}]})")
+    );
+    CHECK(
+        of(R"({"containers":[{"name":"c","command":["ab"]}]})") !=
+        of(R"({"containers":[{"name":"c","command":["a","b"]}]})")
+    );
+    CHECK(core::content_of_pod("no JSON") == 0);
+    CHECK(core::content_of_pod("{}") != 0);
+    // Of a text that lists all pods of a large job the beginning and the length count.
+    const std::string list(10'000, 'x');
+    const auto with = [&](const std::string& word) {
+        return of(R"({"containers":[{"name":"c","args":[")" + word + R"("]}]})");
+    };
+    CHECK(with(list) != with(list + "x"));
+    CHECK(with(list) != with("y" + list.substr(1)));
+}

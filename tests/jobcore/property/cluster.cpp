@@ -279,6 +279,7 @@ bool cluster::patch(const action& a, const job_object& decided, const decision& 
             );
             repaired->ready = c.ready;
             repaired->data_fingerprint = c.data_fingerprint;  // nobody can change that part
+            repaired->creation = c.creation;
             c = std::move(*repaired);
         }
     }

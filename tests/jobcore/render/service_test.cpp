@@ -130,7 +130,8 @@ TEST_CASE("[behaviour 2.6] every field that we set on a Service is watched", "[r
         edit{R"("replica-index":"0")", R"("replica-index":"1")"},
         edit{R"("replica-index":"0",)", ""},
         edit{R"("selector":{)", R"("selector":{"extra":"x",)"},
-        edit{R"("clusterIP":)", R"("ports":[{"port":80}],"clusterIP":)"}
+        edit{R"("clusterIP":)", R"("ports":[{"port":80}],"clusterIP":)"},
+        edit{R"("clusterIP":)", R"("externalIPs":["192.0.2.1"],"clusterIP":)"}
     );
     CAPTURE(e.what);
     CHECK(seen(replaced(text, e.what, e.with)) != expected);

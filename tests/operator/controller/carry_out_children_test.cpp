@@ -2,6 +2,7 @@
 //
 // Actions on Secrets, ConfigMaps and the job itself, with a scripted decision in place of
 // libjobcore's.
+#include "controller/key_material.hpp"
 #include "controller/object_text.hpp"
 #include "controller/resource_table.hpp"
 #include "controller/scripted.hpp"
@@ -41,17 +42,15 @@ core::action create(const core::job_object& job, core::object_kind kind) {
     return create_object(job, number_of(*job.compiled->plan, kind));
 }
 
-/// The object as the operator makes it, with some value for every key; `edit` may change it.
+/// The object as the operator makes it, with keys of its own; `edit` may change it.
 template <class Edit>
 std::string made_object(const core::job_object& job, core::object_kind kind, Edit edit) {
+    std::string error;
+    const core::action a = create(job, kind);
+    const auto keys = op::make_keys(core::key_slots_of(job, a), error);
+    REQUIRE(keys);
     rapidjson::Document object;
-    object.Parse(core::preview_action(job, {}, create(job, kind)).c_str());
-    auto& memory = object.GetAllocator();
-    for (auto& value : object["data"].GetObject()) {
-        if (value.value == std::string(core::generated_marker).c_str()) {
-            value.value.SetString("a2V5", memory);
-        }
-    }
+    object.Parse(core::render_action(job, {}, a, *keys)->c_str());
     edit(object);
     rapidjson::StringBuffer buffer;
     rapidjson::Writer<rapidjson::StringBuffer> out(buffer);

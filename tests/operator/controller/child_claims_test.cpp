@@ -148,3 +148,23 @@ TEST_CASE_METHOD(
     a.kind = core::object_kind::service;  // somebody may have changed it again
     CHECK(claims().lost_of(R"({"spec":{}})").empty());
 }
+
+TEST_CASE_METHOD(claims_fixture, "[behaviour 2.13] a Secret is ours by its content too") {
+    const auto read = core::read_job(
+        R"({"apiVersion":"batch.tensorstack.dev/v1beta1","kind":"DeepSpeedJob","metadata":{)"
+        R"("name":"cifar","namespace":"ml","uid":"j"},"spec":{"config":{"run":{"python":)"
+        R"(["train.py"]}},"worker":{"replicas":2,"template":{"spec":{"containers":)"
+        R"([{"name":"worker","image":"ds"}]}}}}})"
+    );
+    REQUIRE(read);
+    job = *read;
+    a.kind = core::object_kind::secret;
+    const std::string named = owned_by("j", "", R"(,"data":{"authorized_keys":"ZXZpbA=="})");
+    const op::child_claims asked = claims();
+    CHECK_FALSE(asked.is_ours(named));
+    CHECK(asked.has_other_content());
+    CHECK_FALSE(asked.is_ours(owned_by("other", "", "")));
+    CHECK_FALSE(asked.has_other_content());
+    CHECK(asked.is_ours(owned_by("j", "")));  // of another form: ours, and not the wanted one
+    CHECK_FALSE(asked.has_other_content());
+}

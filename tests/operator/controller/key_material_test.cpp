@@ -113,3 +113,63 @@ TEST_CASE("[behaviour 1.5] two Secrets have nothing in common") {
         CHECK(value(one, slot.data_key.c_str()) != value(other, slot.data_key.c_str()));
     }
 }
+
+TEST_CASE("[behaviour 2.13] a made key is read back as what it was made as") {
+    std::string error;
+    const auto pair = op::make_key_pair(error);
+    REQUIRE(pair);
+    const auto back = op::read_key_pair(pair->private_pem);
+    REQUIRE(back);
+    CHECK(back->private_pem == pair->private_pem);
+    CHECK(back->public_line == pair->public_line);
+}
+
+TEST_CASE("[behaviour 2.13] what is no whole P-256 key without a password is none of ours") {
+    std::string error;
+    const auto pair = op::make_key_pair(error);
+    REQUIRE(pair);
+    CHECK_FALSE(op::read_key_pair(""));
+    CHECK_FALSE(op::read_key_pair("no key"));
+    CHECK_FALSE(op::read_key_pair(pair->public_line));
+    CHECK_FALSE(op::read_key_pair(pair->private_pem.substr(0, 80)));
+    const temporary_folder folder;
+    const auto made_by = [&](const std::string& command) {
+        const auto made = run("openssl " + command + " -out " + folder.path("key") + " 2>&1");
+        CAPTURE(made.output);
+        REQUIRE(made.code == 0);
+        return folder.read("key");
+    };
+    CHECK(op::read_key_pair(made_by("ecparam -name prime256v1 -genkey -noout")));
+    CHECK_FALSE(op::read_key_pair(made_by("ecparam -name secp384r1 -genkey -noout")));
+    CHECK_FALSE(op::read_key_pair(made_by("genpkey -algorithm RSA")));
+    folder.write("plain", pair->private_pem);
+    const std::string locked = made_by("ec -aes256 -passout pass:x -in " + folder.path("plain"));
+    CHECK(locked.find("ENCRYPTED") != std::string::npos);
+    CHECK_FALSE(op::read_key_pair(locked));
+}
+
+TEST_CASE("[behaviour 2.13] a private number with the public point of another key is none of ours"
+) {
+    // SEC1 carries both: 0x04 and the point are the last 65 bytes.
+    std::string error;
+    const auto ours = op::make_key_pair(error);
+    const auto other = op::make_key_pair(error);
+    const temporary_folder folder;
+    const auto der = [&](const std::string& name, const std::string& pem) {
+        folder.write(name, pem);
+        const std::string out = folder.path(name + ".der");
+        REQUIRE(run("openssl ec -outform DER -in " + folder.path(name) + " -out " + out).code == 0);
+        return folder.read(name + ".der");
+    };
+    std::string mixed = der("a", ours->private_pem);
+    const std::string point = der("b", other->private_pem);
+    REQUIRE(mixed.size() == point.size());
+    mixed.replace(mixed.size() - 65, 65, point.substr(point.size() - 65));
+    folder.write("mixed.der", mixed);
+    REQUIRE(
+        run("(echo '-----BEGIN EC PRIVATE KEY-----'; base64 " + folder.path("mixed.der") +
+            "; echo '-----END EC PRIVATE KEY-----') >" + folder.path("mixed"))
+            .code == 0
+    );
+    CHECK_FALSE(op::read_key_pair(folder.read("mixed")));
+}

@@ -44,7 +44,7 @@ core::decision world::look() const {
     for (const auto& c : children_) {
         children.push_back(&c);
     }
-    const core::observed seen{pods, children, refusals, absences, served, no_room};
+    const core::observed seen{pods, children, refusals, absences, served, no_room, admitted};
     return core::decide(job_, seen, rules_, now_);
 }
 

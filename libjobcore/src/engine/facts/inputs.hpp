@@ -36,7 +36,9 @@ struct inputs {
     /// What the next attempt would begin with.
     const job_plan& next_plan() const { return outdated ? *job.compiled->plan : plan; }
     bool owns(const pod_record& pod) const { return pod.owner_uid == plan.job_uid; }
-    bool owns(const child_record& child) const { return child.owner_uid == plan.job_uid; }
+    bool owns(const child_record& child) const {
+        return child.owner_uid == plan.job_uid && child.keys != key_standing::foreign;
+    }
     /// The job was paused when it was last written; what its pods do is our own doing.
     bool was_paused() const { return job.status.phase == job_phase::paused; }
 };

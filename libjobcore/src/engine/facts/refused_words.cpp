@@ -9,6 +9,7 @@ namespace signalbox::core::engine {
 namespace {
 
 constexpr std::string_view of_another = "belongs to another owner";
+constexpr std::string_view of_other_content = "has content that is not the operator's";
 constexpr std::string_view was_refused = "was refused: ";
 
 /// The text up to the first separator, which is taken off too.
@@ -28,9 +29,10 @@ std::string_view without_reason(std::string_view fact) {
 }  // namespace
 
 std::string words_of(const refusal& r) {
-    return r.foreign_owner
-               ? fmt::format("{} {} {}", to_string(r.kind), r.name, of_another)
-               : fmt::format("{} {} {}{}", to_string(r.kind), r.name, was_refused, r.message);
+    const std::string object = fmt::format("{} {} ", to_string(r.kind), r.name);
+    return !r.foreign_owner    ? fmt::format("{}{}{}", object, was_refused, r.message)
+           : r.foreign_content ? fmt::format("{}{}", object, of_other_content)
+                               : fmt::format("{}{}", object, of_another);
 }
 
 std::optional<refused_object> read_refused(std::string_view message) {
@@ -38,7 +40,8 @@ std::optional<refused_object> read_refused(std::string_view message) {
         std::string_view fact = without_reason(take_until(message, "; "));
         const std::string_view kind = take_until(fact, " ");
         const std::string_view name = take_until(fact, " ");
-        if (fact == of_another || fact.starts_with(was_refused)) {
+        const bool taken = fact == of_another || fact == of_other_content;
+        if (taken || fact.starts_with(was_refused)) {
             return refused_object{kind, name};
         }
     }

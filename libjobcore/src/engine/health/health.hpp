@@ -76,6 +76,8 @@ struct key_object {
     std::string name;  ///< of the object, where it is not fine
     /// Containers of this attempt have started with the keys.
     bool in_use = false;
+    /// Pods of this attempt were made to mount it.
+    bool mounted = false;
 };
 
 struct health {

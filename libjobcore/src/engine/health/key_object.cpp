@@ -19,12 +19,14 @@ bool any_started(const pod_record& pod) {
 struct started_pods {
     bool any = false;
     bool all = true;
+    bool made = false;  ///< a pod of the attempt was made, whether it has started or not
 };
 
 started_pods count_started(const context& c) {
     started_pods out;
     for_each_replica(c.view, [&](std::size_t, std::int32_t, const replica_view& s) {
         const bool started = s.done() || (s.current != nullptr && any_started(*s.current));
+        out.made = out.made || s.done() || s.seen || s.current != nullptr;
         out.any = out.any || started;
         out.all = out.all && started;
     });
@@ -41,6 +43,7 @@ key_object examine_keys(const context& c) {
     }
     const started_pods started = count_started(c);
     keys.in_use = started.any;
+    keys.mounted = started.made;
     keys.kind = with_keys->kind;
     keys.name = object_name(*with_keys, c.status.attempt);
     const child_record* seen = find_child(c.in, keys.kind, keys.name);

@@ -49,6 +49,7 @@ public:
         : plan_(plan), status_(status), stuck_after_(stuck_after), now_(now) {}
 
     pod_view make(const observed& seen) {
+        admitted_ = seen.admitted;
         make_replicas();
         for (const pod_record* pod : seen.pods) {
             place(*pod);
@@ -128,6 +129,11 @@ private:
         const std::size_t type = type_number(plan_, pod.type);
         replica_view* s = find_replica(type, pod.index);
         const bool this_attempt = pod.attempt == status_.attempt && status_.attempt > 0;
+        if (s != nullptr && this_attempt && pod.round == s->round && is_forged(pod, type, *s)) {
+            place_damaged(pod);
+            view_.left_overs.back().forged = true;
+            return;
+        }
         if (s != nullptr && this_attempt) {
             if (s->newest == nullptr || rank(*s->newest) < rank(pod)) {
                 s->newest = &pod;
@@ -143,6 +149,27 @@ private:
         } else {
             leave(pod, no_type, pod.index, false);
         }
+    }
+
+    /// It is looked at for the first time, nothing has started, and it is not what is made for this
+    /// index (2.14). Later it is what the attempt runs with, whatever the specification says by
+    /// then.
+    bool is_forged(const pod_record& pod, std::size_t type, const replica_view& s) const {
+        if (s.seen || pod.content == 0 || has_begun(pod) ||
+            std::ranges::find(admitted_, pod.content) != admitted_.end()) {
+            return false;
+        }
+        const pod_identity id{type, pod.index, pod.attempt, pod.round, s.rename};
+        const std::uint64_t planned =
+            content_of_pod(render_pod(plan_, id, render_options_of(status_, plan_)));
+        return planned != 0 && planned != pod.content;
+    }
+
+    static bool has_begun(const pod_record& pod) {
+        return pod.phase != pod_phase::pending ||
+               std::ranges::any_of(pod.containers, [](const container_record& c) {
+                   return c.state != container_state::waiting;
+               });
     }
 
     bool is_stuck(const pod_record& pod) const {
@@ -176,6 +203,7 @@ private:
     const job_status& status_;
     milliseconds stuck_after_;
     instant now_;
+    std::span<const std::uint64_t> admitted_;
     pod_view view_;
 };
 

@@ -23,7 +23,8 @@ struct replica_view {
     const pod_record* newest = nullptr;
     /// An older pod still stands in the way of this index (5.7).
     bool blocked = false;
-    /// The labels of the index's own pod were damaged (1.9): it is to be replaced.
+    /// The labels of the index's own pod were damaged (1.9), or it is forged (2.14): it is to be
+    /// replaced.
     bool damaged = false;
     std::int32_t round = 0;
     std::int32_t rename = 0;
@@ -46,7 +47,8 @@ struct type_view {
     std::int32_t wanted() const { return static_cast<std::int32_t>(replicas.size()); }
 };
 
-/// A pod that is not wanted as it is: of an older attempt or round, surplus, a duplicate, damaged.
+/// A pod that is not wanted as it is: of an older attempt or round, surplus, a duplicate, damaged,
+/// somebody else's work.
 struct left_over {
     const pod_record* pod = nullptr;
     /// Its index, if that is wanted; else type is `no_type`.
@@ -54,7 +56,8 @@ struct left_over {
     std::int32_t index = 0;
     /// Stands for an older attempt: no pod of the present one is made while it is there (5.7, I8).
     bool older_attempt = false;
-    bool stuck = false;  ///< 1.3
+    bool stuck = false;   ///< 1.3
+    bool forged = false;  ///< 2.14
 };
 inline constexpr std::size_t no_type = static_cast<std::size_t>(-1);
 

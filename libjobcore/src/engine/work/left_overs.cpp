@@ -66,9 +66,10 @@ void remove_left_overs(const context& c, work& out) {
         if (!l.pod->deletion) {
             actions.push_back(remove_pod(
                 *l.pod,
-                l.older_attempt ? "the pod is of another attempt"
-                                : "the pod is replaced or not wanted",
-                "behaviour 5.7"
+                l.forged          ? "the pod is not what the operator makes"
+                : l.older_attempt ? "the pod is of another attempt"
+                                  : "the pod is replaced or not wanted",
+                l.forged ? "behaviour 2.14" : "behaviour 5.7"
             ));
         } else if (l.stuck && waiting != nullptr && l.pod->name != c.name_of(l.type, l.index)) {
             actions.push_back(label_gone(*l.pod));

@@ -24,7 +24,9 @@ struct wanted_object {
     const render_options& options;
 };
 
-/// The merge patch that sets every field of ours and removes selector keys that are not ours (2.6).
+/// The merge patch that sets every field of ours and removes what is not to be there (2.6, 2.13):
+/// of a Service selector keys that are not ours and addresses outside of the cluster that lead to
+/// it, of a Deployment rights that a pod of ours does not have.
 std::string repair_body(const wanted_object& w, const child_record& seen) {
     const std::string text = preview_object(w.plan, w.object, w.identity.attempt, w.options);
     json::document document;
@@ -34,7 +36,15 @@ std::string repair_body(const wanted_object& w, const child_record& seen) {
     for (const char* immutable : {"data", "type", "immutable"}) {
         document.RemoveMember(immutable);
     }
-    if (document.HasMember("spec") && document["spec"].HasMember("selector")) {
+    if (w.object.kind == object_kind::deployment) {
+        json::value& pod = document["spec"]["template"]["spec"];
+        for (const char* right :
+             {"serviceAccountName", "serviceAccount", "hostNetwork", "hostPID", "hostIPC"}) {
+            pod.AddMember(rapidjson::StringRef(right), json::value(rapidjson::kNullType), a);
+        }
+    }
+    if (w.object.kind == object_kind::service) {
+        document["spec"].AddMember("externalIPs", json::value(rapidjson::kNullType), a);
         for (const std::string& key : seen.foreign_selector_keys) {
             document["spec"]["selector"].AddMember(
                 json::copy_string(key, a), json::value(rapidjson::kNullType), a
@@ -56,8 +66,15 @@ action make(const wanted_object& w, std::string name) {
 }
 
 /// The action that makes an object that is there what it should be, or nothing.
-std::optional<action> mend(const wanted_object& w, const child_record& seen) {
-    if (seen.data_fingerprint != expected_data_fingerprint(w.plan, w.object, w.options)) {
+std::optional<action> mend(
+    const wanted_object& w, const key_object& keys, const child_record& seen
+) {
+    // No pod was made with it yet: perhaps somebody else made it, who knows its keys (2.13).
+    if (w.object.has_keys() && seen.keys == key_standing::found && !keys.mounted) {
+        return remove_child(seen, "who made its keys is not known", "behaviour 2.13");
+    }
+    if (seen.keys == key_standing::outdated ||
+        seen.data_fingerprint != expected_data_fingerprint(w.plan, w.object, w.options)) {
         return remove_child(seen, "its data differ and cannot be changed", "behaviour 2.7");
     }
     const auto expected = expected_fingerprint(w.plan, w.object, w.identity.attempt, w.options);
@@ -72,6 +89,16 @@ std::optional<action> mend(const wanted_object& w, const child_record& seen) {
         {},
         fmt::format("{} {} differs from what the job needs", to_string(seen.kind), seen.name),
         "behaviour 2.6"};
+}
+
+/// Of the attempt's pods in view.
+bool is_younger_than_pods(const pod_view& view, const child_record& seen) {
+    bool younger = false;
+    for_each_replica(view, [&](std::size_t, std::int32_t, const replica_view& s) {
+        const bool both = s.current != nullptr && s.current->creation && seen.creation;
+        younger = younger || (both && *seen.creation > *s.current->creation);
+    });
+    return younger;
 }
 
 }  // namespace
@@ -113,12 +140,14 @@ object_need need_of(
         need.being_deleted = true;
         return need;
     }
-    need.act = seen == nullptr ? make(wanted, std::move(name)) : mend(wanted, *seen);
+    need.act = seen == nullptr ? make(wanted, std::move(name)) : mend(wanted, h.keys, *seen);
     if (!need.act || (fixed && need.act->what() != verb::patch)) {
         return {};
     }
-    // What another version of the operator made: the attempt's pods began with it (2.7).
-    const bool of_the_attempt = object.kind == object_kind::config_map && h.keys.in_use;
+    // What another version of the operator made: the attempt's pods began with it (2.7). One that
+    // is younger than they are was put in its place (2.13).
+    const bool of_the_attempt = object.kind == object_kind::config_map && h.keys.in_use &&
+                                seen != nullptr && !is_younger_than_pods(c.view, *seen);
     if (of_the_attempt && need.act->what() == verb::remove) {
         return {};
     }

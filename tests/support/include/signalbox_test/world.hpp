@@ -78,6 +78,7 @@ public:
 
     std::vector<core::refusal> refusals;
     std::vector<core::confirmed_absence> absences;
+    std::vector<std::uint64_t> admitted;  ///< contents of pods, see core::observed
     core::capabilities served = all_served();
     bool no_room = false;
     std::vector<core::event> events;
