@@ -25,6 +25,7 @@ libboost1.81-dev
 libcli11-dev
 libfmt-dev
 libre2-dev
+libseccomp-dev
 libspdlog-dev
 libssl-dev
 libyaml-cpp-dev

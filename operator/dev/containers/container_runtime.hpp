@@ -87,9 +87,10 @@ struct process_spec {
     identity as;
     /// What root may do there, by bits; where it is the machine's root, what these allow there.
     std::uint64_t capabilities = usual_capabilities;
-    bool may_gain = true;   ///< rights by a program with set-user-id or capabilities of its own
-    bool input = false;     ///< without: standard input is empty
-    bool terminal = false;  ///< one terminal for input, output and errors
+    bool may_gain = true;  ///< rights by a program with set-user-id or capabilities of its own
+    bool bounded_calls = false;  ///< only usual system calls: see bound_system_calls()
+    bool input = false;          ///< without: standard input is empty
+    bool terminal = false;       ///< one terminal for input, output and errors
 };
 
 struct limits {

@@ -2,6 +2,7 @@
 #include "containers/process_start.hpp"
 
 #include "containers/root_filesystem.hpp"
+#include "containers/system_calls.hpp"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -205,6 +206,12 @@ std::vector<char*> c_strings(const std::vector<std::string>& texts) {
     const process_spec& spec, const start_resources& resources, start_report& report
 ) {
     drop_capabilities(spec.capabilities);
+    // Before the user changes: the kernel asks for CAP_SYS_ADMIN where the program may gain rights.
+    const int unbounded =
+        spec.bounded_calls ? bound_system_calls(spec.capabilities, spec.may_gain) : 0;
+    if (unbounded != 0) {
+        report.fail("StartError", fmt::format("bound system calls: {}", error_words(unbounded)));
+    }
     if (!resources.node->user_mode) {
         take_identity_as_root(spec.as, resources, report);
     }

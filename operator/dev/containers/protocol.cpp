@@ -36,7 +36,15 @@ auto fields(identity& v) {
 }
 auto fields(process_spec& v) {
     return std::tie(
-        v.argv, v.env, v.working_dir, v.as, v.capabilities, v.may_gain, v.input, v.terminal
+        v.argv,
+        v.env,
+        v.working_dir,
+        v.as,
+        v.capabilities,
+        v.may_gain,
+        v.bounded_calls,
+        v.input,
+        v.terminal
     );
 }
 auto fields(limits& v) {

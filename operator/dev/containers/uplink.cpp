@@ -32,6 +32,8 @@ int spawn_slirp(pid_t node, int network, int life, int ready, pid_t& child) {
         "--configure",
         "--mtu=65520",
         "--disable-host-loopback",
+        "--enable-sandbox",
+        "--enable-seccomp",
         exit_option.c_str(),
         ready_option.c_str(),
         "--netns-type=path",

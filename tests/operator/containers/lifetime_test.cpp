@@ -299,6 +299,45 @@ TEST_CASE("a program has the capabilities that it is given, and gains no others 
     first->kill();
 }
 
+TEST_CASE("a program whose system calls are bounded reaches nothing beyond its container") {
+    machine m;
+    const sandbox box = m.make_sandbox();
+    // In a thread: the C library asks for clone3 first, and takes clone where there is none.
+    container_spec spec = m.shell(box, R"(exec python3 -B -c '
+import ctypes, errno, platform, threading
+clone, clone3 = 56 if platform.machine() == "x86_64" else 220, 435
+c = ctypes.CDLL(None, use_errno=True)
+def shown(given):
+    return "ok" if given >= 0 else errno.errorcode[ctypes.get_errno()]
+def tell():
+    print(shown(c.unshare(0x20000)), shown(c.chroot(b"/")), shown(c.umount2(b"/", 0)))
+    print(shown(c.personality(0xffffffff)), shown(c.personality(0x40000)))
+    print(shown(c.socket(2, 1, 0)), shown(c.socket(38, 5, 0)), shown(c.socket(40, 1, 0)))
+    print(shown(c.syscall(451, -1, 0, 0, 1)))
+    print(open("/proc/self/status").read().split("NoNewPrivs:\t")[1][0])
+    print(shown(c.syscall(clone, 0x10000011, 0, 0, 0, 0)), shown(c.syscall(clone3, 0, 0)))
+thread = threading.Thread(target=tell)
+thread.start()
+thread.join()
+')");
+    spec.process.as.user = 0;
+    spec.process.as.group = 0;
+    spec.process.bounded_calls = true;
+    const auto rest = [](char gains_nothing) {
+        return std::string("ok ENOSYS\nok EPERM EPERM\nENOSYS\n") + gains_nothing +
+               "\nEPERM ENOSYS\n";
+    };
+    CHECK(m.run(spec).out == "EPERM ok EPERM\n" + rest('0'));
+    spec.process.capabilities = 0;
+    CHECK(m.run(spec).out == "EPERM EPERM EPERM\n" + rest('0'));
+    spec.process.may_gain = false;
+    CHECK(m.run(spec).out == "EPERM EPERM EPERM\n" + rest('1'));
+    spec.process.as.user = 2000;
+    CHECK(m.run(spec).out == "EPERM EPERM EPERM\n" + rest('1'));
+    spec.process.may_gain = true;
+    CHECK(m.run(spec).out == "EPERM EPERM EPERM\n" + rest('0'));
+}
+
 TEST_CASE("programs run as who is asked for, without rights over the machine") {
     machine m;
     const sandbox box = m.make_sandbox();

@@ -212,7 +212,7 @@ TEST_CASE("a container has the capabilities that its context gives") {
         {R"({"seccompProfile":{"type":"RuntimeDefault"},"appArmorProfile":{"type":"Unconfined"}})",
          usual,
          true,
-         "seccompProfile RuntimeDefault of container c"},
+         ""},
         {R"({"seLinuxOptions":{"level":"s0"},"procMount":"Default"})",
          usual,
          true,
@@ -239,6 +239,39 @@ TEST_CASE("a container has the capabilities that its context gives") {
         told_of(n) ==
         before + "seccompProfile Localhost, shareProcessNamespace, hostUsers false of the pod"
     );
+}
+
+TEST_CASE("a container has the system calls of its seccomp profile, else of its pod's") {
+    const auto profile = [](const char* type) {
+        const bool local = std::string_view(type) == "Localhost";
+        return fmt::format(
+            R"("securityContext":{{"seccompProfile":{{"type":"{}"{}}}}})",
+            type,
+            local ? R"(,"localhostProfile":"x")" : ""
+        );
+    };
+    struct row {
+        const char *pod, *container;
+        bool bounded;
+    };
+    const row rows[] = {
+        {nullptr, nullptr, false},
+        {"RuntimeDefault", nullptr, true},
+        {"RuntimeDefault", "Unconfined", false},
+        {"Unconfined", "RuntimeDefault", true},
+        {"RuntimeDefault", "Localhost", false},
+    };
+    for (const row& r : rows) {
+        node_fixture n;
+        n.create(
+            "a",
+            one(r.container == nullptr ? "" : "," + profile(r.container),
+                r.pod == nullptr ? "" : "," + profile(r.pod))
+        );
+        n.run_for(1s);
+        REQUIRE(n.containers().runs.size() == 1);
+        CHECK(n.containers().runs[0].process.bounded_calls == r.bounded);
+    }
 }
 
 TEST_CASE("what a container mounts in the place of the pod's own files stays") {

@@ -296,6 +296,7 @@ outcome<containers::container_spec> launch_of(const launch_request& r) {
     out.process.as = std::move(*identity);
     out.process.capabilities = c.rights.capabilities;
     out.process.may_gain = c.rights.may_gain;
+    out.process.bounded_calls = c.rights.bounded_calls;
     out.process.input = c.input;
     out.process.terminal = c.terminal;
     const auto memory = c.limits.find("memory");

@@ -72,6 +72,7 @@ struct security {
     bool non_root = false;
     bool read_only_root = false;
     bool may_gain = true;            ///< rights, by programs with set-user-id, for example
+    bool bounded_calls = false;      ///< only usual system calls (seccompProfile RuntimeDefault)
     std::uint64_t capabilities = 0;  ///< that root has there, by bits
     std::vector<std::string> unmet;  ///< what is asked for and has no effect here
 };

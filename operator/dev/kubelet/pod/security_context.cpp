@@ -107,10 +107,21 @@ void read_capabilities(const json_value& from, security& out) {
     out.capabilities = result;
 }
 
-void read_profile(const json_value& from, const char* key, security& out) {
-    const std::string_view type = text(member(from, key), "type");
+/// One of the node's own files is not known here.
+void read_call_profile(const json_value& from, security& out) {
+    const std::string_view type = text(member(from, "seccompProfile"), "type");
+    if (!type.empty()) {
+        out.bounded_calls = type == "RuntimeDefault";
+    }
+    if (type == "Localhost") {
+        out.unmet.emplace_back("seccompProfile Localhost");
+    }
+}
+
+void read_armor_profile(const json_value& from, security& out) {
+    const std::string_view type = text(member(from, "appArmorProfile"), "type");
     if (!type.empty() && type != "Unconfined") {
-        out.unmet.push_back(fmt::format("{} {}", key, type));
+        out.unmet.push_back(fmt::format("appArmorProfile {}", type));
     }
 }
 
@@ -133,9 +144,8 @@ security read_security(const json_value& from, const security& otherwise) {
     if (flag(from, "privileged")) {
         out.unmet.emplace_back("privileged");
     }
-    for (const char* key : {"seccompProfile", "appArmorProfile"}) {
-        read_profile(from, key, out);
-    }
+    read_call_profile(from, out);
+    read_armor_profile(from, out);
     if (member(from, "seLinuxOptions").IsObject()) {
         out.unmet.emplace_back("seLinuxOptions");
     }
