@@ -146,9 +146,7 @@ void append_json_string(std::string& out, std::string_view text) {
 }
 
 std::string json_string(std::string_view text) {
-    std::string out;
-    append_json_string(out, text);
-    return out;
+    return kubernetes::json_string(text);
 }
 
 void append_printable_json_string(std::string& out, std::string_view text) {

@@ -3,6 +3,7 @@
 // What the rules over several fields read beside the object at hand, and how they report.
 #pragma once
 
+#include "kubernetes/json_string.hpp"
 #include "kubernetes/problem.hpp"
 
 #include <algorithm>

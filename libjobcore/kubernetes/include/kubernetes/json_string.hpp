@@ -43,5 +43,11 @@ inline void append_json_string(std::string& out, std::string_view text) {
     }
     out += '"';
 }
+/// That string alone.
+inline std::string json_string(std::string_view text) {
+    std::string out;
+    append_json_string(out, text);
+    return out;
+}
 
 }  // namespace signalbox::kubernetes

@@ -91,13 +91,6 @@ inline std::string bounded_text(const value& v) {
                             : std::string(buffer.GetString(), buffer.GetSize()) + "...";
 }
 
-/// A text as JSON, with its quotes.
-inline std::string json_string(std::string_view text) {
-    value v;
-    v.SetString(text.empty() ? "" : text.data(), static_cast<rapidjson::SizeType>(text.size()));
-    return json_text(v);
-}
-
 /// A place in an object: a chain that lives on the stack of whoever walks, and becomes text only
 /// where something is wrong.
 class place {
