@@ -45,6 +45,14 @@ class ClusterProgram(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertIn(f"signalbox {command}: this is the program for a cluster: it has no local node", done.stderr)
 
+    def test_it_knows_the_same_commands(self):
+        people, cluster = (
+            [line.split("\t")[0] for line in subprocess.run(
+                [each, "__complete", ""], capture_output=True, text=True, check=True, timeout=program.PATIENCE).stdout.splitlines()]
+            for each in (program.binary(), cluster_program()))
+        self.assertIn("run", people)
+        self.assertEqual(cluster, people, "a command of the local node is in operator/cli/tree/without_node.cpp too, at the same place")
+
     def test_all_else_is_there(self):
         for arguments in (["version"], ["crds"], ["run", "--help"], ["rbac"], ["docs", "rule", "5.8"]):
             with self.subTest(arguments):

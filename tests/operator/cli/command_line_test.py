@@ -27,7 +27,7 @@ class CommandLine(unittest.TestCase):
         named = re.findall(r"(?m)^(?:With|For)[a-z ]*: *(.*)$", overview)
         self.assertEqual(len(named), 3)
         for command in ", ".join(named).split(", "):
-            self.assertIn(command, commands)
+            self.assertIn(command, commands, "a row of registered_command has another name than the command that it adds")
 
     def test_a_plugin_of_kubectl_is_called_as_kubectl_calls_it(self):
         folder = tempfile.TemporaryDirectory()
