@@ -24,7 +24,7 @@ void render_all(const job_plan& plan) {
     }
     for (std::size_t i = 0; const planned_object* object = find_object(plan, i); ++i) {
         require(!preview_object(plan, *object, 1, {}).empty(), "every object is rendered");
-        (void)expected_fingerprint(plan, *object, 1, {});
+        (void)expected_fingerprint(plan, *object, {});
         (void)expected_data_fingerprint(plan, *object, {});
     }
 }

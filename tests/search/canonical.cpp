@@ -115,6 +115,7 @@ private:
         put(std::string_view(c.name));
         put(c.attempt);
         put(static_cast<std::int64_t>(c.fingerprint));
+        put(c.selected_attempt);
         put(static_cast<std::int64_t>(c.data_fingerprint));
     }
 

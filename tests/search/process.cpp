@@ -338,6 +338,7 @@ private:
                 const child_record wanted = w_.context->child_of(*decided_, *d_, a);
                 change_child(w_, i, [&](child_record& c) {
                     c.fingerprint = wanted.fingerprint;
+                    c.selected_attempt = wanted.selected_attempt;
                     c.foreign_selector_keys.clear();
                 });
                 return true;

@@ -116,6 +116,9 @@ struct child_record {
     std::uint64_t fingerprint = 0;  ///< of the fields we set; see expected_fingerprint
     /// Secrets and ConfigMaps: of what can never be changed; see expected_data_fingerprint.
     std::uint64_t data_fingerprint = 0;
+    /// Services: the attempt that `spec.selector` names, 0 if it names none, -1 if it is no number;
+    /// see expected_selected_attempt.
+    std::int32_t selected_attempt = 0;
     /// Services: keys of `spec.selector` that are none of ours; a repair must remove them.
     std::vector<std::string> foreign_selector_keys;
 };

@@ -39,6 +39,8 @@ enum class scope_rule {
 /// One replica type with the facts the engine needs.
 struct type_plan {
     std::string name;
+    std::string
+        pod_prefix;  ///< of its pods' names: all before the index (BEHAVIOUR.md 1.2), if known
     /// Pods wanted by the present specification (BEHAVIOUR.md 7.2: the recorded size decides).
     std::int32_t wanted = 0;
     restart_policy restart = restart_policy::on_failure;
@@ -264,13 +266,14 @@ std::string preview_object(
 );
 
 /// Fingerprint of the fields we set in that object; equals that of an observed record of it
-/// (observed.hpp) unless somebody edited it (BEHAVIOUR.md 2.6). What is immutable is left out.
+/// (observed.hpp) unless somebody edited it (BEHAVIOUR.md 2.6). What is immutable is left out, and
+/// the attempt that a selector names. `object`: one of the plan's objects or companions.
 std::uint64_t expected_fingerprint(
-    const job_plan& plan,
-    const planned_object& object,
-    std::int32_t attempt,
-    const render_options& options
+    const job_plan& plan, const planned_object& object, const render_options& options
 );
+
+/// The attempt whose pods a Service selects; 0 if its selector names none, as of other objects.
+std::int32_t expected_selected_attempt(const planned_object& object, std::int32_t attempt);
 
 /// Fingerprint of the immutable part of a Secret or ConfigMap: type and data, of generated keys the
 /// names only. An object of ours that differs in it has to be made anew (BEHAVIOUR.md 2.7). Zero

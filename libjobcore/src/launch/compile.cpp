@@ -208,6 +208,7 @@ job_plan compile_plan(
     for (std::size_t i = 0; i < spec.replicas.size(); ++i) {
         type_plan type;
         type.name = spec.replicas[i].type;
+        type.pod_prefix = plan.base_name + '-' + type.name + '-';
         type.wanted = wanted[i];
         type.restart = spec.replicas[i].restart;
         plan.types.push_back(std::move(type));
@@ -217,8 +218,6 @@ job_plan compile_plan(
     render->component = launch::lower_case(to_string(meta.kind));
     render->types.resize(plan.types.size());
     plan.render = render;
-    render->service_hash =
-        hash_service(hash_owned(object_kind::service, planned_facts(plan)), planned_service());
 
     launch::compile_context ctx{meta, spec, plan, *render, findings};
     launch::row_of(meta.kind).compile(ctx);
@@ -228,6 +227,7 @@ job_plan compile_plan(
             render->config.hash[resumed ? 1 : 0] = hash_planned_config(plan, {resumed, {}});
         }
     }
+    render->fingerprints = fixed_fingerprints(plan);
     return plan;
 }
 

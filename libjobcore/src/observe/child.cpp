@@ -261,6 +261,9 @@ void child_sink::text(node n, std::string_view key, std::string_view value) {
             break;
         case selector_value:
             service_.selector[std::string(key)] = value;
+            if (key == label::attempt) {
+                child_.selected_attempt = label_number(value).value_or(-1);
+            }
             break;
         case secret_type:
             secret_type_ = value;

@@ -40,7 +40,7 @@ content_hash hash_service(content_hash state, const service_facts& f) {
 content_hash hash_selector(content_hash state, std::span<const selector_entry> selector) {
     state.number(selector.size());
     for (const auto& [key, value] : selector) {
-        state.field(key).field(value);
+        state.field(key).field(key == label::attempt ? std::string_view() : value);
     }
     return state;
 }

@@ -46,10 +46,10 @@ using data_entry = std::pair<std::string_view, std::uint64_t>;
 using selector_entry = std::pair<std::string_view, std::string_view>;
 
 content_hash hash_owned(object_kind kind, const owned_facts& facts);
-/// Continues `state`. The selector comes last, apart: the attempt in it is all that changes during
-/// a job's life, so that the rest is hashed once per plan.
+/// Continues `state`.
 content_hash hash_service(content_hash state, const service_facts& facts);
-/// `selector` must be sorted by key.
+/// `selector` must be sorted by key. The attempt in it is left out but for its key: it changes with
+/// each attempt, and is compared by itself.
 content_hash hash_selector(content_hash state, std::span<const selector_entry> selector);
 
 /// Whether `data` can be changed in place, after it was looked at.

@@ -247,6 +247,27 @@ std::uint64_t planned_secret_hash(const job_plan& plan, const planned_object& ob
     return hash_secret_data(secret.type, mutability::immutable, keys).value();
 }
 
+const fixed_fingerprint& fixed_of(const job_plan& plan, const planned_object& object) {
+    return *std::ranges::find_if(plan.render->fingerprints, [&](const fixed_fingerprint& f) {
+        return f.kind == object.kind && f.variant == object.variant;
+    });
+}
+
+content_hash fixed_hash(const job_plan& plan, const planned_object& object) {
+    content_hash hash = hash_owned(object.kind, planned_facts(plan));
+    if (object.kind == object_kind::service) {
+        hash = hash_service(hash, service_facts_of(object));
+        return hash_selector(hash, service_selector(plan, object, {}).view());
+    }
+    if (!object.spec.empty()) {
+        hash.field(hash_text(object.spec));
+    }
+    if (object.kind == object_kind::deployment) {
+        hash.number(plan.render->deployment_content);
+    }
+    return hash;
+}
+
 std::string write_object(
     const job_plan& plan,
     const planned_object& object,
@@ -334,43 +355,41 @@ std::string preview_object(
     return write_object(plan, object, attempt, options, {});
 }
 
+std::vector<fixed_fingerprint> fixed_fingerprints(const job_plan& plan) {
+    std::vector<fixed_fingerprint> out;
+    for (const auto* list : {&plan.objects, &plan.companions}) {
+        for (const planned_object& object : *list) {
+            const content_hash state = fixed_hash(plan, object);
+            fixed_fingerprint fixed{object.kind, object.variant, state, state.value()};
+            if (object.kind == object_kind::secret) {
+                fixed.data = planned_secret_hash(plan, object);
+            }
+            out.push_back(fixed);
+        }
+    }
+    return out;
+}
+
 std::uint64_t expected_fingerprint(
-    const job_plan& plan,
-    const planned_object& object,
-    std::int32_t attempt,
-    const render_options& options
+    const job_plan& plan, const planned_object& object, const render_options& options
 ) {
-    if (object.kind == object_kind::service) {
-        std::array<char, 16> digits;
-        const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), attempt).ptr;
-        const std::string_view text(digits.data(), static_cast<std::size_t>(end - digits.data()));
-        const auto selector = service_selector(plan, object, text);
-        const content_hash state =
-            object.variant == tensorboard_service
-                ? hash_service(
-                      hash_owned(object.kind, planned_facts(plan)), service_facts_of(object)
-                  )
-                : plan.render->service_hash;
-        return hash_selector(state, selector.view()).value();
-    }
-    content_hash owned = hash_owned(object.kind, planned_facts(plan));
-    if (object.kind->use == kind_use::gang) {
-        return hash_fields(owned, gang::object_values(plan, options.wanted)).value();
-    }
-    if (!object.spec.empty()) {
-        owned.field(hash_text(object.spec));
-    }
-    if (object.kind == object_kind::deployment) {
-        owned.number(plan.render->deployment_content);
-    }
-    return owned.value();
+    const fixed_fingerprint& fixed = fixed_of(plan, object);
+    return object.kind->use == kind_use::gang
+               ? hash_fields(fixed.state, gang::object_values(plan, options.wanted)).value()
+               : fixed.whole;
+}
+
+std::int32_t expected_selected_attempt(const planned_object& object, std::int32_t attempt) {
+    const bool selects =
+        object.kind == object_kind::service && object.variant != tensorboard_service;
+    return selects ? attempt : 0;
 }
 
 std::uint64_t expected_data_fingerprint(
     const job_plan& plan, const planned_object& object, const render_options& options
 ) {
     return object.kind == object_kind::config_map ? planned_config_hash(plan, options)
-           : object.kind == object_kind::secret   ? planned_secret_hash(plan, object)
+           : object.kind == object_kind::secret   ? fixed_of(plan, object).data
                                                   : 0;
 }
 

@@ -62,13 +62,23 @@ std::vector<std::pair<std::string_view, std::string>> secret_data(
     const job_plan& plan, const planned_object& object, const key_pairs& keys
 );
 
+/// What no decision changes of the fingerprint of an object, hashed once per plan.
+struct fixed_fingerprint {
+    object_kind kind = object_kind::service;
+    std::int32_t variant = 0;  ///< planned_object::variant
+    content_hash state;
+    std::uint64_t whole = 0;  ///< the state's value: all there is, for most
+    std::uint64_t data = 0;   ///< expected_data_fingerprint of a Secret
+};
+/// Of all objects and companions of the plan, whose render data are complete but for this.
+std::vector<fixed_fingerprint> fixed_fingerprints(const job_plan& plan);
+
 struct render_data {
     std::string component;  ///< the kind in lower case
     std::vector<type_render> types;
     /// The type whose index 0 the alias Service selects.
     std::size_t rendezvous_type = 0;
-    /// Fingerprint of a Service up to its selector.
-    content_hash service_hash;
+    std::vector<fixed_fingerprint> fingerprints;  ///< of the plan's objects and companions
     /// Ranks on each pod of an ssh-free DeepSpeedJob (filling::world_info).
     std::int32_t slots = 1;
     config_render config;

@@ -430,7 +430,7 @@ TEST_CASE("[behaviour 2.6] ConfigMap and Secret as the server shows them", "[ren
         text.replace(text.find("\"metadata\":{"), 12, R"("metadata":{"uid":"u-1",)");
         const auto seen = core::decode_child(kind, text);
         REQUIRE(seen.has_value());
-        const auto expected = core::expected_fingerprint(job.plan, object, 3, {});
+        const auto expected = core::expected_fingerprint(job.plan, object, {});
         const auto data = core::expected_data_fingerprint(job.plan, object, {});
         CHECK(seen->fingerprint == expected);
         CHECK(seen->data_fingerprint == data);

@@ -142,7 +142,7 @@ TEST_CASE("[behaviour 9.1] it runs as and where the deciding pod does", "[launch
         "tensorboardSpec", R"({"image":"tb","trainingLogFilesets":["t9k://pvc/p/d"]})"
     ));
     const auto fingerprint = [](const compiled& of) {
-        return core::expected_fingerprint(of.plan, planned(of, object_kind::deployment), 1, {});
+        return core::expected_fingerprint(of.plan, planned(of, object_kind::deployment), {});
     };
     CHECK(fingerprint(job) == fingerprint(other));
 }
@@ -240,9 +240,10 @@ TEST_CASE("[behaviour 2.6] TensorBoard's objects as the server shows them", "[re
         const auto seen = core::decode_child(kind, text);
         REQUIRE(seen.has_value());
         CHECK(seen->foreign_selector_keys.empty());
-        CHECK(seen->fingerprint == core::expected_fingerprint(job.plan, planned(job, kind), 1, {}));
-        const bool same = seen->fingerprint ==
-                          core::expected_fingerprint(other.plan, planned(other, kind), 1, {});
+        CHECK(seen->selected_attempt == core::expected_selected_attempt(planned(job, kind), 1));
+        CHECK(seen->fingerprint == core::expected_fingerprint(job.plan, planned(job, kind), {}));
+        const bool same =
+            seen->fingerprint == core::expected_fingerprint(other.plan, planned(other, kind), {});
         CHECK(same == (kind == object_kind::service));
     }
 }
@@ -290,7 +291,7 @@ TEST_CASE("[behaviour 2.13] our annotation on another Deployment proves nothing"
     );
     CAPTURE(e.what, e.with);
     const auto expected =
-        core::expected_fingerprint(job.plan, planned(job, object_kind::deployment), 1, {});
+        core::expected_fingerprint(job.plan, planned(job, object_kind::deployment), {});
     CHECK(seen_with(job, object_kind::deployment, e) != expected);
 }
 
@@ -310,14 +311,14 @@ TEST_CASE("[behaviour 2.13] what servers and admission add to it is no differenc
     );
     CAPTURE(e.what, e.with);
     const auto expected =
-        core::expected_fingerprint(job.plan, planned(job, object_kind::deployment), 1, {});
+        core::expected_fingerprint(job.plan, planned(job, object_kind::deployment), {});
     CHECK(seen_with(job, object_kind::deployment, e) == expected);
 }
 
 TEST_CASE("[behaviour 2.13] its Service leads to the port that was meant", "[render]") {
     const auto job = with_tensorboard(R"({"image":"tb","trainingLogFilesets":["t9k://pvc/p/d"]})");
     const auto expected =
-        core::expected_fingerprint(job.plan, planned(job, object_kind::service), 1, {});
+        core::expected_fingerprint(job.plan, planned(job, object_kind::service), {});
     const auto seen = [&](const char* what, const char* with) {
         return seen_with(job, object_kind::service, {what, with});
     };

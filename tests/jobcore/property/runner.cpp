@@ -201,7 +201,7 @@ private:
             }
         }
         for (const child_record& r : c.children) {
-            out.push_back(fmt::format("{} {}", r.name, r.fingerprint));
+            out.push_back(fmt::format("{} {} {}", r.name, r.fingerprint, r.selected_attempt));
         }
         std::ranges::sort(out);
         return out;

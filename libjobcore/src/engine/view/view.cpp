@@ -6,6 +6,7 @@
 #include "jobcore/strings.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <tuple>
 
 namespace signalbox::core::engine {
@@ -39,6 +40,26 @@ auto rank(const pod_record& pod) {
     return std::tuple(
         pod.attempt, pod.round, renamed, age, std::string_view(pod.name), std::string_view(pod.uid)
     );
+}
+
+/// The name without `-r<k>`, which nearly all have. Each decision asks it of each pod: what else
+/// names it so is told by is_named_so.
+bool is_plain_name(std::string_view prefix, const pod_record& pod) {
+    constexpr std::size_t most_digits = 10;
+    const std::size_t size = pod.name.size();
+    if (prefix.empty() || size <= prefix.size() || size > prefix.size() + most_digits ||
+        (pod.name[prefix.size()] == '0' && size > prefix.size() + 1)) {
+        return false;
+    }
+    std::int64_t index = 0;
+    for (std::size_t at = prefix.size(); at < size; ++at) {
+        const char digit = pod.name[at];
+        if (digit < '0' || digit > '9') {
+            return false;
+        }
+        index = index * 10 + (digit - '0');
+    }
+    return index == pod.index && std::memcmp(pod.name.data(), prefix.data(), prefix.size()) == 0;
 }
 
 class view_maker {
@@ -114,6 +135,19 @@ private:
         return &view_.types[type].replicas[static_cast<std::size_t>(index)];
     }
 
+    /// Pods come by their names: mostly it is that of the one before.
+    std::size_t type_of(const pod_record& pod) {
+        if (last_type_ == no_type || plan_.types[last_type_].name != pod.type) {
+            last_type_ = type_number(plan_, pod.type);
+        }
+        return last_type_;
+    }
+
+    bool is_named_so(const pod_record& pod, std::size_t type) const {
+        return (type != no_type && is_plain_name(plan_.types[type].pod_prefix, pod)) ||
+               engine::is_named_so(plan_, pod);
+    }
+
     void place(const pod_record& pod) {
         if (pod.owner_uid != plan_.job_uid) {
             return;  // a child of an earlier job of the same name (1.7)
@@ -122,11 +156,11 @@ private:
             view_.gone.push_back(&pod);
             return;
         }
-        if (!pod.labels_complete || pod.attempt == gone_attempt || !is_named_so(plan_, pod)) {
+        const std::size_t type = type_of(pod);
+        if (!pod.labels_complete || pod.attempt == gone_attempt || !is_named_so(pod, type)) {
             place_damaged(pod);
             return;
         }
-        const std::size_t type = type_number(plan_, pod.type);
         replica_view* s = find_replica(type, pod.index);
         const bool this_attempt = pod.attempt == status_.attempt && status_.attempt > 0;
         if (s != nullptr && this_attempt && pod.round == s->round && is_forged(pod, type, *s)) {
@@ -204,6 +238,7 @@ private:
     milliseconds stuck_after_;
     instant now_;
     std::span<const std::uint64_t> admitted_;
+    std::size_t last_type_ = no_type;
     pod_view view_;
 };
 
@@ -233,30 +268,9 @@ std::optional<name_parts> split_name(const job_plan& plan, std::string_view name
                  : std::nullopt;
 }
 
-/// The name without `-r<k>`, which nearly all have: told by comparing from its end, not by reading
-/// it, as each decision asks it of each pod.
-bool is_plain_name(const job_plan& plan, const pod_record& pod) {
-    const std::string_view name = pod.name;
-    std::size_t at = name.size();
-    std::int32_t rest = pod.index;
-    do {
-        if (at == 0 || name[--at] != '0' + rest % 10) {
-            return false;
-        }
-        rest /= 10;
-    } while (rest != 0);
-    const std::size_t base = plan.base_name.size();
-    const std::size_t type = pod.type.size();
-    return at == base + 1 + type + 1 && name[at - 1] == '-' && name[base] == '-' &&
-           name.compare(base + 1, type, pod.type) == 0 && name.starts_with(plan.base_name);
-}
-
 }  // namespace
 
 bool is_named_so(const job_plan& plan, const pod_record& pod) {
-    if (is_plain_name(plan, pod)) {
-        return true;
-    }
     const auto parts = split_name(plan, pod.name);
     return parts && parts->type == std::string_view(pod.type) && parts->index == pod.index;
 }

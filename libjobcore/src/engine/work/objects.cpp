@@ -77,9 +77,11 @@ std::optional<action> mend(
         seen.data_fingerprint != expected_data_fingerprint(w.plan, w.object, w.options)) {
         return remove_child(seen, "its data differ and cannot be changed", "behaviour 2.7");
     }
-    const auto expected = expected_fingerprint(w.plan, w.object, w.identity.attempt, w.options);
+    const bool as_needed =
+        seen.fingerprint == expected_fingerprint(w.plan, w.object, w.options) &&
+        seen.selected_attempt == expected_selected_attempt(w.object, w.identity.attempt);
     // Labels of an object with keys are nothing that anybody looks at (2.10).
-    if (seen.fingerprint == expected || w.object.has_keys()) {
+    if (as_needed || w.object.has_keys()) {
         return std::nullopt;
     }
     return action{
