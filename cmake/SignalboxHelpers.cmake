@@ -123,29 +123,32 @@ function(signalbox_add_library name)
     signalbox_group_units(${target} "${arg_SOURCES}")
 endfunction()
 
-# signalbox_embed_texts(<target> HEADER <header> FUNCTION <name> FILES <file>...): files of the repository as texts in the
+# signalbox_embed_texts(<target> [NAME <name>] HEADER <header> FUNCTION <name> FILES <file>...): files of the repository as texts in the
 # program. The header, below this folder, declares the function, `std::span<const embedded_text> name()`; its definition is made anew
 # whenever one of the files changes.
 function(signalbox_embed_texts target)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "" "HEADER;FUNCTION" "FILES")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "NAME;HEADER;FUNCTION" "FILES")
+    if(NOT arg_NAME)
+        set(arg_NAME ${target})
+    endif()
     set(script "${signalbox_SOURCE_DIR}/cmake/SignalboxEmbed.cmake")
-    set(output "${CMAKE_CURRENT_BINARY_DIR}/embedded_${target}.cpp")
+    set(output "${CMAKE_CURRENT_BINARY_DIR}/embedded_${arg_NAME}.cpp")
     list(TRANSFORM arg_FILES PREPEND "${signalbox_SOURCE_DIR}/" OUTPUT_VARIABLE paths)
     list(JOIN arg_FILES "|" files)
     add_custom_command(OUTPUT "${output}"
         COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${output}" "-DHEADER=${arg_HEADER}" "-DFUNCTION=${arg_FUNCTION}"
             "-DSOURCE_DIR=${signalbox_SOURCE_DIR}" "-DFILES=${files}" -P "${script}"
         DEPENDS "${script}" ${paths}
-        COMMENT "Embedding the texts of ${target}"
+        COMMENT "Embedding the texts of ${arg_NAME}"
         VERBATIM)
     # A library of its own: the command would hold all units of the target until the libraries that it links are built.
-    add_library(${target}_texts STATIC "${output}")
-    target_compile_features(${target}_texts PRIVATE cxx_std_20)
-    target_include_directories(${target}_texts PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
-    target_link_libraries(${target}_texts PRIVATE signalbox_warnings)
+    add_library(${arg_NAME}_texts STATIC "${output}")
+    target_compile_features(${arg_NAME}_texts PRIVATE cxx_std_20)
+    target_include_directories(${arg_NAME}_texts PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
+    target_link_libraries(${arg_NAME}_texts PRIVATE signalbox_warnings)
     # Longer than every compiler of C++ must take; those that there are take it.
     set_source_files_properties("${output}" PROPERTIES COMPILE_OPTIONS -Wno-overlength-strings)
-    target_link_libraries(${target} PRIVATE ${target}_texts)
+    target_link_libraries(${target} PRIVATE ${arg_NAME}_texts)
 endfunction()
 
 # signalbox_run(<test> <seconds> [CONFIGURATIONS <name>] COMMAND ...): the CTest entry of a suite, by run_suite.py, which bounds

@@ -18,6 +18,14 @@ struct cluster_options {
     std::string context;
 };
 
+struct init_options {
+    std::string kind;             ///< a starter's name; empty: the usual one
+    std::string file;             ///< `-`: standard output; empty: `<kind>.yaml`
+    bool file_by_option = false;  ///< `file` is what stands behind `-o`
+    bool force = false;           ///< write over a file that is there
+};
+int init(const init_options& options, std::ostream& out, std::ostream& err);
+
 struct validate_options {
     std::vector<std::string> files;
     std::vector<std::string> live;  ///< what the cluster has, for checks as updates

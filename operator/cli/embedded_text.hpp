@@ -17,4 +17,7 @@ struct embedded_text {
 /// The rule book of the operator, the facts about launchers, the requirements of the client.
 std::span<const embedded_text> rule_book_texts();
 
+/// First manifests, for `signalbox init`.
+std::span<const embedded_text> starter_texts();
+
 }  // namespace signalbox::op::cli

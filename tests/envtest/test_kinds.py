@@ -10,6 +10,7 @@ import skips
 from cluster import eventually, job, pods, servers, ssh_job
 
 EXAMPLES = cluster.ROOT / "examples" / "manifests"
+STARTERS = cluster.ROOT / "operator" / "cli" / "starters"
 PLURALS = "pytorchtrainingjobs,deepspeedjobs,colossalaijobs"
 
 
@@ -71,8 +72,9 @@ class Kinds(unittest.TestCase):
         return len(self.plane.objects(what, namespace))
 
     def test_manifests(self):
-        """[behaviour 8.4] [behaviour 9.1] Examples and published ones, before PodGroup and TensorBoard are served and after."""
+        """[behaviour 8.4] [behaviour 9.1] Examples, what `init` writes and published ones, before PodGroup and TensorBoard are served and after."""
         jobs = {path.stem: self.start(path, f"example-{path.stem}") for path in sorted(EXAMPLES.glob("*.yaml"))}
+        jobs.update({f"init {path.stem}": self.start(path, f"init-{path.stem}") for path in sorted(STARTERS.glob("*.yaml"))})
         published = skips.published_manifests("envtest_kinds")
         others = [p for p in published if "kind: PyTorch" not in p.read_text()]
         self.assertEqual(len(others), 3 if published else 0)

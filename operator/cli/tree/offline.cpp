@@ -9,6 +9,18 @@ namespace signalbox::op::cli {
 
 namespace {
 
+constexpr const char* init_footer = R"(
+Writes a manifest with comments, which runs as it stands: a rehearsal with `signalbox dev`, on this
+machine with `--pods process`, on a cluster. KIND is pytorch (the default), torchrun, deepspeed or
+colossalai; FILE is KIND.yaml in this folder if not given. A file that is there stays as it is.
+
+Examples:
+  signalbox init torchrun && signalbox validate --strict torchrun.yaml
+  signalbox init deepspeed jobs/llama.yaml
+  signalbox init pytorch -o | kubectl apply -f -
+
+Exit codes: 0 written, 2 no such kind, or the file cannot be written.)";
+
 constexpr const char* validate_footer = R"(
 Every problem is one line with file, line, column and field:
   train.yaml:12:7: /spec/replicaSpecs/0/type: ...
@@ -84,6 +96,28 @@ Examples:
   signalbox docs fields caij.spec --recursive
 
 Exit codes: 0 shown, 2 there is no such field.)";
+
+void add_init(command_tree& tree) {
+    auto [c, options] =
+        tree.add(tree.root(), "init", "Write a first manifest, to be changed", init_footer, &init);
+    init_options& to = options;
+    c.add_option("KIND", to.kind, "pytorch, torchrun, deepspeed or colossalai")->type_name("");
+    c.add_option("FILE", to.file, "Where to write it; - for standard output")->type_name("");
+    c.add_option_function<std::string>(
+         "-o,--output",
+         [&to](const std::string& file) {
+             to.file = file;
+             to.file_by_option = true;
+         },
+         "The same; without FILE to standard output"
+    )
+        ->expected(0, 1)
+        ->default_str("-")
+        ->type_name("[FILE]")
+        ->option_text("[FILE]")
+        ->trigger_on_parse();
+    c.add_flag("--force", to.force, "Write over a file that is there");
+}
 
 void add_validate(command_tree& tree) {
     auto [c, options] =
@@ -195,6 +229,7 @@ const registered_command offline_commands[] = {
      {{overview_part::without_cluster, 30}, {overview_part::with_cluster, 50}}},
     {"crds", 40, &add_crds, {{overview_part::with_cluster, 10}}},
     {"docs", 50, &add_docs, {{overview_part::without_cluster, 40}}},
+    {"init", 55, &add_init, {{overview_part::without_cluster, 5}}},
 };
 
 }  // namespace
