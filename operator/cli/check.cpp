@@ -154,29 +154,8 @@ void report(std::vector<manifests::read_error> errors, check_result& out) {
     }
 }
 
-}  // namespace
-
-std::size_t check_result::jobs() const {
-    return static_cast<std::size_t>(std::ranges::count(objects, true, &checked_object::is_job));
-}
-
-std::size_t check_result::updates() const {
-    return static_cast<std::size_t>(std::ranges::count(objects, true, &checked_object::is_update));
-}
-
-std::string title(const manifests::manifest& object) {
-    return fmt::format("{} {}", object.kind(), object.name().empty() ? "(no name)" : object.name());
-}
-
-check_result check(std::span<const std::string> paths, std::span<const std::string> live) {
-    check_result out;
-    live_jobs known;
-    manifests::read_result recorded = manifests::read_paths(live, manifests::input::recording);
-    report(std::move(recorded.errors), out);
-    for (manifests::manifest& object : recorded.objects) {
-        known.add(std::move(object));
-    }
-    manifests::read_result read = manifests::read_paths(paths);
+/// Appends the objects, and what is wrong with them.
+void check_objects(manifests::read_result read, const live_jobs& known, check_result& out) {
     report(std::move(read.errors), out);
     for (manifests::manifest& object : read.objects) {
         const role what = role_of(object);
@@ -209,6 +188,44 @@ check_result check(std::span<const std::string> paths, std::span<const std::stri
         std::ranges::count(out.findings, core::severity::error, &finding::level)
     );
     out.warnings = out.findings.size() - out.errors;
+}
+
+}  // namespace
+
+std::size_t check_result::jobs() const {
+    return static_cast<std::size_t>(std::ranges::count(objects, true, &checked_object::is_job));
+}
+
+std::size_t check_result::updates() const {
+    return static_cast<std::size_t>(std::ranges::count(objects, true, &checked_object::is_update));
+}
+
+void check_result::append(check_result more) {
+    std::ranges::move(more.objects, std::back_inserter(objects));
+    std::ranges::move(more.findings, std::back_inserter(findings));
+    errors += more.errors;
+    warnings += more.warnings;
+}
+
+std::string title(const manifests::manifest& object) {
+    return fmt::format("{} {}", object.kind(), object.name().empty() ? "(no name)" : object.name());
+}
+
+check_result check(std::span<const std::string> paths, std::span<const std::string> live) {
+    check_result out;
+    live_jobs known;
+    manifests::read_result recorded = manifests::read_paths(live, manifests::input::recording);
+    report(std::move(recorded.errors), out);
+    for (manifests::manifest& object : recorded.objects) {
+        known.add(std::move(object));
+    }
+    check_objects(manifests::read_paths(paths), known, out);
+    return out;
+}
+
+check_result check_text(std::string_view text, const std::string& name) {
+    check_result out;
+    check_objects(manifests::read_text(text, name), live_jobs(), out);
     return out;
 }
 

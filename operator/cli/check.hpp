@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace signalbox::op::cli {
@@ -41,12 +42,16 @@ struct check_result {
 
     std::size_t jobs() const;
     std::size_t updates() const;
+    /// Behind its own.
+    void append(check_result more);
 };
 
 /// Reads and checks everything at these paths (manifests::read_paths). `live` are paths of what a
 /// cluster has (`kubectl get -o yaml`): a job of the same kind, namespace and name there is what
 /// the manifest changes. A manifest without namespace may mean a job of any.
 check_result check(std::span<const std::string> paths, std::span<const std::string> live = {});
+/// The same for one text; `name` stands for the file.
+check_result check_text(std::string_view text, const std::string& name);
 
 /// `file:12:7: /spec/replicaSpecs/0/type: message`; warnings with `warning: ` after the position.
 std::string to_text(const finding& f);

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plain data-parallel jobs and torchrun, with pods that are processes."""
 import pathlib
+import subprocess
 import tempfile
 
+import local_pods
 import suite
 from jobs import ARGUMENTS, PROBE, VALUES, environment_of, job, plain, template, torchrun
 from local_pods import ROOT, run
@@ -93,6 +95,22 @@ class Torch(suite.Case):
         self.assertEqual(done.code, 0, done.output)
         self.assertRegex(done.output, r"train-restart +PyTorchTrainingJob +Succeeded +[123]/3 +1 ")
         self.assertIn("crash of rank 2 at step 45", done.output)
+
+    def test_a_program_without_a_manifest(self):
+        """`signalbox dev ddp.py --nodes 2 --nproc 2` trains, and ends with the job."""
+        with tempfile.TemporaryDirectory(prefix="signalbox-launch-") as folder:
+            pathlib.Path(folder, "ddp.py").write_text((ROOT / "examples" / "train" / "ddp.py").read_text())
+            for more, code, line in (
+                    ([], 0, "training is done"),
+                    (["--crash-rank", "3", "--crash-step", "5"], 1, "RuntimeError: crash of rank 3 at step 5")):
+                done = subprocess.run(
+                    [local_pods.BINARY, "dev", "ddp.py", "--nodes", "2", "--nproc", "2", "--offline", "--venv",
+                     local_pods.launchers(PACKAGES), "--kubeconfig", f"{folder}/kubeconfig", "--", "--steps", "20", "--checkpoint", "a.pt",
+                     *more], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, errors="replace")
+                self.assertEqual(done.returncode, code, done.stdout)
+                self.assertIn(line, done.stdout)
+                self.assertTrue(pathlib.Path(folder, "a.pt").exists() or code)
+                pathlib.Path(folder, "a.pt").unlink(missing_ok=True)
 
     def test_script_is_in_its_config_map(self):
         """The script of examples/train is the text in script.yaml."""

@@ -6,6 +6,7 @@
 #include "cli/print_line.hpp"
 #include "cli/tree/completion.hpp"
 #include "cli/tree/registry.hpp"
+#include "cli/tree/shared_options.hpp"
 
 #include <jobcore/schema.hpp>
 
@@ -87,7 +88,9 @@ std::string problem(
     if (about.get_option_no_throw(option) != nullptr) {
         return fmt::format("`{}` belongs after the command", option);
     }
-    return unknown_word("option", option, options);
+    const bool may_be_programs = about.get_option_no_throw(program_arguments) != nullptr;
+    return unknown_word("option", option, options) +
+           (may_be_programs ? "; those of a program come behind `--`" : "");
 }
 
 void complain(

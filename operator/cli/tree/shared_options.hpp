@@ -29,5 +29,7 @@ void add_files(CLI::App& to, std::vector<std::string>& files);
 
 /// --namespace of commands about a job of a cluster.
 inline constexpr const char* context_namespace = "Namespace; that of the context if not given";
+/// Positional words of a command that starts a program: what that gets, behind `--`.
+inline constexpr const char* program_arguments = "ARG";
 
 }  // namespace signalbox::op::cli

@@ -18,6 +18,7 @@ One process on this machine: an API server that keeps everything in memory, the 
 kubectl works against it: each instance writes a kubeconfig of its own, and removes it at the end.
 
 Examples:
+  signalbox dev train.py --nodes 2 --nproc 2 -- --lr 0.1    # really trains; 0 if it succeeds
   signalbox dev                                        # then, elsewhere: kubectl apply -f train.yaml
   signalbox dev --apply train.yaml --until-finished    # 0 if all jobs succeed, 1 if not
   signalbox dev --apply train.yaml --scenario faults.yaml --speed 10
@@ -71,11 +72,65 @@ void add_pod_runtime(
     text("--pods-dir", options.folder, "Where pods live while they run");
 }
 
+/// The positional words, and what belongs to them. There are two options for them, since CLI11
+/// takes
+/// `--` for the end of a command whose positional words are all there.
+void add_script(CLI::App& to, dev_options& options) {
+    to.add_option_function<std::string>(
+          "PROGRAM",
+          [&options](const std::string& first) {
+              options.script.words.insert(options.script.words.begin(), first);
+          },
+          "A Python program, run by torchrun in pods that are processes; or a manifest, as with "
+          "--apply"
+    )
+        ->type_name("");
+    to.add_option_function<std::vector<std::string>>(
+          program_arguments,
+          [&options](const std::vector<std::string>& more) {
+              options.script.words.insert(options.script.words.end(), more.begin(), more.end());
+          },
+          "The program's own arguments, behind --; or more manifests"
+    )
+        ->type_name("");
+    const auto group = "A program in place of a manifest";
+    to.add_option("--nodes", options.script.nodes, "Pods of the program; 1 if not given")
+        ->check(CLI::Range(1, 1000))
+        ->type_name("N")
+        ->group(group);
+    to.add_option(
+          "--nproc",
+          options.script.processes,
+          "Processes in each; one per GPU, else 1, if not given"
+    )
+        ->check(CLI::Range(1, 1000))
+        ->type_name("N")
+        ->group(group);
+    to.parse_complete_callback([&options, &to] {
+        const bool program =
+            !options.script.words.empty() && options.script.words.front().ends_with(".py");
+        for (const char* name : {"--nodes", "--nproc"}) {
+            if (!program && to.get_option(name)->count() > 0) {
+                throw CLI::ValidationError(
+                    name, "it is for a program: signalbox dev train.py --nodes 2"
+                );
+            }
+        }
+        const bool simulated =
+            to.get_option("--pods")->count() > 0 && options.pods == pod_runtime_kind::simulated;
+        if (program && simulated) {
+            throw CLI::ValidationError("--pods", "simulated pods run no program; leave it out");
+        }
+    });
+}
+
 void add_dev(command_tree& tree) {
     auto [c, options] = tree.add(
         tree.root(), "dev", "Try jobs on this machine, without a cluster", dev_footer, &dev
     );
     options.program = tree.program();
+    dev_options& to = options;
+    add_script(c, to);
     c.add_option("--apply", options.files, "Apply what is in this file; may be repeated")
         ->type_name("FILE");
     c.add_flag("--until-finished", options.until_finished, "End when all applied jobs have ended");

@@ -13,6 +13,7 @@
 #include "commands/process_pods.hpp"
 #include "commands/progress.hpp"
 #include "commands/scenario_file.hpp"
+#include "commands/script_job.hpp"
 #include "controller/controller.hpp"
 #include "controller/resource_table.hpp"
 #include "manifests/json_edit.hpp"
@@ -78,6 +79,7 @@ struct dev_setup {
     pods::scenario scenario;
     kubelet::process_options process;
     core::policy rules;
+    std::vector<std::string> notices;  ///< about pods, for the user
 };
 
 /// A transport of its own, so that no part waits behind another.
@@ -191,6 +193,7 @@ bool dev_session::make_pods() {
         return false;
     }
     notices_ = made->notices();
+    notices_.insert(notices_.end(), setup_.notices.begin(), setup_.notices.end());
     streams_ = made->streams();
     server_.set_pod_streams(streams_.get());
     pods_ = std::move(made);
@@ -431,13 +434,14 @@ int dev_session::run() {
 
 }  // namespace
 
-int dev(const dev_options& options, std::ostream& out, std::ostream& err) {
+int dev(const dev_options& said, std::ostream& out, std::ostream& err) {
+    dev_options options = said;
+    read_script_words(options);
     const auto refuse_with = [&](const std::string& why) {
         print_line(err, "signalbox dev: {}", why);
         return exit_refused;
     };
     dev_setup setup;
-    setup.options = options;
     const std::optional<listen_address> listen = read_listen_address(options.listen);
     if (!listen || listen->host.empty()) {
         return refuse_with(fmt::format("--listen: `{}` is not ADDRESS:PORT", options.listen));
@@ -452,6 +456,15 @@ int dev(const dev_options& options, std::ostream& out, std::ostream& err) {
     if (!process) {
         return exit_refused;
     }
+    std::optional<script_job> script;
+    if (!options.script.words.empty()) {
+        script = make_script_job(options, *process, err);
+        if (!script) {
+            return exit_refused;
+        }
+        setup.notices = script->notices;
+    }
+    setup.options = options;
     setup.process = std::move(*process);
     setup.rules.capability_retry = quick_capability_retry;
     if (const auto wrong = set_policy(setup.rules, options.policy)) {
@@ -462,6 +475,9 @@ int dev(const dev_options& options, std::ostream& out, std::ostream& err) {
         return refuse_with(error);
     }
     setup.objects = check(options.files);
+    if (script) {
+        setup.objects.append(check_text(script->manifest, script->name));
+    }
     for (const finding& f : setup.objects.findings) {
         print_line(err, "{}", to_text(f));
     }

@@ -39,11 +39,19 @@ struct pods_options {
 };
 int pods_command(const pods_options& options, std::ostream& out, std::ostream& err);
 
+/// A Python program to run as a job, in place of a manifest.
+struct script_options {
+    std::vector<std::string> words;  ///< the program and its arguments; empty: none
+    int nodes = 0;                   ///< 0: not said, 1
+    int processes = 0;               ///< in each pod; 0: not said, one per GPU
+};
+
 struct dev_options {
     std::string program = "signalbox";  ///< as it was called, for what it says to type next
     std::string listen = "127.0.0.1:0";
     std::string kubeconfig;
     std::vector<std::string> files;
+    script_options script;
     std::string scenario;
     pod_runtime_kind pods = pod_runtime_kind::simulated;
     pod_process_options process;

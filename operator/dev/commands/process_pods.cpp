@@ -136,7 +136,7 @@ private:
             } else if (!fs::exists(parts->first, failed)) {
                 wrong("--bind: there is no {}", parts->first);
             } else {
-                out_.binds.push_back({absolute(parts->first), parts->second});
+                out_.binds.push_back({absolute(parts->first), parts->second, false});
             }
         }
     }

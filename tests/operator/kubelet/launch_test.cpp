@@ -297,7 +297,7 @@ TEST_CASE("what a container mounts in the place of the pod's own files stays") {
 TEST_CASE("options of the machine go before the image's variables, and the pod's before both") {
     kubelet::process_options options;
     options.venv = "/venv";
-    options.binds = {{"/src", "/dst"}};
+    options.binds = {{"/src", "/dst"}, {"/own", "/kept", true}};
     options.images = {{"torch*", "/images/torch"}, {"*", "/images/any"}};
     options.image_variables = {
         {"torch*", "A", "image"}, {"torch*", "B", "image"}, {"x*", "C", "image"}};
@@ -324,5 +324,7 @@ TEST_CASE("options of the machine go before the image's variables, and the pod's
     CHECK(run.root.image == "/images/torch");
     CHECK(run.bounds.memory == 1U << 30U);
     CHECK(n.mount(0, "/dst")->source == "/src");
+    CHECK_FALSE(n.mount(0, "/dst")->read_only);
+    CHECK(n.mount(0, "/kept")->read_only);
     CHECK(n.mount(0, "/venv")->read_only);
 }

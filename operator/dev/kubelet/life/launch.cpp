@@ -170,7 +170,7 @@ outcome<std::vector<mount_point>> mounts_of(const launch_request& r) {
         out.push_back(bind_of(r.options->venv, r.options->venv, true));
     }
     for (const extra_bind& b : r.options->binds) {
-        out.push_back(bind_of(b.source, b.target, false));
+        out.push_back(bind_of(b.source, b.target, b.read_only));
     }
     for (const volume_mount& m : r.container->mounts) {
         const auto volume = r.volumes->find(m.volume);

@@ -26,6 +26,7 @@ struct image_variable {
 /// A file or folder of the machine that every container has.
 struct extra_bind {
     std::string source, target;
+    bool read_only = false;
 };
 
 class process_options {
