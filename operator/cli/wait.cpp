@@ -4,6 +4,7 @@
 #include "cli/cli.hpp"
 #include "cli/cluster_session.hpp"
 #include "cli/commands.hpp"
+#include "cli/hindrance.hpp"
 #include "cli/job_lookup.hpp"
 #include "cli/print_line.hpp"
 #include "cli/text_layout.hpp"
@@ -13,6 +14,7 @@
 #include "manifests/json_edit.hpp"
 
 #include <jobcore/status.hpp>
+#include <jobcore/strings.hpp>
 #include <k8sio/client.hpp>
 #include <k8sio/reflector.hpp>
 
@@ -55,8 +57,10 @@ enum class standing { pending, reached, unreachable };
 
 class job_wait final : public k8sio::reflector_sink {
 public:
-    job_wait(cluster_session& session, const job_target& target, goal wanted)
+    /// `err` gets what hinders the job, as soon as that is seen.
+    job_wait(cluster_session& session, const job_target& target, goal wanted, std::ostream& err)
         : api_(&session.api()),
+          err_(&err),
           name_(target.name),
           lookup_(session.api(), session.ns(), target),
           goal_(wanted),
@@ -91,6 +95,7 @@ public:
             });
         }
         follow();
+        tell_hindrance();
         while (state_ == standing::pending && !timed_out_) {
             co_await changed_.wait();
             if (state_ == standing::reached) {
@@ -122,6 +127,7 @@ public:
         listed_ = true;
         if (manifests::string_at(std::string(json), "/metadata/uid") == uid_) {
             judge(json);
+            tell_hindrance();
         } else {
             gone();  // another job of this name
         }
@@ -159,6 +165,15 @@ private:
         });
     }
 
+    /// Each once: who waits for what does not come by itself is not left in silence.
+    void tell_hindrance() {
+        const std::string why = state_ == standing::pending ? hindrance(status_) : "";
+        if (why != told_ && !why.empty()) {
+            print_line(*err_, "{} waits: {}", name(), core::in_one_line(why));
+        }
+        told_ = why;
+    }
+
     void gone() {
         // What was reached stays reached.
         if (state_ == standing::pending) {
@@ -177,6 +192,8 @@ private:
     }
 
     k8sio::client* api_;
+    std::ostream* err_;
+    std::string told_;  ///< what hinders the job
     std::string name_;
     job_lookup lookup_;
     goal goal_;
@@ -208,7 +225,8 @@ std::string described(const core::job_status& status) {
     if (status.phase == job_phase::failed && why != nullptr && !why->message.empty()) {
         out += ": " + why->message;
     }
-    return out;
+    const std::string hindered = hindrance(status);
+    return hindered.empty() ? out : out + ": " + core::in_one_line(hindered);
 }
 
 int report(const job_wait& wait, const std::string& timeout, std::ostream& out, std::ostream& err) {
@@ -259,7 +277,7 @@ int wait_for_job(const wait_options& options, std::ostream& out, std::ostream& e
     if (!session.problem().empty()) {
         return refuse(session.problem());
     }
-    job_wait wait(session, *target, *wanted);
+    job_wait wait(session, *target, *wanted, err);
     session.run(wait.run(*patience));
     return wait.error().empty() ? report(wait, options.timeout, out, err) : refuse(wait.error());
 }

@@ -20,7 +20,7 @@ kubectl works against it: each instance writes a kubeconfig of its own, and remo
 Examples:
   signalbox dev train.py --nodes 2 --nproc 2 -- --lr 0.1    # really trains; 0 if it succeeds
   signalbox dev                                        # then, elsewhere: kubectl apply -f train.yaml
-  signalbox dev --apply train.yaml --until-finished    # 0 if all jobs succeed, 1 if not
+  signalbox dev --apply train.yaml --until-finished --timeout 10m
   signalbox dev --apply train.yaml --scenario faults.yaml --speed 10
   signalbox dev --pods process --venv ~/venv --apply train.yaml    # really trains
   signalbox dev --pods process --fake-resource nvidia.com/gpu=8 --claims ~/claims
@@ -29,7 +29,10 @@ Examples:
 What one does is said in a scenario file or in annotations `sim.signalbox.dev/...` of its template:
 operator/dev/pods/README.md.
 --pods process: pods are processes of this machine in namespaces of their own, as root or as an
-ordinary user. Every image is this machine's own file system, copy on write: operator/dev/kubelet/README.md.)";
+ordinary user. Every image is this machine's own file system, copy on write: operator/dev/kubelet/README.md.
+
+Exit codes: 0 stopped, or all jobs succeeded; with --until-finished also 1 a job failed, 3 the time is
+up, or pods that are processes wait for what does not come; 2 the command line or a manifest is wrong.)";
 
 constexpr const char* pods_footer = R"(
 A kubelet and scheduler for any API server, for tests and demonstrations. `simulated` binds pods to
@@ -66,6 +69,9 @@ void add_pod_runtime(
         options.claims,
         "Its folders are the persistent volume claims; missing ones are made for claims on the "
         "server"
+    );
+    text(
+        "--outputs", options.outputs, "Keep in it what pods write into their images' file systems"
     );
     to.add_flag("--offline", options.offline, "Pods reach nothing but each other")->group(group);
     list("--fake-resource", options.fake_resources, "Count of a resource to be had", "NAME=COUNT");
@@ -134,6 +140,9 @@ void add_dev(command_tree& tree) {
     c.add_option("--apply", options.files, "Apply what is in this file; may be repeated")
         ->type_name("FILE");
     c.add_flag("--until-finished", options.until_finished, "End when all applied jobs have ended");
+    c.add_option("--timeout", options.timeout, "End after this long: 30s, 10m, 2h")
+        ->type_name("TIME")
+        ->needs("--until-finished");
     add_pod_runtime(c, "--pods", options.pods, options.process);
     c.add_flag("--logs", options.logs, "Print what pods that are processes write");
     c.add_option("--scenario", options.scenario, "What the pods do: of processes, the faults")

@@ -16,6 +16,7 @@
 #include "commands/script_job.hpp"
 #include "controller/controller.hpp"
 #include "controller/resource_table.hpp"
+#include "manifests/duration.hpp"
 #include "manifests/json_edit.hpp"
 #include "monitoring/listen_address.hpp"
 #include "pods/deployed_pods.hpp"
@@ -50,6 +51,9 @@ using k8sio::result;
 /// How often `dev` looks for kinds that were added by hand (BEHAVIOUR.md 8.4 has a minute).
 constexpr core::milliseconds quick_capability_retry{2000};
 
+/// How long jobs may wait for what does not come by itself: somebody may be about to make it.
+constexpr std::chrono::seconds hindered_for{10};
+
 /// Stands in for the CRD of the T9k scheduler, which is not public: any object will do.
 constexpr std::string_view pod_group_crd = R"({
   "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -80,6 +84,7 @@ struct dev_setup {
     kubelet::process_options process;
     core::policy rules;
     std::vector<std::string> notices;  ///< about pods, for the user
+    std::optional<duration> patience;  ///< with --until-finished
 };
 
 /// A transport of its own, so that no part waits behind another.
@@ -107,6 +112,8 @@ private:
     void wait_for_resize();
     asio::awaitable<void> apply_all();
     void changed();
+    void watch_hindrances();
+    void give_up(const std::string& why);
     int report();
 
     pods::deployment_options deployment_options();
@@ -124,6 +131,7 @@ private:
     connection for_operator_, for_pods_, for_us_;
     std::unique_ptr<pods::pod_runtime> pods_;
     std::vector<std::string> notices_;
+    std::vector<std::string> left_;  ///< what pods have written that is lost, or kept
     std::unique_ptr<pods::deployment_controller> deployments_;
     std::unique_ptr<controller> operator_;
     progress progress_;
@@ -136,10 +144,11 @@ private:
     std::uint16_t port_ = 0;
     std::vector<std::string> applied_;  ///< UIDs of jobs
     std::size_t running_ = 0;
-    k8sio::clock::timer_id quiet_ = 0;
+    k8sio::clock::timer_id quiet_ = 0, hindered_ = 0, timeout_ = 0;
     bool all_applied_ = false;
     bool failed_ = false;
     bool interrupted_ = false;
+    bool gave_up_ = false;  ///< jobs have not ended, and are not waited for any more
     bool stopping_ = false;
 };
 
@@ -188,6 +197,10 @@ bool dev_session::make_pods() {
     kubelet::process_options wanted = setup_.process;
     wanted.script = setup_.scenario;
     wanted.complain = complain;
+    wanted.left = [this](const std::string& what) { left_.push_back(what); };
+    if (!setup_.options.until_finished) {
+        wanted.left = complain;
+    }
     auto made = start_process_pods(loop_, for_pods_.api, std::move(wanted), "signalbox dev", err_);
     if (!made) {
         return false;
@@ -278,7 +291,9 @@ void dev_session::spawn(asio::awaitable<void> task) {
 void dev_session::ended() {
     --running_;
     if (running_ == 0) {
-        time_->cancel(quiet_);
+        for (const k8sio::clock::timer_id timer : {quiet_, hindered_, timeout_}) {
+            time_->cancel(timer);
+        }
         signals_.cancel();
         resizes_.cancel();
         server_.stop();
@@ -321,6 +336,11 @@ void dev_session::start() {
     spawn(deployments_->run());
     spawn(operator_->run());
     spawn(apply_all());
+    if (setup_.patience && *setup_.patience != never) {
+        timeout_ = time_->schedule(time_->steady_now() + *setup_.patience, [this] {
+            give_up(fmt::format("--timeout {}: the time is up", setup_.options.timeout));
+        });
+    }
     wait_for_signal();
     wait_for_resize();
 }
@@ -390,6 +410,7 @@ void dev_session::changed() {
     const bool over =
         setup_.options.until_finished && all_applied_ && (failed_ || progress_.all_final(applied_));
     if (!over || stopping_) {
+        watch_hindrances();
         return;
     }
     time_->cancel(quiet_);
@@ -397,12 +418,39 @@ void dev_session::changed() {
     quiet_ = time_->schedule(at, [this] { stop(); });
 }
 
+/// Who waits for an end that cannot come is told so, and not kept.
+void dev_session::watch_hindrances() {
+    const bool waits = setup_.options.until_finished && all_applied_ && !stopping_ &&
+                       setup_.options.pods == pod_runtime_kind::process;
+    if (!waits || progress_.hindered(applied_).empty()) {
+        time_->cancel(std::exchange(hindered_, 0));
+    } else if (hindered_ == 0) {
+        hindered_ = time_->schedule(time_->steady_now() + hindered_for, [this] {
+            give_up("Nothing here can start:" + progress_.hindered(applied_));
+        });
+    }
+}
+
+void dev_session::give_up(const std::string& why) {
+    if (!stopping_) {
+        gave_up_ = true;
+        progress_.note(why);
+        stop();
+    }
+}
+
 int dev_session::report() {
     progress_.close();
     if (!setup_.objects.objects.empty()) {
         fmt::print(out_, "\n{}\n{}", progress_.table(), progress_.events(elapsed()));
     }
-    if (setup_.options.until_finished && !interrupted_) {
+    if (!left_.empty()) {
+        fmt::print(out_, "\nFiles that pods have written:\n");
+    }
+    for (const std::string& what : left_) {
+        print_line(out_, "  {}", what);
+    }
+    if (setup_.options.until_finished && !interrupted_ && !gave_up_) {
         fmt::print(
             out_,
             "\nNext:\n"
@@ -415,6 +463,9 @@ int dev_session::report() {
     }
     if (interrupted_ && setup_.options.until_finished) {
         return 130;
+    }
+    if (gave_up_) {
+        return exit_time_is_up;
     }
     const bool good = !setup_.options.until_finished || progress_.all_succeeded(applied_);
     return good && !failed_ ? exit_ok : exit_failed;
@@ -483,6 +534,14 @@ int dev(const dev_options& said, std::ostream& out, std::ostream& err) {
     }
     if (setup.objects.errors > 0) {
         return exit_refused;
+    }
+    if (!options.timeout.empty()) {
+        setup.patience = parse_duration(options.timeout);
+        if (!setup.patience) {
+            return refuse_with(fmt::format(
+                "--timeout: `{}` is no duration such as 30s, 10m, 2h or never", options.timeout
+            ));
+        }
     }
     if (options.until_finished && setup.objects.jobs() == 0) {
         return refuse_with("--until-finished: there is no job to wait for; see --apply");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/dev_watch.hpp"
 
+#include "cli/hindrance.hpp"
 #include "cli/log_lines.hpp"
 
 #include <jobcore/observed.hpp>
@@ -59,6 +60,8 @@ void job_watch::upsert(std::string_view json) {
     row.restarts = status.backoff_count;
     row.reason = status.reason;
     row.duration = status.duration;
+    row.hindrance = hindrance(status);
+    row.runs = status.aggregate && status.aggregate->running > 0;
     to_.job(object.text("/metadata/uid"), std::move(row), elapsed_());
     changed_();
 }

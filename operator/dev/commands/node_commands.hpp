@@ -21,7 +21,7 @@ struct pod_process_options {
     std::vector<std::string> image_variables;  ///< `GLOB:NAME=VALUE`
     std::vector<std::string> binds;            ///< `SRC:DST`
     std::vector<std::string> fake_resources;   ///< `NAME=COUNT`
-    std::string claims, venv;                  ///< folders
+    std::string claims, venv, outputs;         ///< folders
     std::string folder;                        ///< empty: one of the user's below /tmp
     bool offline = false;
 };
@@ -60,7 +60,8 @@ struct dev_options {
     log_options log{"off", "text"};
     double speed = 1;
     bool until_finished = false;
-    bool logs = false;  ///< print what pods write
+    std::string timeout;  ///< empty: none
+    bool logs = false;    ///< print what pods write
 };
 int dev(const dev_options& options, std::ostream& out, std::ostream& err);
 

@@ -103,7 +103,7 @@ int pods_command(const pods_options& options, std::ostream& out, std::ostream& e
     process->label_selector = options.selector;
     process->nodes = options.nodes == 0 ? 1 : options.nodes;
     process->script = std::move(script);
-    process->complain = complain;
+    process->complain = process->left = complain;
     const auto runtime =
         start_process_pods(loop, cluster->api(), std::move(*process), pods_command_name, err);
     if (!runtime) {

@@ -73,6 +73,7 @@ public:
         resources();
         folder("--claims", said_.claims, out_.claims);
         folder("--venv", said_.venv, out_.venv);
+        folder("--outputs", said_.outputs, out_.outputs);
         std::error_code failed;
         if (!out_.venv.empty() && !fs::exists(out_.venv + "/bin/python3", failed)) {
             wrong("--venv: {} has no bin/python3: it is no virtual environment", said_.venv);
@@ -194,6 +195,7 @@ std::string flags_for_processes(const pod_process_options& options) {
         {"--venv", !options.venv.empty()},
         {"--bind", !options.binds.empty()},
         {"--claims", !options.claims.empty()},
+        {"--outputs", !options.outputs.empty()},
         {"--offline", options.offline},
         {"--fake-resource", !options.fake_resources.empty()},
         {"--pods-dir", !options.folder.empty()}};

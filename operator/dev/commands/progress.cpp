@@ -34,7 +34,7 @@ std::string progress::phase_cell(const job_row& row) const {
 }
 
 void progress::job(const std::string& uid, job_row row, std::chrono::nanoseconds at) {
-    for (std::string* text : {&row.ready, &row.reason, &row.duration}) {
+    for (std::string* text : {&row.ready, &row.reason, &row.duration, &row.hindrance}) {
         *text = core::in_one_line(*text);
     }
     const auto [it, fresh] = rows_.try_emplace(uid, row);
@@ -43,11 +43,21 @@ void progress::job(const std::string& uid, job_row row, std::chrono::nanoseconds
     }
     row.last_line = it->second.last_line;
     const job_row before = std::exchange(it->second, row);
+    const bool hinders = !row.hindrance.empty() && row.hindrance != before.hindrance;
     const bool moved = fresh || before.phase != row.phase || before.reason != row.reason ||
                        before.ready != row.ready || before.restarts != row.restarts;
-    if (!moved) {
-        return;
+    if (moved) {
+        tell_phase(row, before.restarts, at);
     }
+    // What does not come by itself is said where one looks, and not in an event of a pod alone.
+    if (fresh ? !row.hindrance.empty() : hinders) {
+        line(at, row.name, "  " + paint("! waits: " + row.hindrance, colour::yellow));
+    }
+}
+
+void progress::tell_phase(
+    const job_row& row, std::int64_t restarts_before, std::chrono::nanoseconds at
+) {
     std::string text = phase_cell(row);
     if (!row.reason.empty() && row.reason != phase_text(row.phase)) {
         text += " (" + row.reason + ")";
@@ -55,7 +65,7 @@ void progress::job(const std::string& uid, job_row row, std::chrono::nanoseconds
     if (!row.ready.empty()) {
         text += fmt::format(", {} ready", row.ready);
     }
-    if (row.restarts != before.restarts) {
+    if (row.restarts != restarts_before) {
         text += fmt::format(", restart {}", row.restarts);
     }
     line(at, row.name, row.phase == core::job_phase::none ? "accepted" : text);
@@ -179,6 +189,24 @@ bool progress::all_succeeded(const std::vector<std::string>& uids) const {
         const auto it = rows_.find(uid);
         return it != rows_.end() && it->second.phase == core::job_phase::succeeded;
     });
+}
+
+std::string progress::hindered(const std::vector<std::string>& uids) const {
+    std::string out;
+    for (const std::string& uid : uids) {
+        const auto it = rows_.find(uid);
+        if (it == rows_.end() || it->second.runs) {
+            return {};
+        }
+        if (core::is_final(it->second.phase)) {
+            continue;
+        }
+        if (it->second.hindrance.empty()) {
+            return {};
+        }
+        out += fmt::format("\n  {}: {}", it->second.name, it->second.hindrance);
+    }
+    return out;
 }
 
 void progress::close() {

@@ -24,6 +24,8 @@ struct job_row {
     std::int64_t restarts = 0;
     std::string reason;
     std::string duration;
+    std::string hindrance;  ///< why a pod cannot start; empty: nothing is known to hinder it
+    bool runs = false;      ///< a pod of it does
     std::string last_line;  ///< of its logs; kept by progress
 };
 
@@ -67,12 +69,16 @@ public:
 
     bool all_final(const std::vector<std::string>& uids) const;
     bool all_succeeded(const std::vector<std::string>& uids) const;
+    /// What hinders those of these jobs that have not ended, a line for each; empty if one of them
+    /// has a pod that runs or is hindered by nothing, or if all have ended.
+    std::string hindered(const std::vector<std::string>& uids) const;
     /// The terminal has another size.
     void resized();
     /// Takes the table off the terminal; nothing may be drawn after.
     void close();
 
 private:
+    void tell_phase(const job_row& row, std::int64_t restarts_before, std::chrono::nanoseconds at);
     void line(std::chrono::nanoseconds at, const std::string& job, const std::string& text);
     void print(const std::string& text);
     std::string paint(const std::string& text, colour c) const;

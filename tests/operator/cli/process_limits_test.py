@@ -59,6 +59,13 @@ class Shared(unittest.TestCase):
         self.assertIn(words, str(self.dev.until_job(job, waiting)["conditions"]))
         told = program.run("explain", "claiming", "--kubeconfig", self.dev.kubeconfig)
         self.assertIn(words, " ".join(told.out.split()))
+        waited = program.run("wait", "claiming", "--timeout", "0", "--kubeconfig", self.dev.kubeconfig)
+        self.assertEqual(waited.code, 3, waited.out + waited.err)
+        [said, left] = waited.err.splitlines()
+        self.assertTrue(said.startswith("pytorchtrainingjob/claiming waits: pod claiming-"), said)
+        self.assertIn("/claiming: Pending (Unschedulable): pod claiming-", left)
+        for line in (said, left):
+            self.assertIn(words, line)
         self.others_go_on("beside-claiming")
         self.dev.post("/api/v1/namespaces/default/persistentvolumeclaims", {
             "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"},

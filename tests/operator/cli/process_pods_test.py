@@ -104,7 +104,8 @@ class Cluster(unittest.TestCase):
         self.create("three", "true", container={"resources": {"limits": {"nvidia.com/gpu": "3"}}})
         self.until("three", ".status.conditions[0].reason", "Unschedulable")
         self.assertEqual(self.get("three")["status"]["conditions"][0]["message"],
-                         "0/1 nodes are available: 1 Insufficient nvidia.com/gpu.")
+                         "0/1 nodes are available: 1 Insufficient nvidia.com/gpu. "
+                         "This machine has 2 nvidia.com/gpu; --fake-resource nvidia.com/gpu=8 pretends.")
 
     def test_a_program_that_is_not_there(self):
         self.create("lost", "", container={"command": ["/no/such/program"]})

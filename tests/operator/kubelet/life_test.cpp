@@ -243,7 +243,12 @@ TEST_CASE("what a container lacks is said in the kubelet's words, and it starts 
         );
         n.run_for(1s);
         INFO(n.pod("a"));
-        CHECK(n.field("a", state + "/waiting/reason") == "ContainerCreating");
+        // A kubelet has the event alone; here the job is to tell it.
+        CHECK(n.field("a", state + "/waiting/reason") == "CreateContainerConfigError");
+        CHECK(
+            n.field("a", state + "/waiting/message") ==
+            "MountVolume.SetUp failed for volume \"v\" : configmap \"cm\" not found"
+        );
         CHECK(n.has_event(
             "a",
             "FailedMount: MountVolume.SetUp failed for volume \"v\" : configmap \"cm\" not found"
@@ -292,7 +297,7 @@ TEST_CASE("what a container lacks is said in the kubelet's words, and it starts 
                 R"({"name":"v","persistentVolumeClaim":{"claimName":"data"}}])")
         );
         n.run_for(1s);
-        CHECK(n.field("a", state + "/waiting/reason") == "ContainerCreating");
+        CHECK(n.field("a", state + "/waiting/reason") == "CreateContainerConfigError");
         REQUIRE(n.events("a").size() == 1);
         CHECK(n.events("a")[0].find("error processing PVC default/data: ") != std::string::npos);
     }

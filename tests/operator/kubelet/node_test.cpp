@@ -110,10 +110,35 @@ TEST_CASE("several nodes share what the machine has") {
     picky.node_selector = {{"zone", "x"}};
     CHECK(
         s.place(picky).why ==
-        "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector."
+        "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector. Nothing "
+        "here "
+        "has the label zone=x."
     );
     CHECK(
         s.place(gpu_pod("d", 1)).why == "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."
+    );
+}
+
+TEST_CASE("what no pod that ends gives back is said to be lacking here") {
+    const auto why = [](std::uint64_t has, int wants) {
+        kubelet::scheduler s(kubelet::node_offers("n", 2, {{"nvidia.com/gpu", has}}));
+        const std::string said = s.place(gpu_pod("a", wants)).why;
+        const std::string scheduler = "0/2 nodes are available: 2 Insufficient nvidia.com/gpu.";
+        CHECK(said.starts_with(scheduler));
+        return said.substr(std::min(said.size(), scheduler.size()));
+    };
+    CHECK(
+        why(0, 2) ==
+        " This machine has no nvidia.com/gpu; --fake-resource nvidia.com/gpu=8 pretends."
+    );
+    // Of one node: no pod has parts of two.
+    CHECK(
+        why(3, 3) ==
+        " This machine has 2 nvidia.com/gpu; --fake-resource nvidia.com/gpu=8 pretends."
+    );
+    CHECK(
+        why(3, 9) ==
+        " This machine has 2 nvidia.com/gpu; --fake-resource nvidia.com/gpu=9 pretends."
     );
 }
 
@@ -190,7 +215,7 @@ TEST_CASE("a pod waits for a folder of its claim") {
     CHECK(n.field("a", "/status/conditions/0/reason") == "Unschedulable");
     const std::string why = fmt::format(
         "0/1 nodes are available: persistentvolumeclaim \"data\" not found (there is no folder "
-        "{}).",
+        "{}); one that is applied gets a folder.",
         folder.string()
     );
     CHECK(n.field("a", "/status/conditions/0/message") == why);
@@ -208,7 +233,7 @@ TEST_CASE("a PersistentVolumeClaim gets a folder of its own") {
     CHECK(
         n.field("a", "/status/conditions/0/message") ==
         "0/1 nodes are available: persistentvolumeclaim \"data\" not found (no --claims DIR names "
-        "its folder)."
+        "its folder); one that is applied gets a folder."
     );
     const k8sio::resource_type claims("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim");
     n.create(

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubelet/disk/atomic_files.hpp"
 #include "kubelet/disk/log_file.hpp"
+#include "kubelet/disk/written_files.hpp"
+#include "kubelet/life/launch.hpp"
 #include "kubelet/pod/host_files.hpp"
 
 #include <catch2/catch.hpp>
@@ -22,8 +24,8 @@ pod_spec pod_of(const std::string& spec) {
 
 class log_folder {
 public:
-    log_folder() {
-        std::string name = (fs::temp_directory_path() / "signalbox-test-XXXXXX").string();
+    explicit log_folder(const fs::path& in = fs::temp_directory_path()) {
+        std::string name = (in / "signalbox-test-XXXXXX").string();
         path_ = ::mkdtemp(name.data());
     }
     ~log_folder() { fs::remove_all(path_); }
@@ -202,4 +204,68 @@ TEST_CASE("a log that cannot be written loses lines and says how much") {
     log.write_out("hello\n", at);
     CHECK(log.lost_bytes() > 0);
     CHECK(log.loss_reason() == "No such file or directory");
+}
+
+TEST_CASE("what a container has written is what somebody would miss") {
+    const log_folder changes;
+    const auto write = [&](const std::string& name, const std::string& text) {
+        fs::create_directories(changes.file(name).parent_path());
+        REQUIRE(write_file(changes.file(name), text).has_value());
+    };
+    CHECK(written_files(changes.file(""), 10).empty());
+    for (const char* other :
+         {"upper/home/me/.cache/x",
+          "upper/home/me/.x",
+          "upper/home/me/__pycache__/x.pyc",
+          "upper/usr/x",
+          "upper/var/log/x",
+          "root/tmp/x",
+          "root/run/x",
+          "work/home/x"}) {
+        write(other, "text");
+    }
+    write("upper/home/me/empty", "");
+    fs::create_symlink("/etc/passwd", changes.file("upper/home/me/link"));
+    fs::create_directory_symlink("/etc", changes.file("upper/home/me/folder"));
+    CHECK(written_files(changes.file(""), 10).empty());
+
+    write("upper/home/me/run/small.txt", "x");
+    CHECK(words_for(written_files(changes.file(""), 10)) == "/home/me/run/small.txt");
+    write("upper/home/me/run/usr/model.pt", "weights");
+    CHECK(
+        words_for(written_files(changes.file(""), 10)) ==
+        "usr/model.pt and 1 more file below /home/me/run"
+    );
+    write("upper/home/me/runs", "xy");
+    write("root/new\nfolder", "xyz");
+    const auto all = written_files(changes.file(""), 10);
+    REQUIRE(all.size() == 4);
+    CHECK(all[0].inside == "/home/me/run/small.txt");
+    CHECK(all[0].where == changes.file("upper/home/me/run/small.txt"));
+    CHECK(words_for(all) == "home/me/run/usr/model.pt and 3 more files below /");
+    CHECK(words_for({all[3]}) == "/new folder");
+    CHECK(written_files(changes.file(""), 2).size() == 2);
+}
+
+TEST_CASE("what a command names and pods do not see is found") {
+    const log_folder folder("/tmp");
+    const std::string top = folder.file("").parent_path().string();
+    const std::string script = folder.file("train.py").string();
+    REQUIRE(write_file(script, "").has_value());
+    signalbox::op::containers::container_spec made;
+    made.process.argv = {
+        "sh", "-c", "cd /tmp; python3 '" + script + "' /tmp/not/there x=" + script};
+    CHECK(unseen_files(made) == std::vector<std::string>{script});
+    made.process.working_dir = top;
+    CHECK(unseen_files(made) == std::vector<std::string>{script, top});
+    for (const std::string& target : {top, script, std::string("/tmp")}) {
+        made.mounts.assign(1, {});
+        made.mounts.front().target = target;
+        CHECK(unseen_files(made).empty());
+    }
+    made.mounts.front().target = script + "c";
+    CHECK(unseen_files(made) == std::vector<std::string>{script});
+    made.process.argv = {"/usr/bin/env"};
+    made.process.working_dir = "/";
+    CHECK(unseen_files(made).empty());
 }

@@ -409,7 +409,9 @@ TEST_CASE("what cannot be prepared is tried again, each time later, and at once 
     std::vector<std::int64_t> delays;
     for (int i = 0; i < 9; ++i) {
         s.machine.on_prepare_failed(s.now, kubelet::refusal("FailedMount", "no"));
-        CHECK(s.take(pod_script::events::told) == "tell FailedMount");
+        const std::string written = i == 0 ? ", write Pending" : "";
+        CHECK(s.take(pod_script::events::told) == "tell FailedMount" + written);
+        s.machine.on_written(s.now, kubelet::write_answer::done);
         const auto wait = s.machine.wake().value() - s.now.steady;
         delays.push_back(std::chrono::duration_cast<std::chrono::milliseconds>(wait).count());
         s.pass(wait);
@@ -424,6 +426,26 @@ TEST_CASE("what cannot be prepared is tried again, each time later, and at once 
     s.machine.on_references(s.now);
     CHECK(s.take() == "prepare");
     CHECK_FALSE(s.machine.wake().has_value());
+}
+
+TEST_CASE("containers wait with what their volumes wait for, as long as they do") {
+    pod_script s(spec_of(R"("initContainers":[{"name":"i"}],"containers":[{"name":"c"}])"));
+    s.settle();
+    const auto waits = [&] {
+        const pods::container_state& init = s.machine.status().init_containers.at(0).now;
+        CHECK(s.machine.status().containers.at(0).now.reason == "PodInitializing");
+        return init.reason + ": " + init.message;
+    };
+    s.machine.on_prepare_failed(s.now, kubelet::refusal("FailedMount", "no secret"));
+    CHECK(waits() == "CreateContainerConfigError: no secret");
+    s.machine.on_references(s.now);
+    s.machine.on_prepare_failed(s.now, kubelet::refusal("FailedCreatePodSandBox", "no network"));
+    CHECK(waits() == "ContainerCreating: ");
+    s.machine.on_references(s.now);
+    s.machine.on_prepare_failed(s.now, kubelet::refusal("FailedMount", "no secret"));
+    s.machine.on_references(s.now);
+    s.machine.on_prepared(s.now);
+    CHECK(waits() == "ContainerCreating: ");
 }
 
 TEST_CASE("volumes that change while they are brought up to date are so once more") {

@@ -54,7 +54,11 @@ asio::awaitable<std::string> provide(node_services& node, std::string ns, std::s
                                       ? std::string("no --claims DIR names its folder")
                                       : fmt::format("there is no folder {}", folder.string());
         co_return error.http_status == 404
-            ? fmt::format("persistentvolumeclaim \"{}\" not found ({})", name, where)
+            ? fmt::format(
+                  "persistentvolumeclaim \"{}\" not found ({}); one that is applied gets a folder",
+                  name,
+                  where
+              )
             : error.text();
     }
     const auto made = make_folder(folder, for_all_users);

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -301,6 +302,35 @@ outcome<containers::container_spec> launch_of(const launch_request& r) {
     out.process.terminal = c.terminal;
     const auto memory = c.limits.find("memory");
     out.bounds.memory = memory == c.limits.end() ? 0 : bytes_of(memory->second).value_or(0);
+    return out;
+}
+
+std::vector<std::string> unseen_files(const containers::container_spec& made) {
+    constexpr std::array<std::string_view, 2> own_folders{"/tmp/", "/run/"};
+    constexpr const char* around = " \t\n'\"`=,:;()<>&|";  // of paths in the text of a script
+    std::vector<std::string> words = made.process.argv, out;
+    words.push_back(made.process.working_dir);
+    const auto is_shown = [&](const std::string& path) {
+        return std::ranges::any_of(made.mounts, [&](const mount_point& m) {
+            return path == m.target || path.starts_with(m.target + "/") ||
+                   m.target.starts_with(path + "/");
+        });
+    };
+    for (const std::string& word : words) {
+        for (std::size_t end = 0, at = 0; at != std::string::npos; at = end) {
+            at = word.find_first_not_of(around, end);
+            end = word.find_first_of(around, at);
+            const std::string path = at == std::string::npos ? "" : word.substr(at, end - at);
+            const bool own = std::ranges::any_of(own_folders, [&](std::string_view folder) {
+                return path.starts_with(folder) && path.size() > folder.size();
+            });
+            std::error_code failed;
+            if (own && !is_shown(path) && fs::exists(path, failed) &&
+                std::ranges::find(out, path) == out.end()) {
+                out.push_back(path);
+            }
+        }
+    }
     return out;
 }
 

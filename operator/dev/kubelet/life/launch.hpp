@@ -61,6 +61,11 @@ std::string image_folder_of(const process_options& options, const std::string& i
 /// The user a container runs as, if its pod says.
 std::optional<std::int64_t> user_of(const container_spec& container);
 
+/// Paths in its command line, and its working folder, that are on this machine and not in the
+/// container, as they lie in a folder that each has for itself (/tmp, /run) and no mount shows
+/// them.
+std::vector<std::string> unseen_files(const containers::container_spec& made);
+
 /// What an exec into the container gets: the same environment and identity.
 containers::process_spec exec_spec(
     const containers::container_spec& in, std::vector<std::string> command

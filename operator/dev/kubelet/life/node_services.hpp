@@ -16,6 +16,7 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <functional>
+#include <set>
 #include <string>
 
 namespace signalbox::op::kubelet {
@@ -58,6 +59,7 @@ public:
     pod_place place;  ///< address and size of the node
     std::string hosts_file, resolver_file;
     pods::runtime_counters counters;
+    std::set<std::string> unseen_files;  ///< that were told of
 
 private:
     std::size_t tasks_ = 0;

@@ -40,7 +40,8 @@ public:
     std::vector<image_folder> images;  ///< the first that matches; else the machine's own files
     std::vector<image_variable> image_variables;
     std::vector<extra_bind> binds;
-    std::string venv;  ///< of Python: read-only in every container, first in PATH
+    std::string venv;     ///< of Python: read-only in every container, first in PATH
+    std::string outputs;  ///< where files that containers write are kept; empty: they are lost
     bool offline = false;
     int nodes = 1;
     std::string node_name;                           ///< empty: that of the machine
@@ -48,6 +49,9 @@ public:
     pods::scenario script;                           ///< faults
     /// Told of what the user should know: what the machine lacks, writes that failed.
     std::function<void(const std::string&)> complain;
+    /// Told of what a pod has written into the file system of an image, once it has ended; may be
+    /// empty.
+    std::function<void(const std::string&)> left;
 };
 
 }  // namespace signalbox::op::kubelet

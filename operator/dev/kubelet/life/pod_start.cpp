@@ -4,6 +4,7 @@
 // taken over.
 #include "kubelet/disk/atomic_files.hpp"
 #include "kubelet/life/objects.hpp"
+#include "kubelet/life/outputs.hpp"
 #include "kubelet/life/pod_worker.hpp"
 #include "kubelet/life/termination.hpp"
 #include "kubelet/life/volume_setup.hpp"
@@ -219,6 +220,7 @@ asio::awaitable<outcome<std::shared_ptr<container_run>>> pod_worker::start_once(
     if (machine_.stops()) {
         co_return answer(refusal("ContainerCreating", ""));
     }
+    tell_unseen_files(*made);
     containers::container_spec asked = *made;
     auto process = co_await node_.containers.run(std::move(asked));
     if (process.has_error()) {
@@ -227,6 +229,21 @@ asio::awaitable<outcome<std::shared_ptr<container_run>>> pod_worker::start_once(
     co_return answer(std::make_shared<container_run>(
         node_.executor, std::move(*made), std::move(*process), folders_.log(spec.name, number)
     ));
+}
+
+/// Who names a file that pods do not see is told why it is not found, once for all pods.
+void pod_worker::tell_unseen_files(const containers::container_spec& made) {
+    for (const std::string& path : unseen_files(made)) {
+        std::string what = fmt::format(
+            "{0} is on this machine, but /{1} is empty in pods: --bind {0}:{0} shows it",
+            path,
+            fs::path(path).relative_path().begin()->string()
+        );
+        if (node_.unseen_files.insert(path).second) {
+            node_.complain(what);
+        }
+        node_.tell(pod(), true, "FileNotInPod", std::move(what));
+    }
 }
 
 void pod_worker::started(std::size_t i, std::shared_ptr<container_run> run) {
@@ -292,6 +309,12 @@ asio::awaitable<void> pod_worker::watch_end(
     const containers::exit_status how = co_await first.wait();
     while (run->open_outputs > 0) {
         co_await run->drained.wait();
+    }
+    // Before the end is told: behind it the folder may go, and who waits for it finds the files.
+    if (!self->pod().containers[i].init) {
+        pod_spec pod = self->pod();
+        fs::path changes = run->made.root.changes;
+        co_await see_to_outputs(self->node_, std::move(pod), std::move(changes));
     }
     self->ended(i, *run, how);
 }

@@ -84,6 +84,7 @@ private:
         std::size_t i, int number
     );
     outcome<void> make_run_files(std::size_t i, int number, std::string& passwd, bool& own_passwd);
+    void tell_unseen_files(const containers::container_spec& made);
     void started(std::size_t i, std::shared_ptr<container_run> run);
     static boost::asio::awaitable<void> pump(
         self_ptr self, std::shared_ptr<container_run> run, containers::output_stream from

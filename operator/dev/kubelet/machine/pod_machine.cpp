@@ -157,6 +157,7 @@ void pod_machine::on_prepared(const moment& now) {
         ends->preparing = false;
     } else if (std::holds_alternative<pod_states::preparing>(state_)) {
         state_ = pod_states::prepared();
+        report_.unmounted.clear();
     }
     step(now);
 }
@@ -166,6 +167,7 @@ void pod_machine::on_prepare_failed(const moment& now, const refusal& why) {
         ends->preparing = false;
     } else if (const auto* busy = std::get_if<pod_states::preparing>(&state_)) {
         tell(true, why.reason, why.message);
+        report_.unmounted = why.reason == "FailedMount" ? why.message : "";
         const auto delay = std::clamp<std::chrono::nanoseconds>(
             busy->delay * 2, first_prepare_delay, longest_prepare_delay
         );

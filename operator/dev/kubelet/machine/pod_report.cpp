@@ -115,7 +115,11 @@ pods::pod_status status_of(
         pods::container_status status = containers[i].status();
         if (status.now.what == kind::waiting && status.now.reason.empty()) {
             const bool waits = pod.containers[i].init ? i != hold : held;
-            status.now.reason = waits ? "PodInitializing" : "ContainerCreating";
+            const bool unmounted = !waits && !report.unmounted.empty();
+            status.now.reason = waits       ? "PodInitializing"
+                                : unmounted ? "CreateContainerConfigError"
+                                            : "ContainerCreating";
+            status.now.message = unmounted ? report.unmounted : "";
         }
         if (report.node_lost) {
             status.ready = false;

@@ -124,6 +124,11 @@ public:
         std::vector<std::string> out{
             "every container sees this machine's own file system, copy on write, in place of its "
             "image, but where --image names a folder",
+            options_.outputs.empty()
+                ? "what pods write is lost at their end, but below --bind, --claims and hostPath, "
+                  "or "
+                  "with --outputs DIR; /tmp is empty in pods"
+                : "what pods write is kept in " + options_.outputs + "; /tmp is empty in pods",
             "requests of cpu and memory are not counted"};
         for (const std::string& s : containers_->shortcomings()) {
             out.push_back(s);

@@ -12,6 +12,8 @@ namespace signalbox::op::kubelet {
 namespace {
 
 constexpr const char* gpu = "nvidia.com/gpu";
+/// Of a machine that has accelerators, in what is advised.
+constexpr std::uint64_t usual_devices = 8;
 
 /// By limits, which an extended resource's requests must equal.
 amounts needs_of_container(const container_spec& c) {
@@ -131,7 +133,44 @@ scheduler::verdict scheduler::place(const pod_spec& pod) {
         texts.push_back(fmt::format("{} {}", count, reason));
     }
     return {
-        {}, fmt::format("0/{} nodes are available: {}.", nodes_.size(), fmt::join(texts, ", "))};
+        {},
+        fmt::format(
+            "0/{} nodes are available: {}.{}",
+            nodes_.size(),
+            fmt::join(texts, ", "),
+            never_here(pod, needs)
+        )};
+}
+
+/// What no end of another pod gives; empty: nothing. Behind the scheduler's words, which do not say
+/// that they are about one machine.
+std::string scheduler::never_here(const pod_spec& pod, const amounts& needs) const {
+    std::string out;
+    for (const auto& [key, value] : pod.node_selector) {
+        const bool known = std::ranges::any_of(nodes_, [&](const node_offer& n) {
+            const auto label = n.labels.find(key);
+            return label != n.labels.end() && label->second == value;
+        });
+        if (!known) {
+            out += fmt::format(" Nothing here has the label {}={}.", key, value);
+        }
+    }
+    for (const auto& [name, amount] : needs) {
+        std::uint64_t most = 0;
+        for (const node_offer& n : nodes_) {
+            most = std::max(most, amount_of(n.resources, name));
+        }
+        if (most < amount) {
+            out += fmt::format(
+                " This machine has {} {}; --fake-resource {}={} pretends.",
+                most == 0 ? "no" : std::to_string(most),
+                name,
+                name,
+                std::max(amount, usual_devices)
+            );
+        }
+    }
+    return out;
 }
 
 void scheduler::take(const pod_spec& pod) {

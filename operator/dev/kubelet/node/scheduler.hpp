@@ -54,6 +54,7 @@ private:
         std::vector<std::string> ports;  ///< of the node
     };
     std::string what_lacks(std::size_t node, const pod_spec& pod, const amounts& needs) const;
+    std::string never_here(const pod_spec& pod, const amounts& needs) const;
     void take_on(std::size_t node, const pod_spec& pod, amounts needs);
 
     std::vector<node_offer> nodes_;
