@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -75,15 +76,24 @@ class Folder:
         return str(file)
 
 
-def run(*objects, files=(), **options):
-    """Runs the objects, and manifests in files, to their end with the launchers of a set of `packages/`."""
+def run(*objects, files=(), user=None, **options):
+    """Runs the objects, and manifests in files, to their end with the launchers of a set of `packages/`. `user`: as that one,
+    where root runs the suite."""
     with Folder() as folder:
         files = [*map(str, files), *(folder.write(f"{index}.json", one) for index, one in enumerate(objects))]
-        command = [BINARY, "dev", "--pods", "process", "--until-finished", "--kubeconfig", str(folder.path / "kubeconfig")]
+        binary, whose = BINARY, {}
+        if user is not None and os.geteuid() == 0:
+            # The build may lie where only root can go.
+            binary = shutil.copy(BINARY, folder.path)
+            os.chmod(binary, 0o755)
+            for there in (folder.path, *folder.path.iterdir()):
+                os.chown(there, user, user)
+            whose = {"user": user, "group": user, "extra_groups": [], "cwd": folder.path}
+        command = [binary, "dev", "--pods", "process", "--until-finished", "--kubeconfig", str(folder.path / "kubeconfig")]
         command += [word for file in files for word in ("--apply", file)]
         done = subprocess.run(
             [*command, *folder.options(**options)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            check=False, errors="replace",  # without a bound on the clock: run_suite.py ends what makes no progress
+            check=False, errors="replace", **whose,  # without a bound on the clock: run_suite.py ends what makes no progress
         )
         return Outcome(done.returncode, done.stdout, folder.probes)
 

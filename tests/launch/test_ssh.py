@@ -2,6 +2,7 @@
 """The real launchers of DeepSpeed and ColossalAI, over sshd and pdsh between pods that are processes."""
 import base64
 import json
+import os
 import subprocess
 
 import local_pods
@@ -185,6 +186,14 @@ class Ssh(suite.Case):
         """[launchers 5.2] [launchers 5.3] Each of these alone."""
         self.check_user("user", {"runAsUser": 1000})
         self.check_user("readonly", {"readOnlyRootFilesystem": True})
+
+    def test_an_ordinary_user(self):
+        """[launchers 5.2] Whose pods have all files for their own: keys in root's folder too, and no configuration of ssh at home."""
+        for one in (deepspeed("ours"), colossalai("ours")):
+            with self.subTest(one["kind"]), local_pods.account(os.geteuid() or 1000) as bind:
+                done = self.run_job(one, user=1000, bind=bind)
+                self.check_ranks(done, 4)
+                self.assertEqual({each["user"] for each in done.ranks.values()}, {os.geteuid() or 1000})
 
     def test_no_account(self):
         """[launchers 5.3] A user without an account is told at once."""

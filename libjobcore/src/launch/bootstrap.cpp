@@ -143,7 +143,7 @@ sb_copy_ssh_config() { # home
     } 2>/dev/null
 }
 
-# Another user than root cannot read root's keys, and ssh refuses keys that others may read: copies of
+# Another user than root cannot read root's keys, but where a user namespace made them his own; and ssh refuses keys that others may read: copies of
 # the user's own.
 sb_own_keys() {
     (
@@ -158,7 +158,8 @@ sb_prepare_ssh() {
     sb_need cat chmod cp date env grep head id mkdir mv sed sleep sort ssh tail tr
     sb_find_account
     [ -r "$sb_ssh_dir/ssh_host_key" ] || sb_own_keys
-    [ "$sb_link_config" = no ] && [ "$sb_ssh_dir" != "$sb_run_dir/ssh" ] || sb_link_ssh_config
+    # Keys that can be read lie in root's home, which need not be that of the user.
+    [ "$sb_link_config" = no ] && [ "$sb_ssh_dir" = "${sb_home:-${sb_ssh_dir%/.ssh}}/.ssh" ] || sb_link_ssh_config
 }
 
 # Before anything else changes the environment.
@@ -172,7 +173,9 @@ sb_prepare_sshd() {
     sb_sshd_program=$sb_sshd
     [ -x "$sb_sshd_program" ] || sb_sshd_program=$(command -v sshd) ||
         sb_fail 64 "the image has no $sb_sshd (package openssh-server)"
-    if [ "$(id -u)" = 0 ]; then # sshd run by root insists on it
+    if [ "$(id -u)" = 0 ]; then # sshd run by root insists on these
+        ! grep -q -s deny /proc/self/setgroups ||
+            sb_fail 64 "sshd cannot run as root in a user namespace without other users: leave out runAsUser: 0"
         mkdir -p /run/sshd && chmod 755 /run/sshd
     fi
     (umask 077 && sb_write_sshd_config >"$sb_run_dir/sshd_config") ||

@@ -361,10 +361,6 @@ TEST_CASE("[launchers 5.3] an account that sshd refuses is told at once", "[boot
     const auto told = [](const std::string& account) {
         const pod_folder pod(cifar());
         pod.write("passwd", "root:x:4711:0::/root:/bin/sh\n" + account);
-        pod.write(
-            "config/bootstrap.sh",
-            replaced_all(pod.read("config/bootstrap.sh"), "/etc/passwd", pod.at("passwd"))
-        );
         pod.stub("id", "[ \"$1\" = -u ] && echo 1000\n");  // id -un finds none
         pod.stub("sshd", "exit 0\n");
         const auto code = run(pod.line("/bin/sh", "worker")).code;
@@ -394,6 +390,33 @@ TEST_CASE("[launchers 5.2] a user that cannot read root's keys gets copies", "[b
     CHECK(pod.read("home/.ssh/config") == config);
     CHECK(run("stat -c %a " + pod.at("run/ssh/id_ecdsa")).output == "400\n");
     CHECK(has_text(pod.read("run/sshd_config"), "HostKey " + pod.at("run/ssh/ssh_host_key\n")));
+}
+
+TEST_CASE("[launchers 5.2] a user that can read root's keys has a home elsewhere", "[bootstrap]") {
+    const pod_folder pod(cifar());
+    pod.write("ssh/config", "Port 2222\n");
+    CHECK(run(pod.line("/bin/sh", "launcher")).code == 0);
+    CHECK(pod.read("home/.ssh/config") == "Port 2222\n");
+    // In that of the account they are found.
+    const pod_folder root(cifar());
+    run("mv " + root.at("ssh") + " " + root.at("home/.ssh"));
+    root.set("sb_ssh_dir", root.at("home/.ssh"));
+    CHECK(run(root.line("/bin/sh", "launcher", "HOME=" + root.at("bin"))).code == 0);
+    CHECK(run("ls -A " + root.at("bin/.ssh")).code != 0);
+}
+
+TEST_CASE("[launchers 9.1] root whose namespace has no other users runs no sshd", "[bootstrap]") {
+    const pod_folder pod(cifar());
+    pod.stub("id", "[ \"$1\" = -u ] && echo 0\n");
+    pod.write("passwd", "root:x:0:0::" + pod.at("home") + ":/bin/sh\n");
+    pod.stub("sshd", "exit 0\n");
+    pod.write("setgroups", "deny\n");
+    CHECK(run(pod.line("/bin/sh", "worker")).code == 64);
+    CHECK(
+        has_text(pod.read("termination"), "signalbox: sshd cannot run as root in a user namespace")
+    );
+    pod.write("setgroups", "allow\n");
+    CHECK_FALSE(has_text(run(pod.line("/bin/sh", "worker")).output, "user namespace"));
 }
 
 TEST_CASE(

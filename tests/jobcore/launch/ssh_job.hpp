@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include <unistd.h>
+
 namespace signalbox::test {
 
 using words = std::vector<std::string>;
@@ -69,10 +71,16 @@ public:
             std::string text(core::json::view(entry.value));
             text = replaced_all(text, "/signalbox/", folder_.path() + "/");
             text = replaced_all(text, "/root/.ssh", at("ssh"));
+            text = replaced_all(text, "/etc/passwd", at("passwd"));
+            text = replaced_all(text, "/proc/self/setgroups", at("setgroups"));
             text = replaced_all(text, "/usr/sbin/sshd", at("bin/sshd"));
             text = replaced_all(text, "/dev/termination-log", at("termination"));
             folder_.write("config/" + std::string(core::json::view(entry.name)), text);
         }
+        // The bootstrap writes into homes: that of whoever runs the tests is none of its business.
+        folder_.write(
+            "passwd", "me:x:" + std::to_string(::getuid()) + ":0::" + at("home") + ":/bin/sh\n"
+        );
         for (const auto file : {"config", "id_ecdsa", "ssh_host_key", "authorized_keys"}) {
             folder_.write("ssh/" + std::string(file), "\n");
         }
