@@ -36,7 +36,9 @@ const overview_entry* registered_command::entry(overview_part under) const {
 
 void add_commands(command_tree& tree) {
     std::vector<registered_command> all = all_commands();
-    std::ranges::sort(all, {}, &registered_command::place_);
+    std::ranges::sort(all, {}, [](const registered_command& c) {
+        return std::pair(c.place_, c.name_);
+    });
     for (const registered_command& command : all) {
         command.add_(tree);
     }

@@ -24,8 +24,8 @@ struct overview_entry {
 /// Places are numbers with gaps, so that a new command can stand between two others.
 class registered_command {
 public:
-    /// `name`: of one of the root's commands. `place`: in lists of commands. `add` puts it into a
-    /// tree; `entries` is where the overview names it.
+    /// `name`: of one of the root's commands. `place`: in lists of commands; those of one place
+    /// come by name. `add` puts it into a tree; `entries` is where the overview names it.
     registered_command(
         std::string_view name,
         int place,
