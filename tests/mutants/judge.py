@@ -158,10 +158,10 @@ class CatchJudge:
         total = 0.0
         for case in sorted((c for c in self.cases if mutant.number in c.reached), key=lambda c: c.seconds):
             is_long = case.seconds > LONGEST * self.whole
-            if is_long and not self.suite.long_cases:
+            is_named = named is not None and f"[{named[0]}]" in case.name
+            if is_long and not is_named and not self.suite.long_cases:
                 continue
-            if self.before.get(str(mutant.number)) == case.name or (
-                    named and f"[{named[0]}]" in case.name and not is_long):
+            if self.before.get(str(mutant.number)) == case.name or (is_named and not is_long):
                 out[0].append(case)
             elif is_long:
                 out[3].append(case)

@@ -31,7 +31,7 @@ class Suite:
     runs: tuple = ()
     """Arguments of the one program, which has no test cases of Catch2: the runs that may notice, the quick one first."""
     long_cases: bool = False
-    """Test cases that take much of the whole time are tried too, after all others. If not, they are left out."""
+    """Test cases that take much of the whole time are tried too, after all others. If not, only those named by the rule are."""
     environment: dict = dataclasses.field(default_factory=dict)
 
 

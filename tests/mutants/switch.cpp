@@ -53,6 +53,12 @@ switches& all() {
     return made;
 }
 
+/// Before constants, one of which may run a whole process that is not the tests' own, and while the
+/// file of the trace can be found.
+[[gnu::constructor(101)]] void begin() {
+    all();
+}
+
 }  // namespace
 
 namespace signalbox::mutants {

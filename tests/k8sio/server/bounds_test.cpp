@@ -160,6 +160,26 @@ TEST_CASE("[requirement H7] the patterns of a definition are not too large toget
     CHECK(define(1).status == 201);
 }
 
+TEST_CASE("[requirement H7] a schema that all versions have is looked through once") {
+    pod_world w;
+    const auto version = [](const char* name, const char* stored) {
+        return std::string(R"({"name":")") + name + R"(","served":true,"storage":)" + stored +
+               R"(,"schema":{"openAPIV3Schema":{"type":"string","pattern":"("}}})";
+    };
+    const auto define = [&](const std::string& versions) {
+        return w.send(
+            "POST",
+            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+            R"({"metadata":{"name":"things.x.dev"},"spec":{"group":"x.dev","scope":"Namespaced",)"
+            R"("names":{"plural":"things","kind":"Thing"},"versions":[)" +
+                versions + "]}}"
+        );
+    };
+    const http_response one = define(version("v1", "true"));
+    CHECK(one.status == 422);
+    CHECK(define(version("v1", "true") + ',' + version("v2", "false")).body == one.body);
+}
+
 TEST_CASE("[requirement H8] all rules of an object together have a budget") {
     pod_world w;
     const std::string definition =
