@@ -74,6 +74,12 @@ void add_pod_runtime(
         "--outputs", options.outputs, "Keep in it what pods write into their images' file systems"
     );
     to.add_flag("--offline", options.offline, "Pods reach nothing but each other")->group(group);
+    to.add_flag(
+          "--user-namespaces",
+          options.user_namespaces,
+          "As root: in every pod root is no root of this machine, as with hostUsers: false"
+    )
+        ->group(group);
     list("--fake-resource", options.fake_resources, "Count of a resource to be had", "NAME=COUNT");
     text("--pods-dir", options.folder, "Where pods live while they run");
 }

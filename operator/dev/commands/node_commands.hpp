@@ -24,6 +24,7 @@ struct pod_process_options {
     std::string claims, venv, outputs;         ///< folders
     std::string folder;                        ///< empty: one of the user's below /tmp
     bool offline = false;
+    bool user_namespaces = false;
 };
 
 struct pods_options {

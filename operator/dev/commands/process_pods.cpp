@@ -79,6 +79,7 @@ public:
             wrong("--venv: {} has no bin/python3: it is no virtual environment", said_.venv);
         }
         out_.offline = said_.offline;
+        out_.user_namespaces = said_.user_namespaces;
         return std::move(out_);
     }
     const std::vector<std::string>& errors() const { return errors_; }
@@ -197,6 +198,7 @@ std::string flags_for_processes(const pod_process_options& options) {
         {"--claims", !options.claims.empty()},
         {"--outputs", !options.outputs.empty()},
         {"--offline", options.offline},
+        {"--user-namespaces", options.user_namespaces},
         {"--fake-resource", !options.fake_resources.empty()},
         {"--pods-dir", !options.folder.empty()}};
     std::string out;

@@ -37,6 +37,9 @@ struct sandbox_spec {
     std::string hostname;
     /// The network of the node itself, as `hostNetwork` asks for, in place of one of its own.
     bool host_network = false;
+    /// Its root is not the machine's: users and groups are of this sandbox alone. Always so where
+    /// the runtime is an ordinary user's.
+    bool own_users = false;
 };
 
 struct sandbox {

@@ -59,6 +59,14 @@ int make_read_only(int mount, bool deep) {
     return ::mount_setattr(mount, "", flags, &attributes, sizeof attributes) == 0 ? 0 : errno;
 }
 
+int map_owners(int mount, int users, bool deep) {
+    mount_attr attributes = {};
+    attributes.attr_set = MOUNT_ATTR_IDMAP;
+    attributes.userns_fd = static_cast<__u64>(users);
+    const unsigned flags = AT_EMPTY_PATH | (deep ? AT_RECURSIVE : 0);
+    return ::mount_setattr(mount, "", flags, &attributes, sizeof attributes) == 0 ? 0 : errno;
+}
+
 int attach(int mount, int on) {
     constexpr unsigned flags = MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH;
     return ::move_mount(mount, "", on, "", flags) == 0 ? 0 : errno;
@@ -110,7 +118,9 @@ unique_fd make_beneath(int root, const std::string& path, std::uint32_t mode) {
 
 namespace {
 
-unique_fd make_followed(int root, const std::string& path, bool folder, int links) {
+unique_fd make_followed(
+    int root, const std::string& path, bool folder, std::uint32_t owner, int links
+) {
     unique_fd found = open_in(root, path);
     if (found || errno != ENOENT) {
         return found;
@@ -123,7 +133,7 @@ unique_fd make_followed(int root, const std::string& path, bool folder, int link
     }
     const std::string parent = path.substr(0, slash + 1);
     const std::string name = path.substr(slash + 1, end - slash);
-    const unique_fd above = make_followed(root, parent, true, links);
+    const unique_fd above = make_followed(root, parent, true, owner, links);
     if (!above) {
         return {};
     }
@@ -131,7 +141,8 @@ unique_fd make_followed(int root, const std::string& path, bool folder, int link
     char link[PATH_MAX];
     if (const ssize_t size = ::readlinkat(above.get(), name.c_str(), link, sizeof link); size > 0) {
         const std::string target(link, static_cast<std::size_t>(size));
-        return make_followed(root, target[0] == '/' ? target : parent + target, folder, links - 1);
+        const std::string at = target[0] == '/' ? target : parent + target;
+        return make_followed(root, at, folder, owner, links - 1);
     }
     if (folder) {
         if (::mkdirat(above.get(), name.c_str(), 0755) != 0 && errno != EEXIST) {
@@ -145,14 +156,17 @@ unique_fd make_followed(int root, const std::string& path, bool folder, int link
             return {};
         }
     }
+    if (owner != 0) {
+        may_fail(::fchownat(above.get(), name.c_str(), owner, owner, AT_SYMLINK_NOFOLLOW));
+    }
     return open_in(root, path);
 }
 
 }  // namespace
 
-unique_fd make_in(int root, const std::string& path, bool folder) {
+unique_fd make_in(int root, const std::string& path, bool folder, std::uint32_t owner) {
     constexpr int most_links = 20;
-    return make_followed(root, path, folder, most_links);
+    return make_followed(root, path, folder, owner, most_links);
 }
 
 }  // namespace signalbox::op::containers

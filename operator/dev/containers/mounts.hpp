@@ -32,13 +32,17 @@ unique_fd new_file_system(
 unique_fd second_view(int folder, const std::string& path, bool deep);
 /// 0 or an errno.
 int make_read_only(int mount, bool deep);
+/// Owners in a mount that is not attached yet are shown, and written, as those of a user namespace:
+/// 0 of the disk is 0 there. 0 or an errno, as of file systems that cannot do so.
+int map_owners(int mount, int users, bool deep);
 /// Puts a mount on a file or folder. 0 or an errno.
 int attach(int mount, int on);
 
 /// Opens, as O_PATH, what lies at `path` if `root` were `/`: links do not lead out of it.
 unique_fd open_in(int root, const std::string& path);
-/// Likewise; what is missing is made: folders, and a file or a folder at the end.
-unique_fd make_in(int root, const std::string& path, bool folder);
+/// Likewise; what is missing is made: folders, and a file or a folder at the end, which `owner` and
+/// the group of that number get, if it is not 0.
+unique_fd make_in(int root, const std::string& path, bool folder, std::uint32_t owner = 0);
 
 /// Opens, as O_PATH, what lies at `path` below `root`. A link that leads out of it, also by way of
 /// its root, is an error (EXDEV), however the folders change meanwhile.

@@ -21,6 +21,8 @@ struct sandbox_namespaces {
     std::string address;
     std::string link;  ///< the node's end; empty for one in the node's own network
     unique_fd network, host_name, ipc;
+    unique_fd users;             ///< valid if the sandbox has users of its own
+    std::uint32_t first_id = 0;  ///< of the machine, which is user and group 0 there
 };
 
 /// A bridge in the network namespace of the calling process, and links from it into sandboxes.

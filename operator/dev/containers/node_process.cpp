@@ -8,6 +8,7 @@
 #include "containers/root_filesystem.hpp"
 #include "containers/start_report.hpp"
 #include "containers/unix.hpp"
+#include "containers/user_namespace.hpp"
 
 #include <fmt/format.h>
 #include <sys/mount.h>
@@ -24,6 +25,7 @@
 #include <cstdlib>
 #include <map>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <unordered_map>
@@ -43,9 +45,10 @@ struct node_child {
     ask_id ask = 0;
     std::optional<start_watch> starting;  ///< until its program runs
     unique_fd pidfd;
-    bool first = false;   ///< of a container
-    std::string sandbox;  ///< of a container
-    identity as;          ///< of a container
+    bool first = false;          ///< of a container
+    std::string sandbox;         ///< of a container
+    identity as;                 ///< of a container
+    std::uint32_t first_id = 0;  ///< of its sandbox
     std::uint32_t processes = 0;
     container_groups groups;
 };
@@ -209,11 +212,34 @@ private:
             answer(asked.ask, made.error());
             return;
         }
+        if (asked.spec.own_users && !config_.user_mode && !give_users(*made)) {
+            network_->give_back(made->address);
+            answer(asked.ask, {"CreateContainerError", "make users: " + error_words(errno)});
+            return;
+        }
         const std::string id = fmt::format("sandbox-{}", ++sandboxes_made_);
         const std::string address = made->address;
         sandboxes_.emplace(id, std::move(*made));
         send(node_answer{asked.ask, {}, {id, address}});
         ahead_ = true;
+    }
+
+    /// False, with errno set, if it failed.
+    bool give_users(sandbox_namespaces& to) {
+        // Above what systemd takes for containers and other users.
+        constexpr std::uint32_t first_of_all = 0x70000000;
+        constexpr std::uint32_t most = 0x4000;
+        std::uint32_t first = 0;
+        for (std::uint32_t tries = 0; tries < most && first == 0; ++tries) {
+            const std::uint32_t next = first_of_all + (++users_made_ % most) * ids_of_a_pod;
+            first = ids_used_.contains(next) ? 0 : next;
+        }
+        to.users = first == 0 ? unique_fd() : make_user_namespace(first);
+        to.first_id = to.users ? first : 0;
+        if (to.users) {
+            ids_used_.insert(first);
+        }
+        return static_cast<bool>(to.users);
     }
 
     void handle(remove_sandbox_request& asked, std::vector<unique_fd>&) {
@@ -229,6 +255,7 @@ private:
         if (!it->second.link.empty()) {
             network_->give_back(it->second.address);
         }
+        ids_used_.erase(it->second.first_id);
         sandboxes_.erase(it);
     }
 
@@ -287,6 +314,7 @@ private:
         child.as = asked.spec.process.as;
         limits bounds = asked.spec.bounds;
         bounds.processes = bounds.processes > 0 ? bounds.processes : config_.processes;
+        child.first_id = sandbox->second.first_id;
         child.processes = groups_.holds_processes() ? 0 : bounds.processes;
         result<container_groups> groups = groups_.make(std::to_string(child.id), bounds);
         if (!groups) {
@@ -298,7 +326,8 @@ private:
             answer(asked.ask, {"CreateContainerError", error_words(errno)});
             return;
         }
-        const start_resources resources{&config_, &fds, &child.groups.entries(), child.processes};
+        const start_resources resources{
+            &config_, &fds, &child.groups.entries(), child.first_id, child.processes};
         begin(child, [&](start_report& report) {
             start_container(asked.spec, sandbox->second, resources, report);
         });
@@ -318,7 +347,8 @@ private:
         node_child child;
         child.id = asked.process;
         child.ask = asked.ask;
-        const start_resources resources{&config_, &fds, &first->groups.entries(), first->processes};
+        const start_resources resources{
+            &config_, &fds, &first->groups.entries(), first->first_id, first->processes};
         const int container = first->pidfd.get();
         begin(child, [&](start_report& report) {
             start_beside(asked.spec, container, resources, report);
@@ -412,6 +442,8 @@ private:
     unique_fd own_pids_;
     bool ahead_ = true;  ///< sandboxes may be missing from the ones made ahead
     std::uint64_t sandboxes_made_ = 0;
+    std::uint32_t users_made_ = 0;
+    std::set<std::uint32_t> ids_used_;  ///< sandbox_namespaces::first_id
     std::map<std::string, sandbox_namespaces> sandboxes_;
     std::unordered_map<pid_t, node_child> children_;
     std::unordered_map<process_id, pid_t> pids_;

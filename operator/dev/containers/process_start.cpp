@@ -51,7 +51,7 @@ void forget_parent(const start_resources& resources, start_report& report) {
     }
 }
 
-void take_terminal(const identity& as, bool user_mode, start_report& report) {
+void take_terminal(const identity& as, const start_resources& resources, start_report& report) {
     const unique_fd master(::open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC));
     int locked = 0;
     if (!master || ::ioctl(master.get(), TIOCSPTLCK, &locked) != 0) {
@@ -61,7 +61,8 @@ void take_terminal(const identity& as, bool user_mode, start_report& report) {
     if (slave < 0) {
         report.cannot_create("open a terminal", errno);
     }
-    if (!user_mode && ::fchown(slave, as.user.value_or(0), static_cast<gid_t>(-1)) != 0) {
+    const std::uint32_t owner = resources.first_id + as.user.value_or(0);
+    if (!resources.node->user_mode && ::fchown(slave, owner, static_cast<gid_t>(-1)) != 0) {
         report.cannot_create("hand over the terminal", errno);
     }
     report.terminal(master.get());
@@ -88,8 +89,9 @@ void take_pipes(const process_spec& spec, const start_resources& resources, star
         const auto at = static_cast<std::size_t>(fd);
         const int from = at < first ? empty.get() : given[at - first].get();
         // So that the user whom the program runs as can open /dev/stdout.
-        if (!resources.node->user_mode && spec.as.user && at >= first &&
-            ::fchown(from, *spec.as.user, static_cast<gid_t>(-1)) != 0) {
+        const std::uint32_t owner = resources.first_id + spec.as.user.value_or(0);
+        if (!resources.node->user_mode && owner != 0 && at >= first &&
+            ::fchown(from, owner, static_cast<gid_t>(-1)) != 0) {
             report.cannot_create("hand over a pipe", errno);
         }
         ::dup2(from, fd);
@@ -261,14 +263,18 @@ void start_container(
     plan.mounts = spec.mounts;
     plan.working_dir = spec.process.working_dir;
     plan.hidden = node.folder.substr(0, node.folder.find_last_of('/'));
+    plan.users = in.users.get();
+    plan.first_id = in.first_id;
     enter_root(plan, report);
     if (spec.process.terminal) {
-        take_terminal(spec.process.as, node.user_mode, report);
+        take_terminal(spec.process.as, resources, report);
     } else {
         take_pipes(spec.process, resources, report);
     }
     if (node.user_mode) {
         take_identity_as_user(spec.process.as, resources, report);
+    } else if (in.users && ::setns(in.users.get(), CLONE_NEWUSER) != 0) {
+        report.cannot_create("enter the sandbox's users", errno);
     }
     become_program(spec.process, resources, report);
 }
@@ -283,11 +289,11 @@ void start_beside(
         report.fail("StartError", "the container is not running");
     }
     if (spec.terminal) {
-        take_terminal(spec.as, user_mode, report);
+        take_terminal(spec.as, resources, report);
     } else {
         take_pipes(spec, resources, report);
     }
-    if (user_mode && ::setns(first, CLONE_NEWUSER) != 0) {
+    if ((user_mode || resources.first_id != 0) && ::setns(first, CLONE_NEWUSER) != 0) {
         report.fail("StartError", "the container is not running");
     }
     become_program(spec, resources, report);

@@ -18,6 +18,7 @@ struct start_resources {
     const node_config* node = nullptr;
     std::vector<unique_fd>* stdio = nullptr;         ///< input if wanted, output, errors
     const std::vector<unique_fd>* groups = nullptr;  ///< `cgroup.procs` files to enter
+    std::uint32_t first_id = 0;                      ///< of the sandbox's users, if it has its own
     std::uint32_t processes = 0;  ///< at once, where no control group holds that; 0: none
 };
 

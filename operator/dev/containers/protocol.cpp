@@ -23,7 +23,7 @@ auto fields(container_error& v) {
     return std::tie(v.reason, v.message);
 }
 auto fields(sandbox_spec& v) {
-    return std::tie(v.hostname, v.host_network);
+    return std::tie(v.hostname, v.host_network, v.own_users);
 }
 auto fields(mount_point& v) {
     return std::tie(v.what, v.source, v.inside, v.target, v.read_only, v.size_limit);

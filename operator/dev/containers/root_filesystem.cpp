@@ -3,6 +3,7 @@
 
 #include "containers/mounts.hpp"
 #include "containers/unix.hpp"
+#include "containers/user_namespace.hpp"
 
 #include <fmt/format.h>
 #include <sys/mount.h>
@@ -85,7 +86,7 @@ public:
         for (std::size_t i = 0; i < plan_.mounts.size(); ++i) {
             add(plan_.mounts[i], sources_[i].get());
         }
-        const unique_fd cwd = make_in(root_.get(), plan_.working_dir, true);
+        const unique_fd cwd = make(plan_.working_dir, true);
         if (plan_.files.read_only) {
             for (const unique_fd& each : layers_) {
                 make_read_only(each.get(), false);
@@ -105,6 +106,31 @@ public:
 private:
     std::string changes(std::string_view part, std::string_view top) const {
         return fmt::format("{}/{}/{}", plan_.files.changes, part, top);
+    }
+
+    bool is_mapped() const { return plan_.users >= 0; }
+
+    /// On disk, of what has that owner in the container.
+    std::uint32_t owner_of(std::uint32_t inside) const {
+        constexpr std::uint32_t nobody = 65'534;
+        return plan_.first_id + (is_mapped() && inside >= ids_of_a_pod ? nobody : inside);
+    }
+
+    unique_fd make(const std::string& target, bool folder) const {
+        return make_in(root_.get(), target, folder, plan_.first_id);
+    }
+
+    /// second_view() of files that the container has as they are, with their owners.
+    unique_fd view_of(int folder, const std::string& path, bool deep, const std::string& name) {
+        unique_fd view = second_view(folder, path, deep);
+        const int failed = view && is_mapped() ? map_owners(view.get(), plan_.users, deep) : 0;
+        if (failed != 0) {
+            report_.cannot_create(
+                "give " + name + " to a user namespace, which its file system may not support",
+                failed
+            );
+        }
+        return view;
     }
 
     /// The root itself is a folder on disk, with a mount for each folder of the image: an overlay
@@ -127,8 +153,10 @@ private:
         if (!image_) {
             report_.cannot_create("open the image " + plan_.files.image, errno);
         }
+        may_fail(::chown(base.c_str(), owner_of(0), owner_of(0)));
         for (const std::string_view own : own_folders) {
             ::mkdirat(root_.get(), own.data(), 0755);
+            may_fail(::fchownat(root_.get(), own.data(), owner_of(0), owner_of(0), 0));
         }
         may_fail(::fchmodat(root_.get(), "tmp", 01777, 0));
     }
@@ -159,8 +187,8 @@ private:
                 prepare_top(name, is);
                 folders.push_back(name);
             } else if (S_ISREG(is.st_mode)) {
-                const unique_fd here = make_in(root_.get(), "/" + name, false);
-                const unique_fd view = second_view(image_.get(), name, false);
+                const unique_fd here = make("/" + name, false);
+                const unique_fd view = view_of(image_.get(), name, false, "/" + name);
                 make_read_only(view.get(), false);
                 attach(view.get(), here.get());
             }
@@ -199,10 +227,10 @@ private:
         return count <= 2;  // also what the user cannot read
     }
 
-    static void make_like(const std::string& folder, const struct stat& like) {
+    void make_like(const std::string& folder, const struct stat& like) const {
         if (::mkdir(folder.c_str(), 0755) == 0) {
             // In a user namespace other users' folders become our own: they cannot be theirs.
-            [[maybe_unused]] const int failed = ::lchown(folder.c_str(), like.st_uid, like.st_gid);
+            may_fail(::lchown(folder.c_str(), owner_of(like.st_uid), owner_of(like.st_gid)));
             ::chmod(folder.c_str(), like.st_mode & 07777);
         }
     }
@@ -271,12 +299,12 @@ private:
             ::open((plan_.files.changes + "/upper" + real).c_str(), O_PATH | O_CLOEXEC)
         );
         if (upper && missing.find("/../") == std::string::npos) {
-            make_in(upper.get(), missing, folder);
+            make_in(upper.get(), missing, folder, plan_.first_id);
         }
     }
 
     void take_folder(const std::string& name) {
-        const std::string lower = (plan_.files.image == "/" ? "" : plan_.files.image) + "/" + name;
+        const std::string lower = lower_of(name);
         const unique_fd here = open_in(root_.get(), name);
         mount_failure why;
         unique_fd layer = new_file_system(
@@ -286,13 +314,28 @@ private:
             why
         );
         if (!layer) {
-            layer = second_view(image_.get(), name, true);
+            layer = view_of(image_.get(), name, true, "/" + name);
             make_read_only(layer.get(), true);
         }
         if (const int failed = attach(layer.get(), here.get()); failed != 0) {
             report_.cannot_create("mount /" + name, failed);
         }
         layers_.push_back(std::move(layer));
+    }
+
+    /// The folder of the image; with its owners mapped it is mounted beside the layers for that.
+    std::string lower_of(const std::string& name) {
+        if (!is_mapped()) {
+            return (plan_.files.image == "/" ? "" : plan_.files.image) + "/" + name;
+        }
+        const std::string mapped = changes("lower", name);
+        const unique_fd view = view_of(image_.get(), name, false, "/" + name);
+        const int failed = make_folders(mapped);
+        const unique_fd here(::open(mapped.c_str(), O_PATH | O_CLOEXEC));
+        if (failed != 0 || attach(view.get(), here.get()) != 0) {
+            report_.cannot_create("mount " + mapped, failed != 0 ? failed : errno);
+        }
+        return mapped;
     }
 
     /// Overlays do not show what is mounted below a folder, such as other disks: that is there to
@@ -314,6 +357,9 @@ private:
             }
             const unique_fd here = open_in(root_.get(), target);
             const unique_fd view = here ? second_view(AT_FDCWD, target, false) : unique_fd();
+            if (view && is_mapped()) {
+                may_fail(map_owners(view.get(), plan_.users, false));  // else they are nobody's
+            }
             if (view && make_read_only(view.get(), false) == 0) {
                 attach(view.get(), here.get());
             }
@@ -421,7 +467,7 @@ private:
                 report_.cannot_create("mount " + m.target, why.number);
             }
         } else {
-            what = second_view(source, "", true);
+            what = view_of(source, "", true, m.source);
             if (!what) {
                 report_.fail(
                     "CreateContainerError",
@@ -429,7 +475,7 @@ private:
                 );
             }
         }
-        const unique_fd target = make_in(root_.get(), m.target, is_folder(source));
+        const unique_fd target = make(m.target, is_folder(source));
         if (!target) {
             report_.cannot_create("make the mount point " + m.target, errno);
         }

@@ -6,6 +6,7 @@
 #include "containers/container_runtime.hpp"
 #include "containers/start_report.hpp"
 
+#include <cstdint>
 #include <string>
 
 namespace signalbox::op::containers {
@@ -14,7 +15,9 @@ struct root_plan {
     root_files files;
     std::vector<mount_point> mounts;
     std::string working_dir;
-    std::string hidden;  ///< folder of the machine that is empty in the container
+    std::string hidden;          ///< folder of the machine that is empty in the container
+    int users = -1;              ///< user namespace whose files they are to be; -1: the caller's
+    std::uint32_t first_id = 0;  ///< its user and group 0, in the caller's
 };
 
 /// Makes the root file system and enters it. The calling process is process 1 of its PID namespace

@@ -103,7 +103,11 @@ sandbox machine::make_sandbox(const std::string& hostname, bool host_network) {
     sandbox_spec spec;
     spec.hostname = hostname;
     spec.host_network = host_network;
-    return await(runtime_->make_sandbox(spec)).value();
+    return make_sandbox(std::move(spec));
+}
+
+sandbox machine::make_sandbox(sandbox_spec spec) {
+    return await(runtime_->make_sandbox(std::move(spec))).value();
 }
 
 process_spec script(const std::string& text) {

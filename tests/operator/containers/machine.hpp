@@ -61,6 +61,7 @@ public:
     void run_until(const std::function<bool()>& done);
 
     sandbox make_sandbox(const std::string& hostname = "box", bool host_network = false);
+    sandbox make_sandbox(sandbox_spec spec);
     /// A container in the sandbox, that runs a script of sh.
     container_spec shell(const sandbox& in, const std::string& script);
     std::unique_ptr<process> start(container_spec spec);

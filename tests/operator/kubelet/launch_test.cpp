@@ -239,10 +239,19 @@ TEST_CASE("a container has the capabilities that its context gives") {
         R"("localhostProfile":"x"}},"shareProcessNamespace":true,"hostUsers":false)";
     n.create("a", one("", "," + context));
     n.run_for(1s);
-    CHECK(
-        told_of(n) ==
-        before + "seccompProfile Localhost, shareProcessNamespace, hostUsers false of the pod"
-    );
+    CHECK(told_of(n) == before + "seccompProfile Localhost, shareProcessNamespace of the pod");
+}
+
+TEST_CASE("a pod has users of its own if it or the command line asks for that") {
+    for (const bool said : {false, true}) {
+        kubelet::process_options options;
+        options.user_namespaces = said;
+        node_fixture n(options);
+        n.create("a", one());
+        n.create("b", one("", R"(,"hostUsers":false)"));
+        n.run_for(1s);
+        CHECK(n.containers().own_users == std::vector{said, true});
+    }
 }
 
 TEST_CASE("a container has the system calls of its seccomp profile, else of its pod's") {

@@ -129,6 +129,7 @@ asio::awaitable<containers::result<containers::sandbox>> scripted_containers::ma
     out.id = "sandbox-" + std::to_string(made_);
     out.address = "10.88.0." + std::to_string(made_ + 1);
     sandboxes.insert(out.id);
+    own_users.push_back(spec.own_users);
     hostnames.push_back(spec.hostname);
     co_return out;
 }

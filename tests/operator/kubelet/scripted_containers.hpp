@@ -93,6 +93,7 @@ public:
     std::vector<scripted_process*> processes;  ///< of runs; those that have been destroyed are null
     std::set<std::string> sandboxes, cut_off;
     std::vector<std::string> hostnames;
+    std::vector<bool> own_users;  ///< of the sandboxes
     bool stopped = false;
 
     boost::asio::awaitable<containers::result<containers::sandbox>> make_sandbox(

@@ -43,6 +43,7 @@ public:
     std::string venv;     ///< of Python: read-only in every container, first in PATH
     std::string outputs;  ///< where files that containers write are kept; empty: they are lost
     bool offline = false;
+    bool user_namespaces = false;  ///< every pod has one, whether it asks for it or not
     int nodes = 1;
     std::string node_name;                           ///< empty: that of the machine
     std::map<std::string, std::uint64_t> resources;  ///< extended ones of the machine, by name

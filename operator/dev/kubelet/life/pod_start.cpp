@@ -61,6 +61,7 @@ asio::awaitable<outcome<void>> pod_worker::prepare_once() {
         containers::sandbox_spec spec;
         spec.hostname = kernel_host_name(pod());
         spec.host_network = pod().host_network;
+        spec.own_users = pod().own_users || node_.options.user_namespaces;
         const auto made = co_await node_.containers.make_sandbox(std::move(spec));
         if (made.has_error()) {
             co_return outcome<void>(refusal(

@@ -279,6 +279,7 @@ void read_network(const json_value& spec, pod_spec& out) {
     out.subdomain = text(spec, "subdomain");
     out.fqdn_as_hostname = flag(spec, "setHostnameAsFQDN");
     out.host_network = flag(spec, "hostNetwork");
+    out.own_users = !flag(spec, "hostUsers", true);
     out.service_links = flag(spec, "enableServiceLinks", true);
     if (const std::string_view policy = text(spec, "dnsPolicy"); !policy.empty()) {
         out.dns_policy = policy;

@@ -163,6 +163,7 @@ struct pod_spec {
     std::string hostname, subdomain;
     bool fqdn_as_hostname = false;
     bool host_network = false;
+    bool own_users = false;  ///< `hostUsers: false`
     bool service_links = true;
     std::string dns_policy = "ClusterFirst";
     dns_config dns;

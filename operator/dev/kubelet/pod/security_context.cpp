@@ -165,9 +165,6 @@ std::vector<std::string> unmet_sharing(const json_value& spec) {
             out.emplace_back(key);
         }
     }
-    if (!flag(spec, "hostUsers", true)) {
-        out.emplace_back("hostUsers false");
-    }
     return out;
 }
 
