@@ -78,3 +78,17 @@ if(SIGNALBOX_BUILD_OPERATOR)
     target_include_directories(signalbox_prometheus SYSTEM INTERFACE "${SIGNALBOX_PROMETHEUS_INCLUDE_DIR}")
     target_link_libraries(signalbox_prometheus INTERFACE "${SIGNALBOX_PROMETHEUS_CORE_LIBRARY}" Threads::Threads)
 endif()
+
+if(SIGNALBOX_DEV)
+    # Of libarchive what reads tar, gzip and zstd, linked into the program: the shared library would load parsers of XML and
+    # Unicode with each start, for formats that images do not have.
+    find_path(SIGNALBOX_ARCHIVE_INCLUDE_DIR archive.h REQUIRED)
+    find_library(SIGNALBOX_ARCHIVE_LIBRARY libarchive.a REQUIRED)
+    find_library(SIGNALBOX_ZSTD_LIBRARY libzstd.a REQUIRED)
+    mark_as_advanced(SIGNALBOX_ARCHIVE_INCLUDE_DIR SIGNALBOX_ARCHIVE_LIBRARY SIGNALBOX_ZSTD_LIBRARY)
+    find_package(ZLIB REQUIRED)
+    add_library(signalbox_archive INTERFACE)
+    target_include_directories(signalbox_archive SYSTEM INTERFACE "${SIGNALBOX_ARCHIVE_INCLUDE_DIR}")
+    target_link_libraries(signalbox_archive INTERFACE
+        "${SIGNALBOX_ARCHIVE_LIBRARY}" "${SIGNALBOX_ZSTD_LIBRARY}" ZLIB::ZLIB)
+endif()

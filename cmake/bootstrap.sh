@@ -21,6 +21,7 @@ ninja-build
 ccache
 git
 ca-certificates
+libarchive-dev
 libboost1.81-dev
 libcli11-dev
 libfmt-dev
@@ -29,6 +30,7 @@ libseccomp-dev
 libspdlog-dev
 libssl-dev
 libyaml-cpp-dev
+libzstd-dev
 prometheus-cpp-dev
 rapidjson-dev
 slirp4netns

@@ -60,8 +60,15 @@ void add_pod_runtime(
     const auto text = [&](const char* name, std::string& into, const char* what) {
         to.add_option(name, into, what)->type_name("DIR")->group(group);
     };
-    list("--image", options.images, "Images whose root file system is a folder", "GLOB=DIR");
+    list(
+        "--image",
+        options.images,
+        "An image: OCI layout or archive, docker-archive, root folder; PATH alone: all in an "
+        "archive",
+        "NAME=PATH"
+    );
     list("--image-env", options.image_variables, "A variable that images set", "GLOB:NAME=VALUE");
+    text("--image-cache", options.image_cache, "Where images are unpacked, and kept");
     text("--venv", options.venv, "Python environment: in all pods, read-only, first in PATH");
     list("--bind", options.binds, "A file or folder of this machine in all pods", "SRC:DST");
     text(

@@ -17,10 +17,11 @@ enum class pod_runtime_kind { simulated, process };
 /// Of pods that run as processes of this machine. Texts as given; read_process_options()
 /// understands them.
 struct pod_process_options {
-    std::vector<std::string> images;           ///< `GLOB=DIR`
+    std::vector<std::string> images;           ///< `NAME=PATH`, or a path alone
     std::vector<std::string> image_variables;  ///< `GLOB:NAME=VALUE`
     std::vector<std::string> binds;            ///< `SRC:DST`
     std::vector<std::string> fake_resources;   ///< `NAME=COUNT`
+    std::string image_cache;                   ///< a folder; empty: the user's
     std::string claims, venv, outputs;         ///< folders
     std::string folder;                        ///< empty: one of the user's below /tmp
     bool offline = false;

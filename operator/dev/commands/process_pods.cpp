@@ -3,6 +3,7 @@
 
 #include "cli/print_line.hpp"
 #include "containers/local_runtime.hpp"
+#include "images/image_store.hpp"
 
 #include <jobcore/strings.hpp>
 
@@ -17,6 +18,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <ostream>
 
 #include <unistd.h>
@@ -64,7 +66,8 @@ bool is_folder(const std::string& path) {
 
 class option_reader {
 public:
-    explicit option_reader(const pod_process_options& said) : said_(said) {}
+    option_reader(const pod_process_options& said, std::function<void(const std::string&)> say)
+        : said_(said), say_(std::move(say)) {}
 
     kubelet::process_options read() {
         images();
@@ -98,14 +101,42 @@ private:
     }
 
     void images() {
+        const std::string cache =
+            said_.image_cache.empty() ? images::default_image_folder() : said_.image_cache;
+        images::image_store store(cache.empty() ? cache : absolute(cache), say_);
         for (const std::string& text : said_.images) {
             const auto parts = halves(text, '=');
-            if (!parts) {
-                wrong("--image: `{}` is not GLOB=DIR", text);
-            } else if (!is_folder(parts->second)) {
-                wrong("--image: there is no folder {}", parts->second);
+            std::error_code failed;
+            const std::string path = parts ? parts->second : text;
+            if (!fs::exists(path, failed)) {
+                parts ? wrong("--image: there is no folder or file {}", path)
+                      : wrong("--image: `{}` is not GLOB=DIR", text);
+            } else if (images::is_packed_image(path)) {
+                packed_image(store, parts ? parts->first : "", path);
+            } else if (parts) {
+                out_.images.push_back({parts->first, absolute(path)});
             } else {
-                out_.images.push_back({parts->first, absolute(parts->second)});
+                wrong("--image: {} is a root file system: of which image? GLOB={}", path, path);
+            }
+        }
+    }
+
+    void packed_image(
+        images::image_store& store, const std::string& wanted, const std::string& path
+    ) {
+        auto taken = store.take(absolute(path), wanted);
+        if (taken.has_error()) {
+            wrong("--image: {}", taken.error().message);
+            return;
+        }
+        for (const images::unpacked_image& image : *taken) {
+            const std::vector<std::string> names =
+                wanted.empty() ? image.names : std::vector<std::string>{wanted};
+            if (names.empty()) {
+                wrong("--image: {} has an image without a name: NAME={}", path, path);
+            }
+            for (const std::string& name : names) {
+                out_.images.push_back({name, image.folder, image.config, image.held});
             }
         }
     }
@@ -161,6 +192,7 @@ private:
     }
 
     const pod_process_options& said_;
+    std::function<void(const std::string&)> say_;
     kubelet::process_options out_;
     std::vector<std::string> errors_;
 };
@@ -193,6 +225,7 @@ std::string flags_for_processes(const pod_process_options& options) {
     const std::pair<std::string_view, bool> flags[] = {
         {"--image", !options.images.empty()},
         {"--image-env", !options.image_variables.empty()},
+        {"--image-cache", !options.image_cache.empty()},
         {"--venv", !options.venv.empty()},
         {"--bind", !options.binds.empty()},
         {"--claims", !options.claims.empty()},
@@ -213,7 +246,10 @@ std::string flags_for_processes(const pod_process_options& options) {
 std::optional<kubelet::process_options> read_process_options(
     const pod_process_options& options, const char* command, std::ostream& err
 ) {
-    option_reader reader(options);
+    option_reader reader(options, [&](const std::string& what) {
+        print_line(err, "{}: {}", command, what);
+        err.flush();
+    });
     kubelet::process_options out = reader.read();
     // Links are not followed here: whose they are is looked at (make_instance_folder).
     out.folder = options.folder.empty() ? default_folder() : fs::absolute(options.folder).string();

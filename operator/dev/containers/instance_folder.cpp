@@ -105,23 +105,35 @@ std::vector<std::string> folders_left(const std::string& base, int held) {
 
 }  // namespace
 
-result<instance_folder> make_instance_folder(const std::string& base) {
+result<private_folder> open_private_folder(const std::string& base) {
     if (const int failed = make_folders(base, 0700); failed != 0) {
         return no_folder(base, failed);
     }
     // From here on it is the folder that was looked at, whatever its name leads to.
-    const unique_fd held(::open(base.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (const std::string why = others_rights(base, held.get()); !why.empty()) {
+    private_folder out;
+    out.held.reset(::open(base.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (const std::string why = others_rights(base, out.held.get()); !why.empty()) {
         return no_folder(base, why);
     }
     // Overlays and what hides this folder from containers need its path as the kernel has it.
     char real[PATH_MAX];
-    if (!held || ::realpath(base.c_str(), real) == nullptr) {
+    if (!out.held || ::realpath(base.c_str(), real) == nullptr) {
         return no_folder(base, errno);
     }
     if (const std::string why = rights_above(real); !why.empty()) {
         return no_folder(base, why);
     }
+    out.path = real;
+    return out;
+}
+
+result<instance_folder> make_instance_folder(const std::string& base) {
+    const auto shared = open_private_folder(base);
+    if (shared.has_error()) {
+        return shared.error();
+    }
+    const std::string& real = shared->path;
+    const unique_fd& held = shared->held;
     const unique_fd one_at_a_time = open_lock(held.get(), lock_name, O_CREAT);
     if (!one_at_a_time || ::flock(one_at_a_time.get(), LOCK_EX) != 0) {
         return no_folder(base, errno);
@@ -134,8 +146,7 @@ result<instance_folder> make_instance_folder(const std::string& base) {
     }
     // Programs in containers that are not root reach what lies below; its base keeps others out.
     ::chmod(out.path.c_str(), 0755);
-    const std::string own_lock =
-        out.path.substr(std::string_view(real).size() + 1) + "/" + lock_name;
+    const std::string own_lock = out.path.substr(real.size() + 1) + "/" + lock_name;
     out.lock = open_lock(held.get(), own_lock, O_CREAT);
     if (!out.lock || ::flock(out.lock.get(), LOCK_EX | LOCK_NB) != 0) {
         return no_folder(out.path, errno);

@@ -9,6 +9,16 @@
 
 namespace signalbox::op::containers {
 
+/// A folder of this user alone.
+struct private_folder {
+    std::string path;  ///< as the kernel has it
+    unique_fd held;
+};
+
+/// Makes `base`, for its owner alone, if it is not there. Errors: `NoFolder`, also where it is no
+/// folder of this user with no rights of others, or another user could replace it.
+result<private_folder> open_private_folder(const std::string& base);
+
 /// A folder of one runtime, below one that several share. A lock that the kernel takes back when
 /// the process ends tells those of living runtimes from what others left.
 struct instance_folder {
@@ -17,8 +27,7 @@ struct instance_folder {
     std::vector<std::string> left;  ///< folders of runtimes that are no more
 };
 
-/// Makes `base` too, for its owner alone, if it is not there. Errors: `NoFolder`, also where it is
-/// no folder of this user with no rights of others, or another user could replace it.
+/// Makes `base` too; see open_private_folder().
 result<instance_folder> make_instance_folder(const std::string& base);
 
 }  // namespace signalbox::op::containers

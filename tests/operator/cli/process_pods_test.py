@@ -129,10 +129,10 @@ class BadInput(unittest.TestCase):
         """A script that is not there must not succeed by simulation."""
         for command, flag in (("dev", "--pods"), ("pods", "--runtime")):
             options = ["--venv", "v", "--bind", "a:/b", "--claims", "c", "--offline", "--fake-resource", "a/b=1", "--image", "*=d",
-                       "--image-env", "*:A=1", "--pods-dir", "p"]
+                       "--image-env", "*:A=1", "--image-cache", "i", "--pods-dir", "p"]
             logs = ["--logs"] if command == "dev" else []
             result = program.run(command, *options, *logs)
-            names = ", ".join(["--image, --image-env, --venv, --bind, --claims, --offline, --fake-resource, --pods-dir", *logs])
+            names = ", ".join(["--image, --image-env, --image-cache, --venv, --bind, --claims, --offline, --fake-resource, --pods-dir", *logs])
             self.assertEqual((result.code, result.err), (
                 2, f"signalbox {command}: {names}: simulated pods run nothing; add {flag} process\n"))
         self.assertIn("--logs: simulated pods", program.run("dev", "--logs").err)

@@ -3,6 +3,7 @@
 
 #include "containers/mounts.hpp"
 #include "containers/unix.hpp"
+#include "images/image_index.hpp"
 #include "kubelet/disk/atomic_files.hpp"
 #include "kubelet/pod/host_files.hpp"
 #include "kubelet/pod/quantity.hpp"
@@ -46,14 +47,23 @@ void assign(variables& in, const std::string& name, std::string value) {
     }
 }
 
+std::int64_t runs_as(const launch_request& r) {
+    return r.as ? r.as->user : user_of(*r.container).value_or(r.own_user);
+}
+
 /// What the image and the runtime give, then what the pod says.
 variables whole_environment(const launch_request& r) {
     variables out;
     assign(out, "PATH", usual_path);
     assign(out, "HOSTNAME", r.pod->host_network ? "" : kernel_host_name(*r.pod));
-    assign(out, "HOME", home_of(r.passwd, user_of(*r.container).value_or(r.own_user)));
+    assign(out, "HOME", home_of(r.passwd, runs_as(r)));
     if (r.pod->host_network) {
         std::erase_if(out, [](const auto& v) { return v.first == "HOSTNAME"; });
+    }
+    if (const auto* image = image_config_of(*r.options, r.container->image)) {
+        for (const auto& [name, value] : image->env) {
+            assign(out, name, value);
+        }
     }
     for (const image_variable& v : r.options->image_variables) {
         if (image_matches(v.glob, r.container->image)) {
@@ -73,9 +83,27 @@ variables whole_environment(const launch_request& r) {
     return out;
 }
 
+/// A command takes the place of the image's ENTRYPOINT and CMD, args that of its CMD.
 outcome<std::vector<std::string>> command_line(const launch_request& r) {
     const container_spec& c = *r.container;
-    if (c.command.empty()) {
+    std::vector<std::string> out;
+    if (const auto* image = image_config_of(*r.options, c.image); image && c.command.empty()) {
+        out = image->entrypoint;
+        if (c.args.empty()) {
+            out.insert(out.end(), image->command.begin(), image->command.end());
+        }
+        if (out.empty() && c.args.empty()) {
+            return refusal(
+                "CreateContainerError",
+                fmt::format(
+                    "container {} has no command, and the image {} has none either: no ENTRYPOINT "
+                    "and no CMD",
+                    c.name,
+                    c.image
+                )
+            );
+        }
+    } else if (c.command.empty()) {
         return refusal(
             "CreateContainerError",
             fmt::format(
@@ -87,7 +115,6 @@ outcome<std::vector<std::string>> command_line(const launch_request& r) {
             )
         );
     }
-    std::vector<std::string> out;
     for (const auto* part : {&c.command, &c.args}) {
         for (const std::string& word : *part) {
             // A kubelet expands these by the container's own variables alone.
@@ -207,8 +234,7 @@ outcome<std::vector<mount_point>> mounts_of(const launch_request& r) {
 
 outcome<containers::identity> identity_of(const launch_request& r) {
     const container_spec& c = *r.container;
-    const std::int64_t runs_as = user_of(c).value_or(r.own_user);
-    if (c.rights.non_root && runs_as == 0) {
+    if (c.rights.non_root && runs_as(r) == 0) {
         const std::string pod =
             fmt::format("\"{}_{}({})\", container: {}", r.pod->name, r.pod->ns, r.pod->uid, c.name);
         return refusal(
@@ -221,7 +247,13 @@ outcome<containers::identity> identity_of(const launch_request& r) {
         );
     }
     containers::identity out;
-    if (c.rights.user) {
+    if (r.as) {
+        out.user = static_cast<std::uint32_t>(r.as->user);
+        out.group = static_cast<std::uint32_t>(r.as->group);
+        for (const std::int64_t g : r.as->groups) {
+            out.groups.push_back(static_cast<std::uint32_t>(g));
+        }
+    } else if (c.rights.user) {
         out.user = static_cast<std::uint32_t>(*c.rights.user);
         out.group = static_cast<std::uint32_t>(c.rights.group.value_or(0));
     } else if (c.rights.group) {
@@ -256,13 +288,43 @@ fs::path pod_folders::log(const std::string& container, int number) const {
     return logs / container / (std::to_string(number) + ".log");
 }
 
-std::string image_folder_of(const process_options& options, const std::string& image) {
+namespace {
+
+/// Null: the machine's own files.
+const image_folder* image_of(const process_options& options, const std::string& image) {
     for (const image_folder& i : options.images) {
-        if (image_matches(i.glob, image)) {
-            return i.folder;
+        const bool same_name =
+            i.config && images::full_image_name(i.glob) == images::full_image_name(image);
+        if (same_name || image_matches(i.glob, image)) {
+            return &i;
         }
     }
-    return "/";
+    return nullptr;
+}
+
+}  // namespace
+
+std::string image_folder_of(const process_options& options, const std::string& image) {
+    const image_folder* found = image_of(options, image);
+    return found == nullptr ? "/" : found->folder;
+}
+
+const images::image_config* image_config_of(
+    const process_options& options, const std::string& image
+) {
+    const image_folder* found = image_of(options, image);
+    return found != nullptr && found->config ? &*found->config : nullptr;
+}
+
+std::string read_in_image(const std::string& folder, const std::string& name) {
+    constexpr std::size_t most = 1 << 20;
+    const containers::unique_fd root(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const containers::unique_fd file = containers::open_in(root.get(), name);
+    struct stat is = {};
+    if (!file || ::fstat(file.get(), &is) != 0 || !S_ISREG(is.st_mode)) {
+        return "";
+    }
+    return read_file(fmt::format("/proc/self/fd/{}", file.get()), most).value_or("");
 }
 
 std::optional<std::int64_t> user_of(const container_spec& container) {
@@ -293,7 +355,12 @@ outcome<containers::container_spec> launch_of(const launch_request& r) {
     for (const auto& [name, value] : whole_environment(r)) {
         out.process.env.push_back(name + "=" + value);
     }
-    out.process.working_dir = c.working_dir.empty() ? "/" : c.working_dir;
+    const auto* image = image_config_of(*r.options, c.image);
+    const std::string usual_dir = image != nullptr ? image->working_dir : "";
+    out.process.working_dir = c.working_dir.empty() ? usual_dir : c.working_dir;
+    if (out.process.working_dir.empty()) {
+        out.process.working_dir = "/";
+    }
     out.process.as = std::move(*identity);
     out.process.capabilities = c.rights.capabilities;
     out.process.may_gain = c.rights.may_gain;

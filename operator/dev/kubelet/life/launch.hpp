@@ -6,10 +6,12 @@
 #include "containers/container_runtime.hpp"
 #include "kubelet/life/options.hpp"
 #include "kubelet/pod/environment.hpp"
+#include "kubelet/pod/image_user.hpp"
 #include "kubelet/pod/refusal.hpp"
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 
 namespace signalbox::op::kubelet {
@@ -49,6 +51,7 @@ struct launch_request {
     variables devices;           ///< e.g. `CUDA_VISIBLE_DEVICES`
     std::string passwd;          ///< of the image
     bool own_passwd = false;     ///< file("passwd-<container>") takes its place
+    std::optional<account> as;   ///< of a real image
     std::uint32_t own_user = 0;  ///< as which the runtime runs a container that says nothing
 };
 
@@ -57,6 +60,14 @@ outcome<containers::container_spec> launch_of(const launch_request& request);
 
 /// Folder of the image: the machine's own files are `/`.
 std::string image_folder_of(const process_options& options, const std::string& image);
+
+/// What the image says of its processes; null if nothing is known.
+const images::image_config* image_config_of(
+    const process_options& options, const std::string& image
+);
+
+/// A file of the image, e.g. `etc/passwd`; empty if it has none. No link leads out of it.
+std::string read_in_image(const std::string& folder, const std::string& name);
 
 /// The user a container runs as, if its pod says.
 std::optional<std::int64_t> user_of(const container_spec& container);

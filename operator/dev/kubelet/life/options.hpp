@@ -3,11 +3,14 @@
 // What can be said about pods that run as processes.
 #pragma once
 
+#include "images/image_config.hpp"
 #include "pods/scenario.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +19,9 @@ namespace signalbox::op::kubelet {
 /// Images that `glob` matches are the folder `folder`.
 struct image_folder {
     std::string glob, folder;
+    /// Of a real image, which says what runs in it; the glob may be any spelling of its name.
+    std::optional<images::image_config> config = std::nullopt;
+    std::shared_ptr<void> held = nullptr;  ///< as long as this lives the folder stays
 };
 
 /// A variable that images which `glob` matches bring along.

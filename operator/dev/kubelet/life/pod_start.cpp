@@ -28,7 +28,6 @@ namespace asio = boost::asio;
 namespace fs = std::filesystem;
 
 constexpr std::size_t read_size = 16 * 1024;
-constexpr std::size_t passwd_limit = 1 << 20;
 constexpr std::size_t log_tail = 64 * 1024;
 
 }  // namespace
@@ -142,9 +141,7 @@ asio::awaitable<void> pod_worker::start(self_ptr self, std::size_t i, int number
     }
 }
 
-outcome<void> pod_worker::make_run_files(
-    std::size_t i, int number, std::string& passwd, bool& own_passwd
-) {
+outcome<void> pod_worker::make_run_files(std::size_t i, int number, launch_request& request) {
     const container_spec& c = pod().containers[i];
     std::error_code ignored;
     if (number > 0) {
@@ -167,11 +164,27 @@ outcome<void> pod_worker::make_run_files(
     if (message.has_error()) {
         return message.error();
     }
-    const fs::path image = image_folder_of(node_.options, c.image);
-    passwd = read_file(image / "etc/passwd", passwd_limit).value_or("");
-    if (const auto user = user_of(c)) {
-        if (const auto text = with_user(passwd, *user, c.rights.group)) {
-            own_passwd = true;
+    const std::string image = image_folder_of(node_.options, c.image);
+    request.passwd = read_in_image(image, "etc/passwd");
+    auto user = user_of(c);
+    auto group = c.rights.group;
+    if (const auto* said = image_config_of(node_.options, c.image)) {
+        const std::string shown = fmt::format(
+            "pod: \"{}_{}({})\", container: {}", pod().name, pod().ns, pod().uid, c.name
+        );
+        const auto as = account_of(
+            c.rights, said->user, request.passwd, read_in_image(image, "etc/group"), shown
+        );
+        if (as.has_error()) {
+            return as.error();
+        }
+        request.as = *as;
+        user = as->user;
+        group = as->group;
+    }
+    if (user) {
+        if (const auto text = with_user(request.passwd, *user, group)) {
+            request.own_passwd = true;
             const auto done = write_file(folders_.file("passwd-" + c.name), *text);
             if (done.has_error()) {
                 return done.error();
@@ -210,9 +223,11 @@ asio::awaitable<outcome<std::shared_ptr<container_run>>> pod_worker::start_once(
     if (const auto ids = devices_.find(spec.name); ids != devices_.end()) {
         request.devices.emplace_back("CUDA_VISIBLE_DEVICES", ids->second);
     }
-    const auto files = make_run_files(i, number, request.passwd, request.own_passwd);
+    const auto files = make_run_files(i, number, request);
     if (files.has_error()) {
-        co_return answer(refusal("CreateContainerError", files.error().message));
+        const bool of_config = files.error().reason == "CreateContainerConfigError";
+        const char* reason = of_config ? "CreateContainerConfigError" : "CreateContainerError";
+        co_return answer(refusal(reason, files.error().message));
     }
     auto made = launch_of(request);
     if (made.has_error()) {

@@ -83,7 +83,7 @@ private:
     boost::asio::awaitable<outcome<std::shared_ptr<container_run>>> start_once(
         std::size_t i, int number
     );
-    outcome<void> make_run_files(std::size_t i, int number, std::string& passwd, bool& own_passwd);
+    outcome<void> make_run_files(std::size_t i, int number, launch_request& request);
     void tell_unseen_files(const containers::container_spec& made);
     void started(std::size_t i, std::shared_ptr<container_run> run);
     static boost::asio::awaitable<void> pump(

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace signalbox::op::kubelet {
 
@@ -79,11 +80,23 @@ void merge_options(std::vector<std::string>& to, const std::vector<std::string>&
 /// Fields of the user's line of `passwd`; empty if there is none.
 std::vector<std::string> passwd_entry(std::string_view passwd, std::int64_t user) {
     const std::string id = std::to_string(user);
-    while (!passwd.empty()) {
-        const std::size_t end = std::min(passwd.find('\n'), passwd.size());
-        std::string_view line = passwd.substr(0, end);
-        passwd.remove_prefix(std::min(end + 1, passwd.size()));
-        std::vector<std::string> fields;
+    for (std::vector<std::string>& fields : account_lines(passwd)) {
+        if (fields.size() > 2 && fields[2] == id) {
+            return std::move(fields);
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+std::vector<std::vector<std::string>> account_lines(std::string_view file) {
+    std::vector<std::vector<std::string>> out;
+    while (!file.empty()) {
+        const std::size_t end = std::min(file.find('\n'), file.size());
+        std::string_view line = file.substr(0, end);
+        file.remove_prefix(std::min(end + 1, file.size()));
+        std::vector<std::string>& fields = out.emplace_back();
         while (true) {
             const std::size_t colon = line.find(':');
             fields.emplace_back(line.substr(0, colon));
@@ -92,14 +105,9 @@ std::vector<std::string> passwd_entry(std::string_view passwd, std::int64_t user
             }
             line.remove_prefix(colon + 1);
         }
-        if (fields.size() > 2 && fields[2] == id) {
-            return fields;
-        }
     }
-    return {};
+    return out;
 }
-
-}  // namespace
 
 std::string hosts_file(const pod_spec& pod, std::string_view address, std::string_view of_node) {
     if (pod.host_network) {

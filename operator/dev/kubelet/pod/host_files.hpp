@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace signalbox::op::kubelet {
 
@@ -23,6 +24,9 @@ std::string kernel_host_name(const pod_spec& pod);
 std::string resolver_file(
     const pod_spec& pod, std::string_view name_server, std::string_view of_node
 );
+
+/// Lines of a file such as `passwd` or `group`, each as its fields.
+std::vector<std::vector<std::string>> account_lines(std::string_view file);
 
 /// Home of a user by `passwd`; `/` if it has no entry.
 std::string home_of(std::string_view passwd, std::int64_t user);
