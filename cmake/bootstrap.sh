@@ -8,7 +8,7 @@
 #   build  compiler, build tools and libraries of the operator, and slirp4netns, by which local pods reach the outside
 #   train  what examples/train needs: torch
 #   test   what tests/run.sh needs besides
-#   full   what tests/run.sh --full needs besides: a second compiler, a virtual machine
+#   full   what tests/run.sh --full needs besides: a second compiler, a virtual machine, makers of images
 #   extra  linter, memory checks
 set -euo pipefail
 
@@ -40,6 +40,7 @@ END
         test) cat <<'END' ;;
 binutils
 bubblewrap
+busybox-static
 catch2
 clang-format
 fakeroot
@@ -58,13 +59,15 @@ python3-jsonschema
 python3-matplotlib
 python3-venv
 zsh
+zstd
 END
         full) cat <<'END' ;;
-busybox-static
 clang-16
 cpio
 libclang-rt-16-dev
 qemu-system-x86
+skopeo
+umoci
 END
         extra) cat <<'END' ;;
 clang-tidy

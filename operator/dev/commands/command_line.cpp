@@ -23,13 +23,15 @@ Examples:
   signalbox dev --apply train.yaml --until-finished --timeout 10m
   signalbox dev --apply train.yaml --scenario faults.yaml --speed 10
   signalbox dev --pods process --venv ~/venv --apply train.yaml    # really trains
+  signalbox dev --pods process --image train.tar --apply train.yaml    # in its image, of `docker save`
   signalbox dev --pods process --fake-resource nvidia.com/gpu=8 --claims ~/claims
 
 --pods simulated: pods are timelines. No containers, no root, nothing leaves the loopback interface.
 What one does is said in a scenario file or in annotations `sim.signalbox.dev/...` of its template:
 operator/dev/pods/README.md.
 --pods process: pods are processes of this machine in namespaces of their own, as root or as an
-ordinary user. Every image is this machine's own file system, copy on write: operator/dev/kubelet/README.md.
+ordinary user. Without --image they see this machine's own file system, copy on write:
+operator/dev/kubelet/README.md.
 
 Exit codes: 0 stopped, or all jobs succeeded; with --until-finished also 1 a job failed, 3 the time is
 up, or pods that are processes wait for what does not come; 2 the command line or a manifest is wrong.)";

@@ -135,7 +135,11 @@ unpacked_image take_one(
         lock = lock_image(lock_path, LOCK_EX);
         if (lock && ::lstat(path.c_str(), &is) != 0) {
             say(fmt::format(
-                "unpacking {} ({} layers) into {}", source.path(), image.layers.size(), path
+                "unpacking {}, {} layer{}, into {}",
+                source.path(),
+                image.layers.size(),
+                image.layers.size() == 1 ? "" : "s",
+                path
             ));
             const std::string part = path + std::string(part_suffix);
             containers::may_fail(containers::remove_tree(part));

@@ -160,6 +160,10 @@ void root_writer::take(archive_reader& reader, archive_entry* entry, const std::
     }
     const std::string& name = parts.back();
     const bool hides = name.starts_with(whiteout);
+    const std::string hidden = hides ? name.substr(whiteout.size()) : "";
+    if (hides && (hidden.empty() || hidden == "." || hidden == "..")) {
+        give_up("it hides no file");
+    }
     if (!open_parent(parts, !hides)) {
         return;
     }
@@ -208,11 +212,7 @@ void root_writer::white_out(const place& at, const std::string& name) {
             remove_lower(at.folder, at.real, each);
         }
     } else if (!name.starts_with(whiteout_of_old)) {
-        const std::string hidden = name.substr(whiteout.size());
-        if (hidden.empty() || hidden == "." || hidden == "..") {
-            give_up("it hides no file");
-        }
-        remove_lower(at.folder, at.real, hidden);
+        remove_lower(at.folder, at.real, name.substr(whiteout.size()));
     }
     parent_.reset();
 }
