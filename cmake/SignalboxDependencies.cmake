@@ -80,6 +80,9 @@ if(SIGNALBOX_BUILD_OPERATOR)
 endif()
 
 if(SIGNALBOX_DEV)
+    find_library(SIGNALBOX_SECCOMP_LIBRARY seccomp REQUIRED)
+    mark_as_advanced(SIGNALBOX_SECCOMP_LIBRARY)
+
     # Of libarchive what reads tar, gzip and zstd, linked into the program: the shared library would load parsers of XML and
     # Unicode with each start, for formats that images do not have.
     find_path(SIGNALBOX_ARCHIVE_INCLUDE_DIR archive.h REQUIRED)
