@@ -33,13 +33,16 @@ TEST_CASE("[behaviour 4.15] an index counts by its pod of the highest round", "[
 TEST_CASE("[behaviour 1.9] labels tell what the name tells", "[engine]") {
     core::job_plan plan;
     plan.base_name = "mnist-0ea89";
+    plan.types.resize(1);
+    plan.types[0].pod_prefix = "mnist-0ea89-a-1-";
+    const std::size_t type = GENERATE(as<std::size_t>(), 0, core::engine::no_type);
     core::pod_record pod;
     pod.type = "a-1";
     pod.index = 30;
     for (const char* const same : {"mnist-0ea89-a-1-30", "mnist-0ea89-a-1-30-r9"}) {
         CAPTURE(same);
         pod.name = same;
-        CHECK(core::engine::is_named_so(plan, pod));
+        CHECK(core::engine::is_named_so(plan, pod, type));
     }
     const auto other = GENERATE(
         as<std::string>(),
@@ -65,10 +68,13 @@ TEST_CASE("[behaviour 1.9] labels tell what the name tells", "[engine]") {
     );
     CAPTURE(other);
     pod.name = other;
-    CHECK_FALSE(core::engine::is_named_so(plan, pod));
+    CHECK_FALSE(core::engine::is_named_so(plan, pod, type));
     pod.name = "mnist-0ea89-a-1-0";
     pod.index = 0;
-    CHECK(core::engine::is_named_so(plan, pod));
+    CHECK(core::engine::is_named_so(plan, pod, type));
     pod.index = -1;
-    CHECK_FALSE(core::engine::is_named_so(plan, pod));
+    CHECK_FALSE(core::engine::is_named_so(plan, pod, type));
+    pod.name = "mnist-0ea89-a-1-a";
+    pod.index = 'a' - '0';
+    CHECK_FALSE(core::engine::is_named_so(plan, pod, type));
 }

@@ -42,26 +42,6 @@ auto rank(const pod_record& pod) {
     );
 }
 
-/// The name without `-r<k>`, which nearly all have. Each decision asks it of each pod: what else
-/// names it so is told by is_named_so.
-bool is_plain_name(std::string_view prefix, const pod_record& pod) {
-    constexpr std::size_t most_digits = 10;
-    const std::size_t size = pod.name.size();
-    if (prefix.empty() || size <= prefix.size() || size > prefix.size() + most_digits ||
-        (pod.name[prefix.size()] == '0' && size > prefix.size() + 1)) {
-        return false;
-    }
-    std::int64_t index = 0;
-    for (std::size_t at = prefix.size(); at < size; ++at) {
-        const char digit = pod.name[at];
-        if (digit < '0' || digit > '9') {
-            return false;
-        }
-        index = index * 10 + (digit - '0');
-    }
-    return index == pod.index && std::memcmp(pod.name.data(), prefix.data(), prefix.size()) == 0;
-}
-
 class view_maker {
 public:
     view_maker(
@@ -143,11 +123,6 @@ private:
         return last_type_;
     }
 
-    bool is_named_so(const pod_record& pod, std::size_t type) const {
-        return (type != no_type && is_plain_name(plan_.types[type].pod_prefix, pod)) ||
-               engine::is_named_so(plan_, pod);
-    }
-
     void place(const pod_record& pod) {
         if (pod.owner_uid != plan_.job_uid) {
             return;  // a child of an earlier job of the same name (1.7)
@@ -157,7 +132,7 @@ private:
             return;
         }
         const std::size_t type = type_of(pod);
-        if (!pod.labels_complete || pod.attempt == gone_attempt || !is_named_so(pod, type)) {
+        if (!pod.labels_complete || pod.attempt == gone_attempt || !is_named_so(plan_, pod, type)) {
             place_damaged(pod);
             return;
         }
@@ -268,9 +243,31 @@ std::optional<name_parts> split_name(const job_plan& plan, std::string_view name
                  : std::nullopt;
 }
 
+/// The name without `-r<k>`, which nearly all have. Each decision asks it of each pod.
+bool is_plain_name(std::string_view prefix, const pod_record& pod) {
+    constexpr std::size_t most_digits = 10;
+    const std::size_t size = pod.name.size();
+    if (prefix.empty() || size <= prefix.size() || size > prefix.size() + most_digits ||
+        (pod.name[prefix.size()] == '0' && size > prefix.size() + 1)) {
+        return false;
+    }
+    std::int64_t index = 0;
+    for (std::size_t at = prefix.size(); at < size; ++at) {
+        const char digit = pod.name[at];
+        if (digit < '0' || digit > '9') {
+            return false;
+        }
+        index = index * 10 + (digit - '0');
+    }
+    return index == pod.index && std::memcmp(pod.name.data(), prefix.data(), prefix.size()) == 0;
+}
+
 }  // namespace
 
-bool is_named_so(const job_plan& plan, const pod_record& pod) {
+bool is_named_so(const job_plan& plan, const pod_record& pod, std::size_t type) {
+    if (type != no_type && is_plain_name(plan.types[type].pod_prefix, pod)) {
+        return true;
+    }
     const auto parts = split_name(plan, pod.name);
     return parts && parts->type == std::string_view(pod.type) && parts->index == pod.index;
 }

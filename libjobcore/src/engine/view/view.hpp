@@ -115,8 +115,8 @@ void for_each_replica(const pod_view& view, Visit visit) {
 pod_view make_view(const inputs& in, const job_status& status);
 
 /// The labels tell the type and index that the name tells, which cannot change (BEHAVIOUR.md
-/// 1.9).
-bool is_named_so(const job_plan& plan, const pod_record& pod);
+/// 1.9). `type`: number of the label's type, if known; it makes the answer cheap.
+bool is_named_so(const job_plan& plan, const pod_record& pod, std::size_t type = no_type);
 
 /// The replica type in the name of a pod of the job; empty if the name is none.
 std::string_view type_from_name(const job_plan& plan, std::string_view name);
