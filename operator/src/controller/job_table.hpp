@@ -4,8 +4,8 @@
 // Nothing here but the job object itself survives a restart, and nothing needs to.
 #pragma once
 
-#include "controller/repair_pace.hpp"
 #include "jobcore/carry_out.hpp"
+#include "jobcore/repair_pace.hpp"
 #include "jobcore/room.hpp"
 #include "k8sio/byte_budget.hpp"
 #include "k8sio/clock.hpp"
@@ -51,7 +51,7 @@ struct job_entry {
     bool gone = false;
     bool no_room = false;  ///< for the decision under way (BEHAVIOUR.md 2.12)
     core::job_answers answers;
-    repair_pace repairs;
+    core::repair_pace repairs;
     /// Pods found by a live read that the watch's selector hides, for the next pass only
     /// (BEHAVIOUR.md 1.9).
     std::vector<core::pod_record> hidden_pods;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "controller/repair_pace.hpp"
+#include "jobcore/repair_pace.hpp"
 
 #include <algorithm>
 
-namespace signalbox::op {
+namespace signalbox::core {
 
 namespace {
 
@@ -26,14 +26,14 @@ seconds delay_after(int count) {
     return std::min(delay, longest_delay);
 }
 
-bool counts(const core::action& a) {
-    const bool writes = a.what() == core::verb::create || a.what() == core::verb::patch;
-    return writes && a.kind != core::object_kind::pod && a.kind != core::object_kind::job;
+bool counts(const action& a) {
+    const bool writes = a.what() == verb::create || a.what() == verb::patch;
+    return writes && a.kind != object_kind::pod && a.kind != object_kind::job;
 }
 
 }  // namespace
 
-k8sio::steady_time repair_pace::earliest(const core::action& a, k8sio::steady_time now) const {
+repair_pace::time repair_pace::earliest(const action& a, time now) const {
     const auto found = by_object_.find({a.kind, a.name});
     if (!counts(a) || found == by_object_.end()) {
         return now;
@@ -43,7 +43,7 @@ k8sio::steady_time repair_pace::earliest(const core::action& a, k8sio::steady_ti
     return over ? now : h.last + delay_after(h.count);
 }
 
-void repair_pace::note(const core::action& a, k8sio::steady_time now) {
+void repair_pace::note(const action& a, time now) {
     if (!counts(a)) {
         return;
     }
@@ -55,4 +55,4 @@ void repair_pace::note(const core::action& a, k8sio::steady_time now) {
     h.last = now;
 }
 
-}  // namespace signalbox::op
+}  // namespace signalbox::core
