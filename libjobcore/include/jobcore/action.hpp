@@ -58,16 +58,29 @@ struct confirm_absence {
     friend bool operator==(const confirm_absence&, const confirm_absence&) = default;
 };
 
+/// One GET of the end of the log of a container that has ended, with times. What judge_log makes of
+/// it goes into observed::logs; so does an empty one, if there was no usable answer by `until`:
+/// none is asked for twice (BEHAVIOUR.md 12.14).
+struct read_log {
+    std::string pod_uid;
+    std::string container;
+    std::int32_t lines = 0;  ///< its last ones
+    std::int32_t bytes = 0;  ///< not more of them
+    instant until{};         ///< the job waits no longer
+    friend bool operator==(const read_log&, const read_log&) = default;
+};
+
 /// The verbs in words; both creations are `create`.
-enum class verb { create, patch, remove, confirm };
-/// `create`, `patch`, `delete`, `confirm`. Has static storage.
+enum class verb { create, patch, remove, confirm, read };
+/// `create`, `patch`, `delete`, `confirm`, `read`. Has static storage.
 std::string_view to_string(verb v);
 
 /// One request (BEHAVIOUR.md 12.4).
 struct action {
     object_kind kind = object_kind::pod;
     std::string name;
-    std::variant<create_pod, create_object, patch_object, delete_object, confirm_absence> request;
+    std::variant<create_pod, create_object, patch_object, delete_object, confirm_absence, read_log>
+        request;
     /// Held: not to be carried out before this time, nor the stages after it. It is returned all
     /// the same: a refusal whose action is no longer returned is forgotten, and with it how long to
     /// wait (BEHAVIOUR.md 12.5).

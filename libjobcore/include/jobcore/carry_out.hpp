@@ -45,6 +45,10 @@ struct refused {
     /// (BEHAVIOUR.md 2.13).
     bool foreign_content = false;
 };
+/// What the log says that read_log asked for; the default value, if it could not be read.
+struct said {
+    log_evidence what{};
+};
 /// Not tried, without an answer, or failed in a way that says nothing about the object.
 struct unanswered {};
 
@@ -61,19 +65,21 @@ using outcome = std::variant<
     answer::present,
     answer::absent,
     answer::refused,
+    answer::said,
     answer::unanswered>;
 
 class work_order;
 
-/// What was answered to the actions of one job and counts for the next decisions: refusals and
-/// confirmed absences (BEHAVIOUR.md 12.5, 12.6). In memory only: after a restart the first try is
-/// refused again, and that is all there is to know.
+/// What was answered to the actions of one job and counts for the next decisions: refusals,
+/// confirmed absences and what logs said (BEHAVIOUR.md 12.5, 12.6, 12.14). In memory only: after a
+/// restart the first try is refused again, and that is all there is to know.
 class job_answers {
 public:
     /// For observed. Valid until the next change.
     std::span<const refusal> refusals() const { return refusals_; }
     std::span<const confirmed_absence> absences() const { return absences_; }
     std::span<const std::uint64_t> admitted() const { return admitted_; }
+    std::span<const log_evidence> logs() const { return logs_; }
     /// What is kept of refusals of this action. Null if it was not refused. As long as refusals().
     const refusal* find(const action& a) const;
 
@@ -106,6 +112,7 @@ private:
     std::vector<refusal> refusals_;
     std::vector<confirmed_absence> absences_;
     std::vector<std::uint64_t> admitted_;  // few: what differs between pods stands elsewhere
+    std::vector<log_evidence> logs_;
 };
 
 /// The actions of one decision, in the order that it needs (BEHAVIOUR.md 12.4). Made by

@@ -38,6 +38,8 @@ public:
     std::list<pod_record> pods;
     std::list<child_record> others;
     capabilities served;  ///< what is not said here is not served yet
+    /// `perform` carries out `read_log`: by `answer::said`, of what judge_log gives.
+    bool reads_logs = false;
 
     /// All of it, for decide(). Valid until anything here changes.
     observed seen();
@@ -61,7 +63,7 @@ public:
     struct done {
         std::string uid;
     };
-    using result_of_action = std::variant<done, answer::refused, answer::unanswered>;
+    using result_of_action = std::variant<done, answer::refused, answer::said, answer::unanswered>;
 
     const job_answers& answers() const { return answers_; }
 

@@ -54,6 +54,9 @@ struct decision {
     /// What render_action needs of the status that the stages belong to; empty where none of the
     /// actions creates or repairs anything.
     render_options rendering;
+    /// What was read of logs counts for the next decision too; else it may be forgotten
+    /// (BEHAVIOUR.md 12.14).
+    bool keeps_logs = false;
     /// When to decide again though nothing is observed, at or before the earliest `not_before` of
     /// the stages; absent: only when something is observed (BEHAVIOUR.md 12.9). API-server time.
     std::optional<instant> wake_up;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "jobcore/compact.hpp"
+#include "jobcore/evidence.hpp"
 #include "jobcore/object_kind.hpp"
 #include "jobcore/plan.hpp"
 #include "jobcore/time.hpp"
@@ -219,6 +220,10 @@ struct observed {
     /// pod_record::content of pods that the caller made, as the server answered: admission may have
     /// changed what was sent (BEHAVIOUR.md 2.14). Not needed by callers without an admission.
     std::span<const std::uint64_t> admitted = {};
+    /// What the logs said that the action `read_log` asked for (BEHAVIOUR.md 12.14).
+    std::span<const log_evidence> logs{};
+    /// Whether the caller carries out `read_log`; else no decision asks for logs.
+    bool reads_logs = false;
 };
 
 }  // namespace signalbox::core

@@ -46,6 +46,8 @@ struct type_plan {
     restart_policy restart = restart_policy::on_failure;
     /// Name of the training container of this type (BEHAVIOUR.md api 1.13).
     std::string training_container;
+    /// Its memory limit as it was written, e.g. `2Gi`; empty: none.
+    std::string memory_limit;
     /// Extended resources that one pod holds by its limits, e.g. `nvidia.com/gpu` and 8.
     std::vector<std::pair<std::string, std::int64_t>> holds;
     /// Pods from this index on serve the others (they run sshd): they end by nothing but a

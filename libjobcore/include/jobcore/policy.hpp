@@ -28,6 +28,13 @@ struct policy {
     milliseconds settle = seconds{15};
     /// Failures that ended this close together count as first (5.5).
     milliseconds first_failure_window = seconds{2};
+    /// Where logs are read: how long the ends of other pods are waited for before that, and until
+    /// when after the first end they are to have been read (3.13).
+    milliseconds evidence_wait = seconds{2};
+    milliseconds evidence_limit = seconds{3};
+    /// Of how many pods at once, and how many bytes of each at most (3.13).
+    std::int32_t evidence_pods = 8;
+    std::int32_t evidence_bytes = 64 << 10;
     /// An `Always` replica that exited 0 is not replaced earlier than this after its start (5.9).
     milliseconds always_delay = seconds{10};
     /// Clean-up after a torchrun success waits this long for peers in the exit barrier (5.1).

@@ -124,6 +124,11 @@ struct incident_record {
     std::optional<instant> not_before;
     std::vector<incident_pod> pods;
     std::int32_t more = 0;
+    /// The failure that is named as the cause, at most 1,023 bytes; empty: none
+    /// (BEHAVIOUR.md 3.13).
+    std::string message{};
+    /// The message tells only what follows from the end of another process.
+    bool consequence = false;
     friend bool operator==(const incident_record&, const incident_record&) = default;
 };
 

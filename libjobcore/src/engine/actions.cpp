@@ -43,13 +43,15 @@ std::string_view to_string(verb v) {
             return "delete";
         case verb::confirm:
             return "confirm";
+        case verb::read:
+            return "read";
     }
     return "";
 }
 
 verb action::what() const {
     constexpr std::array by_request{
-        verb::create, verb::create, verb::patch, verb::remove, verb::confirm};
+        verb::create, verb::create, verb::patch, verb::remove, verb::confirm, verb::read};
     static_assert(by_request.size() == std::variant_size_v<decltype(request)>);
     return by_request[request.index()];
 }

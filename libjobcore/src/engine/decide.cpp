@@ -125,6 +125,7 @@ decision decide_plan(const inputs& in) {
 
     // Moved, since copies of the status of a large job cost: nothing reads `before` from here on.
     job_status status = note_completed(in, std::move(noted), h);
+    status = note_better_message(in, found, std::move(status), h);
     if (recorded) {
         status = apply(in, std::move(status), *recorded);
     }
@@ -147,6 +148,9 @@ decision decide_plan(const inputs& in) {
     shown display = show(after, {recorded, h, open, planned});
 
     decision out;
+    // While an exit settles, what it was is not decided yet.
+    const bool goes_on = !recorded || std::holds_alternative<exit_settles>(*recorded);
+    out.keeps_logs = open.about_logs && goes_on;
     append(out.events, tell_of_warnings(in));
     append(out.events, recorded ? events_of(after, *recorded) : std::move(planned.events));
     append(out.events, tell_of_edits({in, status, after.view}));

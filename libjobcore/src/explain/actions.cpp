@@ -101,6 +101,8 @@ std::string verb_text(const story& s, const action& a) {
             return fmt::format("delete {} {}", kind, a.name);
         case verb::confirm:
             return fmt::format("ask the API server whether {} {} is really gone", kind, a.name);
+        case verb::read:
+            return fmt::format("read the end of the log of {} {}", kind, a.name);
     }
     return {};
 }

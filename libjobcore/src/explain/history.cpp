@@ -65,6 +65,18 @@ void say_incident(story& s, const std::optional<incident_record>& last, std::str
         ),
         m == nullptr ? "behaviour 5.3" : m->rule
     );
+    if (!last->message.empty()) {
+        s.say(
+            history_section,
+            fmt::format(
+                "{}: {}",
+                last->consequence ? "What was first is not known; it followed from another end"
+                                  : "The cause",
+                quoted_text(last->message)
+            ),
+            "behaviour 3.13"
+        );
+    }
 }
 
 /// How far the next failure would reach (BEHAVIOUR.md 5.6).

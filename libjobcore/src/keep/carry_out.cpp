@@ -78,6 +78,9 @@ void job_answers::forget_unasked(const decision& made) {
     if (!made.status && !makes_pods) {
         admitted_ = {};
     }
+    if (!made.keeps_logs) {
+        logs_.clear();
+    }
 }
 
 void job_answers::admit(std::uint64_t content) {
@@ -140,6 +143,10 @@ void work_order::note(const action& a, outcome what, instant now) {
     if (std::holds_alternative<answer::unanswered>(what)) {
         complete_ = false;
         return;
+    }
+    if (auto* log = std::get_if<answer::said>(&what)) {
+        log->what.pod_uid = std::get<read_log>(a.request).pod_uid;
+        answers_->logs_.push_back(std::move(log->what));
     }
     answers_->forget_refusal(a);
     acted_ = acted_ || !std::holds_alternative<answer::present>(what);

@@ -88,14 +88,11 @@ observed job_children::seen() {
     answers_.forget_disproved([&](object_kind kind, std::string_view name) {
         return has(kind, name);
     });
-    return {
-        pod_views_,
-        other_views_,
-        answers_.refusals(),
-        answers_.absences(),
-        served,
-        /*no_room=*/false,
-        answers_.admitted()};
+    observed out{pod_views_, other_views_, answers_.refusals(), answers_.absences(), served};
+    out.admitted = answers_.admitted();
+    out.logs = answers_.logs();
+    out.reads_logs = reads_logs;
+    return out;
 }
 
 outcome job_children::take(
@@ -103,6 +100,9 @@ outcome job_children::take(
 ) {
     if (auto* no = std::get_if<answer::refused>(&what)) {
         return *std::move(no);
+    }
+    if (auto* log = std::get_if<answer::said>(&what)) {
+        return *std::move(log);
     }
     auto* yes = std::get_if<done>(&what);
     if (yes == nullptr) {
@@ -145,6 +145,7 @@ void job_children::apply(
             others.remove_if([&](const child_record& c) { return c.uid == a.uid(); });
             break;
         case verb::confirm:
+        case verb::read:
             break;  // reads alone
     }
 }

@@ -75,6 +75,7 @@ void colossalai_compiler::plan_job() {
     plan.deciding_type = launcher_type;
     plan.pod_stages = {{worker_type}, {launcher_type}};
     plan.types[launcher_type].training_container = launcher_container;
+    plan.types[launcher_type].memory_limit.clear();
     plan.types[worker_type].serving_from_index = 0;
     gang::add_to(plan, ctx_.spec);
     plan_services(ctx_, worker_type);

@@ -54,6 +54,10 @@ std::optional<type_template> read_template(
     }
     out.training = choice.index;
     ctx.plan.types[type].training_container = json::string_or_empty(out.container(), "name");
+    if (const json::value* limit = json::find(out.container(), "resources", "limits", "memory")) {
+        ctx.plan.types[type].memory_limit =
+            limit->IsString() ? json::view(*limit) : json::to_text(*limit);
+    }
     ctx.plan.types[type].holds = json::extended_resources(*json::find(out.document, "spec"));
     warn_overrides(ctx, type, out.document);
     return out;

@@ -124,6 +124,8 @@ incident_record read_incident(const json::value& item) {
         }
     });
     last.more = count_of(item, "more");
+    last.message = text_of(item, "message");
+    last.consequence = bool_of(item, "consequence");
     return last;
 }
 

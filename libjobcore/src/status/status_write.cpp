@@ -122,6 +122,13 @@ void write_incident_pod(json_writer& w, const incident_pod& p) {
     m.text_if("reason", p.reason);
 }
 
+void write_message(members& m, const incident_record& entry) {
+    m.text_if("message", entry.message);
+    if (entry.consequence) {
+        m.flag("consequence", true);
+    }
+}
+
 void write_incident(json_writer& w, const incident_record& last) {
     members m(w);
     m.time_if("time", last.time);
@@ -133,6 +140,7 @@ void write_incident(json_writer& w, const incident_record& last) {
     m.time_if("notBefore", last.not_before);
     m.list_if("pods", last.pods, write_incident_pod);
     m.number_if("more", last.more);
+    write_message(m, last);
 }
 
 void write_settling(json_writer& w, const incident_record& settling) {
@@ -142,6 +150,7 @@ void write_settling(json_writer& w, const incident_record& settling) {
     m.text_if("reason", settling.reason);
     m.list_if("pods", settling.pods, write_incident_pod);
     m.number_if("more", settling.more);
+    write_message(m, settling);
 }
 
 void write_ledger(json_writer& w, const restart_ledger& r) {

@@ -42,6 +42,8 @@ public:
         seen_.refusals = r.refusals;
         seen_.absences = r.absences;
         seen_.served_kinds = r.served;
+        seen_.logs = r.logs;
+        seen_.reads_logs = r.reads_logs;
         seen_.no_room = r.no_room;
     }
     observation(const observation&) = delete;

@@ -126,6 +126,10 @@ private:
         each(top, "absences", [this](const json::value& v, std::string at) {
             read_absence(v, std::move(at));
         });
+        each(top, "logs", [this](const json::value& v, std::string at) {
+            read_log_of(v, std::move(at));
+        });
+        out_.reads_logs = top.flag("readsLogs");
         out_.no_room = top.flag("noRoom");
         if (const json::value* v = top.object("capabilities")) {
             object_reader r(*v, "/capabilities", *errors_);
@@ -245,6 +249,15 @@ private:
         out.name = r.text("name", need::required).value_or("");
         r.finish();
         out_.absences.push_back(std::move(out));
+    }
+
+    void read_log_of(const json::value& v, std::string at) {
+        object_reader r(v, std::move(at), *errors_);
+        const auto name = r.text("name", need::required).value_or("");
+        const auto uid = r.text("uid", need::required).value_or("");
+        const auto text = r.text("text", need::required).value_or("");
+        r.finish();
+        out_.logs.push_back(judge_log(std::string(uid), name, text));
     }
 
     std::vector<request_error>* errors_;

@@ -27,6 +27,8 @@ struct request {
     std::vector<child_record> children;
     std::vector<refusal> refusals;
     std::vector<confirmed_absence> absences;
+    std::vector<log_evidence> logs;
+    bool reads_logs = false;
     capabilities served;
     bool no_room = false;
     policy rules;

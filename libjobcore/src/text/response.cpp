@@ -133,6 +133,13 @@ public:
         if (deletion != nullptr && deletion->foreground) {
             text("propagationPolicy", "Foreground");
         }
+        if (const auto* log = std::get_if<read_log>(&a.request)) {
+            text("podUid", log->pod_uid);
+            text("container", log->container);
+            number("lines", log->lines);
+            number("bytes", log->bytes);
+            text("until", precise_time(log->until));
+        }
         if (a.not_before) {
             text("notBefore", precise_time(*a.not_before));
         }
@@ -228,6 +235,9 @@ std::string decision_response(const job_object& job, const decision& d) {
             writer.EndArray();
         }
     });
+    if (d.keeps_logs) {
+        out.flag("keepsLogs", true);
+    }
     if (d.wake_up) {
         out.text("wakeUp", precise_time(*d.wake_up));
     } else {

@@ -55,6 +55,7 @@ std::optional<k8sio::write_order> order_of(
             return gone;
         }
         case core::verb::confirm:
+        case core::verb::read:
             break;
     }
     return k8sio::confirm_order();

@@ -116,6 +116,7 @@ std::string child_claims::lost_of(std::string_view answer) const {
         }
         case core::verb::remove:
         case core::verb::confirm:
+        case core::verb::read:
             break;
     }
     return {};

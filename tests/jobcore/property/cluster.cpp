@@ -124,6 +124,8 @@ bool cluster::carry_out(const action& a, const job_object& decided, const decisi
             return remove(a);
         case verb::confirm:
             return confirm(a);
+        case verb::read:
+            break;  // no log is read here
     }
     return false;
 }

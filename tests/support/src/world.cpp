@@ -44,7 +44,10 @@ core::decision world::look() const {
     for (const auto& c : children_) {
         children.push_back(&c);
     }
-    const core::observed seen{pods, children, refusals, absences, served, no_room, admitted};
+    core::observed seen{pods, children, refusals, absences, served, no_room};
+    seen.admitted = admitted;
+    seen.logs = read_;
+    seen.reads_logs = reads_logs;
     return core::decide(job_, seen, rules_, now_);
 }
 
@@ -57,6 +60,9 @@ bool world::pass() {
     if (d.status) {
         job_.status = *d.status;
         ++status_writes;
+    }
+    if (!d.keeps_logs) {
+        read_.clear();
     }
     for (const auto& s : d.stages) {
         bool held = false;
@@ -226,6 +232,12 @@ bool world::carry_out(const core::action& a) {
         case core::verb::confirm:
             absences.push_back({a.kind, a.name});
             return true;
+        case core::verb::read: {
+            const auto& wanted = std::get<core::read_log>(a.request);
+            ++logs_read;
+            read_.push_back(core::judge_log(wanted.pod_uid, a.name, logs[a.name]));
+            return true;
+        }
     }
     return false;
 }

@@ -100,6 +100,13 @@ constexpr std::array incident_pod_fields{
     text("reason", "Why the pod ended."),
 };
 
+constexpr field message_field =
+    under("behaviour 3.13", text("message", "The failure that is named as the cause."));
+constexpr field consequence_field = under(
+    "behaviour 3.13",
+    flag("consequence", "The message tells only what follows from the end of another process.")
+);
+
 constexpr std::array incident_fields{
     time("time", "Latest end among its pods."),
     text("cause", "What happened."),
@@ -111,6 +118,8 @@ constexpr std::array incident_fields{
     flag("pending", "Of older versions: it is what `settling` is."),
     list("pods", "The pods that were lost; at most 16.", incident_pod_fields),
     int32("more", "How many more were lost."),
+    message_field,
+    consequence_field,
 };
 
 constexpr std::array settling_fields{
@@ -119,6 +128,8 @@ constexpr std::array settling_fields{
     text("reason", "What it means for the job."),
     list("pods", "The pods that ended; at most 16.", incident_pod_fields),
     int32("more", "How many more ended."),
+    message_field,
+    consequence_field,
 };
 
 constexpr std::array replaced_fields{

@@ -3,6 +3,8 @@
 // The line of a log that names an error (BEHAVIOUR.md 3.9).
 #pragma once
 
+#include "engine/facts/consequences.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -24,23 +26,36 @@ std::string to_text(const code_place& place);
 /// Where in the user's own files a traceback ends; in others' if it has no own.
 code_place find_place(std::string_view traceback);
 
-/// The line of a log that names an error: the last of a Python traceback, or what a program says
-/// that cannot start. Views into the log.
+/// The line of a log that names an error: the last of a Python traceback, what a program says that
+/// cannot start, or what one says that is aborted. Views into the log, or static.
 struct error_line {
     std::string_view pod;              ///< whom pdsh named; empty: none
     std::optional<std::int32_t> rank;  ///< by torch's prefix `[rank3]: `
     std::string_view text;             ///< `ValueError: loss is nan`
     code_place place = {};             ///< where it was raised
     bool secondary = false;
+    /// Of exceptions that were raised one after the other the first; empty: it is the only one.
+    std::string_view root = {};
+    code_place root_place = {};
+    bool several = false;         ///< others without a rank were said beside it
+    bool while_handling = false;  ///< the root was being handled; else it is named as the cause
+    std::string_view first_line = {};  ///< of its traceback, with prefixes; its own if it has none
+    std::string_view last_line = {};
+    std::string_view prefix = {};  ///< of each of its lines
 };
 
-/// True for what follows from the end of another process: a closed connection, a collective that
-/// was given up.
-bool is_secondary(std::string_view text);
+/// `ValueError: x (train.py:57, in step), caused by KeyError: 'y' (train.py:3)`.
+std::string to_text(const error_line& line);
+
+/// Both say the same, but for numbers, of the same place: what all ranks run into.
+bool is_same(const error_line& a, const error_line& b);
+/// Equal for errors that are the same so; never 0.
+std::uint64_t sameness_of(std::string_view text, const code_place& place);
 
 /// The line that says most: the first of a rank before the last without one, of the given rank
 /// before others, primary errors before secondary ones, errors of Python before what a program says
-/// that cannot start. torchrun's own error is none.
+/// that cannot start or is aborted. Of several ranks, or pods, that say the same, the lowest.
+/// torchrun's own error is none.
 std::optional<error_line> find_error_line(
     std::string_view log, std::optional<std::int32_t> rank = {}
 );

@@ -181,6 +181,16 @@ bool is_telling(std::string_view reason) {
     return !reason.empty() && known != kubelet_reason::error && known != kubelet_reason::completed;
 }
 
+std::int32_t crash_signal(std::int32_t code) {
+    constexpr std::array<std::int32_t, 5> signals{4, 7, 8, 9, 11};
+    for (const std::int32_t n : signals) {
+        if (code == 128 + n || code == 256 - n) {
+            return n;
+        }
+    }
+    return 0;
+}
+
 std::string describe_failure(
     const pod_record& pod, std::string_view container, const termination_note* said
 ) {
@@ -219,7 +229,9 @@ std::string describe_failure(
     if (!why.empty()) {
         text += fmt::format(" ({})", why);
     }
-    return text + with_colon(note.text);
+    // Of who was killed the end of the log says how far it came: one line is enough.
+    const bool killed = crash_signal(code) != 0 && !note.names_error && !note.error_code;
+    return text + with_colon(killed ? note.last_line : note.text);
 }
 
 }  // namespace signalbox::core::engine

@@ -2,14 +2,20 @@
 #include "engine/facts/termination.hpp"
 
 #include "engine/facts/error_lines.hpp"
+#include "jobcore/evidence.hpp"
 #include "jobcore/strings.hpp"
 #include "json/json.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <functional>
+#include <iterator>
+#include <utility>
 
-namespace signalbox::core::engine {
+namespace signalbox::core {
+namespace engine {
 namespace {
 
 constexpr std::size_t note_limit = 1024;
@@ -38,11 +44,16 @@ std::optional<termination_note> read_error_file(std::string_view message) {
     if (body == nullptr) {
         return std::nullopt;
     }
+    const std::string_view text =
+        body->IsString() ? json::view(*body) : json::string_or_empty(*body, "message");
+    termination_note note;
+    note.text = printable_tail(text);
+    note.secondary = is_secondary(text);
+    note.names_error = !text.empty();
+    note.sameness = sameness_of(text, {});
     if (body->IsString()) {
-        return termination_note{printable_tail(json::view(*body)), std::nullopt, false};
+        return note;
     }
-    termination_note note{
-        printable_tail(json::string_or_empty(*body, "message")), std::nullopt, false};
     const json::value* code = json::find(*body, "errorCode");
     if (code != nullptr && code->IsInt()) {
         note.error_code = code->GetInt();
@@ -92,16 +103,44 @@ std::string located(
     std::optional<std::int32_t> rank,
     std::string_view on,
     std::string_view pod,
-    std::string_view error,
-    const code_place& place
+    const std::string& error
 ) {
-    const std::string text = std::string(error) + to_text(place);
     const std::string_view host = on.substr(0, on.find('.'));
     const std::string where = host.empty() || host == pod ? "" : fmt::format("on {}", host);
     const std::string who = rank ? fmt::format("rank {}", *rank) : "";
     const bool both = !who.empty() && !where.empty();
     const std::string from = who + (both ? " " : "") + where;
-    return printable_tail(from.empty() ? text : fmt::format("{}: {}", from, text));
+    return printable_tail(from.empty() ? error : fmt::format("{}: {}", from, error));
+}
+
+/// Where in the message a part of it stands; nothing for other texts.
+std::optional<std::size_t> place_in(std::string_view message, std::string_view part) {
+    const std::less_equal<const char*> before;
+    const bool inside = !part.empty() && before(message.data(), part.data()) &&
+                        before(part.data() + part.size(), message.data() + message.size());
+    return inside ? std::optional(static_cast<std::size_t>(part.data() - message.data()))
+                  : std::nullopt;
+}
+
+/// Note of the line of the error; its rank may be told by others.
+void tell(
+    const error_line& line,
+    std::optional<std::int32_t> rank,
+    std::string_view on,
+    std::string_view message,
+    std::string_view pod,
+    termination_note& note
+) {
+    note.text = located(rank, on, pod, to_text(line));
+    note.secondary = line.secondary;
+    note.names_error = true;
+    note.sameness = sameness_of(line.text, line.place);
+    note.at = place_in(message, line.last_line);
+}
+
+/// Of several reports each is of a node; a line without a rank may be of any of them.
+bool is_of_report(const error_line& line, std::int32_t rank, bool one_report) {
+    return line.rank ? line.rank == rank : one_report && !line.several;
 }
 
 /// The report with which torchrun ends (torch.distributed.elastic, ChildFailedError).
@@ -127,25 +166,35 @@ std::optional<termination_note> read_failure_report(
     const std::size_t at = report.find(traceback);
     const auto whole =
         at == report.npos ? std::string_view() : report.substr(at + traceback.size());
-    std::string_view error = last_line(whole);
-    code_place place = find_place(whole);
+    const std::string_view host = field_of(report, "host");
+    error_line told;
+    told.text = last_line(whole);
     // Only scripts under torch's @record leave one; the log above the report may have it.
-    if (error.empty() || error.starts_with("To enable traceback see")) {
-        const auto line = find_error_line(message.substr(0, start), *rank);
-        const bool is_its = line && (!line->rank || line->rank == rank);
-        error = is_its ? line->text : std::string_view();
-        place = is_its ? line->place : code_place{};
+    std::optional<error_line> other;
+    if (told.text.empty() || told.text.starts_with("To enable traceback see")) {
+        told.text = {};
+        other = find_error_line(message.substr(0, start), *rank);
+        if (other && is_of_report(*other, *rank, message.find(head) == start)) {
+            told = *other;
+            other.reset();
+        }
+    } else {
+        told.place = find_place(whole);
+        // It was said when it was raised, and is told again at the end.
+        told.last_line = message.substr(message.find(told.text), told.text.size());
+        told.secondary = is_secondary(told.text);
     }
-    note.secondary = is_secondary(error.empty() ? message : error);
+    note.secondary = told.text.empty() ? is_secondary(message) : told.secondary;
+    note.text = fmt::format("rank {} failed; its log says why", *rank);
+    if (!told.text.empty()) {
+        tell(told, *rank, told.rank || told.pod.empty() ? host : told.pod, message, pod, note);
+    }
     // A launcher's log has a report of each node: the last one may be of a node that suffered.
-    const auto cause = note.secondary ? find_error_line(message) : std::nullopt;
+    const bool of_any = other && !other->rank && !other->secondary;
+    const auto cause = of_any ? other : note.secondary ? find_error_line(message) : std::nullopt;
     if (cause && !cause->secondary) {
-        note.secondary = false;
-        note.text = located(cause->rank, cause->pod, pod, cause->text, cause->place);
-        return note;
+        tell(*cause, cause->rank, cause->pod, message, pod, note);
     }
-    note.text = error.empty() ? fmt::format("rank {} failed; its log says why", *rank)
-                              : located(*rank, field_of(report, "host"), pod, error, place);
     return note;
 }
 
@@ -163,18 +212,104 @@ termination_note read_termination_message(std::string_view message, std::string_
     if (auto note = read_failure_report(message, pod)) {
         return *note;
     }
+    termination_note note;
+    note.from_bootstrap = message.starts_with(bootstrap_prefix);
     if (const auto line = find_error_line(message)) {
-        return {
-            located(line->rank, line->pod, pod, line->text, line->place),
-            std::nullopt,
-            line->secondary,
-            message.starts_with(bootstrap_prefix)};
+        tell(*line, line->rank, line->pod, message, pod, note);
+        return note;
     }
-    return {
-        printable_tail(message),
-        std::nullopt,
-        is_secondary(message),
-        message.starts_with(bootstrap_prefix)};
+    note.text = printable_tail(message);
+    note.last_line = printable_tail(last_line(message));
+    // A report of torchrun's that is cut says only that some rank failed.
+    note.secondary = is_secondary(message) || message.find("ChildFailedError") != message.npos;
+    return note;
 }
 
-}  // namespace signalbox::core::engine
+namespace {
+
+/// A log without the times in front of its lines.
+struct untimed_log {
+    std::string text;
+    std::vector<std::pair<std::size_t, instant>> times;  ///< by where their lines begin
+};
+
+untimed_log without_times(std::string_view log) {
+    untimed_log out;
+    out.text.reserve(log.size());
+    while (!log.empty()) {
+        std::string_view line = log.substr(0, log.find('\n'));
+        log.remove_prefix(std::min(line.size() + 1, log.size()));
+        // The API server leaves out the blank of an empty line.
+        const std::size_t blank = std::min(line.find(' '), line.size());
+        constexpr std::size_t shortest = 20, longest = 35;  // 2026-01-31T12:00:00.123456789+08:00
+        const auto time = blank >= shortest && blank <= longest ? parse_time(line.substr(0, blank))
+                                                                : std::nullopt;
+        if (time) {
+            out.times.emplace_back(out.text.size(), *time);
+            line.remove_prefix(std::min(blank + 1, line.size()));
+        }
+        out.text.append(line).push_back('\n');
+    }
+    return out;
+}
+
+}  // namespace
+
+log_note read_log_end(std::string_view log, std::string_view pod) {
+    const untimed_log lines = without_times(log);
+    log_note out;
+    out.said = read_termination_message(lines.text, pod);
+    if (out.said.at) {
+        const auto behind = std::ranges::upper_bound(
+            lines.times, *out.said.at, {}, &std::pair<std::size_t, instant>::first
+        );
+        if (behind != lines.times.begin()) {
+            out.time = std::prev(behind)->second;
+        }
+    }
+    return out;
+}
+
+}  // namespace engine
+
+log_evidence judge_log(std::string pod_uid, std::string_view pod_name, std::string_view log) {
+    log_evidence out;
+    out.pod_uid = std::move(pod_uid);
+    engine::log_note read = engine::read_log_end(log, pod_name);
+    if (read.said.names_error) {
+        out.text = std::move(read.said.text);
+        out.error_code = read.said.error_code;
+        out.names_error = true;
+        out.secondary = read.said.secondary;
+        out.sameness = read.said.sameness;
+        out.time = read.time;
+    }
+    return out;
+}
+
+std::vector<std::string> find_error_block(std::string_view log) {
+    constexpr std::size_t most_lines = 20, most_without = 10;
+    const engine::untimed_log lines = engine::without_times(log);
+    const std::string_view text = lines.text;
+    const auto error = engine::find_error_line(text);
+    std::vector<std::string> out;
+    const std::size_t from = error ? engine::place_in(text, error->first_line).value_or(0) : 0;
+    const std::size_t to =
+        error ? engine::place_in(text, error->last_line).value_or(0) + error->last_line.size()
+              : text.size();
+    std::string_view rest = text.substr(from, to - from);
+    while (!rest.empty()) {
+        const std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+        if (!error || line.starts_with(error->prefix)) {
+            out.push_back(in_one_line(first_bytes(line, engine::note_limit)));
+        }
+    }
+    const std::size_t most = error ? most_lines : most_without;
+    if (out.size() > most) {
+        out.erase(out.begin(), out.end() - static_cast<std::ptrdiff_t>(most));
+    }
+    return out;
+}
+
+}  // namespace signalbox::core

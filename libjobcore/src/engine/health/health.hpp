@@ -35,8 +35,14 @@ struct loss {
     /// The code that the restart policy goes by; absent: a failure without a code.
     std::optional<std::int32_t> exit_code;
     bool out_of_memory = false;
-    /// Its message says that another process ended first (3.9).
+    /// Its message, or its log, says that another process ended first (3.9).
     bool secondary = false;
+    /// So its message alone.
+    bool secondary_by_message = false;
+    std::int32_t signal = 0;     ///< that it, or the rank that failed, was killed by (crash_signal)
+    std::uint64_t sameness = 0;  ///< of its error (termination_note)
+    std::optional<instant> said_at;  ///< when its log says so
+    std::string container{};         ///< of which the log tells; empty: there is none
     instant end{};
     bool at_unknown_time = false;  ///< `end` is the time of this decision
     /// Lived shorter than `policy.short_life` (5.4).
@@ -53,6 +59,8 @@ struct loss {
     bool killed() const { return out_of_memory || exit_code == 137 || exit_code == 143; }
     /// Ended by itself, by a code that no kill gives: its peers get the settle time (5.6).
     bool exited() const { return !disrupted && !killed() && !never_ran; }
+    /// What it says may be the cause, and its log may say more.
+    bool has_log() const { return !disrupted && !unreachable() && !container.empty(); }
 };
 
 /// A replica under `Always` that exited 0 and is run again (BEHAVIOUR.md 5.9).

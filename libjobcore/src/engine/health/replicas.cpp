@@ -155,20 +155,56 @@ private:
         loss l = make(type, index, &pod);
         const container_record* c = training_container(pod, plan.training_container);
         const std::string_view note = c == nullptr ? std::string_view{} : c->message;
-        const termination_note said = read_termination_message(note, pod.name);
-        l.exit_code = said.error_code.value_or(end.exit_code.value_or(0));
-        l.reason = c == nullptr ? "" : c->reason;
-        l.out_of_memory = says(l.reason, kubelet_reason::out_of_memory);
-        // Who was killed or crashed says nothing of that: the end of its log is of its peers.
-        const bool crashed = end.exit_code == 137 || end.exit_code == 139;
-        l.secondary = said.secondary && !l.out_of_memory && !crashed;
+        termination_note said = read_termination_message(note, pod.name);
         l.end = end.time;
         l.at_unknown_time = end.at_unknown_time;
+        l.exit_code = said.error_code.value_or(end.exit_code.value_or(0));
+        l.reason = c == nullptr ? "" : c->reason;
+        l.container = c == nullptr ? "" : c->name;
+        l.out_of_memory = says(l.reason, kubelet_reason::out_of_memory);
+        // Who was killed or crashed says nothing of that: the end of its log is of its peers.
+        l.signal = std::max(crash_signal(*l.exit_code), crash_signal(end.exit_code.value_or(0)));
+        const bool crashed = l.signal != 0;
+        const bool alone = l.out_of_memory || crashed;
+        l.secondary_by_message = said.secondary && !alone;
+        const log_evidence* log = log_of(pod.uid);
+        if (log != nullptr && !crashed && (!log->secondary || l.secondary_by_message)) {
+            take(*log, pod, said, l);
+        }
+        l.secondary = said.secondary && !alone;
+        l.sameness = alone ? 0 : said.sameness;
+        if (l.out_of_memory && !plan.memory_limit.empty()) {
+            said.text = fmt::format(
+                "out of memory: limit {} of container {}", plan.memory_limit, l.container
+            );
+            said.names_error = true;
+        }
         const bool unreachable =
             end.exit_code == unreachable_code && said.from_bootstrap && c_.is_deciding(type, index);
         l.cause = unreachable ? cause_of_unreachable(c_) : why;
         l.message = describe_failure(pod, plan.training_container, &said);
         out_.losses.push_back(std::move(l));
+    }
+
+    /// What was read of the pod's log and says something; null if nothing was.
+    const log_evidence* log_of(std::string_view uid) const {
+        const auto& logs = c_.in.seen.logs;
+        const auto it = std::ranges::find_if(logs, [&](const log_evidence& e) {
+            return e.names_error && e.pod_uid == uid;
+        });
+        return it == logs.end() ? nullptr : &*it;
+    }
+
+    /// The log says more than the message, which is its end at most.
+    void take(const log_evidence& log, const pod_record& pod, termination_note& said, loss& l) {
+        said.text = log.text;
+        said.error_code = log.error_code;
+        said.names_error = true;
+        said.secondary = log.secondary;
+        said.sameness = log.sameness;
+        if (log.time) {
+            l.said_at = told_by_node(*log.time, pod, c_.in.now);
+        }
     }
 
     void add_failure(
@@ -254,7 +290,10 @@ private:
             if (l == out_.losses.end()) {
                 l = out_.losses.insert(l, make(id.type, id.index, nullptr));
                 l->name = pod.name;
-                l->message = fmt::format("pod {} failed", pod.name);
+                // Of several that settled it is about one.
+                const bool told = settling->pods.size() == 1 && !settling->message.empty();
+                l->message = told ? settling->message : fmt::format("pod {} failed", pod.name);
+                l->secondary = told && settling->consequence;
             }
             l->disrupted = false;
             l->short_lived = false;

@@ -55,7 +55,7 @@ std::optional<record> end_by_deciding_pod(
     const context& c, const health& h, const open_questions& open
 ) {
     if (!h.deciding_end || h.deciding_end->success() || open.absences || open.refused_until ||
-        is_doubtful(c)) {
+        open.waits_for_cause() || is_doubtful(c)) {
         return std::nullopt;
     }
     const judgement j = judge(c, c.in.was_paused() ? of_deciding_pod(c, h) : h);

@@ -5,6 +5,7 @@
 #include "engine/rules/rounds.hpp"
 #include "engine/rules/rules.hpp"
 #include "engine/rules/verdict.hpp"
+#include "jobcore/strings.hpp"
 #include "status/bounds.hpp"
 
 #include <fmt/format.h>
@@ -52,6 +53,14 @@ milliseconds count_streaks(const context& c, const health& h, bool counted, inci
                        : milliseconds(0);
 }
 
+/// What was lost from outside has no cause of the job's own (3.13).
+void tell_cause(const loss& lead, incident_record& entry) {
+    if (!lead.disrupted) {
+        entry.message = cut_in_front(in_one_line(lead.message));
+        entry.consequence = lead.secondary;
+    }
+}
+
 template <class Losses>
 void list_pods(const context& c, const Losses& losses, incident_record& entry) {
     const auto limit = static_cast<std::size_t>(c.in.policy.pods_in_incident);
@@ -84,6 +93,10 @@ milliseconds join(const context& c, incident& out) {
     }
     out.entry.pods = std::move(pods);
     out.entry.more += last.more;
+    if (!last.message.empty() && (!last.consequence || out.entry.consequence)) {
+        out.entry.message = last.message;
+        out.entry.consequence = last.consequence;
+    }
     out.entry.time = std::min(*last.time, *out.entry.time);
     return milliseconds(0);
 }
@@ -121,6 +134,7 @@ incident make_incident(const context& c, const health& h, const verdict& v) {
     entry.reason = lead.reason;
     entry.scope = bounded_scope(c, h, v.scope);
     entry.counted = v.counted;
+    tell_cause(lead, entry);
     list_pods(c, h.losses, entry);
     const milliseconds delay = v.joins_last ? join(c, out) : count_streaks(c, h, v.counted, out);
     if (delay.count() > 0) {
@@ -172,6 +186,7 @@ std::optional<record> let_exit_settle(
     entry.cause = to_string(lead.cause);
     entry.reason = lead.reason;
     entry.scope = restart_scope::replica;
+    tell_cause(lead, entry);
     list_pods(c, ended, entry);
     out.failure = lead.message;
     return out;

@@ -4,6 +4,7 @@
 #include "engine/rules/verdict.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace signalbox::core::engine {
 namespace {
@@ -30,10 +31,61 @@ std::optional<instant> settle_time(const context& c, const judgement& j) {
     return c.in.now < due ? std::optional(due) : std::nullopt;
 }
 
+/// Somebody still runs, and may end in the same moment.
+bool others_may_end(const context& c) {
+    return std::ranges::any_of(c.view.types, [](const type_view& type) {
+        return std::ranges::any_of(type.replicas, [](const replica_view& s) { return s.is_up(); });
+    });
+}
+
+/// What logs say is asked for once, when the pods have ended that end in the same moment, before
+/// anything comes of it (3.13). A pause does not wait for it.
+void ask_for_logs(const context& c, const health& h, open_questions& out) {
+    const bool disrupted = std::ranges::find(h.losses, true, &loss::disrupted) != h.losses.end();
+    const auto failed = c.in.seen.reads_logs && !c.in.plan.paused && !disrupted
+                            ? failures_with_log(c, h)
+                            : std::vector<const loss*>();
+    if (failed.empty()) {
+        return;
+    }
+    out.about_logs = true;
+    const policy& rules = c.in.policy;
+    const instant first = (*std::ranges::min_element(failed, {}, &loss::end))->end;
+    const instant due = first + rules.evidence_wait;
+    const bool timeless = std::ranges::find(failed, true, &loss::at_unknown_time) != failed.end();
+    if (c.in.now < due && !timeless && others_may_end(c)) {
+        out.ends_until = due;
+        return;
+    }
+    const milliseconds least =
+        std::max(rules.evidence_limit - rules.evidence_wait, milliseconds(0));
+    const instant until = std::max(first + rules.evidence_limit, c.in.now + least);
+    for (const loss* l : failed) {
+        const auto& read = c.in.seen.logs;
+        if (std::ranges::find(read, l->pod->uid, &log_evidence::pod_uid) == read.end()) {
+            out.logs.push_back({l->name, l->pod->uid, l->container, until});
+        }
+    }
+}
+
 }  // namespace
 
+std::vector<const loss*> failures_with_log(const context& c, const health& h) {
+    std::vector<const loss*> out;
+    for (const loss& l : h.losses) {
+        if (l.has_log()) {
+            out.push_back(&l);
+        }
+    }
+    std::ranges::sort(out, {}, [](const loss* l) {
+        return std::tuple(l->secondary_by_message, l->end, l->type, l->index);
+    });
+    out.resize(std::min(out.size(), static_cast<std::size_t>(c.in.policy.evidence_pods)));
+    return out;
+}
+
 std::optional<instant> open_questions::until() const {
-    return std::max(settles_until, refused_until);
+    return std::max({settles_until, refused_until, ends_until});
 }
 
 open_questions find_open_questions(const context& c, const health& h) {
@@ -45,6 +97,7 @@ open_questions find_open_questions(const context& c, const health& h) {
         const judgement j = judge(c, h);
         out.settles_until = settle_time(c, j);
         out.refused_until = open_until(c, j);
+        ask_for_logs(c, h, out);
     }
     return out;
 }

@@ -6,8 +6,18 @@
 #include "engine/health/health.hpp"
 
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace signalbox::core::engine {
+
+/// The end of a log that may name a cause.
+struct log_wanted {
+    std::string pod;
+    std::string pod_uid;
+    std::string container;
+    instant until{};  ///< the job waits no longer
+};
 
 struct open_questions {
     /// Replicas are missing whose absence no live read has confirmed: it may make the incident free
@@ -19,10 +29,22 @@ struct open_questions {
     /// (BEHAVIOUR.md 5.5).
     std::optional<instant> refused_until{};
 
-    bool any() const { return absences || settles_until || refused_until; }
+    /// Failures have logs that may say why, and the caller reads logs (BEHAVIOUR.md 3.13).
+    bool about_logs = false;
+    /// Before they are read, other pods may end until then.
+    std::optional<instant> ends_until{};
+    /// Those that are to be read now.
+    std::vector<log_wanted> logs{};
+
+    bool waits_for_cause() const { return ends_until || !logs.empty(); }
+    bool any() const { return absences || settles_until || refused_until || waits_for_cause(); }
     /// When those that time answers are answered; nothing if there are none.
     std::optional<instant> until() const;
 };
+
+/// The failures whose logs count: the first that ended, of those first whose messages do not say
+/// that they follow from others. The same ones whatever was read. They point into `h`.
+std::vector<const loss*> failures_with_log(const context& c, const health& h);
 
 open_questions find_open_questions(const context& c, const health& h);
 

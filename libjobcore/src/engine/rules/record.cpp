@@ -4,8 +4,10 @@
 #include "engine/rules/record.hpp"
 
 #include "engine/facts/ledger.hpp"
+#include "engine/rules/verdict.hpp"
 #include "engine/view/children.hpp"
 #include "engine/view/ended.hpp"
+#include "jobcore/strings.hpp"
 #include "status/compare.hpp"
 
 #include <fmt/format.h>
@@ -189,6 +191,52 @@ job_status note_seen(const inputs& in, const pod_view& view) {
 job_status note_completed(const inputs& in, job_status status, const health& h) {
     for (const replica& r : h.completed) {
         insert_index(status.restarts.completed, in.plan.types[r.type].name, r.index);
+    }
+    return status;
+}
+
+namespace {
+
+/// What a pod of the attempt before says that has ended meanwhile; nothing if that is no better.
+std::optional<std::string> said_since(const inputs& in, const left_over& left) {
+    const pod_record& pod = *left.pod;
+    const pod_identity id = identity_from_name(in.plan, pod.name);
+    if (id.type == no_type || pod.attempt != in.job.status.attempt - 1) {
+        return std::nullopt;
+    }
+    const std::string& name = in.plan.types[id.type].training_container;
+    const container_record* c = training_container(pod, name);
+    if (c == nullptr || c->state != container_state::terminated || c->exit_code == 0) {
+        return std::nullopt;
+    }
+    const termination_note note = read_termination_message(c->message, pod.name);
+    return note.names_error && !note.secondary
+               ? std::optional(cut_in_front(in_one_line(describe_failure(pod, name, &note))))
+               : std::nullopt;
+}
+
+}  // namespace
+
+job_status note_better_message(
+    const inputs& in, const pod_view& view, job_status status, const health& h
+) {
+    auto& settling = status.restarts.settling;
+    if (settling && settling->consequence) {
+        const loss* first = first_failure(h.losses);
+        if (first != nullptr && !first->secondary) {
+            settling->message = cut_in_front(in_one_line(first->message));
+            settling->consequence = false;
+        }
+    }
+    auto& last = status.restarts.last;
+    if (last && last->consequence && last->attempt == status.attempt) {
+        for (const left_over& left : view.left_overs) {
+            if (auto better = said_since(in, left)) {
+                last->message = *std::move(better);
+                last->consequence = false;
+                break;
+            }
+        }
     }
     return status;
 }

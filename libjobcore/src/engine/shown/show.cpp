@@ -24,6 +24,9 @@ std::vector<wake_up> find_wake_ups(const context& c, const done& d, std::optiona
     if (active && d.open.refused_until) {
         out.push_back({*d.open.refused_until, std::nullopt});
     }
+    if (active && d.open.ends_until) {
+        out.push_back({*d.open.ends_until, std::nullopt});
+    }
     const auto& found = d.planned.wake_ups;
     out.insert(out.end(), found.begin(), found.end());
     return out;
@@ -49,6 +52,19 @@ std::string tensorboard_action(const context& c, const work& planned) {
     return c.status.tensorboard ? c.status.tensorboard->action : std::string();
 }
 
+/// Of the failure on record, if this decision has found one (3.13).
+const std::string* better_message(const context& c) {
+    const restart_ledger& before = c.in.job.status.restarts;
+    const restart_ledger& after = c.status.restarts;
+    const auto improved = [](const auto& old, const auto& now) {
+        return old && now && old->consequence && !now->consequence;
+    };
+    if (improved(before.settling, after.settling)) {
+        return &after.settling->message;
+    }
+    return improved(before.last, after.last) ? &after.last->message : nullptr;
+}
+
 void show_lifecycle(const context& c, const done& d, shown& out) {
     const auto* end = d.recorded ? std::get_if<job_end>(&*d.recorded) : nullptr;
     if (end != nullptr) {
@@ -57,8 +73,9 @@ void show_lifecycle(const context& c, const done& d, shown& out) {
         out.conditions = c.in.job.status.conditions;
     } else {
         out.phase = show_phase(c, d);
-        out.conditions =
-            show_conditions(c, *out.phase, d.recorded ? failure_of(*d.recorded) : nullptr);
+        out.conditions = show_conditions(
+            c, *out.phase, d.recorded ? failure_of(*d.recorded) : better_message(c)
+        );
         out.events = tell_of_phase(c, *out.phase);
     }
 }

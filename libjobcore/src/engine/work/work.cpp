@@ -72,12 +72,32 @@ void confirm_unaccounted(const context& c, const health& h, work& out) {
     out.add(std::move(reads));
 }
 
+/// First, so that no refusal keeps them waiting: what is deleted later is gone with its log.
+void read_logs(const context& c, const open_questions& open, work& out) {
+    // An API server cuts what is too long at its end: the lines are few enough to fit.
+    constexpr std::int32_t usual_line = 256;
+    const std::int32_t bytes = c.in.policy.evidence_bytes;
+    stage reads;
+    for (const log_wanted& log : open.logs) {
+        reads.push_back(
+            {object_kind::pod,
+             log.pod,
+             read_log{log.pod_uid, log.container, bytes / usual_line, bytes, log.until},
+             std::nullopt,
+             "it failed, and its log may say why",
+             "behaviour 3.13"}
+        );
+    }
+    out.add(std::move(reads));
+}
+
 void go_on(const context& c, const health& h, const open_questions& open, work& out) {
     if (c.in.plan.paused) {
         remove_left_overs(c, out);  // the pause waits for what is missing
         confirm_missing_pods(c, h, out);
         return;
     }
+    read_logs(c, open, out);
     confirm_missing_keys(h, out);
     await_repeats(c, h, out);
     remove_left_overs(c, out);

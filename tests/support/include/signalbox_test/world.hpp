@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -81,6 +82,9 @@ public:
     std::vector<std::uint64_t> admitted;  ///< contents of pods, see core::observed
     core::capabilities served = all_served();
     bool no_room = false;
+    bool reads_logs = false;
+    std::map<std::string, std::string> logs;  ///< by the name of the pod, with times
+    int logs_read = 0;
     std::vector<core::event> events;
     std::vector<std::string> job_patches;
     int status_writes = 0;
@@ -108,6 +112,7 @@ private:
     std::list<core::pod_record> pods_;
     std::list<core::child_record> children_;
     core::decision last_;
+    std::vector<core::log_evidence> read_;
     int uids_ = 0;
 };
 
