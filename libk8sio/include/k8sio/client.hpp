@@ -150,6 +150,13 @@ public:
     boost::asio::awaitable<result<std::unique_ptr<response_stream>>> open_log(
         std::string_view ns, std::string_view name, const log_query& query
     );
+    /// The end of a log as one text, of a container that has ended. Sent once.
+    ///
+    /// Errors: as open_log(), and timeout if the answer is not whole at `until`; too_large.
+    /// Lifetimes: as of the class.
+    boost::asio::awaitable<result<std::string>> read_log(
+        std::string_view ns, std::string_view name, const log_query& query, steady_time until
+    );
     /// Any request, e.g. discovery or `pods/binding`; gives the body of an answer with 2xx.
     /// `target`: path and query from `/` on, percent-encoded already. Nothing is checked or added.
     boost::asio::awaitable<result<std::string>> raw(

@@ -315,6 +315,22 @@ asio::awaitable<result<std::unique_ptr<response_stream>>> client::open_log(
     co_return stream;
 }
 
+asio::awaitable<result<std::string>> client::read_log(
+    std::string_view ns, std::string_view name, const log_query& query, steady_time until
+) {
+    auto request = protocol::log_request(ns, name, query);
+    co_await asio::this_coro::throw_if_cancelled(false);
+    if (request.has_error()) {
+        co_return request.error();
+    }
+    request->headers.emplace_back("User-Agent", user_agent());
+    ++requests_sent_;
+    const steady_time deadline = std::min(until, finish_by_.value_or(until));
+    auto answer = co_await transport_->exchange(*request, deadline);
+    auto judged = judge(*request, std::move(answer));
+    co_return text_of(std::move(judged));
+}
+
 asio::awaitable<result<std::string>> client::raw(
     std::string method, std::string target, std::string content_type, std::string body
 ) {

@@ -462,3 +462,30 @@ TEST_CASE_METHOD(fixture, "[requirement T15] the request for a log, once and wit
     CHECK(lost.error().path == "/api/v1/namespaces/ns/pods/p/log");
     CHECK(transport.requests.size() == 3);
 }
+
+TEST_CASE_METHOD(fixture, "[requirement T15] the end of a log in one piece, asked for once") {
+    log_query end;
+    end.container = "main";
+    end.timestamps = true;
+    end.tail_lines = 2;
+    end.limit_bytes = 100;
+    transport.on_exchange = [](const http_request&) {
+        return test::answer(200, "one\ntwo\n", "text/plain");
+    };
+    const steady_time until = loop.time.steady_now() + 1s;
+    const auto text = test::run(loop, api.read_log("ns", "p", end, until));
+    REQUIRE(text.has_value());
+    CHECK(*text == "one\ntwo\n");
+    REQUIRE(transport.requests.size() == 1);
+    CHECK(
+        transport.requests[0].target ==
+        "/api/v1/namespaces/ns/pods/p/log?container=main&timestamps=true&tailLines=2&limitBytes=100"
+    );
+    CHECK(test::run(loop, api.read_log("ns", "..", end, until)).has_error());
+    // What is refused for now is not asked for again, either.
+    transport.on_exchange = [](const http_request&) { return test::answer(429, "{}"); };
+    const auto refused = test::run(loop, api.read_log("ns", "p", end, until));
+    REQUIRE(refused.has_error());
+    CHECK(refused.error().http_status == 429);
+    CHECK(transport.requests.size() == 2);
+}
