@@ -93,6 +93,7 @@ struct logs_options {
     std::string indexes;         ///< `0-3,7`; empty: all
     std::string container;       ///< empty: the training container
     std::size_t most_pods = 64;  ///< that are read at a time
+    bool cause = false;          ///< only why the job failed
 };
 int logs(const logs_options& options, std::ostream& out, std::ostream& err);
 
@@ -141,6 +142,7 @@ struct election_options {
 struct scope_options {
     std::vector<std::string> namespaces;  ///< none: all
     std::vector<std::string> without;     ///< features
+    std::vector<std::string> with;        ///< features that have to be asked for
     std::vector<std::string> kinds;       ///< of jobs; none: all
 };
 

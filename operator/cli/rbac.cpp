@@ -131,7 +131,10 @@ int rbac(const rbac_options& options, std::ostream& out, std::ostream& err) {
         return exit_refused;
     }
     std::vector<permission> rules = job_permissions(wanted.kinds);
-    std::erase_if(rules, [&](const permission& p) { return p.of && wanted.without.count(*p.of); });
+    std::erase_if(rules, [&](const permission& p) {
+        const bool unasked = p.of == feature::logs && !wanted.reads_logs;
+        return unasked || (p.of && wanted.without.count(*p.of) != 0);
+    });
     std::vector<permission> of_election;
     if (options.election.wanted) {
         of_election = election_permissions(options.election.name);

@@ -41,6 +41,12 @@ std::optional<std::string> read_scope(const scope_options& scope, controller_opt
         }
         out.without.insert(*found);
     }
+    for (const std::string& name : scope.with) {
+        if (name != row_of(feature::logs).name) {
+            return fmt::format("--with: `{}` cannot be asked for; what can: logs", name);
+        }
+        out.reads_logs = true;
+    }
     std::vector<core::job_kind> kinds;
     for (const std::string& name : scope.kinds) {
         const auto called = job_kinds_called(name);

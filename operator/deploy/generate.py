@@ -17,6 +17,7 @@ TABLE = ("<!-- permissions: written by generate.py -->\n", "<!-- end of permissi
 # What each overlay's roles are for.
 FLAGS = {
     "cluster": ["--leader-elect"],
+    "logs": ["--leader-elect", "--with", "logs"],
     "no-ssh": ["--leader-elect", "--without", "ssh"],
     "namespaced": ["--leader-elect", "--without", "ssh", "-n", "training"],
 }
@@ -46,7 +47,7 @@ def files(binary):
     for overlay, flags in FLAGS.items():
         text = LICENCE + f"# Printed by: signalbox rbac {' '.join(flags)}\n" + said("rbac", *flags)
         yield HERE / "overlays" / overlay / "rbac.yaml", text
-    rules = said("rbac", "--leader-elect", "-o", "json")
+    rules = said("rbac", "--leader-elect", "--with", "logs", "-o", "json")
     yield HERE / "chart" / "files" / "permissions.json", rules
     readme = HERE / "README.md"
     before, _, rest = readme.read_text().partition(TABLE[0])

@@ -24,6 +24,7 @@ OBSERVABILITY = ROOT / "operator" / "deploy" / "observability"
 SCOPES = {
     "all": ([], []),
     "no-ssh": (["features.ssh=false"], ["--without", "ssh"]),
+    "logs": (["features.logs=true"], ["--with", "logs"]),
     "least": (
         ["features.ssh=false", "features.gang=false", "features.tensorboard=false", "features.events=false", "kinds={pj}"],
         ["--without", "ssh,gang,tensorboard,events", "--kind", "pj"],

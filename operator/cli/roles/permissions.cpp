@@ -101,6 +101,9 @@ std::vector<permission> job_permissions(std::span<const core::job_kind> kinds) {
     );
     add_children(out);
     out.push_back({feature::events, "", {"events"}, {"create", "patch"}, "", {}});
+    out.push_back(
+        {feature::logs, "", {"pods/log"}, {"get"}, "The ends of the logs of pods that failed.", {}}
+    );
     return out;
 }
 

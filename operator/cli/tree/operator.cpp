@@ -43,6 +43,8 @@ void add_scope(CLI::App& to, scope_options& scope) {
     add("-n,--namespace", scope.namespaces, "Only this namespace; may be repeated; all if not given"
     );
     add("--without", scope.without, "Without a feature: " + feature_names())->delimiter(',');
+    add("--with", scope.with, "With what has to be asked for: logs, to read why pods failed")
+        ->delimiter(',');
     add("--kind", scope.kinds, "Only this kind of jobs: pj, dj, caij; may be repeated")
         ->delimiter(',');
 }

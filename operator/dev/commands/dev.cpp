@@ -158,6 +158,13 @@ k8sio::server::server_options server_options(const std::string& token) {
     return out;
 }
 
+/// Whoever runs `dev` may read the logs of its pods; simulated ones have none (BEHAVIOUR.md 3.13).
+controller_options options_of_operator(const dev_setup& setup) {
+    controller_options out;
+    out.reads_logs = setup.options.pods == pod_runtime_kind::process;
+    return out;
+}
+
 dev_session::dev_session(dev_setup setup, std::ostream& out, std::ostream& err)
     : setup_(std::move(setup)),
       out_(out),
@@ -170,7 +177,7 @@ dev_session::dev_session(dev_setup setup, std::ostream& out, std::ostream& err)
           loop_.get_executor(),
           for_operator_.api,
           setup_.rules,
-          controller_options(),
+          options_of_operator(setup_),
           make_logger(setup_.options.log)
       )),
       progress_(

@@ -92,6 +92,25 @@ consequence consequence_of(const core::action& a, const k8sio::write_outcome& ou
     return outcome.failure ? of_failure(*outcome.failure) : consequence{action_result::recompute};
 }
 
+/// What could not be read is not asked for again (BEHAVIOUR.md 12.14).
+asio::awaitable<consequence> read_end_of_log(
+    k8sio::client& api, const std::string& ns, const core::action& a
+) {
+    const auto& wanted = std::get<core::read_log>(a.request);
+    k8sio::log_query query;
+    query.container = wanted.container;
+    query.timestamps = true;
+    query.tail_lines = wanted.lines;
+    query.limit_bytes = wanted.bytes;
+    const auto until = server_clock(api).steady_of(wanted.until);
+    const auto text = co_await api.read_log(ns, a.name, query, until);
+    core::answer::said said;
+    if (text.has_value()) {
+        said.what = core::judge_log(wanted.pod_uid, a.name, *text);
+    }
+    co_return consequence(action_result::done, std::move(said));
+}
+
 void log_refusal(
     spdlog::logger& log,
     const core::job_meta& job,
@@ -133,7 +152,9 @@ asio::awaitable<action_result> action_executor::carry_out(
 ) {
     consequence what;
     const bool by_name = a.what() == core::verb::create || a.what() == core::verb::confirm;
-    if (by_name && !is_wanted(a.kind, config_->options.without)) {
+    if (a.what() == core::verb::read) {
+        what = co_await read_end_of_log(*api_, decided.meta.ns, a);
+    } else if (by_name && !is_wanted(a.kind, config_->options.without)) {
         what = of_unwanted(a);
     } else if (auto asked = order_of(*config_, decided, made, a)) {
         const child_claims claims(config_->options, decided, made, a, *asked);

@@ -12,12 +12,13 @@ constexpr feature_row rows[] = {
     {feature::gang, "gang", "jobs that ask for a gang scheduler wait"},
     {feature::tensorboard, "tensorboard", "jobs that ask for a TensorBoard run without"},
     {feature::events, "events", "no events are written about jobs"},
+    {feature::logs, "logs", "why pods fail is told by their termination messages"},
 };
 
 }  // namespace
 
 std::span<const feature_row> all_features() {
-    return rows;
+    return std::span(rows).first(std::size(rows) - 1);
 }
 
 const feature_row& row_of(feature which) {
@@ -25,8 +26,8 @@ const feature_row& row_of(feature which) {
 }
 
 std::optional<feature> parse_feature(std::string_view name) {
-    const auto found = std::ranges::find(rows, name, &feature_row::name);
-    return found == std::end(rows) ? std::nullopt : std::optional(found->which);
+    const auto found = std::ranges::find(all_features(), name, &feature_row::name);
+    return found == all_features().end() ? std::nullopt : std::optional(found->which);
 }
 
 std::optional<feature> feature_of(core::object_kind kind) {

@@ -13,7 +13,7 @@
 
 namespace signalbox::op {
 
-enum class feature { ssh, gang, tensorboard, events };
+enum class feature { ssh, gang, tensorboard, events, logs };
 
 struct feature_row {
     feature which;
@@ -22,7 +22,7 @@ struct feature_row {
     std::string_view without;
 };
 
-/// Rows are constants.
+/// Those that can be left out: all but `logs`, which has to be asked for. Rows are constants.
 std::span<const feature_row> all_features();
 const feature_row& row_of(feature which);
 /// Nothing if there is no feature of that name.

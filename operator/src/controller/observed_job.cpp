@@ -9,7 +9,7 @@
 
 namespace signalbox::op {
 
-observed_job::observed_job(const cluster_views& views, const job_entry& entry) {
+observed_job::observed_job(const cluster_views& views, const job_entry& entry, bool reads_logs) {
     const std::string& uid = entry.object->meta.uid;
     const auto add = [&job = entry.object->meta](auto records, auto& held, auto& to) {
         for (auto& record : records) {
@@ -41,6 +41,8 @@ observed_job::observed_job(const cluster_views& views, const job_entry& entry) {
     seen_.served_kinds = served_;
     seen_.no_room = entry.no_room;
     seen_.admitted = entry.answers.admitted();
+    seen_.logs = entry.answers.logs();
+    seen_.reads_logs = reads_logs;
 }
 
 void forget_disproved(const cluster_views& views, job_entry& entry) {

@@ -12,7 +12,7 @@ namespace signalbox::op {
 /// place; valid until the entry changes.
 class observed_job {
 public:
-    observed_job(const cluster_views& views, const job_entry& entry);
+    observed_job(const cluster_views& views, const job_entry& entry, bool reads_logs);
     observed_job(const observed_job&) = delete;
     observed_job& operator=(const observed_job&) = delete;
 

@@ -28,6 +28,7 @@ struct controller_options {
     std::vector<std::string> namespaces;
     /// What it does without (BEHAVIOUR.md 2.11).
     feature_set without;
+    bool reads_logs = false;  ///< of pods that failed (BEHAVIOUR.md 3.13)
     /// Kinds of jobs that it serves.
     std::vector<core::job_kind> kinds{core::all_job_kinds.begin(), core::all_job_kinds.end()};
     /// No pass begins while it says no: this process is not the leader (REQUIREMENTS.md B8). Empty:

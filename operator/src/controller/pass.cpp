@@ -106,9 +106,9 @@ void pass::look() {
     views_ = with_.views.versions();
     forget_disproved(with_.views, entry);
     entry.no_room = !with_.views.jobs.room().may_begin(entry.object->meta.uid);
-    const observed_job in_view(with_.views, entry);
-    ++with_.counters.reconciles;
     const settings& config = with_.config;
+    const observed_job in_view(with_.views, entry, config.options.reads_logs);
+    ++with_.counters.reconciles;
     decision_ =
         config.options.decide(*entry.object, in_view.seen(), config.rules, with_.clock.now());
     entry.hidden_pods.clear();
@@ -293,7 +293,7 @@ explained_job explain_entry(
     out.at = now;
     out.ended = core::is_final(entry.object->status.phase);
     if (!entry.parked) {
-        const observed_job in_view(views, entry);
+        const observed_job in_view(views, entry, /*reads_logs=*/false);
         out.lines = core::explain(*entry.object, in_view.seen(), rules, out.at);
     }
     return out;

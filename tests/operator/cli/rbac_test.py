@@ -49,6 +49,12 @@ class Rbac(unittest.TestCase):
                     self.assertNotIn(resource, self.rbac("--without", feature))
         self.assertNotRegex(self.rbac("--without", "ssh,gang,tensorboard,events"), "secrets|podgroups|deployments|events")
 
+    def test_logs_are_read_only_where_that_is_asked_for(self):
+        self.assertNotIn("pods/log", self.rbac())
+        self.assertIn("resources: [pods/log]\n    verbs: [get]\n", self.rbac("--with", "logs"))
+        rows = json.loads(self.rbac("--with", "logs", "-o", "json"))
+        self.assertEqual([row["rule"]["resources"] for row in rows if row["feature"] == "logs"], [["pods/log"]])
+
     def test_secrets_are_never_listed(self):
         rule = re.search(r"resources: \[secrets\]\n    verbs: \[(.*)\]", self.rbac())
         self.assertEqual(rule[1], "get, create, delete")
@@ -73,6 +79,7 @@ class Rbac(unittest.TestCase):
         for command in ("rbac", "run"):
             for flags, why in (
                     (["--without", "secrets"], "--without: there is no feature `secrets`; there are: ssh, gang, tensorboard, events"),
+                    (["--with", "ssh"], "--with: `ssh` cannot be asked for; what can: logs"),
                     (["--kind", "pod"], "--kind: there is no kind of jobs `pod`; there are: pj, dj, caij"),
                     (["-n", "Team"], "--namespace: `Team` is no name of a namespace"),
                     (["-n", ""], "--namespace: `` is no name of a namespace")):

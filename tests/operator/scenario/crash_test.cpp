@@ -121,10 +121,14 @@ story with_pods(op::pods::settings does, std::function<void(world&)> begin) {
 
 }  // namespace
 
-TEST_CASE("[behaviour I7] a failed worker is counted once, whichever write is lost") {
-    play_with_every_fault(with_pods({{"fail-at", "1s"}, {"exit-code", "1"}}, [](world& w) {
+TEST_CASE(
+    "[behaviour I7] [behaviour 12.14] a failed worker is counted once, whichever write is lost"
+) {
+    story s = with_pods({{"fail-at", "1s"}, {"exit-code", "1"}}, [](world& w) {
         w.create_job(job_builder("mnist").replicas("worker", 2));
-    }));
+    });
+    s.options.controller.reads_logs = GENERATE(false, true);
+    play_with_every_fault(s);
 }
 
 TEST_CASE("[behaviour I20] a vanished pod is no failure, whichever write is lost") {
