@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `signalbox explain`.
+#include "cli/cause.hpp"
 #include "cli/cli.hpp"
 #include "cli/colour.hpp"
 #include "cli/commands.hpp"
@@ -11,6 +12,7 @@
 #include "cli/table.hpp"
 #include "cli/text_layout.hpp"
 
+#include <jobcore/cause.hpp>
 #include <jobcore/explain.hpp>
 
 #include <fmt/format.h>
@@ -156,6 +158,30 @@ void print(
     }
 }
 
+/// The lines of the log that say why the job failed, where a log can be read; for people alone.
+void print_lines_of_cause(
+    const explain_options& options, const recorded_job& r, core::instant now, std::ostream& out
+) {
+    const core::policy rules;
+    if (options.output == output_format::json ||
+        core::logs_of_failures(r.job, r.seen(), rules, now).empty()) {
+        return;
+    }
+    cluster_session session(options.cluster, options.ns);
+    if (!session.problem().empty()) {
+        return;
+    }
+    const shown_cause cause = read_cause(session, r, now);
+    if (cause.lines.empty()) {
+        return;
+    }
+    print_line(out, "");
+    print_line(out, "What the log of {} says of it", cause.pod);
+    for (const std::string& line : cause.lines) {
+        print_line(out, "    {}", line);
+    }
+}
+
 }  // namespace
 
 int explain(const explain_options& options, std::ostream& out, std::ostream& err) {
@@ -192,6 +218,9 @@ int explain(const explain_options& options, std::ostream& out, std::ostream& err
         r.notes.insert(r.notes.begin(), live.notes.begin(), live.notes.end());
     }
     print(recorded, live.facts.now, options, out);
+    for (const recorded_job& r : recorded.jobs) {
+        print_lines_of_cause(options, r, live.facts.now, out);
+    }
     return exit_ok;
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `signalbox logs`: the logs of a job's replicas as one.
+#include "cli/cause.hpp"
 #include "cli/cli.hpp"
 #include "cli/cluster_session.hpp"
 #include "cli/commands.hpp"
 #include "cli/job_lookup.hpp"
+#include "cli/live_job.hpp"
 #include "cli/log_lines.hpp"
 #include "cli/print_line.hpp"
 #include "controller/resource_table.hpp"
@@ -402,9 +404,50 @@ private:
     bool failed_ = false;
 };
 
+int logs_of_cause(const logs_options& options, std::ostream& out, std::ostream& err) {
+    const auto refuse = [&](const std::string& why) {
+        print_line(err, "signalbox logs: {}", why);
+        return exit_refused;
+    };
+    const live_read live = read_live(options.job.cluster, options.job.target, options.job.ns);
+    if (!live.error.empty()) {
+        return refuse(live.error);
+    }
+    const recording recorded = read_recording(live.objects, live.facts);
+    if (!recorded.errors.empty()) {
+        return refuse(recorded.errors.front());
+    }
+    if (recorded.jobs.size() != 1) {
+        return refuse(fmt::format("several jobs are called {}: say the kind", options.job.target));
+    }
+    cluster_session session(options.job.cluster, options.job.ns);
+    if (!session.problem().empty()) {
+        return refuse(session.problem());
+    }
+    const shown_cause cause = read_cause(session, recorded.jobs.front(), live.facts.now);
+    for (const std::string& problem : cause.problems) {
+        print_line(err, "signalbox logs: {}", problem);
+    }
+    if (cause.message.empty()) {
+        print_line(err, "No pod of {} has failed.", options.job.target);
+        return exit_ok;
+    }
+    print_line(out, "{}", cause.message);
+    if (cause.of_record) {
+        print_line(err, "The pods of that failure are gone, and their logs with them.");
+    }
+    for (const std::string& line : cause.lines) {
+        print_line(out, "    {}", line);
+    }
+    return cause.problems.empty() ? exit_ok : exit_failed;
+}
+
 }  // namespace
 
 int logs(const logs_options& options, std::ostream& out, std::ostream& err) {
+    if (options.cause) {
+        return logs_of_cause(options, out, err);
+    }
     const auto refuse = [&](const std::string& why) {
         print_line(err, "signalbox logs: {}", why);
         return exit_refused;

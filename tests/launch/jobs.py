@@ -40,33 +40,33 @@ def job(kind, name, **spec):
     return {"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
-def torchrun(name, types, arguments=(), env=None, processes="1", run_policy=None, elastic=None, **config):
-    """A job that runs the probe under torchrun; `types` are pairs of type and replicas."""
+def torchrun(name, types, arguments=(), env=None, processes="1", run_policy=None, elastic=None, script=PROBE, **config):
+    """A job that runs the probe, or another script, under torchrun; `types` are pairs of type and replicas."""
     more = {"runPolicy": run_policy or {"backoffLimit": 0}, **({"elastic": elastic} if elastic else {})}
     return job(
         "PyTorchTrainingJob", name, torchrunConfig={"enabled": True, "procPerNode": processes, **config}, **more,
         replicaSpecs=[
             {"type": kind, "replicas": replicas,
-             "template": template("pytorch", arguments=[PROBE, *arguments], env=env)}
+             "template": template("pytorch", arguments=[script, *arguments], env=env)}
             for kind, replicas in types
         ],
     )
 
 
-def plain(name, types, arguments=(), env=None):
+def plain(name, types, arguments=(), env=None, script=PROBE):
     """A job that runs the probe as it is."""
     return job(
         "PyTorchTrainingJob", name, runPolicy={"backoffLimit": 0},
         replicaSpecs=[
             {"type": kind, "replicas": replicas, "template": template(
-                "pytorch", command=["python3", PROBE], arguments=list(arguments), env=env)}
+                "pytorch", command=["python3", script], arguments=list(arguments), env=env)}
             for kind, replicas in types
         ],
     )
 
 
-def deepspeed(name, replicas=2, slots=2, env=None, container=None, annotations=None, **spec):
-    config = {"slotsPerWorker": slots, **spec.pop("config", {"run": {"python": [PROBE]}})}
+def deepspeed(name, replicas=2, slots=2, env=None, container=None, annotations=None, script=PROBE, **spec):
+    config = {"slotsPerWorker": slots, **spec.pop("config", {"run": {"python": [script]}})}
     one = job(
         "DeepSpeedJob", name, config=config, runPolicy={"backoffLimit": 0}, **spec,
         worker={"replicas": replicas, "template": template("worker", env=env, container=container)})
@@ -74,10 +74,10 @@ def deepspeed(name, replicas=2, slots=2, env=None, container=None, annotations=N
     return one
 
 
-def colossalai(name, replicas=2, env=None, container=None, arguments=(), **spec):
+def colossalai(name, replicas=2, env=None, container=None, arguments=(), script=PROBE, **spec):
     return job(
         "ColossalAIJob", name, launcher={"workingDir": "/"}, **spec,
-        worker={"replicas": replicas, "procPerWorker": 2, "command": [PROBE, *arguments],
+        worker={"replicas": replicas, "procPerWorker": 2, "command": [script, *arguments],
                 "template": template("worker", env=env, container=container)})
 
 

@@ -18,7 +18,8 @@ import skips  # noqa: E402
 
 BINARY = os.environ.get("SIGNALBOX_BINARY", str(ROOT / "build" / "dev" / "bin" / "signalbox"))
 # The training programs of the suites: in every pod below /probe.
-PROGRAMS = [ROOT / "tests" / "launch" / "probe.py", ROOT / "tests" / "launch" / "tuned.py", ROOT / "examples" / "train" / "ddp.py"]
+HERE = ROOT / "tests" / "launch"
+PROGRAMS = [HERE / "probe.py", HERE / "faulty.py", HERE / "tuned.py", ROOT / "examples" / "train" / "ddp.py"]
 
 
 def ranks_of(probes):

@@ -58,6 +58,7 @@ the pods of later attempts too.
 Examples:
   signalbox logs mnist --tail 20
   signalbox logs -f mnist --type worker --index 0-3
+  signalbox logs --cause mnist          # of the pod that failed first: what it says of that
 
 Exit codes: 0 shown, 1 of some pods there is no log, 2 there is no such job, or it cannot be read.)";
 
@@ -125,6 +126,11 @@ void add_logs(command_tree& tree) {
         ->check(CLI::NonNegativeNumber)
         ->type_name("LINES");
     c.add_option("--since", options.since, "Only what is younger: 30s, 10m, 2h")->type_name("TIME");
+    c.add_flag(
+        "--cause",
+        options.cause,
+        "Only why it failed, with the lines that say so (may hold secrets)"
+    );
     c.add_flag("-p,--previous", options.previous, "Of containers as they were before a restart");
     c.add_flag("--timestamps", options.timestamps, "Each line with its time");
     c.add_option("--type", options.type, "Only replicas of this type")->type_name("TYPE");
