@@ -29,12 +29,12 @@ public:
         : api_(&api), ns_(std::move(ns)), wanted_(std::move(wanted)) {}
 
     asio::awaitable<void> run() {
+        k8sio::log_query query;
+        query.timestamps = true;
+        query.tail_lines = most_lines;
+        query.limit_bytes = most_bytes;
         for (const core::log_of_failure& log : wanted_) {
-            k8sio::log_query query;
             query.container = log.container;
-            query.timestamps = true;
-            query.tail_lines = most_lines;
-            query.limit_bytes = most_bytes;
             const auto until = api_->time().steady_now() + patience;
             const auto text = co_await api_->read_log(ns_, log.pod, query, until);
             if (text.has_error()) {

@@ -66,16 +66,19 @@ public:
     }
     asio::awaitable<k8sio::result<std::unique_ptr<server::container_process>>>
     exec(const server::pod_ref&, const server::process_options&) override {
-        co_return server::pod_failure("not here");
+        const k8sio::api_error refused = server::pod_failure("not here");
+        co_return refused;
     }
     asio::awaitable<k8sio::result<std::unique_ptr<server::container_process>>>
     attach(const server::pod_ref&, const server::process_options&) override {
-        co_return server::pod_failure("not here");
+        const k8sio::api_error refused = server::pod_failure("not here");
+        co_return refused;
     }
     asio::awaitable<k8sio::result<std::unique_ptr<server::byte_channel>>> connect(
         const server::pod_ref&, std::uint16_t
     ) override {
-        co_return server::pod_failure("not here");
+        const k8sio::api_error refused = server::pod_failure("not here");
+        co_return refused;
     }
 
     std::string text =
