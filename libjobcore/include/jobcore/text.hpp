@@ -5,8 +5,13 @@
 // share/signalbox, describes both texts.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
+
+namespace signalbox::core {
+struct compiled_job;
+}  // namespace signalbox::core
 
 namespace signalbox::core::text {
 
@@ -30,5 +35,11 @@ inline constexpr std::string_view api_version = "text.jobcore/v1";
 /// text: nesting deeper than 600 levels is refused without recursion. Depends on its argument
 /// alone; safe from any thread.
 std::string call(std::string_view request_json);
+
+/// The same for requests about one job, again and again: `kept`, null at first, is what the call
+/// before has compiled, and is replaced by what this one has; `validate`, and a wrong request,
+/// leave it. It is the `previous` of read_job(): what has not changed is not compiled again, and
+/// what may not change is noticed (BEHAVIOUR.md 10.2). One thread at a time for each `kept`.
+std::string call(std::string_view request_json, std::shared_ptr<const compiled_job>& kept);
 
 }  // namespace signalbox::core::text

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "jobcore/decide.hpp"
 #include "jobcore/explain.hpp"
 #include "jobcore/schema.hpp"
 #include "jobcore/text.hpp"
@@ -6,6 +7,7 @@
 #include "text/response.hpp"
 
 #include <algorithm>
+#include <memory>
 
 namespace signalbox::core::text {
 namespace {
@@ -60,10 +62,18 @@ private:
 }  // namespace
 
 std::string call(std::string_view request_json) {
+    std::shared_ptr<const compiled_job> kept;
+    return call(request_json, kept);
+}
+
+std::string call(std::string_view request_json, std::shared_ptr<const compiled_job>& kept) {
     std::vector<request_error> errors;
-    const request r = read_request(request_json, errors);
+    const request r = read_request(request_json, kept, errors);
     if (!errors.empty()) {
         return error_response(errors);
+    }
+    if (r.job) {
+        kept = r.job->compiled;
     }
     switch (r.what) {
         case operation::validate:

@@ -66,7 +66,10 @@ std::string member_name(object_kind kind) {
 
 class request_reader {
 public:
-    explicit request_reader(std::vector<request_error>& errors) : errors_(&errors) {}
+    request_reader(
+        const std::shared_ptr<const compiled_job>& previous, std::vector<request_error>& errors
+    )
+        : previous_(previous), errors_(&errors) {}
 
     request read(const json::value& document) {
         object_reader top(document, "", *errors_);
@@ -106,7 +109,7 @@ private:
         if (out_.what == operation::validate) {
             return;
         }
-        auto read = read_job(out_.job_text);
+        auto read = read_job(out_.job_text, previous_);
         if (!read) {
             top.fail("job", read.error());
             return;
@@ -260,6 +263,7 @@ private:
         out_.logs.push_back(judge_log(std::string(uid), name, text));
     }
 
+    const std::shared_ptr<const compiled_job>& previous_;
     std::vector<request_error>* errors_;
     request out_;
 };
@@ -270,14 +274,18 @@ std::string_view to_string(operation what) {
     return operations.at(static_cast<std::size_t>(what));
 }
 
-request read_request(std::string_view text, std::vector<request_error>& errors) {
+request read_request(
+    std::string_view text,
+    const std::shared_ptr<const compiled_job>& previous,
+    std::vector<request_error>& errors
+) {
     if (auto wrong = check_text(text)) {
         errors.push_back({"", std::move(*wrong)});
         return {};
     }
     json::document document;
     json::parse(document, text);
-    return request_reader(errors).read(document);
+    return request_reader(previous, errors).read(document);
 }
 
 }  // namespace signalbox::core::text

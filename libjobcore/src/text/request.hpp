@@ -6,6 +6,7 @@
 #include "jobcore/decide.hpp"
 #include "text/object_reader.hpp"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,7 +36,12 @@ struct request {
     instant now{};
 };
 
-/// Reads the request. With errors the result is not to be used.
-request read_request(std::string_view text, std::vector<request_error>& errors);
+/// Reads the request. `previous`, which may be null, is for read_job(). With errors the result is
+/// not to be used.
+request read_request(
+    std::string_view text,
+    const std::shared_ptr<const compiled_job>& previous,
+    std::vector<request_error>& errors
+);
 
 }  // namespace signalbox::core::text

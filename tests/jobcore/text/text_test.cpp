@@ -12,6 +12,7 @@
 #include <catch2/catch.hpp>
 #include <rapidjson/pointer.h>
 
+#include <memory>
 #include <string>
 
 using namespace signalbox::core;
@@ -378,6 +379,42 @@ TEST_CASE("hostile requests are answered", "[text]") {
     const answer a(request("plan", "\"job\":" + deep_job));
     CHECK(a.json_at("/objects") == "[]");
     CHECK(a.size("/findings") > 0);
+}
+
+TEST_CASE("what a call has compiled is kept for the next one about the same job", "[text]") {
+    const std::string job = job_builder("mnist").json();
+    const std::string one = decide_request(job);
+    std::shared_ptr<const compiled_job> kept;
+    CHECK(text::call(one, kept) == text::call(one));
+    const compiled_job* const first = kept.get();
+    REQUIRE(first != nullptr);
+    CHECK(text::call(one, kept) == text::call(one));
+    CHECK(kept.get() == first);
+    text::call(request("plan", "\"job\":" + job), kept);
+    CHECK(kept.get() == first);
+    text::call(request("validate", "\"job\":" + job), kept);
+    CHECK(kept.get() == first);
+    text::call("{}", kept);
+    CHECK(kept.get() == first);
+    text::call(decide_request(job_builder("mnist").uid("another").json()), kept);
+    CHECK(kept->uid == "another");
+}
+
+TEST_CASE("[behaviour 10.2] an edit is noticed by a call that knows what was before", "[text]") {
+    const auto begun_job = [](const std::string& restart_policy, int generation) {
+        return decide_request(
+            job_builder("mnist")
+                .replicas("worker", 1, restart_policy)
+                .generation(generation)
+                .status(R"({"phase":"Pending","attempt":1,"observedGeneration":1})")
+                .json()
+        );
+    };
+    std::shared_ptr<const compiled_job> kept;
+    text::call(begun_job("OnFailure", 1), kept);
+    const std::string edited = begun_job("Never", 2);
+    CHECK(text::call(edited, kept).find("SpecChanged") != std::string::npos);
+    CHECK(text::call(edited).find("SpecChanged") == std::string::npos);
 }
 
 TEST_CASE("[behaviour 12.11] the same request gives the same answer", "[text]") {
