@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The CMake package `signalbox` with the components jobcore, k8sio and k8sio_server: one export set and file for each, so that
+# The CMake package `signalbox` with the components jobcore, jobcore_c, k8sio and k8sio_server: one export set and file for each, so that
 # a user of one needs nothing of what only others need.
 
 include(CMakePackageConfigHelpers)
@@ -20,6 +20,23 @@ if(TARGET signalbox_jobcore)
     signalbox_install_component(jobcore signalbox_jobcore)
     install(FILES "${PROJECT_SOURCE_DIR}/libjobcore/text-api.schema.json"
         DESTINATION "${CMAKE_INSTALL_DATADIR}/signalbox" COMPONENT jobcore)
+endif()
+if(TARGET signalbox_jobcore_c)
+    install(TARGETS signalbox_jobcore_c
+        EXPORT signalbox-jobcore_c
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT jobcore_c
+        FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT jobcore_c)
+    install(EXPORT signalbox-jobcore_c
+        FILE signalbox-jobcore_c-targets.cmake
+        NAMESPACE signalbox::
+        DESTINATION "${signalbox_package_dir}" COMPONENT jobcore_c)
+    install(FILES "${PROJECT_SOURCE_DIR}/libjobcore/text-api.schema.json"
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/signalbox" COMPONENT jobcore_c)
+    # The way from the file to the prefix: the package may be moved.
+    file(RELATIVE_PATH SIGNALBOX_PC_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+    configure_file("${PROJECT_SOURCE_DIR}/libjobcore/c/jobcore.pc.in" "${PROJECT_BINARY_DIR}/signalbox-jobcore.pc" @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/signalbox-jobcore.pc"
+        DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT jobcore_c)
 endif()
 if(TARGET signalbox_k8sio)
     install(TARGETS signalbox_boost EXPORT signalbox-k8sio COMPONENT k8sio)
@@ -45,7 +62,7 @@ configure_package_config_file(
 write_basic_package_version_file(
     "${PROJECT_BINARY_DIR}/signalbox-config-version.cmake"
     COMPATIBILITY SameMinorVersion)
-foreach(component IN ITEMS jobcore k8sio k8sio_server)
+foreach(component IN ITEMS jobcore jobcore_c k8sio k8sio_server)
     install(FILES
         "${PROJECT_BINARY_DIR}/signalbox-config.cmake"
         "${PROJECT_BINARY_DIR}/signalbox-config-version.cmake"

@@ -52,6 +52,7 @@ openssh-client
 openssh-server
 openssl
 pdsh
+pkgconf
 procps
 prometheus
 python3

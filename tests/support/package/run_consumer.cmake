@@ -34,7 +34,7 @@ if(INSTALL_FROM)
     file(RENAME "${WORK}/prefix" "${WORK}/moved")
     list(APPEND arguments "-DCMAKE_PREFIX_PATH=${WORK}/moved")
     # No text of the package may name the folders it was made from.
-    file(GLOB_RECURSE texts "${WORK}/moved/*.cmake")
+    file(GLOB_RECURSE texts "${WORK}/moved/*.cmake" "${WORK}/moved/*.pc")
     foreach(file IN LISTS texts)
         file(READ "${file}" text)
         foreach(folder IN ITEMS "${INSTALL_FROM}" "${SOURCE_DIR}")
