@@ -58,6 +58,7 @@ prometheus
 python3
 python3-jsonschema
 python3-matplotlib
+python3-pytest
 python3-venv
 zsh
 zstd
