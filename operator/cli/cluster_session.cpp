@@ -24,6 +24,11 @@ cluster_session::cluster_session(
     auto made = k8sio::connect(loop_.get_executor(), std::move(options));
     if (made.has_error()) {
         problem_ = made.error().text();
+        if (problem_.find("cannot read a kubeconfig") != std::string::npos) {
+            problem_ +=
+                ": no cluster? `signalbox dev` prints an `export KUBECONFIG=...` for its own; "
+                "--kubeconfig FILE names another";
+        }
         return;
     }
     connection_.emplace(std::move(*made));

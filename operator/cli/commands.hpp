@@ -89,6 +89,7 @@ struct logs_options {
     bool timestamps = false;
     std::int64_t tail = -1;      ///< lines of each; negative: all
     std::string since;           ///< `10m`; empty: from the beginning
+    std::int64_t attempt = 0;    ///< 0: all whose pods are there
     std::string type;            ///< of replicas; empty: all
     std::string indexes;         ///< `0-3,7`; empty: all
     std::string container;       ///< empty: the training container

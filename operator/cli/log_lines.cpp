@@ -2,6 +2,8 @@
 #include "cli/log_lines.hpp"
 
 #include <fmt/format.h>
+#include <rapidjson/document.h>
+#include <rapidjson/pointer.h>
 
 #include <algorithm>
 #include <array>
@@ -91,6 +93,45 @@ std::string_view without_timestamp(std::string_view line) {
     return !is_time                          ? line
            : space == std::string_view::npos ? std::string_view()
                                              : line.substr(space + 1);
+}
+
+std::string_view last_drawn(std::string_view line) {
+    const std::size_t end = line.find_last_not_of('\r');
+    const std::string_view whole = line.substr(0, end == std::string_view::npos ? 0 : end + 1);
+    const std::size_t begin = whole.rfind('\r');
+    return begin == std::string_view::npos ? whole : whole.substr(begin + 1);
+}
+
+bool is_sshd(std::string_view pod_json) {
+    rapidjson::Document pod;
+    pod.Parse<rapidjson::kParseIterativeFlag>(pod_json.data(), pod_json.size());
+    const rapidjson::Value* containers =
+        pod.HasParseError() ? nullptr : rapidjson::Pointer("/spec/containers").Get(pod);
+    if (containers == nullptr || !containers->IsArray()) {
+        return false;
+    }
+    return std::ranges::any_of(containers->GetArray(), [](const rapidjson::Value& container) {
+        const rapidjson::Value* command = rapidjson::Pointer("/command").Get(container);
+        if (command == nullptr || !command->IsArray() || command->Size() < 2) {
+            return false;
+        }
+        const rapidjson::Value& script = (*command)[command->Size() - 2];
+        const rapidjson::Value& role = (*command)[command->Size() - 1];
+        return role == "worker" && script.IsString() &&
+               std::string_view(script.GetString()).ends_with("/bootstrap.sh");
+    });
+}
+
+bool is_probe_noise(std::string_view line) {
+    line = line.substr(0, line.find_last_not_of(" \r") + 1);
+    if (line == "kex_exchange_identification: Connection closed by remote host") {
+        return true;
+    }
+    constexpr std::string_view closed = "Connection closed by ";
+    const std::size_t port = line.find(" port ");
+    return line.starts_with(closed) && port != std::string_view::npos &&
+           line.substr(closed.size(), port - closed.size()).find(' ') == std::string_view::npos &&
+           line.find_first_not_of("0123456789", port + 6) == std::string_view::npos;
 }
 
 const std::string& training_container(const core::pod_record& pod) {

@@ -49,6 +49,15 @@ private:
 /// `2026-01-31T03:00:00.1Z text` without its first word, if that is a timestamp.
 std::string_view without_timestamp(std::string_view line);
 
+/// What a terminal shows of a line in which a progress bar was drawn over and over: what is behind
+/// the last carriage return that has anything behind it.
+std::string_view last_drawn(std::string_view line);
+
+/// The pod's program is the sshd of a worker (LAUNCH.md 5.3).
+bool is_sshd(std::string_view pod_json);
+/// A line that such an sshd writes when a probe opens its port and goes: once every some seconds.
+bool is_probe_noise(std::string_view line);
+
 /// Name of the container that trains (BEHAVIOUR.md 1.6), else of the first. `pod` has containers.
 const std::string& training_container(const core::pod_record& pod);
 /// `worker-0`

@@ -6,6 +6,7 @@
 #include "cli/cluster_session.hpp"
 #include "cli/commands.hpp"
 #include "cli/job_lookup.hpp"
+#include "cli/kept_logs.hpp"
 #include "cli/live_job.hpp"
 #include "cli/log_lines.hpp"
 #include "cli/print_line.hpp"
@@ -16,6 +17,7 @@
 #include <jobcore/decide.hpp>
 #include <jobcore/observed.hpp>
 #include <jobcore/status.hpp>
+#include <jobcore/strings.hpp>
 #include <k8sio/reflector.hpp>
 
 #include <boost/asio/co_spawn.hpp>
@@ -29,6 +31,7 @@
 
 #include <csignal>
 #include <exception>
+#include <fstream>
 #include <iostream>
 #include <memory>
 #include <ostream>
@@ -51,6 +54,7 @@ struct log_source {
     std::string uid;
     std::string container;
     std::string label;  ///< what its lines begin with
+    bool has_sshd = false;
 };
 
 const rapidjson::Value* named(const rapidjson::Value* list, const std::string& name) {
@@ -126,6 +130,7 @@ public:
         }
         note_job(lookup_.found().front().json);
         check_type(lookup_.found().front().json);
+        check_attempt(lookup_.found().front().json);
         if (!problem_.empty()) {
             co_return;
         }
@@ -138,6 +143,10 @@ public:
             );
         }
         if (!problem_.empty()) {
+            co_return;
+        }
+        if (sources_.empty() && wanted_->attempt > 0 && !wanted_->follow) {
+            show_kept();
             co_return;
         }
         for (std::size_t i = 0; i < sources_.size(); ++i) {
@@ -158,7 +167,7 @@ public:
     }
 
     const std::string& problem() const { return problem_; }
-    bool found_some() const { return !sources_.empty(); }
+    bool found_some() const { return !sources_.empty() || kept_; }
     bool failed() const { return failed_; }
 
 private:
@@ -206,6 +215,51 @@ private:
         }
     }
 
+    void check_attempt(const std::string& job_json) {
+        const std::int32_t now = core::parse_status(job_json).attempt;
+        if (wanted_->attempt > now && problem_.empty()) {
+            problem_ = fmt::format("--attempt: the job is in attempt {}", now);
+        }
+    }
+
+    /// Of an attempt whose pods are gone: what a local node has kept, one replica behind the other,
+    /// as they have no times.
+    void show_kept() {
+        const std::string& ns = lookup_.ns();
+        for (const kept_log_file& log :
+             find_kept_logs(wanted_->job.cluster, ns, name_, wanted_->attempt)) {
+            const std::size_t dash = log.replica.rfind('-');
+            const auto index = core::read_whole_number<std::int32_t>(log.replica.substr(dash + 1));
+            core::pod_record pod;
+            pod.type = log.replica.substr(0, dash);
+            pod.index = index.value_or(0);
+            if (is_wanted(pod)) {
+                kept_ = true;
+                print_kept(log);
+            }
+        }
+        if (!kept_) {
+            problem_ = fmt::format(
+                "the pods of attempt {} are gone and their logs with them", wanted_->attempt
+            );
+        }
+    }
+
+    void print_kept(const kept_log_file& log) const {
+        std::string line;
+        for (const std::string& path : log.paths) {
+            for (std::ifstream file(path, std::ios::binary); std::getline(file, line);) {
+                fmt::print(*out_, "{} | {}\n", log.replica, last_drawn(line));
+            }
+        }
+    }
+
+    bool is_wanted(const core::pod_record& pod) const {
+        return (wanted_->type.empty() || wanted_->type == pod.type) &&
+               (wanted_->indexes.empty() ||
+                core::index_set::parse(wanted_->indexes).contains(pod.index));
+    }
+
     /// A name that is no type of the job would be waited for in vain.
     void check_type(const std::string& job_json) {
         const auto job = core::read_job(job_json);
@@ -225,10 +279,8 @@ private:
 
     /// The number of a source that is new and wanted, and has a log.
     std::optional<std::size_t> add(const core::pod_record& pod, std::string_view json) {
-        const bool wanted = (wanted_->type.empty() || wanted_->type == pod.type) &&
-                            (wanted_->indexes.empty() ||
-                             core::index_set::parse(wanted_->indexes).contains(pod.index));
-        if (!wanted || !has_started(pod) || pod.containers.empty() ||
+        const bool of_attempt = wanted_->attempt == 0 || wanted_->attempt == pod.attempt;
+        if (!is_wanted(pod) || !of_attempt || !has_started(pod) || pod.containers.empty() ||
             !known_.insert(pod.uid).second) {
             return std::nullopt;
         }
@@ -237,6 +289,7 @@ private:
         log_source source;
         source.pod = pod.name;
         source.uid = pod.uid;
+        source.has_sshd = is_sshd(json);
         source.container = wanted_->container.empty() ? training : wanted_->container;
         source.label = core::printable(
             replica_name(pod) + (rank.empty() ? "" : fmt::format(" rank {}", rank))
@@ -278,7 +331,13 @@ private:
         const k8sio::log_query query = query_of(source);
         auto opened = co_await api_->open_log(lookup_.ns(), source.pod, query);
         if (opened.has_error()) {
-            complain(source, opened.error().text());
+            constexpr int bad_request = 400;
+            const bool none_before = wanted_->previous && opened.error().http_status == bad_request;
+            complain(
+                source,
+                none_before ? "its container has not run before; of pods before it, see --attempt"
+                            : opened.error().text()
+            );
             merge_.close(number);
             co_return;
         }
@@ -308,10 +367,19 @@ private:
     }
 
     void print(std::size_t number, std::string_view line) {
-        const std::string label = fmt::format("{:<{}} |", sources_[number].label, width_);
-        const std::string_view text = wanted_->timestamps ? line : without_timestamp(line);
+        const log_source& from = sources_[number];
+        const std::string_view text = without_timestamp(line);
+        if (from.has_sshd && is_probe_noise(text)) {
+            return;
+        }
+        const std::string label = fmt::format("{:<{}} |", from.label, width_);
+        const std::string_view time = line.substr(0, line.size() - text.size());
         fmt::print(
-            *out_, "{} {}\n", colours_ ? painted(label, colour_of_source(number)) : label, text
+            *out_,
+            "{} {}{}\n",
+            colours_ ? painted(label, colour_of_source(number)) : label,
+            wanted_->timestamps ? time : "",
+            last_drawn(text)
         );
         if (wanted_->follow) {
             out_->flush();
@@ -399,6 +467,7 @@ private:
     std::size_t width_ = 0;
     std::size_t reading_ = 0;
     std::string problem_;
+    bool kept_ = false;  ///< logs of pods that are gone were shown
     bool ended_ = false;
     bool stopping_ = false;
     bool failed_ = false;

@@ -265,6 +265,20 @@ private:
     position last_scalar_;
 };
 
+/// The number, from 1 on, of the line counted from 0 on, or of the one before, if a tab is in its
+/// indentation; 0: neither. What the parser says of a tab is about something else.
+std::size_t line_with_tab(std::string_view text, int line) {
+    std::size_t number = 0;
+    for (int at = 0; at <= line && !text.empty(); ++at) {
+        const std::size_t first = text.find_first_not_of(' ');
+        const bool tab = first != std::string_view::npos && text[first] == '\t';
+        number = tab && at + 1 >= line ? static_cast<std::size_t>(at) + 1 : number;
+        text.remove_prefix(std::min(text.size(), text.find('\n')));
+        text.remove_prefix(std::min<std::size_t>(text.size(), 1));
+    }
+    return number;
+}
+
 }  // namespace
 
 parsed_text read_yaml(std::string_view text, const limits& bounds) {
@@ -293,7 +307,13 @@ parsed_text read_yaml(std::string_view text, const limits& bounds) {
     } catch (const reading_stopped& stopped) {
         out.problems.push_back(stopped.why);
     } catch (const YAML::Exception& error) {
-        out.problems.push_back({events.to_position(error.mark), {}, "not valid YAML: " + error.msg}
+        const std::size_t tab = line_with_tab(text, error.mark.line);
+        out.problems.push_back(
+            {events.to_position(error.mark),
+             {},
+             "not valid YAML: " + error.msg +
+                 (tab == 0 ? "" : fmt::format("; line {} begins with a tab: YAML takes spaces", tab)
+                 )}
         );
     }
     return out;

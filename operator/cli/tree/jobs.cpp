@@ -59,6 +59,7 @@ Examples:
   signalbox logs mnist --tail 20
   signalbox logs -f mnist --type worker --index 0-3
   signalbox logs --cause mnist          # of the pod that failed first: what it says of that
+  signalbox logs mnist --attempt 1         # before a restart, with `signalbox dev --pods process`
 
 Exit codes: 0 shown, 1 of some pods there is no log, 2 there is no such job, or it cannot be read.)";
 
@@ -132,6 +133,13 @@ void add_logs(command_tree& tree) {
         "Only why it failed, with the lines that say so (may hold secrets)"
     );
     c.add_flag("-p,--previous", options.previous, "Of containers as they were before a restart");
+    c.add_option(
+         "--attempt",
+         options.attempt,
+         "Only of this attempt; a local node keeps those that are gone"
+    )
+        ->check(CLI::PositiveNumber)
+        ->type_name("N");
     c.add_flag("--timestamps", options.timestamps, "Each line with its time");
     c.add_option("--type", options.type, "Only replicas of this type")->type_name("TYPE");
     c.add_option("--index", options.indexes, "Only these replicas: 0-3,7")->type_name("INDEXES");

@@ -7,7 +7,12 @@
 #include "commands/node_commands.hpp"
 #include "containers/node_process.hpp"
 
-#include <map>
+#include <jobcore/schema.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
 
 namespace signalbox::op::cli {
 
@@ -45,13 +50,30 @@ Examples:
   signalbox pods --kubeconfig test.kubeconfig --scenario faults.yaml
   signalbox pods --kubeconfig test.kubeconfig --runtime process --claims ~/claims)";
 
+/// Empty, or what is wrong with the word.
+std::string no_pod_runtime(std::string& word) {
+    const std::vector<std::string_view> kinds{"simulated", "process"};
+    if (std::ranges::find(kinds, word) != kinds.end()) {
+        return {};
+    }
+    const std::string_view near = core::nearest_name(word, kinds);
+    return fmt::format(
+        "must be simulated or process{}",
+        near.empty() ? "" : fmt::format("; did you mean {}?", near)
+    );
+}
+
 void add_pod_runtime(
     CLI::App& to, const char* flag, pod_runtime_kind& kind, pod_process_options& options
 ) {
-    const std::map<std::string, pod_runtime_kind> kinds{
-        {"simulated", pod_runtime_kind::simulated}, {"process", pod_runtime_kind::process}};
-    to.add_option(flag, kind, "What pods are: timelines, or processes of this machine")
-        ->transform(CLI::CheckedTransformer(kinds).description(""))
+    to.add_option_function<std::string>(
+          flag,
+          [&kind](const std::string& word) {
+              kind = word == "process" ? pod_runtime_kind::process : pod_runtime_kind::simulated;
+          },
+          "What pods are: timelines, or processes of this machine"
+    )
+        ->check(CLI::Validator(&no_pod_runtime, "", ""))
         ->type_name("simulated|process")
         ->default_str("simulated");
     const auto group = "Pods as processes";
@@ -82,6 +104,7 @@ void add_pod_runtime(
     text(
         "--outputs", options.outputs, "Keep in it what pods write into their images' file systems"
     );
+    text("--log-dir", options.log_dir, "Keep in it the logs of pods: JOB/attempt-N/TYPE-INDEX.log");
     to.add_flag("--offline", options.offline, "Pods reach nothing but each other")->group(group);
     to.add_flag(
           "--user-namespaces",
@@ -152,12 +175,17 @@ void add_dev(command_tree& tree) {
     options.program = tree.program();
     dev_options& to = options;
     add_script(c, to);
-    c.add_option("--apply", options.files, "Apply what is in this file; may be repeated")
+    c.add_option("-f,--apply", options.files, "Apply what is in this file; may be repeated")
         ->type_name("FILE");
     c.add_flag("--until-finished", options.until_finished, "End when all applied jobs have ended");
     c.add_option("--timeout", options.timeout, "End after this long: 30s, 10m, 2h")
         ->type_name("TIME")
         ->needs("--until-finished");
+    add_output(c, options.output);
+    c.add_option(
+         "--junit", options.junit, "Write the jobs' ends to this file, as test cases in XML"
+    )
+        ->type_name("FILE");
     add_pod_runtime(c, "--pods", options.pods, options.process);
     c.add_flag("--logs", options.logs, "Print what pods that are processes write");
     c.add_option("--scenario", options.scenario, "What the pods do: of processes, the faults")

@@ -7,6 +7,7 @@
 #include "cli/settings.hpp"
 #include "cli/text_layout.hpp"
 #include "commands/apply.hpp"
+#include "commands/dev_report.hpp"
 #include "commands/dev_watch.hpp"
 #include "commands/kubeconfig_file.hpp"
 #include "commands/node_commands.hpp"
@@ -36,6 +37,7 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <ostream>
 
@@ -114,8 +116,11 @@ private:
     void changed();
     void watch_hindrances();
     void give_up(const std::string& why);
+    int exit_code() const;
     int report();
+    void print_end();
 
+    bool says_json() const { return setup_.options.output == output_format::json; }
     pods::deployment_options deployment_options();
     std::chrono::nanoseconds elapsed() const { return time_->steady_now() - started_; }
 
@@ -131,6 +136,7 @@ private:
     connection for_operator_, for_pods_, for_us_;
     std::unique_ptr<pods::pod_runtime> pods_;
     std::vector<std::string> notices_;
+    std::string kept_logs_;          ///< folder of logs that outlive pods; empty: none
     std::vector<std::string> left_;  ///< what pods have written that is lost, or kept
     std::unique_ptr<pods::deployment_controller> deployments_;
     std::unique_ptr<controller> operator_;
@@ -181,9 +187,9 @@ dev_session::dev_session(dev_setup setup, std::ostream& out, std::ostream& err)
           make_logger(setup_.options.log)
       )),
       progress_(
-          out,
-          &out == &std::cout && ::isatty(STDOUT_FILENO) == 1,
-          &out == &std::cout && output_has_colours()
+          says_json() ? err : out,
+          !says_json() && &out == &std::cout && ::isatty(STDOUT_FILENO) == 1,
+          !says_json() && &out == &std::cout && output_has_colours()
       ) {}
 
 bool dev_session::make_pods() {
@@ -215,6 +221,7 @@ bool dev_session::make_pods() {
     notices_ = made->notices();
     notices_.insert(notices_.end(), setup_.notices.begin(), setup_.notices.end());
     streams_ = made->streams();
+    kept_logs_ = made->kept_logs();
     server_.set_pod_streams(streams_.get());
     pods_ = std::move(made);
     deployments_ =
@@ -258,6 +265,9 @@ bool dev_session::begin() {
     std::string text = server_.kubeconfig(setup_.listen.host, port_);
     if (const auto wrong = kubeconfig_.write(std::move(path), std::move(text))) {
         return failed(*wrong);
+    }
+    if (!kept_logs_.empty()) {
+        kubeconfig_.add_logs(kept_logs_);
     }
     return true;
 }
@@ -446,8 +456,38 @@ void dev_session::give_up(const std::string& why) {
     }
 }
 
+int dev_session::exit_code() const {
+    if (interrupted_ && setup_.options.until_finished) {
+        return 130;
+    }
+    if (gave_up_) {
+        return exit_time_is_up;
+    }
+    const bool good = !setup_.options.until_finished || progress_.all_succeeded(applied_);
+    return good && !failed_ ? exit_ok : exit_failed;
+}
+
 int dev_session::report() {
     progress_.close();
+    const int code = exit_code();
+    if (says_json()) {
+        write_dev_json(out_, progress_.jobs(), left_, code);
+    } else {
+        print_end();
+    }
+    if (!setup_.options.junit.empty()) {
+        std::ofstream file(setup_.options.junit);
+        file << junit_text(progress_.jobs());
+        file.close();
+        if (!file) {
+            print_line(err_, "signalbox dev: --junit: cannot write {}", setup_.options.junit);
+            return exit_refused;
+        }
+    }
+    return code;
+}
+
+void dev_session::print_end() {
     if (!setup_.objects.objects.empty()) {
         fmt::print(out_, "\n{}\n{}", progress_.table(), progress_.events(elapsed()));
     }
@@ -468,14 +508,6 @@ int dev_session::report() {
             shell_word(setup_.options.program)
         );
     }
-    if (interrupted_ && setup_.options.until_finished) {
-        return 130;
-    }
-    if (gave_up_) {
-        return exit_time_is_up;
-    }
-    const bool good = !setup_.options.until_finished || progress_.all_succeeded(applied_);
-    return good && !failed_ ? exit_ok : exit_failed;
 }
 
 int dev_session::run() {

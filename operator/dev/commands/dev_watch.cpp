@@ -60,7 +60,16 @@ void job_watch::upsert(std::string_view json) {
     row.restarts = status.backoff_count;
     row.reason = status.reason;
     row.duration = status.duration;
-    row.hindrance = hindrance(status);
+    row.hindrance = row.message = hindrance(status);
+    const core::condition* failed = core::find_condition(status, "Failed");
+    if (status.phase == core::job_phase::failed && failed != nullptr) {
+        row.message = failed->message;
+    }
+    if (status.start_time && status.completion_time) {
+        row.took = std::chrono::duration_cast<std::chrono::milliseconds>(
+            *status.completion_time - *status.start_time
+        );
+    }
     row.runs = status.aggregate && status.aggregate->running > 0;
     to_.job(object.text("/metadata/uid"), std::move(row), elapsed_());
     changed_();
@@ -106,6 +115,7 @@ void log_watch::upsert(std::string_view json) {
     from.job_uid = pod->owner_uid;
     from.replica = replica_name(*pod);
     from.container = training_container(*pod);
+    from.has_sshd = is_sshd(json);
     ++reading_;
     asio::co_spawn(executor_, read(std::move(from)), [this](std::exception_ptr broken) {
         if (broken) {
@@ -136,7 +146,7 @@ asio::awaitable<void> log_watch::read(source from) {
     }
     open_.erase(stream.get());
     if (!held.empty()) {
-        to_.log(from.job_uid, from.replica, held, elapsed_());
+        tell(from, held);
     }
 }
 
@@ -150,12 +160,22 @@ void log_watch::take(const source& from, std::string& held, std::string_view byt
     }
     for (std::size_t end = held.find('\n', begin); end != std::string::npos;
          end = held.find('\n', begin)) {
-        to_.log(from.job_uid, from.replica, held.substr(begin, end - begin), elapsed_());
+        tell(from, std::string_view(held).substr(begin, end - begin));
         begin = end + 1;
     }
     held.erase(0, begin);
-    if (held.size() > longest_line) {
-        to_.log(from.job_uid, from.replica, std::exchange(held, {}), elapsed_());
+    const std::string_view bar = last_drawn(held);
+    if (!bar.empty() && bar.size() <= longest_line) {
+        to_.drawn(from.job_uid, from.replica, std::string(bar), elapsed_());
+        held.erase(0, static_cast<std::size_t>(bar.data() - held.data()));
+    } else if (held.size() > longest_line) {
+        tell(from, std::exchange(held, {}));
+    }
+}
+
+void log_watch::tell(const source& from, std::string_view line) {
+    if (!from.has_sshd || !is_probe_noise(line)) {
+        to_.log(from.job_uid, from.replica, std::string(last_drawn(line)), elapsed_());
     }
 }
 

@@ -80,9 +80,11 @@ private:
         std::string ns, pod, container;
         std::string job_uid;
         std::string replica;  ///< e.g. `worker-0`
+        bool has_sshd = false;
     };
     boost::asio::awaitable<void> read(source from);
     void take(const source& from, std::string& held, std::string_view bytes);
+    void tell(const source& from, std::string_view line);
 
     boost::asio::any_io_executor executor_;
     k8sio::client& api_;

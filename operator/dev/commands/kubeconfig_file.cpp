@@ -26,6 +26,12 @@ namespace {
 /// First line of the file: what begins with it may be overwritten.
 constexpr std::string_view own_mark = "# Of `signalbox dev`, which deletes it when it ends.\n";
 
+/// Empty if it is not set.
+std::filesystem::path of_environment(const char* variable) {
+    const char* value = std::getenv(variable);
+    return value == nullptr ? "" : value;
+}
+
 /// The file's text; nothing if it cannot be read.
 std::optional<std::string> read_file(const std::string& path) {
     std::ifstream in(path, std::ios::binary);
@@ -40,11 +46,19 @@ std::string default_kubeconfig_path(const std::string& address, std::uint16_t po
     std::string host = address == "127.0.0.1" ? "" : address + "-";
     std::ranges::replace(host, ':', '.');  // $KUBECONFIG takes a colon for the end of a path
     const std::string name = fmt::format("signalbox-dev-{}{}.kubeconfig", host, port);
-    const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-    if (runtime != nullptr && *runtime != '\0' && ::access(runtime, W_OK) == 0) {
-        return fmt::format("{}/{}", runtime, name);
+    const auto can_hold = [](const std::filesystem::path& folder) {
+        return folder.is_absolute() && ::access(folder.c_str(), W_OK | X_OK) == 0;
+    };
+    std::error_code failed;  // the working folder may have been removed
+    for (const std::filesystem::path& folder :
+         {of_environment("XDG_RUNTIME_DIR"),
+          std::filesystem::current_path(failed),
+          of_environment("HOME")}) {
+        if (can_hold(folder)) {
+            return (folder / name).string();
+        }
     }
-    return std::filesystem::absolute(name).string();
+    return (std::filesystem::temp_directory_path(failed) / name).string();
 }
 
 std::optional<std::string> kubeconfig_file::write(std::string path, std::string text) {
@@ -80,11 +94,26 @@ std::optional<std::string> kubeconfig_file::write(std::string path, std::string 
     return std::nullopt;
 }
 
+void kubeconfig_file::add_logs(const std::string& folder) {
+    std::string link = path_ + ".logs";
+    std::error_code failed;
+    if (std::filesystem::is_symlink(link, failed)) {
+        ::unlink(link.c_str());  // of an earlier one, which was killed
+    }
+    if (::symlink(folder.c_str(), link.c_str()) == 0) {
+        logs_ = std::move(link);
+    }
+}
+
 void kubeconfig_file::remove() {
     if (!path_.empty() && read_file(path_) == text_) {
         ::unlink(path_.c_str());
+        if (!logs_.empty()) {
+            ::unlink(logs_.c_str());
+        }
     }
     path_.clear();
+    logs_.clear();
 }
 
 std::string random_token() {

@@ -8,7 +8,8 @@
 namespace signalbox::op::cli {
 
 /// Where `signalbox dev` writes its kubeconfig if nothing is said: in $XDG_RUNTIME_DIR, which is
-/// the user's own; without that in the working folder. The name has the address that it listens on,
+/// the user's own; else in the working folder, else at home, else where temporary files are, each
+/// where nothing can be written into those before. The name has the address that it listens on,
 /// which is no other instance's.
 std::string default_kubeconfig_path(const std::string& address, std::uint16_t port);
 
@@ -23,7 +24,10 @@ public:
     /// Writes it whole, readable by its owner only, over one of an earlier `signalbox dev` if there
     /// is one, never over anything else. Gives what went wrong, or nothing.
     std::optional<std::string> write(std::string path, std::string text);
-    /// Deletes it, unless another instance has written there since.
+    /// A link beside it to the folder of logs that outlive pods, for `signalbox logs`. Nothing
+    /// happens where it cannot be made.
+    void add_logs(const std::string& folder);
+    /// Deletes both, unless another instance has written there since.
     void remove();
 
     const std::string& path() const { return path_; }
@@ -31,6 +35,7 @@ public:
 private:
     std::string path_;
     std::string text_;
+    std::string logs_;  ///< the link
 };
 
 /// 128 random bits in hex.

@@ -22,7 +22,8 @@ struct pod_process_options {
     std::vector<std::string> binds;            ///< `SRC:DST`
     std::vector<std::string> fake_resources;   ///< `NAME=COUNT`
     std::string image_cache;                   ///< a folder; empty: the user's
-    std::string claims, venv, outputs;         ///< folders
+    std::string claims, venv;                  ///< folders
+    std::string outputs, log_dir;              ///< folders
     std::string folder;                        ///< empty: one of the user's below /tmp
     bool offline = false;
     bool user_namespaces = false;
@@ -63,7 +64,9 @@ struct dev_options {
     double speed = 1;
     bool until_finished = false;
     std::string timeout;  ///< empty: none
-    bool logs = false;    ///< print what pods write
+    output_format output = output_format::text;
+    std::string junit;  ///< file; empty: none
+    bool logs = false;  ///< print what pods write
 };
 int dev(const dev_options& options, std::ostream& out, std::ostream& err);
 

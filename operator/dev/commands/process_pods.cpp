@@ -18,8 +18,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <ostream>
+#include <sstream>
 
 #include <unistd.h>
 
@@ -31,6 +33,8 @@ namespace asio = boost::asio;
 namespace fs = std::filesystem;
 
 constexpr const char* gpu = "nvidia.com/gpu";
+/// Of logs that go with the command.
+constexpr std::uint64_t kept_log_limit = 10 << 20;
 
 /// What stands before and behind the first `mark`.
 std::optional<std::pair<std::string, std::string>> halves(const std::string& text, char mark) {
@@ -77,6 +81,7 @@ public:
         folder("--claims", said_.claims, out_.claims);
         folder("--venv", said_.venv, out_.venv);
         folder("--outputs", said_.outputs, out_.outputs);
+        folder("--log-dir", said_.log_dir, out_.log_dir);
         std::error_code failed;
         if (!out_.venv.empty() && !fs::exists(out_.venv + "/bin/python3", failed)) {
             wrong("--venv: {} has no bin/python3: it is no virtual environment", said_.venv);
@@ -230,6 +235,7 @@ std::string flags_for_processes(const pod_process_options& options) {
         {"--bind", !options.binds.empty()},
         {"--claims", !options.claims.empty()},
         {"--outputs", !options.outputs.empty()},
+        {"--log-dir", !options.log_dir.empty()},
         {"--offline", options.offline},
         {"--user-namespaces", options.user_namespaces},
         {"--fake-resource", !options.fake_resources.empty()},
@@ -298,6 +304,10 @@ std::unique_ptr<kubelet::process_runtime> start_process_pods(
     }
     wanted.made_claims = (fs::path(wanted.folder) / "claims").string();
     wanted.folder = (**made)->folder();
+    if (wanted.log_dir.empty()) {
+        wanted.log_dir = wanted.folder + "/kept";
+        wanted.log_limit = kept_log_limit;
+    }
     return kubelet::make_process_runtime(
         loop.get_executor(), api, std::move(**made), std::move(wanted)
     );

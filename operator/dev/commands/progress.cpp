@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <utility>
 
 namespace signalbox::op::cli {
 
@@ -117,6 +118,29 @@ void progress::log(
     }
 }
 
+void progress::drawn(
+    const std::string& uid,
+    const std::string& replica,
+    const std::string& text,
+    std::chrono::nanoseconds at
+) {
+    const auto it = rows_.find(uid);
+    if (it == rows_.end()) {
+        return;
+    }
+    const auto [last, fresh] = drawn_at_.try_emplace(uid + replica, at);
+    if (!show_logs_ || (!fresh && at - last->second < std::chrono::seconds{1})) {
+        const std::string line = fmt::format("{}: {}", replica, core::in_one_line(text));
+        if (line != std::exchange(it->second.last_line, line) && terminal_) {
+            erase_table();
+            draw_table();
+        }
+        return;
+    }
+    last->second = at;
+    log(uid, replica, text, at);
+}
+
 void progress::note(const std::string& text) {
     print(text + "\n");
 }
@@ -173,6 +197,14 @@ std::string progress::events(std::chrono::nanoseconds now) const {
             );
         }
         out += table_text(rows);
+    }
+    return out;
+}
+
+std::vector<job_row> progress::jobs() const {
+    std::vector<job_row> out;
+    for (const std::string& uid : order_) {
+        out.push_back(rows_.at(uid));
     }
     return out;
 }

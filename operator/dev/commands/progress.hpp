@@ -24,6 +24,8 @@ struct job_row {
     std::int64_t restarts = 0;
     std::string reason;
     std::string duration;
+    std::string message;  ///< why it failed, or what it waits for
+    std::chrono::milliseconds took{0};
     std::string hindrance;  ///< why a pod cannot start; empty: nothing is known to hinder it
     bool runs = false;      ///< a pod of it does
     std::string last_line;  ///< of its logs; kept by progress
@@ -56,6 +58,14 @@ public:
         const std::string& text,
         std::chrono::nanoseconds at
     );
+    /// What a replica draws in a line that has not ended, a progress bar, as often as it does: the
+    /// table shows it at once, and it is printed once a second.
+    void drawn(
+        const std::string& uid,
+        const std::string& replica,
+        const std::string& text,
+        std::chrono::nanoseconds at
+    );
     /// Whether lines of logs are printed; without, only the table shows the last one of each job.
     void show_logs(bool on) { show_logs_ = on; }
     bool shows_logs() const { return show_logs_; }
@@ -67,6 +77,8 @@ public:
     /// The events of each job, in the form of `kubectl describe`.
     std::string events(std::chrono::nanoseconds now) const;
 
+    /// In the order in which they were seen.
+    std::vector<job_row> jobs() const;
     bool all_final(const std::vector<std::string>& uids) const;
     bool all_succeeded(const std::vector<std::string>& uids) const;
     /// What hinders those of these jobs that have not ended, a line for each; empty if one of them
@@ -94,7 +106,8 @@ private:
     std::vector<std::size_t> drawn_;       ///< widths of the table's lines on the terminal
     std::map<std::string, job_row> rows_;  // by UID
     std::vector<std::string> order_;
-    std::map<std::string, std::vector<job_event>> events_;  // by job
+    std::map<std::string, std::vector<job_event>> events_;      // by job
+    std::map<std::string, std::chrono::nanoseconds> drawn_at_;  // by UID and replica
 };
 
 }  // namespace signalbox::op::cli

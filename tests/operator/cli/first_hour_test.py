@@ -3,10 +3,15 @@
 import json
 import os
 import re
+import shutil
+import signal
+import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
+import pods_of_dev
 import program
 from pods_of_dev import training
 
@@ -89,6 +94,94 @@ class FirstHour(unittest.TestCase):
             hint = f"pods: {script.name} is on this machine, but /tmp is empty in pods: --bind {script.name}:{script.name} shows it"
             self.assertEqual(said.count(hint), 1, said)
             self.assertNotIn(f"{seen} is on", said)
+
+    def test_what_programs_read_of_it(self):
+        """And a bar is shown as it is drawn: nothing ever ends its line. `-f` is `--apply`, and so is no flag."""
+        bar = "printf '\\r 10%%|#'; printf '\\r 20%%|##'; sleep 1.5; printf '\\r 30%%|###'; exec sleep 1000"
+        failing = training("failing", "exit 3")
+        failing["spec"]["runPolicy"] = {"backoffLimit": 0}
+        files = []
+        for job in (training("bar", bar), failing, training("good", "true")):
+            files.append(os.path.join(self.folder, job["metadata"]["name"] + ".json"))
+            with open(files[-1], "w", encoding="utf-8") as file:
+                json.dump(job, file)
+        junit = os.path.join(self.folder, "junit.xml")
+        command = [program.binary(), "dev", files[0], "-f", files[1], "--apply", files[2], "--pods", "process", "--offline",
+                   "--pods-dir", os.path.join(self.folder, "pods"), "--until-finished", "--logs",
+                   "-o", "json", "--junit", junit]
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.env, cwd=self.folder)
+        self.addCleanup(child.kill)
+        drawn = []
+        for line in child.stderr:
+            drawn += re.findall(r"bar +master-0 \|  ?(\d+%\|#+)$", line.rstrip())
+            if len(drawn) > 1:
+                break
+        self.assertEqual(drawn[1], "30%|###")
+        child.send_signal(signal.SIGTERM)
+        out, _ = child.communicate(timeout=program.PATIENCE)
+        self.assertEqual(child.returncode, 130)
+        told = json.loads(out)
+        self.assertEqual(told["code"], 130)
+        jobs = {job["job"]: job for job in told["jobs"]}
+        self.assertEqual({name: job["phase"] for name, job in jobs.items()}, {"bar": "Running", "failing": "Failed", "good": "Succeeded"})
+        self.assertIn("exited with 3", jobs["failing"]["message"])
+        cases = {case.get("name"): case for case in xml.etree.ElementTree.parse(junit).getroot()}
+        self.assertEqual({name: [child.tag for child in case] for name, case in cases.items()},
+                         {"bar": ["error"], "failing": ["failure"], "good": []})
+        self.assertEqual(cases["failing"][0].get("message"), jobs["failing"]["message"])
+        self.assertEqual(cases["failing"].get("classname"), "PyTorchTrainingJob")
+
+    def test_logs_outlive_pods(self):
+        control = os.path.join(self.folder, "control")
+        kept = os.path.join(self.folder, "kept")
+        again = training("again", "if mkdir /control/once 2>/dev/null; then printf '1%%\\r2%%\\nfirst\\n'; exit 1; fi; echo second")
+        os.mkdir(kept)
+        for options in ((), ("--log-dir", kept)):
+            os.mkdir(control)
+            os.chmod(control, 0o777)
+            with pods_of_dev.PodsOfDev("--bind", f"{control}:/control", "--pods-dir", os.path.join(self.folder, "pods"), *options) as dev:
+                dev.apply(again)
+                dev.until_job(again, lambda status: status.get("phase") == "Succeeded")
+                logs = lambda *more: program.run("logs", "again", "--kubeconfig", dev.kubeconfig, *more)
+                self.assertEqual(logs("--attempt", "1").out, "master-0 | 2%\nmaster-0 | first\n")
+                self.assertEqual(logs("--attempt", "2").out.partition("| ")[2], "second\n")
+                self.assertIn("the job is in attempt 2", logs("--attempt", "3").err)
+                self.assertIn("the pods of attempt 1 are gone and their logs with them", logs("--attempt", "1", "--index", "7").err)
+                before = logs("--previous")
+                self.assertEqual((before.code, before.out), (1, ""))
+                self.assertIn("its container has not run before; of pods before it, see --attempt", before.err)
+            shutil.rmtree(control)
+        with open(os.path.join(kept, "again/attempt-1/master-0.log"), encoding="utf-8", newline="") as file:
+            self.assertEqual(file.read(), "1%\r2%\nfirst\n")
+        self.assertEqual(sorted(os.listdir(os.path.join(kept, "again"))), ["attempt-1", "attempt-2"])
+
+    def test_where_nothing_can_be_written(self):
+        """A working folder that is gone, and one that is closed: the kubeconfig is at home."""
+        home = os.path.join(self.folder, "home")
+        os.mkdir(home)
+        env = {name: value for name, value in os.environ.items() if name != "XDG_RUNTIME_DIR"} | {"HOME": home}
+        gone = "mkdir gone && cd gone && rmdir ../gone && "
+        for prepare in (gone, *(["cd / && "] if os.geteuid() else [])):
+            child = subprocess.Popen(["sh", "-c", f'{prepare}exec "$0" dev', program.binary()], stdout=subprocess.PIPE, text=True,
+                                     env=env, cwd=self.folder)
+            self.addCleanup(child.kill)
+            child.stdout.readline()
+            self.assertEqual(os.path.dirname(program.exported(child.stdout.readline())), home)
+            child.send_signal(signal.SIGINT)
+            child.communicate(timeout=program.PATIENCE)
+            self.assertEqual((child.returncode, os.listdir(home)), (0, []))
+
+    def test_words_for_mistakes(self):
+        told = program.run("dev", "--pods", "proces", "--apply", "x", env=self.env, cwd=self.folder)
+        self.assertEqual(told.code, 2)
+        self.assertIn("--pods: must be simulated or process; did you mean process?", told.err)
+        told = program.run("logs", "x", env=self.env | {"KUBECONFIG": os.path.join(self.folder, "none")})
+        self.assertEqual(told.code, 2)
+        self.assertIn("no cluster? `signalbox dev` prints an `export KUBECONFIG=...` for its own", told.err)
+        tab = os.path.join(self.folder, "tab.yaml")
+        with open(tab, "w", encoding="utf-8") as file:
+            file.write("kind: PyTorchTrainingJob\nmetadata:\n  name: x\nspec:\n\truns: 1\n")
+        self.assertIn("line 5 begins with a tab: YAML takes spaces", program.run("validate", tab).out)
 
     def test_no_longer_than_the_timeout(self):
         said = self.dev([training("long", "sleep 1000")], "--timeout", "1s", code=3)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubelet/disk/atomic_files.hpp"
+#include "kubelet/disk/kept_log.hpp"
 #include "kubelet/disk/log_file.hpp"
 #include "kubelet/disk/written_files.hpp"
 #include "kubelet/life/launch.hpp"
@@ -7,6 +8,8 @@
 
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include <unistd.h>
 
@@ -153,6 +156,72 @@ TEST_CASE("a long line is written in parts") {
     const std::string s = std::string(stamp) + "stdout ";
     // As containerd has it: a line of just that length ends with an empty entry.
     CHECK(here.text("l") == s + "P abcd\n" + s + "P efgh\n" + s + "F i\n" + s + "F abcd\n");
+}
+
+TEST_CASE("a progress bar is written as it is drawn, and no other stream goes on in its line") {
+    const log_folder here;
+    log_file log(here.file("l"));
+    const std::string s = stamp;
+    log.write_err("\r10%", at);
+    CHECK(here.text("l") == s + "stderr P \r10%\n");
+    log.write_err("|##", at);
+    log.write_out("loss 1\nhalf a", at);
+    log.write_out(" line", at);
+    std::string seen =
+        s + "stderr P \r10%\n" + s + "stderr P |##\n" + s + "stderr F \n" + s + "stdout F loss 1\n";
+    CHECK(here.text("l") == seen);
+    log.write_err("\r20%", at);
+    log.write_err("\r30%\nreal", at);
+    seen += s + "stderr P \r20%\n" + s + "stderr F \r30%\n";
+    CHECK(here.text("l") == seen);
+    log.write_err(" error\n\r40%", at);
+    log.finish(at);
+    seen += s + "stderr F real error\n" + s + "stderr P \r40%\n" + s + "stderr F \n" + s +
+            "stdout F half a line\n";
+    CHECK(here.text("l") == seen);
+}
+
+TEST_CASE("a log that outlives its pod lies where its attempt is looked for") {
+    const auto path = [](const std::string& labels, const std::string& ns, const char* container) {
+        const pod_spec pod =
+            read_pod_spec(
+                R"({"metadata":{"name":"p","uid":"u","namespace":")" + ns + R"(","labels":{)" +
+                labels +
+                R"(}},"spec":{"initContainers":[{"name":"i"}],"containers":[{"name":"c"},{"name":"d"}]}})"
+            )
+                .value();
+        const auto it = std::ranges::find(pod.containers, container, &container_spec::name);
+        return kept_log_path(pod, *it).string();
+    };
+    const std::string labels = R"("tensorstack.dev/owner-name":"j","replica-type":"worker",)"
+                               R"("replica-index":"3","batch.tensorstack.dev/attempt":)";
+    CHECK(path(labels + R"("2")", "default", "c") == "j/attempt-2/worker-3.log");
+    CHECK(path(labels + R"("2")", "ns", "c") == "ns_j/attempt-2/worker-3.log");
+    CHECK(path(labels + R"("2")", "default", "d") == "j/attempt-2/worker-3.d.log");
+    CHECK(path(labels + R"("2")", "default", "i") == "j/attempt-2/worker-3.i.log");
+    CHECK(path("", "ns", "c") == "ns_p/c.log");
+    CHECK(path(labels + R"("../../x")", "default", "c") == "p/c.log");
+    CHECK(path(labels + R"("..")", "default", "c") == "p/c.log");
+}
+
+TEST_CASE("a log that outlives its pod goes on, and has a bound where one is wanted") {
+    const log_folder here;
+    kept_log().write("nowhere");
+    kept_log(here.file("a/b"), 0).write("one\n");
+    {
+        kept_log log(here.file("a/b"), 10);
+        log.write("two\r");
+        CHECK(here.text("a/b") == "one\ntwo\r");
+        log.write("12");
+        CHECK(here.text("a/b") == "one\ntwo\r12");
+        log.write("3");
+        CHECK(here.text("a/b") == "3");
+        CHECK(here.text("a/b.1") == "one\ntwo\r12");
+        log.write("more than ten at once");
+        log.write("x");
+    }
+    CHECK(here.text("a/b.1") == "more than ten at once");
+    CHECK(here.text("a/b") == "x");
 }
 
 TEST_CASE("logs without end take five files") {

@@ -158,6 +158,18 @@ TEST_CASE("quoted texts that never end are found") {
     CHECK(one(std::string_view("apiVersion: v1\nkind: 'b''").substr(0, 24)).kind() == "b");
 }
 
+TEST_CASE("a tab in front of a line is told as one") {
+    const auto told = [](const char* text) {
+        const std::string error = error_of(text);
+        CHECK(error.find("not valid YAML: ") != std::string::npos);
+        return error.substr(std::min(error.size(), error.find("; line ")));
+    };
+    CHECK(told("a:\n\tb: 1\n") == "; line 2 begins with a tab: YAML takes spaces");
+    CHECK(told("a:\n  b: 1\n \tc: 2\n") == "; line 3 begins with a tab: YAML takes spaces");
+    CHECK(told("a: |\n  text\n  \ttext\nb: [1\nc: {d\n").empty());
+    CHECK(told("a: [\n").empty());
+}
+
 TEST_CASE("values of a tag are what it says") {
     CHECK(
         one("apiVersion: v1\nkind: T\na: [!!null ~, !!bool yes, !!int 3, !!float 3, !!float .5]\n")

@@ -38,6 +38,11 @@ void log_file::open() {
 void log_file::write(
     std::string& begun, std::string_view stream, std::string_view bytes, time now
 ) {
+    // What is drawn on one stream is no beginning of the other's lines.
+    if (!drawing_.empty() && drawing_ != stream && !bytes.empty()) {
+        entry(drawing_, 'F', "", now);
+        drawing_ = "";
+    }
     while (!bytes.empty()) {
         const std::size_t end = bytes.find('\n');
         const std::size_t room = limits_.line - begun.size();
@@ -47,16 +52,27 @@ void log_file::write(
         if (take == end) {
             entry(stream, 'F', begun, now);
             begun.clear();
+            drawing_ = "";
             bytes.remove_prefix(1);
         } else if (begun.size() == limits_.line) {
             entry(stream, 'P', begun, now);
             begun.clear();
         }
     }
+    // A progress bar is shown as it is drawn, not when its line ends.
+    if (begun.find('\r') != std::string::npos || (drawing_ == stream && !begun.empty())) {
+        entry(stream, 'P', begun, now);
+        begun.clear();
+        drawing_ = stream;
+    }
     flush();
 }
 
 void log_file::finish(time now) {
+    if (!drawing_.empty()) {
+        entry(drawing_, 'F', "", now);
+        drawing_ = "";
+    }
     for (std::string* begun : {&out_, &err_}) {
         if (!begun->empty()) {
             entry(begun == &out_ ? "stdout" : "stderr", 'F', *begun, now);

@@ -50,7 +50,8 @@ private:
 
     std::filesystem::path path_;
     log_limits limits_;
-    std::string out_, err_;  ///< lines that have begun
+    std::string out_, err_;     ///< lines that have begun
+    std::string_view drawing_;  ///< the stream whose line was written in part, as it is drawn
     std::string buffer_;
     int file_ = -1;
     std::uint64_t size_ = 0;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "containers/container_runtime.hpp"
+#include "kubelet/disk/kept_log.hpp"
 #include "kubelet/disk/log_file.hpp"
 
 #include <k8sio/clock.hpp>
@@ -41,6 +42,7 @@ public:
     containers::container_spec made;
     std::unique_ptr<containers::process> process;
     log_file log;
+    kept_log kept;
     int open_outputs = 0;
     k8sio::notification drained;  ///< an output has ended
     bool ended = false;

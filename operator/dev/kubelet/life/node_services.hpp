@@ -60,6 +60,7 @@ public:
     std::string hosts_file, resolver_file;
     pods::runtime_counters counters;
     std::set<std::string> unseen_files;  ///< that were told of
+    std::set<std::string> kept_logs;     ///< files of logs that were begun
 
 private:
     std::size_t tasks_ = 0;

@@ -46,7 +46,9 @@ public:
     std::vector<image_folder> images;  ///< the first that matches; else the machine's own files
     std::vector<image_variable> image_variables;
     std::vector<extra_bind> binds;
-    std::string venv;     ///< of Python: read-only in every container, first in PATH
+    std::string venv;             ///< of Python: read-only in every container, first in PATH
+    std::string log_dir;          ///< where logs are that outlive pods; empty: nowhere
+    std::uint64_t log_limit = 0;  ///< bytes of each file there; 0: no bound
     std::string outputs;  ///< where files that containers write are kept; empty: they are lost
     bool offline = false;
     bool user_namespaces = false;  ///< every pod has one, whether it asks for it or not

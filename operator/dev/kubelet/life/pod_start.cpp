@@ -264,6 +264,16 @@ void pod_worker::tell_unseen_files(const containers::container_spec& made) {
 
 void pod_worker::started(std::size_t i, std::shared_ptr<container_run> run) {
     runs_[i] = run;
+    const process_options& options = node_.options;
+    if (!options.log_dir.empty()) {
+        const fs::path path = options.log_dir / kept_log_path(pod(), pod().containers[i]);
+        // What an earlier job of this name left; a second run of this one goes on behind the first.
+        if (node_.kept_logs.insert(path.string()).second) {
+            std::error_code none;
+            fs::remove(path, none);
+        }
+        run->kept = kept_log(path, options.log_limit);
+    }
     const bool one_output = pod().containers[i].terminal;
     run->open_outputs = one_output ? 1 : 2;
     node_.spawn(pump(shared_from_this(), run, containers::output_stream::out));
@@ -287,6 +297,7 @@ asio::awaitable<void> pod_worker::pump(
         }
         const std::string_view bytes(buffer.data(), size);
         const auto now = self->node_.time().wall_now();
+        run->kept.write(bytes);
         if (from == containers::output_stream::out) {
             run->log.write_out(bytes, now);
         } else {

@@ -137,6 +137,7 @@ public:
     }
 
     std::string logs_folder() const override { return options_.folder + "/logs"; }
+    std::string kept_logs() const override { return options_.log_dir; }
 
 private:
     void add_reflector(

@@ -25,6 +25,8 @@ public:
     virtual std::vector<std::string> notices() const = 0;
     /// Where the logs of pods are, in folders NAMESPACE_POD_UID/CONTAINER.
     virtual std::string logs_folder() const = 0;
+    /// Where logs are that outlive their pods.
+    virtual std::string kept_logs() const = 0;
     /// For an embedded API server. It may outlive the runtime, and then has no pods.
     virtual std::shared_ptr<k8sio::server::pod_streams> streams() = 0;
 };
