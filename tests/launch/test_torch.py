@@ -3,6 +3,7 @@
 import pathlib
 import subprocess
 import tempfile
+import unittest
 
 import local_pods
 import suite
@@ -79,6 +80,15 @@ class Torch(suite.Case):
             "code", [("node", 2)], env=environment_of({"PROBE_FAIL_RANK": "1", "PROBE_FAIL_CODE": "7"})))
         self.assertEqual(done.code, 1, done.output)
         self.assertIn("-node-1, container pytorch exited with 7", done.output)
+
+    @unittest.skipUnless(PACKAGES == "debian", "it is Debian's")
+    def test_torchrun_of_debian(self):
+        """The machine's own, without the repair in our environment: as a program and as a module."""
+        for name, command in (("program", ["/usr/bin/torchrun"]), ("module", ["/usr/bin/python3", "-m", "torch.distributed.run"])):
+            one = plain(name, [("worker", 1)])
+            one["spec"]["replicaSpecs"][0]["template"]["spec"]["containers"][0].update(
+                command=command, args=["--nproc_per_node=2", PROBE])
+            self.check_ranks(self.run_job(one), 2)
 
     def test_sidecar_first(self):
         """[api 1.13] A sidecar that is the first container does not decide, and its failure is told."""

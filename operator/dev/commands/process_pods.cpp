@@ -202,6 +202,32 @@ private:
     std::vector<std::string> errors_;
 };
 
+/// Debian's torch 1.13 looks for a member with the value 0 by iteration, which leaves that out
+/// since Python 3.11: every torchrun ends with an AttributeError. Containers with the machine's own
+/// files get that file repaired.
+void repair_debians_torch(kubelet::process_options& wanted) {
+    constexpr const char* module =
+        "/usr/lib/python3/dist-packages/torch/distributed/elastic/multiprocessing/api.py";
+    constexpr std::string_view wrong = "for s in Std:", right = "for s in (Std.NONE, *Std):";
+    std::ifstream in(module, std::ios::binary);
+    std::ostringstream read;
+    read << in.rdbuf();
+    std::string text = read.str();
+    const std::size_t at = text.find(wrong);
+    if (!in || at == std::string::npos || !wanted.images.empty()) {
+        return;
+    }
+    text.replace(at, wrong.size(), right);
+    const std::string repaired = wanted.folder + "/torch_elastic_api.py";
+    std::ofstream out(repaired, std::ios::binary);
+    if (out << text << std::flush) {
+        constexpr auto for_all_users = static_cast<fs::perms>(0644);
+        std::error_code failed;
+        fs::permissions(repaired, for_all_users, failed);
+        wanted.binds.insert(wanted.binds.begin(), kubelet::extra_bind{repaired, module});
+    }
+}
+
 /// $XDG_RUNTIME_DIR, if it is one's own alone and on a disk: what pods write, and claims that stay,
 /// are too much for the memory that mostly stands behind it.
 std::optional<fs::path> runtime_folder() {
@@ -308,6 +334,7 @@ std::unique_ptr<kubelet::process_runtime> start_process_pods(
         wanted.log_dir = wanted.folder + "/kept";
         wanted.log_limit = kept_log_limit;
     }
+    repair_debians_torch(wanted);
     return kubelet::make_process_runtime(
         loop.get_executor(), api, std::move(**made), std::move(wanted)
     );
