@@ -97,6 +97,17 @@ std::unique_ptr<world> observed_world(const world_options& options, used_permiss
     return w;
 }
 
+/// A worker fails, and its log is read.
+void run_with_logs(used_permissions& used) {
+    world_options options;
+    options.controller.reads_logs = true;
+    options.script.defaults = {{"fail-at", "1s"}};
+    const auto w = observed_world(options, used);
+    w->start_operator();
+    w->create_job(job_builder("told").replicas("worker", 1));
+    w->run_for(seconds{10});
+}
+
 /// Every object of ours of that kind is edited, so that it has to be patched back.
 void edit_all(world& w, core::object_kind kind, const std::string& patch) {
     const k8sio::resource_type& type = op::type_of(kind, core::job_kind::pytorch);
@@ -200,6 +211,7 @@ TEST_CASE("[behaviour I17] the table of permissions has what the operator sends,
     run_ssh_kinds(used);
     run_tensorboard(used, core::object_kind::deployment);
     run_tensorboard(used, core::object_kind::tensorboard);
+    run_with_logs(used);
     used.erase("");
     const std::set<std::string> allowed = granted(op::job_permissions(core::all_job_kinds));
     for (const std::string& need : used) {
