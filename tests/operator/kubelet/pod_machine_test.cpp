@@ -434,6 +434,7 @@ TEST_CASE("containers wait with what their volumes wait for, as long as they do"
     const auto waits = [&] {
         const pods::container_state& init = s.machine.status().init_containers.at(0).now;
         CHECK(s.machine.status().containers.at(0).now.reason == "PodInitializing");
+        CHECK(s.machine.status().containers.at(0).now.message.empty());
         return init.reason + ": " + init.message;
     };
     s.machine.on_prepare_failed(s.now, kubelet::refusal("FailedMount", "no secret"));
