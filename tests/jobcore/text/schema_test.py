@@ -9,8 +9,9 @@ import sys
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / "support"))
-import skips  # noqa: E402 (from the folder above)
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "support")]
+import conformance  # noqa: E402 (from the folders above)
+import skips  # noqa: E402
 
 SCHEMA = json.loads((HERE.parents[2] / "libjobcore/text-api.schema.json").read_text())
 REQUESTS = {path.stem: json.loads(path.read_text()) for path in sorted((HERE / "requests").glob("*.json"))}
@@ -106,6 +107,14 @@ class Schema(unittest.TestCase):
                 RESPONSE.validate(response)
                 self.assertNotIn("errors", response)
                 self.assertEqual(response["operation"], request["operation"])
+
+    def test_the_conformance_set_fits(self):
+        for case in conformance.read():
+            with self.subTest(case["name"]):
+                answer = json.loads(case["answer"])
+                RESPONSE.validate(answer)
+                if "errors" not in answer:
+                    REQUEST.validate(json.loads(case["request"]))
 
     def test_what_the_schema_refuses_is_refused(self):
         for name, request in REQUESTS.items():
