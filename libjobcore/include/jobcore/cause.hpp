@@ -22,8 +22,8 @@ struct log_of_failure {
     std::string container;
 };
 
-/// Of the pods in view that failed, the logs that count, the most telling first; at most
-/// `rules.evidence_pods`.
+/// The logs that count of the pods in view, the most telling first: of those that failed, then of
+/// those that still run; at most `rules.evidence_pods`. Empty if none failed.
 std::vector<log_of_failure> logs_of_failures(
     const job_object& job, const observed& seen, const policy& rules, instant now
 );

@@ -3,8 +3,9 @@
 
 #include "engine/decide.hpp"
 #include "engine/rules/open.hpp"
-#include "engine/rules/verdict.hpp"
 #include "jobcore/strings.hpp"
+
+#include <utility>
 
 namespace signalbox::core {
 namespace {
@@ -34,8 +35,8 @@ std::vector<log_of_failure> logs_of_failures(
 ) {
     std::vector<log_of_failure> out;
     look_at_losses(job, seen, rules, now, [&](const engine::context& c, const engine::health& h) {
-        for (const engine::loss* l : engine::failures_with_log(c, h)) {
-            out.push_back({l->name, l->pod->uid, l->container});
+        for (engine::log_wanted& log : engine::logs_that_tell(c, h)) {
+            out.push_back({std::move(log.pod), std::move(log.pod_uid), std::move(log.container)});
         }
     });
     return out;
@@ -48,7 +49,8 @@ std::optional<named_failure> find_cause(
     look_at_losses(job, seen, rules, now, [&](const engine::context&, const engine::health& h) {
         const engine::loss* first = engine::first_failure(h.losses);
         if (first != nullptr && first->pod != nullptr) {
-            out = {first->pod->uid, in_one_line(first->message), first->secondary};
+            const std::string& whose = first->told_by.empty() ? first->pod->uid : first->told_by;
+            out = {whose, in_one_line(first->message), first->secondary};
         }
     });
     return out;

@@ -230,7 +230,8 @@ std::string describe_failure(
         text += fmt::format(" ({})", why);
     }
     // Of who was killed the end of the log says how far it came: one line is enough.
-    const bool killed = crash_signal(code) != 0 && !note.names_error && !note.error_code;
+    const bool of_others = !note.names_error || note.secondary;
+    const bool killed = crash_signal(code) != 0 && of_others && !note.error_code;
     return text + with_colon(killed ? note.last_line : note.text);
 }
 

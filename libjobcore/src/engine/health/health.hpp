@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,7 @@ struct loss {
     std::uint64_t sameness = 0;  ///< of its error (termination_note)
     std::optional<instant> said_at;  ///< when its log says so
     std::string container{};         ///< of which the log tells; empty: there is none
+    std::string told_by{};           ///< UID of another pod, whose log the message is of
     instant end{};
     bool at_unknown_time = false;  ///< `end` is the time of this decision
     /// Lived shorter than `policy.short_life` (5.4).
@@ -107,11 +109,18 @@ health examine(const context& c);
 /// outlives it, and that is not closed by a deciding pod that has exited 0 (BEHAVIOUR.md 5.6).
 bool can_replace_one(const context& c, const health& h);
 
+/// The failure that is named for all of them (BEHAVIOUR.md 3.13). They are in order of type and
+/// index. Null if all were disrupted.
+const loss* first_failure(std::span<const loss> losses);
+
 /// The last incident is so near that what vanished now counts as short-lived (5.4).
 bool is_soon_after_incident(const context& c);
 
 // The parts of examine(), each in a file of its own.
 
+/// The first failure is told by a pod that still runs, where that pod's log says more of it: what
+/// was before, or the same of a lower pod.
+void hear_witnesses(const context& c, health& out);
 /// Fills losses, completed, repeated, unconfirmed, deciding_end.
 void examine_replicas(const context& c, health& out);
 key_object examine_keys(const context& c);

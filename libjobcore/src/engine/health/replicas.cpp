@@ -52,6 +52,7 @@ public:
         if (!c_.in.was_paused()) {
             add_rejected();
             recall_settling();
+            hear_witnesses(c_, out_);
         }
     }
 
@@ -168,7 +169,7 @@ private:
         const bool alone = l.out_of_memory || crashed;
         l.secondary_by_message = said.secondary && !alone;
         const log_evidence* log = log_of(pod.uid);
-        if (log != nullptr && !crashed && (!log->secondary || l.secondary_by_message)) {
+        if (log != nullptr && (!log->secondary || l.secondary_by_message)) {
             take(*log, pod, said, l);
         }
         l.secondary = said.secondary && !alone;

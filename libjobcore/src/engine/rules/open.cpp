@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace signalbox::core::engine {
 namespace {
@@ -42,17 +43,21 @@ bool others_may_end(const context& c) {
 /// anything comes of it (3.13). A pause does not wait for it.
 void ask_for_logs(const context& c, const health& h, open_questions& out) {
     const bool disrupted = std::ranges::find(h.losses, true, &loss::disrupted) != h.losses.end();
-    const auto failed = c.in.seen.reads_logs && !c.in.plan.paused && !disrupted
-                            ? failures_with_log(c, h)
-                            : std::vector<const loss*>();
-    if (failed.empty()) {
+    if (!c.in.seen.reads_logs || c.in.plan.paused || disrupted) {
+        return;
+    }
+    instant first = instant::max();
+    bool timeless = false;
+    for (const loss& l : h.losses) {
+        first = l.has_log() ? std::min(first, l.end) : first;
+        timeless = timeless || (l.has_log() && l.at_unknown_time);
+    }
+    if (first == instant::max()) {
         return;
     }
     out.about_logs = true;
     const policy& rules = c.in.policy;
-    const instant first = (*std::ranges::min_element(failed, {}, &loss::end))->end;
     const instant due = first + rules.evidence_wait;
-    const bool timeless = std::ranges::find(failed, true, &loss::at_unknown_time) != failed.end();
     if (c.in.now < due && !timeless && others_may_end(c)) {
         out.ends_until = due;
         return;
@@ -60,26 +65,38 @@ void ask_for_logs(const context& c, const health& h, open_questions& out) {
     const milliseconds least =
         std::max(rules.evidence_limit - rules.evidence_wait, milliseconds(0));
     const instant until = std::max(first + rules.evidence_limit, c.in.now + least);
-    for (const loss* l : failed) {
-        const auto& read = c.in.seen.logs;
-        if (std::ranges::find(read, l->pod->uid, &log_evidence::pod_uid) == read.end()) {
-            out.logs.push_back({l->name, l->pod->uid, l->container, until});
+    const auto& read = c.in.seen.logs;
+    for (log_wanted& log : logs_that_tell(c, h)) {
+        if (std::ranges::find(read, log.pod_uid, &log_evidence::pod_uid) == read.end()) {
+            log.until = until;
+            out.logs.push_back(std::move(log));
         }
     }
 }
 
 }  // namespace
 
-std::vector<const loss*> failures_with_log(const context& c, const health& h) {
-    std::vector<const loss*> out;
+std::vector<log_wanted> logs_that_tell(const context& c, const health& h) {
+    std::vector<const loss*> failed;
     for (const loss& l : h.losses) {
         if (l.has_log()) {
-            out.push_back(&l);
+            failed.push_back(&l);
         }
     }
-    std::ranges::sort(out, {}, [](const loss* l) {
+    std::ranges::sort(failed, {}, [](const loss* l) {
         return std::tuple(l->secondary_by_message, l->end, l->type, l->index);
     });
+    std::vector<log_wanted> out;
+    for (const loss* l : failed) {
+        out.push_back({l->name, l->pod->uid, l->container});
+    }
+    if (!failed.empty()) {
+        for_each_replica(c.view, [&](std::size_t type, std::int32_t index, const replica_view& s) {
+            if (s.is_up() && !s.done() && !c.view.types[type].plan->serves(index)) {
+                out.push_back({s.current->name, s.current->uid, s.training->name});
+            }
+        });
+    }
     out.resize(std::min(out.size(), static_cast<std::size_t>(c.in.policy.evidence_pods)));
     return out;
 }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <tuple>
 
 namespace signalbox::core::engine {
 namespace {
@@ -117,56 +116,6 @@ bool joins_last(const context& c, const health& h) {
 }
 
 }  // namespace
-
-namespace {
-
-/// How near a failure is to the cause, by what it is.
-int distance(const loss& l) {
-    constexpr std::int32_t killed = 9;
-    return l.secondary ? 3 : l.out_of_memory ? 0 : l.signal == killed ? 1 : 2;
-}
-
-/// The second in which it happened: ends are told in whole ones.
-instant second_of(const loss& l) {
-    return round_down_to_second(l.said_at.value_or(l.end));
-}
-
-/// All ranks run into a mistake of the script: which of them is first is chance, and a moment's
-/// later end is no other failure.
-bool is_same_failure(const loss& a, const loss& b) {
-    const milliseconds between = second_of(a) - second_of(b);
-    return a.sameness != 0 && a.sameness == b.sameness && distance(a) == distance(b) &&
-           std::chrono::abs(between) <= seconds(2);
-}
-
-}  // namespace
-
-const loss* first_failure(std::span<const loss> losses) {
-    const auto counts = [](const loss& l) { return !l.disrupted && !l.unreachable(); };
-    const auto order = [](const loss& l) {
-        return std::tuple(
-            distance(l),
-            second_of(l),
-            l.signal == 0,
-            l.said_at.value_or(second_of(l) + milliseconds(999)),
-            l.type,
-            l.index
-        );
-    };
-    const loss* out = nullptr;
-    for (const loss& l : losses) {
-        if (counts(l) && (out == nullptr || order(l) < order(*out))) {
-            out = &l;
-        }
-    }
-    for (const loss& l : losses) {
-        if (counts(l) && is_same_failure(l, *out) &&
-            std::pair(l.type, l.index) < std::pair(out->type, out->index)) {
-            return &l;  // they are in that order
-        }
-    }
-    return out;
-}
 
 bool replaces_alone(const context& c) {
     if (c.in.plan.scope == scope_rule::no_restart) {

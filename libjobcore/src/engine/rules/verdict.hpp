@@ -24,10 +24,6 @@ struct verdict {
     const loss* decisive = nullptr;
 };
 
-/// The failure that is named for all of them: primary errors before those that follow from others,
-/// then the one that ended first, then by type and index (3.9). Null if all were disrupted.
-const loss* first_failure(std::span<const loss> losses);
-
 /// Replicas are replaced alone, so that one failure leaves others to be judged (5.6).
 bool replaces_alone(const context& c);
 
