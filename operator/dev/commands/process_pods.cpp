@@ -74,7 +74,6 @@ public:
         : said_(said), say_(std::move(say)) {}
 
     kubelet::process_options read() {
-        images();
         variables();
         binds();
         resources();
@@ -88,6 +87,7 @@ public:
         }
         out_.offline = said_.offline;
         out_.user_namespaces = said_.user_namespaces;
+        images();  // last, as it may take long
         return std::move(out_);
     }
     const std::vector<std::string>& errors() const { return errors_; }
@@ -129,6 +129,9 @@ private:
     void packed_image(
         images::image_store& store, const std::string& wanted, const std::string& path
     ) {
+        if (!errors_.empty()) {
+            return;
+        }
         auto taken = store.take(absolute(path), wanted);
         if (taken.has_error()) {
             wrong("--image: {}", taken.error().message);

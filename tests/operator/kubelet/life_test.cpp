@@ -308,7 +308,9 @@ TEST_CASE("what a container lacks is said in the kubelet's words, and it starts 
         CHECK(
             n.field("a", state + "/waiting/message") ==
             "container c has no command: nobody here knows the entrypoint of the image img:1, as "
-            "images are not pulled; give the container a command in front of its args"
+            "images are not pulled; give the container a command in front of its args, or the "
+            "image "
+            "by --image img:1=FILE"
         );
     }
     SECTION("a program") {

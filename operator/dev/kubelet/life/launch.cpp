@@ -108,10 +108,12 @@ outcome<std::vector<std::string>> command_line(const launch_request& r) {
             "CreateContainerError",
             fmt::format(
                 "container {} has no command: nobody here knows the entrypoint of the image {}, as "
-                "images are not pulled; give the container a command{}",
+                "images are not pulled; give the container a command{}, or the image by --image "
+                "{}=FILE",
                 c.name,
                 c.image,
-                c.args.empty() ? "" : " in front of its args"
+                c.args.empty() ? "" : " in front of its args",
+                c.image
             )
         );
     }
