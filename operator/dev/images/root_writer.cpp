@@ -17,6 +17,7 @@
 #include <string_view>
 #include <utility>
 
+#include <archive.h>
 #include <archive_entry.h>
 #include <dirent.h>
 #include <fcntl.h>

@@ -13,6 +13,7 @@ import xml.etree.ElementTree
 
 import pods_of_dev
 import program
+from jobs import collection
 from pods_of_dev import training
 
 
@@ -154,6 +155,27 @@ class FirstHour(unittest.TestCase):
         with open(os.path.join(kept, "again/attempt-1/master-0.log"), encoding="utf-8", newline="") as file:
             self.assertEqual(file.read(), "1%\r2%\nfirst\n")
         self.assertEqual(sorted(os.listdir(os.path.join(kept, "again"))), ["attempt-1", "attempt-2"])
+
+    def test_the_lines_that_say_why(self):
+        """Only for who asks for them: the status has the sentence alone."""
+        script = "try:\n    open('/nope')\nexcept OSError as lost:\n    raise RuntimeError('no data') from lost"
+        sentence = r"RuntimeError: no data \(<string>:4, in <module>\), caused by FileNotFoundError: .*: '/nope' \(<string>:2, in <module>\)"
+        job = training("lost", "", container={"command": ["python3", "-c", script]})
+        job["spec"]["runPolicy"] = {"backoffLimit": 0, "cleanUpPolicy": "None"}
+        with pods_of_dev.PodsOfDev("--pods-dir", os.path.join(self.folder, "pods")) as dev:
+            dev.apply(job)
+            dev.until_job(job, lambda status: status.get("phase") == "Failed")
+            told = program.run("logs", "--cause", "lost", "--kubeconfig", dev.kubeconfig)
+            self.assertEqual((told.code, told.err), (0, ""))
+            first, *block = told.out.splitlines()
+            self.assertRegex(first, sentence)
+            self.assertIn("    FileNotFoundError: [Errno 2] No such file or directory: '/nope'", block)
+            self.assertEqual(block[-1], "    RuntimeError: no data")
+            explained = program.run("explain", "lost", "--kubeconfig", dev.kubeconfig)
+            self.assertEqual(explained.out.splitlines()[-len(block):], block)
+            status = json.dumps(dev.get(f"{collection(job)}/lost")["status"])
+            self.assertRegex(status, sentence)
+            self.assertNotIn("Traceback", status)
 
     def test_where_nothing_can_be_written(self):
         """A working folder that is gone, and one that is closed: the kubeconfig is at home."""
