@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cause.hpp"
 
+#include "cli/print_line.hpp"
+
 #include <jobcore/cause.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -70,6 +72,12 @@ std::string message_on_record(const core::job_status& status) {
 }
 
 }  // namespace
+
+void print_lines(const shown_cause& cause, std::ostream& out) {
+    for (const std::string& line : cause.lines) {
+        print_line(out, "    {}", line);
+    }
+}
 
 shown_cause read_cause(cluster_session& session, const recorded_job& job, core::instant now) {
     const core::policy rules;

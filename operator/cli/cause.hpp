@@ -7,6 +7,7 @@
 #include "cli/cluster_session.hpp"
 #include "cli/recording.hpp"
 
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ struct shown_cause {
     /// The pods of the failure are gone, and their logs with them: the message is that on record.
     bool of_record = false;
 };
+
+/// The lines, indented.
+void print_lines(const shown_cause& cause, std::ostream& out);
 
 /// Runs the session's loop.
 shown_cause read_cause(cluster_session& session, const recorded_job& job, core::instant now);

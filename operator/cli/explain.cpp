@@ -177,9 +177,7 @@ void print_lines_of_cause(
     }
     print_line(out, "");
     print_line(out, "What the log of {} says of it", cause.pod);
-    for (const std::string& line : cause.lines) {
-        print_line(out, "    {}", line);
-    }
+    print_lines(cause, out);
 }
 
 }  // namespace

@@ -505,9 +505,7 @@ int logs_of_cause(const logs_options& options, std::ostream& out, std::ostream& 
     if (cause.of_record) {
         print_line(err, "The pods of that failure are gone, and their logs with them.");
     }
-    for (const std::string& line : cause.lines) {
-        print_line(out, "    {}", line);
-    }
+    print_lines(cause, out);
     return cause.problems.empty() ? exit_ok : exit_failed;
 }
 

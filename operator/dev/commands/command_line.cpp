@@ -5,6 +5,7 @@
 #include "cli/tree/registry.hpp"
 #include "cli/tree/shared_options.hpp"
 #include "commands/node_commands.hpp"
+#include "commands/script_job.hpp"
 #include "containers/node_process.hpp"
 
 #include <jobcore/schema.hpp>
@@ -151,8 +152,7 @@ void add_script(CLI::App& to, dev_options& options) {
         ->type_name("N")
         ->group(group);
     to.parse_complete_callback([&options, &to] {
-        const bool program =
-            !options.script.words.empty() && options.script.words.front().ends_with(".py");
+        const bool program = names_program(options.script);
         for (const char* name : {"--nodes", "--nproc"}) {
             if (!program && to.get_option(name)->count() > 0) {
                 throw CLI::ValidationError(

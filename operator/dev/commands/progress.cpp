@@ -78,8 +78,7 @@ void progress::job_gone(const std::string& uid, std::chrono::nanoseconds at) {
         line(at, it->second.name, "deleted");
         rows_.erase(it);
         std::erase(order_, uid);
-        erase_table();
-        draw_table();
+        redraw_table();
     }
 }
 
@@ -99,6 +98,12 @@ void progress::event(const std::string& job, job_event seen) {
     known.push_back(std::move(seen));
 }
 
+bool progress::set_last_line(job_row& row, const std::string& replica, const std::string& text) {
+    std::string line = fmt::format("{}: {}", replica, core::in_one_line(text));
+    const std::string before = std::exchange(row.last_line, std::move(line));
+    return row.last_line != before;
+}
+
 void progress::log(
     const std::string& uid,
     const std::string& replica,
@@ -109,12 +114,11 @@ void progress::log(
     if (it == rows_.end()) {
         return;
     }
-    it->second.last_line = fmt::format("{}: {}", replica, core::in_one_line(text));
+    set_last_line(it->second, replica, text);
     if (show_logs_) {
         line(at, it->second.name, fmt::format("  {} | {}", replica, core::in_one_line(text)));
     } else if (terminal_) {
-        erase_table();
-        draw_table();
+        redraw_table();
     }
 }
 
@@ -130,10 +134,8 @@ void progress::drawn(
     }
     const auto [last, fresh] = drawn_at_.try_emplace(uid + replica, at);
     if (!show_logs_ || (!fresh && at - last->second < std::chrono::seconds{1})) {
-        const std::string line = fmt::format("{}: {}", replica, core::in_one_line(text));
-        if (line != std::exchange(it->second.last_line, line) && terminal_) {
-            erase_table();
-            draw_table();
+        if (set_last_line(it->second, replica, text) && terminal_) {
+            redraw_table();
         }
         return;
     }
@@ -261,8 +263,7 @@ void progress::print(const std::string& text) {
 
 void progress::resized() {
     if (terminal_) {
-        erase_table();
-        draw_table();
+        redraw_table();
     }
 }
 
@@ -278,6 +279,11 @@ void progress::erase_table() {
     }
     fmt::print(out_, "\x1b[{}A\x1b[J", rows);
     drawn_.clear();
+}
+
+void progress::redraw_table() {
+    erase_table();
+    draw_table();
 }
 
 void progress::draw_table() {

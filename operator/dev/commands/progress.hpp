@@ -98,6 +98,9 @@ private:
     std::string table(bool with_logs) const;
     void erase_table();
     void draw_table();
+    void redraw_table();
+    /// True if the row showed something else before.
+    bool set_last_line(job_row& row, const std::string& replica, const std::string& text);
 
     std::ostream& out_;
     bool terminal_;

@@ -240,12 +240,16 @@ std::string take_folder(const files::path& program, kubelet::process_options& pr
 
 }  // namespace
 
+bool names_program(const script_options& said) {
+    return !said.words.empty() && said.words.front().ends_with(python_suffix);
+}
+
 void read_script_words(dev_options& options) {
     std::vector<std::string>& words = options.script.words;
     if (words.empty()) {
         return;
     }
-    if (!words.front().ends_with(python_suffix)) {
+    if (!names_program(options.script)) {
         options.files.insert(options.files.end(), words.begin(), words.end());
         words.clear();
         return;

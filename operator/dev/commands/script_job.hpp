@@ -20,6 +20,9 @@ struct script_job {
     std::vector<std::string> notices;
 };
 
+/// The first positional word is a Python program.
+bool names_program(const script_options& said);
+
 /// What a program on the command line stands for, before anything else is read: pods that are
 /// processes, their logs, an end. Words that are no program are manifests, as after `--apply`.
 /// Nothing changes without such words.

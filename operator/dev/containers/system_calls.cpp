@@ -107,6 +107,8 @@ constexpr int last_known = 450;
 constexpr std::uint64_t new_namespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS |
                                          CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
 
+constexpr std::uint64_t lower_half = 0xffffffff;  // of a register
+
 constexpr std::uint32_t refuse = SCMP_ACT_ERRNO(EPERM);
 constexpr std::uint32_t not_known = SCMP_ACT_ERRNO(ENOSYS);
 
@@ -189,7 +191,6 @@ private:
 
     /// Not those that reach a hypervisor or the kernel's ciphers.
     void add_socket(int number) {
-        constexpr std::uint64_t lower_half = 0xffffffff;
         for (std::uint64_t family = 0; family < AF_MAX; ++family) {
             const bool refused_one = family == AF_VSOCK || family == AF_ALG;
             rule(refused_one ? refuse : SCMP_ACT_ALLOW, number, lower_half, family);
@@ -197,7 +198,6 @@ private:
     }
 
     void add_personality(int number) {
-        constexpr std::uint64_t lower_half = 0xffffffff;
         constexpr std::uint64_t asking = 0xffffffff;
         for (const std::uint64_t kind :
              {std::uint64_t{PER_LINUX},
