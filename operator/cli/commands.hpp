@@ -45,6 +45,23 @@ struct plan_options {
 int plan(const plan_options& options, std::ostream& out, std::ostream& err);
 int plan_at(const plan_options& options, std::ostream& out, std::ostream& err);
 
+/// Times as texts that parse_duration() understands.
+struct simulate_options {
+    std::vector<std::string> files;
+    std::string training_time;
+    std::string checkpoint_every = "never";
+    std::string checkpoint_takes = "0s";
+    std::string start_takes = "1m";
+    std::string node_mtbf = "never";
+    std::string program_mtbf = "never";
+    std::string limit = "365d";
+    std::uint64_t runs = 200;
+    std::uint64_t seed = 1;
+    std::vector<std::string> policy;  ///< `key=milliseconds`
+    output_format output = output_format::text;
+};
+int simulate(const simulate_options& options, std::ostream& out, std::ostream& err);
+
 struct explain_options {
     std::vector<std::string> files;  ///< a recording; else `target` is read from a cluster
     std::string target;              ///< `NAME` or `KIND/NAME`

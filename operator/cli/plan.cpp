@@ -19,22 +19,6 @@ namespace signalbox::op::cli {
 
 namespace {
 
-constexpr const char* zero_uid = "00000000-0000-0000-0000-000000000000";
-
-/// What an API server adds to the object before the operator sees it.
-std::string as_created(const manifests::manifest& source, const plan_options& options) {
-    std::string json = source.json();
-    const auto fill = [&](const char* pointer, const std::string& value) {
-        if (manifests::string_at(json, pointer).empty()) {
-            json = manifests::with_string(json, pointer, value);
-        }
-    };
-    fill("/metadata/name", fmt::format("{}xxxxx", source.name()));
-    fill("/metadata/namespace", options.ns);
-    fill("/metadata/uid", options.uid.empty() ? zero_uid : options.uid);
-    return manifests::without(json, {"/status"});
-}
-
 /// Everything that the server owns is left out: it would be refused, or misread as a precondition.
 std::string job_document(const std::string& job) {
     return manifests::without(
@@ -89,7 +73,8 @@ void print_job(
         const bool yes = !board || options.tensorboard_kind;
         served.set(kind, yes ? core::served::yes : core::served::no);
     }
-    const offline_plan planned = plan_offline(as_created(object.source, options), served, now);
+    const offline_plan planned =
+        plan_offline(as_created(object.source, options.ns, options.uid), served, now);
     if (!planned.error.empty()) {
         print_line(err, "signalbox plan: {}: {}", title(object.source), planned.error);
         code = exit_failed;

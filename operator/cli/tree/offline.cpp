@@ -48,6 +48,20 @@ Examples:
   signalbox plan -f train.yaml | kubectl apply --dry-run=server --validate=strict -f -
   kubectl get pj,pods,svc,secret,cm -o yaml | signalbox plan --at -)";
 
+constexpr const char* simulate_footer = R"(
+Runs the job many times, in virtual time, by the decisions of the real engine: its restarts, delays,
+budgets and deadlines are those of a cluster. Nodes and programs of its pods fail by chance, each
+independently of the others. Training goes on while all pods run, and goes back to the last checkpoint
+when one fails. Times are such as 90s, 10m, 2h, 7d. Queues are not simulated: pods start as soon as
+they are made. Run n has the seed SEED + n; equal seeds give equal runs on every machine.
+
+Examples:
+  signalbox simulate -f train.yaml --training-time 14d --node-mtbf 300d --checkpoint-every 1h
+  signalbox simulate -f train.yaml --training-time 14d --node-mtbf 300d --program-mtbf 60d \
+      --checkpoint-every 30m --checkpoint-takes 1m --start-takes 5m --runs 1000 -o json
+
+Exit codes: 0 simulated, whatever came of it, 2 there is an error in a file or an option.)";
+
 constexpr const char* explain_footer = R"(
 Says in sentences what a job is doing and why, what it waits for, what happens next and when, and what
 the operator does about it; each with the rule that it follows (`signalbox docs rule`). It reads a
@@ -168,6 +182,34 @@ void add_plan(command_tree& tree) {
     });
 }
 
+void add_simulate(command_tree& tree) {
+    auto [c, options] = tree.add(
+        tree.root(),
+        "simulate",
+        "Tell how long a job trains when nodes and programs fail, offline",
+        simulate_footer,
+        &simulate
+    );
+    const auto time = [&c = c](const char* name, std::string& to, const char* what) {
+        return c.add_option(name, to, what)->type_name("TIME")->capture_default_str();
+    };
+    add_files(c, options.files);
+    time("--training-time", options.training_time, "What training takes if nothing fails")
+        ->required();
+    time("--checkpoint-every", options.checkpoint_every, "Work between two checkpoints");
+    time("--checkpoint-takes", options.checkpoint_takes, "What a checkpoint takes");
+    time("--start-takes", options.start_takes, "From the creation of a pod until it trains");
+    time("--node-mtbf", options.node_mtbf, "Mean time until the node of a pod is lost");
+    time("--program-mtbf", options.program_mtbf, "Mean time until the program of a pod fails");
+    time("--limit", options.limit, "After which a run is given up");
+    c.add_option("--runs", options.runs, "How often the job is run")
+        ->check(CLI::Range(1, 1'000'000))
+        ->capture_default_str();
+    c.add_option("--seed", options.seed, "Of the first run")->capture_default_str();
+    add_policy(c, options.policy);
+    add_output(c, options.output);
+}
+
 void add_explain(command_tree& tree) {
     auto [c, options] = tree.add(
         tree.root(),
@@ -227,6 +269,7 @@ const registered_command offline_commands[] = {
      30,
      &add_explain,
      {{overview_part::without_cluster, 30}, {overview_part::with_cluster, 50}}},
+    {"simulate", 35, &add_simulate, {{overview_part::without_cluster, 35}}},
     {"crds", 40, &add_crds, {{overview_part::with_cluster, 10}}},
     {"docs", 50, &add_docs, {{overview_part::without_cluster, 40}}},
     {"init", 55, &add_init, {{overview_part::without_cluster, 5}}},
