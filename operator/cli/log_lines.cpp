@@ -124,14 +124,22 @@ bool is_sshd(std::string_view pod_json) {
 
 bool is_probe_noise(std::string_view line) {
     line = line.substr(0, line.find_last_not_of(" \r") + 1);
-    if (line == "kex_exchange_identification: Connection closed by remote host") {
+    // The probe has gone before sshd reads, or before it has even answered.
+    constexpr std::array whole_lines{
+        std::string_view("kex_exchange_identification: Connection closed by remote host"),
+        std::string_view("kex_exchange_identification: read: Connection reset by peer")};
+    constexpr std::array beginnings{
+        std::string_view("Connection closed by "), std::string_view("Connection reset by ")};
+    if (std::ranges::find(whole_lines, line) != whole_lines.end()) {
         return true;
     }
-    constexpr std::string_view closed = "Connection closed by ";
     const std::size_t port = line.find(" port ");
-    return line.starts_with(closed) && port != std::string_view::npos &&
-           line.substr(closed.size(), port - closed.size()).find(' ') == std::string_view::npos &&
-           line.find_first_not_of("0123456789", port + 6) == std::string_view::npos;
+    return port != std::string_view::npos &&
+           line.find_first_not_of("0123456789", port + 6) == std::string_view::npos &&
+           std::ranges::any_of(beginnings, [&](std::string_view beginning) {
+               // With a user between them it is not a probe's.
+               return line.starts_with(beginning) && line.find(' ', beginning.size()) == port;
+           });
 }
 
 const std::string& training_container(const core::pod_record& pod) {

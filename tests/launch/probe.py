@@ -3,11 +3,14 @@
 
 A file `rank<n>.<restart>.json` below /probe has a rank's arguments, environment, pod and sum. The environment says what else
 it does: with PROBE_HOLD ranks go on meeting until that file is there; PROBE_FAIL_RANK and PROBE_FAIL_CODE (`error`: an
-exception) end one rank, once if PROBE_ONCE names a file; PROBE_WAIT_RANK goes on waiting then.
+exception) end one rank, once if PROBE_ONCE names a file; PROBE_WAIT_RANK goes on waiting then. With PROBE_RESET a port of
+its pod is opened and left as a probe of a kubelet does that has no time left.
 """
 import json
 import os
 import signal
+import socket
+import struct
 import sys
 import time
 
@@ -33,6 +36,12 @@ with open(f"{name}.{os.uname().nodename}", "w", encoding="utf-8") as file:
 os.replace(file.name, name)  # whoever reads it meanwhile sees all of it
 print(f"rank {rank} of {world} on {said['pod']}", flush=True)
 dist.barrier()
+
+if port := os.environ.get("PROBE_RESET"):
+    for _ in range(5):
+        with socket.create_connection(("localhost", int(port))) as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.recv(1)  # it is sshd that has answered, not the kernel alone
 
 hold = os.environ.get("PROBE_HOLD")
 while hold:
