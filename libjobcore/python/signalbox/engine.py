@@ -12,6 +12,7 @@ import json
 from typing import Any, Callable, Dict, Iterable, Mapping, Optional, Tuple, Union
 
 from . import _library
+from ._picture import table
 
 Json = Dict[str, Any]
 Time = Union[datetime.datetime, str]
@@ -138,6 +139,17 @@ class Decision:
         """Those of all stages."""
         return tuple(action for stage in self.stages for action in stage)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the actions by stages, then the events."""
+        rows = [
+            (str(number), action.verb, action.kind, action.name, action.why, action.rule)
+            for number, stage in enumerate(self.stages, 1)
+            for action in stage
+        ]
+        events = [(event.type, event.reason, event.message) for event in self.events]
+        actions = table(("stage", "action", "kind", "name", "why", "rule"), rows)
+        return actions + table(("event", "reason", "message"), events)
+
 
 @dataclasses.dataclass(frozen=True)
 class Line:
@@ -156,6 +168,10 @@ class Explanation:
 
     def __str__(self) -> str:
         return "\n".join(f"{line.sentence} ({line.rule})" if line.rule else line.sentence for line in self.lines)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return table(("about", "sentence", "rule"), [(line.section, line.sentence, line.rule) for line in self.lines])
 
 
 def format_time(time: Time) -> str:

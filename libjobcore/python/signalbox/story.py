@@ -12,9 +12,11 @@ when the test says so (`start_after`). Its clock begins at 2026-01-01T00:00:00Z 
 from __future__ import annotations
 
 import copy
+import dataclasses
 import datetime
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
 
+from . import _picture
 from .engine import Action, Decision, Engine, Event, Explanation, Json, format_time
 
 START = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
@@ -199,6 +201,8 @@ class Story:
         self._wake_up: Optional[datetime.datetime] = None
         self._made = 0
         self._replicas: Dict[str, str] = {}
+        #: The job, then its replicas, for the picture.
+        self._lanes: Dict[str, _picture.Lane] = {}
         #: When pods will start, by name.
         self._starts: Dict[str, datetime.datetime] = {}
         self.settle()
@@ -256,6 +260,19 @@ class Story:
     def format_timeline(self) -> str:
         """What happened, was done and told, a line each, by the time since the beginning."""
         return "\n".join(f"{str(when - START):>15}  {what}" for when, what in self.timeline)
+
+    def to_svg(self) -> str:
+        """A picture of the job and its replicas: their phases, by the time since the beginning."""
+        job = self._lanes.get("", _picture.Lane(""))
+        replicas = [self._lanes[name] for name in sorted(self._lanes) if name]
+        return _picture.timeline([dataclasses.replace(job, name=self.name), *replicas], START, self.now)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the job, its replicas, the timeline."""
+        pods = [Pod(self, replica, name) for replica, name in sorted(self._replicas.items())]
+        rows = [(pod.replica, pod.name, pod.phase or "gone") for pod in pods]
+        head = _picture.table(("job", "state", "time"), [(self.name, self.summary, format_time(self.now))])
+        return head + _picture.table(("replica", "pod", "phase"), rows) + self.to_svg()
 
     def __repr__(self) -> str:
         return f"<Story of {self.name}, {format_time(self.now)}: {self.summary}>"
@@ -349,7 +366,16 @@ class Story:
             self.events.append((self.now, event))
             self._happens(f"event {event.reason}: {event.message}")
         acted = self._carry_out(decision)
+        self._draw()
         return acted or decision.status is not None
+
+    def _draw(self) -> None:
+        """Notes what there is now, for the picture."""
+        found: Dict[str, Optional[str]] = {"": self.phase or None}
+        for replica, name in self._replicas.items():
+            found[replica] = Pod(self, replica, name).phase or None
+        for name, phase in found.items():
+            self._lanes.setdefault(name, _picture.Lane(name)).becomes(self.now, phase)
 
     def _carry_out(self, decision: Decision) -> bool:
         """By stages (BEHAVIOUR.md 12.4)."""

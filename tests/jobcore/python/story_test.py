@@ -7,6 +7,7 @@ import pathlib
 import sys
 import threading
 import unittest
+from xml.etree import ElementTree
 
 os.environ["SIGNALBOX_JOBCORE_LIBRARY"] = sys.argv[1]
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "libjobcore/python"))
@@ -179,6 +180,23 @@ class Stories(unittest.TestCase):
             story.expect.pods("worker-0")
         with self.assertRaises(signalbox.StoryError):
             story.pod("worker-7")
+
+    def test_a_notebook_shows_tables_and_a_timeline(self):
+        story = signalbox.Story(job(runPolicy={"backoffLimit": 1})).run()
+        story.wait(10).pod("worker-1").fails(1, message="<script>")
+        story.wait(60)
+        svg = ElementTree.fromstring(story.to_svg())
+        bars = [title.text for title in svg.iter("{http://www.w3.org/2000/svg}title")]
+        self.assertEqual(bars[:3], [
+            "mnist: Pending, 0:00:00 to 0:00:01", "mnist: Running, 0:00:01 to 0:00:11", "mnist: Pending, 0:00:11 to 0:00:12"])
+        self.assertIn("worker-1: Running, 0:00:12 to 0:01:11", bars)
+        ends = [float(bar.get("x")) + float(bar.get("width")) for bar in svg.iter("{http://www.w3.org/2000/svg}rect")]
+        self.assertEqual(max(ends), 750)
+        page = story._repr_html_()
+        self.assertIn("<td style=\"text-align:left\">worker-1</td>", page)
+        self.assertNotIn("<script>", page + story.explain()._repr_html_())
+        decision = signalbox.decide(job(), NOW)
+        self.assertIn("The job was accepted", decision._repr_html_())
 
 
 if __name__ == "__main__":
