@@ -73,6 +73,17 @@ struct explain_options {
 };
 int explain(const explain_options& options, std::ostream& out, std::ostream& err);
 
+struct test_options {
+    std::vector<std::string> files;
+    bool whole_operator = false;  ///< on the embedded API server, in place of the engine alone
+    bool update = false;          ///< write what was found into the files
+    bool tap = false;
+    std::string junit;   ///< file; empty: none
+    std::string record;  ///< a recording, of which a story is to be made
+    std::string now;     ///< of that, RFC 3339; empty: the present time
+};
+int test_stories(const test_options& options, std::ostream& out, std::ostream& err);
+
 struct wait_options {
     std::string target;                   ///< `NAME` or `KIND/NAME`
     std::string condition = "Succeeded";  ///< one of wait_conditions(), in any letter case

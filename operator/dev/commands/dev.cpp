@@ -9,6 +9,7 @@
 #include "commands/apply.hpp"
 #include "commands/dev_report.hpp"
 #include "commands/dev_watch.hpp"
+#include "commands/extension_crd.hpp"
 #include "commands/kubeconfig_file.hpp"
 #include "commands/node_commands.hpp"
 #include "commands/process_pods.hpp"
@@ -55,19 +56,6 @@ constexpr core::milliseconds quick_capability_retry{2000};
 
 /// How long jobs may wait for what does not come by itself: somebody may be about to make it.
 constexpr std::chrono::seconds hindered_for{10};
-
-/// Stands in for the CRD of the T9k scheduler, which is not public: any object will do.
-constexpr std::string_view pod_group_crd = R"({
-  "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-  "metadata": {"name": "podgroups.scheduler.tensorstack.dev"},
-  "spec": {
-    "group": "scheduler.tensorstack.dev", "scope": "Namespaced",
-    "names": {"plural": "podgroups", "singular": "podgroup", "kind": "PodGroup",
-              "listKind": "PodGroupList"},
-    "versions": [{
-      "name": "v1beta1", "served": true, "storage": true,
-      "schema": {"openAPIV3Schema": {"type": "object",
-                                     "x-kubernetes-preserve-unknown-fields": true}}}]}})";
 
 /// Whether a job of these files wants a PodGroup (BEHAVIOUR.md 8.1).
 bool wants_gang(const check_result& objects) {
@@ -246,10 +234,12 @@ bool dev_session::begin() {
             return failed(added.error().text());
         }
     }
-    // A user who starts a job of the gang scheduler here wants to see it run. Else the server is
-    // like one without that scheduler, and its CRD can be applied at any time.
+    // A user who starts a job of the gang scheduler here wants to see it run. Its CRD is not
+    // public: any object will do. Else the server is like one without that scheduler, and its CRD
+    // can be applied at any time.
     if (wants_gang(setup_.objects)) {
-        const result<void> added = server_.add_custom_resource(pod_group_crd);
+        const result<void> added =
+            server_.add_custom_resource(extension_crd(core::object_kind::pod_group));
         if (added.has_error()) {
             return failed(added.error().text());
         }
@@ -477,7 +467,7 @@ int dev_session::report() {
     }
     if (!setup_.options.junit.empty()) {
         std::ofstream file(setup_.options.junit);
-        file << junit_text(progress_.jobs());
+        file << junit_of(progress_.jobs());
         file.close();
         if (!file) {
             print_line(err_, "signalbox dev: --junit: cannot write {}", setup_.options.junit);

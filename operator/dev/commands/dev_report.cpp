@@ -2,11 +2,8 @@
 #include "commands/dev_report.hpp"
 
 #include "cli/json_report.hpp"
+#include "cli/junit_report.hpp"
 #include "cli/table.hpp"
-
-#include <jobcore/strings.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <ostream>
@@ -14,27 +11,6 @@
 namespace signalbox::op::cli {
 
 namespace {
-
-/// The value of an attribute. XML 1.0 has no form for what terminals obey.
-std::string xml_text(std::string_view text) {
-    std::string out;
-    for (const char c : core::in_one_line(text)) {
-        switch (c) {
-            case '&':
-                out += "&amp;";
-                break;
-            case '<':
-                out += "&lt;";
-                break;
-            case '"':
-                out += "&quot;";
-                break;
-            default:
-                out += c;
-        }
-    }
-    return out;
-}
 
 double seconds(const job_row& job) {
     return std::chrono::duration<double>(job.took).count();
@@ -71,41 +47,24 @@ void write_dev_json(
     out << '\n';
 }
 
-std::string junit_text(const std::vector<job_row>& jobs) {
-    std::string cases;
-    std::size_t failures = 0, errors = 0;
-    double all = 0;
+std::string junit_of(const std::vector<job_row>& jobs) {
+    std::vector<test_case> cases;
     for (const job_row& job : jobs) {
-        all += seconds(job);
-        cases += fmt::format(
-            "  <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\"",
-            xml_text(job.kind),
-            xml_text(job.name),
-            seconds(job)
-        );
-        if (job.phase == core::job_phase::succeeded) {
-            cases += "/>\n";
-            continue;
-        }
-        const bool failed = job.phase == core::job_phase::failed;
-        (failed ? failures : errors) += 1;
-        cases += fmt::format(
-            ">\n    <{0} type=\"{1}\" message=\"{2}\"/>\n  </testcase>\n",
-            failed ? "failure" : "error",
-            xml_text(job.reason),
-            xml_text(job.message.empty() ? phase_text(job.phase) : job.message)
+        const test_case::end result =
+            job.phase == core::job_phase::succeeded ? test_case::end::passed
+            : job.phase == core::job_phase::failed  ? test_case::end::failed
+                                                    : test_case::end::broken;
+        cases.push_back(
+            {job.kind,
+             job.name,
+             seconds(job),
+             result,
+             job.reason,
+             job.message.empty() ? phase_text(job.phase) : job.message,
+             ""}
         );
     }
-    return fmt::format(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-        "<testsuite name=\"signalbox dev\" tests=\"{}\" failures=\"{}\" errors=\"{}\" "
-        "time=\"{:.3f}\">\n{}</testsuite>\n",
-        jobs.size(),
-        failures,
-        errors,
-        all,
-        cases
-    );
+    return junit_text("signalbox dev", cases);
 }
 
 }  // namespace signalbox::op::cli

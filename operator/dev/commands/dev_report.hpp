@@ -22,6 +22,6 @@ void write_dev_json(
 
 /// As systems for continuous integration read tests: a test case for each job, with a `failure` if
 /// it failed and an `error` if it has not ended.
-std::string junit_text(const std::vector<job_row>& jobs);
+std::string junit_of(const std::vector<job_row>& jobs);
 
 }  // namespace signalbox::op::cli
