@@ -46,11 +46,8 @@ void decode(kept_object& o) {
 class engine_cluster final : public cluster {
 public:
     explicit engine_cluster(const story& of)
-        : job_(of.job),
-          policy_(of.policy),
-          served_(of.served),
-          reads_logs_(of.has_logs),
-          now_(story_begin()) {
+        : policy_(of.policy), served_(of.served), reads_logs_(of.has_logs), now_(story_begin()) {
+        store(of.job);
         for (const core::object_kind kind : core::all_child_kinds()) {
             if (kind->extension && served_.of(kind) == core::served::unknown) {
                 served_.set(kind, core::served::no);
@@ -166,17 +163,18 @@ private:
             events_.push_back({now_, e.warning, e.reason, e.message});
             tell(fmt::format("event {}: {}", e.reason, e.message));
         }
+        refused_ = false;
         const auto done =
             core::carry_out(answers_, made, job->status, now_, [&](const core::action& a) {
                 return perform(*job, made, a);
             });
-        return done == core::progress::made || made.status.has_value();
+        return done == core::progress::made || made.status.has_value() || refused_;
     }
 
     void write_status(core::job_object& job, const core::job_status& status) {
         const std::string before = summary_of(job_);
         job.status = status;
-        job_ = manifests::with_value(job_, "/status", core::format_status(status, job.meta.kind));
+        store(manifests::with_value(job_, "/status", core::format_status(status, job.meta.kind)));
         if (const std::string after = summary_of(job_); after != before) {
             tell("the job is " + after);
         }
@@ -242,6 +240,7 @@ private:
                 continue;
             }
             rule.times -= rule.times > 0 ? 1 : 0;
+            refused_ = true;
             tell(fmt::format(
                 "{} {} {} is refused: {} {} {}",
                 done.verb,
@@ -286,12 +285,20 @@ private:
 
     void patch_job(const std::string& patch) {
         const std::string before = json_text(parsed(job_)["spec"]);
-        job_ = manifests::merge_patch(job_, patch);
-        const rapidjson::Document after = parsed(job_);
+        std::string changed = manifests::merge_patch(job_, patch);
+        const rapidjson::Document after = parsed(changed);
         if (json_text(after["spec"]) != before) {
             const auto generation = after["metadata"]["generation"].GetInt64() + 1;
-            job_ = manifests::with_value(job_, "/metadata/generation", fmt::to_string(generation));
+            changed =
+                manifests::with_value(changed, "/metadata/generation", fmt::to_string(generation));
         }
+        store(changed);
+    }
+
+    /// Each version of the job is another one.
+    void store(const std::string& job) {
+        ++made_;
+        job_ = manifests::with_string(job, "/metadata/resourceVersion", fmt::to_string(made_));
     }
 
     void remove(kept_object& o, bool at_once) {
@@ -330,7 +337,8 @@ private:
     std::shared_ptr<const core::compiled_job> compiled_;
     core::job_answers answers_;
     std::vector<kept_object> objects_;
-    std::uint64_t made_ = 0;
+    std::uint64_t made_ = 0;  ///< objects and versions of the job
+    bool refused_ = false;    ///< anything, in this pass
     std::set<std::string> staying_;
     std::vector<refusal_rule> refusals_;
     std::map<std::string, std::string> logs_;

@@ -279,10 +279,6 @@ private:
         }
         members m(item, pointer, problems_);
         std::string refused;
-        if (const json_value* expect = m.mapping("expect")) {
-            step.expects =
-                read_expectations(*expect, m.at("expect"), problems_, cast_, step.within);
-        }
         if (m.find("refused") != nullptr) {
             refused = m.text("refused");
         }
@@ -296,6 +292,10 @@ private:
                 continue;
             }
             read_event(row.name, value, m.at(row.name), step);
+        }
+        if (const json_value* expect = m.mapping("expect")) {
+            step.expects =
+                read_expectations(*expect, m.at("expect"), problems_, cast_, step.within);
         }
         m.finish();
         if (!refused.empty()) {
