@@ -57,6 +57,12 @@ class Recorder(unittest.TextTestResult):
 
 
 seen = []
+kept = {}
+
+
+def keep(name, what):
+    """The report has it too, below that name."""
+    kept[name] = what
 
 
 def versions():
@@ -76,6 +82,7 @@ def write_report(file, name):
     tests = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
     there = {test.id().rpartition(".")[2] for group in tests for test in group}
     now["cases"] = [each for test, each in sorted(cases.items()) if test in there]
+    now.update({name: what for name, what in before.items() if name not in now} | kept)
     file.write_text(json.dumps(now, indent=1) + "\n")
 
 

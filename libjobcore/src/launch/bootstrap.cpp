@@ -353,6 +353,14 @@ sb_stop() {
 # report. A kubelet reads the end of the log alone, and there are others' consequences by then.
 sb_errors='
 function told(line) { if (errors < 6) text = text substr(line, 1, 300) "\n"; errors++ }
+# torch says below an error of NCCL of which kind it is, and then the last words of NCCL.
+function goes_on(line) {
+    if (!nccl[from]) return 0
+    if (line ~ /^nccl[A-Za-z]*: |^Unknown NCCL error!|^Last error:/) nccl[from] = line ~ /^Last/ ? 2 : 1
+    else { last = nccl[from] == 2 && line != ""; nccl[from] = 0; if (!last) return 0 }
+    if (errors <= 6) text = text substr($0, 1, 300) "\n"
+    return 1
+}
 function is_error(line) { return line ~ /^[A-Za-z_][A-Za-z0-9_.]*(Error|Exception|Exit|Interrupt)(:|$)/ }
 # The innermost place of a traceback in a file of the user; of two that lie in between each other none.
 function is_own(line) { return line !~ /\/(site|dist)-packages\/|\/lib\/python3|File "</ }
@@ -360,28 +368,44 @@ function note_place(line) { if (!mixed[from] && (is_own(line) || !place[from] ||
 function told_with_place() {
     if (place[from] && !mixed[from] && errors < 6) text = text place[from] "\n"
     told($0)
+    nccl[from] = body ~ /NCCL error/
     if (open[from] > 0) open[from]--
     if (!open[from]) forget_place()
 }
 function forget_place() { place[from] = ""; mixed[from] = 0 }
 function is_refusal(line) { return line ~ /: can.t open file ./ || line ~ /^[^ :]+: error: / || line ~ /^Fatal Python error: / || line ~ /: (command )?not found$/ }
+function is_death(line) { return line ~ / exits with return code = (-(4|7|8|9|11)|[2-9]|[1-9][0-9]+)$/ || line ~ /: line [0-9]+: +[0-9]+ (Killed|Aborted|Bus error|Segmentation fault)/ || line ~ /: Assertion `.*. failed[.]$/ }
 # With tracebacks of several ranks in between each other, a name alone may be the text of one of them.
 function ends_traceback(line) { return is_error(line) || (open[from] == 1 && line ~ /^[A-Za-z_][A-Za-z0-9_.<>]*(: |$)/) }
 {
     body = $0; from = ""
     if (match(body, /^[a-z0-9][-a-z0-9.]*: /)) { from = substr(body, 1, RLENGTH); body = substr(body, RLENGTH + 1) }
     if (match(body, /^\[rank[0-9]+\]: /)) { from = from substr(body, 1, RLENGTH); body = substr(body, RLENGTH + 1); ranked = 1 } else ranked = 0
+    if (goes_on(body)) next
+    # Of others that torchrun lists those that ended in a way of their own.
+    if (body ~ /^Failures:/) { listed = 1; next }
+    if (listed && body ~ /^[- ]|^\[[0-9]+\]:/) {
+        if (body ~ /^\[/) entry = ""
+        entry = entry substr(body, 1, 200) "\n"
+        if (body ~ /exitcode +:/) own = body !~ /: (1|-6|-15) /
+        if (body ~ /traceback +:/ && own && others++ < 3) ends = ends entry
+        if (body ~ /^-/) listed = 0
+        next
+    }
     if (body ~ /^Root Cause \(first observed failure\):/) { report = ""; lines = 25 }
     if (lines > 0) { if (body ~ /^====/) lines = 1; report = report substr(body, 1, 200) "\n"; lines-- }
     else if (body ~ /^Traceback \(most recent call last\)/) { if (open[from]) mixed[from] = 1; else forget_place(); open[from]++ }
     else if (body ~ /^ *File ".*", line [0-9]/) note_place($0)
     else if (open[from] ? ends_traceback(body) : (ranked || place[from]) && is_error(body)) told_with_place()
+    else if (body ~ /^ *what\(\): /) { if (!died && thrown[from]) died = thrown[from] substr($0, 1, 300) "\n" }
     else if (body ~ /^[^ \t]/) {
+        thrown[from] = body ~ /^terminate called after throwing / ? substr($0, 1, 300) "\n" : ""
+        if (!died && is_death(body)) died = substr($0, 1, 300) "\n"
         if (!refused && (is_refusal($0) || is_refusal(body))) refused = substr($0, 1, 300) "\n"
         if (!open[from]) forget_place()
     }
 }
-END { printf "%s%s%s", refused, text, report }'
+END { printf "%s%s%s%s%s", refused, died, text, ends, report }'
 
 # The log goes on as it comes, by way of file descriptor 3; a copy of it is read. An image without these
 # programs does without.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which line of a log names the cause. The wordings are those of torch 2.1 to 2.5 and NCCL 2.18
-// to 2.21.
+// Which line of a log names the cause. The wordings are those of torch 1.8 to 2.9 and NCCL 2.14
+// to 2.26.
 #include "engine/facts/error_lines.hpp"
 
 #include <catch2/catch.hpp>
@@ -42,15 +42,23 @@ constexpr const char* consequences[] = {
     "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer "
     "[10.0.0.3]:41923",
     "RuntimeError: Socket Timeout",
-    "RuntimeError: [1]: ncclSystemError: System call (e.g. socket, malloc) or external library "
-    "call "
-    "failed or device error. Last error: socketProgress: Connection closed by remote peer "
-    "bert-worker-1<43210>",
+    "torch.distributed.DistBackendError: NCCL communicator was aborted on rank 1.  Original reason "
+    "for failure was: NCCL error: unhandled cuda error, NCCL version 2.14.3",
+    "torch.distributed.DistBackendError: NCCL timeout in communicator initialization.",
+    "RuntimeError: [Rank 1] Caught collective operation timeout: WorkNCCL(OpType=BROADCAST, "
+    "TensorShape=[1], Timeout(ms)=1800000) ran for 1808493 milliseconds before timing out.",
+    "RuntimeError: Rank 1 successfully reached monitoredBarrier, but received errors while waiting "
+    "for send/recv from rank 0. Please check rank 0 logs for faulty rank.",
+    "RuntimeError: [Rank 0]: Ranks 1 failed to pass monitoredBarrier in 10000 ms",
+    "RuntimeError: NCCL Error 6: remote process exited or there was a network error",
 };
 
 constexpr const char* causes[] = {
     "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB.",
     "RuntimeError: CUDA error: an illegal memory access was encountered",
+    "torch.AcceleratorError: CUDA error: uncorrectable ECC error encountered",
+    "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+    "RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED",
     "torch.distributed.DistBackendError: NCCL error in: "
     "../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:1970, unhandled cuda error (run with "
     "NCCL_DEBUG=INFO for details), NCCL version 2.20.5",
@@ -83,6 +91,97 @@ TEST_CASE("[behaviour 3.9] an error that follows from another loses against it, 
             }
         }
     }
+}
+
+TEST_CASE("[behaviour 3.9] NCCL's own last words tell whether an error of it is a consequence") {
+    struct words {
+        std::string error, kind, last;
+        bool secondary;
+    };
+    const words row = GENERATE(values<words>(
+        {{"unhandled system error (run with NCCL_DEBUG=INFO for details)",
+          "ncclSystemError: System call (e.g. socket, malloc) or external library call failed "
+          "or device error. ",
+          "socketStartConnect: Connect to 10.0.0.2<45763> failed : Software caused connection "
+          "abort",
+          true},
+         {"unhandled system error",
+          "ncclSystemError: System call (socket, malloc, munmap, etc) failed.",
+          "Call to posix_fallocate failed : No space left on device",
+          false},
+         {"unhandled system error",
+          "ncclSystemError: System call (e.g. socket, malloc) or external library call failed "
+          "or device error. It can be also caused by unexpected exit of a remote peer.",
+          "Error: failed to extend /dev/shm/nccl-fjwOOB to 5967876 bytes",
+          false},
+         {"unhandled system error",
+          "ncclSystemError: System call (e.g. socket, malloc) or external library call failed "
+          "or device error. ",
+          "Call to ibv_reg_mr failed with error Cannot allocate memory",
+          false},
+         {"internal error",
+          "ncclInternalError: Internal check failed.",
+          "Net : Connection closed by remote peer node2<58355>",
+          true},
+         {"internal error",
+          "ncclInternalError: Internal check failed.",
+          "Duplicate GPU detected : rank 0 and rank 4 both on CUDA device 7000",
+          false},
+         {"unhandled cuda error",
+          "ncclUnhandledCudaError: Call to CUDA function failed.",
+          "Cuda failure 1 'invalid argument'",
+          false}}
+    ));
+    const std::string prefix = GENERATE(as<std::string>(), "", "[rank2]: ", "w-1: [rank2]: ");
+    const std::string error =
+        "torch.distributed.DistBackendError: NCCL error in: "
+        "../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:1970, " +
+        row.error + ", NCCL version 2.20.5";
+    std::string log = "w-0: words\n";
+    for (const std::string& line : std::initializer_list<std::string>{
+             "Traceback (most recent call last):",
+             "  File \"a.py\", line 2, in f",
+             error,
+             row.kind,
+             "Last error:",
+             row.last}) {
+        log += prefix + line + "\nw-0: words\n";
+    }
+    for (const std::string& behind : std::initializer_list<std::string>{
+             "", "ValueError", "[rank2]:[E1 10:00:00 x.cpp:1] words"}) {
+        INFO(log << behind);
+        const auto found = find_error_line(log + behind);
+        REQUIRE(found);
+        if (behind == "ValueError" && (row.secondary || prefix.empty())) {
+            CHECK(found->text == behind);
+            continue;
+        }
+        CHECK(to_text(*found) == error + ": " + row.last + " (a.py:2, in f)");
+        CHECK(found->secondary == row.secondary);
+        CHECK(found->last_line == prefix + row.last);
+    }
+}
+
+TEST_CASE("[behaviour 3.9] an error of NCCL without last words, or cut in front") {
+    const std::string error =
+        "torch.distributed.DistBackendError: NCCL error in: x.cpp:1, "
+        "unhandled cuda error, NCCL version 2.7.8";
+    const std::string kind = "ncclUnhandledCudaError: Call to CUDA function failed.";
+    const auto told = [](const std::string& log) { return to_text(*find_error_line(log)); };
+    CHECK(told(error + "\n") == error);
+    CHECK(told(error + "\n" + kind + "\n") == error);
+    CHECK(told(error + "\n" + kind + "\nLast error:\n") == error);
+    CHECK(told(error + "\n" + kind + "\nLast error:\n\nwords\n") == error);
+    CHECK(told(error + "\n" + kind + "\nLast error: Unknown NCCL Error\nwords\n") == error);
+    CHECK(told(kind + "\nLast error:\nCuda failure 'x'\n") == kind + ": Cuda failure 'x'");
+    CHECK(told(error + "\nKeyError: 1\n") == "KeyError: 1");
+    const std::string aborted =
+        "terminate called after throwing an instance of 'c10::Error'\n"
+        "  what():  NCCL error: unhandled system error\n"
+        "ncclSystemError: System call failed.\n"
+        "Last error:\n";
+    CHECK(find_error_line(aborted + "Call failed : No space left on device\n")->secondary == false);
+    CHECK(find_error_line(aborted + "Connect to x failed\n")->secondary);
 }
 
 TEST_CASE("[behaviour 3.9] an error that follows from another is told where there is no other") {

@@ -113,6 +113,17 @@ TEST_CASE(
     CHECK(reads_of(w.look()).size() == 2);
 }
 
+TEST_CASE("[behaviour 3.13] a pod that is about to start is waited for too", "[engine]") {
+    world w(ddp(1));
+    run_with_logs(w);
+    w.pod("master", 0).containers.at(0).state = container_state::waiting;
+    w.exit("worker", 0, 1, peer_closed);
+    CHECK(reads_of(w.look()).empty());
+    CHECK(w.look().wake_up == at(102));
+    w.to(at(102));
+    CHECK(reads_of(w.look()).size() == 1);
+}
+
 TEST_CASE(
     "[behaviour 3.13] at most eight logs are read, those first that may tell more", "[engine]"
 ) {
@@ -171,7 +182,9 @@ TEST_CASE("[behaviour 3.13] success, a pause and disruptions wait for no log", "
         CHECK(w.status().phase == job_phase::succeeded);
     }
     SECTION("a pause") {
+        w.to(at(103));  // by then they would be read
         signalbox::test::set_pause(w, true);
+        CHECK(reads_of(w.look()).empty());
         w.settle();
         CHECK(w.status().phase == job_phase::paused);
     }

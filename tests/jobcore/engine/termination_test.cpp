@@ -66,7 +66,7 @@ TEST_CASE("[behaviour 3.9] torchrun's report without a traceback", "[engine]") {
     const auto note = read_termination_message(
         report("9", "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html")
     );
-    CHECK(note.text == "rank 2 failed; its log says why");
+    CHECK(note.text == "rank 2 on mnist-9414c-worker-1 failed; its log says why");
     CHECK(note.error_code == 9);
 }
 
@@ -102,7 +102,7 @@ TEST_CASE(
     note = read_termination_message(
         "[rank0]: KeyError: 'x'\nTraceback (most recent call last):\n  File \"run.py\"\n" + none
     );
-    CHECK(note.text == "rank 2 failed; its log says why");
+    CHECK(note.text == "rank 2 on mnist-9414c-worker-1 failed; its log says why");
     CHECK_FALSE(note.secondary);
     CHECK(read_termination_message("Connection closed by peer [10.0.0.4]:1\n" + none).secondary);
     // The log of a launcher of two nodes: the report of the one that suffered comes last.
@@ -208,6 +208,6 @@ TEST_CASE("[behaviour 3.9] a code that stands for a signal is told as one", "[en
     );
     CHECK(
         said(1, "Error", report("-9", "To enable traceback see: x")) ==
-        "137 (killed by signal 9, SIGKILL): rank 2 failed; its log says why"
+        "137 (killed by signal 9, SIGKILL): rank 2 on mnist-9414c-worker-1 failed; its log says why"
     );
 }

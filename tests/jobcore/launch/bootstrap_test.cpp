@@ -500,6 +500,30 @@ w-1: [rank1]: OSError: 3
             CHECK(refused.read("termination") == line + "\n");
         }
 
+        // Deaths; below an error of NCCL what torch says of it, and NCCL's own last words.
+        const std::string last_words[] = {
+            "w-1: [2026-11-21 14:49:36,000] [ERROR] [launch.py:325:sigkill_handler] "
+            "['/usr/bin/python3', '-u', 'train.py'] exits with return code = -9",
+            "w-1: /code/run.sh: line 3:    12 Killed                  python3 train.py",
+            "python3: /src/ring.c:88: ring_push: Assertion `r->n < r->size' failed.",
+            "w-1: terminate called after throwing an instance of 'c10::DistBackendError'\nw-1:   "
+            "what():  [PG 3 Rank 5] Process group watchdog thread terminated with exception: x",
+            "w-1: [rank1]:   File \"a.py\", line 2, in f\nw-1: [rank1]: DistBackendError: NCCL "
+            "error "
+            "in: x.cpp:1, unhandled system error\nw-1: [rank1]: ncclSystemError: System call "
+            "failed.\nw-1: [rank1]: Last error:\nw-1: [rank1]: Call failed : No space left on "
+            "device"};
+        for (const std::string& lines : last_words) {
+            const pod_folder died(cifar());
+            died.stub(
+                "deepspeed",
+                "cat <<'END'\nw-0: words\n" + lines +
+                    "\nw-1: [rank1]: words\nw-0: exits with return code = -15\nEND\nexit 247\n"
+            );
+            CHECK(run(died.line(shell, "launcher")).code == 247);
+            CHECK(died.read("termination") == lines + "\n");
+        }
+
         const pod_folder quiet(cifar());
         quiet.stub("deepspeed", "echo no reason\nexit 3\n");
         CHECK(run(quiet.line(shell, "launcher")).code == 3);

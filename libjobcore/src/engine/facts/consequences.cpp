@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 namespace signalbox::core::engine {
 namespace {
 
 /// By the part that says so: connections and stores, gloo, NCCL, rendezvous, signals of launchers,
 /// ssh, launchers whose child failed.
-constexpr std::array<std::string_view, 50> secondary_signs{
+constexpr std::array<std::string_view, 55> secondary_signs{
     "Broken pipe",
     "Connection closed by peer",
     "Connection closed by remote peer",
@@ -31,19 +32,23 @@ constexpr std::array<std::string_view, 50> secondary_signs{
     "Application timeout caused pair closure",
     "Gloo connectFullMesh failed",
     "failed to pass monitoredBarrier",
+    "successfully reached monitoredBarrier, but received errors",
     "gloo/transport",
     "terminate called without an active exception",
 
     "NCCL communicator was aborted",
+    "NCCL timeout in communicator initialization",
+    "Socket recv failed while polling",
     "Some NCCL operations have failed or timed out",
     "Terminating the process after attempting to dump debug info",
-    "Watchdog caught collective operation timeout",
+    "aught collective operation timeout",
     "eartbeat monitor timed out",
     "ncclRemoteError",
     "ncclSystemError",
     "remote process exited",
     "taking the entire process down",
     "unhandled system error",
+    "watchdog got stuck for",
 
     "RendezvousClosedError",
     "RendezvousConnectionError",
@@ -56,6 +61,7 @@ constexpr std::array<std::string_view, 50> secondary_signs{
     "Signal 15 (SIGTERM)",
     "Signal 6 (SIGABRT)",
     "got signal: 15",
+    "killed by signal 6, SIGABRT",
     "exits with return code = -15",
 
     "client_loop: send disconnect",
@@ -68,12 +74,26 @@ constexpr std::array<std::string_view, 50> secondary_signs{
     "returned non-zero exit status",
 };
 
+/// Last words of NCCL for a system call that failed by itself.
+constexpr std::array<std::string_view, 4> local_signs{
+    "Cannot allocate memory",
+    "No space left on device",
+    "creating shared memory segment",
+    "failed to extend /dev/shm/",
+};
+
+bool has_any(std::string_view text, std::span<const std::string_view> signs) {
+    return std::ranges::any_of(signs, [&](auto sign) { return text.find(sign) != text.npos; });
+}
+
 }  // namespace
 
 bool is_secondary(std::string_view text) {
-    return std::ranges::any_of(secondary_signs, [&](auto sign) {
-        return text.find(sign) != text.npos;
-    });
+    return has_any(text, secondary_signs);
+}
+
+bool is_secondary(std::string_view text, std::string_view last_words) {
+    return !has_any(last_words, local_signs) && (is_secondary(text) || is_secondary(last_words));
 }
 
 }  // namespace signalbox::core::engine

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/facts/error_lines.hpp"
 
+#include "engine/facts/line_words.hpp"
+
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <string>
 #include <tuple>
@@ -11,13 +12,6 @@
 
 namespace signalbox::core::engine {
 namespace {
-
-constexpr std::string_view digits = "0123456789";
-constexpr std::string_view lower = "abcdefghijklmnopqrstuvwxyz";
-constexpr std::string_view upper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-
-constexpr std::array<std::string_view, 6> error_ends{
-    "Error", "Exception", "Exit", "Interrupt", "Failure", "Timeout"};
 
 template <class Read>
 void for_each_line(std::string_view log, Read read) {
@@ -30,132 +24,6 @@ void for_each_line(std::string_view log, Read read) {
         read(line);
         log.remove_prefix(end == log.npos ? log.size() : end + 1);
     }
-}
-
-bool made_of(std::string_view text, std::string_view a, std::string_view b, std::string_view c) {
-    return std::ranges::all_of(text, [&](char one) {
-        return a.find(one) != a.npos || b.find(one) != b.npos || c.find(one) != c.npos;
-    });
-}
-
-/// Takes `<pod>: ` off the front, as pdsh puts it there.
-std::string_view take_pod(std::string_view& line) {
-    const std::size_t colon = line.find(": ");
-    const auto name = line.substr(0, std::min(colon, line.size()));
-    // `python3: `, `bash: ` and names of scripts are programs; a pod of ours has a hyphen in its
-    // name.
-    const bool of_pod = name.find('-') != name.npos && !name.ends_with(".py");
-    if (colon == line.npos || !of_pod || !made_of(name, lower, digits, ".-")) {
-        return {};
-    }
-    line.remove_prefix(colon + 2);
-    return name;
-}
-
-/// Takes `[rank3]: ` off the front; torch leaves out the blank of an empty line.
-std::optional<std::int32_t> take_rank(std::string_view& line) {
-    constexpr std::string_view head = "[rank";
-    const std::size_t end = line.find("]:");
-    if (!line.starts_with(head) || end == line.npos) {
-        return std::nullopt;
-    }
-    const auto number = line.substr(head.size(), end - head.size());
-    std::int32_t rank = 0;
-    const auto [stop, error] = std::from_chars(number.data(), number.data() + number.size(), rank);
-    if (error != std::errc{} || stop != number.data() + number.size()) {
-        return std::nullopt;
-    }
-    line.remove_prefix(std::min(end + 3, line.size()));
-    return rank;
-}
-
-/// Takes `[default0]:` off the front, which torchrun puts there with `--tee`.
-void take_local_prefix(std::string_view& line) {
-    const std::size_t end = line.find("]:");
-    if (!line.starts_with('[') || end == line.npos || end < 3 || end > 40) {
-        return;
-    }
-    const auto name = line.substr(1, end - 1);
-    const std::size_t number = name.find_last_not_of(digits) + 1;
-    if (number > 0 && number < name.size() && made_of(name.substr(0, number), lower, "_", "-")) {
-        line.remove_prefix(end + 2);
-    }
-}
-
-/// `package.SomeError` or `package.SomeError: text`.
-bool names_error(std::string_view line) {
-    const auto name = line.substr(0, line.find(':'));
-    constexpr std::string_view others = "0123456789._";
-    return std::ranges::any_of(error_ends, [&](auto end) { return name.ends_with(end); }) &&
-           !name.ends_with("ChildFailedError") && made_of(name, lower, upper, others);
-}
-
-/// `package.Anything` or `package.Anything: text`, as a traceback of an exception with such a name
-/// ends.
-bool is_name(std::string_view line) {
-    constexpr std::string_view others = "0123456789._<>";
-    const std::size_t end = line.find(": ");
-    return !line.empty() && made_of(line.substr(0, end), lower, upper, others);
-}
-
-/// `run.sh: line 3:    12 Killed      python train.py`, as a shell tells of a child.
-bool is_death_in_shell(std::string_view line) {
-    constexpr std::array<std::string_view, 6> deaths{
-        " Killed ",
-        " Aborted",
-        " Bus error",
-        " Floating point exception",
-        " Illegal instruction",
-        " Segmentation fault"};
-    const std::size_t at = line.find(": line ");
-    return at != line.npos && std::ranges::any_of(deaths, [&](auto death) {
-               return line.find(death, at) != line.npos;
-           });
-}
-
-/// A shell, or `env`, that does not find or may not run what it is to run.
-bool is_refusal_of_shell(std::string_view line) {
-    const auto who = line.substr(0, line.find(": "));
-    const bool shell = who.ends_with("sh") || who.ends_with("env");
-    return shell &&
-           (line.ends_with(": not found") || line.ends_with(": Permission denied") ||
-            line.ends_with(": No such file") || line.ends_with(": No such file or directory"));
-}
-
-/// What programs say that cannot start, or that are aborted: Python without its script, a command
-/// line that is refused, an interpreter that crashes, a shell without the program.
-bool is_refusal(std::string_view line) {
-    const std::size_t error = line.find(": error: ");
-    const bool of_arguments =
-        error != line.npos && error > 0 && line.substr(0, error).find_first_of(" \t:") == line.npos;
-    const bool of_python =
-        line.find(": can't open file '") != line.npos || line.starts_with("Fatal Python error: ") ||
-        (line.find("python") != line.npos && line.find(": No module named ") != line.npos);
-    const bool of_library = line.find(": Assertion `") != line.npos && line.ends_with("' failed.");
-    return of_arguments || of_python || of_library || is_refusal_of_shell(line) ||
-           is_death_in_shell(line) || line.ends_with(": command not found") ||
-           (line.ends_with(": not found") && line.find("sh: ") != line.npos);
-}
-
-/// What DeepSpeed's launcher says of a rank that a signal ended; empty for any other line.
-std::string_view killed_rank(std::string_view line) {
-    constexpr std::string_view words = "exits with return code = -";
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 6> signals{{
-        {"4", "a rank was killed by signal 4, SIGILL"},
-        {"6", "a rank was killed by signal 6, SIGABRT"},
-        {"7", "a rank was killed by signal 7, SIGBUS"},
-        {"8", "a rank was killed by signal 8, SIGFPE"},
-        {"9", "a rank was killed by signal 9, SIGKILL"},
-        {"11", "a rank was killed by signal 11, SIGSEGV"},
-    }};
-    const std::size_t at = line.find(words);
-    const auto number = at == line.npos ? std::string_view() : line.substr(at + words.size());
-    for (const auto& [n, text] : signals) {
-        if (number == n) {
-            return text;
-        }
-    }
-    return {};
 }
 
 /// `File "train.py", line 57, in step`, with blanks in front.
@@ -264,6 +132,11 @@ struct source {
     chained link = chained::no;     ///< of the next error to the one before
     std::string_view first_line{};  ///< of the traceback, or of a chain of them
     std::string_view aborted{};     ///< `terminate called after ...`: what() is to come
+    /// An error of NCCL, held back until the lines below it are read: of which kind it is, and
+    /// NCCL's own last words.
+    std::optional<error_line> held{};
+    bool held_refusal = false;
+    bool last_words = false;  ///< they are in the next line
     error_line last{};
     kept_error cause{}, consequence{}, refusal{};
 
@@ -298,6 +171,9 @@ public:
         take_local_prefix(line);
         found.prefix = found.last_line.substr(0, found.last_line.size() - line.size());
         source& own = sources_[std::string(found.prefix)];
+        if (own.held && goes_on(line, found.last_line, own)) {
+            return;
+        }
         const bool original = line.starts_with("Original Traceback (most recent call last)");
         const bool begins = original || line.starts_with("Traceback (most recent call last)");
         if (begins || line.starts_with(' ') || line.starts_with('\t')) {
@@ -316,8 +192,7 @@ public:
             found.first_line = own.first_line.empty() ? found.last_line : own.first_line;
             own.end_traceback();
             found.text = line;
-            found.secondary = is_secondary(line);
-            keep(found, own);
+            take(found, false, own);
         } else if (!line.empty()) {
             own.before = said::other;
             own.open -= own.open == 1 && is_name(line) ? 1 : 0;
@@ -327,6 +202,14 @@ public:
             const bool aborts = line.starts_with("terminate called after throwing an instance of");
             own.aborted = aborts ? found.last_line : std::string_view();
             read_refusal(line, found, own);
+        }
+    }
+    /// No more lines come.
+    void end() {
+        for (auto& [name, own] : sources_) {
+            if (own.held) {
+                hand_on(own);
+            }
         }
     }
     /// Of a rank the first, else the last of each source.
@@ -345,7 +228,11 @@ public:
                 out_refused = refused;
             }
         });
-        return out == nullptr ? std::nullopt : std::optional(lowest_of(out->error, rank));
+        if (out == nullptr) {
+            return std::nullopt;
+        }
+        return out->error.secondary && silent_ ? silent_
+                                               : std::optional(lowest_of(out->error, rank));
     }
 
 private:
@@ -384,23 +271,70 @@ private:
         const std::size_t text = line.find_first_not_of(' ', head.size());
         if (line.starts_with(head) && text != line.npos) {
             found.first_line = own.aborted;
-            keep_refusal(line.substr(text), found, own);
+            found.text = line.substr(text);
+            take(found, true, own);
         }
         own.aborted = {};
     }
 
     void read_refusal(std::string_view line, error_line& found, source& own) {
-        if (const auto killed = killed_rank(line); !killed.empty()) {
-            keep_refusal(killed, found, own);
-        } else if (is_refusal(line)) {
-            keep_refusal(line, found, own);
+        const auto killed = killed_rank(line);
+        if (!killed.empty() || is_refusal(line)) {
+            found.text = killed.empty() ? line : killed;
+            take(found, true, own);
+        } else if (const auto code = return_code(line); !code.empty() && !silent_) {
+            found.text = "a rank failed";
+            found.detail = code;
+            silent_ = has_named_error(found.pod, code) ? std::nullopt : std::optional(found);
+        }
+    }
+
+    /// Python exits with 1 after an error that it names, be that of a victim.
+    bool has_named_error(std::string_view pod, std::string_view code) const {
+        bool out = false;
+        for_each_kept([&](const kept_error& k, bool) {
+            const bool names = !k.error.secondary || code == "return code = 1";
+            out = out || (names && k.error.pod == pod);
+        });
+        return out;
+    }
+
+    void take(const error_line& found, bool refusal, source& own) {
+        own.held = found;
+        own.held_refusal = refusal;
+        own.last_words = false;
+        if (!is_of_nccl(found.text)) {
+            hand_on(own);
+        }
+    }
+
+    /// True for a line that belongs to the error of NCCL above it.
+    bool goes_on(std::string_view line, std::string_view whole, source& own) {
+        const bool words = own.last_words && !line.empty();
+        if (!words && (line.starts_with("Last error:") || is_kind_of_nccl(line))) {
+            own.last_words = line == "Last error:";
+            return true;
+        }
+        if (words) {
+            own.held->detail = line;
+            own.held->last_line = whole;
+        }
+        hand_on(own);
+        return words;
+    }
+
+    void hand_on(source& own) {
+        error_line found = *std::exchange(own.held, std::nullopt);
+        found.secondary = is_secondary(found.text, found.detail);
+        if (own.held_refusal) {
+            keep_refusal(found, own);
+        } else {
+            keep(found, own);
         }
     }
 
     /// The first of a source.
-    void keep_refusal(std::string_view text, error_line& found, source& own) {
-        found.text = text;
-        found.secondary = is_secondary(text);
+    void keep_refusal(const error_line& found, source& own) {
         const error_line& kept = own.refusal.error;
         if (kept.text.empty() || (kept.secondary && !found.secondary)) {
             own.refusal = {found, ++number_};
@@ -430,6 +364,7 @@ private:
     }
 
     std::map<std::string, source> sources_;
+    std::optional<error_line> silent_;  ///< the first rank that ended without naming an error
     std::size_t number_ = 0;
 };
 
@@ -467,7 +402,9 @@ std::string to_text(const code_place& place) {
 }
 
 std::string to_text(const error_line& line) {
-    std::string out = std::string(line.text) + to_text(line.place);
+    std::string out = std::string(line.text);
+    out += line.detail.empty() ? std::string() : ": " + std::string(line.detail);
+    out += to_text(line.place);
     if (!line.root.empty()) {
         out += line.while_handling ? ", while handling " : ", caused by ";
         out += std::string(line.root) + to_text(line.root_place);
@@ -488,6 +425,7 @@ code_place find_place(std::string_view traceback) {
 std::optional<error_line> find_error_line(std::string_view log, std::optional<std::int32_t> rank) {
     reader lines;
     for_each_line(log, [&](std::string_view line) { lines.read(line); });
+    lines.end();
     return lines.best(rank);
 }
 

@@ -42,6 +42,7 @@ struct error_line {
     std::string_view first_line = {};  ///< of its traceback, with prefixes; its own if it has none
     std::string_view last_line = {};
     std::string_view prefix = {};  ///< of each of its lines
+    std::string_view detail = {};  ///< of an error of NCCL its own last words
 };
 
 /// `ValueError: x (train.py:57, in step), caused by KeyError: 'y' (train.py:3)`.

@@ -2,6 +2,7 @@
 #include "engine/facts/termination.hpp"
 
 #include "engine/facts/error_lines.hpp"
+#include "engine/facts/pod_facts.hpp"
 #include "jobcore/evidence.hpp"
 #include "jobcore/strings.hpp"
 #include "json/json.hpp"
@@ -97,19 +98,23 @@ std::string_view last_line(std::string_view text) {
     return trimmed(start == std::string_view::npos ? text : text.substr(start + 1));
 }
 
-/// `rank 3 on pod-1: ValueError: x (train.py:57, in step)`; what is not known, or is the pod
-/// itself, is left out.
+/// `rank 3 on pod-1`; what is not known, or is the pod itself, is left out.
+std::string name_of(std::optional<std::int32_t> rank, std::string_view on, std::string_view pod) {
+    const std::string_view host = on.substr(0, on.find('.'));
+    const std::string where = host.empty() || host == pod ? "" : fmt::format("on {}", host);
+    const std::string who = rank ? fmt::format("rank {}", *rank) : "";
+    const bool both = !who.empty() && !where.empty();
+    return who + (both ? " " : "") + where;
+}
+
+/// `rank 3 on pod-1: ValueError: x (train.py:57, in step)`
 std::string located(
     std::optional<std::int32_t> rank,
     std::string_view on,
     std::string_view pod,
     const std::string& error
 ) {
-    const std::string_view host = on.substr(0, on.find('.'));
-    const std::string where = host.empty() || host == pod ? "" : fmt::format("on {}", host);
-    const std::string who = rank ? fmt::format("rank {}", *rank) : "";
-    const bool both = !who.empty() && !where.empty();
-    const std::string from = who + (both ? " " : "") + where;
+    const std::string from = name_of(rank, on, pod);
     return printable_tail(from.empty() ? error : fmt::format("{}: {}", from, error));
 }
 
@@ -143,6 +148,61 @@ bool is_of_report(const error_line& line, std::int32_t rank, bool one_report) {
     return line.rank ? line.rank == rank : one_report && !line.several;
 }
 
+std::string silent_end(
+    std::optional<std::int32_t> rank, std::string_view on, std::string_view pod
+) {
+    return printable_tail(name_of(rank, on, pod) + " failed; its log says why");
+}
+
+/// A negative code is a signal; shells and kubelets say 128 + n.
+std::int32_t code_of_shells(std::int32_t code) {
+    return code < 0 && code > -128 ? 128 - code : code;
+}
+
+/// One of those that torchrun's reports list, the one that it takes for the cause among them.
+struct failed_rank {
+    std::optional<std::int32_t> rank, code;
+    std::string_view host, traceback;
+    /// Python exits with 1 after an error, which it names; 143 and 134 are how victims end. The
+    /// less, the nearer to the cause.
+    int distance() const {
+        constexpr std::int32_t killed = 137, terminated = 143, aborted = 134;
+        const std::int32_t n = code_of_shells(code.value_or(1));
+        const bool victim = n <= 1 || n == terminated || n == aborted;
+        return !rank || victim ? 3 : n == killed ? 0 : crash_signal(n) != 0 ? 1 : 2;
+    }
+};
+
+/// The nearest to the cause that ended in a way of its own.
+std::optional<failed_rank> find_own_end(std::string_view reports) {
+    std::optional<failed_rank> out;
+    failed_rank now;
+    while (!reports.empty()) {
+        const std::string_view line = trimmed(reports.substr(0, reports.find('\n')));
+        reports.remove_prefix(std::min(reports.find('\n'), reports.size() - 1) + 1);
+        if (line.starts_with('[') && line.ends_with("]:")) {
+            now = {};
+        }
+        const std::size_t colon = line.find(':');
+        const auto name = trimmed(line.substr(0, colon));
+        const auto value =
+            colon == line.npos ? std::string_view() : trimmed(line.substr(colon + 1));
+        if (name == "host") {
+            now.host = value;
+        } else if (name == "rank") {
+            now.rank = leading_number(value);
+        } else if (name == "exitcode") {
+            now.code = leading_number(value);
+        } else if (name == "traceback") {
+            now.traceback = value;
+            if (now.distance() < (out ? out->distance() : 3)) {
+                out = now;
+            }
+        }
+    }
+    return out;
+}
+
 /// The report with which torchrun ends (torch.distributed.elastic, ChildFailedError).
 std::optional<termination_note> read_failure_report(
     std::string_view message, std::string_view pod
@@ -160,8 +220,7 @@ std::optional<termination_note> read_failure_report(
         return std::nullopt;
     }
     termination_note note;
-    // A negative code is a signal; shells and kubelets say 128 + n.
-    note.error_code = *code < 0 && *code > -128 ? 128 - *code : *code;
+    note.error_code = code_of_shells(*code);
     constexpr std::string_view traceback = "traceback :";
     const std::size_t at = report.find(traceback);
     const auto whole =
@@ -185,7 +244,7 @@ std::optional<termination_note> read_failure_report(
         told.secondary = is_secondary(told.text);
     }
     note.secondary = told.text.empty() ? is_secondary(message) : told.secondary;
-    note.text = fmt::format("rank {} failed; its log says why", *rank);
+    note.text = silent_end(rank, host, pod);
     if (!told.text.empty()) {
         tell(told, *rank, told.rank || told.pod.empty() ? host : told.pod, message, pod, note);
     }
@@ -194,6 +253,19 @@ std::optional<termination_note> read_failure_report(
     const auto cause = of_any ? other : note.secondary ? find_error_line(message) : std::nullopt;
     if (cause && !cause->secondary) {
         tell(*cause, cause->rank, cause->pod, message, pod, note);
+    }
+    // Which of them torchrun saw first is chance: a victim, where another one was killed.
+    const bool unknown = note.secondary || !note.names_error;
+    const auto own = unknown ? find_own_end(message) : std::nullopt;
+    if (own) {
+        note.error_code = code_of_shells(*own->code);
+        note.secondary = false;
+        const bool told_signal = own->traceback.starts_with("Signal ");
+        note.text = told_signal ? located(own->rank, own->host, pod, std::string(own->traceback))
+                                : silent_end(own->rank, own->host, pod);
+        note.names_error = told_signal;
+        note.sameness = 0;
+        note.at = place_in(message, own->traceback);
     }
     return note;
 }

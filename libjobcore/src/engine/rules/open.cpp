@@ -32,10 +32,12 @@ std::optional<instant> settle_time(const context& c, const judgement& j) {
     return c.in.now < due ? std::optional(due) : std::nullopt;
 }
 
-/// Somebody still runs, and may end in the same moment.
+/// Somebody still runs, or is about to, and may end in the same moment.
 bool others_may_end(const context& c) {
-    return std::ranges::any_of(c.view.types, [](const type_view& type) {
-        return std::ranges::any_of(type.replicas, [](const replica_view& s) { return s.is_up(); });
+    return std::ranges::any_of(c.view.types, [&](const type_view& type) {
+        return std::ranges::any_of(type.replicas, [&](const replica_view& s) {
+            return s.current != nullptr && !end_of(*s.current, s.training, c.in.now);
+        });
     });
 }
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <utility>
 
 namespace signalbox::core::engine {
@@ -17,6 +18,19 @@ event warning(reason why, std::string message) {
 
 event normal(reason why, std::string message) {
     return {false, std::string(to_string(why)), cut_message(std::move(message))};
+}
+
+/// Which restart it is, if it is counted, and how long it waits (5.8).
+std::string describe_restart(const context& c, const incident_record& entry) {
+    std::string out =
+        entry.counted
+            ? fmt::format(": restart {} of {}", c.status.backoff_count, c.in.plan.run.backoff_limit)
+            : ": not counted";
+    const milliseconds delay = entry.not_before.value_or(c.in.now) - c.in.now;
+    if (delay.count() > 0) {
+        out += fmt::format(", in {} s", std::chrono::ceil<seconds>(delay).count());
+    }
+    return out;
 }
 
 struct teller {
@@ -55,7 +69,8 @@ struct teller {
             warning(keys ? reason::secret_lost : reason::replica_failed, r.failure),
             normal(
                 reason::restarting,
-                all ? "Restarting all replicas" : "Replacing the replicas that were lost"
+                (all ? "Restarting all replicas" : "Replacing the replicas that were lost") +
+                    describe_restart(c, r.entry)
             )};
     }
     events operator()(const replicas_given_up& r) const {

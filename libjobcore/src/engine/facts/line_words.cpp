@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/facts/line_words.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+namespace signalbox::core::engine {
+namespace {
+
+constexpr std::string_view lower = "abcdefghijklmnopqrstuvwxyz";
+constexpr std::string_view upper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+constexpr std::array<std::string_view, 6> error_ends{
+    "Error", "Exception", "Exit", "Interrupt", "Failure", "Timeout"};
+
+bool made_of(std::string_view text, std::string_view a, std::string_view b, std::string_view c) {
+    return std::ranges::all_of(text, [&](char one) {
+        return a.find(one) != a.npos || b.find(one) != b.npos || c.find(one) != c.npos;
+    });
+}
+
+/// `run.sh: line 3:    12 Killed      python train.py`, as a shell tells of a child.
+bool is_death_in_shell(std::string_view line) {
+    constexpr std::array<std::string_view, 6> deaths{
+        " Killed ",
+        " Aborted",
+        " Bus error",
+        " Floating point exception",
+        " Illegal instruction",
+        " Segmentation fault"};
+    const std::size_t at = line.find(": line ");
+    return at != line.npos && std::ranges::any_of(deaths, [&](auto death) {
+               return line.find(death, at) != line.npos;
+           });
+}
+
+/// A shell, or `env`, that does not find or may not run what it is to run.
+bool is_refusal_of_shell(std::string_view line) {
+    const auto who = line.substr(0, line.find(": "));
+    const bool shell = who.ends_with("sh") || who.ends_with("env");
+    return shell &&
+           (line.ends_with(": not found") || line.ends_with(": Permission denied") ||
+            line.ends_with(": No such file") || line.ends_with(": No such file or directory"));
+}
+
+}  // namespace
+
+std::string_view take_pod(std::string_view& line) {
+    const std::size_t colon = line.find(": ");
+    const auto name = line.substr(0, std::min(colon, line.size()));
+    // `python3: `, `bash: ` and names of scripts are programs; a pod of ours has a hyphen in its
+    // name.
+    const bool of_pod = name.find('-') != name.npos && !name.ends_with(".py");
+    if (colon == line.npos || !of_pod || !made_of(name, lower, digits, ".-")) {
+        return {};
+    }
+    line.remove_prefix(colon + 2);
+    return name;
+}
+
+std::optional<std::int32_t> take_rank(std::string_view& line) {
+    constexpr std::string_view head = "[rank";
+    const std::size_t end = line.find("]:");
+    if (!line.starts_with(head) || end == line.npos) {
+        return std::nullopt;
+    }
+    const auto number = line.substr(head.size(), end - head.size());
+    std::int32_t rank = 0;
+    const auto [stop, error] = std::from_chars(number.data(), number.data() + number.size(), rank);
+    if (error != std::errc{} || stop != number.data() + number.size()) {
+        return std::nullopt;
+    }
+    line.remove_prefix(end + 2);
+    line.remove_prefix(line.starts_with(' ') ? 1 : 0);
+    return rank;
+}
+
+void take_local_prefix(std::string_view& line) {
+    const std::size_t end = line.find("]:");
+    if (!line.starts_with('[') || end == line.npos || end < 3 || end > 40) {
+        return;
+    }
+    const auto name = line.substr(1, end - 1);
+    const std::size_t number = name.find_last_not_of(digits) + 1;
+    if (number > 0 && number < name.size() && made_of(name.substr(0, number), lower, "_", "-")) {
+        line.remove_prefix(end + 2);
+    }
+}
+
+bool names_error(std::string_view line) {
+    const auto name = line.substr(0, line.find(':'));
+    constexpr std::string_view others = "0123456789._";
+    return std::ranges::any_of(error_ends, [&](auto end) { return name.ends_with(end); }) &&
+           !name.ends_with("ChildFailedError") && made_of(name, lower, upper, others);
+}
+
+bool is_name(std::string_view line) {
+    constexpr std::string_view others = "0123456789._<>";
+    const std::size_t end = line.find(": ");
+    return !line.empty() && made_of(line.substr(0, end), lower, upper, others);
+}
+
+bool is_kind_of_nccl(std::string_view line) {
+    return line == "Unknown NCCL error!" || (line.starts_with("nccl") && is_name(line));
+}
+
+bool is_of_nccl(std::string_view text) {
+    return text.starts_with("nccl") || text.find("NCCL error") != text.npos;
+}
+
+bool is_refusal(std::string_view line) {
+    const std::size_t error = line.find(": error: ");
+    const bool of_arguments =
+        error != line.npos && error > 0 && line.substr(0, error).find_first_of(" \t:") == line.npos;
+    const bool of_python =
+        line.find(": can't open file '") != line.npos || line.starts_with("Fatal Python error: ") ||
+        (line.find("python") != line.npos && line.find(": No module named ") != line.npos);
+    const bool of_library = line.find(": Assertion `") != line.npos && line.ends_with("' failed.");
+    return of_arguments || of_python || of_library || is_refusal_of_shell(line) ||
+           is_death_in_shell(line) || line.ends_with(": command not found") ||
+           (line.ends_with(": not found") && line.find("sh: ") != line.npos);
+}
+
+std::string_view return_code(std::string_view line) {
+    constexpr std::string_view words = " exits with ", code = "return code = ";
+    const std::size_t at = line.rfind(words);
+    const auto out = at == line.npos ? std::string_view() : line.substr(at + words.size());
+    const auto number = out.substr(std::min(code.size(), out.size()));
+    const bool good = out.starts_with(code) && !number.empty() && made_of(number, digits, "", "");
+    return good && number != "0" ? out : std::string_view();
+}
+
+std::string_view killed_rank(std::string_view line) {
+    constexpr std::string_view words = "exits with return code = -";
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 6> signals{{
+        {"4", "a rank was killed by signal 4, SIGILL"},
+        {"6", "a rank was killed by signal 6, SIGABRT"},
+        {"7", "a rank was killed by signal 7, SIGBUS"},
+        {"8", "a rank was killed by signal 8, SIGFPE"},
+        {"9", "a rank was killed by signal 9, SIGKILL"},
+        {"11", "a rank was killed by signal 11, SIGSEGV"},
+    }};
+    const std::size_t at = line.find(words);
+    const auto number = at == line.npos ? std::string_view() : line.substr(at + words.size());
+    for (const auto& [n, text] : signals) {
+        if (number == n) {
+            return text;
+        }
+    }
+    return {};
+}
+
+}  // namespace signalbox::core::engine

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a single line of a log says: the prefixes in front of it, and whether it names an error
+// (BEHAVIOUR.md 3.9).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace signalbox::core::engine {
+
+inline constexpr std::string_view digits = "0123456789";
+
+/// Takes `<pod>: ` off the front, as pdsh puts it there.
+std::string_view take_pod(std::string_view& line);
+/// Takes `[rank3]: ` off the front; torch leaves out the blank of an empty line.
+std::optional<std::int32_t> take_rank(std::string_view& line);
+/// Takes `[default0]:` off the front, which torchrun puts there with `--tee`.
+void take_local_prefix(std::string_view& line);
+/// `package.SomeError` or `package.SomeError: text`.
+bool names_error(std::string_view line);
+/// `package.Anything` or `package.Anything: text`, as a traceback of an exception with such a name
+/// ends.
+bool is_name(std::string_view line);
+/// torch's words for an error of NCCL, which it explains in the lines below.
+bool is_of_nccl(std::string_view text);
+/// The line below them: `ncclSystemError: System call (e.g. socket, malloc) or ... failed.`
+bool is_kind_of_nccl(std::string_view line);
+/// What programs say that cannot start, or that are aborted: Python without its script, a command
+/// line that is refused, an interpreter that crashes, a shell without the program.
+bool is_refusal(std::string_view line);
+/// What DeepSpeed's launcher says of a rank that a signal ended; empty for any other line.
+std::string_view killed_rank(std::string_view line);
+/// `return code = 3` of what it says of a rank that failed; empty for any other line.
+std::string_view return_code(std::string_view line);
+
+}  // namespace signalbox::core::engine
