@@ -5,9 +5,6 @@
 
 #include <catch2/catch.hpp>
 
-#include <string>
-#include <vector>
-
 using namespace signalbox::core;
 using signalbox::test::at;
 using signalbox::test::c10d;
@@ -600,39 +597,4 @@ TEST_CASE("[behaviour 5.6] no other incident while a pod settles; pause ends it"
         CHECK(w.status().backoff_count == 0);
         CHECK(w.status().phase == job_phase::running);
     }
-}
-
-TEST_CASE("[behaviour 11.2] a restart says which one it is, and how long it waits", "[engine]") {
-    world w(ddp());
-    w.start();
-    std::vector<std::string> told;
-    const auto lose = [&](auto how) {
-        how();
-        w.settle();
-        w.finish_deletions();
-        while (w.pods().size() < 3 && w.wake()) {
-        }
-        w.run_all();
-    };
-    for (int i = 0; i < 3; ++i) {
-        lose([&] { w.exit("worker", 0, 1); });
-    }
-    w.wait(seconds{5});
-    lose([&] { w.ask_deletion(w.pod("worker", 0), 0); });
-    w.wait(seconds{61});
-    lose([&] { w.ask_deletion(w.pod("worker", 0), 0); });
-    for (const auto& e : w.events) {
-        if (e.reason == "Restarting") {
-            told.push_back(e.message);
-        }
-    }
-    CHECK(
-        told ==
-        std::vector<std::string>{
-            "Restarting all replicas: restart 1 of 3",
-            "Restarting all replicas: restart 2 of 3, in 10 s",
-            "Restarting all replicas: restart 3 of 3, in 20 s",
-            "Restarting all replicas: not counted, in 10 s",
-            "Restarting all replicas: not counted"}
-    );
 }
