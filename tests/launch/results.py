@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the suites of real launchers, and writes what was seen into the table of README.md.
+"""Runs the suites of real launchers, and writes what was seen into the tables of README.md and examples/failures.md.
 
     python3 results.py FOLDER [--packages debian|current ...] [--suites torch ssh ...]    runs them; FOLDER keeps the reports
     python3 results.py FOLDER --table                                                     the table of reports that are there
@@ -16,6 +16,18 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 SETS = {"debian": ["--long"], "current": ["--full"]}
 NAMES = {"torch": "torch", "deepspeed": "DeepSpeed", "colossalai": "ColossalAI"}
+# By names of test_faults.py.
+FAULTS = {
+    "nan": "rank 1 raises an exception",
+    "all": "all ranks raise the same one",
+    "import": "a module is missing",
+    "killed": "rank 1 is killed",
+    "crash": "rank 1 crashes in native code",
+    "silent": "rank 1 ends with code 3, without a word",
+    "loader": "a worker of rank 1's data loader raises",
+    "chain": "one exception causes another one",
+    "script": "the script is not there",
+}
 BEGIN, END = "<!-- results: written by results.py -->\n", "<!-- end of results -->\n"
 
 
@@ -53,6 +65,25 @@ def table(found):
     return "\n".join(lines) + "\n"
 
 
+def causes(found):
+    """What a job said of each fault, by set of packages where they differ."""
+    told = {chosen: each["causes"] for (_, chosen), each in found.items() if each.get("causes")}
+    lines = ["| what happens | launcher | what the job says |", "|---|---|---|"]
+    first = next(iter(told.values()), {})
+    for fault, launchers in first.items():
+        for launcher in launchers:
+            said = [told[chosen].get(fault, {}).get(launcher) or "not the same each time" for chosen in SETS if chosen in told]
+            words = "<br>".join(f"`{each}`" for each in dict.fromkeys(said)).replace("|", "\\|")
+            lines.append(f"| {FAULTS.get(fault, fault)} | {launcher} | {words} |")
+    return "\n".join(lines) + "\n"
+
+
+def rewrite(file, text):
+    """Puts the text between the marks of a file."""
+    before, rest = file.read_text().split(BEGIN)
+    file.write_text(before + BEGIN + text + END + rest.split(END)[1])
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("folder", type=pathlib.Path)
@@ -63,9 +94,10 @@ def main():
     given.folder.mkdir(parents=True, exist_ok=True)
     if not given.table:
         run(given.folder.resolve(), given.packages, given.suites)
-    readme = HERE / "README.md"
-    before, rest = readme.read_text().split(BEGIN)
-    readme.write_text(before + BEGIN + table(reports(given.folder)) + END + rest.split(END)[1])
+    found = reports(given.folder)
+    rewrite(HERE / "README.md", table(found))
+    if any(each.get("causes") for each in found.values()):
+        rewrite(HERE.parents[1] / "examples" / "failures.md", causes(found))
 
 
 if __name__ == "__main__":

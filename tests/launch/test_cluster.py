@@ -96,6 +96,16 @@ class Cluster(test_live.Anywhere, suite.Case):
         self.check_job(self.live(), colossalai("ssh", arguments=["x y"]), 4)
 
     @suite.long
+    def test_killed_rank(self):
+        """[behaviour 3.9] A rank is killed under DeepSpeed, and nobody may read logs: the launcher's pod says it by its message."""
+        live = self.live()
+        one = deepspeed("killed", slots=1, env=environment_of({"FAULT": "killed"}), script="/probe/faulty.py")
+        live.apply(one)
+        status = live.wait_phase(one, "Succeeded", "Failed")
+        said = [each["message"] for each in status["conditions"] if each["type"] == "Failed"]
+        self.assertRegex("".join(said), r"on \S*worker-1: a rank was killed by signal 9, SIGKILL", live.explain(one))
+
+    @suite.long
     def test_training_resumes(self):
         """[behaviour 5.6] examples/train: a worker crashes, and the job goes on from the checkpoint, restarted once."""
         folder = tempfile.TemporaryDirectory(prefix="signalbox-claims-")
