@@ -45,7 +45,8 @@ up, or pods that are processes wait for what does not come; 2 the command line o
 constexpr const char* pods_footer = R"(
 A kubelet and scheduler for any API server, for tests and demonstrations. `simulated` binds pods to
 nodes that do not exist and lets them run, end and fail as a scenario or their annotations say;
-`process` runs them as processes of this machine. NEVER point it at a cluster that has nodes.
+`process` runs them as processes of this machine. NEVER point it at a cluster that has nodes, unless
+they are mere objects for a real scheduler: `--bound-only` leaves the binding to that one.
 
 Examples:
   signalbox pods --kubeconfig test.kubeconfig --scenario faults.yaml
@@ -228,6 +229,9 @@ void add_pods(command_tree& tree) {
         ->check(CLI::Range(1, 5000))
         ->type_name("N");
     c.add_flag("--create-nodes", options.create_nodes, "Create the simulated Node objects too");
+    c.add_flag(
+        "--bound-only", options.bound_only, "Bind none: simulated pods live once they are bound"
+    );
 }
 
 const registered_command node_commands[] = {

@@ -39,6 +39,7 @@ struct pods_options {
     double speed = 1;
     int nodes = 0;  ///< 0: 4 simulated ones, 1 with processes
     bool create_nodes = false;
+    bool bound_only = false;
 };
 int pods_command(const pods_options& options, std::ostream& out, std::ostream& err);
 

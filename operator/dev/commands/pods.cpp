@@ -37,6 +37,7 @@ pods::simulated_options simulated(const pods_options& options, pods::scenario sc
     out.speed = options.speed;
     out.nodes = options.nodes == 0 ? simulated_nodes : options.nodes;
     out.create_nodes = options.create_nodes;
+    out.bound_only = options.bound_only;
     return out;
 }
 
@@ -76,6 +77,9 @@ int pods_command(const pods_options& options, std::ostream& out, std::ostream& e
     const std::string unused = flags_for_processes(options.process);
     if (options.runtime == pod_runtime_kind::simulated && !unused.empty()) {
         return refuse(unused + ": simulated pods run nothing; add --runtime process");
+    }
+    if (options.runtime == pod_runtime_kind::process && options.bound_only) {
+        return refuse("--bound-only: pods that are processes are bound to this machine");
     }
     auto process = read_process_options(options.process, pods_command_name, err);
     if (!process) {

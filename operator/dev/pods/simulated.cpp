@@ -115,6 +115,10 @@ private:
     }
 
     void see(const pod_facts& pod) {
+        // What no kubelet has seen the API server removes by itself.
+        if (options_.bound_only && pod.node.empty()) {
+            return;
+        }
         const auto [it, fresh] = entries_.try_emplace(pod.uid);
         entry& e = it->second;
         if (fresh) {

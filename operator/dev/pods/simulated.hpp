@@ -25,6 +25,7 @@ public:
     std::size_t max_in_flight = 16;  ///< requests at once
     int nodes = 4;                   ///< pods are bound to `sim-node-0` ... in turn
     bool create_nodes = false;       ///< create the Node objects, if they are not there
+    bool bound_only = false;         ///< a scheduler binds pods: they live from then on
     double speed = 1;                ///< everything happens this many times as fast
     scenario script;
     /// Told of settings that make no sense and of writes that failed.

@@ -136,6 +136,9 @@ class BadInput(unittest.TestCase):
             self.assertEqual((result.code, result.err), (
                 2, f"signalbox {command}: {names}: simulated pods run nothing; add {flag} process\n"))
         self.assertIn("--logs: simulated pods", program.run("dev", "--logs").err)
+        result = program.run("pods", "--runtime", "process", "--bound-only")
+        self.assertEqual((result.code, result.err), (
+            2, "signalbox pods: --bound-only: pods that are processes are bound to this machine\n"))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 #include "pods/simulated.hpp"
 
 #include "manifests/json_edit.hpp"
+#include "pods/binding.hpp"
 #include "signalbox_test/sanitized.hpp"
 
 #include <k8sio/server/api_server.hpp>
@@ -27,15 +28,20 @@ namespace {
 
 const k8sio::wall_time start{std::chrono::seconds{1'700'000'000}};
 
+enum class scheduler { simulated, another };
+
 class cluster {
 public:
-    explicit cluster(const char* scenario = "", std::size_t in_flight = 16) {
+    explicit cluster(
+        const char* scenario = "", std::size_t in_flight = 16, scheduler by = scheduler::simulated
+    ) {
         simulated_options options;
         std::string error;
         if (*scenario != '\0') {
             options.script = read_scenario(scenario, "s", error).value();
         }
         options.max_in_flight = in_flight;
+        options.bound_only = by == scheduler::another;
         options.complain = [this](const std::string& what) { complaints_.push_back(what); };
         runtime_ = make_simulated_runtime(loop_.get_executor(), pods_api_, std::move(options));
         asio::co_spawn(loop_, runtime_->run(), [this](std::exception_ptr) { ended_ = true; });
@@ -113,6 +119,12 @@ public:
         const auto done =
             wait(user_.merge_patch(k8sio::resources::pods(), "default", name, std::move(text)));
         REQUIRE(done.has_value());
+    }
+    void bind(const std::string& name, const std::string& node) {
+        std::string body = binding_json(name, "default", field(name, "/metadata/uid"), node);
+        const std::string target = k8sio::resources::pods().object_path("default", name, "binding");
+        const auto bound = wait(user_.raw("POST", target, "application/json", std::move(body)));
+        REQUIRE(bound.has_value());
     }
     void remove(const std::string& name) {
         const k8sio::delete_options options;
@@ -354,6 +366,26 @@ TEST_CASE("a pod that another scheduler binds at the same time is left to it") {
     CHECK(c.counters().bound == 0);
     CHECK(c.counters().errors == 0);
     CHECK(c.complaints().empty());
+}
+
+TEST_CASE("beside a scheduler pods live from when it has bound them") {
+    cluster c("", 16, scheduler::another);
+    c.create("a");
+    c.create("b");
+    c.run_for(10s);
+    CHECK(c.field("a", phase) == "Pending");
+    CHECK(c.field("a", "/spec/nodeName").empty());
+    c.bind("a", "n-7");
+    c.run_for(500ms);
+    CHECK(c.field("a", "/spec/nodeName") == "n-7");
+    CHECK(c.field("a", phase) == "Running");
+    CHECK(c.field("b", phase) == "Pending");
+    c.remove("b");
+    CHECK(c.pod("b").empty());
+    c.run_for(5s);
+    CHECK(c.field("a", phase) == "Succeeded");
+    CHECK(c.counters().bound == 0);
+    CHECK(c.counters().errors == 0);
 }
 
 TEST_CASE("many pods live with a few requests in flight") {
