@@ -74,34 +74,17 @@ trap 'rm -rf "$WORK"' EXIT
 
 need_go
 
-# One module for all, so that what they share is compiled once. k8s.io/kubernetes requires its staging modules at v0.0.0, so
-# `go install` refuses it: the module replaces each of them by the release that belongs to it, v1.X.Y goes with v0.X.Y.
+# One module for all, so that what they share is compiled once; `go install` refuses k8s.io/kubernetes.
 build_programs() {
-    local go_mod staging minor=${K8S_VERSION#1.} flags="-s -w" package
     cd "$WORK"
-    go_mod=$("$GO" mod download -json "k8s.io/kubernetes@v$K8S_VERSION" |
-        sed -nE 's/^[[:space:]]*"GoMod": "(.*)",?$/\1/p')
-    [[ -f $go_mod ]]
-    staging=$(sed -nE 's#^[[:space:]]+(k8s\.io/[a-z0-9-]+) v0\.0\.0([[:space:]].*)?$#\1#p' "$go_mod" | sort -u)
     {
         echo "module signalbox.test/kubernetes"
-        echo
-        sed -nE 's/^go [0-9.]+$/&/p' "$go_mod"
-        # Kubernetes' own defaults of the Go runtime's compatibility switches: they apply to the main module only.
-        sed -nE '/^godebug \(/,/^\)/p; /^godebug [^(]/p' "$go_mod"
+        kubernetes_directives "$K8S_VERSION"
         echo "require k8s.io/kubernetes v$K8S_VERSION"
         echo "require go.etcd.io/etcd/server/v3 v$ETCD_VERSION"
-        for name in $staging; do
-            echo "replace $name => $name v0.$minor"
-        done
     } >go.mod
-    # Without these the server calls itself v0.0.0-master+$Format:%H$, which clients fail to parse.
-    for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
-        flags+=" -X $package.gitVersion=v$K8S_VERSION -X $package.gitMajor=1 -X $package.gitMinor=${minor%%.*}"
-        flags+=" -X $package.gitTreeState=clean"
-    done
     mkdir built
-    "$GO" build -ldflags "$flags" -o built/ "$@" >&2
+    "$GO" build -ldflags "-s -w $(kubernetes_version_flags "$K8S_VERSION")" -o built/ "$@" >&2
     [[ ! -e built/server ]] || mv built/server built/etcd
     mv built/* "$ASSETS"
 }

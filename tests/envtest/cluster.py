@@ -89,6 +89,8 @@ def ssh_job(kind, name, workers, namespace="default", simulation=None, **spec):
 class Cluster(servers.Started):
     """See the head of this file. `policy`: constants of the operator, in milliseconds; `plane`: arguments of ControlPlane."""
 
+    kubelet_flags = ("--create-nodes",)
+
     def __init__(self, policy=None, **plane):
         self.plane = servers.ControlPlane(**plane)
         self.policy = {**SHORT_DELAYS, **(policy or {})}
@@ -96,19 +98,23 @@ class Cluster(servers.Started):
 
     def start(self):
         self.plane.start()
-        self.plane.serve_kinds("-", stdin=signalbox("crds").stdout)
-        for part in ("base/namespace", "base/service_account", "overlays/cluster/rbac"):
-            self.plane.kubectl("apply", "-f", ROOT / "operator" / "deploy" / f"{part}.yaml")
+        self.install_kinds()
         self.plane.start_controller_manager()
         self.start_kubelet()
         return self
+
+    def install_kinds(self):
+        """Ours, and the rights of the operator."""
+        self.plane.serve_kinds("-", stdin=signalbox("crds").stdout)
+        for part in ("base/namespace", "base/service_account", "overlays/cluster/rbac"):
+            self.plane.kubectl("apply", "-f", ROOT / "operator" / "deploy" / f"{part}.yaml")
 
     def start_kubelet(self):
         scenario = self.plane.folder / "scenario.yaml"
         scenario.write_text(json.dumps(SCENARIO))  # JSON is YAML
         self.kubelet = servers.Process(
             "simulated kubelet",
-            [BINARY, "pods", "--kubeconfig", self.plane.admin_kubeconfig, "--create-nodes", "--scenario", scenario],
+            [BINARY, "pods", "--kubeconfig", self.plane.admin_kubeconfig, *self.kubelet_flags, "--scenario", scenario],
             self.plane.folder / "pods.log",
         )
 
@@ -178,7 +184,10 @@ class Cluster(servers.Started):
                     return pod
             return None
 
-        pod = eventually(f"{replica} of {name} runs", running)
+        self.finish_pod(eventually(f"{replica} of {name} runs", running), code)
+
+    def finish_pod(self, pod, code=0):
+        """Ends a pod that runs, as its kubelet would."""
         now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
         statuses = pod["status"]["containerStatuses"]
         for each in statuses:
@@ -189,8 +198,8 @@ class Cluster(servers.Started):
         phase = "Failed" if code else "Succeeded"
         patch = {"metadata": {"uid": pod["metadata"]["uid"]}, "status": {"phase": phase, "containerStatuses": statuses}}
         self.plane.kubectl(
-            "patch", "pod", pod["metadata"]["name"], "-n", namespace, "--subresource=status", "--type=merge",
-            "-p", json.dumps(patch),
+            "patch", "pod", pod["metadata"]["name"], "-n", pod["metadata"]["namespace"], "--subresource=status",
+            "--type=merge", "-p", json.dumps(patch),
         )
 
     def explained(self, name, namespace="default"):

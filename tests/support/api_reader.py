@@ -38,30 +38,31 @@ class Connection:
             return http.client.HTTPSConnection(where.netloc, timeout=REQUEST_TIMEOUT, context=self.context)
         return http.client.HTTPConnection(where.netloc, timeout=REQUEST_TIMEOUT)
 
-    def _answer(self, connection, path, data, headers):
+    def _answer(self, connection, method, path, data, headers):
         try:
-            connection.request("GET" if data is None else "POST", path, data, headers)
+            connection.request(method, path, data, headers)
             answer = connection.getresponse()
             return answer, answer.read()
         except (OSError, http.client.HTTPException):
             connection.close()
             raise
 
-    def send(self, path, body=None, **headers):
-        """The body of the answer to a GET, or to a POST of `body`, an object. Raises OSError or HTTPException if there is no good
-        one: urllib.error.HTTPError for a refusal."""
+    def send(self, path, body=None, method=None, **headers):
+        """The body of the answer to a GET, or to a POST of `body`, an object, or to another method. Raises OSError or HTTPException
+        if there is no good one: urllib.error.HTTPError for a refusal."""
         headers = {"Content-Type": "application/json", **self.authorization, **headers}
         data = None if body is None else json.dumps(body).encode()
+        method = method or ("GET" if data is None else "POST")
         kept = getattr(self.kept, "connection", None)
         self.kept.connection = connection = kept or self._open()
         if data is not None:
             connection.close()  # what may not be sent twice begins a new one
         try:
-            answer, text = self._answer(connection, path, data, headers)
+            answer, text = self._answer(connection, method, path, data, headers)
         except (OSError, http.client.HTTPException):
             if not kept or data is not None:
                 raise
-            answer, text = self._answer(connection, path, data, headers)  # the server may have closed it meanwhile
+            answer, text = self._answer(connection, method, path, data, headers)  # the server may have closed it meanwhile
         if answer.status >= 300:
             raise urllib.error.HTTPError(self.url + path, answer.status, answer.reason, answer.headers, io.BytesIO(text))
         return text
@@ -104,11 +105,15 @@ class Reader:
             raise AssertionError(f"the server has no {name}")
         return self.resources[name]
 
-    def _read(self, kind, name, namespace, **selectors):
+    def path(self, kind, name=None, namespace="default"):
+        """Where an object is, or all of a kind. `kind` is any name that kubectl takes; `namespace`: None for all."""
         where, plural, namespaced = self._resource(kind)
         if namespaced and namespace:
             where += f"/namespaces/{namespace}"
-        path = f"{where}/{plural}" + (f"/{name}" if name else "")
+        return f"{where}/{plural}" + (f"/{name}" if name else "")
+
+    def _read(self, kind, name, namespace, **selectors):
+        path = self.path(kind, name, namespace)
         query = urllib.parse.urlencode({key: value for key, value in selectors.items() if value})
         for tries_left in reversed(range(10)):
             try:

@@ -1,0 +1,410 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Signalbox relies on of Kueue, seen on it: how it answers a Workload, and what has to be written back."""
+
+import time
+
+import kueue_world
+import world
+from cluster import eventually
+from kueue_world import cluster_queue, flavor, local_queue, priority_class, workload
+
+SUITE = "gang_kueue"
+IN_USE = f"{kueue_world.GROUP}/resource-in-use"
+
+
+class KueueFacts(world.Facts):
+    """Each test has a ClusterQueue of its own, named after it, a LocalQueue `q` into it, and flavours `<here>-<name>`."""
+
+    def queue(self, cpus=10, **spec):
+        """`cpus`: a number, or numbers by flavour."""
+        quota = cpus if isinstance(cpus, dict) else {"only": cpus}
+        self.create(*(flavor(self.flavor(name), labels={"example.com/pool": name}) for name in quota))
+        self.create(cluster_queue(self.here, {self.flavor(name): count for name, count in quota.items()}, **spec))
+        self.create(local_queue("q", self.here))
+
+    def flavor(self, name):
+        return f"{self.here}-{name}"
+
+    def importance(self):
+        """The higher one of two priorities; Workloads without one have 0."""
+        name = f"{self.here}-p"
+        self.create(priority_class(name, 1000))
+        return name, 1000
+
+    def ask(self, name, *counts, **more):
+        return self.create(workload(name, "q", *counts, **more))
+
+    def used(self):
+        """CPUs that Kueue counts as reserved."""
+        flavors = self.world.plane.object("clusterqueue", self.here).get("status", {}).get("flavorsReservation", [])
+        return sum(int(each["total"]) for one in flavors for each in one["resources"])
+
+    def wait_used(self, count, figure=None):
+        began = time.monotonic()
+        eventually(lambda: f"{count} CPUs are reserved, not {self.used()}:\n{self.world.tails()}", lambda: self.used() == count, interval=0.03)
+        if figure:
+            self.figure(figure, time.monotonic() - began)
+
+    def wait_admitted(self, name, figure=None):
+        began = time.monotonic()
+        found = self.wait_told("workload", name, "Admitted", "True")
+        if figure:
+            self.figure(figure, time.monotonic() - began)
+        return found
+
+    def wait_evicted(self, name, reason):
+        return self.wait_told("workload", name, "Evicted", "True", reason)
+
+    def admitted(self, name):
+        return world.told(self.get("workload", name), "Admitted")[0] == "True"
+
+    def status(self, name, change):
+        """Writes the status of a Workload."""
+        return self.world.patch("workload", name, {"status": change}, self.here, "status")
+
+    def say(self, name, **statuses):
+        """Writes conditions of a Workload."""
+        return self.status(name, {"conditions": kueue_world.with_conditions(self.get("workload", name), **statuses)})
+
+    def release(self, name):
+        """Gives the quota of an evicted Workload back. Kueue may write its status meanwhile, too."""
+        def done():
+            try:
+                patch = kueue_world.release(self.get("workload", name))
+                return self.world.patch("workload", name, patch, self.here, "status")
+            except world.Refused as refusal:
+                if refusal.code != 409:
+                    raise
+                return None
+
+        return eventually(f"the release of {name} is written", done)
+
+    def preempted(self):
+        """`low`, with 8 of 10 CPUs, is to go for `high`, with 8 as well."""
+        self.queue(10)
+        self.ask("low", 8)
+        self.wait_admitted("low")
+        self.ask("high", 8, priority=self.importance())
+        return self.wait_evicted("low", "Preempted")
+
+
+class Admission(KueueFacts):
+    world_of = kueue_world.Kueue
+
+    def test_an_admission_names_pod_sets_flavors_and_what_they_use(self):
+        self.queue(10)
+        self.ask("w", 1, 4)
+        found = self.wait_admitted("w", figure="admitted after it was made")
+        self.assertEqual(world.told(found, "QuotaReserved")[0], "True")
+        admission = found["status"]["admission"]
+        self.assertEqual(admission["clusterQueue"], self.here)
+        self.assertEqual(
+            [(each["name"], each["count"], each["flavors"], each["resourceUsage"]) for each in admission["podSetAssignments"]],
+            [("main", 1, {"cpu": self.flavor("only")}, {"cpu": "1"}), ("set-1", 4, {"cpu": self.flavor("only")}, {"cpu": "4"})])
+        self.wait_used(5)
+
+    def test_without_quota_it_waits_and_tells_what_is_missing(self):
+        self.queue(10)
+        self.ask("first", 8)
+        self.wait_admitted("first")
+        self.ask("second", 8)
+        found = self.wait_told("workload", "second", "QuotaReserved", "False", "Pending")
+        said = world.condition(found, "QuotaReserved")["message"]
+        self.words("no quota left", said)
+        self.assertIn("insufficient unused quota for cpu in flavor", said)
+        self.ask("larger", 11)
+        found = self.wait_told("workload", "larger", "QuotaReserved", "False", "Pending")
+        said = world.condition(found, "QuotaReserved")["message"]
+        self.words("more than the queue ever has", said)
+        self.assertIn("maximum capacity", said)
+        self.assertEqual(self.get("workload", "second")["status"].get("admission"), None)
+
+    def test_without_a_queue_it_is_inadmissible_until_there_is_one(self):
+        self.ask("w", 1)
+        found = self.wait_told("workload", "w", "QuotaReserved", "False", "Inadmissible")
+        self.words("no LocalQueue", world.condition(found, "QuotaReserved")["message"])
+        self.create(local_queue("q", self.here))
+        found = eventually("the reason changes", lambda: next((
+            w for w in [self.get("workload", "w")] if "ClusterQueue" in world.condition(w, "QuotaReserved").get("message", "")), None))
+        self.words("no ClusterQueue", world.condition(found, "QuotaReserved")["message"])
+        self.create(flavor(self.flavor("only")), cluster_queue(self.here, {self.flavor("only"): 1}))
+        self.wait_admitted("w", figure="admitted after its queue was made")
+
+    def test_more_than_8_pod_sets_are_refused(self):
+        self.queue(10)
+        with self.refused(422) as caught:
+            self.ask("w", *[1] * 9)
+        self.words("9 pod sets", caught.exception.message)
+        self.ask("w", *[1] * 8)
+        self.wait_admitted("w")
+
+    def test_a_minimum_is_admitted_in_part(self):
+        self.queue(10)
+        self.ask("w", 14, minimum=6)
+        assigned, = self.wait_admitted("w")["status"]["admission"]["podSetAssignments"]
+        self.assertEqual(assigned["count"], 10)
+        self.wait_used(10)
+
+    def test_another_admission_may_give_another_flavor(self):
+        self.queue({"a": 4, "b": 10})
+        self.ask("w", 8)
+        flavors = self.wait_admitted("w")["status"]["admission"]["podSetAssignments"][0]["flavors"]
+        self.assertEqual(flavors, {"cpu": self.flavor("b")})
+        self.assertEqual(self.get("resourceflavor", flavors["cpu"])["spec"]["nodeLabels"], {"example.com/pool": "b"})
+        self.world.patch("clusterqueue", self.here, {"spec": {"stopPolicy": "HoldAndDrain"}})
+        self.wait_evicted("w", "ClusterQueueStopped")
+        self.release("w")
+        swapped = cluster_queue(self.here, {self.flavor("a"): 10, self.flavor("b"): 4})["spec"]
+        self.world.patch("clusterqueue", self.here, {"spec": {"stopPolicy": "None", "resourceGroups": swapped["resourceGroups"]}})
+        flavors = self.wait_admitted("w")["status"]["admission"]["podSetAssignments"][0]["flavors"]
+        self.assertEqual(flavors, {"cpu": self.flavor("a")})
+
+    def test_a_check_holds_the_admission_and_tells_what_pods_get(self):
+        check = f"{self.here}-check"
+        self.create(kueue_world.thing("AdmissionCheck", check, {"controllerName": "signalbox.test/check"}))
+        active = kueue_world.with_conditions({"metadata": {}}, Active=("True", "Active"))
+        self.world.patch("admissioncheck", check, {"status": {"conditions": active}}, subresource="status")
+        self.queue(10, admissionChecksStrategy={"admissionChecks": [{"name": check}]})
+        self.ask("w", 2)
+        self.wait_told("workload", "w", "QuotaReserved", "True")
+        self.world.settle()
+        self.assertFalse(self.admitted("w"))
+        update = {
+            "name": "main", "labels": {"example.com/l": "1"}, "annotations": {"example.com/a": "2"}, "nodeSelector": {"example.com/n": "3"},
+            "tolerations": [{"key": "example.com/t", "operator": "Exists", "effect": "NoSchedule"}]}
+        state = {"name": check, "state": "Ready", "message": "made", "lastTransitionTime": kueue_world.now(), "podSetUpdates": [update]}
+        self.status("w", {"admissionChecks": [state]})
+        found = self.wait_admitted("w")
+        self.assertEqual(found["status"]["admissionChecks"][0]["podSetUpdates"], [update])
+        self.status("w", {"admissionChecks": [{**state, "state": "Retry"}]})
+        self.wait_evicted("w", "AdmissionCheck")
+
+    def test_pod_sets_change_while_it_waits_and_not_while_it_is_admitted(self):
+        self.queue(10)
+        self.ask("first", 8)
+        self.wait_admitted("first")
+        self.ask("w", 8)
+        self.wait_told("workload", "w", "QuotaReserved", "False", "Pending")
+        smaller = workload("w", "q", 2)["spec"]["podSets"]
+        self.world.patch("workload", "w", {"spec": {"podSets": smaller}}, self.here)
+        self.wait_admitted("w")
+        with self.refused(403, 422) as caught:
+            self.world.patch("workload", "w", {"spec": {"podSets": workload("w", "q", 1)["spec"]["podSets"]}}, self.here)
+        self.words("another size while admitted", str(caught.exception))
+
+    def test_what_others_write_into_an_admission_is_believed(self):
+        """Why Signalbox never writes `admission` or `QuotaReserved=True`."""
+        self.queue(10)
+        self.ask("real", 3)
+        admission = self.wait_admitted("real")["status"]["admission"]
+        self.wait_used(3)
+        self.ask("w", 50)
+        self.wait_told("workload", "w", "QuotaReserved", "False", "Pending")
+        admission["podSetAssignments"][0].update(count=50, resourceUsage={"cpu": "50"})
+        conditions = kueue_world.with_conditions(self.get("workload", "w"), QuotaReserved=("True", "QuotaReserved"))
+        self.status("w", {"admission": admission, "conditions": conditions})
+        self.wait_used(53)
+
+
+class Eviction(KueueFacts):
+    world_of = kueue_world.Kueue
+
+    def test_the_quota_of_who_is_preempted_stays_until_it_is_released_by_one_patch(self):
+        found = self.preempted()
+        self.assertEqual(world.told(found, "Preempted")[0], "True")
+        self.words("preempted", world.condition(found, "Evicted")["message"])
+        self.world.settle()
+        self.assertFalse(self.admitted("high"))
+        self.assertEqual(self.used(), 8)
+        self.assertTrue(self.get("workload", "low")["status"].get("admission"))
+        self.release("low")
+        self.wait_admitted("high", figure="the preemptor is admitted after the release")
+        self.wait_told("workload", "low", "QuotaReserved", "False", "Pending")
+        self.world.delete("workload", "high", self.here)
+        self.wait_admitted("low", figure="the victim is admitted again after the preemptor is gone")
+        self.wait_used(8)
+
+    def test_a_release_without_admitted_false_never_comes_back(self):
+        found = self.preempted()
+        self.status("low", {
+            "admission": None, "conditions": kueue_world.with_conditions(found, QuotaReserved=("False", "Pending"))})
+        self.wait_admitted("high")
+        self.world.delete("workload", "high", self.here)
+        self.wait_used(0)
+        self.world.settle()
+        self.assertEqual(self.get("workload", "low")["status"].get("admission"), None)
+        self.assertEqual(self.used(), 0)
+        self.say("low", Admitted=("False", "NoReservation"))
+        self.wait_used(8)
+        self.assertTrue(self.get("workload", "low")["status"].get("admission"))
+
+    def test_a_release_of_the_admission_alone_is_an_error(self):
+        self.preempted()
+        with self.refused(500) as caught:
+            self.status("low", {"admission": None})
+        self.words("`admission: null` alone", caught.exception.message[:300])
+        self.assertEqual(self.used(), 8)
+
+    def test_a_release_of_the_condition_alone_gives_nothing_to_the_preemptor(self):
+        self.preempted()
+        try:
+            self.say("low", QuotaReserved=("False", "Pending"))
+        except world.Refused as refusal:
+            self.words("`QuotaReserved=False` alone", str(refusal)[:300])
+        self.world.settle()
+        self.assertFalse(self.admitted("high"))
+        self.release("low")
+        self.wait_admitted("high")
+
+    def test_a_deletion_gives_quota_back(self):
+        self.preempted()
+        self.world.delete("workload", "low", self.here)
+        self.wait_gone("workload", "low")
+        self.wait_admitted("high", figure="the preemptor is admitted after the victim's Workload was deleted")
+
+    def test_a_deletion_waits_with_the_quota_for_a_finalizer(self):
+        self.queue(10)
+        self.ask("w", 8, finalizers=[IN_USE])
+        self.wait_admitted("w")
+        self.world.delete("workload", "w", self.here)
+        self.world.settle()
+        self.assertIn("deletionTimestamp", self.get("workload", "w")["metadata"])
+        self.assertEqual(self.used(), 8)
+        self.world.patch("workload", "w", {"metadata": {"finalizers": None}}, self.here)
+        self.wait_gone("workload", "w")
+        self.wait_used(0, figure="quota is free after the finalizer was taken off")
+
+    def test_a_stopped_queue_drains_or_holds(self):
+        self.queue(10)
+        self.ask("w", 4)
+        self.wait_admitted("w")
+        self.world.patch("clusterqueue", self.here, {"spec": {"stopPolicy": "Hold"}})
+        self.ask("late", 4)
+        self.world.settle()
+        self.assertTrue(self.admitted("w"))
+        self.assertNotEqual(world.told(self.get("workload", "w"), "Evicted")[0], "True")
+        self.assertFalse(self.admitted("late"))
+        self.words("a held queue", world.condition(self.get("workload", "late"), "QuotaReserved").get("message", "nothing"))
+        self.world.patch("clusterqueue", self.here, {"spec": {"stopPolicy": "HoldAndDrain"}})
+        self.wait_evicted("w", "ClusterQueueStopped")
+        self.release("w")
+        self.wait_used(0)
+        self.world.patch("clusterqueue", self.here, {"spec": {"stopPolicy": "None"}})
+        self.wait_admitted("w", figure="admitted again after the queue goes on")
+        self.wait_admitted("late")
+
+    def test_who_is_not_active_is_evicted_and_comes_back(self):
+        self.queue(10)
+        self.ask("w", 4)
+        self.wait_admitted("w")
+        self.world.patch("workload", "w", {"spec": {"active": False}}, self.here)
+        self.wait_evicted("w", "Deactivated")
+        self.release("w")
+        self.wait_used(0)
+        self.world.settle()
+        self.assertFalse(self.admitted("w"))
+        self.world.patch("workload", "w", {"spec": {"active": True}}, self.here)
+        self.wait_admitted("w", figure="admitted again after it is active")
+
+
+class Ends(KueueFacts):
+    world_of = kueue_world.Kueue
+
+    def test_who_is_finished_gives_quota_back_for_good(self):
+        self.queue(10)
+        self.ask("w", 8)
+        self.wait_admitted("w")
+        self.wait_used(8)
+        self.say("w", Finished=("True", "Succeeded"))
+        self.wait_used(0, figure="quota is free after Finished")
+
+    def reclaim(self, name, count):
+        return self.status(name, {"reclaimablePods": [{"name": "main", "count": count}]})
+
+    def test_pods_that_ended_give_quota_back_and_cannot_take_it_again(self):
+        self.queue(10)
+        self.ask("w", 8)
+        self.wait_admitted("w")
+        self.reclaim("w", 3)
+        self.wait_used(5, figure="quota falls after reclaimablePods")
+        with self.refused(403, 422) as caught:
+            self.reclaim("w", 2)
+        self.words("fewer reclaimablePods", str(caught.exception))
+
+    def test_reclaimable_pods_survive_an_eviction_unless_the_release_takes_them(self):
+        self.queue(10)
+        for name, kept in (("keeps", True), ("releases", False)):
+            with self.subTest(name):
+                self.ask(name, 8)
+                self.wait_admitted(name)
+                self.reclaim(name, 3)
+                self.wait_used(5)
+                self.world.patch("clusterqueue", self.here, {"spec": {"stopPolicy": "HoldAndDrain"}})
+                found = self.wait_evicted(name, "ClusterQueueStopped")
+                patch = kueue_world.release(found)["status"]
+                if kept:
+                    del patch["reclaimablePods"]
+                self.status(name, patch)
+                self.wait_used(0)
+                self.assertEqual(self.get("workload", name)["status"].get("reclaimablePods"),
+                                 [{"name": "main", "count": 3}] if kept else None)
+                self.world.patch("clusterqueue", self.here, {"spec": {"stopPolicy": "None"}})
+                self.wait_admitted(name)
+                self.wait_used(5 if kept else 8)
+                self.world.delete("workload", name, self.here)
+                self.wait_used(0)
+
+
+class Readiness(KueueFacts):
+    """With `waitForPodsReady`."""
+
+    class world_of(kueue_world.Kueue):
+        configuration = {"waitForPodsReady": {
+            "timeout": "2s",
+            "blockAdmission": False,
+            "requeuingStrategy": {"backoffLimitCount": 1, "backoffBaseSeconds": 1},
+        }}
+
+    def test_who_does_not_get_ready_is_evicted_and_in_the_end_deactivated(self):
+        self.queue(10)
+        self.ask("w", 4)
+        self.wait_admitted("w")
+        found = self.wait_evicted("w", "PodsReadyTimeout")
+        self.words("not ready in time", world.condition(found, "Evicted")["message"])
+        found = eventually("it is counted", lambda: next((
+            w for w in [self.get("workload", "w")] if w["status"].get("requeueState")), None))
+        self.assertEqual(found["status"]["requeueState"]["count"], 1)
+        self.assertIn("requeueAt", found["status"]["requeueState"])
+        self.release("w")
+        self.wait_admitted("w")
+        found = eventually("it is deactivated", lambda: next((
+            w for w in [self.get("workload", "w")]
+            if not w["spec"].get("active", True) and world.told(w, "Evicted")[0] == "True"), None))
+        self.assertEqual(world.told(found, "Evicted"), ("True", "DeactivatedDueToRequeuingLimitExceeded"))
+
+    def test_ready_pods_that_are_not_reset_hide_a_time_out(self):
+        """Of three attempts whose pods do not get ready only that is found out which says so, and in Kueue's own word."""
+        says = {"forgets": ("True", "Started"), "in-other-words": ("False", "Starting"), "resets": ("False", "WaitForStart")}
+        self.queue(10)
+        for name in says:
+            self.ask(name, 2)
+            self.wait_admitted(name)
+            self.say(name, PodsReady=("True", "Started"))
+        self.world.patch("clusterqueue", self.here, {"spec": {"stopPolicy": "HoldAndDrain"}})
+        for name, said in says.items():
+            self.wait_evicted(name, "ClusterQueueStopped")
+            self.release(name)
+            self.say(name, PodsReady=said)
+        self.wait_used(0)
+        self.world.patch("clusterqueue", self.here, {"spec": {"stopPolicy": "None"}})
+        for name in says:
+            self.wait_admitted(name)
+        # The last one to be admitted is the first whose time is over.
+        self.wait_evicted("resets", "PodsReadyTimeout")
+        for name in ("forgets", "in-other-words"):
+            self.assertTrue(self.admitted(name))
+            self.assertNotEqual(world.told(self.get("workload", name), "Evicted")[0], "True", name)
+
+
+if __name__ == "__main__":
+    world.main(SUITE, kueue_world.Kueue.set_name)
