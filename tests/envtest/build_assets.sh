@@ -76,13 +76,11 @@ need_go
 
 # One module for all, so that what they share is compiled once; `go install` refuses k8s.io/kubernetes.
 build_programs() {
+    local directives
     cd "$WORK"
-    {
-        echo "module signalbox.test/kubernetes"
-        kubernetes_directives "$K8S_VERSION"
-        echo "require k8s.io/kubernetes v$K8S_VERSION"
-        echo "require go.etcd.io/etcd/server/v3 v$ETCD_VERSION"
-    } >go.mod
+    directives=$(kubernetes_directives "$K8S_VERSION")
+    printf '%s\n' "module signalbox.test/kubernetes" "require k8s.io/kubernetes v$K8S_VERSION" \
+        "require go.etcd.io/etcd/server/v3 v$ETCD_VERSION" "$directives" >go.mod
     mkdir built
     "$GO" build -ldflags "-s -w $(kubernetes_version_flags "$K8S_VERSION")" -o built/ "$@" >&2
     [[ ! -e built/server ]] || mv built/server built/etcd

@@ -72,7 +72,8 @@ go_mod_of() {
 }
 
 # What a go.mod needs that builds with Kubernetes $1: as k8s.io/kubernetes requires its staging modules at v0.0.0, each of them is
-# replaced by the release that belongs to it: v1.X.Y goes with v0.X.Y.
+# replaced by the release that belongs to it: v1.X.Y goes with v0.X.Y. Not to be written into a go.mod of the current folder: Go
+# reads that one meanwhile.
 kubernetes_directives() {
     local go_mod name
     go_mod=$(go_mod_of k8s.io/kubernetes "$1")

@@ -4,8 +4,8 @@
 import pathlib
 import tempfile
 
-import servers
 import world
+from world import servers
 
 SET = "kubernetes"
 API = "scheduling.k8s.io/v1beta1"

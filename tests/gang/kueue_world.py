@@ -11,9 +11,8 @@ import subprocess
 import urllib.request
 from datetime import datetime, timezone
 
-import servers
 import world
-from cluster import eventually
+from world import eventually, servers
 
 GROUP = "kueue.x-k8s.io"
 API = f"{GROUP}/v1beta2"

@@ -53,7 +53,7 @@ fi
 if [[ -n $cached ]]; then
     give_up "no programs of $SET $version at $FOLDER; tests/gang/programs.sh $SET builds them"
 fi
-lock_cache gang
+lock_cache "$SET"
 if [[ -e $FOLDER/complete ]]; then
     echo "$FOLDER"
     exit 0
@@ -65,19 +65,16 @@ WORK=$(mktemp -d "$CACHE_ROOT/build.XXXXXX")
 trap 'rm -rf "$WORK"' EXIT
 
 build() {
-    local go_mod tree name packages=("${commands[@]/#/$module/cmd/}")
+    local directives tree name packages=("${commands[@]/#/$module/cmd/}")
     cd "$WORK"
-    go_mod=$(go_mod_of "$module" "$version")
-    {
-        echo "module signalbox.test/$SET"
-        echo "require $module v$version"
-        if [[ -n $kubernetes ]]; then
-            kubernetes_directives "$kubernetes"
-        else
-            # Replacements, too, apply to the main module only.
-            sed -nE 's/^go [0-9.]+$/&/p; /^(godebug|replace) \(/,/^\)/p; /^(godebug|replace) [^(]/p' "$go_mod"
-        fi
-    } >go.mod
+    if [[ -n $kubernetes ]]; then
+        directives=$(kubernetes_directives "$kubernetes")
+    else
+        # Replacements, too, apply to the main module only.
+        directives=$(go_mod_of "$module" "$version")
+        directives=$(sed -nE 's/^go [0-9.]+$/&/p; /^(godebug|replace) \(/,/^\)/p; /^(godebug|replace) [^(]/p' "$directives")
+    fi
+    printf '%s\n' "module signalbox.test/$SET" "require $module v$version" "$directives" >go.mod
     [[ -z $kubernetes ]] || flags+=$(kubernetes_version_flags "$kubernetes")
     mkdir built built/files
     # Two compilers at a time, and after all else: this takes minutes, and gigabytes if nobody limits it.

@@ -7,10 +7,9 @@ import tempfile
 import unittest
 
 import kubernetes_world
-import servers
 import world
-from cluster import eventually
 from kubernetes_world import group, priority_class
+from world import eventually, servers
 
 SUITE = "gang_kubernetes"
 SCHEDULED = "PodGroupInitiallyScheduled"

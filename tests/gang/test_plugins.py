@@ -3,7 +3,7 @@
 
 import plugin_worlds
 import world
-from cluster import eventually
+from world import eventually
 
 SUITE = "gang_plugins"
 
