@@ -6,6 +6,8 @@
 #include "controller/resource_table.hpp"
 #include "manifests/json_edit.hpp"
 
+#include <jobcore/labels.hpp>
+
 #include <fmt/format.h>
 
 #include <utility>
@@ -57,6 +59,10 @@ std::string job_lookup::problem_unless_one() const {
         names += (names.empty() ? "" : " and ") + kubectl_name(job.kind, target_.name);
     }
     return fmt::format("`{}` names several jobs: {}", target_.name, names);
+}
+
+std::string children_of(const std::string& uid) {
+    return fmt::format("{}={}", core::label::job_uid, uid);
 }
 
 std::string kubectl_name(core::job_kind kind, const std::string& name) {

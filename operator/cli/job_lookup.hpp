@@ -49,6 +49,9 @@ private:
     bool served_ = false;
 };
 
+/// The label selector of the children of the job with this UID.
+std::string children_of(const std::string& uid);
+
 /// `pytorchtrainingjob/mnist`
 std::string kubectl_name(core::job_kind kind, const std::string& name);
 

@@ -81,7 +81,7 @@ private:
             const found_job& job = lookup_.found()[next];
             const resource_type& type = type_of(kind, job.kind);
             k8sio::list_options options;
-            options.label_selector = "batch.tensorstack.dev/job-uid=" + job.uid;
+            options.label_selector = children_of(job.uid);
             options.continue_token = std::move(continue_token);
             k8sio::result<k8sio::list_page> page = co_await api_->list(type, ns_, options);
             if (page.has_error()) {

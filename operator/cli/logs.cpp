@@ -184,9 +184,7 @@ private:
         std::function<void()> gone_;
     };
 
-    std::string selector() const {
-        return "batch.tensorstack.dev/job-uid=" + lookup_.found().front().uid;
-    }
+    std::string selector() const { return children_of(lookup_.found().front().uid); }
 
     asio::awaitable<void> list_pods() {
         k8sio::list_options options;

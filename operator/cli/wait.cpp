@@ -150,7 +150,7 @@ private:
         if (goal_.with_pods) {
             co_return;
         }
-        options.label_selector = "batch.tensorstack.dev/job-uid=" + uid_;
+        options.label_selector = children_of(uid_);
         options.limit = 1;
         const auto page = co_await api_->list(k8sio::resources::pods(), lookup_.ns(), options);
         if (page.has_error() || page->items.empty() || state_ != standing::reached) {

@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Keys of the labels that children carry (BEHAVIOUR.md 1.6), shared by those who write and those
-// who read them.
+// Keys of the labels that children carry (BEHAVIOUR.md 1.6) and nobody else reads; the others are
+// public.
 #pragma once
+
+#include "jobcore/labels.hpp"
 
 #include <string_view>
 
 namespace signalbox::core::label {
 
-inline constexpr std::string_view owner_name = "tensorstack.dev/owner-name";
 inline constexpr std::string_view owner_kind = "tensorstack.dev/owner-kind";
 inline constexpr std::string_view component = "tensorstack.dev/component";
-inline constexpr std::string_view replica_type = "replica-type";
-inline constexpr std::string_view replica_index = "replica-index";
 inline constexpr std::string_view job_role = "job-role";
-inline constexpr std::string_view job_uid = "batch.tensorstack.dev/job-uid";
-inline constexpr std::string_view attempt = "batch.tensorstack.dev/attempt";
-inline constexpr std::string_view round = "batch.tensorstack.dev/round";
 inline constexpr std::string_view managed_by = "app.kubernetes.io/managed-by";
 
 /// On our own TensorBoard, whose pods carry none of the above (BEHAVIOUR.md 1.5).

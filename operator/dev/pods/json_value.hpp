@@ -31,12 +31,12 @@ inline std::string to_text(const json_value& value) {
 }
 
 /// Null if there is none.
-inline const json_value& member(const json_value& object, const char* key) {
+inline const json_value& member(const json_value& object, std::string_view key) {
     static const json_value absent;
     if (!object.IsObject()) {
         return absent;
     }
-    const auto it = object.FindMember(key);
+    const auto it = object.FindMember(json_value(rapidjson::StringRef(key.data(), key.size())));
     return it == object.MemberEnd() ? absent : it->value;
 }
 
@@ -45,7 +45,7 @@ inline std::string_view text_of(const json_value& v) {
 }
 
 /// Empty if there is none.
-inline std::string_view text(const json_value& object, const char* key) {
+inline std::string_view text(const json_value& object, std::string_view key) {
     return text_of(member(object, key));
 }
 

@@ -3,6 +3,7 @@
 
 #include "pods/json_value.hpp"
 
+#include <jobcore/labels.hpp>
 #include <jobcore/strings.hpp>
 #include <jobcore/time.hpp>
 
@@ -70,12 +71,12 @@ bool command_idles(const Value& container) {
 }
 
 void read_labels(const Value& labels, pod_facts& out) {
-    out.job = text(labels, "tensorstack.dev/owner-name");
-    out.job_uid = text(labels, "batch.tensorstack.dev/job-uid");
-    out.type = text(labels, "replica-type");
-    out.index = number(text(labels, "replica-index"));
-    out.attempt = number(text(labels, "batch.tensorstack.dev/attempt"));
-    out.round = number(text(labels, "batch.tensorstack.dev/round"));
+    out.job = text(labels, core::label::owner_name);
+    out.job_uid = text(labels, core::label::job_uid);
+    out.type = text(labels, core::label::replica_type);
+    out.index = number(text(labels, core::label::replica_index));
+    out.attempt = number(text(labels, core::label::attempt));
+    out.round = number(text(labels, core::label::round));
 }
 
 void read_settings(const Value& annotations, pod_facts& out) {

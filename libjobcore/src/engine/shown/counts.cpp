@@ -4,6 +4,7 @@
 // api 5.2, api 5.3).
 #include "engine/facts/ledger.hpp"
 #include "engine/shown/shown.hpp"
+#include "jobcore/labels.hpp"
 
 #include <fmt/format.h>
 
@@ -300,9 +301,7 @@ counts_shown show_counts(const context& c) {
     }
     out.ready = fmt::to_string(up) + '/' + fmt::to_string(wanted);
     out.selector = fmt::format(
-        "tensorstack.dev/owner-name={},batch.tensorstack.dev/job-uid={}",
-        c.in.plan.job_name,
-        c.in.plan.job_uid
+        "{}={},{}={}", label::owner_name, c.in.plan.job_name, label::job_uid, c.in.plan.job_uid
     );
     out.tasks = show_tasks(c);
     return out;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubelet/disk/kept_log.hpp"
 
+#include <jobcore/labels.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,16 +12,16 @@ namespace signalbox::op::kubelet {
 namespace fs = std::filesystem;
 
 fs::path kept_log_path(const pod_spec& pod, const container_spec& container) {
-    const auto label = [&](const char* name) {
-        const auto it = pod.labels.find(name);
+    const auto label = [&](std::string_view name) {
+        const auto it = pod.labels.find(std::string(name));
         return it == pod.labels.end() ? std::string() : it->second;
     };
-    const std::string job = label("tensorstack.dev/owner-name"), type = label("replica-type");
+    const std::string job = label(core::label::owner_name), type = label(core::label::replica_type);
     const std::string prefix = pod.ns == "default" ? "" : pod.ns + "_";
     const auto first = std::ranges::find(pod.containers, false, &container_spec::init);
     const bool trains = first != pod.containers.end() && first->name == container.name;
-    const std::string index = label("replica-index"),
-                      attempt = label("batch.tensorstack.dev/attempt");
+    const std::string index = label(core::label::replica_index),
+                      attempt = label(core::label::attempt);
     for (const std::string* part : {&job, &type, &index, &attempt}) {
         // Labels have no slash, but anybody writes them.
         if (part->empty() || part->find('/') != std::string::npos || part->front() == '.') {
