@@ -283,6 +283,8 @@ TEST_CASE("[behaviour 3.9] words of others are no refusal") {
           ": error: x",
           "the page was not found",
           "a: error:",
+          "[launch.py:325:sigkill_handler] ['python3', 'train.py'] exits with return code = -15",
+          "[launch.py:325:sigkill_handler] ['python3', 'train.py'] exits with return code = -3",
           "kernel.cu(3): error: x y"}) {
         INFO(line);
         CHECK(

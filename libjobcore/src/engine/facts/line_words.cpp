@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/facts/line_words.hpp"
 
+#include "engine/facts/signals.hpp"
+#include "jobcore/strings.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -134,22 +137,11 @@ std::string_view return_code(std::string_view line) {
 
 std::string_view killed_rank(std::string_view line) {
     constexpr std::string_view words = "exits with return code = -";
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 6> signals{{
-        {"4", "a rank was killed by signal 4, SIGILL"},
-        {"6", "a rank was killed by signal 6, SIGABRT"},
-        {"7", "a rank was killed by signal 7, SIGBUS"},
-        {"8", "a rank was killed by signal 8, SIGFPE"},
-        {"9", "a rank was killed by signal 9, SIGKILL"},
-        {"11", "a rank was killed by signal 11, SIGSEGV"},
-    }};
+    constexpr std::int32_t asked_to_end = 15;
     const std::size_t at = line.find(words);
     const auto number = at == line.npos ? std::string_view() : line.substr(at + words.size());
-    for (const auto& [n, text] : signals) {
-        if (number == n) {
-            return text;
-        }
-    }
-    return {};
+    const std::int32_t signal = read_whole_number(number).value_or(0);
+    return signal == asked_to_end ? std::string_view() : rank_killed_by(signal);
 }
 
 }  // namespace signalbox::core::engine

@@ -2,6 +2,7 @@
 #include "engine/facts/pod_facts.hpp"
 
 #include "engine/facts/reasons.hpp"
+#include "engine/facts/signals.hpp"
 #include "engine/facts/termination.hpp"
 
 #include <fmt/format.h>
@@ -25,24 +26,6 @@ constexpr std::array<std::string_view, 8> hopeless_waits{
     "RunContainerError",
 };
 
-/// Signals that end a program which did not ask for them.
-constexpr std::array<std::pair<std::int32_t, std::string_view>, 7> deadly_signals{{
-    {4, "SIGILL"},
-    {6, "SIGABRT"},
-    {7, "SIGBUS"},
-    {8, "SIGFPE"},
-    {9, "SIGKILL"},
-    {11, "SIGSEGV"},
-    {15, "SIGTERM"},
-}};
-
-std::string_view signal_name(std::int32_t number) {
-    const auto* known = std::ranges::find(
-        deadly_signals, number, &std::pair<std::int32_t, std::string_view>::first
-    );
-    return known == deadly_signals.end() ? std::string_view() : known->second;
-}
-
 /// What an exit code says of a signal, for people. Shells, kubelets and torchrun give 128 + n; a
 /// program of Python that exits with the code -n of its child, as DeepSpeed's launcher does,
 /// 256 - n.
@@ -50,18 +33,12 @@ std::string signal_of(std::int32_t code, bool of_container) {
     if (code <= 128 || code >= 256) {
         return {};
     }
-    if (const auto name = signal_name(code - 128); !name.empty()) {
+    if (const auto words = killed_by(code - 128); !words.empty()) {
         const bool killed = of_container && code - 128 == 9;
-        return fmt::format(
-            "killed by signal {}, {}{}",
-            code - 128,
-            name,
-            killed ? "; the kubelet reports no OOM kill" : ""
-        );
+        return fmt::format("{}{}", words, killed ? "; the kubelet reports no OOM kill" : "");
     }
-    const auto name = signal_name(256 - code);
-    return name.empty() ? std::string()
-                        : fmt::format("a process of it killed by signal {}, {}", 256 - code, name);
+    const auto words = killed_by(256 - code);
+    return words.empty() ? std::string() : fmt::format("a process of it {}", words);
 }
 
 const container_record* terminated_init(const pod_record& pod) {
