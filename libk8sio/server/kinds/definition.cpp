@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/kinds/definition.hpp"
 
+#include "server/kinds/rule_costs.hpp"
 #include "server/schema/schema.hpp"
 #include "server/values/text.hpp"
 
@@ -141,7 +142,7 @@ void validate_patterns(const value& schema, const std::string& at, int& size, pr
 }
 
 /// Where all versions have one schema, the real server shows it as the definition's.
-void validate_patterns_of_versions(const value& versions, problems& list) {
+void validate_schemas(const value& versions, problems& list) {
     const auto schema_of = [](const value& version) {
         return json::find_path(version, {"schema", "openAPIV3Schema"});
     };
@@ -154,7 +155,12 @@ void validate_patterns_of_versions(const value& versions, problems& list) {
     for (rapidjson::SizeType i = 0; i < (same ? 1 : versions.Size()); ++i) {
         if (const value* schema = schema_of(versions[i])) {
             const std::string of = same ? "validation" : fmt::format("versions[{}].schema", i);
-            validate_patterns(*schema, fmt::format("spec.{}.openAPIV3Schema", of), size, list);
+            const std::string at = fmt::format("spec.{}.openAPIV3Schema", of);
+            const std::size_t before = list.size();
+            validate_patterns(*schema, at, size, list);
+            if (list.size() == before) {
+                validate_rule_costs(*schema, at, list);
+            }
         }
     }
 }
@@ -250,7 +256,7 @@ void validate_definition(const value& crd, problems& list) {
             list.required(fmt::format("spec.versions[{}].schema.openAPIV3Schema", i));
         }
     }
-    validate_patterns_of_versions(*versions, list);
+    validate_schemas(*versions, list);
     if (storage != 1) {
         list.invalid(
             "spec.versions", *versions, "must have exactly one version marked as storage version"

@@ -27,7 +27,7 @@ enum class op {
     literal_text,
     list,      ///< parts: the items
     variable,  ///< text: the name
-    member,    ///< parts: of what; text: the name
+    member,    ///< parts: of what; text: the name, as the schema has it
     has,       ///< as member
     index,     ///< parts: of what, at what
     call,      ///< parts: the arguments, of a method its object first; text: the name
@@ -55,7 +55,8 @@ enum class op {
 struct expression {
     op what = op::literal_null;
     std::string text;
-    std::string bound;  ///< the variable of a macro
+    std::string bound;    ///< the variable of a macro
+    bool method = false;  ///< of a call: `a.f(b)`, not `f(a, b)`
     std::int64_t integer = 0;
     double real = 0;
     std::vector<std::unique_ptr<expression>> parts;
@@ -77,6 +78,9 @@ bool names(const expression& e, std::string_view variable);
 /// pkg/apis/cel/config.go).
 inline constexpr std::uint64_t evaluation_limit = 1'000'000;
 inline constexpr std::int64_t object_budget = 10'000'000;
+
+/// What a list costs that an expression makes.
+inline constexpr std::uint64_t list_cost = 10;
 
 /// What a rule says of a value.
 struct verdict {

@@ -11,8 +11,6 @@
 namespace signalbox::k8sio::server::cel {
 namespace {
 
-constexpr std::uint64_t list_cost = 10;
-
 /// What a macro costs for each item beside its own expressions.
 std::uint64_t step_cost(const std::string& name) {
     return name == "all" ? 3 : name == "exists" ? 4 : name == "map" ? list_cost + 2 : 1;

@@ -56,6 +56,37 @@ bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
+/// Names that are no identifiers of CEL, as rules write them: `__dash__` for `-`, `__if__` for the
+/// word (k8s.io/apiserver, pkg/cel/escaping.go).
+std::string unescaped(std::string_view name) {
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> marks{
+        {{"underscores", "__"}, {"dot", "."}, {"dash", "-"}, {"slash", "/"}}};
+    static constexpr std::array<std::string_view, 21> words{
+        "true",     "false",  "null", "in",    "as",   "break",   "const",
+        "continue", "else",   "for",  "if",    "let",  "loop",    "function",
+        "import",   "return", "var",  "while", "void", "package", "namespace"};
+    std::string out;
+    for (std::size_t at = 0; at < name.size();) {
+        const std::size_t end =
+            name.substr(at).starts_with("__") ? name.find("__", at + 2) : std::string_view::npos;
+        const std::string_view inner =
+            end == std::string_view::npos ? "" : name.substr(at + 2, end - at - 2);
+        const auto* mark = std::find_if(marks.begin(), marks.end(), [&](const auto& m) {
+            return m.first == inner;
+        });
+        if (mark != marks.end()) {
+            out += mark->second;
+            at = end + 2;
+        } else if (inner.size() + 4 == name.size() &&
+                   std::find(words.begin(), words.end(), inner) != words.end()) {
+            return std::string(inner);
+        } else {
+            out += name[at++];
+        }
+    }
+    return out;
+}
+
 class parser {
 public:
     explicit parser(std::string_view text) : rest_(text) { advance(); }
@@ -235,27 +266,42 @@ private:
         return left;
     }
 
+    /// Two signs of a kind in a row are none, and a number takes its sign with it.
     expression_ptr unary() {
-        if (at("!") || at("-")) {
-            expression_ptr out = make(at("!") ? op::logical_not : op::negate);
-            advance();
-            if (++depth_ > max_depth) {
-                return fail("the expression is nested too deeply");
-            }
-            expression_ptr inner = unary();
-            --depth_;
-            if (inner == nullptr) {
-                return nullptr;
-            }
-            out->parts.push_back(std::move(inner));
-            return out;
+        if (!at("!") && !at("-")) {
+            return postfix();
         }
-        return postfix();
+        const std::string sign = now_.text;
+        int count = 0;
+        while (accept(sign)) {
+            if (++count > max_depth) {
+                return fail("too many signs in a row");
+            }
+        }
+        if (sign == "-" && count == 1 &&
+            (now_.type == token_type::integer || now_.type == token_type::real)) {
+            now_.text.insert(0, sign);
+            return postfix();
+        }
+        if (++depth_ > max_depth) {
+            return fail("the expression is nested too deeply");
+        }
+        expression_ptr inner = unary();
+        --depth_;
+        if (inner == nullptr || count % 2 == 0) {
+            return inner;
+        }
+        expression_ptr out = make(sign == "!" ? op::logical_not : op::negate);
+        out->parts.push_back(std::move(inner));
+        return out;
     }
 
     expression_ptr postfix() {
         expression_ptr out = primary();
-        while (out != nullptr) {
+        for (int chained = 0; out != nullptr; ++chained) {
+            if (chained > max_depth) {
+                return fail("too many members in a row");
+            }
             if (accept("[")) {
                 expression_ptr index = conditional();
                 if (index == nullptr || !expect("]")) {
@@ -272,7 +318,7 @@ private:
                     out = method(std::move(out), name);
                 } else {
                     expression_ptr member = make(op::member);
-                    member->text = name;
+                    member->text = unescaped(name);
                     member->parts.push_back(std::move(out));
                     out = std::move(member);
                 }
@@ -312,7 +358,8 @@ private:
     expression_ptr call(expression_ptr object, const std::string& name) {
         expression_ptr out = make(op::call);
         out->text = name;
-        if (object != nullptr) {
+        out->method = object != nullptr;
+        if (out->method) {
             out->parts.push_back(std::move(object));
         }
         if (!items(")", *out)) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* object = R"({
   "n": 3, "r": 1.5, "t": "höhe", "b": true, "z": null, "list": [3, 1, 2], "empty": [], "maps": [{"k": "a"}, {"k": "b", "n": 2}],
-  "o": {"x": 1, "deep": {"y": "z"}}, "labels": {"a": "1"}})";
+  "a-b": 1, "namespace": "x", "a.b/c": 2, "a__b": 3, "o": {"x": 1, "deep": {"y": "z"}}, "labels": {"a": "1"}})";
 
 /// `true`, `false`, `error: ...`, or `no: ...` if it cannot be parsed.
 std::string judged(const std::string& text, const char* old = nullptr) {
@@ -76,6 +76,11 @@ TEST_CASE("[requirement A7] expressions of rules") {
         {"'a\\'b' == \"a'b\" && 'a\\n'.size() == 2", "true"},
         {"self.o.deep == self.o.deep && self.o != self.labels", "true"},
         {"self.z == null", "error: no such key: z"},
+        {"!!self.b && --self.n == 3 && -self.n == -3 && 3 - -3 == 6", "true"},
+        {"self.a__dash__b == 1 && self.__namespace__ == 'x' && self.a__dot__b__slash__c == 2 && "
+         "self.a__underscores__b == 3",
+         "true"},
+        {"has(self.__if__)", "false"},
 
         // An error decides nothing that is decided otherwise.
         {"self.w == 1", "error: no such key: w"},
@@ -210,6 +215,18 @@ TEST_CASE("[requirement H8] what is looked for in a wide object is found, often 
 TEST_CASE("[requirement A7] no expression makes the server recurse without end") {
     CHECK(judged(std::string(5000, '(') + "true" + std::string(5000, ')')).substr(0, 3) == "no:");
     CHECK(judged(std::string(5000, '!') + "true").substr(0, 3) == "no:");
+    std::string signs;
+    for (int i = 0; i < 5000; ++i) {
+        signs += "!-";
+    }
+    CHECK(judged(signs + "true").substr(0, 3) == "no:");
+    for (const char* part : {".a", "[0]", ".map(a, a)"}) {
+        std::string chain = "self";
+        for (int i = 0; i < 5000; ++i) {
+            chain += part;
+        }
+        CHECK(judged(chain).substr(0, 3) == "no:");
+    }
     std::string list = "[!true";
     for (int i = 0; i < 500; ++i) {
         list += ", !true";
