@@ -170,15 +170,16 @@ function(signalbox_run test seconds)
 endfunction()
 
 # signalbox_add_test(<name> SOURCES ... [LIBS ...] [LABELS ...] [CPU seconds] [INCLUDES ...] [PRECOMPILE ...]
-#                    [GROUPED folder...] [COMPUTES])
+#                    [GROUPED folder...] [COMPUTES] [THREADS])
 # COMPUTES: it does not get signalbox_test_flags.
+# THREADS: it runs more than one thread; where SIGNALBOX_TEST_THREADS is on, no other suite is built or run.
 # GROUPED: the units of each of these folders are compiled as one where SIGNALBOX_GROUP_TESTS is on, and share their names.
 # PRECOMPILE takes the arguments of signalbox_precompile; by default the target has the headers of signalbox_test_support.
 # One Catch2 executable and one CTest entry of the same name, plus SIGNALBOX_TEST_SUFFIX in the builds that run the
 # compiled tests a second time (sanitizers, other compiler). The order of test cases is shuffled; a test case without an
 # assertion, or an executable without test cases, fails.
 function(signalbox_add_test name)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "COMPUTES" "CPU" "SOURCES;LIBS;LABELS;INCLUDES;PRECOMPILE;GROUPED")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "COMPUTES;THREADS" "CPU" "SOURCES;LIBS;LABELS;INCLUDES;PRECOMPILE;GROUPED")
     if(NOT arg_PRECOMPILE)
         set(arg_PRECOMPILE REUSE signalbox_test_support)
     endif()
@@ -198,6 +199,9 @@ function(signalbox_add_test name)
             set_source_files_properties(${units} PROPERTIES UNITY_GROUP "${folder}")
         endforeach()
         set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    endif()
+    if(SIGNALBOX_TEST_THREADS AND NOT arg_THREADS)
+        return()
     endif()
     add_dependencies(signalbox_compiled_tests ${name})
     set(test ${name}${SIGNALBOX_TEST_SUFFIX})

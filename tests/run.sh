@@ -9,8 +9,8 @@
 # exit code is CTest's, or 1 if a build failed.
 #
 # --full adds the suites that take long or fetch much, and the compiled ones under AddressSanitizer and
-# UndefinedBehaviorSanitizer, which is a build of its own, and compiles each unit alone. --mutants tests the tests: wrong
-# lines that they must notice.
+# UndefinedBehaviorSanitizer, those with two threads under ThreadSanitizer too, which are builds of their own, and compiles
+# each unit alone. --mutants tests the tests: wrong lines that they must notice.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -85,6 +85,8 @@ builds=("$PWD/build/programs")
 if [[ $mode == full ]]; then
     build asan signalbox_compiled_tests
     builds+=("$PWD/build/asan")
+    build tsan signalbox_compiled_tests
+    builds+=("$PWD/build/tsan")
     # A tenth less to do: of an allocation it is told eight callers, not thirty.
     export ASAN_OPTIONS=${ASAN_OPTIONS:-malloc_context_size=8}
 fi

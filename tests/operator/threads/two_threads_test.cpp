@@ -10,15 +10,11 @@
 #include "k8sio/resource.hpp"
 #include "k8sio/server/api_server.hpp"
 #include "monitoring/monitor.hpp"
-#include "scenario/virtual_time.hpp"
-#include "signalbox_test/jobcore_builders.hpp"
+#include "threads/plain_get.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/read.hpp>
 #include <boost/asio/use_future.hpp>
-#include <boost/asio/write.hpp>
 
 #include <catch2/catch.hpp>
 #include <spdlog/sinks/ostream_sink.h>
@@ -40,6 +36,12 @@ using std::chrono::seconds;
 
 /// What must happen soon if it happens at all.
 constexpr seconds patience{60};
+
+constexpr const char* job = R"({
+  "apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "PyTorchTrainingJob",
+  "metadata": {"name": "mnist"},
+  "spec": {"replicaSpecs": [{"type": "worker", "template": {
+    "spec": {"containers": [{"name": "pytorch", "image": "train:1"}]}}}]}})";
 
 /// The embedded server on a thread and a port of its own.
 class served_cluster {
@@ -85,22 +87,6 @@ private:
     k8sio::loop_thread thread_{loop_};
 };
 
-/// The status line and the body.
-std::string get(const std::string& address, const std::string& path) {
-    asio::io_context loop;
-    asio::ip::tcp::socket socket(loop);
-    const std::size_t colon = address.rfind(':');
-    const auto port = static_cast<std::uint16_t>(std::stoi(address.substr(colon + 1)));
-    socket.connect({asio::ip::make_address(address.substr(0, colon)), port});
-    const std::string request =
-        "GET " + path + " HTTP/1.1\r\nHost: " + address + "\r\nConnection: close\r\n\r\n";
-    asio::write(socket, asio::buffer(request));
-    std::string answer;
-    boost::system::error_code ended;
-    asio::read(socket, asio::dynamic_buffer(answer), ended);
-    return answer.substr(0, answer.find("\r\n")) + ' ' + answer.substr(answer.find("\r\n\r\n") + 4);
-}
-
 }  // namespace
 
 TEST_CASE("[requirement B9] the Lease is renewed and probes are answered while a decision computes"
@@ -110,7 +96,7 @@ TEST_CASE("[requirement B9] the Lease is renewed and probes are answered while a
     const auto log = std::make_shared<spdlog::logger>(
         "operator", std::make_shared<spdlog::sinks::ostream_sink_mt>(text)
     );
-    cluster.create_job(as_written(job_builder("mnist").replicas("worker", 1).json()));
+    cluster.create_job(job);
     op::run_options options;
     options.cluster = cluster.config;
     options.election.emplace();
