@@ -178,6 +178,13 @@ private:
                 may_fail(
                     ::symlinkat(link_text(image_.get(), name).c_str(), root_.get(), name.c_str())
                 );
+                may_fail(::fchownat(
+                    root_.get(),
+                    name.c_str(),
+                    owner_of(is.st_uid),
+                    owner_of(is.st_gid),
+                    AT_SYMLINK_NOFOLLOW
+                ));
             } else if (S_ISDIR(is.st_mode)) {
                 if (is_empty(name)) {
                     // Nothing to lay anything over; overlays cost time and folders.

@@ -265,7 +265,7 @@ class Run(Case):
         self.image = Image(self.layers, entrypoint=["/bin/run"], command=["of-image"], env={"A": "image", "B": "image"},
                            workdir="/here", user="trainer")
 
-    def run_job(self, container, command=None):
+    def run_job(self, container, command=None, flags=()):
         """What its container has written."""
         images.write_saved(self.folder / "saved.tar", {"team/train:1": self.image})
         job = self.folder / "job.yaml"
@@ -275,7 +275,7 @@ class Run(Case):
         done = subprocess.run(
             [*(command or [program.binary()]), "dev", "--pods", "process", "--offline", "--logs", "--until-finished", "--image-cache",
              self.cache, "--image", self.folder / "saved.tar", "--pods-dir", self.folder / "pods", "--kubeconfig", self.folder / "kubeconfig",
-             "--apply", job], capture_output=True, text=True, timeout=program.PATIENCE, cwd=self.folder)
+             *flags, "--apply", job], capture_output=True, text=True, timeout=program.PATIENCE, cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return re.findall(r"master-0 \| (.*)", done.stdout)
 
@@ -301,6 +301,44 @@ class Run(Case):
         self.run_job({"command": ["/bin/sh", "-c", "echo mine > /bin/run; echo more > /here/x; cat /bin/run"],
                       "securityContext": {"runAsUser": 0}})
         self.assertEqual(self.run_job({"command": ["/bin/sh", "-c", "ls /here; wc -l </bin/run"]}), ["2"])
+
+    @unittest.skipIf(os.geteuid() != 0, "only root has users to give")
+    def test_a_pod_with_users_of_its_own(self):
+        """Each file has the owner in the pod that its image says, whatever that is on the machine, also one that is changed or
+        made; what a layer has taken away is away. Owners that no pod has are nobody. The image stays as it is."""
+        facts = {"data/root": (0, 0, 0o600), "data/user": (1000, 1001, 0o640), "data/far": (70_000, 70_000, 0o644),
+                 "data/su": (0, 0, 0o4755), "data/last": (65_534, 65_535, 0o604)}
+        first, second = Layer(), Layer()
+        for name, (user, group, mode) in facts.items():
+            first.file(name, name, mode, uid=user, gid=group)
+        first.hard_link("data/same", "data/user").folder("own", uid=1000, gid=1000).file("own/x", "x", uid=1000, gid=1000)
+        first.file("old/gone").file("old/kept").file("deep/a/x").link("way", "data")
+        second.file("old/.wh.gone").file("deep/.wh..wh..opq").file("deep/in/new", "new", uid=7, gid=8)
+        script = """
+            cat /proc/self/uid_map; cat /proc/self/gid_map | wc -l
+            stat -c "%u:%g %a %n" / /bin/run /data/* /own /own/x /way /deep/in/new
+            ls /old /deep; cat /data/user; echo
+            echo more >>/data/user; echo mine >/own/y; rm /old/kept; chown 9:10 /data/root; mv /deep/in /deep/out; echo >/way/made
+            chown 70000 /data/su 2>/dev/null || echo no such user; cat /data/far; echo
+            stat -c "%u:%g %a %n" /data/user /data/same /own/y /data/root /deep/out/new /data/made; ls /old /deep
+            """
+        container = {"command": ["/bin/sh", "-c", script], "securityContext": {"runAsUser": 0}}
+        self.image = Image([*self.layers, first, second])
+        for _ in range(2):
+            seen = [line for line in self.run_job(container, flags=["--user-namespaces"]) if line]
+            inside, outside, count = (int(number) for number in seen[0].split())
+            self.assertEqual((inside, count), (0, 65_536))
+            self.assertGreaterEqual(outside, 65_536)
+            self.assertEqual(seen[1:], [
+                "1",
+                "0:0 755 /", "0:0 755 /bin/run", "65534:65534 644 /data/far", "65534:65535 604 /data/last", "0:0 600 /data/root",
+                "1000:1001 640 /data/same", "0:0 4755 /data/su", "1000:1001 640 /data/user", "1000:1000 755 /own",
+                "1000:1000 644 /own/x", "0:0 777 /way", "7:8 644 /deep/in/new",
+                "/deep:", "in", "/old:", "kept", "data/user", "no such user", "data/far",
+                "1000:1001 640 /data/user", "1000:1001 640 /data/same", "0:0 644 /own/y", "9:10 600 /data/root",
+                "7:8 644 /deep/out/new", "0:0 644 /data/made", "/deep:", "out", "/old:"], "\n".join(seen))
+        kept = self.roots()[0] / "data/user"
+        self.assertEqual((kept.read_text(), kept.stat().st_uid, kept.stat().st_gid), ("data/user", 1000, 1001))
 
     @unittest.skipIf(os.geteuid() != 0, "to become an ordinary user takes root")
     def test_an_ordinary_user(self):
