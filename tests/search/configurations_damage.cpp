@@ -102,6 +102,13 @@ std::vector<configuration> damage_configurations() {
         ),
         damaged_world("colossalai: status", ssh_job(job_kind::colossalai), 2, of_status()),
         damaged_world("plain: labels", plain_job(1), 3, of_labels()),
+        // A resume comes only after the pause was carried out: one choice more.
+        damaged_world(
+            "plain: out of view, paused",
+            plain_job(1),
+            4,
+            {op::pause, op::resume, op::unwatch, op::pass}
+        ),
         damaged_world("c10d: labels", c10d_job(2), 3, of_labels()),
         damaged_world("colossalai: labels", ssh_job(job_kind::colossalai), 2, of_labels()),
         damaged_world("plain, deadline and TTL: spec", with_clocks(plain_job(1)), 3, of_spec()),

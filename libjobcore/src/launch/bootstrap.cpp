@@ -387,8 +387,7 @@ function ends_traceback(line) { return is_error(line) || (open[from] == 1 && lin
     if (listed && body ~ /^[- ]|^\[[0-9]+\]:/) {
         if (body ~ /^\[/) entry = ""
         entry = entry substr(body, 1, 200) "\n"
-        if (body ~ /exitcode +:/) own = body !~ /: (1|-6|-15) /
-        if (body ~ /traceback +:/ && own && others++ < 3) ends = ends entry
+        if (body ~ /exitcode +:/ && body !~ /: (1|-6|-15) / && others++ < 3) ends = ends entry
         if (body ~ /^-/) listed = 0
         next
     }

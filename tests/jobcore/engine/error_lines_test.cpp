@@ -239,6 +239,13 @@ TEST_CASE("[behaviour 3.9] an error has the place in the user's own files where 
     const std::string two = begin + own + begin + "  File \"b.py\", line 3, in f\nKeyError: 1\n";
     CHECK(place_in(two + "ValueError: 2\n").empty());
     CHECK(place_in(two + "ValueError: 2\n" + begin + own + "OSError: 3\n") == place);
+    // Unless all are the same.
+    const std::string lib = library.substr(0, library.find('\n') + 1);
+    CHECK(place_in(begin + begin + own + own + lib + lib + "KeyError: 1\nKeyError: 2\n") == place);
+    CHECK(place_in(begin + own + begin + "KeyError: 1\n" + own + "KeyError: 2\n") == place);
+    CHECK(place_in(begin + begin + own + own + lib + "KeyError: 1\nKeyError: 2\n").empty());
+    CHECK(place_in(begin + begin + own + own + "KeyError: 1\nKeyError: x\n").empty());
+    CHECK(place_in(begin + begin + own + own + "KeyError: 1\n").empty());
     const std::string syntax = "  File \"a.py\", line 2\nSyntaxError: x\n";
     CHECK(place_in(two + "ValueError: 2\n" + syntax) == " (a.py:2)");
     // A place of before says nothing of an error without a traceback.

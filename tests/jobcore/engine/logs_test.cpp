@@ -188,6 +188,15 @@ TEST_CASE("[behaviour 3.13] success, a pause and disruptions wait for no log", "
         w.settle();
         CHECK(w.status().phase == job_phase::paused);
     }
+    SECTION("nor does what a pause finds") {
+        world over(ddp().run_policy("\"backoffLimit\":0"));
+        run_with_logs(over);
+        over.exit("master", 0, 1);
+        signalbox::test::set_pause(over, true);
+        over.settle();
+        CHECK(over.status().phase == job_phase::failed);
+        CHECK(over.logs_read == 0);
+    }
     SECTION("a disruption") {
         w.ask_deletion(w.pod("worker", 1));
         w.settle();

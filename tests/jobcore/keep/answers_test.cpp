@@ -173,3 +173,29 @@ TEST_CASE("[behaviour 2.13] a name taken by other content is told apart", "[keep
     noted = ledger.note(create("w-0"), core::answer::by_other_owner(), at(2));
     CHECK_FALSE(noted->foreign_content);
 }
+
+TEST_CASE("[behaviour 12.14] what a log says is kept as long as decisions say so", "[keep]") {
+    core::action read;
+    read.name = "w-0";
+    core::read_log wanted;
+    wanted.pod_uid = "u-1";
+    read.request = wanted;
+    core::decision asks = asking_for({read});
+    asks.keeps_logs = true;
+    core::job_answers answers;
+    core::work_order order = answers.begin(asks, core::job_status());
+    const core::action* next = order.next(at(1));
+    REQUIRE(next != nullptr);
+    core::answer::said said;
+    said.what.text = "ValueError";
+    order.note(*next, said, at(1));
+    REQUIRE(answers.logs().size() == 1);
+    CHECK(answers.logs()[0].pod_uid == "u-1");
+    CHECK(answers.logs()[0].text == "ValueError");
+    core::decision later;
+    later.keeps_logs = true;
+    answers.begin(later, core::job_status());
+    CHECK(answers.logs().size() == 1);
+    answers.begin(core::decision(), core::job_status());
+    CHECK(answers.logs().empty());
+}

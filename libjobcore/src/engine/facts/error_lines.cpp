@@ -9,6 +9,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace signalbox::core::engine {
 namespace {
@@ -102,8 +103,8 @@ private:
 };
 
 /// The same text, but for numbers.
-bool says_same(const error_line& a, const error_line& b) {
-    without_numbers left(a.text), right(b.text);
+bool says_same(std::string_view a, std::string_view b) {
+    without_numbers left(a), right(b);
     char one = 0;
     do {
         one = left.next();
@@ -120,6 +121,55 @@ struct kept_error {
     std::size_t number = 0;
 };
 
+/// Tracebacks that lie in between each other: whose a place is cannot be said, unless all of them
+/// are the same.
+class mixture {
+public:
+    void begin(bool another) {
+        if (!another) {
+            *this = {};
+        }
+        ++begun_;
+    }
+    void add(const code_place& place) {
+        constexpr std::size_t most = 64;
+        const auto known = std::ranges::find_if(places_, [&](const auto& one) {
+            return one.first.file == place.file && one.first.line == place.line;
+        });
+        if (known != places_.end()) {
+            ++known->second;
+        } else if (places_.size() < most) {
+            places_.emplace_back(place, 1);
+        } else {
+            alike_ = false;
+        }
+    }
+    /// Another of them ends with this error.
+    void end_with(std::string_view error) {
+        alike_ = alike_ && (error_.empty() || says_same(error_, error));
+        error_ = error;
+    }
+    bool is_mixed() const { return begun_ > 1; }
+    /// Where all of them end, once the last one has: places come in the order in which each has
+    /// them.
+    code_place place() const {
+        code_place out;
+        for (const auto& [place, times] : places_) {
+            if (!alike_ || times % begun_ != 0) {
+                return {};
+            }
+            keep_innermost(out, place);
+        }
+        return out;
+    }
+
+private:
+    std::vector<std::pair<code_place, int>> places_;  ///< with how often each came
+    std::string_view error_;
+    int begun_ = 0;
+    bool alike_ = true;
+};
+
 /// What was read from one source.
 struct source {
     said before = said::nothing;
@@ -127,8 +177,7 @@ struct source {
     /// other.
     int open = 0;
     code_place place;
-    /// Whose the places are cannot be said: two tracebacks were open.
-    bool mixed = false;
+    mixture mixed;
     chained link = chained::no;     ///< of the next error to the one before
     std::string_view first_line{};  ///< of the traceback, or of a chain of them
     std::string_view aborted{};     ///< `terminate called after ...`: what() is to come
@@ -142,11 +191,16 @@ struct source {
 
     void begin_traceback(std::string_view line) {
         forget_place();
-        mixed = open > 0;
+        mixed.begin(open > 0);
         if (open == 0 && link == chained::no) {
             first_line = line;
         }
         ++open;
+    }
+    /// Of the error with which a traceback ends; of several in between each other that of the last.
+    code_place place_of_error() const {
+        const bool last = open <= 1;
+        return !mixed.is_mixed() ? place : last ? mixed.place() : code_place{};
     }
     void end_traceback() {
         open = std::max(open - 1, 0);
@@ -155,7 +209,7 @@ struct source {
     void forget_place() {
         if (open == 0) {
             place = {};
-            mixed = false;
+            mixed = mixture();
         }
     }
 };
@@ -183,12 +237,14 @@ public:
                 own.begin_traceback(found.first_line);
             } else if (const auto place = read_place(line)) {
                 keep_innermost(own.place, *place);
+                own.mixed.add(*place);
             } else if (!own.aborted.empty()) {
                 read_abort(line, found, own);
             }
         } else if ((found.rank || own.before != said::other || own.open > 0) && names_error(line)) {
             own.before = said::error;
-            found.place = own.mixed ? code_place{} : own.place;
+            own.mixed.end_with(line);
+            found.place = own.place_of_error();
             found.first_line = own.first_line.empty() ? found.last_line : own.first_line;
             own.end_traceback();
             found.text = line;
@@ -197,7 +253,7 @@ public:
             own.before = said::other;
             own.open -= own.open == 1 && is_name(line) ? 1 : 0;
             own.forget_place();
-            own.link = own.mixed ? chained::no : link_of(line);
+            own.link = own.mixed.is_mixed() ? chained::no : link_of(line);
             own.first_line = own.link == chained::no ? std::string_view() : own.first_line;
             const bool aborts = line.starts_with("terminate called after throwing an instance of");
             own.aborted = aborts ? found.last_line : std::string_view();
@@ -356,7 +412,8 @@ private:
         kept_error& slot = e.secondary ? own.consequence : own.cause;
         const bool goes_on = link != chained::no && slot.error.text.data() == before.text.data();
         if (slot.error.text.empty() || !e.rank || goes_on) {
-            const bool other = !slot.error.text.empty() && !goes_on && !says_same(slot.error, e);
+            const bool other =
+                !slot.error.text.empty() && !goes_on && !says_same(slot.error.text, e.text);
             e.several = slot.error.several || other;
             slot = {e, ++number_};
         }
@@ -372,7 +429,7 @@ private:
 
 bool is_same(const error_line& a, const error_line& b) {
     return a.place.file == b.place.file && a.place.line == b.place.line &&
-           a.secondary == b.secondary && says_same(a, b);
+           a.secondary == b.secondary && says_same(a.text, b.text);
 }
 
 std::uint64_t sameness_of(std::string_view text, const code_place& place) {

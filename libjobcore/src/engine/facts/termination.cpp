@@ -3,6 +3,7 @@
 
 #include "engine/facts/error_lines.hpp"
 #include "engine/facts/pod_facts.hpp"
+#include "engine/facts/signals.hpp"
 #include "jobcore/evidence.hpp"
 #include "jobcore/strings.hpp"
 #include "json/json.hpp"
@@ -151,7 +152,8 @@ bool is_of_report(const error_line& line, std::int32_t rank, bool one_report) {
 std::string silent_end(
     std::optional<std::int32_t> rank, std::string_view on, std::string_view pod
 ) {
-    return printable_tail(name_of(rank, on, pod) + " failed; its log says why");
+    const std::string who = name_of(rank, on, pod);
+    return printable_tail((who.empty() ? "a rank" : who) + " failed; its log says why");
 }
 
 /// A negative code is a signal; shells and kubelets say 128 + n.
@@ -161,44 +163,47 @@ std::int32_t code_of_shells(std::int32_t code) {
 
 /// One of those that torchrun's reports list, the one that it takes for the cause among them.
 struct failed_rank {
-    std::optional<std::int32_t> rank, code;
-    std::string_view host, traceback;
+    std::optional<std::int32_t> rank;
+    std::string_view host;
+    std::int32_t code = 1;
+    std::string_view line;  ///< that of the code
     /// Python exits with 1 after an error, which it names; 143 and 134 are how victims end. The
     /// less, the nearer to the cause.
     int distance() const {
         constexpr std::int32_t killed = 137, terminated = 143, aborted = 134;
-        const std::int32_t n = code_of_shells(code.value_or(1));
-        const bool victim = n <= 1 || n == terminated || n == aborted;
-        return !rank || victim ? 3 : n == killed ? 0 : crash_signal(n) != 0 ? 1 : 2;
+        const bool victim = code <= 1 || code == terminated || code == aborted;
+        return victim ? 3 : code == killed ? 0 : crash_signal(code) != 0 ? 1 : 2;
     }
 };
 
-/// The nearest to the cause that ended in a way of its own.
+/// The nearest to the cause that ended in a way of its own. Where lines of two reports lie in
+/// between each other, whose a code is cannot be said.
 std::optional<failed_rank> find_own_end(std::string_view reports) {
     std::optional<failed_rank> out;
     failed_rank now;
+    std::string_view before;
     while (!reports.empty()) {
         const std::string_view line = trimmed(reports.substr(0, reports.find('\n')));
         reports.remove_prefix(std::min(reports.find('\n'), reports.size() - 1) + 1);
-        if (line.starts_with('[') && line.ends_with("]:")) {
-            now = {};
-        }
         const std::size_t colon = line.find(':');
         const auto name = trimmed(line.substr(0, colon));
         const auto value =
             colon == line.npos ? std::string_view() : trimmed(line.substr(colon + 1));
         if (name == "host") {
+            now = failed_rank();
             now.host = value;
         } else if (name == "rank") {
+            now = before == "host" ? now : failed_rank();
             now.rank = leading_number(value);
         } else if (name == "exitcode") {
-            now.code = leading_number(value);
-        } else if (name == "traceback") {
-            now.traceback = value;
+            now = before == "rank" ? now : failed_rank();
+            now.code = code_of_shells(leading_number(value).value_or(1));
+            now.line = line;
             if (now.distance() < (out ? out->distance() : 3)) {
                 out = now;
             }
         }
+        before = name;
     }
     return out;
 }
@@ -258,14 +263,14 @@ std::optional<termination_note> read_failure_report(
     const bool unknown = note.secondary || !note.names_error;
     const auto own = unknown ? find_own_end(message) : std::nullopt;
     if (own) {
-        note.error_code = code_of_shells(*own->code);
+        const std::int32_t signal = crash_signal(own->code);
+        note.error_code = own->code;
         note.secondary = false;
-        const bool told_signal = own->traceback.starts_with("Signal ");
-        note.text = told_signal ? located(own->rank, own->host, pod, std::string(own->traceback))
+        note.text = signal != 0 ? located(own->rank, own->host, pod, std::string(killed_by(signal)))
                                 : silent_end(own->rank, own->host, pod);
-        note.names_error = told_signal;
+        note.names_error = signal != 0;
         note.sameness = 0;
-        note.at = place_in(message, own->traceback);
+        note.at = place_in(message, own->line);
     }
     return note;
 }
