@@ -28,7 +28,7 @@ FAULTS = {
     "chain": "one exception causes another one",
     "script": "the script is not there",
 }
-BEGIN, END = "<!-- results: written by results.py -->\n", "<!-- end of results -->\n"
+MARKS = re.compile(r"(<!-- results: written by \S+ -->\n).*?(<!-- end of results -->\n)", re.S)
 
 
 def run(folder, packages, suites):
@@ -80,8 +80,7 @@ def causes(found):
 
 def rewrite(file, text):
     """Puts the text between the marks of a file."""
-    before, rest = file.read_text().split(BEGIN)
-    file.write_text(before + BEGIN + text + END + rest.split(END)[1])
+    file.write_text(MARKS.sub(lambda marks: marks[1] + text + marks[2], file.read_text()))
 
 
 def main():

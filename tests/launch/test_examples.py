@@ -27,7 +27,7 @@ SCRIPTS = [
     "train.py", "train_ps.py", "cifar/train.py", "palm/train.py", "vit/train.py",
     "trainer/pretrain.py", "finetune/main.py", "autotune/train.py",
 ]
-# By manifest: the phase it comes to, with the reason of one that waits, and how many ranks have met by then; None: it runs no probe.
+# By manifest: the phase it comes to, with the reason of one that waits, and how many ranks met; None: it runs no probe.
 ENDS = {
     "colossalai-debug": ("Running", None),
     "colossalai-launcher": ("Succeeded", 2),
@@ -71,7 +71,8 @@ class Examples(suite.Case):
         (self.folder / "claims" / "checkpoints").mkdir()
         subprocess.run(["chmod", "-R", "a+rwX", self.folder], check=True)
         self.live = Live(
-            packages=PACKAGES, image_env=IMAGE, claims=self.folder / "claims", bind=[f"{workspace}:/workspace", f"{workspace}/train.py:/train.py"],
+            packages=PACKAGES, image_env=IMAGE, claims=self.folder / "claims",
+            bind=[f"{workspace}:/workspace", f"{workspace}/train.py:/train.py"],
             options=["--fake-resource", "nvidia.com/gpu=8", "--fake-resource", "rdma/hca=8"])
         self.live.__enter__()
         self.addCleanup(self.live.__exit__)
