@@ -185,7 +185,7 @@ void equal(
     }
 }
 
-std::string quoted(std::string_view text) {
+std::string as_json(std::string_view text) {
     return core::json_string(text);
 }
 
@@ -218,7 +218,7 @@ void contains_all(
         if (!is_there) {
             into.push_back(
                 {place,
-                 "contains " + quoted(text_of(text)),
+                 "contains " + as_json(text_of(text)),
                  found.empty() ? "nothing" : fmt::format("{}", fmt::join(found, "\n")),
                  ""}
             );
@@ -236,13 +236,13 @@ void contains_all(
 void compare_phase(
     const json_value& v, const std::string& at, const scene& there, mismatches& into
 ) {
-    equal(v, at, quoted(core::to_string(there.status.phase)), into);
+    equal(v, at, as_json(core::to_string(there.status.phase)), into);
 }
 
 void compare_reason(
     const json_value& v, const std::string& at, const scene& there, mismatches& into
 ) {
-    equal(v, at, quoted(there.status.reason), into);
+    equal(v, at, as_json(there.status.reason), into);
 }
 
 void compare_message(
@@ -277,7 +277,7 @@ void compare_condition(
     }
     const auto reason = wanted.FindMember("reason");
     if (reason != wanted.MemberEnd()) {
-        equal(reason->value, core::child_pointer(at, "reason"), quoted(found->reason), into);
+        equal(reason->value, core::child_pointer(at, "reason"), as_json(found->reason), into);
     }
     const auto message = wanted.FindMember("message");
     if (message != wanted.MemberEnd()) {
@@ -328,11 +328,11 @@ void compare_pods(
 ) {
     std::vector<std::string> wanted, found;
     for (const json_value& item : v.GetArray()) {
-        wanted.push_back(quoted(text_of(item)));
+        wanted.push_back(as_json(text_of(item)));
     }
     for (const cast_pod& pod : there.pods) {
         if (pod.active()) {
-            found.push_back(quoted(pod.replica));
+            found.push_back(as_json(pod.replica));
         }
     }
     std::ranges::sort(wanted);
@@ -443,14 +443,14 @@ void compare_transition(
         next->time - core::round_down_to_second(there.now)
     );
     const std::string found =
-        fmt::format(R"({{"reason":{},"in":"{}s"}})", quoted(next->reason), in.count());
+        fmt::format(R"({{"reason":{},"in":"{}s"}})", as_json(next->reason), in.count());
     if (v.IsNull()) {
         into.push_back({at, "nothing", found, found});
         return;
     }
     const auto reason = v.FindMember("reason");
     if (reason != v.MemberEnd()) {
-        equal(reason->value, core::child_pointer(at, "reason"), quoted(next->reason), into);
+        equal(reason->value, core::child_pointer(at, "reason"), as_json(next->reason), into);
     }
     const auto span = v.FindMember("in");
     if (span != v.MemberEnd() && span_of(span->value) != core::milliseconds(in)) {

@@ -214,7 +214,8 @@ private:
 
     void expect() {
         out_ += fmt::format(
-            "- expect:\n    within: 1m\n    phase: {}\n", core::to_string(status_.phase)
+            "- expect:\n    within: 1m\n    phase: {}\n",
+            status_.phase == core::job_phase::none ? "\"\"" : core::to_string(status_.phase)
         );
         if (!status_.reason.empty()) {
             out_ += fmt::format("    reason: {}\n", status_.reason);

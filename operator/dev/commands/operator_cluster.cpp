@@ -148,6 +148,7 @@ public:
     const std::vector<done_action>& actions() const override { return actions_; }
 
     std::vector<core::explain_line> explain() override {
+        begin();
         for (const explained_job& job : process_->work->explain(the_namespace, name_)) {
             return job.lines;
         }
@@ -161,7 +162,7 @@ public:
     std::string change_child(
         core::object_kind kind, const std::string& name, const std::string& patch
     ) override {
-        const bool status = !json_text(parsed(patch)).starts_with(R"({"status")") ? false : true;
+        const bool status = parsed(patch).HasMember("status");
         if (kind == core::object_kind::pod && status) {
             bind(name);
         }
@@ -274,7 +275,9 @@ private:
     void start_process() {
         process_ = std::make_unique<operator_process>();
         process_->way = std::make_unique<story_transport>(
-            server_.connect(), [this](const asked_action& asked) { return judge(asked); }
+            server_.connect(),
+            [this](const asked_action& asked) { return judge(asked); },
+            [this] { ++changes_; }
         );
         process_->api = std::make_unique<k8sio::client>(*process_->way, time_);
         process_->work =

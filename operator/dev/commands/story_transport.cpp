@@ -135,7 +135,7 @@ boost::asio::awaitable<k8sio::result<k8sio::http_response>> story_transport::exc
         co_return gone(request);
     }
     if (action) {
-        if (auto refused = writes_(*action)) {
+        if (auto refused = actions_(*action)) {
             const std::string collection = request.target.substr(0, request.target.find('?'));
             if (refused->status == 409 && action->what.verb == "create") {
                 foreign_.insert(collection + "/" + action->what.name);
@@ -147,6 +147,9 @@ boost::asio::awaitable<k8sio::result<k8sio::http_response>> story_transport::exc
         co_return object_of_another(request.target);
     }
     auto answer = co_await inner_->exchange(request, deadline);
+    if (request.method != "GET") {
+        written_();
+    }
     if (dead_) {
         co_return gone(request);
     }

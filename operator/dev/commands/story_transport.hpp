@@ -26,11 +26,14 @@ struct asked_action {
 
 class story_transport final : public k8sio::transport {
 public:
-    /// `writes` is told of each action, and says how it is refused; nothing: it is not.
+    /// Is told of each action, and says how it is refused; nothing: it is not.
     using judge = std::function<std::optional<k8sio::http_response>(const asked_action&)>;
 
-    story_transport(std::unique_ptr<k8sio::transport> inner, judge writes)
-        : inner_(std::move(inner)), writes_(std::move(writes)) {}
+    /// `written` is called after each write of whatever kind.
+    story_transport(
+        std::unique_ptr<k8sio::transport> inner, judge actions, std::function<void()> written
+    )
+        : inner_(std::move(inner)), actions_(std::move(actions)), written_(std::move(written)) {}
 
     /// Nothing is sent or heard from now on; streams end.
     void die();
@@ -46,7 +49,8 @@ private:
     class stream;
 
     std::unique_ptr<k8sio::transport> inner_;
-    judge writes_;
+    judge actions_;
+    std::function<void()> written_;
     std::vector<stream*> streams_;
     std::set<std::string> foreign_;  ///< paths of objects that another one has
     bool dead_ = false;
