@@ -2,7 +2,8 @@
 """Kueue's manager on a real API server, and words for its objects.
 
 Its webhooks are there as in a cluster: the conversion of its kinds between their versions, and the checks of its own kinds; not
-those for pods and jobs of others. There is no scheduler of pods beside it: quota is given to Workloads, whatever their pods do.
+those for pods and jobs of others. Quota is given to Workloads, whatever their pods do: these are bound by the simulated kubelet,
+which minds no node selector.
 """
 
 import base64
@@ -25,6 +26,7 @@ class Kueue(world.World):
     """`configuration`: further members of Kueue's Configuration."""
 
     set_name = "kueue"
+    kubelet_flags = ("--create-nodes",)
     configuration = {}
 
     def install_scheduler(self):

@@ -6,7 +6,7 @@ import time
 import kueue_world
 import world
 from kueue_world import cluster_queue, flavor, local_queue, priority_class, workload
-from world import eventually
+from world import cluster, eventually
 
 SUITE = "gang_kueue"
 IN_USE = f"{kueue_world.GROUP}/resource-in-use"
@@ -369,6 +369,20 @@ class Ends(KueueFacts):
                 self.wait_used(5 if kept else 8)
                 self.world.delete("workload", name, self.here)
                 self.wait_used(0)
+
+
+class Jobs(KueueFacts):
+    """Signalbox on a cluster with Kueue."""
+
+    class world_of(kueue_world.Kueue):
+        def __init__(self):
+            super().__init__(jobs=True)
+
+    def test_a_job_that_names_no_queue_is_none_of_kueues_business(self):
+        world.operator_on(self.world)
+        self.world.apply(cluster.job("unqueued", {"worker": cluster.pods(2, duration="200ms")}, self.here))
+        self.world.wait_phase("unqueued", "Succeeded", self.here)
+        self.assertEqual(self.world.plane.objects("workloads", self.here), [])
 
 
 class Readiness(KueueFacts):

@@ -81,7 +81,6 @@ class World(cluster.Cluster):
         self.plane.start_controller_manager()
         self.start_kubelet()
         self.start_scheduler()
-        self.create(*node_objects("settle", 1, cpu=1))
         self.settle()
         return self
 
@@ -165,6 +164,8 @@ class World(cluster.Cluster):
     def settle(self):
         """Returns when the scheduler has worked through what it knew before, and once more after a pod has left: it tries again
         then what had no place."""
+        if not self.find("node", "settle-0"):
+            self.create(*node_objects("settle", 1, cpu=1))
         for _ in range(2):
             name = f"settle-{next(self.numbers)}"
             self.create(pod(name, "settle", scheduler=self.scheduler_name))
