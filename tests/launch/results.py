@@ -72,7 +72,8 @@ def causes(found):
     first = next(iter(told.values()), {})
     for fault, launchers in first.items():
         for launcher in launchers:
-            said = [told[chosen].get(fault, {}).get(launcher) or "not the same each time" for chosen in SETS if chosen in told]
+            cells = [told[chosen].get(fault, {}) for chosen in SETS if chosen in told]
+            said = [cell[launcher] or "not the same each time" for cell in cells if launcher in cell]
             words = "<br>".join(f"`{each}`" for each in dict.fromkeys(said)).replace("|", "\\|")
             lines.append(f"| {FAULTS.get(fault, fault)} | {launcher} | {words} |")
     return "\n".join(lines) + "\n"

@@ -54,8 +54,11 @@ def busy_loop():
         other.wait()
 
 
-# What is another in each run: the job's part of names, numbers of processes, times.
-VARIES = [(r"\b[a-z]+-[0-9a-f]{5}-", ""), (r"\b(PID|pid|subprocess) \d+", r"\1 N"), (r"\[\d{4}-\d\d-\d\d [\d:,]+\]", "[time]")]
+# What is another in each run: the job's part of names, numbers of processes, times, where the packages are.
+VARIES = [
+    (r"\b[a-z]+-[0-9a-f]{5}-", ""), (r"\b(PID|pid|subprocess) \d+", r"\1 N"), (r"\[\d{4}-\d\d-\d\d [\d:,]+\]", "[time]"),
+    (r"/[^ ']*/launchers-\w+-[0-9a-f]+/", "/venv/"),
+]
 
 
 def alike(said):

@@ -208,6 +208,6 @@ TEST_CASE("[behaviour 3.9] a code that stands for a signal is told as one", "[en
     );
     CHECK(
         said(1, "Error", report("-9", "To enable traceback see: x")) ==
-        "137 (killed by signal 9, SIGKILL): rank 2 on mnist-9414c-worker-1 failed; its log says why"
+        "137: rank 2 on mnist-9414c-worker-1: killed by signal 9, SIGKILL"
     );
 }
