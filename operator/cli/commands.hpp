@@ -173,6 +173,7 @@ struct scope_options {
     std::vector<std::string> without;     ///< features
     std::vector<std::string> with;        ///< features that have to be asked for
     std::vector<std::string> kinds;       ///< of jobs; none: all
+    std::vector<std::string> schedulers;  ///< of gangs, that have to be asked for
 };
 
 /// Addresses as controller-runtime takes them: `0` is none.

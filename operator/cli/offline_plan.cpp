@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
+#include <utility>
 
 namespace signalbox::op::cli {
 
@@ -39,7 +41,7 @@ public:
             if (!out_.error.empty()) {
                 break;
             }
-            if (!changed && !start_next_stage()) {
+            if (!changed && !let_pods_in() && !start_next_stage()) {
                 return finish();
             }
         }
@@ -94,6 +96,20 @@ private:
             job_json_ = manifests::merge_patch(job_json_, std::string(a.body()));
             compiled_.reset();
         }
+    }
+
+    /// A scheduler may have to let a gang in before there are pods (BEHAVIOUR.md 8.5).
+    bool let_pods_in() {
+        const auto waiting = std::ranges::find_if(children_.others, [](const auto& c) {
+            return c.gang != nullptr && c.gang->is != core::gang_answer::state::admitted;
+        });
+        if (waiting == children_.others.end() || !children_.pods.empty()) {
+            return false;
+        }
+        core::gang_answer yes;
+        yes.is = core::gang_answer::state::admitted;
+        waiting->gang = std::make_shared<const core::gang_answer>(std::move(yes));
+        return true;
     }
 
     /// A kind with stages creates the next one only once the pods of the one before are ready.

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 namespace signalbox::op::cli {
@@ -47,6 +48,17 @@ std::optional<std::string> read_scope(const scope_options& scope, controller_opt
         }
         out.reads_logs = true;
     }
+    for (const std::string& name : scope.schedulers) {
+        const auto found = std::ranges::find(scheduler_features(), name, &feature_row::name);
+        if (found == scheduler_features().end()) {
+            return fmt::format(
+                "--scheduler: there is none `{}` to be asked for; there are: {}",
+                name,
+                scheduler_names()
+            );
+        }
+        out.without.erase(found->which);
+    }
     std::vector<core::job_kind> kinds;
     for (const std::string& name : scope.kinds) {
         const auto called = job_kinds_called(name);
@@ -65,12 +77,24 @@ std::optional<std::string> read_scope(const scope_options& scope, controller_opt
     return std::nullopt;
 }
 
-std::string feature_names() {
+namespace {
+
+std::string names_of(std::span<const feature_row> rows) {
     std::vector<std::string_view> names;
-    for (const feature_row& row : all_features()) {
+    for (const feature_row& row : rows) {
         names.push_back(row.name);
     }
     return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+std::string feature_names() {
+    return names_of(all_features());
+}
+
+std::string scheduler_names() {
+    return names_of(scheduler_features());
 }
 
 }  // namespace signalbox::op::cli

@@ -17,4 +17,7 @@ std::optional<std::string> read_scope(const scope_options& scope, controller_opt
 /// `ssh, gang, ...`, for help texts.
 std::string feature_names();
 
+/// `kubernetes, ...`: the schedulers of gangs that have to be asked for.
+std::string scheduler_names();
+
 }  // namespace signalbox::op::cli

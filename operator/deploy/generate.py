@@ -47,7 +47,8 @@ def files(binary):
     for overlay, flags in FLAGS.items():
         text = LICENCE + f"# Printed by: signalbox rbac {' '.join(flags)}\n" + said("rbac", *flags)
         yield HERE / "overlays" / overlay / "rbac.yaml", text
-    rules = said("rbac", "--leader-elect", "--with", "logs", "-o", "json")
+    asked = ["--with", "logs", "--scheduler", "kubernetes,coscheduling,volcano"]
+    rules = said("rbac", "--leader-elect", *asked, "-o", "json")
     yield HERE / "chart" / "files" / "permissions.json", rules
     readme = HERE / "README.md"
     before, _, rest = readme.read_text().partition(TABLE[0])

@@ -29,6 +29,7 @@ SCOPES = {
         ["features.ssh=false", "features.gang=false", "features.tensorboard=false", "features.events=false", "kinds={pj}"],
         ["--without", "ssh,gang,tensorboard,events", "--kind", "pj"],
     ),
+    "schedulers": (["schedulers.kubernetes=true", "schedulers.volcano=true"], ["--scheduler", "kubernetes,volcano"]),
     "namespaced": (["namespaces={team-a,team-b}"], ["-n", "team-a", "-n", "team-b"]),
     "colossalai": (["kinds={caij}"], ["--kind", "caij"]),
 }

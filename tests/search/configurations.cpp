@@ -78,6 +78,12 @@ struct row {
     std::vector<std::string_view> sets;
 };
 
+draft gang_of(const std::string& scheduler, draft d) {
+    d.gang = true;
+    d.scheduler = "{\"" + scheduler + "\":{}}";
+    return d;
+}
+
 configuration named(const char* name, draft job) {
     configuration c;
     c.name = name;
@@ -232,6 +238,11 @@ std::vector<row> plain_rows() {
              edits_of_types()
          ),
          {"kinds", "writes", "objects", "specs"}},
+        {named(
+             "plain, gang of Kubernetes",
+             gang_of("kubernetes", policy(plain(2, 1), "restartScope", "\"Replica\""))
+         ),
+         {"ends", "writes", "objects"}},
         {named("plain, TensorBoard", with(plain(1, 1), [](draft& d) { d.tensorboard = true; })),
          {"board", "writes"}},
     };

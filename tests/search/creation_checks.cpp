@@ -3,6 +3,7 @@
 // What must hold when a child is made or changed, on the server's truth.
 #include "checks.hpp"
 #include "configurations.hpp"
+#include "engine/facts/inputs.hpp"
 #include "engine/facts/ledger.hpp"
 #include "engine/facts/pod_facts.hpp"
 #include "events.hpp"
@@ -44,6 +45,7 @@ public:
         search::check_beside(w_, a_, out_);
         check_delay();
         check_objects();
+        check_minimum();
         check_stages();
         check_record();
     }
@@ -93,6 +95,22 @@ private:
                 out_.push_back(fmt::format("2.1 {} is made before a {}", a_.name, to_string(o.kind))
                 );
                 return;
+            }
+        }
+    }
+
+    /// What pods are placed by says of the members what is on record, or they are held for ever
+    /// (8.6).
+    void check_minimum() {
+        if (!plan_.gang || plan_.objects.front().kind->use != kind_use::gang) {
+            return;
+        }
+        const planned_object& group = plan_.objects.front();
+        const auto options = engine::render_options_of(decided_.status, plan_);
+        for (const child_record* c : sight(w_).children) {
+            if (c->kind == group.kind &&
+                c->fingerprint != expected_fingerprint(plan_, group, options, c->fields)) {
+                out_.push_back("8.6 " + a_.name + " is made beside another minimum");
             }
         }
     }

@@ -58,7 +58,12 @@ std::string rendering_key(const job_object& job, const decision& made, const act
     } else if (const pod_identity* pod = a.pod()) {
         key += fmt::format(" {} {}", pod->attempt, pod->round);
     }
-    return fmt::format("{} {}", key, fmt::join(made.rendering.wanted, " "));
+    return fmt::format(
+        "{} {} / {}",
+        key,
+        fmt::join(made.rendering.wanted, " "),
+        fmt::join(made.rendering.ended, " ")
+    );
 }
 
 }  // namespace
@@ -176,7 +181,11 @@ world first_world(search_context& context) {
     const auto say = [&](object_kind kind, bool serves) {
         w.served.set(kind, serves ? served::yes : served::no);
     };
-    say(object_kind::pod_group, context.config().serves_pod_group);
+    for (const object_kind kind : all_child_kinds()) {
+        if (kind->use == kind_use::gang) {
+            say(kind, context.config().serves_pod_group);
+        }
+    }
     say(object_kind::tensorboard, context.config().serves_tensorboard);
     set_job(w, {});
     w.known_job = w.job;

@@ -38,8 +38,9 @@ struct object_kind_row {
     /// Not every cluster serves it: see capabilities.
     bool extension = false;
     readiness ready_by = readiness::unsaid;
-    /// Fields of `spec`, texts and whole numbers, that we set and repair (BEHAVIOUR.md 2.6). What
-    /// else a planned object has is known by the hash of it, in an annotation.
+    /// Of what a scheduler places pods by: fields of `spec` that we set and repair (BEHAVIOUR.md
+    /// 2.6), each by the way to it with dots. What else a planned object has is known by the hash
+    /// of it, in an annotation.
     std::span<const std::string_view> fields = {};
 };
 
@@ -106,6 +107,11 @@ constexpr std::string_view api_version_of(object_kind kind) {
 /// What a job may own: pods first, then what all API servers serve, then extensions. Lives for
 /// ever.
 std::span<const object_kind> all_child_kinds();
+
+/// What the scheduler of gangs of that name places pods by, in the versions that it may have, the
+/// preferred one first; empty: pods alone tell it, or there is none of that name. As
+/// all_child_kinds.
+std::span<const object_kind> kinds_of_scheduler(std::string_view name);
 
 /// Nothing if a job owns no object of this `apiVersion` and `kind`.
 std::optional<object_kind> parse_child_kind(std::string_view version, std::string_view kind);

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -67,6 +68,7 @@ struct pod_record {
     rare_text disruption_reason;     ///< of that condition, e.g. `PreemptionByScheduler`
     rare_text disruption_message;    ///< at most 512 bytes
     rare_text gates;                 ///< names of `spec.schedulingGates`, with commas
+    std::int32_t priority = 0;       ///< `spec.priority`
     bool unschedulable = false;      ///< condition PodScheduled is False with reason Unschedulable
     rare_text scheduler_message;     ///< why it is unschedulable, at most 512 bytes
     rare_text reason;                ///< `status.reason`, e.g. `Evicted`
@@ -97,6 +99,20 @@ enum class key_standing : std::uint8_t {
     foreign,
 };
 
+/// What a scheduler says of a gang by the object that it is placed by (BEHAVIOUR.md 8.5).
+struct gang_answer {
+    enum class state : std::uint8_t {
+        unsaid,    ///< nothing, or nothing yet
+        waiting,   ///< its pods may not start, and it says why
+        admitted,  ///< its pods may start
+    };
+    state is = state::unsaid;
+    std::string words;  ///< its own, for people; at most 512 bytes
+    /// That of the object, which its pods have to have.
+    std::optional<std::int32_t> priority;
+    friend bool operator==(const gang_answer&, const gang_answer&) = default;
+};
+
 /// Any other child.
 struct child_record {
     object_kind kind = object_kind::service;
@@ -122,6 +138,10 @@ struct child_record {
     std::int32_t selected_attempt = 0;
     /// Services: keys of `spec.selector` that are none of ours; a repair must remove them.
     std::vector<std::string> foreign_selector_keys;
+    /// What a scheduler places pods by: hashes of the fields of its kind's row, in their order.
+    std::vector<std::uint64_t> fields{};
+    /// What it says; null: nothing.
+    std::shared_ptr<const gang_answer> gang{};
 };
 
 /// Decodes a Pod (an item of a list or a watch event's object). Nothing if it is no JSON object or

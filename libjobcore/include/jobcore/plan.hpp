@@ -115,8 +115,10 @@ struct gang_plan {
     std::int32_t min_member = 0;
     /// The types of the first stage: pods of later ones do not count.
     std::vector<std::size_t> members;
-    std::string queue;
-    std::int32_t priority = 0;
+    gang_request asked;
+    /// `priorityClassName` of the first template; empty: none. Only for schedulers that look at
+    /// templates.
+    std::string priority_class;
 };
 
 /// How a job follows a change of its size while it runs (BEHAVIOUR.md 7.2, 7.3).
@@ -239,6 +241,9 @@ struct render_options {
     bool resumed = false;
     /// Replicas in force per type (BEHAVIOUR.md 7.2); empty: the plan's own.
     std::vector<std::int32_t> wanted;
+    /// Of a job with a gang, per type: replicas that have ended and are not made again
+    /// (BEHAVIOUR.md 8.6); else empty.
+    std::vector<std::int32_t> ended{};
     friend bool operator==(const render_options&, const render_options&) = default;
 };
 
@@ -269,9 +274,13 @@ std::string preview_object(
 
 /// Fingerprint of the fields we set in that object; equals that of an observed record of it
 /// (observed.hpp) unless somebody edited it (BEHAVIOUR.md 2.6). What is immutable is left out, and
-/// the attempt that a selector names. `object`: one of the plan's objects or companions.
+/// the attempt that a selector names. `object`: one of the plan's objects or companions. `fields`:
+/// child_record::fields of the observed one, which count where a scheduler's object says nothing.
 std::uint64_t expected_fingerprint(
-    const job_plan& plan, const planned_object& object, const render_options& options
+    const job_plan& plan,
+    const planned_object& object,
+    const render_options& options,
+    std::span<const std::uint64_t> fields = {}
 );
 
 /// The attempt whose pods a Service selects; 0 if its selector names none, as of other objects.

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -39,9 +40,15 @@ bool restarts(job_kind kind);
 
 /// Gang scheduling (BEHAVIOUR.md api 1.4).
 struct gang_request {
-    std::string name = "t9kScheduler";  ///< the member of `spec.scheduler` that is set
-    std::string queue = "default";
-    std::int32_t priority = 10;
+    std::string name;  ///< the member of `spec.scheduler` that is set
+    /// Its fields that are set or have defaults, by name; numbers in decimal digits.
+    std::map<std::string, std::string, std::less<>> fields{};
+
+    /// Empty if it is not set. Valid as long as this object.
+    std::string_view text(std::string_view field) const;
+    bool has(std::string_view field) const { return fields.contains(field); }
+    /// 0 if it is not set.
+    std::int64_t number(std::string_view field) const;
     friend bool operator==(const gang_request&, const gang_request&) = default;
 };
 

@@ -22,6 +22,12 @@ const planned_object* object_of(const job_object& job, const action& a) {
                                                     : find_object(*plan, a.object()->object);
 }
 
+/// In the version that the action has it in (BEHAVIOUR.md 8.4).
+planned_object in_version_of(const action& a, planned_object object) {
+    object.kind = a.kind;
+    return object;
+}
+
 /// Attempt and round that a refusal of the action carries.
 std::pair<std::int32_t, std::int32_t> place_of(const action& a) {
     if (const pod_identity* pod = a.pod()) {
@@ -106,7 +112,9 @@ result<std::string> render_action(
     if (object == nullptr) {
         return unexpected{"the action creates nothing"};
     }
-    return render_object(*plan_of(job), *object, a.object()->attempt, made.rendering, keys);
+    return render_object(
+        *plan_of(job), in_version_of(a, *object), a.object()->attempt, made.rendering, keys
+    );
 }
 
 std::span<const key_slot> key_slots_of(const job_object& job, const action& a) {
@@ -121,7 +129,9 @@ std::string preview_action(const job_object& job, const decision& made, const ac
     const planned_object* object = object_of(job, a);
     return object == nullptr
                ? std::string()
-               : preview_object(*plan_of(job), *object, a.object()->attempt, made.rendering);
+               : preview_object(
+                     *plan_of(job), in_version_of(a, *object), a.object()->attempt, made.rendering
+                 );
 }
 
 }  // namespace signalbox::core

@@ -4,6 +4,7 @@
 // one way; every step takes constant values and gives a new one.
 #include "engine/decide.hpp"
 
+#include "engine/facts/gang_version.hpp"
 #include "engine/facts/ledger.hpp"
 #include "engine/facts/plan_of_attempt.hpp"
 #include "engine/repair/repair.hpp"
@@ -247,7 +248,10 @@ decision decide(const job_object& job, const observed& seen, const policy& rules
         const job_plan plan = engine::plan_from_record(job);
         return in_single_lines(engine::decide_any({job, plan, seen, rules, now, /*invalid=*/true}));
     }
-    return in_single_lines(engine::decide_any({job, *compiled.plan, seen, rules, now}));
+    const auto served = engine::plan_of_version(*compiled.plan, seen.served_kinds);
+    return in_single_lines(
+        engine::decide_any({job, served ? *served : *compiled.plan, seen, rules, now})
+    );
 }
 
 }  // namespace signalbox::core

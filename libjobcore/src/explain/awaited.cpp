@@ -38,11 +38,6 @@ constexpr std::array help{
         "Somebody has to correct the specification; what has to be corrected stands at the end",
         "behaviour 4.2"},
     meaning{
-        reason::waiting_for_pod_group,
-        "scheduler.tensorstack.dev/v1beta1 has to be installed in the cluster, or spec.scheduler "
-        "taken out while the job is paused",
-        "behaviour 8.4"},
-    meaning{
         reason::waiting_for_room,
         "Other jobs of the namespace have to end or to be paused, or the operator's bound "
         "namespace_bytes has to be raised",
@@ -56,6 +51,30 @@ constexpr std::array help{
 
 std::span<const meaning<reason>> help_meanings() {
     return help;
+}
+
+/// The group that is not served.
+void say_scheduler(story& s) {
+    const job_plan* plan = s.plan();
+    if (!says(s.after.reason, reason::waiting_for_pod_group) || plan == nullptr ||
+        plan->objects.empty()) {
+        return;
+    }
+    const object_kind kind = plan->objects.front().kind;
+    s.say(
+        awaited_section,
+        fmt::format(
+            "{} has to be installed in the cluster{}, or spec.scheduler taken out while the job is "
+            "paused",
+            api_version_of(kind),
+            kind == object_kind::pod_group
+                ? ""
+                : fmt::format(
+                      " and the operator started with --scheduler {}", plan->gang->asked.name
+                  )
+        ),
+        "behaviour 8.4"
+    );
 }
 
 /// The replicas that are not up, by what keeps them.
@@ -310,6 +329,7 @@ void say_awaited(story& s) {
         if (const auto* m = find_meaning(help_meanings(), std::string_view(s.after.reason))) {
             s.say(awaited_section, std::string(m->text), m->rule);
         }
+        say_scheduler(s);
         if (s.view) {
             say_pods(s);
             say_deciding_pod(s);

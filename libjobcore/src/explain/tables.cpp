@@ -98,7 +98,7 @@ constexpr std::array phases{
         "behaviour 4.12"},
     meaning{
         reason::waiting_for_gang,
-        "The pods are there, and their scheduler has not yet let all of them start together",
+        "Its scheduler has not yet let all of its pods start together",
         "behaviour 8.5"},
     meaning{
         reason::waiting_for_names,

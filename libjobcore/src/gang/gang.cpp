@@ -1,11 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gang/gang.hpp"
 
+#include "jobcore/strings.hpp"
+
 #include <algorithm>
 #include <limits>
 #include <utility>
 
-namespace signalbox::core::gang {
+namespace signalbox::core {
+
+std::string_view gang_request::text(std::string_view field) const {
+    const auto found = fields.find(field);
+    return found == fields.end() ? std::string_view() : std::string_view(found->second);
+}
+
+std::int64_t gang_request::number(std::string_view field) const {
+    return read_whole_number<std::int64_t>(text(field)).value_or(0);
+}
+
+namespace gang {
+namespace {
+
+/// Nothing of a type without a template of its own: it has that of another.
+std::optional<template_facts> facts_of(const replica_spec& replica) {
+    json::document document;
+    json::parse(document, replica.pod_template);
+    const json::value* spec = document.HasParseError() ? nullptr : json::find(document, "spec");
+    if (spec == nullptr) {
+        return std::nullopt;
+    }
+    return template_facts{
+        replica.pointer + "/template",
+        std::string(json::string_or_empty(*spec, "priorityClassName")),
+        std::string(json::string_or_empty(*spec, "schedulerName"))};
+}
+
+std::int64_t at_or(
+    std::span<const std::int32_t> numbers, std::size_t type, std::int64_t otherwise
+) {
+    return type < numbers.size() ? numbers[type] : otherwise;
+}
+
+}  // namespace
+
+const scheduler* find_scheduler(std::string_view name) {
+    const auto schedulers = all_schedulers();
+    const auto named = std::ranges::find(schedulers, name, &scheduler::name);
+    return named == schedulers.end() ? nullptr : *named;
+}
+
+const scheduler* scheduler_of(object_kind kind) {
+    const auto schedulers = all_schedulers();
+    const auto found = std::ranges::find_if(schedulers, [&](const scheduler* s) {
+        return std::ranges::find(s->objects, kind) != s->objects.end();
+    });
+    return found == schedulers.end() ? nullptr : *found;
+}
 
 gang_plan plan_members(const job_plan& plan, const job_spec& spec) {
     gang_plan out;
@@ -29,36 +79,68 @@ gang_plan plan_members(const job_plan& plan, const job_spec& spec) {
     return out;
 }
 
-void add_to(job_plan& plan, const job_spec& spec) {
-    if (!spec.scheduler) {
-        return;
-    }
-    const auto schedulers = all_schedulers();
-    const auto named = std::ranges::find(schedulers, spec.scheduler->name, &scheduler::name);
-    if (named == schedulers.end()) {
-        return;
+std::vector<objection> add_to(job_plan& plan, const job_spec& spec) {
+    const scheduler* named = spec.scheduler ? find_scheduler(spec.scheduler->name) : nullptr;
+    if (named == nullptr) {
+        return {};
     }
     plan.gang = plan_members(plan, spec);
-    plan.gang->by = *named;
-    plan.gang->queue = spec.scheduler->queue;
-    plan.gang->priority = spec.scheduler->priority;
-    planned_object group;
-    group.kind = plan.gang->by->object;
-    group.name = plan.base_name;
-    plan.objects.insert(plan.objects.begin(), std::move(group));
+    plan.gang->by = named;
+    plan.gang->asked = *spec.scheduler;
+    if (!named->objects.empty()) {
+        planned_object group;
+        group.kind = named->objects.front();
+        group.name = plan.base_name;
+        plan.objects.insert(plan.objects.begin(), std::move(group));
+    }
+    if (named->check == nullptr) {
+        return {};
+    }
+    std::vector<template_facts> templates;
+    for (const replica_spec& replica : spec.replicas) {
+        if (auto facts = facts_of(replica)) {
+            templates.push_back(*std::move(facts));
+        }
+    }
+    if (!templates.empty()) {
+        plan.gang->priority_class = templates.front().priority_class;
+    }
+    return named->check(plan, templates);
 }
 
-std::vector<field_value> object_values(const job_plan& plan, std::span<const std::int32_t> wanted) {
-    const gang_plan& gang = *plan.gang;
+gang_state state_of(
+    const job_plan& plan, std::span<const std::int32_t> wanted, std::span<const std::int32_t> ended
+) {
+    gang_state out{plan};
     std::int64_t created = 0;
-    for (const std::size_t type : gang.members) {
-        created += type < wanted.size() ? wanted[type] : plan.types[type].wanted;
+    std::int64_t over = 0;
+    for (const std::size_t type : plan.gang->members) {
+        const member_type r{
+            type, at_or(wanted, type, plan.types[type].wanted), at_or(ended, type, 0)};
+        created += r.pods;
+        over += r.ended;
+        out.types.push_back(r);
     }
-    return gang.by->values(gang, std::min<std::int64_t>(gang.min_member, created));
+    out.min_member = std::min<std::int64_t>(plan.gang->min_member, created);
+    out.min_active = std::max<std::int64_t>(out.min_member - over, 1);
+    return out;
+}
+
+std::vector<field_value> object_values(
+    const job_plan& plan, std::span<const std::int32_t> wanted, std::span<const std::int32_t> ended
+) {
+    return plan.gang->by->values(state_of(plan, wanted, ended));
 }
 
 std::optional<pod_marks> marks_of(const job_plan& plan, std::size_t type) {
     return plan.gang ? std::optional(plan.gang->by->marks(plan, type)) : std::nullopt;
 }
 
-}  // namespace signalbox::core::gang
+}  // namespace gang
+
+std::span<const object_kind> kinds_of_scheduler(std::string_view name) {
+    const gang::scheduler* named = gang::find_scheduler(name);
+    return named == nullptr ? std::span<const object_kind>() : named->objects;
+}
+
+}  // namespace signalbox::core

@@ -6,9 +6,10 @@
 
 #include "gang/scheduler.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <span>
-#include <string_view>
+#include <vector>
 
 namespace signalbox::core::gang {
 
@@ -17,12 +18,19 @@ gang_plan plan_members(const job_plan& plan, const job_spec& spec);
 
 /// Adds what the job's scheduler wants: `plan.gang` and its object, before all others
 /// (BEHAVIOUR.md 2.1). Does nothing if the job names no scheduler. Needs the plan's types and
-/// stages.
-void add_to(job_plan& plan, const job_spec& spec);
+/// stages. Gives what the scheduler cannot take of the job.
+std::vector<objection> add_to(job_plan& plan, const job_spec& spec);
 
-/// Values of the fields of the gang's object with so many replicas of each type in force; empty:
-/// the plan's own. Never more members than the first stage creates (BEHAVIOUR.md 8.2).
-std::vector<field_value> object_values(const job_plan& plan, std::span<const std::int32_t> wanted);
+/// The gang with so many replicas of each type in force, of which so many have ended; empty: the
+/// plan's own, and none. Never more members than the first stage creates (BEHAVIOUR.md 8.2).
+gang_state state_of(
+    const job_plan& plan, std::span<const std::int32_t> wanted, std::span<const std::int32_t> ended
+);
+
+/// The same state for the object: values of its fields.
+std::vector<field_value> object_values(
+    const job_plan& plan, std::span<const std::int32_t> wanted, std::span<const std::int32_t> ended
+);
 
 /// The marks of a type's pods; nothing without a gang.
 std::optional<pod_marks> marks_of(const job_plan& plan, std::size_t type);

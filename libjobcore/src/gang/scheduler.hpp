@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One scheduler of gangs: all that is particular to it (BEHAVIOUR.md 8). A further one is a file
-// that defines such a value, and its line in schedulers.cpp.
+// that defines such a value, and its line in schedulers.cpp; README.md says how.
 #pragma once
 
 #include "jobcore/object_kind.hpp"
+#include "jobcore/observed.hpp"
 #include "jobcore/plan.hpp"
+#include "json/json.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +20,15 @@
 
 namespace signalbox::core::gang {
 
+/// JSON that stands in an object as it is.
+struct json_text {
+    std::string text;
+};
+
+/// The value of a field. Nothing: the field is not ours; it is left out, and what a server or
+/// somebody else writes there stays.
+using field_value = std::variant<std::monostate, std::int64_t, std::string, json_text>;
+
 /// What a scheduler wants of every pod, launchers of later stages included.
 struct pod_marks {
     std::string_view scheduler_name;  ///< empty: the cluster's own
@@ -24,25 +36,89 @@ struct pod_marks {
     std::vector<std::pair<std::string_view, std::string>> annotations;
     /// Names of scheduling gates, which the scheduler takes off when the gang may start.
     std::vector<std::string_view> gates;
+    /// Members of the pod's `spec`, in place of the template's.
+    std::vector<std::pair<std::string_view, field_value>> spec;
 };
 
-/// The value of a field of the scheduler's object.
-using field_value = std::variant<std::int64_t, std::string>;
+/// A replica type whose pods are scheduled together, by what is on record.
+struct member_type {
+    std::size_t type = 0;    ///< number in job_plan::types
+    std::int64_t pods = 0;   ///< the size in force
+    std::int64_t ended = 0;  ///< of them: completed or given up, and not made again
+};
 
+/// What an object of a scheduler is about: the plan by what is on record.
+struct gang_state {
+    const job_plan& plan;
+    std::vector<member_type> types{};  ///< of the first stage, in the order of the specification
+    std::int64_t min_member = 0;       ///< pods that must fit at once, by the sizes in force (8.2)
+    /// The same without those that have ended and are not made again; at least 1. For schedulers
+    /// that do not count what has ended.
+    std::int64_t min_active = 0;
+
+    const gang_request& asked() const { return plan.gang->asked; }
+};
+
+/// What of a template schedulers look at.
+struct template_facts {
+    std::string pointer;         ///< of the template in the job
+    std::string priority_class;  ///< `priorityClassName`; empty: none
+    std::string scheduler_name;  ///< empty: the cluster's own
+};
+
+/// What a scheduler cannot take of a job: an error of its specification.
+struct objection {
+    std::string pointer;
+    std::string message;
+};
+
+/// When pods may be made and started, and how that is known (BEHAVIOUR.md 8.5).
+enum class admits : std::uint8_t {
+    unsaid,       ///< nothing tells: pods are made, and start when they start
+    by_pods,      ///< pods are made; the scheduler holds them until all fit, and they tell
+    at_gates,     ///< pods are made and wait at a gate until the object says that they may start
+    before_pods,  ///< no pod is made before the object says so
+};
+
+/// What keeps pods from being placed though nothing says so (BEHAVIOUR.md 8.9).
+struct silent_holds {
+    bool by_number = false;    ///< fewer pods than the minimum
+    bool by_priority = false;  ///< a pod with another priority than the object
+    bool by_gate = false;      ///< one pod at a gate holds the others
+};
+
+/// A pure value: data and functions without state. No function is given a plan without a gang.
 struct scheduler {
     /// The member of `spec.scheduler` that asks for it.
     std::string_view name;
-    /// What it places pods by: one object for a job, made before all others (BEHAVIOUR.md 2.1). Its
-    /// row says how it is read, and whether it tells of its readiness.
-    object_kind object;
-    /// Values of the fields of the object's row, in their order. `min_member`: pods that must fit
-    /// at once, by the sizes in force (BEHAVIOUR.md 8.2).
-    std::vector<field_value> (*values)(const gang_plan& gang, std::int64_t min_member);
-    /// What the pods of a type carry. The plan has its gang.
-    pod_marks (*marks)(const job_plan& plan, std::size_t type);
+    /// What it places pods by: one object for a job, made before all others (BEHAVIOUR.md 2.1), in
+    /// the first of these versions that the server serves. Rows of one resource. Empty: pods alone
+    /// tell all. Their `fields` are those of `values`.
+    std::span<const object_kind> objects;
+    /// How it tells that pods may start.
+    admits tells = admits::unsaid;
+    /// What it holds without a word.
+    silent_holds holds{};
+    /// Its object, once somebody has deleted it, stays as long as pods of it do, and pods that are
+    /// made meanwhile are placed: it is not waited for (BEHAVIOUR.md 8.3).
+    bool outlives_deletion = false;
+    /// Values of the fields of the object's row, in their order; null without objects.
+    std::vector<field_value> (*values)(const gang_state& state) = nullptr;
+    /// What the pods of a type carry.
+    pod_marks (*marks)(const job_plan& plan, std::size_t type) = nullptr;
+    /// What an object says that the server has; null: nothing. Must take any JSON object.
+    gang_answer (*read)(const json::value& object) = nullptr;
+    /// What it cannot take of the job, by the templates that the job has. Null: it takes all.
+    std::vector<objection> (*check
+    )(const job_plan& plan, std::span<const template_facts> templates) = nullptr;
 };
 
 /// All there are. Each has static storage.
 std::span<const scheduler* const> all_schedulers();
+
+/// The one that `spec.scheduler` names so; null: none.
+const scheduler* find_scheduler(std::string_view name);
+/// The one whose objects are of that kind; null: none.
+const scheduler* scheduler_of(object_kind kind);
 
 }  // namespace signalbox::core::gang

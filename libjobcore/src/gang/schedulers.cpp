@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The schedulers of gangs that jobs may name, and the kinds that follow from them.
+#include "gang/coscheduling.hpp"
+#include "gang/koordinator.hpp"
+#include "gang/kubernetes.hpp"
 #include "gang/scheduler.hpp"
 #include "gang/t9k.hpp"
+#include "gang/volcano.hpp"
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 namespace signalbox::core {
 namespace {
 
-constexpr std::array schedulers{&gang::t9k};
+constexpr std::array schedulers{
+    &gang::t9k, &gang::kubernetes, &gang::coscheduling, &gang::koordinator, &gang::volcano};
 
 constexpr std::array always_served{
     object_kind::pod,
@@ -20,13 +26,12 @@ constexpr std::array always_served{
     object_kind::deployment,
 };
 
-auto list_kinds() {
-    std::array<object_kind, always_served.size() + schedulers.size() + 1> kinds;
-    auto next = std::ranges::copy(always_served, kinds.begin()).out;
+std::vector<object_kind> list_kinds() {
+    std::vector<object_kind> kinds(always_served.begin(), always_served.end());
     for (const gang::scheduler* s : schedulers) {
-        *next++ = s->object;
+        kinds.insert(kinds.end(), s->objects.begin(), s->objects.end());
     }
-    *next = object_kind::tensorboard;
+    kinds.push_back(object_kind::tensorboard);
     return kinds;
 }
 
@@ -37,7 +42,7 @@ std::span<const gang::scheduler* const> gang::all_schedulers() {
 }
 
 std::span<const object_kind> all_child_kinds() {
-    static const auto kinds = list_kinds();
+    static const std::vector<object_kind> kinds = list_kinds();
     return kinds;
 }
 

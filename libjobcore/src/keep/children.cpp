@@ -137,6 +137,7 @@ void job_children::apply(
                 repaired.keys = it->keys;
                 repaired.ready = it->ready;
                 repaired.reason = it->reason;
+                repaired.gang = it->gang;
                 *it = std::move(repaired);
             }
             break;

@@ -4,7 +4,6 @@
 // (LAUNCH.md 4.1, 9.3).
 #include "launch/colossalai.hpp"
 
-#include "gang/gang.hpp"
 #include "launch/compiler.hpp"
 #include "launch/quoting.hpp"
 #include "launch/ssh_pods.hpp"
@@ -77,7 +76,7 @@ void colossalai_compiler::plan_job() {
     plan.types[launcher_type].training_container = launcher_container;
     plan.types[launcher_type].memory_limit.clear();
     plan.types[worker_type].serving_from_index = 0;
-    gang::add_to(plan, ctx_.spec);
+    plan_gang(ctx_);
     plan_services(ctx_, worker_type);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // compile_plan: what is the same for every kind, and the dispatch to the kind's own file.
+#include "gang/gang.hpp"
 #include "launch/compiler.hpp"
 #include "launch/kinds.hpp"
 
@@ -145,6 +146,12 @@ std::vector<std::int32_t> wanted_replicas(const job_spec& spec) {
 
 std::string rendezvous_host(const compile_context& ctx) {
     return pod_name(ctx.plan, {.type = ctx.render.rendezvous_type, .index = 0});
+}
+
+void plan_gang(compile_context& ctx) {
+    for (const gang::objection& o : gang::add_to(ctx.plan, ctx.spec)) {
+        ctx.error(o.pointer, o.message);
+    }
 }
 
 void plan_subdomain(compile_context& ctx) {

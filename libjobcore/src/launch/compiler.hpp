@@ -69,6 +69,10 @@ const Entry* find_entry(
     return by_type(type);
 }
 
+/// Adds what the job's scheduler of gangs wants; what that cannot take of the job is an error
+/// (BEHAVIOUR.md 8). Needs the plan's types and stages.
+void plan_gang(compile_context& ctx);
+
 /// Adds the headless Service that is the subdomain of all pods (BEHAVIOUR.md 1.5).
 void plan_subdomain(compile_context& ctx);
 

@@ -4,7 +4,6 @@
 // its per-node launcher started in every pod (LAUNCH.md 2.1, 2.6, 9.1).
 #include "launch/deepspeed.hpp"
 
-#include "gang/gang.hpp"
 #include "json/resources.hpp"
 #include "launch/compiler.hpp"
 #include "launch/quoting.hpp"
@@ -54,7 +53,7 @@ private:
 };
 
 void deepspeed_compiler::compile() {
-    gang::add_to(ctx_.plan, ctx_.spec);
+    plan_gang(ctx_);
     const auto source = read_template(ctx_, only_type, {"worker"});
     if (!source) {
         return;

@@ -348,6 +348,23 @@ void pod_editor::add_gates(std::span<const std::string_view> names) {
     }
 }
 
+json::value pod_editor::value_of(const gang::field_value& value) {
+    auto& a = document_.GetAllocator();
+    if (const auto* number = std::get_if<std::int64_t>(&value)) {
+        return json::value(*number);
+    }
+    if (const auto* string = std::get_if<std::string>(&value)) {
+        return text(*string);
+    }
+    json::value out;
+    if (const auto* written = std::get_if<gang::json_text>(&value)) {
+        json::document parsed;
+        json::parse(parsed, written->text);
+        out.CopyFrom(parsed, a);
+    }
+    return out;
+}
+
 json::value pod_editor::metadata() {
     auto& a = document_.GetAllocator();
     json::value out(rapidjson::kObjectType);
@@ -380,6 +397,9 @@ void pod_editor::finish_spec() {
     }
     if (marks) {
         add_gates(marks->gates);
+        for (const auto& [key, value] : marks->spec) {
+            put(spec, key, value_of(value), a);
+        }
     }
     // Else the names of the job's Services do not resolve in the pod (BEHAVIOUR.md 3.3).
     if (host_network() && json::find(spec, "dnsPolicy") == nullptr) {

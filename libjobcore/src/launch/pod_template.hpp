@@ -5,6 +5,7 @@
 // is passed through, whether this library knows it or not.
 #pragma once
 
+#include "gang/scheduler.hpp"
 #include "json/json.hpp"
 #include "launch/compiler.hpp"
 #include "render/program.hpp"
@@ -104,6 +105,7 @@ private:
     json::value labels();
     json::value annotations();
     void add_gates(std::span<const std::string_view> names);
+    json::value value_of(const gang::field_value& value);
     json::value metadata();
     void finish_spec();
 

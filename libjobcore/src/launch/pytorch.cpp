@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // PyTorchTrainingJob: plain processes with env:// rendezvous, or torchrun (LAUNCH.md 9.2).
-#include "gang/gang.hpp"
 #include "json/resources.hpp"
 #include "launch/compiler.hpp"
 #include "launch/tensorboard.hpp"
@@ -80,7 +79,7 @@ void pytorch_compiler::plan_job() {
         plan.elastic->survives_loss = launch_.torchrun.max_restarts > 0;
     }
     warn_replica_scope(ctx_);
-    gang::add_to(plan, ctx_.spec);
+    plan_gang(ctx_);
     plan_services(ctx_, plan.deciding_type);
     warn_rank_order();
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // JSON of a child other than a Pod -> child_record.
+#include "gang/content.hpp"
+#include "gang/scheduler.hpp"
 #include "jobcore/observed.hpp"
 #include "observe/common.hpp"
 #include "observe/path_reader.hpp"
@@ -61,7 +63,6 @@ enum at : node {
     is_immutable,
     in_annotations,
     annotation_value,
-    spec_value,
     replicas,
     in_status,
     available_replicas,
@@ -114,7 +115,6 @@ constexpr path_table child_edges(std::array{
     edge{in_metadata, step::key, "annotations", in_annotations},
     edge{in_annotations, step::key, label::spec_hash, annotation_value},
     edge{in_spec, step::key, "replicas", replicas},
-    edge{in_spec, step::each_key, "", spec_value},  // after those by name
     edge{in_object, step::key, "status", in_status},
     edge{in_status, step::key, "availableReplicas", available_replicas},
     edge{in_status, step::key, "phase", status_phase},
@@ -155,9 +155,18 @@ struct readiness_reader {
     }
 };
 
+/// What the scheduler of that kind reads of it; null if that is nothing.
+std::shared_ptr<const gang_answer> answer_in(object_kind kind, const json::value& object) {
+    const gang::scheduler* by = gang::scheduler_of(kind);
+    if (by == nullptr || by->read == nullptr) {
+        return nullptr;
+    }
+    return std::make_shared<const gang_answer>(by->read(object));
+}
+
 class child_sink {
 public:
-    explicit child_sink(object_kind kind) : fields_(kind->fields.size()) { child_.kind = kind; }
+    explicit child_sink(object_kind kind) { child_.kind = kind; }
 
     void open(node n) {
         if (n == in_owner) {
@@ -178,16 +187,14 @@ public:
     void text(node n, std::string_view key, std::string_view value);
     void number(node n, std::string_view key, std::int64_t value);
     void boolean(node n, bool value);
-    /// `content`: see deployment_content; 0 for other kinds.
-    child_record finish(std::uint64_t content);
+    /// `object`: the whole of it, of kinds that are not read by places alone; else null.
+    child_record finish(const json::value* object);
 
 private:
     void read_label(std::string_view key, std::string_view value);
     owned_facts owned() const;
     void finish_service(content_hash& hash);
-    /// Of the object's specification, where its kind's row names it; else null.
-    gang::field_value* field_of(std::string_view key);
-    content_hash hash(std::uint64_t content);
+    content_hash hash(const json::value* object);
     std::uint64_t data_hash() const;
 
     child_record child_;
@@ -205,7 +212,6 @@ private:
     std::string secret_type_, spec_hash_;
     mutability held_ = mutability::open;
     std::map<std::string, std::uint64_t, std::less<>> data_;  ///< hashes of the values
-    std::vector<gang::field_value> fields_;                   ///< of the kind's row, in its order
     readiness_reader says_;
 };
 
@@ -277,11 +283,6 @@ void child_sink::text(node n, std::string_view key, std::string_view value) {
         case annotation_value:
             spec_hash_ = value;
             break;
-        case spec_value:
-            if (gang::field_value* field = field_of(key)) {
-                *field = std::string(value);
-            }
-            break;
         case status_phase:
             says_.phase = value;
             break;
@@ -299,12 +300,8 @@ void child_sink::text(node n, std::string_view key, std::string_view value) {
     }
 }
 
-void child_sink::number(node n, std::string_view key, std::int64_t value) {
-    if (n == spec_value) {
-        if (gang::field_value* field = field_of(key)) {
-            *field = value;
-        }
-    } else if (n == port_number) {
+void child_sink::number(node n, std::string_view, std::int64_t value) {
+    if (n == port_number) {
         service_.ports.back().port = value;
     } else if (n == port_target) {
         service_.ports.back().target = std::to_string(value);
@@ -313,12 +310,6 @@ void child_sink::number(node n, std::string_view key, std::int64_t value) {
     } else if (n == replicas) {
         says_.wanted = value;
     }
-}
-
-gang::field_value* child_sink::field_of(std::string_view key) {
-    const auto& names = child_.kind->fields;
-    const auto name = std::find(names.begin(), names.end(), key);
-    return name == names.end() ? nullptr : &fields_[static_cast<std::size_t>(name - names.begin())];
 }
 
 void child_sink::boolean(node n, bool value) {
@@ -403,17 +394,18 @@ void child_sink::finish_service(content_hash& hash) {
     }
 }
 
-content_hash child_sink::hash(std::uint64_t content) {
+content_hash child_sink::hash(const json::value* object) {
     content_hash hash = hash_owned(child_.kind, owned());
     if (child_.kind == object_kind::service) {
         finish_service(hash);
-    } else if (!fields_.empty()) {
-        hash = hash_fields(hash, fields_);
+    } else if (child_.kind->use == kind_use::gang) {
+        hash = hash_fields(hash, child_.fields);
     } else if (child_.kind->use != kind_use::object) {
         hash.field(spec_hash_);
     }
     if (child_.kind == object_kind::deployment) {
-        hash.number(content);
+        const json::value* spec = object == nullptr ? nullptr : json::find(*object, "spec");
+        hash.number(spec == nullptr ? 0 : deployment_content(*spec));
     }
     return hash;
 }
@@ -434,24 +426,25 @@ std::uint64_t child_sink::data_hash() const {
     return 0;
 }
 
-child_record child_sink::finish(std::uint64_t content) {
+child_record child_sink::finish(const json::value* object) {
     child_.data_fingerprint = data_hash();
     const readiness by = child_.kind->ready_by;
     if (by != readiness::unsaid) {
         child_.ready = says_.is_ready(by);
         child_.reason = child_.ready ? std::string{} : says_.why_not(by);
     }
-    child_.fingerprint = hash(content).value();
+    if (object != nullptr && child_.kind->use == kind_use::gang) {
+        child_.fields = gang::field_hashes(child_.kind, *object);
+        child_.gang = answer_in(child_.kind, *object);
+    }
+    child_.fingerprint = hash(object).value();
     child_.owner_uid = std::move(owner_.controller.uid);
     return std::move(child_);
 }
 
 /// There is one for a job at most: a document costs nothing that counts.
-std::uint64_t content_of_deployment(std::string_view object_json) {
-    json::document document;
-    json::parse(document, object_json);
-    const json::value* spec = json::find(document, "spec");
-    return spec == nullptr ? 0 : deployment_content(*spec);
+bool is_read_whole(object_kind kind) {
+    return kind == object_kind::deployment || kind->use == kind_use::gang;
 }
 
 }  // namespace
@@ -461,8 +454,11 @@ std::optional<child_record> decode_child(object_kind kind, std::string_view json
     if (!read_paths(json, child_edges, sink)) {
         return std::nullopt;
     }
-    child_record record =
-        sink.finish(kind == object_kind::deployment ? content_of_deployment(json) : 0);
+    json::document document;
+    if (is_read_whole(kind)) {
+        json::parse(document, json);
+    }
+    child_record record = sink.finish(is_read_whole(kind) ? &document : nullptr);
     if (record.name.empty() || record.uid.empty()) {
         return std::nullopt;
     }

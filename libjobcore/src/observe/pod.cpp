@@ -268,8 +268,12 @@ void pod_sink::read_container_text(node n, std::string_view value) {
 void pod_sink::number(node n, std::string_view /*key*/, std::int64_t value) {
     if (n == grace) {
         pod_.grace_seconds = std::max<std::int64_t>(value, 0);
-    } else if (n == exit_code && value >= INT32_MIN && value <= INT32_MAX) {
+    } else if (value < INT32_MIN || value > INT32_MAX) {
+        return;
+    } else if (n == exit_code) {
         status_.exit_code = static_cast<std::int32_t>(value);
+    } else if (n == priority) {
+        pod_.priority = static_cast<std::int32_t>(value);
     }
 }
 

@@ -65,13 +65,9 @@ content_hash hash_config_data(mutability held, std::span<const data_entry> data)
     return state;
 }
 
-content_hash hash_fields(content_hash state, std::span<const gang::field_value> values) {
-    for (const gang::field_value& value : values) {
-        if (const auto* number = std::get_if<std::int64_t>(&value)) {
-            state.number(static_cast<std::uint64_t>(*number));
-        } else {
-            state.field(std::get<std::string>(value));
-        }
+content_hash hash_fields(content_hash state, std::span<const std::uint64_t> fields) {
+    for (const std::uint64_t field : fields) {
+        state.number(field);
     }
     return state;
 }

@@ -4,7 +4,6 @@
 // from a plan and from what the API server shows (BEHAVIOUR.md 2.6).
 #pragma once
 
-#include "gang/scheduler.hpp"
 #include "jobcore/plan.hpp"
 #include "strings/content_hash.hpp"
 
@@ -60,8 +59,8 @@ content_hash hash_secret_data(
     std::string_view type, mutability held, std::span<const std::string_view> keys
 );
 content_hash hash_config_data(mutability held, std::span<const data_entry> data);
-/// Values of the fields of a kind's row, in their order.
-content_hash hash_fields(content_hash state, std::span<const gang::field_value> values);
+/// Of the fields of a kind's row, by their hashes, in their order.
+content_hash hash_fields(content_hash state, std::span<const std::uint64_t> fields);
 
 /// Of the data that the ConfigMap of this plan gets, made anew.
 std::uint64_t hash_planned_config(const job_plan& plan, const render_options& options);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // From a plan to the JSON and the fingerprint of a child other than a Pod.
+#include "gang/content.hpp"
 #include "gang/gang.hpp"
 #include "jobcore/plan.hpp"
 #include "json/json.hpp"
@@ -198,19 +199,6 @@ void write_secret(
     w.EndObject();
 }
 
-void write_fields(text_writer& w, object_kind kind, std::span<const gang::field_value> values) {
-    w.Key("spec");
-    w.StartObject();
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        if (const auto* number = std::get_if<std::int64_t>(&values[i])) {
-            write_number(w, kind->fields[i], *number);
-        } else {
-            write(w, kind->fields[i], std::get<std::string>(values[i]));
-        }
-    }
-    w.EndObject();
-}
-
 /// Our own TensorBoard has an address and one port; the others are names only.
 service_facts service_facts_of(const planned_object& object) {
     service_facts f = planned_service();
@@ -248,8 +236,11 @@ std::uint64_t planned_secret_hash(const job_plan& plan, const planned_object& ob
 }
 
 const fixed_fingerprint& fixed_of(const job_plan& plan, const planned_object& object) {
+    // A scheduler's object may be of another version than the plan has it in.
+    const bool of_gang = object.kind->use == kind_use::gang;
     return *std::ranges::find_if(plan.render->fingerprints, [&](const fixed_fingerprint& f) {
-        return f.kind == object.kind && f.variant == object.variant;
+        return of_gang ? f.kind->use == kind_use::gang
+                       : f.kind == object.kind && f.variant == object.variant;
     });
 }
 
@@ -291,7 +282,10 @@ std::string write_object(
     } else if (object.kind == object_kind::config_map) {
         write_config_map(w, plan, options);
     } else if (object.kind->use == kind_use::gang) {
-        write_fields(w, object.kind, gang::object_values(plan, options.wanted));
+        write_opaque_spec(
+            w,
+            gang::spec_text(object.kind, gang::object_values(plan, options.wanted, options.ended))
+        );
     } else if (object.kind == object_kind::deployment) {
         write_opaque_spec(w, plan.render->deployment_spec);
     } else {
@@ -371,12 +365,22 @@ std::vector<fixed_fingerprint> fixed_fingerprints(const job_plan& plan) {
 }
 
 std::uint64_t expected_fingerprint(
-    const job_plan& plan, const planned_object& object, const render_options& options
+    const job_plan& plan,
+    const planned_object& object,
+    const render_options& options,
+    std::span<const std::uint64_t> fields
 ) {
     const fixed_fingerprint& fixed = fixed_of(plan, object);
-    return object.kind->use == kind_use::gang
-               ? hash_fields(fixed.state, gang::object_values(plan, options.wanted)).value()
-               : fixed.whole;
+    if (object.kind->use != kind_use::gang) {
+        return fixed.whole;
+    }
+    std::vector<std::uint64_t> hashes;
+    for (const auto& value : gang::object_values(plan, options.wanted, options.ended)) {
+        const bool theirs = std::holds_alternative<std::monostate>(value);
+        const std::size_t at = hashes.size();
+        hashes.push_back(theirs && at < fields.size() ? fields[at] : gang::hash_of(value));
+    }
+    return hash_fields(fixed.state, hashes).value();
 }
 
 std::int32_t expected_selected_attempt(const planned_object& object, std::int32_t attempt) {

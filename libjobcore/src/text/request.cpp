@@ -57,8 +57,19 @@ served to_served(std::string_view answer) {
     return answer == "yes" ? served::yes : answer == "no" ? served::no : served::unknown;
 }
 
-/// `podGroup` for PodGroup.
+/// `podGroup` for PodGroup; where an earlier kind has that name, the resource as kubectl writes it:
+/// `podgroups.v1beta1.scheduling.k8s.io`.
 std::string member_name(object_kind kind) {
+    const auto kinds = all_child_kinds();
+    const auto first =
+        std::ranges::find(kinds, to_string(kind), [](object_kind k) { return to_string(k); });
+    if (*first != kind) {
+        const std::string_view version = api_version_of(kind);
+        const std::size_t slash = version.find('/');
+        return fmt::format(
+            "{}.{}.{}", kind->plural, version.substr(slash + 1), version.substr(0, slash)
+        );
+    }
     std::string name(to_string(kind));
     name.front() = static_cast<char>(name.front() - 'A' + 'a');
     return name;
@@ -214,16 +225,30 @@ private:
         return out_.job && is_child_of(record, out_.job->meta.uid, out_.job->meta.ns);
     }
 
-    /// Nothing, with an error, if it is missing or no kind of a child.
+    /// Nothing, with an error, if it is missing or no kind of a child. Of kinds of one name the
+    /// first, unless `apiVersion` says which.
     std::optional<object_kind> read_kind(object_reader& r) {
-        const auto kinds = all_child_kinds();
-        std::vector<std::string_view> names(kinds.size());
-        std::ranges::transform(kinds, names.begin(), [](object_kind k) { return to_string(k); });
+        std::vector<std::string_view> names;
+        for (const object_kind k : all_child_kinds()) {
+            if (std::ranges::find(names, to_string(k)) == names.end()) {
+                names.push_back(to_string(k));
+            }
+        }
         const auto written = r.choice("kind", names, need::required);
         if (!written) {
             return std::nullopt;
         }
-        return kinds[static_cast<std::size_t>(std::ranges::find(names, *written) - names.begin())];
+        std::vector<std::string_view> versions;
+        std::vector<object_kind> kinds;
+        for (const object_kind k : all_child_kinds()) {
+            if (to_string(k) == *written) {
+                versions.push_back(api_version_of(k));
+                kinds.push_back(k);
+            }
+        }
+        const auto version = r.choice("apiVersion", versions);
+        const auto at = version ? std::ranges::find(versions, *version) : versions.begin();
+        return kinds[static_cast<std::size_t>(at - versions.begin())];
     }
 
     void read_refusal(const json::value& v, std::string at) {

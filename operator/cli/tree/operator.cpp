@@ -33,7 +33,8 @@ A ClusterRole, or with -n a Role in each namespace, and what binds it to a servi
 
 Examples:
   signalbox rbac --leader-elect | kubectl apply -f -
-  signalbox rbac -n team-a -n team-b --without ssh,gang)";
+  signalbox rbac -n team-a -n team-b --without ssh,gang
+  signalbox rbac --scheduler kubernetes)";
 
 void add_scope(CLI::App& to, scope_options& scope) {
     const auto add =
@@ -44,6 +45,10 @@ void add_scope(CLI::App& to, scope_options& scope) {
     );
     add("--without", scope.without, "Without a feature: " + feature_names())->delimiter(',');
     add("--with", scope.with, "With what has to be asked for: logs, to read why pods failed")
+        ->delimiter(',');
+    add("--scheduler",
+        scope.schedulers,
+        "Also this scheduler of gangs: " + scheduler_names() + "; may be repeated")
         ->delimiter(',');
     add("--kind", scope.kinds, "Only this kind of jobs: pj, dj, caij; may be repeated")
         ->delimiter(',');

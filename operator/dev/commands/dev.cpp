@@ -5,10 +5,10 @@
 #include "cli/print_line.hpp"
 #include "cli/settings.hpp"
 #include "commands/dev_session.hpp"
-#include "commands/extension_crd.hpp"
 #include "commands/process_pods.hpp"
 #include "commands/scenario_file.hpp"
 #include "commands/script_job.hpp"
+#include "commands/stand_ins.hpp"
 
 #include <jobcore/schema.hpp>
 
@@ -24,13 +24,6 @@ namespace {
 /// How often `dev` looks for kinds that were added by hand (BEHAVIOUR.md 8.4 has a minute).
 constexpr core::milliseconds quick_capability_retry{2000};
 
-/// Whether a job of these files wants a PodGroup (BEHAVIOUR.md 8.1).
-bool wants_gang(const check_result& objects) {
-    return std::ranges::any_of(objects.objects, [](const checked_object& o) {
-        const auto parsed = o.is_job ? core::parse_job(o.source.json()) : core::parsed_job();
-        return parsed.spec && parsed.spec->scheduler;
-    });
-}
 /// The job kinds. A user who starts a job of the gang scheduler here wants to see it run. Else the
 /// server is like one without that scheduler, and its CRD can be applied at any time.
 std::vector<std::string> definitions_for(const check_result& objects) {
@@ -38,8 +31,8 @@ std::vector<std::string> definitions_for(const check_result& objects) {
     for (const core::job_kind kind : core::all_job_kinds) {
         out.emplace_back(core::crd_json(kind));
     }
-    if (wants_gang(objects)) {
-        out.emplace_back(extension_crd(core::object_kind::pod_group));
+    for (const core::object_kind kind : kinds_of_gangs(objects)) {
+        out.push_back(stand_in(kind));
     }
     return out;
 }

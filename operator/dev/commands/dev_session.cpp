@@ -123,6 +123,7 @@ k8sio::server::server_options server_options(const std::string& token) {
 /// Whoever runs `dev` may read the logs of its pods; simulated ones have none (BEHAVIOUR.md 3.13).
 controller_options options_of_operator(const dev_setup& setup) {
     controller_options out;
+    out.without = {};  // whatever scheduler a job asks for
     out.reads_logs = setup.options.pods == pod_runtime_kind::process;
     return out;
 }

@@ -3,7 +3,7 @@
 // The whole operator in a story: on an embedded API server, in one thread and virtual time.
 #include "cli/stories/operator_cluster.hpp"
 
-#include "commands/extension_crd.hpp"
+#include "commands/stand_ins.hpp"
 #include "commands/story_transport.hpp"
 #include "controller/controller.hpp"
 #include "controller/resource_table.hpp"
@@ -187,7 +187,7 @@ public:
     void refuse(const refusal_rule& rule) override { refusals_.push_back(rule); }
 
     void serve(core::object_kind kind) override {
-        const auto added = server_.add_custom_resource(cli::extension_crd(kind));
+        const auto added = server_.add_custom_resource(cli::stand_in(kind));
         if (added.has_error()) {
             throw story_stopped(added.error().text());
         }

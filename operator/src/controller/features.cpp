@@ -2,6 +2,8 @@
 #include "controller/features.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace signalbox::op {
 
@@ -13,12 +15,36 @@ constexpr feature_row rows[] = {
     {feature::tensorboard, "tensorboard", "jobs that ask for a TensorBoard run without"},
     {feature::events, "events", "no events are written about jobs"},
     {feature::logs, "logs", "why pods fail is told by their termination messages"},
+    {feature::kubernetes, "kubernetes", "jobs that ask for this scheduler wait"},
+    {feature::coscheduling, "coscheduling", "jobs that ask for this scheduler wait"},
+    {feature::volcano, "volcano", "jobs that ask for this scheduler wait"},
+};
+constexpr std::size_t first_asked = 4;
+constexpr std::size_t first_scheduler = 5;
+
+/// By the group of what it places pods by.
+constexpr std::pair<std::string_view, feature> scheduler_groups[] = {
+    {"scheduling.k8s.io/", feature::kubernetes},
+    {"scheduling.x-k8s.io/", feature::coscheduling},
+    {"scheduling.volcano.sh/", feature::volcano},
 };
 
 }  // namespace
 
 std::span<const feature_row> all_features() {
-    return std::span(rows).first(std::size(rows) - 1);
+    return std::span(rows).first(first_asked);
+}
+
+std::span<const feature_row> scheduler_features() {
+    return std::span(rows).subspan(first_scheduler);
+}
+
+feature_set left_out_by_default() {
+    feature_set out;
+    for (const feature_row& row : scheduler_features()) {
+        out.insert(row.which);
+    }
+    return out;
 }
 
 const feature_row& row_of(feature which) {
@@ -32,7 +58,10 @@ std::optional<feature> parse_feature(std::string_view name) {
 
 std::optional<feature> feature_of(core::object_kind kind) {
     if (kind->use == core::kind_use::gang) {
-        return feature::gang;
+        const auto by_group = std::ranges::find_if(scheduler_groups, [&](const auto& row) {
+            return kind->api_version.starts_with(row.first);
+        });
+        return by_group == std::end(scheduler_groups) ? feature::gang : by_group->second;
     }
     if (kind->use == core::kind_use::companion) {
         return feature::tensorboard;

@@ -13,7 +13,16 @@
 
 namespace signalbox::op {
 
-enum class feature { ssh, gang, tensorboard, events, logs };
+enum class feature {
+    ssh,
+    gang,
+    tensorboard,
+    events,
+    logs,
+    kubernetes,
+    coscheduling,
+    volcano,
+};
 
 struct feature_row {
     feature which;
@@ -22,8 +31,10 @@ struct feature_row {
     std::string_view without;
 };
 
-/// Those that can be left out: all but `logs`, which has to be asked for. Rows are constants.
+/// Those that can be left out: all but those that have to be asked for. Rows are constants.
 std::span<const feature_row> all_features();
+/// Schedulers of gangs that have to be asked for, by their names in `spec.scheduler`.
+std::span<const feature_row> scheduler_features();
 const feature_row& row_of(feature which);
 /// Nothing if there is no feature of that name.
 std::optional<feature> parse_feature(std::string_view name);
@@ -32,6 +43,9 @@ std::optional<feature> parse_feature(std::string_view name);
 std::optional<feature> feature_of(core::object_kind kind);
 
 using feature_set = std::set<feature>;
+
+/// What is left out unless it is asked for: the schedulers of scheduler_features().
+feature_set left_out_by_default();
 
 /// False if children of the kind belong to one of `without`.
 bool is_wanted(core::object_kind kind, const feature_set& without);

@@ -27,7 +27,7 @@ struct controller_options {
     /// Namespaces to look after; none: all.
     std::vector<std::string> namespaces;
     /// What it does without (BEHAVIOUR.md 2.11).
-    feature_set without;
+    feature_set without = left_out_by_default();
     bool reads_logs = false;  ///< of pods that failed (BEHAVIOUR.md 3.13)
     /// Kinds of jobs that it serves.
     std::vector<core::job_kind> kinds{core::all_job_kinds.begin(), core::all_job_kinds.end()};

@@ -318,9 +318,10 @@ int run_operator(run_options options) {
     }
     leadership* const lead = election.lead ? &*election.lead : nullptr;
     k8sio::client& api = cluster->api();
-    for (const feature left_out : options.controller.without) {
-        const feature_row& row = row_of(left_out);
-        log->info("running without {}: {}", row.name, row.without);
+    for (const feature_row& row : all_features()) {
+        if (options.controller.without.count(row.which) != 0) {
+            log->info("running without {}: {}", row.name, row.without);
+        }
     }
     const std::vector<core::job_kind> served = options.controller.kinds;
     controller work(loop.get_executor(), api, options.rules, std::move(options.controller), log);

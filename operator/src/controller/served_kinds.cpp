@@ -56,7 +56,20 @@ std::vector<const k8sio::resource_type*> served_kinds::types() const {
 }
 
 void served_kinds::answered(const k8sio::resource_type& type, bool served) {
-    const row& r = *std::ranges::find(rows_, &type, &row::type);
+    std::ranges::find(rows_, &type, &row::type)->served = served;
+    bool open = true;  // it is known that no version before is served
+    for (row& r : rows_) {
+        if (r.type->group() == type.group() && r.type->plural() == type.plural()) {
+            if (r.served) {
+                offer(r, open && *r.served);
+            }
+            open = open && r.served == false;
+        }
+    }
+}
+
+void served_kinds::offer(row& r, bool served) {
+    const k8sio::resource_type& type = *r.type;
     const bool news = r.view->offered != served_by(served);
     r.view->offered = served_by(served);
     // What a reflector leaves in the view is forgotten; the next look may start another.

@@ -11,6 +11,7 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include <optional>
 #include <vector>
 
 namespace signalbox::op {
@@ -45,7 +46,11 @@ private:
     struct row {
         child_view* view;
         const k8sio::resource_type* type;
+        std::optional<bool> served{};  ///< the last answer
     };
+
+    /// Of a resource in several versions only the first that is served counts.
+    void offer(row& r, bool served);
 
     static std::vector<row> rows_of(const cluster_views& views, const feature_set& without);
     std::vector<const k8sio::resource_type*> types() const;

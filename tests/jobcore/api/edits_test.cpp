@@ -43,7 +43,9 @@ std::array<std::string, 2> two_values(const field& row) {
             if (!row.values.empty()) {
                 return {text(row.values[0].name), text(row.values[1].name)};
             }
-            return row.form == nullptr || row.form == &schema::replica_type_form
+            return row.form == nullptr || row.form == &schema::replica_type_form ||
+                           row.form == &schema::object_name_form ||
+                           row.form == &schema::label_key_form
                        ? std::array<std::string, 2>{"\"aa\"", "\"bb\""}
                    : row.form == &schema::path_form
                        ? std::array<std::string, 2>{"\"/a\"", "\"/b\""}

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extension/process_job.hpp"
-#include "gang/gang.hpp"
 #include "launch/type_pods.hpp"
 
 namespace signalbox::core::launch {
 
 void compile_process(compile_context& ctx) {
-    gang::add_to(ctx.plan, ctx.spec);
+    plan_gang(ctx);
     plan_services(ctx, 0);
     const auto source = read_template(ctx, 0, {});
     if (!source) {

@@ -31,9 +31,14 @@ void compile_process(compile_context& ctx);
 }
 
 namespace gang {
-/// The scheduler of `scheduler.gatedScheduler`: an object Gang that names its pods' number and
+/// `scheduler.gatedScheduler`: an object Gang, in two versions, that names its pods by type and
 /// tells when they may start; its pods wait at a gate.
 extern const scheduler gated;
+/// `scheduler.ticketedScheduler`: no pod before its Ticket is open.
+extern const scheduler ticketed;
+/// `scheduler.countedScheduler`: an object Count of the pods that have not ended; it holds pods
+/// without a word.
+extern const scheduler counted;
 }  // namespace gang
 
 }  // namespace signalbox::core

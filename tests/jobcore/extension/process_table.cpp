@@ -7,13 +7,40 @@
 namespace signalbox::core::schema {
 namespace {
 
-/// A further scheduler is a further member of `scheduler`, with the fields that all of them have.
+/// A further scheduler is a further member of `scheduler`, with the fields that it has.
 constexpr std::array gated_fields{
+    field{
+        .name = "queue",
+        .type = value_type::string,
+        .doc = "Where the gang waits.",
+        .fallback = "\"first\"",
+    },
+    field{
+        .name = "rank",
+        .type = value_type::integer,
+        .doc = "Its place there.",
+        .minimum = 0,
+    },
+};
+
+constexpr std::array schedulers{
     field{
         .name = "gatedScheduler",
         .type = value_type::object,
         .doc = "Gang scheduling by gates.",
-        .fields = t9k_scheduler_fields,
+        .fields = gated_fields,
+        .presence_counts = true,
+    },
+    field{
+        .name = "ticketedScheduler",
+        .type = value_type::object,
+        .doc = "Gang scheduling by tickets.",
+        .presence_counts = true,
+    },
+    field{
+        .name = "countedScheduler",
+        .type = value_type::object,
+        .doc = "Gang scheduling by numbers.",
         .presence_counts = true,
     },
 };
@@ -36,7 +63,7 @@ constexpr std::array process_spec_fields{
         .name = "scheduler",
         .type = value_type::object,
         .doc = "Who schedules the pods.",
-        .fields = gated_fields,
+        .fields = schedulers,
     },
     run_mode_field,
     run_policy_field,

@@ -9,7 +9,7 @@
 namespace signalbox::core {
 
 std::span<const gang::scheduler* const> gang::all_schedulers() {
-    static constexpr std::array all{&t9k, &gated};
+    static constexpr std::array all{&t9k, &gated, &ticketed, &counted};
     return all;
 }
 
@@ -21,7 +21,10 @@ std::span<const object_kind> all_child_kinds() {
         object_kind::config_map,
         object_kind::deployment,
         object_kind::pod_group,
-        gang::gated.object,
+        gang::gated.objects[0],
+        gang::gated.objects[1],
+        gang::ticketed.objects[0],
+        gang::counted.objects[0],
         object_kind::tensorboard};
     return kinds;
 }

@@ -9,7 +9,8 @@ using core::object_kind;
 
 namespace {
 
-const core::gang_request scheduler{.queue = "q", .priority = 50};
+const core::gang_request scheduler{
+    .name = "t9kScheduler", .fields = {{"queue", "q"}, {"priority", "50"}}};
 
 struct pytorch_job : typed_job<core::pytorch_spec> {
     pytorch_job() : typed_job(core::job_kind::pytorch, "mnist") {

@@ -177,7 +177,7 @@ std::string draft::json() const {
     }
     spec.add("runPolicy", policy.object()).add("runMode", mode_json(*this));
     if (gang) {
-        spec.add("scheduler", R"({"t9kScheduler":{"queue":"q","priority":5}})");
+        spec.add("scheduler", scheduler);
     }
     if (elastic) {
         spec.add("elastic", elastic_json(*elastic));

@@ -38,6 +38,7 @@ struct draft {
     std::optional<elastic_range> elastic;
     std::optional<int> noted;  ///< `expectedReplicas` of a job that is not elastic
     bool gang = false;
+    std::string scheduler = R"({"t9kScheduler":{"queue":"q","priority":5}})";  ///< of the gang
     bool tensorboard = false;
     bool debug = false;
     bool pause = false;

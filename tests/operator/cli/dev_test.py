@@ -54,6 +54,15 @@ class Dev(unittest.TestCase):
         for job in running:
             self.assertRegex(result.out, r"(?m)^%s +\w+Job +Succeeded " % job)
 
+    def test_gangs_of_other_schedulers_run(self):
+        """Nobody holds them here; Volcano alone has to let them in."""
+        folder = os.path.join(program.source_dir(), "examples/schedulers")
+        names = ["kubernetes", "coscheduling", "koordinator"]
+        result = self.dev("--until-finished", "--speed", "10", "--apply", *(f"{folder}/{name}.yaml" for name in names))
+        self.assertEqual(result.code, 0, result.out + result.err)
+        for name in names:
+            self.assertRegex(result.out, r"(?m)^gang-%s +\w+Job +Succeeded " % name)
+
     def test_a_restart_is_shown(self):
         # The master outlives the failure of its peer, however late that is seen.
         scenario = self.write("s.yaml", "rules:\n- match: {type: master, attempt: '1'}\n  do: {duration: never}\n")

@@ -55,6 +55,18 @@ class Rbac(unittest.TestCase):
         rows = json.loads(self.rbac("--with", "logs", "-o", "json"))
         self.assertEqual([row["rule"]["resources"] for row in rows if row["feature"] == "logs"], [["pods/log"]])
 
+    def test_schedulers_are_served_only_where_that_is_asked_for(self):
+        groups = {"kubernetes": "scheduling.k8s.io", "coscheduling": "scheduling.x-k8s.io", "volcano": "scheduling.volcano.sh"}
+        for name, group in groups.items():
+            with self.subTest(scheduler=name):
+                text = self.rbac("--scheduler", name)
+                self.assertIn(f"  - apiGroups: [{group}]\n    resources: [podgroups]\n", text)
+                others = [other for other in groups.values() if other != group]
+                self.assertFalse([other for other in others if f"[{other}]" in text])
+                self.assertNotIn(group, self.rbac())
+        rows = json.loads(self.rbac("--scheduler", "kubernetes,volcano", "-o", "json"))
+        self.assertEqual({row["feature"] for row in rows} & set(groups), {"kubernetes", "volcano"})
+
     def test_secrets_are_never_listed(self):
         rule = re.search(r"resources: \[secrets\]\n    verbs: \[(.*)\]", self.rbac())
         self.assertEqual(rule[1], "get, create, delete")
@@ -80,6 +92,8 @@ class Rbac(unittest.TestCase):
             for flags, why in (
                     (["--without", "secrets"], "--without: there is no feature `secrets`; there are: ssh, gang, tensorboard, events"),
                     (["--with", "ssh"], "--with: `ssh` cannot be asked for; what can: logs"),
+                    (["--scheduler", "gang"],
+                     "--scheduler: there is none `gang` to be asked for; there are: kubernetes, coscheduling, volcano"),
                     (["--kind", "pod"], "--kind: there is no kind of jobs `pod`; there are: pj, dj, caij"),
                     (["-n", "Team"], "--namespace: `Team` is no name of a namespace"),
                     (["-n", ""], "--namespace: `` is no name of a namespace")):

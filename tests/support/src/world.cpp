@@ -289,6 +289,7 @@ bool world::patch(const core::action& a) {
         if (c.uid == a.uid()) {
             const auto made = as_made(a);
             c.fingerprint = made.fingerprint;
+            c.fields = made.fields;
             c.selected_attempt = made.selected_attempt;
             c.foreign_selector_keys.clear();
         }

@@ -2,6 +2,8 @@
 #include "api/bind/bind.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 
 namespace signalbox::core::schema {
 namespace {
@@ -22,16 +24,30 @@ std::vector<Entry> bind_entries(const node& list, Bind bind) {
     return entries;
 }
 
+/// A field of a scheduler, in whatever way its row is written; nothing: it is not set, and has no
+/// default.
+std::optional<std::string> bind_plain(const node& field) {
+    if (!field.present() && field.row->fallback.empty()) {
+        return std::nullopt;
+    }
+    if (field.row->type == value_type::integer) {
+        return std::to_string(field.integer().value_or(0));
+    }
+    return field.text();
+}
+
 std::optional<gang_request> bind_scheduler(const node& scheduler) {
-    // Every scheduler has these two fields.
     const auto asked = std::ranges::find_if(scheduler.members, &node::present);
     if (asked == scheduler.members.end()) {
         return std::nullopt;
     }
-    return gang_request{
-        .name = std::string(asked->row->name),
-        .queue = (*asked)["queue"].text(),
-        .priority = (*asked)["priority"].int32()};
+    gang_request out{.name = std::string(asked->row->name)};
+    for (const node& field : asked->members) {
+        if (auto value = bind_plain(field); value && !value->empty()) {
+            out.fields.emplace(field.row->name, *std::move(value));
+        }
+    }
+    return out;
 }
 
 run_mode bind_run_mode(const node& mode) {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <initializer_list>
 #include <utility>
 
@@ -79,8 +80,20 @@ cel_rule size_rule(const field& spec, std::string_view size, std::string_view wo
         ".elastic.expectedReplicas"};
 }
 
+cel_rule scheduler_rule(const field& spec) {
+    const auto row = std::ranges::find(spec.fields, "scheduler", &field::name);
+    std::string named;
+    for (const field& scheduler : row->fields) {
+        named += fmt::format("{}has(self.scheduler.{})", named.empty() ? "" : ", ", scheduler.name);
+    }
+    return {
+        fmt::format("!has(self.scheduler) || [{}].filter(s, s).size() <= 1", named),
+        std::string(words::one_scheduler),
+        ".scheduler"};
+}
+
 std::vector<cel_rule> mode_rules(const field& spec, std::string_view is_type) {
-    std::vector<cel_rule> rules;
+    std::vector<cel_rule> rules{scheduler_rule(spec)};
     for (const std::string& list :
          {value_of(spec, "self", {"runMode", "debug", "replicaSpecs"}),
           value_of(spec, "self", {"runMode", "pause", "resumeSpecs"})}) {

@@ -36,7 +36,8 @@ std::string size_message(std::string_view words);
 /// api 7.1). `size` is its number of pods, in CEL. The message has no number: to the server a text
 /// that is made of one may have any length, and costs too much.
 cel_rule size_rule(const field& spec, std::string_view size, std::string_view words);
-/// The types in the debug and resume lists. `is_type` says in CEL that `d.type` is one of the job.
+/// At most one scheduler, and the types in the debug and resume lists. `is_type` says in CEL that
+/// `d.type` is one of the job.
 std::vector<cel_rule> mode_rules(const field& spec, std::string_view is_type);
 /// The job's name leaves room for `count` pods of a type of `type_size` characters
 /// (BEHAVIOUR.md api 6.3); all in CEL, at the object.

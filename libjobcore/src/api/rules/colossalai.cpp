@@ -172,6 +172,7 @@ void check_colossalai(const node& spec, findings_collector& findings) {
     const std::array<std::string, 2> types{std::string(launcher_type), std::string(worker_type)};
     const bool debug = spec["runMode"]["debug"]["enabled"].flag();
     const colossalai_parts parts = parts_of(spec);
+    check_scheduler(spec["scheduler"], findings);
     check_run_mode(spec["runMode"], types, findings);
     check_shape(spec, findings);
     if (is_written(*parts.command) || is_written(spec[parts.second ? "replicaSpecs" : "worker"])) {

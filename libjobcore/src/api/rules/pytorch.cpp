@@ -164,6 +164,7 @@ void check_pytorch(const node& spec, findings_collector& findings) {
             types.push_back(replica["type"].text());
         }
     }
+    check_scheduler(spec["scheduler"], findings);
     check_run_mode(spec["runMode"], types, findings);
     check_elastic(spec["elastic"], minimum_replicas(spec), pytorch_size(spec), findings);
     check_elastic_launch(spec, findings);

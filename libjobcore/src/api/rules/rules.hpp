@@ -50,6 +50,8 @@ void warn_size(
     std::string_view why,
     findings_collector& findings
 );
+/// At most one scheduler is named (BEHAVIOUR.md api 1.4).
+void check_scheduler(const node& scheduler, findings_collector& findings);
 /// `types` are those that the debug and resume lists may name, besides `master`.
 void check_run_mode(
     const node& mode, std::span<const std::string> types, findings_collector& findings

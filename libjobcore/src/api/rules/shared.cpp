@@ -114,6 +114,21 @@ std::int64_t elastic_most(const node& spec) {
     return elastic["enabled"].flag() ? elastic["maxReplicas"].int32() : 0;
 }
 
+void check_scheduler(const node& scheduler, findings_collector& findings) {
+    const node* first = nullptr;
+    for (const node& asked : scheduler.members) {
+        if (asked.present() && first != nullptr) {
+            findings.error(
+                asked.order,
+                asked.pointer,
+                fmt::format("{}, not `{}` too", words::one_scheduler, asked.row->name)
+            );
+            return;
+        }
+        first = asked.present() ? &asked : first;
+    }
+}
+
 void check_run_mode(
     const node& mode, std::span<const std::string> types, findings_collector& findings
 ) {

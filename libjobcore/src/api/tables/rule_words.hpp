@@ -16,6 +16,8 @@ inline constexpr std::string_view name_room =
 inline constexpr std::string_view listed_type =
     "`type` must be a replica type of the job, or `master`";
 
+inline constexpr std::string_view one_scheduler = "`scheduler` must name one scheduler at most";
+
 inline constexpr std::string_view elastic_needs_maximum =
     "`maxReplicas` is missing; elastic training needs the largest number of replicas";
 inline constexpr std::string_view maximum_below_minimum =

@@ -22,5 +22,9 @@ extern const text_form fileset_form;
 extern const text_form path_form;
 /// A positive number, or `gpu`, `cpu`, `auto`.
 extern const text_form proc_per_node_form;
+/// The name of an object of Kubernetes: a DNS subdomain.
+extern const text_form object_name_form;
+/// The key of a label: `rack`, `topology.kubernetes.io/zone`.
+extern const text_form label_key_form;
 
 }  // namespace signalbox::core::schema

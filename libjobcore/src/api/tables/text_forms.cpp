@@ -51,6 +51,36 @@ bool is_proc_per_node(std::string_view text) {
             std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }));
 }
 
+/// Labels of letters, digits and `-`, joined by dots.
+bool is_object_name(std::string_view text) {
+    const auto is_inner = [](char c) { return c == '-' || is_lower_alnum(c); };
+    char before = '.';
+    for (const char c : text) {
+        const bool fits =
+            c == '.' ? is_lower_alnum(before) : is_inner(c) && (before != '.' || is_lower_alnum(c));
+        if (!fits) {
+            return false;
+        }
+        before = c;
+    }
+    return is_lower_alnum(before);
+}
+
+bool is_label_name(std::string_view text) {
+    const auto is_alnum = [](char c) { return is_lower_alnum(c) || (c >= 'A' && c <= 'Z'); };
+    return !text.empty() && text.size() <= 63 && is_alnum(text.front()) && is_alnum(text.back()) &&
+           std::all_of(text.begin(), text.end(), [&](char c) {
+               return is_alnum(c) || c == '-' || c == '_' || c == '.';
+           });
+}
+
+bool is_label_key(std::string_view text) {
+    const std::size_t slash = text.find('/');
+    return slash == text.npos
+               ? is_label_name(text)
+               : is_object_name(text.substr(0, slash)) && is_label_name(text.substr(slash + 1));
+}
+
 }  // namespace
 
 constexpr text_form replica_type_form{
@@ -75,6 +105,20 @@ constexpr text_form proc_per_node_form{
     .pattern = "^([1-9][0-9]{0,8}|gpu|cpu|auto)$",
     .words = "a positive number, `gpu`, `cpu` or `auto`",
     .matches = is_proc_per_node,
+};
+
+constexpr text_form object_name_form{
+    .pattern = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+    .words = "the name of an object: lower-case letters, digits, `-` and `.`",
+    .matches = is_object_name,
+};
+
+constexpr text_form label_key_form{
+    .pattern =
+        "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
+        "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$",
+    .words = "the key of a label, as `topology.kubernetes.io/zone`",
+    .matches = is_label_key,
 };
 
 }  // namespace signalbox::core::schema

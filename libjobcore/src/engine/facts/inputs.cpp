@@ -26,7 +26,13 @@ bool is_resumed(const job_status& status) {
 }
 
 render_options render_options_of(const job_status& status, const job_plan& plan) {
-    return {is_resumed(status), wanted_in_force(status, plan)};
+    render_options out{is_resumed(status), wanted_in_force(status, plan)};
+    if (plan.gang) {
+        for (const type_plan& type : plan.types) {
+            out.ended.push_back(replicas_ended(status, type.name));
+        }
+    }
+    return out;
 }
 
 std::string cut_message(std::string message, std::size_t limit) {

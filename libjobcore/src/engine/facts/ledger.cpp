@@ -54,6 +54,15 @@ std::vector<std::int32_t> wanted_in_force(const job_status& status, const job_pl
     return out;
 }
 
+std::int32_t replicas_ended(const job_status& status, std::string_view type) {
+    std::int64_t out = 0;
+    for (const auto* list : {&status.restarts.completed, &status.restarts.given_up}) {
+        const index_set* indexes = find_indexes(*list, type);
+        out += indexes == nullptr ? 0 : indexes->size();
+    }
+    return static_cast<std::int32_t>(std::min<std::int64_t>(out, most_counted));
+}
+
 std::int32_t next_number(std::int32_t n) {
     return n + 1 < most_counted ? n + 1 : 1;
 }

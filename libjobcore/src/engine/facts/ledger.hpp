@@ -23,6 +23,9 @@ const task_status* find_task(const job_status& status, std::string_view type);
 std::int32_t wanted_in_force(const job_status& status, const type_plan& type);
 std::vector<std::int32_t> wanted_in_force(const job_status& status, const job_plan& plan);
 
+/// Replicas of the type that are completed or given up (BEHAVIOUR.md 8.6).
+std::int32_t replicas_ended(const job_status& status, std::string_view type);
+
 /// A fact that was told by an event and still lasts (BEHAVIOUR.md 11.2).
 bool is_told(const job_status& status, reason what);
 

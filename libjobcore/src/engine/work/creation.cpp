@@ -12,31 +12,6 @@
 namespace signalbox::core::engine {
 namespace {
 
-/// What the scheduler places the pods by, or null. Made before all others (2.1).
-const planned_object* gang_object(const job_plan& plan) {
-    const bool first = !plan.objects.empty() && plan.objects.front().kind->use == kind_use::gang;
-    return first ? &plan.objects.front() : nullptr;
-}
-
-/// The object that places the pods, if it is of a kind that the server does not serve (yet): no pod
-/// without its gang (8.4). Else null.
-const planned_object* unserved_gang(const context& c) {
-    const planned_object* gang = gang_object(c.in.plan);
-    const bool served_now =
-        gang == nullptr || served_of(c.in.seen.served_kinds, gang->kind) == served::yes;
-    return served_now ? nullptr : gang;
-}
-
-/// The time of the next try is no recorded fact, and shows nowhere.
-void wait_for_gang_kind(const context& c, const planned_object& gang, work& out) {
-    out.wake_ups.push_back({c.in.now + c.in.policy.capability_retry, std::nullopt});
-    out.wait_for(
-        wait_rank::gang_not_served,
-        reason::waiting_for_pod_group,
-        fmt::format("the API server does not serve {} objects", to_string(gang.kind))
-    );
-}
-
 /// Others have to end, and the caller knows when: no time is set (2.12).
 void wait_for_room(const context& c, work& out) {
     out.wait_for(
@@ -48,23 +23,6 @@ void wait_for_room(const context& c, work& out) {
             c.in.policy.namespace_bytes
         )
     );
-}
-
-/// What a scheduler says of its gang (8.5). The pods are there: they wait at their gates.
-void tell_of_gang(const context& c, work& out) {
-    const planned_object* gang = gang_object(c.in.plan);
-    if (gang == nullptr || gang->kind->ready_by == readiness::unsaid) {
-        return;
-    }
-    const child_record* seen = find_child(c.in, gang->kind, gang->name);
-    if (seen == nullptr || seen->ready) {
-        return;
-    }
-    std::string message = fmt::format("{} {} is not ready", to_string(gang->kind), gang->name);
-    if (!seen->reason.empty()) {
-        message += ": " + seen->reason;
-    }
-    out.wait_for(wait_rank::gang_not_ready, reason::waiting_for_gang, std::move(message));
 }
 
 /// Which stage of pods may be created now: a later one only when all of the one before are Ready.
@@ -293,14 +251,9 @@ void create_missing(const context& c, const health& h, const open_questions& ope
         wait_for_room(c, out);
         return;
     }
-    if (const planned_object* gang = unserved_gang(c)) {
-        wait_for_gang_kind(c, *gang, out);
+    if (!is_gang_served(c, out) || !ensure_objects(c, h, out) || !lets_pods_in(c, out)) {
         return;
     }
-    if (!ensure_objects(c, h, out)) {
-        return;
-    }
-    tell_of_gang(c, out);
     if (c.view.older_attempt_left) {
         out.wait_for(
             wait_rank::older_attempt,
@@ -312,6 +265,7 @@ void create_missing(const context& c, const health& h, const open_questions& ope
     // The next attempt makes them (10.4).
     stage pods = c.in.outdated ? stage() : pod_maker(c, open, out).make();
     if (pods.empty()) {
+        tell_of_gang(c, out);
         return;
     }
     out.creates_pods = true;

@@ -6,6 +6,7 @@
 #include "engine/facts/refused_words.hpp"
 #include "engine/view/children.hpp"
 #include "engine/work/parts.hpp"
+#include "gang/scheduler.hpp"
 #include "json/json.hpp"
 
 #include <fmt/format.h>
@@ -78,7 +79,7 @@ std::optional<action> mend(
         return remove_child(seen, "its data differ and cannot be changed", "behaviour 2.7");
     }
     const bool as_needed =
-        seen.fingerprint == expected_fingerprint(w.plan, w.object, w.options) &&
+        seen.fingerprint == expected_fingerprint(w.plan, w.object, w.options, seen.fields) &&
         seen.selected_attempt == expected_selected_attempt(w.object, w.identity.attempt);
     // Labels of an object with keys are nothing that anybody looks at (2.10).
     if (as_needed || w.object.has_keys()) {
@@ -164,6 +165,19 @@ object_need need_of(
     return need;
 }
 
+namespace {
+
+/// What a scheduler goes on to place pods by, though somebody has deleted it: it goes with the last
+/// pod (8.3).
+bool is_in_use(const context& c, const planned_object& object) {
+    return object.kind->use == kind_use::gang && c.in.plan.gang->by->outlives_deletion &&
+           std::ranges::any_of(c.in.seen.pods, [&](const pod_record* pod) {
+               return c.in.owns(*pod) && pod->attempt == c.status.attempt;
+           });
+}
+
+}  // namespace
+
 bool ensure_objects(const context& c, const health& h, work& out) {
     bool ready = true;
     stage actions;
@@ -174,8 +188,9 @@ bool ensure_objects(const context& c, const health& h, work& out) {
             out.add(std::exchange(actions, {}));
         }
         object_need need = need_of(c, h, i, options);
-        ready = ready && !need.act && !need.being_deleted;
-        if (need.being_deleted) {
+        const bool awaited = need.being_deleted && !is_in_use(c, objects[i]);
+        ready = ready && !need.act && !awaited;
+        if (awaited) {
             out.wait_for(
                 wait_rank::object,
                 reason::waiting_for_names,

@@ -52,6 +52,15 @@ void wait_for_refused(const refusal& r, work& out);
 // left_overs.cpp: deletes pods that are not wanted as they are (1.3, 5.7).
 void remove_left_overs(const context& c, work& out);
 
+// gang.cpp: what the scheduler of the job's gang lets happen (8).
+
+/// Its kind is served, so that what pods are placed by can be made (8.4). Else the job waits.
+bool is_gang_served(const context& c, work& out);
+/// Pods may be made (8.5). Else the job waits.
+bool lets_pods_in(const context& c, work& out);
+/// Why pods that are there do not start (8.5, 8.9).
+void tell_of_gang(const context& c, work& out);
+
 // creation.cpp: makes what is missing of the wanted objects and pods (2.1-2.8).
 void create_missing(const context& c, const health& h, const open_questions& open, work& out);
 

@@ -25,6 +25,7 @@ enum class wait_rank {
     pod_refused,  ///< its name is taken, or something that it needs is missing
     name_held,    ///< by an older pod of the job
     restart_delay,
+    gang_waits,  ///< the scheduler says why it does not let the pods start
     unschedulable,
     gang_not_ready,  ///< the pods wait for their scheduler to admit them all
     gated,           ///< somebody else holds a pod back from the scheduler

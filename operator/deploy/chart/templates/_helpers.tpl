@@ -43,7 +43,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- $plurals := dict "pj" "pytorchtrainingjobs" "dj" "deepspeedjobs" "caij" "colossalaijobs" }}
 {{- $served := list }}
 {{- range (.Values.kinds | default (keys $plurals)) }}{{ $served = append $served (get $plurals .) }}{{ end }}
-{{- $features := .Values.features }}
+{{- $features := merge (dict) .Values.features .Values.schedulers }}
 {{- range (.Files.Get "files/permissions.json" | fromJsonArray) }}
 {{- if or (eq .feature "") (get $features .feature) }}
 {{- $resources := .rule.resources }}

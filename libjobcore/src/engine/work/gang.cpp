@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the scheduler of a gang lets happen: whether its object can be made, whether pods can, and
+// why those that are there do not start (BEHAVIOUR.md 8).
+#include "gang/gang.hpp"
+
+#include "engine/view/children.hpp"
+#include "engine/work/parts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace signalbox::core::engine {
+namespace {
+
+/// What the scheduler places the pods by, or null. Made before all others (2.1).
+const planned_object* gang_object(const job_plan& plan) {
+    const bool first = !plan.objects.empty() && plan.objects.front().kind->use == kind_use::gang;
+    return first ? &plan.objects.front() : nullptr;
+}
+
+const child_record* gang_child(const context& c) {
+    const planned_object* gang = gang_object(c.in.plan);
+    return gang == nullptr ? nullptr : find_child(c.in, gang->kind, gang->name);
+}
+
+gang_answer answer_of(const child_record* object) {
+    return object == nullptr || object->gang == nullptr ? gang_answer() : *object->gang;
+}
+
+/// Kinds of several groups may have one name: then the version says which is meant.
+std::string name_of_kind(object_kind kind) {
+    const auto kinds = all_child_kinds();
+    const auto first =
+        std::ranges::find(kinds, to_string(kind), [](object_kind k) { return to_string(k); });
+    return first == kinds.end() || *first == kind
+               ? fmt::format("{} objects", to_string(kind))
+               : fmt::format("{} objects of {}", to_string(kind), api_version_of(kind));
+}
+
+/// The pods of wanted replicas that have not ended and do not go.
+std::vector<const pod_record*> active_pods(const context& c) {
+    std::vector<const pod_record*> out;
+    for_each_replica(c.view, [&](std::size_t, std::int32_t, const replica_view& s) {
+        const bool active =
+            s.current != nullptr && !s.current->deletion &&
+            (s.current->phase == pod_phase::pending || s.current->phase == pod_phase::running);
+        if (active) {
+            out.push_back(s.current);
+        }
+    });
+    return out;
+}
+
+bool is_unplaced(const pod_record* pod) {
+    return !pod->scheduled;
+}
+
+/// What no scheduler says: why it places none of these pods; empty if nothing tells.
+std::string silent_hold(
+    const context& c, const std::vector<const pod_record*>& pods, const gang_answer& says
+) {
+    const gang::silent_holds holds = c.in.plan.gang->by->holds;
+    const auto odd = std::ranges::find_if(pods, [&](const pod_record* p) {
+        return is_unplaced(p) && p->priority != says.priority.value_or(p->priority);
+    });
+    if (holds.by_priority && odd != pods.end()) {
+        return fmt::format(
+            "held: pod {} has priority {}, the group {}",
+            (*odd)->name,
+            (*odd)->priority,
+            *says.priority
+        );
+    }
+    const auto gated =
+        std::ranges::find_if(pods, [](const pod_record* p) { return !p->gates.empty(); });
+    if (holds.by_gate && gated != pods.end()) {
+        return fmt::format("held: {}; the other pods wait for it", describe_gates(**gated));
+    }
+    const render_options options = render_options_of(c.status, c.in.plan);
+    const std::int64_t needs = gang::state_of(c.in.plan, options.wanted, options.ended).min_active;
+    const auto there = static_cast<std::int64_t>(pods.size());
+    if (holds.by_number && there < needs) {
+        return fmt::format(
+            "held: {} of the {} pods that have to start together are there", there, needs
+        );
+    }
+    return {};
+}
+
+/// The pods are there, and tell by themselves whether they were placed.
+void tell_of_unplaced(const context& c, work& out) {
+    const auto pods = active_pods(c);
+    if (std::ranges::none_of(pods, is_unplaced)) {
+        return;
+    }
+    const planned_object* gang = gang_object(c.in.plan);
+    const gang_answer says = answer_of(gang_child(c));
+    if (auto hold = silent_hold(c, pods, says); !hold.empty()) {
+        out.wait_for(wait_rank::gang_waits, reason::waiting_for_gang, std::move(hold));
+    } else if (gang != nullptr && says.is == gang_answer::state::waiting && !says.words.empty()) {
+        out.wait_for(
+            wait_rank::gang_waits,
+            reason::waiting_for_gang,
+            fmt::format("{} {}: {}", to_string(gang->kind), gang->name, says.words)
+        );
+    }
+}
+
+void wait_for_answer(const context& c, wait_rank rank, const gang_answer& says, work& out) {
+    const planned_object& gang = *gang_object(c.in.plan);
+    std::string message = fmt::format("{} {} is not ready", to_string(gang.kind), gang.name);
+    if (!says.words.empty()) {
+        message += ": " + says.words;
+    }
+    out.wait_for(rank, reason::waiting_for_gang, std::move(message));
+}
+
+}  // namespace
+
+bool is_gang_served(const context& c, work& out) {
+    const planned_object* gang = gang_object(c.in.plan);
+    if (gang == nullptr || served_of(c.in.seen.served_kinds, gang->kind) == served::yes) {
+        return true;
+    }
+    // The time of the next try is no recorded fact, and shows nowhere.
+    out.wake_ups.push_back({c.in.now + c.in.policy.capability_retry, std::nullopt});
+    out.wait_for(
+        wait_rank::gang_not_served,
+        reason::waiting_for_pod_group,
+        fmt::format("the API server does not serve {}", name_of_kind(gang->kind))
+    );
+    return false;
+}
+
+bool lets_pods_in(const context& c, work& out) {
+    const auto& gang = c.in.plan.gang;
+    if (!gang || gang_object(c.in.plan) == nullptr) {
+        return true;
+    }
+    const gang_answer says = answer_of(gang_child(c));
+    const bool admitted = says.is == gang_answer::state::admitted;
+    if (gang->by->tells == gang::admits::at_gates && !admitted) {
+        wait_for_answer(c, wait_rank::gang_not_ready, says, out);
+    }
+    if (gang->by->tells == gang::admits::before_pods && !admitted) {
+        wait_for_answer(c, wait_rank::gang_waits, says, out);
+        return false;
+    }
+    return true;
+}
+
+void tell_of_gang(const context& c, work& out) {
+    if (c.in.plan.gang && c.in.plan.gang->by->tells == gang::admits::by_pods) {
+        tell_of_unplaced(c, out);
+    }
+}
+
+}  // namespace signalbox::core::engine

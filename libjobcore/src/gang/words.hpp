@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What objects of schedulers say, in the conventions of the Kubernetes API.
+#pragma once
+
+#include "json/json.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace signalbox::core::gang {
+
+/// An entry of `status.conditions`. Views into the object.
+struct condition_words {
+    bool there = false;
+    bool is_true = false;
+    bool is_false = false;
+    std::string_view reason;
+    std::string_view message;
+
+    /// `<reason>: <message>`, as far as they are there, at most 512 bytes.
+    std::string text() const;
+};
+
+/// The last condition of that type. Takes any JSON.
+condition_words find_words(const json::value& object, std::string_view type);
+
+/// At most 512 bytes, cut at a character.
+std::string bounded(std::string_view text);
+
+}  // namespace signalbox::core::gang
