@@ -170,6 +170,31 @@ void run_ssh_kinds(used_permissions& used) {
     CHECK(w->list(k8sio::resources::secrets()).empty());
 }
 
+/// A gang of a scheduler that has to be asked for; what places it is edited and put back.
+void run_gang(used_permissions& used, const std::string& scheduler) {
+    world_options options;
+    options.script.defaults = {{"duration", "8s"}};
+    options.controller.without = {};
+    const auto w = observed_world(options, used);
+    w->serve("schedulers/" + scheduler);
+    w->start_operator();
+    w->create_job(job_builder("gang")
+                      .replicas("worker", 2)
+                      .field("scheduler", "{\"" + scheduler + "\":{}}")
+                      .run_policy(R"("ttlSecondsAfterFinished":5)"));
+    w->run_for(seconds{2});
+    const core::object_kind kind = core::kinds_of_scheduler(scheduler).front();
+    if (scheduler == "volcano") {
+        CHECK(w->list(k8sio::resources::pods()).empty());
+        edit_all(*w, kind, R"({"status":{"phase":"Inqueue"}})");
+        w->run_for(seconds{2});
+    }
+    CHECK(w->list(k8sio::resources::pods()).size() == 2);
+    edit_all(*w, kind, no_component);
+    w->run_for(seconds{60});
+    CHECK(w->get(op::type_of(core::job_kind::pytorch), "gang").has_error());
+}
+
 /// A TensorBoard, edited and then asked for no more.
 void run_tensorboard(used_permissions& used, core::object_kind kind) {
     world_options options;
@@ -212,6 +237,9 @@ TEST_CASE("[behaviour I17] the table of permissions has what the operator sends,
     run_tensorboard(used, core::object_kind::deployment);
     run_tensorboard(used, core::object_kind::tensorboard);
     run_with_logs(used);
+    for (const op::feature_row& row : op::scheduler_features()) {
+        run_gang(used, std::string(row.name));
+    }
     used.erase("");
     const std::set<std::string> allowed = granted(op::job_permissions(core::all_job_kinds));
     for (const std::string& need : used) {
