@@ -71,6 +71,7 @@ struct pod_record {
     rare_text scheduler_message;     ///< why it is unschedulable, at most 512 bytes
     rare_text reason;                ///< `status.reason`, e.g. `Evicted`
     rare_text message;               ///< `status.message`, at most 512 bytes
+    rare_text node;                  ///< `spec.nodeName`
     optional_instant creation;
     optional_instant deletion;       ///< `metadata.deletionTimestamp`
     std::int64_t grace_seconds = 0;  ///< `metadata.deletionGracePeriodSeconds`

@@ -62,6 +62,8 @@ struct policy {
     std::int32_t replaced_in_status = 256;
     std::int32_t renamed_in_status = 256;
     std::int32_t pods_in_incident = 16;
+    /// Attempts that have ended, in the status (13.2).
+    std::int32_t attempts_in_status = 10;
     /// Above this number per decision NewReplica events are one event (11.1).
     std::int32_t replica_events = 8;
 };

@@ -166,6 +166,50 @@ struct restart_ledger {
     friend bool operator==(const restart_ledger&, const restart_ledger&) = default;
 };
 
+/// What a job spends its time on (BEHAVIOUR.md 13.1).
+enum class time_kind {
+    none,  ///< nothing: the job has ended, or nothing is on record
+    queued,
+    starting,
+    running,
+    restarting,
+    stalled,
+    paused,
+};
+/// `Queued` ...; of `none` empty. Has static storage.
+std::string_view to_string(time_kind kind);
+/// Unknown texts read as `none`.
+time_kind parse_time_kind(std::string_view text);
+
+/// Where the time of a job went, in whole seconds. All of it together is the time from the creation
+/// of the job to `since`; from there on it is `in` (BEHAVIOUR.md 13.1).
+struct time_spent {
+    std::int64_t queued = 0, starting = 0, running = 0, restarting = 0, stalled = 0, paused = 0;
+    std::int64_t lost = 0;  ///< it ran, and no checkpoint holds what it did
+    /// Of `running`, what no checkpoint of the attempt holds yet.
+    std::int64_t unsaved = 0;
+    time_kind in = time_kind::none;
+    std::optional<instant> since;  ///< absent: nothing is on record
+
+    std::int64_t total() const {
+        return queued + starting + running + restarting + stalled + paused + lost;
+    }
+    friend bool operator==(const time_spent&, const time_spent&) = default;
+};
+
+/// An attempt that has ended (BEHAVIOUR.md 13.2).
+struct attempt_record {
+    std::int32_t attempt = 0;
+    std::optional<instant> start;  ///< absent: an older version began it
+    std::optional<instant> end;
+    std::string reason;  ///< `restarts.last.cause`, that of the job's end, `Paused`, `Scaled` ...
+    std::string message;
+    std::string pod;  ///< whose failure it was; empty: that of none
+    std::string node;
+    std::optional<std::int32_t> rank;
+    friend bool operator==(const attempt_record&, const attempt_record&) = default;
+};
+
 /// The object that runs a TensorBoard.
 struct dependent_reference {
     std::string api_version;
@@ -213,6 +257,8 @@ struct job_status {
     std::string reason;
     std::vector<condition> conditions;
     std::vector<task_status> tasks;
+    /// The last attempts that have ended, the oldest first (BEHAVIOUR.md 13.2).
+    std::vector<attempt_record> attempt_history;
     std::optional<aggregate_counts> aggregate;
     std::int32_t backoff_count = 0;  ///< counted incidents (BEHAVIOUR.md 5.5)
     std::optional<tensorboard_status> tensorboard;
@@ -229,6 +275,8 @@ struct job_status {
     restart_ledger restarts;
     /// Reasons of facts that were told by an event and still last (BEHAVIOUR.md 11.2).
     std::vector<std::string> told;
+    std::optional<instant> attempt_start;  ///< of the present attempt
+    time_spent time;
     friend bool operator==(const job_status&, const job_status&) = default;
 };
 

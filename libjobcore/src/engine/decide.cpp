@@ -47,6 +47,7 @@ milliseconds defer_of(const policy& policy, const job_status& before, const job_
         return milliseconds(0);
     }
     job_status same = after;
+    same.time = before.time;  // it goes with what else is written
     for (std::size_t i = 0; i < std::min(same.conditions.size(), before.conditions.size()); ++i) {
         same.conditions[i].message = before.conditions[i].message;
     }
@@ -94,15 +95,26 @@ void add_size(const inputs& in, decision& out) {
     }
 }
 
+/// What is known of the new status besides itself.
+struct settled {
+    bool same_tasks = false;
+    time_change time;
+};
+
 /// The status of the decision, unless it is the one in hand.
-void set_status(const inputs& in, job_status status, bool same_tasks, decision& out) {
+void set_status(const inputs& in, job_status status, const settled& s, decision& out) {
     const job_status& before = in.job.status;
-    if (same_tasks && equal_but_tasks(status, before)) {
+    const bool same_attempts = status.attempt_history.empty();  // no record has added one
+    if (s.same_tasks && same_attempts && equal_but_lists(status, before)) {
         return;
     }
-    if (same_tasks) {
+    if (s.same_tasks) {
         status.tasks = before.tasks;
     }
+    if (same_attempts) {
+        status.attempt_history = before.attempt_history;
+    }
+    begin_time(in, s.time, status);
     out.defer = defer_of(in.policy, before, status);
     out.status = std::move(status);
 }
@@ -156,9 +168,9 @@ decision decide_plan(const inputs& in) {
     append(out.events, tell_of_edits({in, status, after.view}));
     append(out.events, std::move(display.events));
     const bool active = !is_final(status.phase) && status.phase != job_phase::paused;
-    const bool same_tasks = !display.counts.tasks;
+    const settled facts{!display.counts.tasks, display.time};
     out.wake_up = earliest(display.wake_ups, planned.stages);
-    set_status(in, fill(in, std::move(status), std::move(display)), same_tasks, out);
+    set_status(in, fill(in, std::move(status), std::move(display)), facts, out);
     out.stages = std::move(planned.stages);
     if (active && !in.invalid && !in.repaired) {
         add_size(in, out);

@@ -224,6 +224,7 @@ void say_start(story& s) {
 void say_history(story& s) {
     const std::size_t before = s.out.size();
     say_start(s);
+    say_attempts(s);
     say_incident(s, s.after.restarts.last, {});
     say_incident(
         s, s.after.restarts.settling, "what follows is decided when the time to settle is over"

@@ -194,6 +194,7 @@ void pod_sink::text(node n, std::string_view key, std::string_view value) {
             break;
         case node_name:
             pod_.scheduled = !value.empty();
+            pod_.node = value;
             break;
         case gate_name:
             gates_ += gates_.empty() ? "" : ", ";

@@ -249,6 +249,37 @@ std::vector<std::string> read_told(const json::value& v) {
     return out;
 }
 
+time_spent read_time_spent(const json::value& v) {
+    return {
+        count_of(v, "queued"),
+        count_of(v, "starting"),
+        count_of(v, "running"),
+        count_of(v, "restarting"),
+        count_of(v, "stalled"),
+        count_of(v, "paused"),
+        count_of(v, "lost"),
+        count_of(v, "unsaved"),
+        parse_time_kind(json::string_or_empty(v, "state")),
+        time_of(v, "since")};
+}
+
+void read_attempts(const json::value& v, std::vector<attempt_record>& out) {
+    for_each(v, "attemptHistory", [&](const json::value& a) {
+        if (out.size() < most_attempts) {
+            out.push_back(
+                {count_of(a, "attempt"),
+                 time_of(a, "startTime"),
+                 time_of(a, "endTime"),
+                 text_of(a, "reason"),
+                 text_of(a, "message"),
+                 text_of(a, "pod"),
+                 text_of(a, "node"),
+                 optional_int(a, "rank")}
+            );
+        }
+    });
+}
+
 tensorboard_status read_tensorboard(const json::value& v) {
     tensorboard_status out;
     out.name = text_of(v, "name");
@@ -306,6 +337,11 @@ job_status read_status(const json::value& v) {
         status.restarts = read_ledger(*r);
     }
     status.told = read_told(v);
+    read_attempts(v, status.attempt_history);
+    status.attempt_start = time_of(v, "attemptStartTime");
+    if (const json::value* t = json::find(v, "timeSeconds"); t != nullptr && t->IsObject()) {
+        status.time = read_time_spent(*t);
+    }
     return status;
 }
 

@@ -203,6 +203,34 @@ void write_tensorboard(json_writer& w, const tensorboard_status& t) {
     m.text_if("type", t.type);
 }
 
+void write_attempt(json_writer& w, const attempt_record& a) {
+    members m(w);
+    m.number("attempt", a.attempt);
+    m.time_if("startTime", a.start);
+    m.time_if("endTime", a.end);
+    m.text_if("reason", a.reason);
+    m.text_if("message", a.message);
+    m.text_if("pod", a.pod);
+    m.text_if("node", a.node);
+    if (a.rank) {
+        m.number("rank", *a.rank);
+    }
+}
+
+void write_time_spent(json_writer& w, const time_spent& t) {
+    members m(w);
+    m.number("queued", t.queued);
+    m.number("starting", t.starting);
+    m.number("running", t.running);
+    m.number("restarting", t.restarting);
+    m.number("stalled", t.stalled);
+    m.number("paused", t.paused);
+    m.number("lost", t.lost);
+    m.number_if("unsaved", t.unsaved);
+    m.text_if("state", to_string(t.in));
+    m.time_if("since", t.since);
+}
+
 void write_status(json_writer& w, const job_status& s, job_kind kind) {
     members m(w);
     if (s.phase != job_phase::none) {
@@ -244,6 +272,12 @@ void write_status(json_writer& w, const job_status& s, job_kind kind) {
     m.list_if("told", s.told, [](json_writer& to, const std::string& reason) {
         to.String(reason.data(), static_cast<rapidjson::SizeType>(reason.size()));
     });
+    m.list_if("attemptHistory", s.attempt_history, write_attempt);
+    m.time_if("attemptStartTime", s.attempt_start);
+    if (s.time != time_spent{}) {
+        m.key("timeSeconds");
+        write_time_spent(w, s.time);
+    }
 }
 
 }  // namespace

@@ -9,6 +9,7 @@ namespace signalbox::core {
 std::span<const policy_field> policy_fields() {
     static constexpr std::array rows{
         policy_field{"always_delay", &policy::always_delay},
+        policy_field{"attempts_in_status", &policy::attempts_in_status},
         policy_field{"capability_retry", &policy::capability_retry},
         policy_field{"counts_interval", &policy::counts_interval},
         policy_field{"evidence_bytes", &policy::evidence_bytes},

@@ -62,6 +62,11 @@ job_status full_status() {
     r.renames = 3;
     s.told = {"SecretLost", "QuotaExceeded"};
     r.completed = {{"ps", index_set::parse("0")}};
+    s.attempt_history = {
+        {6, noon, noon + seconds{3}, "PodFailed", "loss is NaN", "p-0", "node-1", 3},
+        {7, {}, {}, "Paused", "", "", "", {}}};
+    s.attempt_start = noon;
+    s.time = {1, 2, 30, 4, 5, 6, 7, 8, time_kind::restarting, noon};
     return s;
 }
 

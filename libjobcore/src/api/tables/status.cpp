@@ -176,6 +176,44 @@ constexpr std::array board_fields{
     text("type", "What kind of dependent it is."),
 };
 
+constexpr std::array attempt_fields{
+    int32("attempt", "Its number."),
+    time("startTime", "When it began."),
+    time("endTime", "When it ended."),
+    text("reason", "Why it ended: the cause of the incident, the reason of the job's end, Paused, "
+                   "Scaled or SpecChanged."),
+    text("message", "Why, for people; at most 256 bytes."),
+    text("pod", "The pod whose failure ended it."),
+    text("node", "The node of that pod."),
+    int32("rank", "The rank that failed, where it is known."),
+};
+
+constexpr std::array time_states{
+    enum_value{"Queued"},
+    enum_value{"Starting"},
+    enum_value{"Running"},
+    enum_value{"Restarting"},
+    enum_value{"Stalled"},
+    enum_value{"Paused"},
+};
+
+constexpr std::array time_fields{
+    int32("queued", "Waiting for room, quota, a scheduler or an admission."),
+    int32("starting", "Making the pods of an attempt that no incident made."),
+    int32("running", "Training as a whole."),
+    int32("restarting", "From an incident until the job trained as a whole again."),
+    int32("stalled", "Its pods ran, and it made no progress."),
+    int32("paused", "Paused."),
+    int32("lost", "It trained, and no checkpoint holds what it did."),
+    int32("unsaved", "Of `running`, what no checkpoint of the attempt holds yet."),
+    field{
+        .name = "state",
+        .doc = "What the time since `since` is spent on; absent once the job has ended.",
+        .values = time_states,
+    },
+    time("since", "Until when the seconds are booked."),
+};
+
 constexpr std::array phases{
     enum_value{"Pending"},
     enum_value{"Running"},
@@ -243,6 +281,18 @@ constexpr field told_field = under(
      .max_length = 0,
      .max_items = 0}
 );
+constexpr field history_field = under(
+    "behaviour 13.2",
+    list("attemptHistory", "The last ten attempts that have ended.", attempt_fields)
+);
+constexpr field attempt_start_field =
+    under("behaviour 13.2", time("attemptStartTime", "When the present attempt began."));
+constexpr field time_field = under(
+    "behaviour 13.1",
+    object(
+        "timeSeconds", "Where the time went, from the creation of the job to `since`.", time_fields
+    )
+);
 constexpr field backoff_field = under("api 5.4", int32("backoffCount", "Counted incidents."));
 
 constexpr std::array colossalai_status{
@@ -263,6 +313,9 @@ constexpr std::array colossalai_status{
     training_field,
     restarts_field,
     told_field,
+    history_field,
+    attempt_start_field,
+    time_field,
 };
 
 constexpr std::array deepspeed_status{
@@ -283,6 +336,9 @@ constexpr std::array deepspeed_status{
     training_field,
     restarts_field,
     told_field,
+    history_field,
+    attempt_start_field,
+    time_field,
     backoff_field,
 };
 
@@ -304,6 +360,9 @@ constexpr std::array pytorch_status{
     training_field,
     restarts_field,
     told_field,
+    history_field,
+    attempt_start_field,
+    time_field,
     backoff_field,
     under("behaviour 9.2", object("tensorboard", "The TensorBoard of the job.", board_fields)),
 };

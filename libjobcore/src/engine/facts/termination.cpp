@@ -136,6 +136,7 @@ void tell(
     note.names_error = true;
     note.sameness = sameness_of(line.text, line.place);
     note.at = place_in(message, line.last_line);
+    note.rank = rank;
 }
 
 /// Of several reports each is of a node; a line without a rank may be of any of them.
@@ -186,6 +187,7 @@ std::optional<termination_note> read_failure_report(
     }
     note.secondary = told.text.empty() ? is_secondary(message) : told.secondary;
     note.text = fmt::format("rank {} failed; its log says why", *rank);
+    note.rank = *rank;
     if (!told.text.empty()) {
         tell(told, *rank, told.rank || told.pod.empty() ? host : told.pod, message, pod, note);
     }

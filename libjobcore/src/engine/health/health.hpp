@@ -45,6 +45,7 @@ struct loss {
     std::optional<instant> said_at;  ///< when its log says so
     std::string container{};         ///< of which the log tells; empty: there is none
     std::string told_by{};           ///< UID of another pod, whose log the message is of
+    std::optional<std::int32_t> rank{};  ///< that failed, where its message tells one
     instant end{};
     bool at_unknown_time = false;  ///< `end` is the time of this decision
     /// Lived shorter than `policy.short_life` (5.4).

@@ -7,6 +7,7 @@
 #include "engine/facts/reasons.hpp"
 #include "engine/repair/ending.hpp"
 #include "engine/repair/sizes.hpp"
+#include "engine/repair/times.hpp"
 #include "engine/repair/witness.hpp"
 #include "engine/view/view.hpp"
 #include "status/bounds.hpp"
@@ -38,6 +39,7 @@ public:
         repair_done(&restart_ledger::completed, "restarts.completed");
         repair_done(&restart_ledger::given_up, "restarts.givenUp");
         repair_settling();
+        repair_time();
         return std::move(out_);
     }
 
@@ -218,6 +220,16 @@ private:
             edit(whole).restarts.settling.reset();
         } else if (!settling->time || lies_ahead(*settling->time)) {
             edit(whole).restarts.settling->time = round_down_to_second(in_.now);
+        }
+    }
+
+    void repair_time() {
+        if (auto found = find_true_time(in_, now())) {
+            edit("timeSeconds").time = *found;
+        }
+        const auto& start = now().attempt_start;
+        if (start && !is_final(now().phase) && (lies_ahead(*start) || is_before_job(*start))) {
+            edit("attemptStartTime").attempt_start = round_down_to_second(in_.now);
         }
     }
 

@@ -151,6 +151,7 @@ incident make_incident(const context& c, const health& h, const verdict& v) {
         }
     }
     out.failure = lead.message;
+    out.whose = whose(lead);
     return out;
 }
 

@@ -129,9 +129,21 @@ const loss& leading_loss(const health& h, const verdict& v) {
     return v.decisive == nullptr ? h.losses.front() : *v.decisive;
 }
 
+failed_pod whose(const loss& lost) {
+    if (lost.type == no_type) {
+        return {};
+    }
+    return {lost.name, lost.pod == nullptr ? std::string() : lost.pod->node.str(), lost.rank};
+}
+
 job_end end_without_restart(const health& h, const verdict& v) {
-    const std::string& message = leading_loss(h, v).message;
-    return {job_phase::failed, v.reason.value_or(reason::error_in_pod), message, message};
+    const loss& lead = leading_loss(h, v);
+    return {
+        job_phase::failed,
+        v.reason.value_or(reason::error_in_pod),
+        lead.message,
+        lead.message,
+        whose(lead)};
 }
 
 std::int32_t replicas_remaining(const context& c, const health& h) {

@@ -45,6 +45,9 @@ judgement judge(const context& c, const health& h);
 /// The loss that stands for all of them in messages and in the record.
 const loss& leading_loss(const health& h, const verdict& v);
 
+/// Whose failure it is; of the Secret nobody's.
+failed_pod whose(const loss& lost);
+
 /// The end of a job whose losses may not be restarted.
 job_end end_without_restart(const health& h, const verdict& v);
 

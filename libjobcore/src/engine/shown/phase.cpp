@@ -175,6 +175,7 @@ phase_shown choose_phase(const context& c, const done& d, const std::vector<fact
     const bool complete = is_complete(c);
     if (is_rebuilding(c) && !complete && !was_running(c)) {
         phase_shown out = waiting(c, d, job_phase::pending);
+        out.waits_on = out.reason;
         out.reason = is_for_others(out.reason) ? out.reason : reason::restarting;
         return out;
     }
@@ -191,7 +192,10 @@ phase_shown choose_phase(const context& c, const done& d, const std::vector<fact
         return out;
     }
     if (complete || was_running(c)) {
-        return {job_phase::running, facts.empty() ? reason::none : facts.front().reason, "", {}};
+        phase_shown out{
+            job_phase::running, facts.empty() ? reason::none : facts.front().reason, "", {}};
+        out.complete = complete;
+        return out;
     }
     const job_phase before = c.in.job.status.phase;
     const bool resumes = before == job_phase::paused || before == job_phase::resuming;

@@ -38,6 +38,18 @@ struct phase_shown {
     /// What the job waits for, where it does.
     std::string waits_for;
     std::vector<fact> facts;
+    /// Why it does not run, where that is not what `reason` says.
+    engine::reason waits_on = reason::none;
+    /// The attempt runs as a whole.
+    bool complete = false;
+};
+
+/// What the job spends its time on from then on (BEHAVIOUR.md 13.1).
+struct time_change {
+    time_kind now = time_kind::none;
+    instant at{};
+    /// What it did since its last checkpoint is lost.
+    bool loses_work = false;
 };
 
 struct counts_shown {
@@ -53,6 +65,7 @@ struct counts_shown {
 struct shown {
     std::optional<phase_shown> phase;  ///< absent of a job that has ended: its end is on record
     std::vector<condition> conditions;
+    time_change time;
     counts_shown counts;
     std::optional<instant> start_time;
     std::optional<tensorboard_status> tensorboard;
@@ -78,6 +91,16 @@ phase_shown show_phase(const context& c, const done& d);
 std::vector<condition> show_conditions(
     const context& c, const phase_shown& phase, const std::string* failure
 );
+
+/// `phase` is absent of a job that has ended.
+time_change find_time_change(
+    const context& c, const std::optional<phase_shown>& phase, const std::optional<record>& recorded
+);
+/// Books the time since the last change, where it is on record since when. `status` is the new one.
+void book_time(const inputs& in, const time_change& change, job_status& status);
+/// The same where nothing is on record yet: the record begins with the creation of the job, so far
+/// as the status in hand tells it.
+void begin_time(const inputs& in, const time_change& change, job_status& status);
 
 /// An end as conditions tell it.
 struct end_told {
