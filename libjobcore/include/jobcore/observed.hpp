@@ -72,6 +72,8 @@ struct pod_record {
     rare_text reason;                ///< `status.reason`, e.g. `Evicted`
     rare_text message;               ///< `status.message`, at most 512 bytes
     rare_text node;                  ///< `spec.nodeName`
+    /// Conditions that not every pod has, a line each: `DisruptionTarget=True`; at most 1,024 bytes.
+    rare_text conditions;
     optional_instant creation;
     optional_instant deletion;       ///< `metadata.deletionTimestamp`
     std::int64_t grace_seconds = 0;  ///< `metadata.deletionGracePeriodSeconds`

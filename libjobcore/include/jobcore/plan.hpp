@@ -233,12 +233,20 @@ std::string pod_name(const job_plan& plan, const pod_identity& pod);
 /// Name of a planned object in an attempt.
 std::string object_name(const planned_object& object, std::int32_t attempt);
 
+/// Nodes on which pods had rather not, or must not, run (BEHAVIOUR.md 13.6).
+struct node_avoidance {
+    std::vector<std::string> nodes;  ///< names, sorted
+    bool required = false;
+    friend bool operator==(const node_avoidance&, const node_avoidance&) = default;
+};
+
 /// Facts of a job's status that change what its objects have, but for their names.
 struct render_options {
     /// True for attempts made by a resume: resume specs apply (BEHAVIOUR.md 3.11).
     bool resumed = false;
     /// Replicas in force per type (BEHAVIOUR.md 7.2); empty: the plan's own.
     std::vector<std::int32_t> wanted;
+    node_avoidance avoid{};
     friend bool operator==(const render_options&, const render_options&) = default;
 };
 

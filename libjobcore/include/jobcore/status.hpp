@@ -129,6 +129,9 @@ struct incident_record {
     std::string message{};
     /// The message tells only what follows from the end of another process.
     bool consequence = false;
+    /// Which failure rule it goes by, `failureRules/2` or `default/EccError`; empty: none
+    /// (BEHAVIOUR.md 13.3, 13.4).
+    std::string rule{};
     friend bool operator==(const incident_record&, const incident_record&) = default;
 };
 
@@ -163,6 +166,8 @@ struct restart_ledger {
     std::vector<renamed_index> renamed;
     std::int32_t renames = 0;              ///< how many such names there were
     std::vector<typed_indexes> completed;  ///< ended with 0 and need not run again
+    /// Counted incidents that a long run has given back to the budget (BEHAVIOUR.md 13.5).
+    std::int32_t forgiven = 0;
     friend bool operator==(const restart_ledger&, const restart_ledger&) = default;
 };
 
@@ -195,6 +200,15 @@ struct time_spent {
         return queued + starting + running + restarting + stalled + paused + lost;
     }
     friend bool operator==(const time_spent&, const time_spent&) = default;
+};
+
+/// A node that later pods avoid (BEHAVIOUR.md 13.6).
+struct avoided_node {
+    std::string node;
+    std::string rule;             ///< as in incident_record
+    std::optional<instant> time;  ///< of the last incident that a rule laid to it
+    std::int32_t count = 1;       ///< how many there were
+    friend bool operator==(const avoided_node&, const avoided_node&) = default;
 };
 
 /// An attempt that has ended (BEHAVIOUR.md 13.2).
@@ -277,6 +291,7 @@ struct job_status {
     std::vector<std::string> told;
     std::optional<instant> attempt_start;  ///< of the present attempt
     time_spent time;
+    std::vector<avoided_node> avoided;  ///< the one that was found bad last stands last
     friend bool operator==(const job_status&, const job_status&) = default;
 };
 

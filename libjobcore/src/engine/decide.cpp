@@ -4,6 +4,7 @@
 // one way; every step takes constant values and gives a new one.
 #include "engine/decide.hpp"
 
+#include "engine/facts/avoided.hpp"
 #include "engine/facts/ledger.hpp"
 #include "engine/facts/plan_of_attempt.hpp"
 #include "engine/repair/repair.hpp"
@@ -176,7 +177,9 @@ decision decide_plan(const inputs& in) {
         add_size(in, out);
     }
     if (needs_rendering(out.stages)) {
-        out.rendering = render_options_of(out.status ? *out.status : in.job.status, in.next_plan());
+        const job_status& written = out.status ? *out.status : in.job.status;
+        out.rendering = render_options_of(written, in.next_plan());
+        out.rendering.avoid = avoided_now(later, written);
     }
     return out;
 }

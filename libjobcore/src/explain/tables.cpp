@@ -38,6 +38,11 @@ constexpr std::array phases{
         "behaviour 5.10",
         true},
     meaning{
+        reason::failure_rule,
+        "A replica failed, and a rule of spec.runPolicy.failureRules says that the job ends then",
+        "behaviour 13.3",
+        true},
+    meaning{
         reason::invalid_spec,
         "The specification has errors; until they are corrected no pod and no other object is made "
         "or changed",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Where the time went, and how the attempts before ended (BEHAVIOUR.md 13.1, 13.2).
+#include "engine/facts/avoided.hpp"
 #include "explain/story.hpp"
 #include "explain/tables.hpp"
 #include "explain/words.hpp"
@@ -79,6 +80,40 @@ std::string whose(const attempt_record& a) {
     return out.empty() || !a.rank ? out : fmt::format("{}, rank {},", out, *a.rank);
 }
 
+void say_avoided(story& s) {
+    if (s.spec() == nullptr) {
+        return;
+    }
+    const seconds time(s.spec()->policy.avoid_seconds);
+    for (const avoided_node& n : s.after.avoided) {
+        if (n.time && s.now < *n.time + time && engine::is_forgiven(s.job.meta, n.node)) {
+            s.say(
+                explain_section::history,
+                fmt::format(
+                    "Node {} is not avoided, though rule {} laid {} to it: an annotation forgives it",
+                    n.node,
+                    n.rule,
+                    counted(n.count, "incident")
+                ),
+                "behaviour 13.6"
+            );
+        } else if (n.time && s.now < *n.time + time) {
+            s.say(
+                explain_section::history,
+                fmt::format(
+                    "Later pods {} node {} until {}: rule {} laid {} to it",
+                    s.spec()->policy.avoid == avoid_policy::required ? "must avoid" : "avoid",
+                    n.node,
+                    words_of(*n.time + time, s.now),
+                    n.rule,
+                    counted(n.count, "incident")
+                ),
+                "behaviour 13.6"
+            );
+        }
+    }
+}
+
 }  // namespace
 
 void say_attempts(story& s) {
@@ -100,6 +135,7 @@ void say_attempts(story& s) {
             "behaviour 13.2"
         );
     }
+    say_avoided(s);
 }
 
 }  // namespace signalbox::core::explaining

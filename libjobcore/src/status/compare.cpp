@@ -12,7 +12,7 @@ namespace {
 /// status does not compile here until it is named.
 template <class Use>
 auto with_members(const job_status& s, Use use) {
-    const auto& [phase, reason, conditions, tasks, attempts, aggregate, backoff, tensorboard, generation, start, completion, duration, ready, replicas, selector, transition, attempt, training, restarts, told, attempt_start, time] =
+    const auto& [phase, reason, conditions, tasks, attempts, aggregate, backoff, tensorboard, generation, start, completion, duration, ready, replicas, selector, transition, attempt, training, restarts, told, attempt_start, time, avoided] =
         s;
     return use(
         tasks,
@@ -36,7 +36,8 @@ auto with_members(const job_status& s, Use use) {
             restarts,
             told,
             attempt_start,
-            time
+            time,
+            avoided
         )
     );
 }

@@ -126,6 +126,7 @@ incident_record read_incident(const json::value& item) {
     last.more = count_of(item, "more");
     last.message = text_of(item, "message");
     last.consequence = bool_of(item, "consequence");
+    last.rule = text_of(item, "rule");
     return last;
 }
 
@@ -192,6 +193,7 @@ restart_ledger read_ledger(const json::value& item) {
     });
     ledger.renames = count_of(item, "renames");
     ledger.completed = read_indexes(item, "completed");
+    ledger.forgiven = count_of(item, "forgiven");
     return ledger;
 }
 
@@ -261,6 +263,20 @@ time_spent read_time_spent(const json::value& v) {
         count_of(v, "unsaved"),
         parse_time_kind(json::string_or_empty(v, "state")),
         time_of(v, "since")};
+}
+
+std::vector<avoided_node> read_avoided(const json::value& v) {
+    std::vector<avoided_node> out;
+    for_each(v, "avoidedNodes", [&](const json::value& n) {
+        avoided_node one{
+            text_of(n, "node"), text_of(n, "rule"), time_of(n, "time"), count_of(n, "count")};
+        if (!one.node.empty()) {
+            add_once(out, std::move(one), most_avoided, [](const auto& a) -> const std::string& {
+                return a.node;
+            });
+        }
+    });
+    return out;
 }
 
 void read_attempts(const json::value& v, std::vector<attempt_record>& out) {
@@ -339,6 +355,7 @@ job_status read_status(const json::value& v) {
     status.told = read_told(v);
     read_attempts(v, status.attempt_history);
     status.attempt_start = time_of(v, "attemptStartTime");
+    status.avoided = read_avoided(v);
     if (const json::value* t = json::find(v, "timeSeconds"); t != nullptr && t->IsObject()) {
         status.time = read_time_spent(*t);
     }

@@ -127,6 +127,7 @@ void write_message(members& m, const incident_record& entry) {
     if (entry.consequence) {
         m.flag("consequence", true);
     }
+    m.text_if("rule", entry.rule);
 }
 
 void write_incident(json_writer& w, const incident_record& last) {
@@ -182,6 +183,7 @@ void write_ledger(json_writer& w, const restart_ledger& r) {
     });
     m.number_if("renames", r.renames);
     m.list_if("completed", r.completed, write_indexes);
+    m.number_if("forgiven", r.forgiven);
 }
 
 void write_tensorboard(json_writer& w, const tensorboard_status& t) {
@@ -278,6 +280,13 @@ void write_status(json_writer& w, const job_status& s, job_kind kind) {
         m.key("timeSeconds");
         write_time_spent(w, s.time);
     }
+    m.list_if("avoidedNodes", s.avoided, [](json_writer& to, const avoided_node& n) {
+        members item(to);
+        item.text("node", n.node);
+        item.text_if("rule", n.rule);
+        item.time_if("time", n.time);
+        item.number("count", n.count);
+    });
 }
 
 }  // namespace

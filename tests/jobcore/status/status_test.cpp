@@ -66,6 +66,9 @@ job_status full_status() {
         {6, noon, noon + seconds{3}, "PodFailed", "loss is NaN", "p-0", "node-1", 3},
         {7, {}, {}, "Paused", "", "", "", {}}};
     s.attempt_start = noon;
+    s.avoided = {{"node-1", "failureRules/0", noon, 2}};
+    r.forgiven = 3;
+    r.last->rule = "default/EccError";
     s.time = {1, 2, 30, 4, 5, 6, 7, 8, time_kind::restarting, noon};
     return s;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/bind/bind.hpp"
 
+#include "api/tables/shared.hpp"
+
 #include <algorithm>
 
 namespace signalbox::core::schema {
@@ -75,7 +77,48 @@ std::optional<std::int32_t> bind_note(const node& elastic) {
     return is_elastic || !noted ? std::nullopt : std::optional(static_cast<std::int32_t>(*noted));
 }
 
+failure_rule bind_failure_rule(const node& n) {
+    failure_rule rule;
+    rule.action = *bind_choice<failure_action>(n["action"]);
+    const node& codes = n["onExitCodes"];
+    if (codes.present()) {
+        exit_code_match match;
+        match.container = codes["containerName"].text();
+        match.among = codes["operator"].choice() == 0;
+        for (const std::int64_t code : codes["values"].integers()) {
+            match.values.push_back(static_cast<std::int32_t>(code));
+        }
+        rule.codes = std::move(match);
+    }
+    for (const node& item : n["onPodConditions"].items) {
+        rule.conditions.push_back({item["type"].text(), item["status"].text()});
+    }
+    rule.reasons = n["onReason"].texts();
+    rule.texts = n["onMessage"]["contains"].texts();
+    return rule;
+}
+
 }  // namespace
+
+}  // namespace signalbox::core::schema
+
+namespace signalbox::core {
+
+std::string_view to_string(failure_action action) {
+    return schema::failure_actions[static_cast<std::size_t>(action)].name;
+}
+
+}  // namespace signalbox::core
+
+namespace signalbox::core::schema {
+
+std::vector<failure_rule> bind_failure_rules(const node& policy) {
+    std::vector<failure_rule> rules;
+    for (const node& item : policy["failureRules"].items) {
+        rules.push_back(bind_failure_rule(item));
+    }
+    return rules;
+}
 
 job_spec bind_shared(const node& spec) {
     job_spec bound;
@@ -94,6 +137,7 @@ run_policy bind_run_policy(const node& policy) {
     if (policy["ttlSecondsAfterFinished"].present()) {
         bound.ttl_seconds_after_finished = policy["ttlSecondsAfterFinished"].int32();
     }
+    bound.rules = bind_failure_rules(policy);
     return bound;
 }
 
@@ -104,6 +148,10 @@ void bind_restarts(const node& spec, job_spec& bound) {
     bound.policy.clean_up = *bind_choice<clean_up_policy>(policy["cleanUpPolicy"]);
     bound.policy.scope = bind_choice<restart_scope>(policy["restartScope"]);
     bound.policy.failure = *bind_choice<failure_policy>(policy["failurePolicy"]);
+    bound.policy.default_rules = policy["defaultFailureRules"].flag();
+    bound.policy.reset_backoff_after = policy["resetBackoffAfterSeconds"].integer();
+    bound.policy.avoid = *bind_choice<avoid_policy>(policy["avoidNodes"]["policy"]);
+    bound.policy.avoid_seconds = policy["avoidNodes"]["forSeconds"].int32();
     if (spec["elastic"]["enabled"].flag()) {
         bound.elastic = bind_elastic(spec["elastic"]);
     }

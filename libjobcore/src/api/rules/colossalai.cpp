@@ -173,6 +173,7 @@ void check_colossalai(const node& spec, findings_collector& findings) {
     const bool debug = spec["runMode"]["debug"]["enabled"].flag();
     const colossalai_parts parts = parts_of(spec);
     check_run_mode(spec["runMode"], types, findings);
+    check_failure_rules(spec["runPolicy"], findings);
     check_shape(spec, findings);
     if (is_written(*parts.command) || is_written(spec[parts.second ? "replicaSpecs" : "worker"])) {
         const bool unknown = spec[parts.second ? "torchConfig" : "worker"].broken();

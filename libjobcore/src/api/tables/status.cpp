@@ -107,6 +107,9 @@ constexpr field consequence_field = under(
     flag("consequence", "The message tells only what follows from the end of another process.")
 );
 
+constexpr field rule_field =
+    under("behaviour 13.3", text("rule", "The failure rule that it went by."));
+
 constexpr std::array incident_fields{
     time("time", "Latest end among its pods."),
     text("cause", "What happened."),
@@ -120,6 +123,7 @@ constexpr std::array incident_fields{
     int32("more", "How many more were lost."),
     message_field,
     consequence_field,
+    rule_field,
 };
 
 constexpr std::array settling_fields{
@@ -156,6 +160,7 @@ constexpr std::array restarts_fields{
     list("renamed", "Pod names with a suffix that are in use.", renamed_fields),
     int32("renames", "How many such names there were."),
     list("completed", "Indexes that ended with exit code 0 in this attempt.", indexes_fields),
+    int32("forgiven", "Counted incidents that a long run has given back to the budget."),
 };
 
 constexpr std::array dependent_fields{
@@ -212,6 +217,13 @@ constexpr std::array time_fields{
         .values = time_states,
     },
     time("since", "Until when the seconds are booked."),
+};
+
+constexpr std::array avoided_fields{
+    text("node", "Name of the node."),
+    text("rule", "The failure rule that found it bad."),
+    time("time", "When it was found bad last."),
+    int32("count", "How often it was."),
 };
 
 constexpr std::array phases{
@@ -293,6 +305,9 @@ constexpr field time_field = under(
         "timeSeconds", "Where the time went, from the creation of the job to `since`.", time_fields
     )
 );
+constexpr field avoided_field = under(
+    "behaviour 13.6", list("avoidedNodes", "Nodes that later pods avoid; at most 16.", avoided_fields)
+);
 constexpr field backoff_field = under("api 5.4", int32("backoffCount", "Counted incidents."));
 
 constexpr std::array colossalai_status{
@@ -316,6 +331,7 @@ constexpr std::array colossalai_status{
     history_field,
     attempt_start_field,
     time_field,
+    avoided_field,
 };
 
 constexpr std::array deepspeed_status{
@@ -339,6 +355,7 @@ constexpr std::array deepspeed_status{
     history_field,
     attempt_start_field,
     time_field,
+    avoided_field,
     backoff_field,
 };
 
@@ -363,6 +380,7 @@ constexpr std::array pytorch_status{
     history_field,
     attempt_start_field,
     time_field,
+    avoided_field,
     backoff_field,
     under("behaviour 9.2", object("tensorboard", "The TensorBoard of the job.", board_fields)),
 };

@@ -40,6 +40,7 @@ public:
         repair_done(&restart_ledger::given_up, "restarts.givenUp");
         repair_settling();
         repair_time();
+        repair_avoided();
         return std::move(out_);
     }
 
@@ -223,6 +224,15 @@ private:
         }
     }
 
+    void repair_avoided() {
+        const auto ahead = [&](const avoided_node& n) { return n.time && lies_ahead(*n.time); };
+        if (!is_final(now().phase) && std::ranges::any_of(now().avoided, ahead)) {
+            for (avoided_node& n : edit("avoidedNodes").avoided) {
+                n.time = ahead(n) ? std::optional(round_down_to_second(in_.now)) : n.time;
+            }
+        }
+    }
+
     void repair_time() {
         if (auto found = find_true_time(in_, now())) {
             edit("timeSeconds").time = *found;
@@ -284,6 +294,9 @@ private:
             std::erase_if(edit("restarts.renamed").restarts.renamed, [](const auto& i) {
                 return i.k >= most_counted;
             });
+        }
+        if (r.forgiven > now().backoff_count) {
+            edit("restarts.forgiven").restarts.forgiven = now().backoff_count;
         }
         if (r.renames >= most_counted) {
             edit("restarts.renames").restarts.renames = 0;

@@ -21,18 +21,6 @@ instant latest_end(std::span<const loss> losses) {
     return std::ranges::max(losses, {}, &loss::end).end;
 }
 
-/// The streak starts again after a long healthy time (5.8).
-bool was_healthy(const context& c, instant end) {
-    const condition* running = find_condition(c.in.job.status, condition_type::running);
-    if (running == nullptr || !running->status || !running->last_transition) {
-        return false;
-    }
-    const auto& last = c.status.restarts.last;
-    const instant since = last && last->time ? std::max(*running->last_transition, *last->time)
-                                             : *running->last_transition;
-    return end - since >= c.in.policy.healthy_after;
-}
-
 /// Sets the streaks, and gives the delay before the lost pods are made again: zero for at once.
 milliseconds count_streaks(const context& c, const health& h, bool counted, incident& out) {
     const policy& policy = c.in.policy;
@@ -40,7 +28,8 @@ milliseconds count_streaks(const context& c, const health& h, bool counted, inci
     out.streak = ledger.streak;
     out.free_streak = ledger.free_streak;
     if (counted) {
-        out.streak = was_healthy(c, latest_end(h.losses))
+        // The streak starts again after a long healthy time (5.8).
+        out.streak = was_healthy_for(c, latest_end(h.losses), policy.healthy_after)
                          ? 1
                          : std::min(ledger.streak, most_counted - 1) + 1;
         return out.streak < 2
@@ -98,6 +87,8 @@ milliseconds join(const context& c, incident& out) {
         out.entry.consequence = last.consequence;
     }
     out.entry.time = std::min(*last.time, *out.entry.time);
+    out.entry.counted = last.counted;
+    out.entry.rule = last.rule;
     return milliseconds(0);
 }
 
@@ -135,6 +126,14 @@ incident make_incident(const context& c, const health& h, const verdict& v) {
     entry.scope = bounded_scope(c, h, v.scope);
     entry.counted = v.counted;
     tell_cause(lead, entry);
+    if (v.rule) {
+        entry.rule = v.rule->name;
+        out.failed_by = v.rule->action;
+        out.avoid = v.rule->action == failure_action::restart_elsewhere
+                        ? whose(*v.rule->on).node
+                        : std::string();
+    }
+    out.forgiven = v.forgiven;
     list_pods(c, h.losses, entry);
     const milliseconds delay = v.joins_last ? join(c, out) : count_streaks(c, h, v.counted, out);
     if (delay.count() > 0) {

@@ -3,6 +3,7 @@
 // How records change the status.
 #include "engine/rules/record.hpp"
 
+#include "engine/facts/avoided.hpp"
 #include "engine/facts/ledger.hpp"
 #include "engine/rules/verdict.hpp"
 #include "engine/view/children.hpp"
@@ -169,6 +170,10 @@ struct applier {
         status.restarts.settling.reset();
         status.restarts.streak = r.streak;
         status.restarts.free_streak = r.free_streak;
+        note_bad_node(in, r.avoid, r.entry.rule, status);
+        if (r.entry.counted && !r.joins_last) {
+            status.restarts.forgiven = r.forgiven;
+        }
         if (!r.joins_last) {
             raise_count(r.entry.counted ? status.backoff_count : status.restarts.disruptions);
         }

@@ -19,6 +19,20 @@ event normal(reason why, std::string message) {
     return {false, std::string(to_string(why)), cut_message(std::move(message))};
 }
 
+/// Which rule says so, and what follows from it.
+std::string by_rule(const incident& r) {
+    if (r.entry.rule.empty()) {
+        return {};
+    }
+    const bool ours = r.entry.rule.starts_with("default/");
+    const std::string avoided =
+        r.avoid.empty() ? std::string() : fmt::format("; later pods avoid node {}", r.avoid);
+    return ours ? avoided
+                : fmt::format(
+                      "; by runPolicy.{}: {}{}", r.entry.rule, to_string(r.failed_by), avoided
+                  );
+}
+
 struct teller {
     using events = std::vector<event>;
     const context& c;
@@ -55,7 +69,8 @@ struct teller {
             warning(keys ? reason::secret_lost : reason::replica_failed, r.failure),
             normal(
                 reason::restarting,
-                all ? "Restarting all replicas" : "Replacing the replicas that were lost"
+                (all ? "Restarting all replicas" : "Replacing the replicas that were lost") +
+                    by_rule(r)
             )};
     }
     events operator()(const replicas_given_up& r) const {

@@ -3,6 +3,7 @@
 // What losses mean: free or counted, restarted or not, how far (BEHAVIOUR.md 5.4-5.11).
 #pragma once
 
+#include "engine/rules/failure_rules.hpp"
 #include "engine/rules/record.hpp"
 
 #include <optional>
@@ -22,7 +23,17 @@ struct verdict {
     std::optional<engine::reason> reason{};
     /// The failure that decides and is told (first_failure).
     const loss* decisive = nullptr;
+    /// The failure rule that holds, if one does (13.3).
+    std::optional<matched_rule> rule{};
+    /// Counted incidents that cost nothing any more (13.5).
+    std::int32_t forgiven = 0;
+
+    /// It is the rule that makes it free, and no disruption.
+    bool freed_by_rule() const { return rule && !rule->by_default && !counted && restartable; }
 };
+
+/// The job had been Running for so long before that moment, without an incident meanwhile.
+bool was_healthy_for(const context& c, instant end, milliseconds time);
 
 /// Replicas are replaced alone, so that one failure leaves others to be judged (5.6).
 bool replaces_alone(const context& c);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Phase of a job that has not ended (BEHAVIOUR.md 4.7-4.12), and what it waits for.
+#include "engine/facts/avoided.hpp"
 #include "engine/facts/ledger.hpp"
 #include "engine/rules/verdict.hpp"
 #include "engine/shown/shown.hpp"
@@ -68,6 +69,19 @@ const pod_record* find_gated(const context& c) {
     return nullptr;
 }
 
+/// A pod may find no place because of the nodes that it must avoid (13.6).
+std::string must_avoid(const context& c) {
+    const std::string nodes = c.in.plan.run.avoid == avoid_policy::required
+                                  ? describe_avoided(c.in, c.status)
+                                  : std::string();
+    return nodes.empty() ? nodes
+                         : fmt::format(
+                               "; spec.runPolicy.avoidNodes keeps it off {}, the annotation "
+                               "batch.tensorstack.dev/forgive-nodes takes them back",
+                               nodes
+                           );
+}
+
 /// What the job waits for: what the work has found, else what its pods do.
 wait find_wait(const context& c, const work& planned) {
     if (is_held_up(planned)) {
@@ -79,7 +93,7 @@ wait find_wait(const context& c, const work& planned) {
                 return {
                     wait_rank::unschedulable,
                     reason::unschedulable,
-                    describe_unschedulable(*s.current)};
+                    describe_unschedulable(*s.current) + must_avoid(c)};
             }
         }
     }
