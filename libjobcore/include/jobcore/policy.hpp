@@ -57,6 +57,8 @@ struct policy {
     /// alone (4.16).
     milliseconds counts_interval = seconds{1};
     milliseconds texts_interval = seconds{30};
+    /// The same of one that differs in reports of progress alone (13.7).
+    milliseconds progress_interval = seconds{15};
     /// Bounds of status lists (BEHAVIOUR.md 4.16, api 5.4).
     std::int32_t replicas_in_status = 256;
     std::int32_t replaced_in_status = 256;

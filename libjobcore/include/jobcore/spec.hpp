@@ -103,6 +103,7 @@ struct failure_rule {
 };
 
 enum class avoid_policy { preferred, required };
+enum class stall_action { report, restart };
 
 /// BEHAVIOUR.md api 1.6.
 struct run_policy {
@@ -118,6 +119,10 @@ struct run_policy {
     std::optional<std::int64_t> reset_backoff_after;  ///< seconds
     avoid_policy avoid = avoid_policy::preferred;
     std::int32_t avoid_seconds = 86400;
+    std::int32_t stall_after = 1800;                 ///< seconds
+    std::optional<std::int32_t> first_report_after;  ///< seconds
+    stall_action on_stall = stall_action::report;
+    std::optional<std::int32_t> max_idle_restarts;  ///< `maxRestartsWithoutProgress`
     friend bool operator==(const run_policy&, const run_policy&) = default;
 };
 
@@ -193,9 +198,9 @@ struct spec_fragments {
     bool pause = false;
     /// As job_plan::peers_join, by `torchrunConfig.enabled`.
     bool peers_join = false;
-    /// Deadline, time to live, clean-up, failure policy and rules, restart scope and budget only. `clean_up`
-    /// is `none` where it is written wrongly. Without a written and valid `backoffLimit` the budget
-    /// is endless: no default ends a job.
+    /// Deadline, time to live, clean-up, failure policy and rules, restart scope and budget only.
+    /// `clean_up` is `none` where it is written wrongly. Without a written and valid `backoffLimit`
+    /// the budget is endless: no default ends a job.
     run_policy run;
     struct restart {
         std::string type;

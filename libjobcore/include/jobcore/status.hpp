@@ -6,6 +6,7 @@
 // may be used from different threads.
 #pragma once
 
+#include "jobcore/progress.hpp"
 #include "jobcore/spec.hpp"
 #include "jobcore/time.hpp"
 
@@ -168,6 +169,10 @@ struct restart_ledger {
     std::vector<typed_indexes> completed;  ///< ended with 0 and need not run again
     /// Counted incidents that a long run has given back to the budget (BEHAVIOUR.md 13.5).
     std::int32_t forgiven = 0;
+    /// Where restarts are judged by progress (BEHAVIOUR.md 13.9): the furthest step at the last
+    /// one, and how many there were since that was first reached.
+    std::optional<std::int64_t> furthest_step{};
+    std::int32_t idle = 0;
     friend bool operator==(const restart_ledger&, const restart_ledger&) = default;
 };
 
@@ -202,6 +207,32 @@ struct time_spent {
     friend bool operator==(const time_spent&, const time_spent&) = default;
 };
 
+/// The rank that is furthest behind (BEHAVIOUR.md 13.7).
+struct slowest_rank {
+    std::int32_t rank = 0;
+    std::int64_t step = 0;
+    std::int64_t behind = 0;      ///< steps between it and the first
+    std::optional<instant> time;  ///< when it came there
+    friend bool operator==(const slowest_rank&, const slowest_rank&) = default;
+};
+
+/// How far training has come, as its processes reported it (BEHAVIOUR.md 13.7).
+struct progress_status {
+    std::int32_t attempt = 0;  ///< whose reports it is of
+    std::int32_t rank = 0;     ///< who reported last
+    std::optional<std::int64_t> current_step;
+    std::optional<std::int64_t> total_steps;
+    std::optional<std::int32_t> percentage;
+    std::optional<std::int64_t> remaining_seconds;
+    std::optional<instant> last_updated;  ///< when the last report came
+    std::optional<instant> advanced;      ///< when the last one came that told of progress
+    std::optional<std::int64_t> checkpoint_step;
+    std::optional<instant> checkpoint_time;
+    std::vector<progress_metric> metrics;
+    std::optional<slowest_rank> slowest;
+    friend bool operator==(const progress_status&, const progress_status&) = default;
+};
+
 /// A node that later pods avoid (BEHAVIOUR.md 13.6).
 struct avoided_node {
     std::string node;
@@ -221,6 +252,7 @@ struct attempt_record {
     std::string pod;  ///< whose failure it was; empty: that of none
     std::string node;
     std::optional<std::int32_t> rank;
+    std::optional<std::int64_t> step{};  ///< the last one that it reported
     friend bool operator==(const attempt_record&, const attempt_record&) = default;
 };
 
@@ -292,6 +324,7 @@ struct job_status {
     std::optional<instant> attempt_start;  ///< of the present attempt
     time_spent time;
     std::vector<avoided_node> avoided;  ///< the one that was found bad last stands last
+    std::optional<progress_status> progress;
     friend bool operator==(const job_status&, const job_status&) = default;
 };
 

@@ -8,6 +8,7 @@
 #include "engine/facts/ledger.hpp"
 #include "engine/facts/plan_of_attempt.hpp"
 #include "engine/repair/repair.hpp"
+#include "engine/rules/progress.hpp"
 #include "engine/rules/rules.hpp"
 #include "engine/shown/shown.hpp"
 #include "engine/work/work.hpp"
@@ -49,11 +50,16 @@ milliseconds defer_of(const policy& policy, const job_status& before, const job_
     }
     job_status same = after;
     same.time = before.time;  // it goes with what else is written
+    milliseconds slow = policy.texts_interval;
+    if (same.progress != before.progress && !is_urgent_progress(before, after)) {
+        same.progress = before.progress;
+        slow = std::min(slow, policy.progress_interval);
+    }
     for (std::size_t i = 0; i < std::min(same.conditions.size(), before.conditions.size()); ++i) {
         same.conditions[i].message = before.conditions[i].message;
     }
     if (same == before) {
-        return policy.texts_interval;
+        return slow;
     }
     same.tasks = before.tasks;
     same.aggregate = before.aggregate;
@@ -130,10 +136,11 @@ bool needs_rendering(const std::vector<stage>& stages) {
 
 decision decide_plan(const inputs& in) {
     const pod_view found = make_view(in, in.job.status);
-    job_status noted = note_seen(in, found);
+    job_status noted = note_progress(in, note_seen(in, found));
     const context before{in, noted, found};
     const health h = examine(before);
     const open_questions open = find_open_questions(before, h);
+    const std::optional<progress_clock> clock = find_progress_clock(before);
     const std::optional<record> recorded = first_record(before, h, open);
 
     // Moved, since copies of the status of a large job cost: nothing reads `before` from here on.
@@ -158,7 +165,11 @@ decision decide_plan(const inputs& in) {
     const context after{later, status, changed ? wanted : found};
 
     work planned = recorded || in.repaired ? work{} : plan_work(after, h, open);
-    shown display = show(after, {recorded, h, open, planned});
+    const bool stands_still = clock && clock->still && !changed;
+    shown display = show(after, {recorded, h, open, planned, stands_still ? &*clock : nullptr});
+    if (clock && !clock->still) {
+        display.wake_ups.push_back({clock->due, std::nullopt});
+    }
 
     decision out;
     // While an exit settles, what it was is not decided yet.

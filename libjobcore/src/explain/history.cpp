@@ -126,8 +126,7 @@ void say_budget(story& s) {
         return;
     }
     const std::int32_t limit = s.spec()->policy.backoff_limit;
-    const std::int32_t used =
-        std::max(status.backoff_count - status.restarts.forgiven, 0);
+    const std::int32_t used = std::max(status.backoff_count - status.restarts.forgiven, 0);
     const std::int32_t left = std::max(limit - used, 0);
     std::string text = fmt::format(
         "{} of {} counted, {} left (spec.runPolicy.backoffLimit)",
@@ -137,7 +136,8 @@ void say_budget(story& s) {
     );
     if (status.restarts.forgiven > 0) {
         text += fmt::format(
-            "; {} more before, which a long run gave back (spec.runPolicy.resetBackoffAfterSeconds)",
+            "; {} more before, which a long run gave back "
+            "(spec.runPolicy.resetBackoffAfterSeconds)",
             status.restarts.forgiven
         );
     }

@@ -58,6 +58,13 @@ constexpr std::array phases{
         "behaviour 1.8",
         true},
     meaning{
+        reason::no_progress,
+        "It was restarted as often as spec.runPolicy.maxRestartsWithoutProgress allows, and came "
+        "no "
+        "further",
+        "behaviour 13.9",
+        true},
+    meaning{
         reason::object_refused,
         "The API server refuses an object that the pods need",
         "behaviour 2.1",
@@ -96,6 +103,7 @@ constexpr std::array phases{
         "The Secret with the ssh keys was deleted; the running pods do not need it any more, and "
         "it is made again with the next attempt",
         "behaviour 2.6"},
+    meaning{reason::stalled, "Its pods run, and it makes no progress", "behaviour 13.8", true},
     meaning{reason::succeeded, "The deciding replica exited with 0", "behaviour 5.1"},
     meaning{
         reason::unschedulable,
@@ -135,6 +143,7 @@ constexpr std::array causes{
         cause::secret_lost,
         "the Secret with the ssh keys was deleted before every pod had started",
         "behaviour 2.6"},
+    meaning{cause::stalled, "it made no progress while its pods ran", "behaviour 13.8"},
     meaning{
         cause::worker_exited, "ended, though workers are to run until the end", "behaviour 5.2"},
     meaning{

@@ -90,7 +90,8 @@ void say_avoided(story& s) {
             s.say(
                 explain_section::history,
                 fmt::format(
-                    "Node {} is not avoided, though rule {} laid {} to it: an annotation forgives it",
+                    "Node {} is not avoided, though rule {} laid {} to it: an annotation forgives "
+                    "it",
                     n.node,
                     n.rule,
                     counted(n.count, "incident")
@@ -124,10 +125,11 @@ void say_attempts(story& s) {
         s.say(
             explain_section::history,
             fmt::format(
-                "Attempt {} ended{}{}: {}{}{}",
+                "Attempt {} ended{}{}{}: {}{}{}",
                 a.attempt,
                 a.end ? fmt::format(" at {}", format_time(*a.end)) : std::string(),
                 known ? fmt::format(" after {}", words_of(*a.end - *a.start)) : std::string(),
+                a.step ? fmt::format(", at step {}", *a.step) : std::string(),
                 who,
                 who.empty() ? "" : " ",
                 why(a)

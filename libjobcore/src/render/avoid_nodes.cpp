@@ -33,7 +33,9 @@ private:
             }
             return it->value;
         }
-        object.AddMember(json::value(rapidjson::StringRef(name)), json::value(rapidjson::kObjectType), a_);
+        object.AddMember(
+            json::value(rapidjson::StringRef(name)), json::value(rapidjson::kObjectType), a_
+        );
         return object[name];
     }
 
@@ -45,7 +47,9 @@ private:
             }
             return it->value;
         }
-        object.AddMember(json::value(rapidjson::StringRef(name)), json::value(rapidjson::kArrayType), a_);
+        object.AddMember(
+            json::value(rapidjson::StringRef(name)), json::value(rapidjson::kArrayType), a_
+        );
         return object[name];
     }
 

@@ -8,11 +8,11 @@
 namespace signalbox::core {
 namespace {
 
-/// Calls `use` with the tasks and with all members of `s` but tasks and attempts. A member that is added to the
-/// status does not compile here until it is named.
+/// Calls `use` with the tasks and with all members of `s` but tasks and attempts. A member that is
+/// added to the status does not compile here until it is named.
 template <class Use>
 auto with_members(const job_status& s, Use use) {
-    const auto& [phase, reason, conditions, tasks, attempts, aggregate, backoff, tensorboard, generation, start, completion, duration, ready, replicas, selector, transition, attempt, training, restarts, told, attempt_start, time, avoided] =
+    const auto& [phase, reason, conditions, tasks, attempts, aggregate, backoff, tensorboard, generation, start, completion, duration, ready, replicas, selector, transition, attempt, training, restarts, told, attempt_start, time, avoided, progress] =
         s;
     return use(
         tasks,
@@ -37,7 +37,8 @@ auto with_members(const job_status& s, Use use) {
             told,
             attempt_start,
             time,
-            avoided
+            avoided,
+            progress
         )
     );
 }

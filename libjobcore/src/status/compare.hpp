@@ -9,7 +9,8 @@
 namespace signalbox::core {
 
 /// A copy without what is only shown and made anew by each decision: conditions, the replicas of
-/// tasks, the next transition. Nor has it the attempts that have ended, of which few decisions add one.
+/// tasks, the next transition. Nor has it the attempts that have ended, of which few decisions add
+/// one.
 job_status recorded_part(const job_status& s);
 
 /// All members but `tasks` and `attempt_history` are equal.

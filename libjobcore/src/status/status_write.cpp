@@ -38,6 +38,11 @@ public:
             number(name, value);
         }
     }
+    void number_if(std::string_view name, const std::optional<std::int64_t>& value) {
+        if (value) {
+            number(name, *value);
+        }
+    }
     void flag(std::string_view name, bool value) { key(name).Bool(value); }
     void time_if(std::string_view name, const std::optional<instant>& value) {
         if (value) {
@@ -184,6 +189,8 @@ void write_ledger(json_writer& w, const restart_ledger& r) {
     m.number_if("renames", r.renames);
     m.list_if("completed", r.completed, write_indexes);
     m.number_if("forgiven", r.forgiven);
+    m.number_if("furthestStep", r.furthest_step);
+    m.number_if("withoutProgress", r.idle);
 }
 
 void write_tensorboard(json_writer& w, const tensorboard_status& t) {
@@ -216,6 +223,36 @@ void write_attempt(json_writer& w, const attempt_record& a) {
     m.text_if("node", a.node);
     if (a.rank) {
         m.number("rank", *a.rank);
+    }
+    m.number_if("step", a.step);
+}
+
+void write_progress(json_writer& w, const progress_status& p) {
+    members m(w);
+    m.number_if("currentStep", p.current_step);
+    m.number_if("totalSteps", p.total_steps);
+    if (p.percentage) {
+        m.number("progressPercentage", *p.percentage);
+    }
+    m.number_if("estimatedRemainingSeconds", p.remaining_seconds);
+    m.time_if("lastUpdatedTime", p.last_updated);
+    m.time_if("lastProgressTime", p.advanced);
+    m.number("rank", p.rank);
+    m.number("attempt", p.attempt);
+    m.list_if("metrics", p.metrics, [](json_writer& to, const progress_metric& metric) {
+        members item(to);
+        item.text("name", metric.name);
+        item.text("value", metric.value);
+    });
+    m.number_if("checkpointStep", p.checkpoint_step);
+    m.time_if("checkpointTime", p.checkpoint_time);
+    if (p.slowest) {
+        m.key("slowest");
+        members slowest(w);
+        slowest.number("rank", p.slowest->rank);
+        slowest.number("step", p.slowest->step);
+        slowest.number("behind", p.slowest->behind);
+        slowest.time_if("time", p.slowest->time);
     }
 }
 
@@ -287,6 +324,10 @@ void write_status(json_writer& w, const job_status& s, job_kind kind) {
         item.time_if("time", n.time);
         item.number("count", n.count);
     });
+    if (s.progress) {
+        m.key("progress");
+        write_progress(w, *s.progress);
+    }
 }
 
 }  // namespace

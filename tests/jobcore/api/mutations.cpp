@@ -109,10 +109,9 @@ private:
 
     template <class Add>
     static void mutate_type(const field& row, const Add& wrong) {
-        const bool is_list = row.type == value_type::object_list ||
-                             row.type == value_type::opaque_list ||
-                             row.type == value_type::string_list ||
-                             row.type == value_type::integer_list;
+        const bool is_list =
+            row.type == value_type::object_list || row.type == value_type::opaque_list ||
+            row.type == value_type::string_list || row.type == value_type::integer_list;
         const bool is_object =
             row.type == value_type::object || row.type == value_type::opaque_object;
         const bool is_text = row.type == value_type::string;

@@ -17,16 +17,16 @@ using signalbox::test::world;
 
 namespace {
 
-std::int64_t wall(const world& w) {
+std::int64_t booked_seconds(const world& w) {
     return std::chrono::floor<seconds>(*w.status().time.since - at(0)).count();
 }
 
 /// All that is booked is the time from the creation on.
-void check_sum(const world& w) {
+void check_booked(const world& w) {
     const time_spent& t = w.status().time;
     INFO(format_status(w.status(), job_kind::pytorch));
     REQUIRE(t.since);
-    CHECK(t.total() == wall(w));
+    CHECK(t.total() == booked_seconds(w));
     CHECK(t.unsaved <= t.running);
 }
 
@@ -43,14 +43,14 @@ void start_at_20(world& w) {
 TEST_CASE("[behaviour 13.1] [api status.timeSeconds] a plain run", "[engine]") {
     world w(ddp());
     start_at_20(w);
-    check_sum(w);
+    check_booked(w);
     CHECK(w.status().time.in == time_kind::running);
     CHECK(w.status().time.starting == 20);
     CHECK(w.status().time.since == at(20));
     w.to(at(120));
     w.exit("master", 0, 0);
     w.settle();
-    check_sum(w);
+    check_booked(w);
     const time_spent& t = w.status().time;
     CHECK(t.running == 100);
     CHECK(t.lost == 0);
@@ -73,7 +73,7 @@ TEST_CASE("[behaviour 13.1] an incident takes what ran since the attempt began",
         w.settle();
         CHECK(w.status().time.since == at(80));
     }
-    check_sum(w);
+    check_booked(w);
     CHECK(w.status().time.in == time_kind::restarting);
     CHECK(w.status().time.lost == 60);
     CHECK(w.status().time.running == 0);
@@ -81,7 +81,7 @@ TEST_CASE("[behaviour 13.1] an incident takes what ran since the attempt began",
     w.wait(seconds{40});
     w.run_all();
     w.settle();
-    check_sum(w);
+    check_booked(w);
     CHECK(w.status().time.in == time_kind::running);
     CHECK(seconds(w.status().time.restarting) == seen + seconds{40} - at(80));
     CHECK(w.status().time.lost == 60);
@@ -94,11 +94,11 @@ TEST_CASE("[behaviour 13.1] a job that fails loses what it ran", "[engine]") {
     w.exit("worker", 0, 1);
     w.to(at(55));
     w.settle();
-    check_sum(w);
+    check_booked(w);
     CHECK(w.status().phase == job_phase::failed);
     CHECK(w.status().time.lost == 35);
     CHECK(w.status().time.running == 0);
-    CHECK(wall(w) == 55);
+    CHECK(booked_seconds(w) == 55);
 }
 
 TEST_CASE("[behaviour 13.1] a decision hours after the pods started", "[engine]") {
@@ -108,7 +108,7 @@ TEST_CASE("[behaviour 13.1] a decision hours after the pods started", "[engine]"
     w.run_all();
     w.to(at(10'000));
     w.settle();
-    check_sum(w);
+    check_booked(w);
     CHECK(w.status().time.in == time_kind::running);
     CHECK(w.status().time.starting == 30);
     CHECK(w.status().time.since == at(30));
@@ -120,7 +120,7 @@ TEST_CASE("[behaviour 13.1] paused, queued and resumed", "[engine]") {
     w.to(at(60));
     set_pause(w, true);
     w.settle();
-    check_sum(w);
+    check_booked(w);
     CHECK(w.status().time.in == time_kind::paused);
     CHECK(w.status().time.lost == 40);
     w.to(at(160));
@@ -136,7 +136,7 @@ TEST_CASE("[behaviour 13.1] paused, queued and resumed", "[engine]") {
     w.pod("worker", 0).unschedulable = false;
     w.run_all();
     w.settle();
-    check_sum(w);
+    check_booked(w);
     CHECK(w.status().time.in == time_kind::running);
     CHECK(w.status().time.queued == 300);
 }
@@ -153,7 +153,7 @@ TEST_CASE("[behaviour 13.1] a place that is missing after an incident is a queue
     CHECK(w.status().reason == "Restarting");
     CHECK(w.status().time.in == time_kind::queued);
     CHECK(w.status().time.restarting == 5);
-    check_sum(w);
+    check_booked(w);
 }
 
 TEST_CASE("[behaviour 13.1] one replica that is replaced alone", "[engine]") {
@@ -168,7 +168,7 @@ TEST_CASE("[behaviour 13.1] one replica that is replaced alone", "[engine]") {
     w.to(at(61));
     w.run_all();
     w.settle();
-    check_sum(w);
+    check_booked(w);
     CHECK(w.status().time.in == time_kind::running);
     CHECK(w.status().time.restarting == 11);
 }
@@ -180,13 +180,13 @@ TEST_CASE("[behaviour 13.1] time that goes back books nothing twice", "[engine]"
     w.exit("worker", 0, 1);
     w.pod("worker", 0).containers.front().finished = at(10);
     w.settle();
-    check_sum(w);
+    check_booked(w);
     CHECK(w.status().time.since == at(20));
     CHECK(w.status().time.lost == 0);
     w.to(at(40));
     w.run_all();
     w.settle();
-    check_sum(w);
+    check_booked(w);
     CHECK(w.status().time.restarting == 20);
 }
 
@@ -211,7 +211,7 @@ TEST_CASE("[behaviour 13.1] a status of an older version", "[engine]") {
     CHECK_FALSE(w.status().time.since);  // at rest nothing is written for it
     w.exit("worker", 0, 1);
     w.settle();
-    check_sum(w);
+    check_booked(w);
     CHECK(w.status().time.queued == 20);
     CHECK(w.status().time.lost == 280);
     REQUIRE(w.status().attempt_history.size() == 1);
@@ -260,11 +260,13 @@ TEST_CASE("[behaviour 13.1] [api 5.7] a record that does not add up is put right
         w.exit("master", 0, 0);
         w.settle();
     }
-    check_sum(w);
+    check_booked(w);
     CHECK(w.count_events("StatusRepaired") == 1);
 }
 
-TEST_CASE("[behaviour 13.2] [api status.attemptHistory] the last ten, with their causes", "[engine]") {
+TEST_CASE(
+    "[behaviour 13.2] [api status.attemptHistory] the last ten, with their causes", "[engine]"
+) {
     world w(ddp().run_policy("\"backoffLimit\":20"));
     start_at_20(w);
     CHECK(w.status().attempt_history.empty());
@@ -290,7 +292,7 @@ TEST_CASE("[behaviour 13.2] [api status.attemptHistory] the last ten, with their
     CHECK(all.back().rank == 2);
     CHECK(all.back().message.find("loss is NaN") != std::string::npos);
     CHECK(all.back().start == all[8].end);  // the next one begins with the incident
-    check_sum(w);
+    check_booked(w);
 }
 
 TEST_CASE("[behaviour 13.2] [api status.attemptStartTime] pause, resume, end", "[engine]") {
@@ -335,5 +337,5 @@ TEST_CASE("[behaviour 13.2] a paused job whose deciding pod had ended well", "[e
     REQUIRE(w.status().attempt_history.size() == 1);
     CHECK(w.status().attempt_history[0].reason == "Succeeded");
     CHECK(w.status().attempt_history[0].start == at(0));
-    check_sum(w);
+    check_booked(w);
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/bind/bind.hpp"
 
-#include "api/tables/shared.hpp"
-
 #include <algorithm>
 
 namespace signalbox::core::schema {
@@ -100,18 +98,6 @@ failure_rule bind_failure_rule(const node& n) {
 
 }  // namespace
 
-}  // namespace signalbox::core::schema
-
-namespace signalbox::core {
-
-std::string_view to_string(failure_action action) {
-    return schema::failure_actions[static_cast<std::size_t>(action)].name;
-}
-
-}  // namespace signalbox::core
-
-namespace signalbox::core::schema {
-
 std::vector<failure_rule> bind_failure_rules(const node& policy) {
     std::vector<failure_rule> rules;
     for (const node& item : policy["failureRules"].items) {
@@ -138,6 +124,11 @@ run_policy bind_run_policy(const node& policy) {
         bound.ttl_seconds_after_finished = policy["ttlSecondsAfterFinished"].int32();
     }
     bound.rules = bind_failure_rules(policy);
+    const node& progress = policy["progress"];
+    bound.stall_after = progress["stallAfterSeconds"].int32();
+    if (progress["firstReportAfterSeconds"].present()) {
+        bound.first_report_after = progress["firstReportAfterSeconds"].int32();
+    }
     return bound;
 }
 
@@ -150,6 +141,10 @@ void bind_restarts(const node& spec, job_spec& bound) {
     bound.policy.failure = *bind_choice<failure_policy>(policy["failurePolicy"]);
     bound.policy.default_rules = policy["defaultFailureRules"].flag();
     bound.policy.reset_backoff_after = policy["resetBackoffAfterSeconds"].integer();
+    bound.policy.on_stall = *bind_choice<stall_action>(policy["progress"]["stallAction"]);
+    if (policy["maxRestartsWithoutProgress"].present()) {
+        bound.policy.max_idle_restarts = policy["maxRestartsWithoutProgress"].int32();
+    }
     bound.policy.avoid = *bind_choice<avoid_policy>(policy["avoidNodes"]["policy"]);
     bound.policy.avoid_seconds = policy["avoidNodes"]["forSeconds"].int32();
     if (spec["elastic"]["enabled"].flag()) {

@@ -150,6 +150,7 @@ inline constexpr std::array failure_actions{
     enum_value{"RestartFree"},
     enum_value{"RestartElsewhere"}};
 inline constexpr std::array ending_actions{enum_value{"Fail"}};
+inline constexpr std::array stall_actions{enum_value{"Report"}, enum_value{"Restart"}};
 inline constexpr std::array avoid_values{enum_value{"Preferred"}, enum_value{"Required"}};
 inline constexpr std::array failure_values{enum_value{"AnyReplica"}, enum_value{"Master"}};
 
@@ -235,16 +236,18 @@ inline constexpr field on_conditions_field{
 inline constexpr field on_reason_field{
     .name = "onReason",
     .type = value_type::string_list,
-    .doc = "The reason of the container, of the pod or of its condition DisruptionTarget is one of "
-           "these: OOMKilled, Evicted, NodeShutdown, PreemptionByScheduler ...",
+    .doc =
+        "The reason of the container, of the pod or of its condition DisruptionTarget is one of "
+        "these: OOMKilled, Evicted, NodeShutdown, PreemptionByScheduler ...",
     .max_length = 256,
     .max_items = 32,
 };
 inline constexpr field on_message_field{
     .name = "onMessage",
     .type = value_type::object,
-    .doc = "The termination message of the training container (the end of its log), or the message "
-           "of the pod, has one of these texts.",
+    .doc =
+        "The termination message of the training container (the end of its log), or the message "
+        "of the pod, has one of these texts.",
     .fields = message_fields,
 };
 
@@ -279,7 +282,8 @@ constexpr field failure_rules_field(std::span<const field> fields) {
     return {
         .name = "failureRules",
         .type = value_type::object_list,
-        .doc = "What follows from which failure; the first rule counts whose requirements all hold.",
+        .doc =
+            "What follows from which failure; the first rule counts whose requirements all hold.",
         .fields = fields,
         .max_items = 20,
         .when = change::any_time,
@@ -302,6 +306,47 @@ inline constexpr std::array avoid_fields{
         .minimum = 1,
     },
 };
+
+inline constexpr field stall_after_field{
+    .name = "stallAfterSeconds",
+    .type = value_type::integer,
+    .doc =
+        "Seconds without progress, of an attempt that runs as a whole and has reported, after "
+        "which the job counts as stalled.",
+    .fallback = "1800",
+    .minimum = 1,
+};
+inline constexpr field first_report_field{
+    .name = "firstReportAfterSeconds",
+    .type = value_type::integer,
+    .doc =
+        "Seconds without any report, of an attempt that runs as a whole; absent: nobody has to "
+        "report.",
+    .minimum = 1,
+};
+inline constexpr std::array watch_fields{
+    stall_after_field,
+    first_report_field,
+    field{
+        .name = "stallAction",
+        .doc = "What follows: the condition and an event alone, or a restart that counts too.",
+        .fallback = "\"Report\"",
+        .values = stall_actions,
+    },
+};
+/// Of a kind that restarts nothing.
+inline constexpr std::array watch_only_fields{stall_after_field, first_report_field};
+
+constexpr field progress_policy_field(std::span<const field> fields) {
+    return {
+        .name = "progress",
+        .type = value_type::object,
+        .doc = "When a job that runs counts as stalled.",
+        .fields = fields,
+        .when = change::any_time,
+        .rule = "behaviour 13.8",
+    };
+}
 
 inline constexpr std::array run_policy_fields{
     deadline_field,
@@ -363,6 +408,15 @@ inline constexpr std::array run_policy_fields{
         .fields = avoid_fields,
         .when = change::any_time,
         .rule = "behaviour 13.6",
+    },
+    progress_policy_field(watch_fields),
+    field{
+        .name = "maxRestartsWithoutProgress",
+        .type = value_type::integer,
+        .doc = "Restarts without getting further than before after which a failure ends the job.",
+        .minimum = 0,
+        .when = change::any_time,
+        .rule = "behaviour 13.9",
     },
 };
 

@@ -19,6 +19,14 @@ constexpr field int32(std::string_view name, std::string_view doc) {
     return {.name = name, .type = value_type::integer, .doc = doc};
 }
 
+constexpr field int64(std::string_view name, std::string_view doc) {
+    return {
+        .name = name,
+        .type = value_type::integer,
+        .doc = doc,
+        .maximum = std::numeric_limits<std::int64_t>::max()};
+}
+
 constexpr field flag(std::string_view name, std::string_view doc) {
     return {.name = name, .type = value_type::boolean, .doc = doc};
 }
@@ -46,7 +54,10 @@ constexpr field under(std::string_view rule, field row) {
 }
 
 constexpr std::array condition_fields{
-    text("type", "Initialized, Running, ReplicaFailure, Completed, Failed, Succeeded or Paused."),
+    text(
+        "type",
+        "Initialized, Running, ReplicaFailure, Completed, Failed, Succeeded, Paused or Stalled."
+    ),
     text("status", "True or False."),
     text("reason", "Why, in one word."),
     text("message", "Why, for people."),
@@ -161,6 +172,8 @@ constexpr std::array restarts_fields{
     int32("renames", "How many such names there were."),
     list("completed", "Indexes that ended with exit code 0 in this attempt.", indexes_fields),
     int32("forgiven", "Counted incidents that a long run has given back to the budget."),
+    int64("furthestStep", "The furthest step at the last restart, where restarts go by progress."),
+    int32("withoutProgress", "Restarts since that step was first reached."),
 };
 
 constexpr std::array dependent_fields{
@@ -185,12 +198,16 @@ constexpr std::array attempt_fields{
     int32("attempt", "Its number."),
     time("startTime", "When it began."),
     time("endTime", "When it ended."),
-    text("reason", "Why it ended: the cause of the incident, the reason of the job's end, Paused, "
-                   "Scaled or SpecChanged."),
+    text(
+        "reason",
+        "Why it ended: the cause of the incident, the reason of the job's end, Paused, "
+        "Scaled or SpecChanged."
+    ),
     text("message", "Why, for people; at most 256 bytes."),
     text("pod", "The pod whose failure ended it."),
     text("node", "The node of that pod."),
     int32("rank", "The rank that failed, where it is known."),
+    int64("step", "The last step that it reported."),
 };
 
 constexpr std::array time_states{
@@ -217,6 +234,35 @@ constexpr std::array time_fields{
         .values = time_states,
     },
     time("since", "Until when the seconds are booked."),
+};
+
+constexpr std::array metric_fields{
+    text("name", "Its name."),
+    text("value", "A number, as it was reported."),
+};
+
+constexpr std::array slowest_fields{
+    int32("rank", "The rank."),
+    int64("step", "How far it has come."),
+    int64("behind", "Steps between it and the first."),
+    time("time", "When it came there."),
+};
+
+constexpr std::array progress_fields{
+    int64("currentStep", "The step that training is at."),
+    int64("totalSteps", "How many there are."),
+    int32("progressPercentage", "How much of it is done."),
+    int64("estimatedRemainingSeconds", "How long it takes from `lastUpdatedTime` on."),
+    time("lastUpdatedTime", "When the last report came."),
+    time("lastProgressTime", "When the last one came that told of progress."),
+    int32("rank", "Whose report it was."),
+    int32("attempt", "Of which attempt."),
+    list("metrics", "What else was reported; at most 16.", metric_fields),
+    int64("checkpointStep", "The step of the last checkpoint that was reported."),
+    time("checkpointTime", "When that was reported."),
+    object(
+        "slowest", "The rank that is furthest behind, where more than one reports.", slowest_fields
+    ),
 };
 
 constexpr std::array avoided_fields{
@@ -306,57 +352,28 @@ constexpr field time_field = under(
     )
 );
 constexpr field avoided_field = under(
-    "behaviour 13.6", list("avoidedNodes", "Nodes that later pods avoid; at most 16.", avoided_fields)
+    "behaviour 13.6",
+    list("avoidedNodes", "Nodes that later pods avoid; at most 16.", avoided_fields)
+);
+constexpr field progress_field = under(
+    "behaviour 13.7", object("progress", "How far training has come, by reports.", progress_fields)
 );
 constexpr field backoff_field = under("api 5.4", int32("backoffCount", "Counted incidents."));
 
 constexpr std::array colossalai_status{
-    phase_field,
-    reason_field,
-    conditions_field,
-    tasks_field,
-    aggregate_field,
-    generation_field,
-    start_field,
-    completion_field,
-    duration_field,
-    ready_field,
-    replicas_field,
-    selector_field,
-    transition_field,
-    attempt_field,
-    training_field,
-    restarts_field,
-    told_field,
-    history_field,
-    attempt_start_field,
-    time_field,
-    avoided_field,
+    phase_field,      reason_field,   conditions_field, tasks_field,         aggregate_field,
+    generation_field, start_field,    completion_field, duration_field,      ready_field,
+    replicas_field,   selector_field, transition_field, attempt_field,       training_field,
+    restarts_field,   told_field,     history_field,    attempt_start_field, time_field,
+    avoided_field,    progress_field,
 };
 
 constexpr std::array deepspeed_status{
-    phase_field,
-    reason_field,
-    conditions_field,
-    tasks_field,
-    aggregate_field,
-    generation_field,
-    start_field,
-    completion_field,
-    duration_field,
-    ready_field,
-    replicas_field,
-    selector_field,
-    transition_field,
-    attempt_field,
-    training_field,
-    restarts_field,
-    told_field,
-    history_field,
-    attempt_start_field,
-    time_field,
-    avoided_field,
-    backoff_field,
+    phase_field,      reason_field,   conditions_field, tasks_field,         aggregate_field,
+    generation_field, start_field,    completion_field, duration_field,      ready_field,
+    replicas_field,   selector_field, transition_field, attempt_field,       training_field,
+    restarts_field,   told_field,     history_field,    attempt_start_field, time_field,
+    avoided_field,    progress_field, backoff_field,
 };
 
 constexpr std::array pytorch_status{
@@ -381,6 +398,7 @@ constexpr std::array pytorch_status{
     attempt_start_field,
     time_field,
     avoided_field,
+    progress_field,
     backoff_field,
     under("behaviour 9.2", object("tensorboard", "The TensorBoard of the job.", board_fields)),
 };

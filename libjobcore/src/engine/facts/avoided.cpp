@@ -39,8 +39,9 @@ namespace {
 
 /// A node without a time was noted by somebody else.
 bool is_avoided(const inputs& in, const avoided_node& entry) {
-    const seconds time(in.job.compiled->plan ? in.job.compiled->plan->run.avoid_seconds
-                                             : in.plan.run.avoid_seconds);
+    const seconds time(
+        in.job.compiled->plan ? in.job.compiled->plan->run.avoid_seconds : in.plan.run.avoid_seconds
+    );
     return entry.time && in.now < *entry.time + time && !is_forgiven(in.job.meta, entry.node);
 }
 

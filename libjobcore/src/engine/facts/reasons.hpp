@@ -24,6 +24,7 @@ enum class condition_type : std::uint8_t {
     failed,
     succeeded,
     paused,
+    stalled,
 };
 
 /// Why a phase, a condition or the state of a TensorBoard is what it is, and what events are named
@@ -42,6 +43,7 @@ enum class reason : std::uint8_t {
     master_unknown,
     name_conflict,
     no_failure,
+    no_progress,
     not_finished,
     not_created,
     not_ready,
@@ -59,7 +61,9 @@ enum class reason : std::uint8_t {
     resuming,
     scheduling_gated,
     secret_lost,
+    stalled,
     succeeded,
+    trains,
     unschedulable,
     waiting_for_discovery,
     waiting_for_training,
@@ -88,6 +92,7 @@ enum class cause : std::uint8_t {
     pod_rejected,
     pod_vanished,
     secret_lost,
+    stalled,
     worker_exited,
     workers_unreachable,
     workers_unreachable_again,
@@ -132,6 +137,7 @@ inline constexpr std::array condition_type_words{
     word{condition_type::failed, "Failed"},
     word{condition_type::succeeded, "Succeeded"},
     word{condition_type::paused, "Paused"},
+    word{condition_type::stalled, "Stalled"},
 };
 inline constexpr std::array reason_words{
     word{reason::none, ""},
@@ -147,6 +153,7 @@ inline constexpr std::array reason_words{
     word{reason::master_unknown, "MasterUnknown"},
     word{reason::name_conflict, "NameConflict"},
     word{reason::no_failure, "NoFailure"},
+    word{reason::no_progress, "NoProgress"},
     word{reason::not_finished, "NotFinished"},
     word{reason::not_created, "NotCreated"},
     word{reason::not_ready, "NotReady"},
@@ -164,7 +171,9 @@ inline constexpr std::array reason_words{
     word{reason::resuming, "Resuming"},
     word{reason::scheduling_gated, "SchedulingGated"},
     word{reason::secret_lost, "SecretLost"},
+    word{reason::stalled, "Stalled"},
     word{reason::succeeded, "Succeeded"},
+    word{reason::trains, "Progressing"},
     word{reason::unschedulable, "Unschedulable"},
     word{reason::waiting_for_discovery, "WaitingForDiscovery"},
     word{reason::waiting_for_training, "WaitingForTraining"},
@@ -190,6 +199,7 @@ inline constexpr std::array cause_words{
     word{cause::pod_rejected, "PodRejected"},
     word{cause::pod_vanished, "PodVanished"},
     word{cause::secret_lost, "SecretLost"},
+    word{cause::stalled, "Stalled"},
     word{cause::worker_exited, "WorkerExited"},
     word{cause::workers_unreachable, "WorkersUnreachable"},
     word{cause::workers_unreachable_again, "WorkersUnreachableAgain"},

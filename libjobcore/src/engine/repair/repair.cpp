@@ -41,6 +41,7 @@ public:
         repair_settling();
         repair_time();
         repair_avoided();
+        repair_progress();
         return std::move(out_);
     }
 
@@ -224,6 +225,19 @@ private:
         }
     }
 
+    void repair_progress() {
+        const auto& progress = now().progress;
+        if (!progress || is_final(now().phase)) {
+            return;
+        }
+        const auto ahead = [&](const std::optional<instant>& t) { return t && lies_ahead(*t); };
+        const bool late = progress->attempt > now().attempt;
+        if (late || ahead(progress->advanced) || ahead(progress->last_updated) ||
+            ahead(progress->checkpoint_time)) {
+            edit("progress").progress.reset();
+        }
+    }
+
     void repair_avoided() {
         const auto ahead = [&](const avoided_node& n) { return n.time && lies_ahead(*n.time); };
         if (!is_final(now().phase) && std::ranges::any_of(now().avoided, ahead)) {
@@ -297,6 +311,10 @@ private:
         }
         if (r.forgiven > now().backoff_count) {
             edit("restarts.forgiven").restarts.forgiven = now().backoff_count;
+        }
+        if (r.idle > now().backoff_count + r.disruptions) {
+            edit("restarts.withoutProgress").restarts.idle =
+                std::min(now().backoff_count + r.disruptions, most_counted);
         }
         if (r.renames >= most_counted) {
             edit("restarts.renames").restarts.renames = 0;

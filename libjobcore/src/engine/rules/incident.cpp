@@ -21,6 +21,12 @@ instant latest_end(std::span<const loss> losses) {
     return std::ranges::max(losses, {}, &loss::end).end;
 }
 
+/// Until when what was lost is known to have been well.
+instant latest_health(std::span<const loss> losses) {
+    const auto until = [](const loss& l) { return l.healthy_until.value_or(l.end); };
+    return until(std::ranges::max(losses, {}, until));
+}
+
 /// Sets the streaks, and gives the delay before the lost pods are made again: zero for at once.
 milliseconds count_streaks(const context& c, const health& h, bool counted, incident& out) {
     const policy& policy = c.in.policy;
@@ -29,7 +35,7 @@ milliseconds count_streaks(const context& c, const health& h, bool counted, inci
     out.free_streak = ledger.free_streak;
     if (counted) {
         // The streak starts again after a long healthy time (5.8).
-        out.streak = was_healthy_for(c, latest_end(h.losses), policy.healthy_after)
+        out.streak = was_healthy_for(c, latest_health(h.losses), policy.healthy_after)
                          ? 1
                          : std::min(ledger.streak, most_counted - 1) + 1;
         return out.streak < 2
@@ -129,11 +135,13 @@ incident make_incident(const context& c, const health& h, const verdict& v) {
     if (v.rule) {
         entry.rule = v.rule->name;
         out.failed_by = v.rule->action;
-        out.avoid = v.rule->action == failure_action::restart_elsewhere
-                        ? whose(*v.rule->on).node
-                        : std::string();
+        out.avoid = v.rule->action == failure_action::restart_elsewhere ? whose(*v.rule->on).node
+                                                                        : std::string();
     }
     out.forgiven = v.forgiven;
+    if (v.judged_by_progress) {
+        out.idle = v.idle + 1;
+    }
     list_pods(c, h.losses, entry);
     const milliseconds delay = v.joins_last ? join(c, out) : count_streaks(c, h, v.counted, out);
     if (delay.count() > 0) {
@@ -145,7 +153,8 @@ incident make_incident(const context& c, const health& h, const verdict& v) {
     }
     for (const loss& l : h.losses) {
         out.lost.push_back({l.type, l.index});
-        if (v.counted && !l.disrupted && !(v.joins_last && has_failed(c, l.type))) {
+        if (v.counted && !l.disrupted && l.type != no_type &&
+            !(v.joins_last && has_failed(c, l.type))) {
             out.failed_types.push_back(l.type);
         }
     }
@@ -223,6 +232,25 @@ std::optional<record> answer_lost_keys(const context& c, const health& h, const 
     verdict v;
     v.restartable = true;
     return make_incident(c, alone, v);
+}
+
+std::optional<record> answer_stall(const context& c, const health&, const open_questions&) {
+    const auto clock = find_progress_clock(c);
+    if (!clock || !clock->still || c.in.plan.run.on_stall != stall_action::restart ||
+        c.in.plan.scope == scope_rule::no_restart) {
+        return std::nullopt;
+    }
+    loss still;
+    still.type = no_type;
+    still.cause = cause::stalled;
+    still.end = c.in.now;
+    still.healthy_until = clock->since;
+    still.message = clock->text;
+    health alone;
+    alone.losses.push_back(std::move(still));
+    const verdict v = judge_stall(c, alone);
+    return v.restartable ? std::optional<record>(make_incident(c, alone, v))
+                         : std::optional<record>(end_without_restart(alone, v));
 }
 
 }  // namespace signalbox::core::engine

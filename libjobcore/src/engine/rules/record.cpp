@@ -84,7 +84,9 @@ struct attempt_end {
 
 /// The present attempt is over at that time. Of one that a pause ended, and whose deciding pod ends
 /// the job, the end is told.
-void note_end_of_attempt(const inputs& in, const attempt_end& why, instant end, job_status& status) {
+void note_end_of_attempt(
+    const inputs& in, const attempt_end& why, instant end, job_status& status
+) {
     if (status.attempt == 0) {
         return;
     }
@@ -103,6 +105,9 @@ void note_end_of_attempt(const inputs& in, const attempt_end& why, instant end, 
     entry.pod = why.whose.pod;
     entry.node = why.whose.node;
     entry.rank = why.whose.rank;
+    if (status.progress && status.progress->attempt == status.attempt) {
+        entry.step = status.progress->current_step;
+    }
     all.push_back(std::move(entry));
     const auto most = static_cast<std::size_t>(std::max(in.policy.attempts_in_status, 1));
     if (all.size() > most) {
@@ -171,6 +176,10 @@ struct applier {
         status.restarts.streak = r.streak;
         status.restarts.free_streak = r.free_streak;
         note_bad_node(in, r.avoid, r.entry.rule, status);
+        if (r.idle) {
+            status.restarts.idle = std::min(*r.idle, most_counted);
+            status.restarts.furthest_step = furthest_step({in, status, pod_view{}});
+        }
         if (r.entry.counted && !r.joins_last) {
             status.restarts.forgiven = r.forgiven;
         }

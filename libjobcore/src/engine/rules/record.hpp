@@ -63,8 +63,10 @@ struct incident {
     failed_pod whose{};
     /// What the rule in the entry says, if one is there.
     failure_action failed_by = failure_action::restart;
-    std::string avoid;           ///< the node that it lays the incident to; empty: none
-    std::int32_t forgiven = 0;   ///< counted incidents that cost nothing any more (13.5)
+    std::string avoid;          ///< the node that it lays the incident to; empty: none
+    std::int32_t forgiven = 0;  ///< counted incidents that cost nothing any more (13.5)
+    /// Restarts without progress, this one too, where restarts are judged by progress (13.9).
+    std::optional<std::int32_t> idle{};
 };
 
 /// Replicas that failed for good while the job goes on without them (BEHAVIOUR.md 5.10).

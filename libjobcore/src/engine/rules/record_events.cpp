@@ -64,9 +64,15 @@ struct teller {
     }
     events operator()(const incident& r) const {
         const bool keys = says(r.entry.cause, cause::secret_lost);
+        const bool stalled = says(r.entry.cause, cause::stalled);
         const bool all = r.entry.scope == restart_scope::job;
         return {
-            warning(keys ? reason::secret_lost : reason::replica_failed, r.failure),
+            warning(
+                keys      ? reason::secret_lost
+                : stalled ? reason::stalled
+                          : reason::replica_failed,
+                r.failure
+            ),
             normal(
                 reason::restarting,
                 (all ? "Restarting all replicas" : "Replacing the replicas that were lost") +

@@ -113,7 +113,8 @@ bool is_rule_of_user(std::string_view name) {
 bool joins_last(const context& c, const health& h) {
     const auto& last = c.status.restarts.last;
     const bool followed = last && (last->counted || is_rule_of_user(last->rule));
-    if (!replaces_alone(c) || !followed || !last->time || last->scope != restart_scope::replica || last->attempt != c.status.attempt) {
+    if (!replaces_alone(c) || !followed || !last->time || last->scope != restart_scope::replica ||
+        last->attempt != c.status.attempt) {
         return false;
     }
     return std::ranges::all_of(h.losses, [&](const loss& l) {
@@ -156,13 +157,26 @@ failed_pod whose(const loss& lost) {
     return {lost.name, lost.pod == nullptr ? std::string() : lost.pod->node.str(), lost.rank};
 }
 
+namespace {
+
+/// Behind the failure, where its message does not tell.
+std::string why_no_restart(const verdict& v) {
+    if (v.reason == reason::failure_rule) {
+        return fmt::format(" (spec.runPolicy.{})", v.rule->name);
+    }
+    return v.reason == reason::no_progress
+               ? fmt::format("; {} restarts have brought it no further", v.idle)
+               : std::string();
+}
+
+}  // namespace
+
 job_end end_without_restart(const health& h, const verdict& v) {
     const loss& lead = leading_loss(h, v);
-    const bool by_rule = v.reason == reason::failure_rule;
     return {
         job_phase::failed,
         v.reason.value_or(reason::error_in_pod),
-        by_rule ? fmt::format("{} (spec.runPolicy.{})", lead.message, v.rule->name) : lead.message,
+        lead.message + why_no_restart(v),
         lead.message,
         whose(lead)};
 }
@@ -203,7 +217,8 @@ health first_incident(const context& c, const health& h) {
     return out;
 }
 
-/// What the user wants of such a failure goes before all else (13.3). False if no rule of his holds.
+/// What the user wants of such a failure goes before all else (13.3). False if no rule of his
+/// holds.
 bool follow_rule(verdict& v) {
     if (!v.rule || v.rule->by_default) {
         return false;
@@ -224,10 +239,12 @@ std::int32_t forgiven(const context& c, const health& h) {
     if (!after || h.losses.empty()) {
         return before;
     }
-    const instant end = std::ranges::max(h.losses, {}, &loss::end).end;
-    return was_healthy_for(c, end, seconds(std::min(*after, most_seconds)))
-               ? c.status.backoff_count
-               : before;
+    instant end = instant::min();
+    for (const loss& l : h.losses) {
+        end = std::max(end, l.healthy_until.value_or(l.end));
+    }
+    return was_healthy_for(c, end, seconds(std::min(*after, most_seconds))) ? c.status.backoff_count
+                                                                            : before;
 }
 
 verdict evaluate(const context& c, const health& h) {
@@ -277,8 +294,24 @@ verdict evaluate(const context& c, const health& h) {
 }
 
 bool lived_short(const context& c, const loss& l) {
-    return l.pod != nullptr && l.pod->creation &&
-           l.end - *l.pod->creation < c.in.policy.short_life;
+    return l.pod != nullptr && l.pod->creation && l.end - *l.pod->creation < c.in.policy.short_life;
+}
+
+/// A failure of the job's own may not be restarted for ever without getting further (13.9).
+void judge_by_progress(const context& c, verdict& v) {
+    const auto& most = c.in.plan.run.max_idle_restarts;
+    if (!most || !v.restartable || v.joins_last || (!v.counted && !v.freed_by_rule())) {
+        return;
+    }
+    v.judged_by_progress = true;
+    const restart_ledger& before = c.status.restarts;
+    const auto step = furthest_step(c);
+    const bool further = step && (!before.furthest_step || *step > *before.furthest_step);
+    v.idle = further ? 0 : before.idle;
+    if (v.idle >= *most) {
+        v.restartable = false;
+        v.reason = reason::no_progress;
+    }
 }
 
 /// The job cannot do without what may not be restarted (5.10).
@@ -303,6 +336,7 @@ judgement judge(const context& c, const health& h) {
     judgement out;
     out.lost = first_incident(c, h);
     out.said = evaluate(c, out.lost);
+    judge_by_progress(c, out.said);
     if (out.said.restartable) {
         // What is free by a rule waits as what is free by a disruption (5.4).
         for (loss& l : out.lost.losses) {
@@ -312,8 +346,23 @@ judgement judge(const context& c, const health& h) {
     }
     const bool one_by_one = c.in.plan.scope != scope_rule::no_restart;
     out.first = one_by_one ? first_failures(c, out.lost) : out.lost;
-    out.ends = out.said.reason == reason::failure_rule || ends_job(c, out.first, out.said);
+    out.ends = out.said.reason == reason::failure_rule || out.said.reason == reason::no_progress ||
+               ends_job(c, out.first, out.said);
     return out;
+}
+
+verdict judge_stall(const context& c, const health& h) {
+    verdict v;
+    v.scope = restart_scope::job;
+    v.counted = true;
+    v.forgiven = forgiven(c, h);
+    v.decisive = &h.losses.front();
+    v.restartable = c.status.backoff_count - v.forgiven < c.in.plan.run.backoff_limit;
+    if (!v.restartable) {
+        v.reason = reason::backoff_limit_exceeded;
+    }
+    judge_by_progress(c, v);
+    return v;
 }
 
 std::optional<instant> open_until(const context& c, const judgement& j) {

@@ -27,6 +27,9 @@ struct verdict {
     std::optional<matched_rule> rule{};
     /// Counted incidents that cost nothing any more (13.5).
     std::int32_t forgiven = 0;
+    /// Restarts so far without getting further, where that is asked for (13.9).
+    bool judged_by_progress = false;
+    std::int32_t idle = 0;
 
     /// It is the rule that makes it free, and no disruption.
     bool freed_by_rule() const { return rule && !rule->by_default && !counted && restartable; }
@@ -52,6 +55,9 @@ struct judgement {
 
 /// `h.losses` must not be empty.
 judgement judge(const context& c, const health& h);
+
+/// What follows from an attempt that stands still (13.8): `h` has that as its one loss.
+verdict judge_stall(const context& c, const health& h);
 
 /// The loss that stands for all of them in messages and in the record.
 const loss& leading_loss(const health& h, const verdict& v);

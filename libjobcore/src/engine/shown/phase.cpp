@@ -13,24 +13,6 @@
 namespace signalbox::core::engine {
 namespace {
 
-bool is_up_or_done(const replica_view& s) {
-    return s.done() || s.is_up();
-}
-
-bool below_minimum(const context& c) {
-    return c.in.plan.elastic && replicas_up(c.view) < c.in.plan.elastic->min_replicas;
-}
-
-bool is_complete(const context& c) {
-    if (c.in.plan.elastic) {
-        const replica_view* deciding = c.deciding();
-        return deciding != nullptr && is_up_or_done(*deciding) && !below_minimum(c);
-    }
-    return std::ranges::all_of(c.view.types, [](const type_view& type) {
-        return std::ranges::all_of(type.replicas, is_up_or_done);
-    });
-}
-
 /// The status that was read says for the attempt that still runs that it ran once.
 bool was_running(const context& c) {
     const job_status& before = c.in.job.status;
@@ -167,6 +149,9 @@ std::vector<fact> find_facts(const context& c, const done& d) {
     }
     if (d.planned.waits && is_told_at_once(c, *d.planned.waits)) {
         out.push_back({d.planned.waits->reason, d.planned.waits->message});
+    }
+    if (d.still && !d.recorded) {
+        out.push_back({reason::stalled, d.still->text});
     }
     if (auto sidecar = failed_sidecar(c)) {
         out.push_back(*std::move(sidecar));

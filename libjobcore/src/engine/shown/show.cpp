@@ -74,11 +74,11 @@ void show_lifecycle(const context& c, const done& d, shown& out) {
     } else {
         out.phase = show_phase(c, d);
         out.conditions = show_conditions(
-            c, *out.phase, d.recorded ? failure_of(*d.recorded) : better_message(c)
+            c, *out.phase, d.recorded ? failure_of(*d.recorded) : better_message(c), d.still
         );
         out.events = tell_of_phase(c, *out.phase);
     }
-    out.time = find_time_change(c, out.phase, d.recorded);
+    out.time = find_time_change(c, out.phase, d);
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ struct done {
     const health& found;
     const open_questions& open;
     const work& planned;
+    const progress_clock* still = nullptr;  ///< it stands still (13.8); else null
 };
 
 /// A fact that is told by one event when it begins and shown as long as it lasts (BEHAVIOUR.md
@@ -88,13 +89,17 @@ phase_shown show_phase(const context& c, const done& d);
 
 /// The conditions of a job that has not ended (BEHAVIOUR.md 4.13). `failure`: the replica failure
 /// that this decision records, or null.
+/// `still`: it stands still, or null.
 std::vector<condition> show_conditions(
-    const context& c, const phase_shown& phase, const std::string* failure
+    const context& c,
+    const phase_shown& phase,
+    const std::string* failure,
+    const progress_clock* still
 );
 
 /// `phase` is absent of a job that has ended.
 time_change find_time_change(
-    const context& c, const std::optional<phase_shown>& phase, const std::optional<record>& recorded
+    const context& c, const std::optional<phase_shown>& phase, const done& d
 );
 /// Books the time since the last change, where it is on record since when. `status` is the new one.
 void book_time(const inputs& in, const time_change& change, job_status& status);

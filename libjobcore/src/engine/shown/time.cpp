@@ -48,7 +48,7 @@ bool is_restarting(const context& c, const phase_shown& phase) {
            (last && last->attempt == c.status.attempt);
 }
 
-time_kind kind_of(const context& c, const phase_shown& phase) {
+time_kind kind_of(const context& c, const phase_shown& phase, const progress_clock* still) {
     const time_kind before = c.in.job.status.time.in;
     const bool untold = phase.reason == reason::invalid_spec || phase.phase == job_phase::unknown;
     if (phase.phase == job_phase::paused) {
@@ -58,7 +58,9 @@ time_kind kind_of(const context& c, const phase_shown& phase) {
         return before;  // what its pods do is not known
     }
     if (phase.phase == job_phase::running) {
-        return phase.complete ? time_kind::running : time_kind::restarting;
+        return !phase.complete    ? time_kind::restarting
+               : still != nullptr ? time_kind::stalled
+                                  : time_kind::running;
     }
     const reason why = phase.waits_on == reason::none ? phase.reason : phase.waits_on;
     if (std::ranges::find(queue_reasons, why) != queue_reasons.end()) {
@@ -80,7 +82,7 @@ instant last_start(const context& c) {
 
 /// What the record makes of the attempt in hand.
 struct effect {
-    bool ends = false;       ///< what it did is worth what its last checkpoint holds
+    bool ends = false;  ///< what it did is worth what its last checkpoint holds
     std::optional<instant> at{};
 };
 
@@ -89,7 +91,8 @@ effect effect_of(const record& r) {
         return {end->phase == job_phase::failed};
     }
     if (const auto* i = std::get_if<incident>(&r)) {
-        return {true, i->entry.time};
+        const bool stalled = says(i->entry.cause, cause::stalled);
+        return {true, stalled ? std::nullopt : i->entry.time};  // it stood still until now
     }
     if (const auto* size = std::get_if<size_change>(&r)) {
         return {size->new_attempt};
@@ -122,23 +125,49 @@ std::int64_t seconds_between(instant from, instant to) {
 }  // namespace
 
 time_change find_time_change(
-    const context& c, const std::optional<phase_shown>& phase, const std::optional<record>& recorded
+    const context& c, const std::optional<phase_shown>& phase, const done& d
 ) {
     time_change out;
-    const effect by_record = recorded ? effect_of(*recorded) : effect{};
+    const effect by_record = d.recorded ? effect_of(*d.recorded) : effect{};
     out.loses_work = by_record.ends;
     out.at = by_record.at.value_or(c.in.now);
     if (!phase) {
         out.at = c.status.completion_time.value_or(c.in.now);
         return out;
     }
-    out.now = kind_of(c, *phase);
-    const bool begins = out.now == time_kind::running && c.status.time.in != time_kind::running;
-    if (begins && !recorded) {
+    out.now = kind_of(c, *phase, d.still);
+    const time_kind before = c.status.time.in;
+    if (d.recorded) {
+        return out;
+    }
+    if (out.now == time_kind::stalled && before == time_kind::running) {
+        out.at = d.still->since;
+    } else if (out.now == time_kind::running && before == time_kind::stalled) {
+        out.at = c.status.progress && c.status.progress->advanced ? *c.status.progress->advanced
+                                                                  : c.in.now;
+    } else if (out.now == time_kind::running && before != time_kind::running) {
         out.at = last_start(c);
     }
     return out;
 }
+
+namespace {
+
+/// What ran since the last checkpoint of the attempt that is known.
+void note_unsaved(const inputs& in, job_status& status, instant at, std::int64_t stretch) {
+    time_spent& t = status.time;
+    if (t.in != time_kind::running) {
+        return;
+    }
+    const auto& progress = status.progress;
+    const bool saved = progress && progress->checkpoint_time &&
+                       progress->attempt == in.job.status.attempt &&
+                       *progress->checkpoint_time >= *t.since;
+    t.unsaved =
+        saved ? seconds_between(std::min(*progress->checkpoint_time, at), at) : t.unsaved + stretch;
+}
+
+}  // namespace
 
 void book_time(const inputs& in, const time_change& change, job_status& status) {
     time_spent& t = status.time;
@@ -150,7 +179,7 @@ void book_time(const inputs& in, const time_change& change, job_status& status) 
         std::clamp(round_down_to_second(change.at), *t.since, std::max(end, *t.since));
     const std::int64_t stretch = seconds_between(*t.since, at);
     seconds_of(t, t.in) += stretch;
-    t.unsaved += t.in == time_kind::running ? stretch : 0;
+    note_unsaved(in, status, at, stretch);
     if (change.loses_work) {
         t.running -= t.unsaved;
         t.lost += t.unsaved;
