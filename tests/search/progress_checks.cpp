@@ -8,6 +8,7 @@
 #include "events.hpp"
 #include "process.hpp"
 #include "property/rules.hpp"
+#include "property/server_side.hpp"
 
 #include <fmt/format.h>
 
