@@ -42,10 +42,17 @@ instant last_sign(const world& w, std::int32_t attempt) {
     return round_down_to_second(last);
 }
 
-bool has_ended_pod(const world& w, std::int32_t attempt) {
+/// A pod that ended with 0 may be all that is asked of its replica.
+bool is_lost(const world& w, const pod_record& p) {
+    const container_record* c = training_container(w, p);
+    const bool ended = c != nullptr && c->state == container_state::terminated;
+    return ended ? c->exit_code != 0 : p.deletion || test::has_ended(p);
+}
+
+bool has_lost_pod(const world& w, std::int32_t attempt) {
     const sight shown(w);
     return std::ranges::any_of(shown.pods, [&](const pod_record* p) {
-        return p->attempt == attempt && (test::has_ended(*p) || p->deletion);
+        return p->attempt == attempt && is_lost(w, *p);
     });
 }
 
@@ -70,8 +77,8 @@ void check_progress(const world& w, const decision& d, violations& out) {
     if ((fresh || told) && !stalls(before) && w.now - last_sign(w, before.attempt) < bound) {
         out.push_back("13.8 a stall before its time");
     }
-    if ((fresh || told) && has_ended_pod(w, before.attempt)) {
-        out.push_back("13.8 a stall beside a pod that has ended");
+    if ((fresh || told) && has_lost_pod(w, before.attempt)) {
+        out.push_back("13.8 a stall beside a pod that is lost");
     }
     if (fresh && policy->on_stall != stall_action::restart) {
         out.push_back("13.8 a stall restarts that is to be told of");
