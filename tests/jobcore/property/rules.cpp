@@ -232,7 +232,8 @@ void check_counts(
     }
 }
 
-/// Where the time went adds up to the second, and what is booked stays so (13.1); lists have bounds.
+/// Where the time went adds up to the second, and what is booked stays so (13.1); lists have
+/// bounds.
 void check_times(
     const situation& c, const job_status& before, const job_status& next, violations& out
 ) {
