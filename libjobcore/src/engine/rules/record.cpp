@@ -9,6 +9,7 @@
 #include "engine/view/children.hpp"
 #include "engine/view/ended.hpp"
 #include "jobcore/strings.hpp"
+#include "status/bounds.hpp"
 #include "status/compare.hpp"
 
 #include <fmt/format.h>
