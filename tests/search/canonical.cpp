@@ -75,6 +75,10 @@ private:
             put_time(h.incident);
         }
         put(h.set_back.count());
+        if (w_.context->config().reports) {
+            put_time(h.progress);
+            put(h.progress_attempt);
+        }
     }
     void put_time(optional_instant t) {
         put(t ? std::max((*t - w_.now).count(), -long_ago.count()) : std::int64_t{1} << 60U);
@@ -224,6 +228,24 @@ private:
         put_time(s.next_transition ? optional_instant(s.next_transition->time) : std::nullopt);
         put(s.attempt);
         put(s.restarts);
+        put(static_cast<std::int64_t>(s.time.in));
+        put(std::max(s.backoff_count - s.restarts.forgiven, 0));
+        for (const avoided_node& n : s.avoided) {
+            put(std::string_view(n.node));
+            put_time(n.time);
+        }
+        if (w_.context->config().reports) {
+            put(s.restarts.idle);
+            put(w_.past.steps - s.restarts.furthest_step.value_or(-1));
+            put_time(s.time.since);
+            put(static_cast<std::int64_t>(s.progress.has_value()));
+        }
+        if (s.progress) {
+            put(s.progress->attempt);
+            put(w_.past.steps - s.progress->current_step.value_or(-1));
+            put_time(s.progress->advanced);
+            put_time(s.progress->last_updated);
+        }
         if (s.tensorboard) {
             put(static_cast<std::int64_t>(s.tensorboard->ready));
             put(std::string_view(s.tensorboard->reason));
@@ -281,6 +303,10 @@ private:
             put_time(r.first);
             put_time(r.last);
         }
+        put_time(w_.heard_since);
+        put(w_.reported.attempt);
+        put(w_.past.steps - w_.reported.current_step.value_or(-1));
+        put_time(w_.reported.attempt > 0 ? optional_instant(w_.reported.advanced) : std::nullopt);
         for (const confirmed_absence& a : w_.absences) {
             put(to_string(a.kind));
             put(std::string_view(a.name));

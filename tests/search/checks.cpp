@@ -470,6 +470,7 @@ void check_decision(const world& w, const decision& d, violations& out) {
     }
     test::check_status(s, d, /*reachable=*/true, out);
     check_record(w, d, out);
+    check_progress(w, d, out);
     if (w.known_job->compiled->plan) {
         decision_check(w, shown, d, out).run();
     } else {

@@ -65,4 +65,11 @@ std::optional<core::engine::pod_end> end_of_pod(
 /// This one did.
 bool is_failed_peer(const world& w, const core::job_plan& plan, const core::pod_record& pod);
 
+/// Of a decision: what it says of progress and stalls (progress_checks.cpp).
+void check_progress(const world& w, const core::decision& d, violations& out);
+/// At rest: a standstill is noticed.
+void check_progress_at_rest(const world& w, violations& out);
+/// At rest, also where somebody damaged the status: where the time went adds up.
+void check_times_at_rest(const world& w, violations& out);
+
 }  // namespace signalbox::search

@@ -22,36 +22,37 @@ using namespace core;
 namespace {
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(op::count)> names{
-    "pass",          "pass, counts wait",
-    "request lost",  "answer lost",
-    "crash after",   "forbidden",
-    "invalid",       "quota exceeded",
-    "not found",     "namespace dies",
-    "unavailable",   "hold pods",
-    "hold children", "hold job",
-    "deliver",       "all start",
-    "start",         "exits",
-    "kill",          "gone",
-    "all gone",      "evict",
-    "preempt",       "vanish",
-    "node dies",     "no code",
-    "init fails",    "cannot pull",
-    "pull works",    "unschedulable",
-    "lose labels",   "mislabel",
-    "unwatch",       "unknown",
-    "delete",        "edit",
-    "replace data",  "take name",
-    "free names",    "board ready",
-    "refuse pods",   "accept pods",
-    "stop serving",  "serve",
-    "pause",         "resume",
-    "resize",        "limit",
-    "deadline",      "spec",
-    "break spec",    "mend spec",
-    "drop board",    "delete job",
-    "damage",        "wake",
-    "half way",      "eleven minutes",
-    "time back",     "clocks",
+    "pass",           "pass, counts wait",
+    "request lost",   "answer lost",
+    "crash after",    "forbidden",
+    "invalid",        "quota exceeded",
+    "not found",      "namespace dies",
+    "unavailable",    "hold pods",
+    "hold children",  "hold job",
+    "deliver",        "all start",
+    "start",          "exits",
+    "kill",           "gone",
+    "all gone",       "evict",
+    "preempt",        "vanish",
+    "node dies",      "no code",
+    "init fails",     "cannot pull",
+    "pull works",     "unschedulable",
+    "lose labels",    "mislabel",
+    "unwatch",        "unknown",
+    "delete",         "edit",
+    "replace data",   "take name",
+    "free names",     "board ready",
+    "report",         "refuse pods",
+    "accept pods",    "stop serving",
+    "serve",          "pause",
+    "resume",         "resize",
+    "limit",          "deadline",
+    "spec",           "break spec",
+    "mend spec",      "drop board",
+    "delete job",     "damage",
+    "wake",           "half way",
+    "eleven minutes", "time back",
+    "clocks",
 };
 
 bool runs(const pod_record& p) {
@@ -269,6 +270,8 @@ private:
                 return w_.known_children ? void() : add(what);
             case op::hold_job:
                 return w_.job_held || w_.deleted ? void() : add(what);
+            case op::report:
+                return can_report() ? add(what) : void();
             case op::free_names:
                 return w_.foreign.empty() ? void() : add(what);
             case op::refuse_pods:
@@ -306,6 +309,12 @@ private:
             default:
                 return add(what);
         }
+    }
+
+    bool can_report() const {
+        return config_.reports && std::ranges::any_of(w_.pods, [&](const pod_ptr& p) {
+                   return runs(*p) && p->attempt == w_.job->status.attempt && !p->deletion;
+               });
     }
 
     /// A pass where something else would come by itself.

@@ -99,6 +99,11 @@ configuration sized(configuration c, std::vector<int> sizes) {
     return c;
 }
 
+configuration heard(configuration c) {
+    c.reports = true;
+    return c;
+}
+
 configuration unnoted(configuration c) {
     c.unnoted = true;
     return c;
@@ -243,6 +248,52 @@ std::vector<row> plain_rows() {
              gang_of("kubernetes", policy(plain(2, 1), "restartScope", "\"Replica\""))
          ),
          {"ends", "writes", "objects"}},
+        {heard(named(
+             "plain, stall",
+             policy(plain(1, 1), "progress", R"({"stallAfterSeconds":40,"stallAction":"Restart"})")
+         )),
+         {"progress"}},
+        {heard(named(
+             "plain, stall told", policy(plain(1, 1), "progress", R"({"stallAfterSeconds":40})")
+         )),
+         {"progress"}},
+        {heard(named(
+             "plain, no first report",
+             policy(
+                 plain(1, 1),
+                 "progress",
+                 R"({"stallAfterSeconds":40,"firstReportAfterSeconds":60,"stallAction":"Restart"})"
+             )
+         )),
+         {"progress"}},
+        {heard(coded(
+             named(
+                 "plain, restarts by progress",
+                 policy(plain(1, 9), "maxRestartsWithoutProgress", "1")
+             ),
+             {1}
+         )),
+         {"steps"}},
+        {coded(
+             named(
+                 "plain, budget comes back", policy(plain(1, 1), "resetBackoffAfterSeconds", "600")
+             ),
+             {1}
+         ),
+         {"streak"}},
+        {coded(
+             named(
+                 "plain, failure rules",
+                 policy(
+                     plain(1, 1),
+                     "failureRules",
+                     R"([{"action":"RestartElsewhere","onExitCodes":{"operator":"In","values":[137]}},)"
+                     R"({"action":"Fail","onExitCodes":{"operator":"In","values":[3]}}])"
+                 )
+             ),
+             {1, 3, 137}
+         ),
+         {"ends"}},
         {named("plain, TensorBoard", with(plain(1, 1), [](draft& d) { d.tensorboard = true; })),
          {"board", "writes"}},
     };
@@ -254,6 +305,15 @@ std::vector<row> torchrun_rows() {
         {named("static", torchrun("static", 2, 1, 1)), {"ends", "losses", "looks"}},
         {named("c10d", torchrun("c10d", 3, 3, 2)),
          {"ends", "losses", "starts", "nodes", "writes", "views", "barrier", "looks", "refused"}},
+        {heard(named(
+             "c10d, stall",
+             policy(
+                 torchrun("c10d", 2, 3, 1),
+                 "progress",
+                 R"({"stallAfterSeconds":40,"stallAction":"Restart"})"
+             )
+         )),
+         {"progress"}},
         {edited(named("c10d, policies", torchrun("c10d", 2, 3, 1)), edits_of_restarts()),
          {"specs"}},
         {edited(

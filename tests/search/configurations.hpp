@@ -36,6 +36,8 @@ struct configuration {
     bool grouping = false;
     bool serves_pod_group = true;
     bool serves_tensorboard = true;
+    /// The process hears what training reports (BEHAVIOUR.md 13.7).
+    bool reports = false;
     /// A job that is not elastic is created without its size (BEHAVIOUR.md 7.1).
     bool unnoted = false;
 };

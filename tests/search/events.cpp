@@ -244,6 +244,15 @@ bool edit(world& w, const choice& c) {
     return true;
 }
 
+void report(world& w) {
+    progress_message said;
+    said.attempt = w.job->status.attempt;
+    said.current_step = ++w.past.steps;
+    take_message(w.reported, said, w.now);
+    w.past.progress = w.now;
+    w.past.progress_attempt = said.attempt;
+}
+
 void apply_to_server(world& w, const choice& c) {
     switch (c.what) {
         case op::refuse_pods:
@@ -259,6 +268,8 @@ void apply_to_server(world& w, const choice& c) {
             w.served.set(c.value == 0 ? object_kind::pod_group : object_kind::tensorboard, state);
             return;
         }
+        case op::report:
+            return report(w);
         case op::damage_status:
             return damage_status(w, damages_of(w).at(static_cast<std::size_t>(c.value)));
         case op::delete_job: {

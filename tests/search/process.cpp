@@ -115,6 +115,9 @@ private:
         if (next.backoff_count + next.restarts.disruptions >
             before.backoff_count + before.restarts.disruptions) {
             w_.past.incident = w_.now;
+            // A stall is a failure of the job's own, which no pod tells of.
+            w_.past.failures +=
+                engine::says(next.restarts.last->cause, engine::cause::stalled) ? 1 : 0;
         }
     }
 
@@ -455,7 +458,10 @@ sight::sight(const world& w) : of(&w) {
 }
 
 observed sight::observed() const {
-    return {pods, children, of->refusals, absences, of->served};
+    core::observed out{pods, children, of->refusals, absences, of->served};
+    out.progress = of->reported.attempt > 0 ? &of->reported : nullptr;
+    out.progress_since = of->heard_since;
+    return out;
 }
 
 const decision& decision_of(const world& w) {
@@ -506,6 +512,8 @@ void restart(world& w) {
     w.known_children.reset();
     w.refusals.clear();
     w.absences.clear();
+    w.reported = {};
+    w.heard_since = w.context->config().reports ? std::optional(w.now) : std::nullopt;
 }
 
 }  // namespace signalbox::search

@@ -148,7 +148,8 @@ private:
         );
         const auto& set = w_.context->config().job.run_policy;
         const bool by_user = set.contains("activeDeadlineSeconds") || w_.spec.deadline >= 0 ||
-                             set.contains("ttlSecondsAfterFinished");
+                             set.contains("ttlSecondsAfterFinished") ||
+                             w_.context->config().reports;  // the clock of 13.8
         const milliseconds back = w_.past.set_back;
         if (d_.wake_up && !by_user && *d_.wake_up - w_.now > longest + back + seconds(1)) {
             out_.push_back(

@@ -274,6 +274,8 @@ void check_at_rest(const world& w, violations& out) {
     }
     check_no_trace(w, out);
     check_damaged_at_rest(w, out);
+    check_times_at_rest(w, out);
+    check_progress_at_rest(w, out);
     check_deciding_end(w, out);
     const bool waits = !is_final(s.phase) && s.phase != job_phase::paused;
     if (waits) {

@@ -189,6 +189,7 @@ world first_world(search_context& context) {
     say(object_kind::tensorboard, context.config().serves_tensorboard);
     set_job(w, {});
     w.known_job = w.job;
+    w.heard_since = context.config().reports ? std::optional(w.now) : std::nullopt;
     return w;
 }
 

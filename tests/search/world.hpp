@@ -55,6 +55,9 @@ struct history {
     std::optional<core::instant> trouble;
     std::optional<core::instant> trouble_before;
     std::optional<core::instant> incident;  ///< when one was recorded last
+    std::int32_t steps = 0;                 ///< of training that were reported
+    std::optional<core::instant> progress;  ///< when the last of them was
+    std::int32_t progress_attempt = 0;      ///< by which attempt
     core::milliseconds set_back{};          ///< by how much the clock went back in all
     auto operator<=>(const history&) const = default;
 };
@@ -155,6 +158,8 @@ struct world {
     std::optional<std::vector<child_ptr>> known_children;
     std::vector<core::refusal> refusals;
     std::vector<core::confirmed_absence> absences;
+    core::progress_report reported;              ///< attempt 0: nothing
+    std::optional<core::instant> heard_since{};  ///< absent: it hears no reports
 
     history past;
     damages_done harm;

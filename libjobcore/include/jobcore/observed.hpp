@@ -12,6 +12,7 @@
 #include "jobcore/evidence.hpp"
 #include "jobcore/object_kind.hpp"
 #include "jobcore/plan.hpp"
+#include "jobcore/progress.hpp"
 #include "jobcore/time.hpp"
 
 #include <cstdint>
@@ -73,6 +74,10 @@ struct pod_record {
     rare_text scheduler_message;     ///< why it is unschedulable, at most 512 bytes
     rare_text reason;                ///< `status.reason`, e.g. `Evicted`
     rare_text message;               ///< `status.message`, at most 512 bytes
+    rare_text node;                  ///< `spec.nodeName`
+    /// Conditions that not every pod has, a line each: `DisruptionTarget=True`; at most 1,024
+    /// bytes.
+    rare_text conditions;
     optional_instant creation;
     optional_instant deletion;       ///< `metadata.deletionTimestamp`
     std::int64_t grace_seconds = 0;  ///< `metadata.deletionGracePeriodSeconds`
@@ -244,6 +249,12 @@ struct observed {
     std::span<const log_evidence> logs{};
     /// Whether the caller carries out `read_log`; else no decision asks for logs.
     bool reads_logs = false;
+    /// What the processes of the job have reported; null: nothing that the caller knows
+    /// (BEHAVIOUR.md 13.7). One of another attempt than the job's is nothing.
+    const progress_report* progress = nullptr;
+    /// Since when the caller gets all reports; absent: it gets none, and nothing stands still for
+    /// it.
+    std::optional<instant> progress_since{};
 };
 
 }  // namespace signalbox::core

@@ -235,6 +235,13 @@ std::string pod_name(const job_plan& plan, const pod_identity& pod);
 /// Name of a planned object in an attempt.
 std::string object_name(const planned_object& object, std::int32_t attempt);
 
+/// Nodes on which pods had rather not, or must not, run (BEHAVIOUR.md 13.6).
+struct node_avoidance {
+    std::vector<std::string> nodes;  ///< names, sorted
+    bool required = false;
+    friend bool operator==(const node_avoidance&, const node_avoidance&) = default;
+};
+
 /// Facts of a job's status that change what its objects have, but for their names.
 struct render_options {
     /// True for attempts made by a resume: resume specs apply (BEHAVIOUR.md 3.11).
@@ -244,6 +251,7 @@ struct render_options {
     /// Of a job with a gang, per type: replicas that have ended and are not made again
     /// (BEHAVIOUR.md 8.6); else empty.
     std::vector<std::int32_t> ended{};
+    node_avoidance avoid{};
     friend bool operator==(const render_options&, const render_options&) = default;
 };
 

@@ -57,11 +57,15 @@ struct policy {
     /// alone (4.16).
     milliseconds counts_interval = seconds{1};
     milliseconds texts_interval = seconds{30};
+    /// The same of one that differs in reports of progress alone (13.7).
+    milliseconds progress_interval = seconds{15};
     /// Bounds of status lists (BEHAVIOUR.md 4.16, api 5.4).
     std::int32_t replicas_in_status = 256;
     std::int32_t replaced_in_status = 256;
     std::int32_t renamed_in_status = 256;
     std::int32_t pods_in_incident = 16;
+    /// Attempts that have ended, in the status (13.2).
+    std::int32_t attempts_in_status = 10;
     /// Above this number per decision NewReplica events are one event (11.1).
     std::int32_t replica_events = 8;
 };

@@ -83,6 +83,35 @@ enum class restart_scope { job, replica };
 enum class failure_policy { any_replica, master };
 enum class restart_policy { always, on_failure, never, exit_code };
 
+/// What follows from a failure that a rule matches (BEHAVIOUR.md 13.3).
+enum class failure_action { fail, restart, restart_free, restart_elsewhere };
+/// `Fail` ... Has static storage.
+std::string_view to_string(failure_action action);
+
+struct exit_code_match {
+    std::string container;  ///< empty: the training container
+    bool among = true;      ///< else: none of the values, and not 0
+    std::vector<std::int32_t> values;
+    friend bool operator==(const exit_code_match&, const exit_code_match&) = default;
+};
+struct pod_condition_match {
+    std::string type;
+    std::string status;
+    friend bool operator==(const pod_condition_match&, const pod_condition_match&) = default;
+};
+/// An entry of `failureRules`: all that it asks for has to hold.
+struct failure_rule {
+    failure_action action = failure_action::fail;
+    std::optional<exit_code_match> codes;
+    std::vector<pod_condition_match> conditions;  ///< one of them; empty: not asked for
+    std::vector<std::string> reasons;             ///< one of them; empty: not asked for
+    std::vector<std::string> texts;               ///< one of them; empty: not asked for
+    friend bool operator==(const failure_rule&, const failure_rule&) = default;
+};
+
+enum class avoid_policy { preferred, required };
+enum class stall_action { report, restart };
+
 /// BEHAVIOUR.md api 1.6.
 struct run_policy {
     std::optional<std::int64_t> active_deadline_seconds;  ///< from `status.startTime`; at least 1
@@ -92,6 +121,15 @@ struct run_policy {
     std::optional<std::int32_t> ttl_seconds_after_finished;
     std::optional<restart_scope> scope;  ///< absent: by launch mode, BEHAVIOUR.md 5.6
     failure_policy failure = failure_policy::any_replica;
+    std::vector<failure_rule> rules;
+    bool default_rules = true;
+    std::optional<std::int64_t> reset_backoff_after;  ///< seconds
+    avoid_policy avoid = avoid_policy::preferred;
+    std::int32_t avoid_seconds = 86400;
+    std::int32_t stall_after = 1800;                 ///< seconds
+    std::optional<std::int32_t> first_report_after;  ///< seconds
+    stall_action on_stall = stall_action::report;
+    std::optional<std::int32_t> max_idle_restarts;  ///< `maxRestartsWithoutProgress`
     friend bool operator==(const run_policy&, const run_policy&) = default;
 };
 
@@ -167,9 +205,9 @@ struct spec_fragments {
     bool pause = false;
     /// As job_plan::peers_join, by `torchrunConfig.enabled`.
     bool peers_join = false;
-    /// Deadline, time to live, clean-up, failure policy, restart scope and budget only. `clean_up`
-    /// is `none` where it is written wrongly. Without a written and valid `backoffLimit` the budget
-    /// is endless: no default ends a job.
+    /// Deadline, time to live, clean-up, failure policy and rules, restart scope and budget only.
+    /// `clean_up` is `none` where it is written wrongly. Without a written and valid `backoffLimit`
+    /// the budget is endless: no default ends a job.
     run_policy run;
     struct restart {
         std::string type;

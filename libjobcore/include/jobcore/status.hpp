@@ -6,6 +6,7 @@
 // may be used from different threads.
 #pragma once
 
+#include "jobcore/progress.hpp"
 #include "jobcore/spec.hpp"
 #include "jobcore/time.hpp"
 
@@ -129,6 +130,9 @@ struct incident_record {
     std::string message{};
     /// The message tells only what follows from the end of another process.
     bool consequence = false;
+    /// Which failure rule it goes by, `failureRules/2` or `default/EccError`; empty: none
+    /// (BEHAVIOUR.md 13.3, 13.4).
+    std::string rule{};
     friend bool operator==(const incident_record&, const incident_record&) = default;
 };
 
@@ -163,7 +167,93 @@ struct restart_ledger {
     std::vector<renamed_index> renamed;
     std::int32_t renames = 0;              ///< how many such names there were
     std::vector<typed_indexes> completed;  ///< ended with 0 and need not run again
+    /// Counted incidents that a long run has given back to the budget (BEHAVIOUR.md 13.5).
+    std::int32_t forgiven = 0;
+    /// Where restarts are judged by progress (BEHAVIOUR.md 13.9): the furthest step at the last
+    /// one, and how many there were since that was first reached.
+    std::optional<std::int64_t> furthest_step{};
+    std::int32_t idle = 0;
     friend bool operator==(const restart_ledger&, const restart_ledger&) = default;
+};
+
+/// What a job spends its time on (BEHAVIOUR.md 13.1).
+enum class time_kind {
+    none,  ///< nothing: the job has ended, or nothing is on record
+    queued,
+    starting,
+    running,
+    restarting,
+    stalled,
+    paused,
+};
+/// `Queued` ...; of `none` empty. Has static storage.
+std::string_view to_string(time_kind kind);
+/// Unknown texts read as `none`.
+time_kind parse_time_kind(std::string_view text);
+
+/// Where the time of a job went, in whole seconds. All of it together is the time from the creation
+/// of the job to `since`; from there on it is `in` (BEHAVIOUR.md 13.1).
+struct time_spent {
+    std::int64_t queued = 0, starting = 0, running = 0, restarting = 0, stalled = 0, paused = 0;
+    std::int64_t lost = 0;  ///< it ran, and no checkpoint holds what it did
+    /// Of `running`, what no checkpoint of the attempt holds yet.
+    std::int64_t unsaved = 0;
+    time_kind in = time_kind::none;
+    std::optional<instant> since;  ///< absent: nothing is on record
+
+    std::int64_t total() const {
+        return queued + starting + running + restarting + stalled + paused + lost;
+    }
+    friend bool operator==(const time_spent&, const time_spent&) = default;
+};
+
+/// The rank that is furthest behind (BEHAVIOUR.md 13.7).
+struct slowest_rank {
+    std::int32_t rank = 0;
+    std::int64_t step = 0;
+    std::int64_t behind = 0;      ///< steps between it and the first
+    std::optional<instant> time;  ///< when it came there
+    friend bool operator==(const slowest_rank&, const slowest_rank&) = default;
+};
+
+/// How far training has come, as its processes reported it (BEHAVIOUR.md 13.7).
+struct progress_status {
+    std::int32_t attempt = 0;  ///< whose reports it is of
+    std::int32_t rank = 0;     ///< who reported last
+    std::optional<std::int64_t> current_step;
+    std::optional<std::int64_t> total_steps;
+    std::optional<std::int32_t> percentage;
+    std::optional<std::int64_t> remaining_seconds;
+    std::optional<instant> last_updated;  ///< when the last report came
+    std::optional<instant> advanced;      ///< when the last one came that told of progress
+    std::optional<std::int64_t> checkpoint_step;
+    std::optional<instant> checkpoint_time;
+    std::vector<progress_metric> metrics;
+    std::optional<slowest_rank> slowest;
+    friend bool operator==(const progress_status&, const progress_status&) = default;
+};
+
+/// A node that later pods avoid (BEHAVIOUR.md 13.6).
+struct avoided_node {
+    std::string node;
+    std::string rule;             ///< as in incident_record
+    std::optional<instant> time;  ///< of the last incident that a rule laid to it
+    std::int32_t count = 1;       ///< how many there were
+    friend bool operator==(const avoided_node&, const avoided_node&) = default;
+};
+
+/// An attempt that has ended (BEHAVIOUR.md 13.2).
+struct attempt_record {
+    std::int32_t attempt = 0;
+    std::optional<instant> start;  ///< absent: an older version began it
+    std::optional<instant> end;
+    std::string reason;  ///< `restarts.last.cause`, that of the job's end, `Paused`, `Scaled` ...
+    std::string message;
+    std::string pod;  ///< whose failure it was; empty: that of none
+    std::string node;
+    std::optional<std::int32_t> rank;
+    std::optional<std::int64_t> step{};  ///< the last one that it reported
+    friend bool operator==(const attempt_record&, const attempt_record&) = default;
 };
 
 /// The object that runs a TensorBoard.
@@ -213,6 +303,8 @@ struct job_status {
     std::string reason;
     std::vector<condition> conditions;
     std::vector<task_status> tasks;
+    /// The last attempts that have ended, the oldest first (BEHAVIOUR.md 13.2).
+    std::vector<attempt_record> attempt_history;
     std::optional<aggregate_counts> aggregate;
     std::int32_t backoff_count = 0;  ///< counted incidents (BEHAVIOUR.md 5.5)
     std::optional<tensorboard_status> tensorboard;
@@ -229,6 +321,10 @@ struct job_status {
     restart_ledger restarts;
     /// Reasons of facts that were told by an event and still last (BEHAVIOUR.md 11.2).
     std::vector<std::string> told;
+    std::optional<instant> attempt_start;  ///< of the present attempt
+    time_spent time;
+    std::vector<avoided_node> avoided;  ///< the one that was found bad last stands last
+    std::optional<progress_status> progress;
     friend bool operator==(const job_status&, const job_status&) = default;
 };
 

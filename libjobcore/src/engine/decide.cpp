@@ -4,10 +4,12 @@
 // one way; every step takes constant values and gives a new one.
 #include "engine/decide.hpp"
 
+#include "engine/facts/avoided.hpp"
 #include "engine/facts/gang_version.hpp"
 #include "engine/facts/ledger.hpp"
 #include "engine/facts/plan_of_attempt.hpp"
 #include "engine/repair/repair.hpp"
+#include "engine/rules/progress.hpp"
 #include "engine/rules/rules.hpp"
 #include "engine/shown/shown.hpp"
 #include "engine/work/work.hpp"
@@ -48,11 +50,17 @@ milliseconds defer_of(const policy& policy, const job_status& before, const job_
         return milliseconds(0);
     }
     job_status same = after;
+    same.time = before.time;  // it goes with what else is written
+    milliseconds slow = policy.texts_interval;
+    if (same.progress != before.progress && !is_urgent_progress(before, after)) {
+        same.progress = before.progress;
+        slow = std::min(slow, policy.progress_interval);
+    }
     for (std::size_t i = 0; i < std::min(same.conditions.size(), before.conditions.size()); ++i) {
         same.conditions[i].message = before.conditions[i].message;
     }
     if (same == before) {
-        return policy.texts_interval;
+        return slow;
     }
     same.tasks = before.tasks;
     same.aggregate = before.aggregate;
@@ -95,15 +103,26 @@ void add_size(const inputs& in, decision& out) {
     }
 }
 
+/// What is known of the new status besides itself.
+struct settled {
+    bool same_tasks = false;
+    time_change time;
+};
+
 /// The status of the decision, unless it is the one in hand.
-void set_status(const inputs& in, job_status status, bool same_tasks, decision& out) {
+void set_status(const inputs& in, job_status status, const settled& s, decision& out) {
     const job_status& before = in.job.status;
-    if (same_tasks && equal_but_tasks(status, before)) {
+    const bool same_attempts = status.attempt_history.empty();  // no record has added one
+    if (s.same_tasks && same_attempts && equal_but_lists(status, before)) {
         return;
     }
-    if (same_tasks) {
+    if (s.same_tasks) {
         status.tasks = before.tasks;
     }
+    if (same_attempts) {
+        status.attempt_history = before.attempt_history;
+    }
+    begin_time(in, s.time, status);
     out.defer = defer_of(in.policy, before, status);
     out.status = std::move(status);
 }
@@ -118,10 +137,11 @@ bool needs_rendering(const std::vector<stage>& stages) {
 
 decision decide_plan(const inputs& in) {
     const pod_view found = make_view(in, in.job.status);
-    job_status noted = note_seen(in, found);
+    job_status noted = note_progress(in, note_seen(in, found));
     const context before{in, noted, found};
     const health h = examine(before);
     const open_questions open = find_open_questions(before, h);
+    const std::optional<progress_clock> clock = find_progress_clock(before);
     const std::optional<record> recorded = first_record(before, h, open);
 
     // Moved, since copies of the status of a large job cost: nothing reads `before` from here on.
@@ -146,7 +166,11 @@ decision decide_plan(const inputs& in) {
     const context after{later, status, changed ? wanted : found};
 
     work planned = recorded || in.repaired ? work{} : plan_work(after, h, open);
-    shown display = show(after, {recorded, h, open, planned});
+    const bool stands_still = clock && clock->still && !changed;
+    shown display = show(after, {recorded, h, open, planned, stands_still ? &*clock : nullptr});
+    if (clock && !clock->still) {
+        display.wake_ups.push_back({clock->due, std::nullopt});
+    }
 
     decision out;
     // While an exit settles, what it was is not decided yet.
@@ -157,15 +181,17 @@ decision decide_plan(const inputs& in) {
     append(out.events, tell_of_edits({in, status, after.view}));
     append(out.events, std::move(display.events));
     const bool active = !is_final(status.phase) && status.phase != job_phase::paused;
-    const bool same_tasks = !display.counts.tasks;
+    const settled facts{!display.counts.tasks, display.time};
     out.wake_up = earliest(display.wake_ups, planned.stages);
-    set_status(in, fill(in, std::move(status), std::move(display)), same_tasks, out);
+    set_status(in, fill(in, std::move(status), std::move(display)), facts, out);
     out.stages = std::move(planned.stages);
     if (active && !in.invalid && !in.repaired) {
         add_size(in, out);
     }
     if (needs_rendering(out.stages)) {
-        out.rendering = render_options_of(out.status ? *out.status : in.job.status, in.next_plan());
+        const job_status& written = out.status ? *out.status : in.job.status;
+        out.rendering = render_options_of(written, in.next_plan());
+        out.rendering.avoid = avoided_now(later, written);
     }
     return out;
 }

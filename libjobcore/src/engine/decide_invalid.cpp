@@ -43,7 +43,9 @@ decision end_unstarted(const inputs& in, const std::string& errors) {
     display.counts = show_counts(c);
     display.tensorboard = in.job.status.tensorboard;
     decision out;
+    const time_change time = display.time;  // of an end there is nothing to be told
     out.status = fill(in, apply(in, in.job.status, end), std::move(display));
+    begin_time(in, time, *out.status);
     return out;
 }
 

@@ -65,7 +65,10 @@ void say_status(story& s, const job_status& before, const decision& d) {
             fmt::format(
                 "Write the status within {}: only {} have changed",
                 words_of(d.defer),
-                d.defer > s.rules.counts_interval ? "texts" : "counts"
+                d.defer <= s.rules.counts_interval ? "counts"
+                : d.status->progress != before.progress && d.defer < s.rules.texts_interval
+                    ? "reports of progress"
+                    : "texts"
             ),
             "behaviour 4.16"
         );
@@ -76,6 +79,7 @@ void say_status(story& s, const job_status& before, const decision& d) {
         after.reason = before.reason;
         after.conditions = before.conditions;
         after.told = before.told;
+        after.time = before.time;
         if (after == before) {
             return;
         }

@@ -40,6 +40,7 @@ void keep_refusal(story& s) {
         s.after.reason = before.reason;
         s.after.conditions = before.conditions;
         s.after.told = before.told;
+        s.after.time = before.time;
     }
 }
 

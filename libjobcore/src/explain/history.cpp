@@ -37,6 +37,9 @@ std::string pods_text(const incident_record& last) {
 
 std::string consequence(const incident_record& last, std::int32_t attempt) {
     std::string text = last.counted ? "it counted against backoffLimit" : "it did not count";
+    if (!last.rule.empty()) {
+        text += fmt::format(" (rule {})", last.rule);
+    }
     if (last.scope == restart_scope::replica) {
         return text + ", and only what was lost was replaced";
     }
@@ -123,13 +126,21 @@ void say_budget(story& s) {
         return;
     }
     const std::int32_t limit = s.spec()->policy.backoff_limit;
-    const std::int32_t left = std::max(limit - status.backoff_count, 0);
+    const std::int32_t used = std::max(status.backoff_count - status.restarts.forgiven, 0);
+    const std::int32_t left = std::max(limit - used, 0);
     std::string text = fmt::format(
         "{} of {} counted, {} left (spec.runPolicy.backoffLimit)",
-        status.backoff_count,
+        used,
         counted(limit, "restart"),
         left
     );
+    if (status.restarts.forgiven > 0) {
+        text += fmt::format(
+            "; {} more before, which a long run gave back "
+            "(spec.runPolicy.resetBackoffAfterSeconds)",
+            status.restarts.forgiven
+        );
+    }
     if (!is_final(status.phase) && s.plan() != nullptr) {
         text += left == 0 ? after_last_restart(s)
                           : fmt::format("; the next failure that counts restarts {}", reach(s));
@@ -224,6 +235,7 @@ void say_start(story& s) {
 void say_history(story& s) {
     const std::size_t before = s.out.size();
     say_start(s);
+    say_attempts(s);
     say_incident(s, s.after.restarts.last, {});
     say_incident(
         s, s.after.restarts.settling, "what follows is decided when the time to settle is over"

@@ -122,11 +122,57 @@ void say_failure(story& s) {
     );
 }
 
+/// `step 1200 of 5000 (24 %), about 3 h left, loss 2.31; last report 12 s ago`
+void say_progress(story& s) {
+    const auto& p = s.after.progress;
+    if (!p || !p->last_updated) {
+        return;
+    }
+    std::string text = "Training";
+    if (p->current_step) {
+        text += fmt::format(" is at step {}", *p->current_step);
+        text += p->total_steps ? fmt::format(" of {}", *p->total_steps) : "";
+    }
+    text += p->percentage ? fmt::format(" ({} %)", *p->percentage) : "";
+    if (p->remaining_seconds && !is_final(s.after.phase)) {
+        const instant end = *p->last_updated + seconds(*p->remaining_seconds);
+        text += end > s.now ? fmt::format(", about {} left", words_of(end - s.now)) : "";
+    }
+    for (const progress_metric& m : p->metrics) {
+        text += fmt::format(", {} {}", quoted_text(m.name), quoted_text(m.value));
+    }
+    text += fmt::format("; the last report came {} before", words_of(s.now - *p->last_updated));
+    text += p->attempt == s.after.attempt
+                ? std::string()
+                : fmt::format(", from attempt {}; this one has not reported", p->attempt);
+    s.say(phase_section, std::move(text), "behaviour 13.7");
+    if (p->slowest && p->slowest->behind > 0) {
+        s.say(
+            phase_section,
+            fmt::format(
+                "Rank {} is furthest behind, by {}, at step {}",
+                p->slowest->rank,
+                counted(p->slowest->behind, "step"),
+                p->slowest->step
+            ),
+            "behaviour 13.7"
+        );
+    }
+    if (p->checkpoint_step) {
+        s.say(
+            phase_section,
+            fmt::format("The last checkpoint that was reported is of step {}", *p->checkpoint_step),
+            "behaviour 13.7"
+        );
+    }
+}
+
 }  // namespace
 
 void say_phase(story& s) {
     say_title(s);
     say_change(s);
+    say_progress(s);
     say_failure(s);
     if (s.spec() != nullptr && s.spec()->mode.debug && !is_final(s.after.phase)) {
         s.say(

@@ -57,6 +57,8 @@ void say_awaited(story& s);
 void say_next(story& s);
 void say_actions(story& s);
 void say_history(story& s);
+/// Of the history: times and attempts.
+void say_attempts(story& s);
 void say_specification(story& s);
 /// Of a job that is being deleted: in place of all others.
 void say_deletion(story& s);

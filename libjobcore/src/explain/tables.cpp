@@ -38,6 +38,11 @@ constexpr std::array phases{
         "behaviour 5.10",
         true},
     meaning{
+        reason::failure_rule,
+        "A replica failed, and a rule of spec.runPolicy.failureRules says that the job ends then",
+        "behaviour 13.3",
+        true},
+    meaning{
         reason::invalid_spec,
         "The specification has errors; until they are corrected no pod and no other object is made "
         "or changed",
@@ -51,6 +56,13 @@ constexpr std::array phases{
         "An object that belongs to somebody else has a name that this job needs; it is neither "
         "taken over nor changed",
         "behaviour 1.8",
+        true},
+    meaning{
+        reason::no_progress,
+        "It was restarted as often as spec.runPolicy.maxRestartsWithoutProgress allows, and came "
+        "no "
+        "further",
+        "behaviour 13.9",
         true},
     meaning{
         reason::object_refused,
@@ -91,6 +103,7 @@ constexpr std::array phases{
         "The Secret with the ssh keys was deleted; the running pods do not need it any more, and "
         "it is made again with the next attempt",
         "behaviour 2.6"},
+    meaning{reason::stalled, "Its pods run, and it makes no progress", "behaviour 13.8", true},
     meaning{reason::succeeded, "The deciding replica exited with 0", "behaviour 5.1"},
     meaning{
         reason::unschedulable,
@@ -130,6 +143,7 @@ constexpr std::array causes{
         cause::secret_lost,
         "the Secret with the ssh keys was deleted before every pod had started",
         "behaviour 2.6"},
+    meaning{cause::stalled, "it made no progress while its pods ran", "behaviour 13.8"},
     meaning{
         cause::worker_exited, "ended, though workers are to run until the end", "behaviour 5.2"},
     meaning{

@@ -22,6 +22,11 @@ using namespace observe::pod;
 
 constexpr std::size_t pod_message_limit = 512;
 constexpr std::size_t container_message_limit = 4096;
+constexpr std::size_t conditions_limit = 1024;
+
+/// Conditions that every pod has.
+constexpr std::array<std::string_view, 5> common_conditions{
+    "PodScheduled", "Initialized", "ContainersReady", "Ready", "PodReadyToStartContainers"};
 
 struct phase_name {
     std::string_view text;
@@ -101,6 +106,7 @@ private:
     unsigned labels_ = 0;
     std::string training_;
     std::string gates_;
+    std::string conditions_;
     std::vector<std::string> spec_order_;
     std::vector<init_container> inits_;
     std::vector<std::string> sidecars_;  ///< names of those that restart by themselves, in order
@@ -194,6 +200,7 @@ void pod_sink::text(node n, std::string_view key, std::string_view value) {
             break;
         case node_name:
             pod_.scheduled = !value.empty();
+            pod_.node = value;
             break;
         case gate_name:
             gates_ += gates_.empty() ? "" : ", ";
@@ -307,6 +314,10 @@ void pod_sink::read_label(std::string_view key, std::string_view value) {
 
 void pod_sink::finish_condition() {
     const auto& c = condition_;
+    if (std::ranges::find(common_conditions, c.type) == common_conditions.end() &&
+        conditions_.size() + c.type.size() + c.status.size() + 2 <= conditions_limit) {
+        conditions_ += c.type + '=' + c.status + '\n';
+    }
     if (c.type == "Ready") {
         pod_.ready = c.status == "True";
     } else if (c.type == "DisruptionTarget") {
@@ -385,6 +396,7 @@ pod_record pod_sink::finish() {
     if (!pod_.scheduled) {
         pod_.gates = first_bytes(gates_, pod_message_limit);
     }
+    pod_.conditions = conditions_;
     pod_.content = content_.finish(training_);
     order_containers();
     mark_training();

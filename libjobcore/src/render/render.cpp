@@ -3,6 +3,7 @@
 // From a plan to names and Pods.
 #include "jobcore/plan.hpp"
 #include "kubernetes/base64.hpp"
+#include "render/avoid_nodes.hpp"
 #include "render/render_data.hpp"
 #include "strings/fnv1a.hpp"
 
@@ -163,7 +164,7 @@ std::string render_pod(
     p.expand(out, [&](filling what, std::string& to) {
         append_filling(what, to, plan, pod, options.wanted);
     });
-    return out;
+    return with_avoided_nodes(std::move(out), options.avoid);
 }
 
 }  // namespace signalbox::core

@@ -16,6 +16,8 @@ inline constexpr std::size_t most_types = 32;
 inline constexpr std::size_t most_indexes = 256;
 inline constexpr std::size_t most_incident_pods = 16;
 inline constexpr std::size_t most_conditions = 32;
+inline constexpr std::size_t most_attempts = 10;
+inline constexpr std::size_t most_avoided = 16;
 /// Bytes of a message, and of any other text.
 inline constexpr std::size_t most_message = 32 * 1024;
 inline constexpr std::size_t most_text = 1024;

@@ -8,11 +8,11 @@
 namespace signalbox::core {
 namespace {
 
-/// Calls `use` with the tasks and with all other members of `s`. A member that is added to the
-/// status does not compile here until it is named.
+/// Calls `use` with the tasks and with all members of `s` but tasks and attempts. A member that is
+/// added to the status does not compile here until it is named.
 template <class Use>
 auto with_members(const job_status& s, Use use) {
-    const auto& [phase, reason, conditions, tasks, aggregate, backoff, tensorboard, generation, start, completion, duration, ready, replicas, selector, transition, attempt, training, restarts, told] =
+    const auto& [phase, reason, conditions, tasks, attempts, aggregate, backoff, tensorboard, generation, start, completion, duration, ready, replicas, selector, transition, attempt, training, restarts, told, attempt_start, time, avoided, progress] =
         s;
     return use(
         tasks,
@@ -34,7 +34,11 @@ auto with_members(const job_status& s, Use use) {
             attempt,
             training,
             restarts,
-            told
+            told,
+            attempt_start,
+            time,
+            avoided,
+            progress
         )
     );
 }
@@ -50,7 +54,7 @@ job_status recorded_part(const job_status& s) {
                 for (const task_status& t : tasks) {
                     bare.push_back({t.type, t.restart_count, t.wanted, {}});
                 }
-                job_status out{phase, reason, {}, std::move(bare), more...};
+                job_status out{phase, reason, {}, std::move(bare), {}, more...};
                 out.next_transition.reset();
                 return out;
             },
@@ -59,7 +63,7 @@ job_status recorded_part(const job_status& s) {
     });
 }
 
-bool equal_but_tasks(const job_status& a, const job_status& b) {
+bool equal_but_lists(const job_status& a, const job_status& b) {
     return with_members(a, [&](const auto&, const auto& left) {
         return with_members(b, [&](const auto&, const auto& right) { return left == right; });
     });

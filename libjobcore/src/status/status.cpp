@@ -33,6 +33,16 @@ constexpr std::array<named<training_state>, 4> training_names{{
     {training_state::resumed, "Resumed"},
 }};
 
+constexpr std::array<named<time_kind>, 7> time_names{{
+    {time_kind::none, ""},
+    {time_kind::queued, "Queued"},
+    {time_kind::starting, "Starting"},
+    {time_kind::running, "Running"},
+    {time_kind::restarting, "Restarting"},
+    {time_kind::stalled, "Stalled"},
+    {time_kind::paused, "Paused"},
+}};
+
 template <class Value, std::size_t N>
 std::string_view name_of(const std::array<named<Value>, N>& names, Value value) {
     const auto it = std::ranges::find(names, value, &named<Value>::value);
@@ -61,6 +71,14 @@ std::string_view to_string(training_state state) {
 
 training_state parse_training_state(std::string_view text) {
     return parse_name(training_names, text);
+}
+
+std::string_view to_string(time_kind kind) {
+    return name_of(time_names, kind);
+}
+
+time_kind parse_time_kind(std::string_view text) {
+    return parse_name(time_names, text);
 }
 
 const condition* find_condition(const job_status& status, std::string_view type) {

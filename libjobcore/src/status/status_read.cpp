@@ -80,6 +80,12 @@ std::optional<std::int32_t> optional_int(const json::value& object, std::string_
     return v != nullptr && v->IsInt() ? std::optional(v->GetInt()) : std::nullopt;
 }
 
+std::optional<std::int64_t> optional_count(const json::value& object, std::string_view key) {
+    const json::value* v = json::find(object, key);
+    return v != nullptr && v->IsInt64() && v->GetInt64() >= 0 ? std::optional(v->GetInt64())
+                                                              : std::nullopt;
+}
+
 replica_status read_replica(const json::value& item) {
     replica_status replica{text_of(item, "name"), text_of(item, "uid"), text_of(item, "phase"), {}};
     for_each(item, "containers", [&](const json::value& c) {
@@ -126,6 +132,7 @@ incident_record read_incident(const json::value& item) {
     last.more = count_of(item, "more");
     last.message = text_of(item, "message");
     last.consequence = bool_of(item, "consequence");
+    last.rule = text_of(item, "rule");
     return last;
 }
 
@@ -192,6 +199,9 @@ restart_ledger read_ledger(const json::value& item) {
     });
     ledger.renames = count_of(item, "renames");
     ledger.completed = read_indexes(item, "completed");
+    ledger.forgiven = count_of(item, "forgiven");
+    ledger.furthest_step = optional_count(item, "furthestStep");
+    ledger.idle = count_of(item, "withoutProgress");
     return ledger;
 }
 
@@ -247,6 +257,81 @@ std::vector<std::string> read_told(const json::value& v) {
         }
     }
     return out;
+}
+
+time_spent read_time_spent(const json::value& v) {
+    return {
+        count_of(v, "queued"),
+        count_of(v, "starting"),
+        count_of(v, "running"),
+        count_of(v, "restarting"),
+        count_of(v, "stalled"),
+        count_of(v, "paused"),
+        count_of(v, "lost"),
+        count_of(v, "unsaved"),
+        parse_time_kind(json::string_or_empty(v, "state")),
+        time_of(v, "since")};
+}
+
+std::vector<avoided_node> read_avoided(const json::value& v) {
+    std::vector<avoided_node> out;
+    for_each(v, "avoidedNodes", [&](const json::value& n) {
+        avoided_node one{
+            text_of(n, "node"), text_of(n, "rule"), time_of(n, "time"), count_of(n, "count")};
+        if (!one.node.empty()) {
+            add_once(out, std::move(one), most_avoided, [](const auto& a) -> const std::string& {
+                return a.node;
+            });
+        }
+    });
+    return out;
+}
+
+progress_status read_progress(const json::value& v) {
+    progress_status out;
+    out.attempt = count_of(v, "attempt");
+    out.rank = count_of(v, "rank");
+    out.current_step = optional_count(v, "currentStep");
+    out.total_steps = optional_count(v, "totalSteps");
+    if (const auto percentage = optional_count(v, "progressPercentage")) {
+        out.percentage = static_cast<std::int32_t>(std::min<std::int64_t>(*percentage, 100));
+    }
+    out.remaining_seconds = optional_count(v, "estimatedRemainingSeconds");
+    out.last_updated = time_of(v, "lastUpdatedTime");
+    out.advanced = time_of(v, "lastProgressTime");
+    out.checkpoint_step = optional_count(v, "checkpointStep");
+    out.checkpoint_time = time_of(v, "checkpointTime");
+    for_each(v, "metrics", [&](const json::value& m) {
+        if (out.metrics.size() < most_metrics) {
+            out.metrics.push_back({text_of(m, "name"), text_of(m, "value")});
+        }
+    });
+    if (const json::value* s = json::find(v, "slowest"); s != nullptr && s->IsObject()) {
+        out.slowest = slowest_rank{
+            count_of(*s, "rank"),
+            optional_count(*s, "step").value_or(0),
+            optional_count(*s, "behind").value_or(0),
+            time_of(*s, "time")};
+    }
+    return out;
+}
+
+void read_attempts(const json::value& v, std::vector<attempt_record>& out) {
+    for_each(v, "attemptHistory", [&](const json::value& a) {
+        if (out.size() < most_attempts) {
+            out.push_back(
+                {count_of(a, "attempt"),
+                 time_of(a, "startTime"),
+                 time_of(a, "endTime"),
+                 text_of(a, "reason"),
+                 text_of(a, "message"),
+                 text_of(a, "pod"),
+                 text_of(a, "node"),
+                 optional_int(a, "rank"),
+                 optional_count(a, "step")}
+            );
+        }
+    });
 }
 
 tensorboard_status read_tensorboard(const json::value& v) {
@@ -306,6 +391,15 @@ job_status read_status(const json::value& v) {
         status.restarts = read_ledger(*r);
     }
     status.told = read_told(v);
+    read_attempts(v, status.attempt_history);
+    status.attempt_start = time_of(v, "attemptStartTime");
+    status.avoided = read_avoided(v);
+    if (const json::value* p = json::find(v, "progress"); p != nullptr && p->IsObject()) {
+        status.progress = read_progress(*p);
+    }
+    if (const json::value* t = json::find(v, "timeSeconds"); t != nullptr && t->IsObject()) {
+        status.time = read_time_spent(*t);
+    }
     return status;
 }
 

@@ -38,6 +38,11 @@ public:
             number(name, value);
         }
     }
+    void number_if(std::string_view name, const std::optional<std::int64_t>& value) {
+        if (value) {
+            number(name, *value);
+        }
+    }
     void flag(std::string_view name, bool value) { key(name).Bool(value); }
     void time_if(std::string_view name, const std::optional<instant>& value) {
         if (value) {
@@ -127,6 +132,7 @@ void write_message(members& m, const incident_record& entry) {
     if (entry.consequence) {
         m.flag("consequence", true);
     }
+    m.text_if("rule", entry.rule);
 }
 
 void write_incident(json_writer& w, const incident_record& last) {
@@ -182,6 +188,9 @@ void write_ledger(json_writer& w, const restart_ledger& r) {
     });
     m.number_if("renames", r.renames);
     m.list_if("completed", r.completed, write_indexes);
+    m.number_if("forgiven", r.forgiven);
+    m.number_if("furthestStep", r.furthest_step);
+    m.number_if("withoutProgress", r.idle);
 }
 
 void write_tensorboard(json_writer& w, const tensorboard_status& t) {
@@ -201,6 +210,64 @@ void write_tensorboard(json_writer& w, const tensorboard_status& t) {
     m.text_if("action", t.action);
     m.text_if("note", t.note);
     m.text_if("type", t.type);
+}
+
+void write_attempt(json_writer& w, const attempt_record& a) {
+    members m(w);
+    m.number("attempt", a.attempt);
+    m.time_if("startTime", a.start);
+    m.time_if("endTime", a.end);
+    m.text_if("reason", a.reason);
+    m.text_if("message", a.message);
+    m.text_if("pod", a.pod);
+    m.text_if("node", a.node);
+    if (a.rank) {
+        m.number("rank", *a.rank);
+    }
+    m.number_if("step", a.step);
+}
+
+void write_progress(json_writer& w, const progress_status& p) {
+    members m(w);
+    m.number_if("currentStep", p.current_step);
+    m.number_if("totalSteps", p.total_steps);
+    if (p.percentage) {
+        m.number("progressPercentage", *p.percentage);
+    }
+    m.number_if("estimatedRemainingSeconds", p.remaining_seconds);
+    m.time_if("lastUpdatedTime", p.last_updated);
+    m.time_if("lastProgressTime", p.advanced);
+    m.number("rank", p.rank);
+    m.number("attempt", p.attempt);
+    m.list_if("metrics", p.metrics, [](json_writer& to, const progress_metric& metric) {
+        members item(to);
+        item.text("name", metric.name);
+        item.text("value", metric.value);
+    });
+    m.number_if("checkpointStep", p.checkpoint_step);
+    m.time_if("checkpointTime", p.checkpoint_time);
+    if (p.slowest) {
+        m.key("slowest");
+        members slowest(w);
+        slowest.number("rank", p.slowest->rank);
+        slowest.number("step", p.slowest->step);
+        slowest.number("behind", p.slowest->behind);
+        slowest.time_if("time", p.slowest->time);
+    }
+}
+
+void write_time_spent(json_writer& w, const time_spent& t) {
+    members m(w);
+    m.number("queued", t.queued);
+    m.number("starting", t.starting);
+    m.number("running", t.running);
+    m.number("restarting", t.restarting);
+    m.number("stalled", t.stalled);
+    m.number("paused", t.paused);
+    m.number("lost", t.lost);
+    m.number_if("unsaved", t.unsaved);
+    m.text_if("state", to_string(t.in));
+    m.time_if("since", t.since);
 }
 
 void write_status(json_writer& w, const job_status& s, job_kind kind) {
@@ -244,6 +311,23 @@ void write_status(json_writer& w, const job_status& s, job_kind kind) {
     m.list_if("told", s.told, [](json_writer& to, const std::string& reason) {
         to.String(reason.data(), static_cast<rapidjson::SizeType>(reason.size()));
     });
+    m.list_if("attemptHistory", s.attempt_history, write_attempt);
+    m.time_if("attemptStartTime", s.attempt_start);
+    if (s.time != time_spent{}) {
+        m.key("timeSeconds");
+        write_time_spent(w, s.time);
+    }
+    m.list_if("avoidedNodes", s.avoided, [](json_writer& to, const avoided_node& n) {
+        members item(to);
+        item.text("node", n.node);
+        item.text_if("rule", n.rule);
+        item.time_if("time", n.time);
+        item.number("count", n.count);
+    });
+    if (s.progress) {
+        m.key("progress");
+        write_progress(w, *s.progress);
+    }
 }
 
 }  // namespace

@@ -46,6 +46,8 @@ public:
         seen_.served_kinds = r.served;
         seen_.logs = r.logs;
         seen_.reads_logs = r.reads_logs;
+        seen_.progress = r.progress ? &*r.progress : nullptr;
+        seen_.progress_since = r.progress_since;
         seen_.no_room = r.no_room;
     }
     observation(const observation&) = delete;

@@ -9,6 +9,7 @@ namespace signalbox::core {
 std::span<const policy_field> policy_fields() {
     static constexpr std::array rows{
         policy_field{"always_delay", &policy::always_delay},
+        policy_field{"attempts_in_status", &policy::attempts_in_status},
         policy_field{"capability_retry", &policy::capability_retry},
         policy_field{"counts_interval", &policy::counts_interval},
         policy_field{"evidence_bytes", &policy::evidence_bytes},
@@ -25,6 +26,7 @@ std::span<const policy_field> policy_fields() {
         policy_field{"name_retry_max", &policy::name_retry_max},
         policy_field{"namespace_bytes", &policy::namespace_bytes},
         policy_field{"pods_in_incident", &policy::pods_in_incident},
+        policy_field{"progress_interval", &policy::progress_interval},
         policy_field{"quota_retry", &policy::quota_retry},
         policy_field{"quota_retry_max", &policy::quota_retry_max},
         policy_field{"renamed_in_status", &policy::renamed_in_status},

@@ -145,6 +145,10 @@ private:
         });
         out_.reads_logs = top.flag("readsLogs");
         out_.no_room = top.flag("noRoom");
+        out_.progress_since = top.time("progressSince");
+        if (const json::value* v = top.object("progress")) {
+            read_progress(*v);
+        }
         if (const json::value* v = top.object("capabilities")) {
             object_reader r(*v, "/capabilities", *errors_);
             std::list<std::string> names;  // the reader keeps views of them
@@ -286,6 +290,41 @@ private:
         const auto text = r.text("text", need::required).value_or("");
         r.finish();
         out_.logs.push_back(judge_log(std::string(uid), name, text));
+    }
+
+    void read_progress(const json::value& v) {
+        object_reader r(v, "/progress", *errors_);
+        progress_report out;
+        out.attempt = r.number("attempt", 1, need::required).value_or(0);
+        out.rank = r.number("rank", 0).value_or(0);
+        out.current_step = r.number("currentStep", 0);
+        out.total_steps = r.number("totalSteps", 0);
+        out.percentage = r.number("progressPercentage", 0);
+        out.remaining_seconds = r.number("estimatedRemainingSeconds", 0);
+        out.checkpoint_step = r.number("checkpointStep", 0);
+        out.checkpoint_time = r.time("checkpointTime");
+        out.time = r.time("lastUpdatedTime", need::required).value_or(instant{});
+        out.advanced = r.time("lastProgressTime").value_or(out.time);
+        std::size_t i = 0;
+        for (const json::value& item : r.array("metrics")) {
+            object_reader m(item, fmt::format("/progress/metrics/{}", i++), *errors_);
+            const auto name = m.text("name", need::required).value_or("");
+            const auto value = m.text("value", need::required).value_or("");
+            m.finish();
+            out.metrics.push_back({std::string(name), std::string(value)});
+        }
+        i = 0;
+        for (const json::value& item : r.array("ranks")) {
+            object_reader rank(item, fmt::format("/progress/ranks/{}", i++), *errors_);
+            rank_progress one;
+            one.rank = rank.number("rank", 0, need::required).value_or(0);
+            one.step = rank.number("step", 0);
+            one.advanced = rank.time("lastProgressTime").value_or(out.time);
+            rank.finish();
+            out.ranks.push_back(one);
+        }
+        r.finish();
+        out_.progress = std::move(out);
     }
 
     const std::shared_ptr<const compiled_job>& previous_;

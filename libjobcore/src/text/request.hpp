@@ -30,6 +30,8 @@ struct request {
     std::vector<confirmed_absence> absences;
     std::vector<log_evidence> logs;
     bool reads_logs = false;
+    std::optional<progress_report> progress;
+    std::optional<instant> progress_since;
     capabilities served;
     bool no_room = false;
     policy rules;

@@ -48,12 +48,13 @@ constexpr std::array alarming_codes{0, 500, 503, 504};
 
 /// `restarts.last.cause`, as BEHAVIOUR.md api 5.4 lists them. Others, of a newer version's status,
 /// are one.
-constexpr std::array<std::string_view, 8> known_causes{
+constexpr std::array<std::string_view, 9> known_causes{
     "PodDisrupted",
     "PodFailed",
     "PodRejected",
     "PodVanished",
     "SecretLost",
+    "Stalled",
     "WorkerExited",
     "WorkersUnreachable",
     "WorkersUnreachableAgain"};

@@ -48,7 +48,13 @@ TEST_CASE(
     const auto spec = spec_of(
         "DeepSpeedJob",
         R"({"runPolicy":{"backoffLimit":7,"cleanUpPolicy":"all","restartScope":"Replica",
-            "failurePolicy":"Master","activeDeadlineSeconds":5,"ttlSecondsAfterFinished":6},
+            "failurePolicy":"Master","activeDeadlineSeconds":5,"ttlSecondsAfterFinished":6,
+            "failureRules":[{"action":"RestartElsewhere","onReason":["r"],
+            "onExitCodes":{"operator":"NotIn","values":[1,2]},"onMessage":{"contains":["t"]},
+            "onPodConditions":[{"type":"c"},{"type":"d","status":"False"}]}],
+            "defaultFailureRules":false,"resetBackoffAfterSeconds":9,
+            "avoidNodes":{"policy":"Required","forSeconds":8},"maxRestartsWithoutProgress":4,
+            "progress":{"stallAfterSeconds":7,"firstReportAfterSeconds":6,"stallAction":"Restart"}},
             "elastic":{"enable":true,"minReplicas":2,"maxReplicas":4,"expectedReplicas":3},
             "disableCustomEnv":true,"managedBy":"x",
             "config":{"slotsPerWorker":8,"localRank":false,"autotune":"run",
@@ -62,6 +68,24 @@ TEST_CASE(
     CHECK(spec.policy.failure == failure_policy::master);
     CHECK(spec.policy.active_deadline_seconds == 5);
     CHECK(spec.policy.ttl_seconds_after_finished == 6);
+    REQUIRE(spec.policy.rules.size() == 1);
+    CHECK(
+        spec.policy.rules[0] ==
+        failure_rule{
+            failure_action::restart_elsewhere,
+            exit_code_match{"", false, {1, 2}},
+            {{"c", "True"}, {"d", "False"}},
+            {"r"},
+            {"t"}}
+    );
+    CHECK_FALSE(spec.policy.default_rules);
+    CHECK(spec.policy.reset_backoff_after == 9);
+    CHECK(spec.policy.avoid == avoid_policy::required);
+    CHECK(spec.policy.avoid_seconds == 8);
+    CHECK(spec.policy.max_idle_restarts == 4);
+    CHECK(spec.policy.stall_after == 7);
+    CHECK(spec.policy.first_report_after == 6);
+    CHECK(spec.policy.on_stall == stall_action::restart);
     CHECK(spec.elastic == elastic_config{2, 4, 3});
     CHECK(spec.managed_by == "x");
     REQUIRE(spec.replicas.size() == 1);

@@ -54,6 +54,8 @@ std::array<std::string, 2> two_values(const field& row) {
             return row.form == nullptr
                        ? std::array<std::string, 2>{R"(["a"])", R"(["a","b"])"}
                        : std::array<std::string, 2>{R"(["t9k://pvc/a/b"])", R"(["t9k://pvc/a/c"])"};
+        case value_type::integer_list:
+            return {"[1]", "[1,2]"};
         case value_type::opaque_object:
             return {R"({"a":{"b":[1,"x"]}})", R"({"a":{"b":[1,"y"]}})"};
         case value_type::opaque_list:

@@ -17,6 +17,8 @@ constexpr full_job jobs[] = {
      R"({"apiVersion":"batch.tensorstack.dev/v1beta1","kind":"PyTorchTrainingJob",
 "metadata":{"name":"full"},"spec":{
 "runMode":{"debug":{"replicaSpecs":[{"type":"worker"}]},"pause":{"resumeSpecs":[{"type":"worker"}]}},
+"runPolicy":{"failureRules":[{"action":"Fail","onReason":["r"],"onMessage":{"contains":["t"]},
+"onExitCodes":{"operator":"In","values":[1]},"onPodConditions":[{"type":"c"}]}]},
 "elastic":{"minReplicas":2,"maxReplicas":5,"expectedReplicas":3},"torchrunConfig":{"enabled":true},
 "tensorboardSpec":{"trainingLogFilesets":["t9k://pvc/c/p"],
 "logDir":{"pvc":[{"name":"c"}],"s3":{"secretRef":{"name":"s"}}}},
@@ -26,6 +28,8 @@ constexpr full_job jobs[] = {
      R"({"apiVersion":"batch.tensorstack.dev/v1beta1","kind":"DeepSpeedJob",
 "metadata":{"name":"full"},"spec":{
 "runMode":{"debug":{"replicaSpecs":[{"type":"worker"}]},"pause":{"resumeSpecs":[{"type":"worker"}]}},
+"runPolicy":{"failureRules":[{"action":"Fail","onReason":["r"],"onMessage":{"contains":["t"]},
+"onExitCodes":{"operator":"In","values":[1]},"onPodConditions":[{"type":"c"}]}]},
 "elastic":{"minReplicas":2,"maxReplicas":5,"expectedReplicas":3},
 "config":{"run":{"python":["a.py"]}},
 "worker":{"replicas":2,"template":{"spec":{"containers":[{"name":"worker","image":"i"}]}}}}})"},
@@ -33,6 +37,8 @@ constexpr full_job jobs[] = {
      R"({"apiVersion":"batch.tensorstack.dev/v1beta1","kind":"ColossalAIJob",
 "metadata":{"name":"full"},"spec":{
 "runMode":{"debug":{"replicaSpecs":[{"type":"worker"}]},"pause":{"resumeSpecs":[{"type":"worker"}]}},
+"runPolicy":{"failureRules":[{"action":"Fail","onReason":["r"],"onMessage":{"contains":["t"]},
+"onExitCodes":{"operator":"In","values":[1]},"onPodConditions":[{"type":"c"}]}]},
 "launcher":{"env":[{"name":"A"}]},
 "worker":{"command":["a.py"],"template":{"spec":{"containers":[{"name":"worker","image":"i"}]}}}}})"},
     {core::job_kind::colossalai,
@@ -103,9 +109,9 @@ private:
 
     template <class Add>
     static void mutate_type(const field& row, const Add& wrong) {
-        const bool is_list = row.type == value_type::object_list ||
-                             row.type == value_type::opaque_list ||
-                             row.type == value_type::string_list;
+        const bool is_list =
+            row.type == value_type::object_list || row.type == value_type::opaque_list ||
+            row.type == value_type::string_list || row.type == value_type::integer_list;
         const bool is_object =
             row.type == value_type::object || row.type == value_type::opaque_object;
         const bool is_text = row.type == value_type::string;
@@ -124,7 +130,7 @@ private:
         if (row.type != value_type::integer && row.type != value_type::int_or_string) {
             wrong("a number", "7");
         }
-        if (is_list) {
+        if (is_list && row.type != value_type::integer_list) {
             wrong("a list of numbers", "[1]");
         }
     }
@@ -153,6 +159,20 @@ private:
             wrong("a text that is too long", text(row.max_length + 1));
         } else if (row.type == value_type::string) {
             wrong("a text of another form", "\"\\n\"");
+        }
+        if (row.type == value_type::integer_list) {
+            const auto list = [](std::int64_t n) { return "[" + std::to_string(n) + "]"; };
+            wrong("a list of texts", "[\"x\"]");
+            wrong("an item below the minimum", list(row.minimum - 1));
+            right("an item at the minimum", list(row.minimum));
+            right("an item at the maximum", list(row.maximum));
+            wrong("an item above the maximum", list(row.maximum + 1));
+            wrong("an item with a fraction", "[1.5]");
+            std::string items = "1";
+            for (std::uint32_t i = 0; i < row.max_items; ++i) {
+                items += ",1";
+            }
+            wrong("too many items", "[" + items + "]");
         }
         if (row.type == value_type::string_list) {
             std::string items = row.form == nullptr ? "\"x.py\"" : "\"t9k://pvc/a/b\"";

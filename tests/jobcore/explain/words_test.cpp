@@ -124,6 +124,7 @@ TEST_CASE("every reason that the engine gives has a sentence", "[explain]") {
           reason::replicas_accepted,
           reason::replicas_running,
           reason::resuming,
+          reason::trains,
           reason::waiting_for_discovery,
           reason::waiting_for_training,
           reason::cleaned_up,

@@ -119,6 +119,9 @@ private:
                         return fmt::format(R"("--n{}={}")", i, i);
                     }));
                 break;
+            case value_type::integer_list:
+                add(at, "items", list_of_items([](std::size_t i) { return fmt::format("{}", i); }));
+                break;
             case value_type::string:
             case value_type::int_or_string:
             case value_type::time:

@@ -204,6 +204,16 @@ TEST_CASE("conditions: ready, disrupted, unschedulable", "[observe]") {
         "reason":"Unschedulable"}])")
                     .unschedulable);
     CHECK(decoded(pod_json({}, R"("nodeName":"n")")).scheduled);
+    CHECK(decoded(pod_json({}, R"("nodeName":"n")")).node == "n");
+    CHECK(p.conditions == "DisruptionTarget=True\n");
+    const std::string long_type(2000, 'x');
+    CHECK(
+        with_status(
+            R"("conditions":[{"type":"ConfigIssue","status":"Unknown"},{"type":")" + long_type +
+            R"(","status":"True"},{"type":"B","status":"False"},{"type":"Initialized","status":"True"}])"
+        )
+            .conditions == "ConfigIssue=Unknown\nB=False\n"
+    );
     CHECK_FALSE(decoded(pod_json({}, R"("nodeName":"")")).scheduled);
 }
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <numeric>
 #include <string_view>
 
@@ -212,7 +213,7 @@ void check_counts(
     if (counted + freed == 1 && (!b.last || b.last == a.last)) {
         out.push_back("5.3 an incident was counted and not recorded");
     }
-    if (counted > 0 && next.backoff_count > c.backoff_limit) {
+    if (counted > 0 && next.backoff_count - b.forgiven > c.backoff_limit) {
         out.push_back(fmt::format("5.5 the budget of {} is exceeded", c.backoff_limit));
     }
     const bool same_attempt = next.attempt == before.attempt;
@@ -228,6 +229,59 @@ void check_counts(
         if (same_attempt && !kept) {
             out.push_back("5.2 a completed replica was forgotten");
         }
+    }
+}
+
+/// Where the time went adds up to the second, and what is booked stays so (13.1); lists have
+/// bounds.
+void check_times(
+    const situation& c, const job_status& before, const job_status& next, violations& out
+) {
+    const time_spent& a = before.time;
+    const time_spent& b = next.time;
+    if (b.since) {
+        const instant origin = c.job.meta.creation_time.value_or(*b.since);
+        const auto all = std::chrono::floor<seconds>(*b.since - origin).count();
+        if (c.job.meta.creation_time && b.total() != all) {
+            out.push_back(fmt::format("13.1 {} s are booked of {}", b.total(), all));
+        }
+        if ((b.in == time_kind::none) != is_final(next.phase)) {
+            out.push_back("13.1 the clock of a job that has ended, or none of one that has not");
+        }
+        if ((b.in == time_kind::paused) != (next.phase == job_phase::paused)) {
+            out.push_back("13.1 paused is not Paused");
+        }
+        if (b.in == time_kind::running && next.phase == job_phase::pending) {
+            out.push_back("13.1 a job that is Pending runs");
+        }
+        if (b.unsaved > b.running) {
+            out.push_back("13.1 more is unsaved than ran");
+        }
+    }
+    if (a.since && b.since) {
+        const bool falls = b.queued < a.queued || b.starting < a.starting ||
+                           b.restarting < a.restarting || b.stalled < a.stalled ||
+                           b.paused < a.paused || b.lost < a.lost || *b.since < *a.since ||
+                           b.running + b.lost < a.running + a.lost;
+        if (falls) {
+            out.push_back("13.1 time that was booked is taken back");
+        }
+    }
+    if (a.since && !b.since) {
+        out.push_back("13.1 the record of the time is lost");
+    }
+    const auto& attempts = next.attempt_history;
+    if (attempts.size() > 10 ||
+        !std::ranges::is_sorted(attempts, std::ranges::less(), &attempt_record::attempt)) {
+        out.push_back("13.2 attempts beyond ten, or out of order");
+    }
+    const bool ended = next.attempt != before.attempt && before.attempt > 0;
+    if (ended && before.phase != job_phase::paused &&
+        (attempts.empty() || attempts.back().attempt != before.attempt)) {
+        out.push_back(fmt::format("13.2 nothing tells of attempt {}", before.attempt));
+    }
+    if (next.avoided.size() > 16) {
+        out.push_back("13.6 more nodes are avoided than there is room for");
     }
 }
 
@@ -402,6 +456,7 @@ void check_status(const situation& c, const decision& d, bool reachable, violati
     }
     if (reachable) {
         check_not_repaired(d, out);
+        check_times(c, before, next, out);
         check_conditions(before, next, out);
         check_gang(c, next, out);
     }

@@ -62,6 +62,29 @@ job_status full_status() {
     r.renames = 3;
     s.told = {"SecretLost", "QuotaExceeded"};
     r.completed = {{"ps", index_set::parse("0")}};
+    s.attempt_history = {
+        {6, noon, noon + seconds{3}, "PodFailed", "loss is NaN", "p-0", "node-1", 3, 1200},
+        {7, {}, {}, "Paused", "", "", "", {}}};
+    s.attempt_start = noon;
+    s.avoided = {{"node-1", "failureRules/0", noon, 2}};
+    r.forgiven = 3;
+    r.furthest_step = 5'000'000'000;
+    r.idle = 2;
+    s.progress = progress_status{
+        7,
+        1,
+        12,
+        50,
+        24,
+        90,
+        noon,
+        noon,
+        10,
+        noon,
+        {{"loss", "2.31"}},
+        slowest_rank{3, 11, 1, noon}};
+    r.last->rule = "default/EccError";
+    s.time = {1, 2, 30, 4, 5, 6, 7, 8, time_kind::restarting, noon};
     return s;
 }
 

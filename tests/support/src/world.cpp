@@ -48,7 +48,14 @@ core::decision world::look() const {
     seen.admitted = admitted;
     seen.logs = read_;
     seen.reads_logs = reads_logs;
+    seen.progress = reported.attempt > 0 ? &reported : nullptr;
+    seen.progress_since = reported_since;
     return core::decide(job_, seen, rules_, now_);
+}
+
+void world::report(core::progress_message said) {
+    said.attempt = said.attempt == 0 ? job_.status.attempt : said.attempt;
+    core::take_message(reported, said, now_);
 }
 
 bool world::pass() {

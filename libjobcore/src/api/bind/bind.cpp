@@ -91,7 +91,36 @@ std::optional<std::int32_t> bind_note(const node& elastic) {
     return is_elastic || !noted ? std::nullopt : std::optional(static_cast<std::int32_t>(*noted));
 }
 
+failure_rule bind_failure_rule(const node& n) {
+    failure_rule rule;
+    rule.action = *bind_choice<failure_action>(n["action"]);
+    const node& codes = n["onExitCodes"];
+    if (codes.present()) {
+        exit_code_match match;
+        match.container = codes["containerName"].text();
+        match.among = codes["operator"].choice() == 0;
+        for (const std::int64_t code : codes["values"].integers()) {
+            match.values.push_back(static_cast<std::int32_t>(code));
+        }
+        rule.codes = std::move(match);
+    }
+    for (const node& item : n["onPodConditions"].items) {
+        rule.conditions.push_back({item["type"].text(), item["status"].text()});
+    }
+    rule.reasons = n["onReason"].texts();
+    rule.texts = n["onMessage"]["contains"].texts();
+    return rule;
+}
+
 }  // namespace
+
+std::vector<failure_rule> bind_failure_rules(const node& policy) {
+    std::vector<failure_rule> rules;
+    for (const node& item : policy["failureRules"].items) {
+        rules.push_back(bind_failure_rule(item));
+    }
+    return rules;
+}
 
 job_spec bind_shared(const node& spec) {
     job_spec bound;
@@ -110,6 +139,12 @@ run_policy bind_run_policy(const node& policy) {
     if (policy["ttlSecondsAfterFinished"].present()) {
         bound.ttl_seconds_after_finished = policy["ttlSecondsAfterFinished"].int32();
     }
+    bound.rules = bind_failure_rules(policy);
+    const node& progress = policy["progress"];
+    bound.stall_after = progress["stallAfterSeconds"].int32();
+    if (progress["firstReportAfterSeconds"].present()) {
+        bound.first_report_after = progress["firstReportAfterSeconds"].int32();
+    }
     return bound;
 }
 
@@ -120,6 +155,14 @@ void bind_restarts(const node& spec, job_spec& bound) {
     bound.policy.clean_up = *bind_choice<clean_up_policy>(policy["cleanUpPolicy"]);
     bound.policy.scope = bind_choice<restart_scope>(policy["restartScope"]);
     bound.policy.failure = *bind_choice<failure_policy>(policy["failurePolicy"]);
+    bound.policy.default_rules = policy["defaultFailureRules"].flag();
+    bound.policy.reset_backoff_after = policy["resetBackoffAfterSeconds"].integer();
+    bound.policy.on_stall = *bind_choice<stall_action>(policy["progress"]["stallAction"]);
+    if (policy["maxRestartsWithoutProgress"].present()) {
+        bound.policy.max_idle_restarts = policy["maxRestartsWithoutProgress"].int32();
+    }
+    bound.policy.avoid = *bind_choice<avoid_policy>(policy["avoidNodes"]["policy"]);
+    bound.policy.avoid_seconds = policy["avoidNodes"]["forSeconds"].int32();
     if (spec["elastic"]["enabled"].flag()) {
         bound.elastic = bind_elastic(spec["elastic"]);
     }

@@ -15,6 +15,8 @@ job_spec bind_shared(const node& spec);
 void bind_restarts(const node& spec, job_spec& bound);
 /// The fields that every runPolicy has.
 run_policy bind_run_policy(const node& policy);
+/// Of a policy whose `failureRules` are well-formed.
+std::vector<failure_rule> bind_failure_rules(const node& policy);
 /// An object or list as compact JSON; empty if it is absent.
 std::string bind_json(const node& opaque);
 

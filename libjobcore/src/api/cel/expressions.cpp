@@ -42,6 +42,7 @@ std::string absent_value(const field& row) {
     switch (row.type) {
         case value_type::object_list:
         case value_type::string_list:
+        case value_type::integer_list:
         case value_type::opaque_list:
             return "[]";
         case value_type::integer:

@@ -283,6 +283,7 @@ void crd_writer::type_of(const field& row) {
         case value_type::object_list:
         case value_type::opaque_list:
         case value_type::string_list:
+        case value_type::integer_list:
             list_items(row);
             return;
         case value_type::boolean:
@@ -371,6 +372,9 @@ void crd_writer::list_items(const field& row) {
         } else if (row.type == value_type::opaque_list) {
             json_.member("type", "object");
             json_.flag("x-kubernetes-preserve-unknown-fields", true);
+        } else if (row.type == value_type::integer_list) {
+            json_.member("type", "integer");
+            integer_members(row);
         } else {
             json_.member("type", "string");
             if (row.max_length > 0) {

@@ -38,6 +38,8 @@ std::string_view type_name(value_type type) {
             return "string";
         case value_type::string_list:
             return "[]string";
+        case value_type::integer_list:
+            return "[]integer";
         case value_type::boolean:
             return "boolean";
         case value_type::integer:

@@ -35,6 +35,8 @@ std::string size_words(const field& row) {
                        : std::string();
         case value_type::string_list:
             return fmt::format("{} of {} characters", items, row.max_length);
+        case value_type::integer_list:
+            return fmt::format("{} from {} to {}", items, row.minimum, row.maximum);
         case value_type::object_list:
         case value_type::opaque_list:
             return items;
@@ -55,6 +57,8 @@ std::string type_words(const field& row) {
             return "string";
         case value_type::string_list:
             return "list of strings";
+        case value_type::integer_list:
+            return "list of int32";
         case value_type::boolean:
             return "boolean";
         case value_type::integer:

@@ -68,6 +68,14 @@ void text_writer::value(const node& n) {
             }
             return;
         }
+        case value_type::integer_list: {
+            const std::vector<std::int64_t> items = n.integers();
+            count(items.size());
+            for (const std::int64_t item : items) {
+                optional_number(std::optional(item));
+            }
+            return;
+        }
         case value_type::boolean:
             out_ += n.flag() ? 't' : 'f';
             return;

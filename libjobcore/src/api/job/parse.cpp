@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 namespace signalbox::core {
@@ -75,6 +76,21 @@ restarts restarts_of(const node& spec) {
     return out;
 }
 
+bool is_sound(const node& n) {
+    return !n.broken() && std::ranges::all_of(n.members, is_sound) &&
+           std::ranges::all_of(n.items, is_sound);
+}
+
+/// Of rules that are broken nobody knows what they allow.
+void read_failure_rules(const node& policy, spec_fragments& out) {
+    if (!is_sound(policy["failureRules"])) {
+        out.run.backoff_limit = endless;
+        out.restarts.clear();
+        return;
+    }
+    out.run.rules = bind_failure_rules(policy);
+}
+
 /// Of a policy that is broken as a whole nothing is known, and nothing is deleted by it.
 spec_fragments fragments_of(const kind_schema& kind, const node& spec) {
     spec_fragments out;
@@ -115,6 +131,10 @@ spec_fragments fragments_of(const kind_schema& kind, const node& spec) {
     if (const node* scope = policy.find("restartScope"); scope != nullptr && scope->present()) {
         out.run.scope = bind_choice<restart_scope>(*scope);
     }
+    if (const node* reset = policy.find("resetBackoffAfterSeconds")) {
+        out.run.reset_backoff_after = reset->integer();
+    }
+    read_failure_rules(policy, out);
     if (const node* clean_up = policy.find("cleanUpPolicy")) {
         out.run.clean_up =
             clean_up->broken() ? clean_up_policy::none : *bind_choice<clean_up_policy>(*clean_up);

@@ -20,6 +20,14 @@ bool is_seconds(std::string_view text) {
            std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+/// Names of nodes are DNS subdomains.
+bool are_names(std::string_view text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
+               c == ',' || c == ' ';
+    });
+}
+
 constexpr std::array rows{
     annotation{
         .name = "stuck-after",
@@ -52,10 +60,18 @@ constexpr std::array rows{
         .word = "module",
         .doc = "Starts `python -m torch.distributed.run` instead of `torchrun`.",
     },
+    annotation{
+        .name = "forgive-nodes",
+        .seconds = false,
+        .word = "all",
+        .doc = "Nodes that are good again and not avoided, whatever failed there.",
+        .names = true,
+    },
 };
 
 bool is_right(const annotation& row, std::string_view value) {
-    return (row.seconds && is_seconds(value)) || (!row.word.empty() && value == row.word);
+    return (row.seconds && is_seconds(value)) || (!row.word.empty() && value == row.word) ||
+           (row.names && are_names(value));
 }
 
 /// What the value of an unknown name of ours may have been meant for.
@@ -114,6 +130,9 @@ std::span<const annotation> our_annotations() {
 }
 
 std::string values_of(const annotation& row) {
+    if (row.names) {
+        return fmt::format("`{}` or names with commas", row.word);
+    }
     if (!row.seconds) {
         return fmt::format("`{}`", row.word);
     }

@@ -17,6 +17,7 @@ struct annotation {
     bool seconds;           ///< a whole number of seconds is accepted
     std::string_view word;  ///< this is accepted too; empty: none
     std::string_view doc;
+    bool names = false;  ///< any names with commas are accepted
 };
 
 std::span<const annotation> our_annotations();

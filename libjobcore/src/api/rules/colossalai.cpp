@@ -174,6 +174,7 @@ void check_colossalai(const node& spec, findings_collector& findings) {
     const colossalai_parts parts = parts_of(spec);
     check_scheduler(spec["scheduler"], findings);
     check_run_mode(spec["runMode"], types, findings);
+    check_failure_rules(spec["runPolicy"], findings);
     check_shape(spec, findings);
     if (is_written(*parts.command) || is_written(spec[parts.second ? "replicaSpecs" : "worker"])) {
         const bool unknown = spec[parts.second ? "torchConfig" : "worker"].broken();

@@ -131,6 +131,7 @@ void check_deepspeed(const node& spec, findings_collector& findings) {
     const node& worker = spec["worker"];
     check_scheduler(spec["scheduler"], findings);
     check_run_mode(spec["runMode"], types, findings);
+    check_failure_rules(spec["runPolicy"], findings);
     check_elastic(elastic, elastic["minReplicas"].int32(), deepspeed_size(spec), findings);
     check_config(spec["config"], spec["runMode"]["debug"]["enabled"].flag(), findings);
     check_template(

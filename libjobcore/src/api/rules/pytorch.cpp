@@ -166,6 +166,7 @@ void check_pytorch(const node& spec, findings_collector& findings) {
     }
     check_scheduler(spec["scheduler"], findings);
     check_run_mode(spec["runMode"], types, findings);
+    check_failure_rules(spec["runPolicy"], findings);
     check_elastic(spec["elastic"], minimum_replicas(spec), pytorch_size(spec), findings);
     check_elastic_launch(spec, findings);
     warn_weights(spec, findings);

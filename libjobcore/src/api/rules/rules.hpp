@@ -57,6 +57,9 @@ void check_run_mode(
     const node& mode, std::span<const std::string> types, findings_collector& findings
 );
 
+/// Of `runPolicy`, what tables cannot say of its failure rules (BEHAVIOUR.md 13.3).
+void check_failure_rules(const node& policy, findings_collector& findings);
+
 /// The container that trains, of several without a sign the first (BEHAVIOUR.md api 1.13); nothing
 /// if there is none. `index` gets its place.
 const json::value* training_container(

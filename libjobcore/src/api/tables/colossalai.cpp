@@ -38,6 +38,8 @@ constexpr std::array run_policy_fields_of_kind{
     },
     deadline_field,
     ttl_field,
+    failure_rules_field(ending_rule_fields),
+    progress_policy_field(watch_only_fields),
 };
 
 constexpr field launcher_image_field{

@@ -20,6 +20,7 @@ enum class value_type {
     string_list,    ///< items are bound by `max_length` and `form`
     boolean,        ///<
     integer,        ///< `minimum` to `maximum`
+    integer_list,   ///< of integers from `minimum` to `maximum`
     int_or_string,  ///< a text of the given form, or an integer from `minimum`
     time,           ///< RFC 3339; status only
     opaque_object,  ///< passed through whole: pod templates, resources

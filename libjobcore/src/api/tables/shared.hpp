@@ -227,6 +227,17 @@ inline constexpr std::array run_mode_fields{
 inline constexpr std::array clean_up_values{
     enum_value{"All", "all"}, enum_value{"Unfinished", "unfinished"}, enum_value{"None", "none"}};
 inline constexpr std::array scope_values{enum_value{"Job"}, enum_value{"Replica"}};
+inline constexpr std::array exit_code_operators{enum_value{"In"}, enum_value{"NotIn"}};
+inline constexpr std::array condition_status_values{
+    enum_value{"True"}, enum_value{"False"}, enum_value{"Unknown"}};
+inline constexpr std::array failure_actions{
+    enum_value{"Fail"},
+    enum_value{"Restart"},
+    enum_value{"RestartFree"},
+    enum_value{"RestartElsewhere"}};
+inline constexpr std::array ending_actions{enum_value{"Fail"}};
+inline constexpr std::array stall_actions{enum_value{"Report"}, enum_value{"Restart"}};
+inline constexpr std::array avoid_values{enum_value{"Preferred"}, enum_value{"Required"}};
 inline constexpr std::array failure_values{enum_value{"AnyReplica"}, enum_value{"Master"}};
 
 inline constexpr field deadline_field{
@@ -246,6 +257,182 @@ inline constexpr field ttl_field{
     .when = change::any_time,
     .rule = "behaviour 5.14",
 };
+
+inline constexpr std::array exit_code_fields{
+    field{
+        .name = "containerName",
+        .doc = "Whose exit code; default: the training container, by the code of the rank that "
+               "failed where that is known.",
+        .max_length = 63,
+    },
+    field{
+        .name = "operator",
+        .doc = "Whether the code has to be among the values or not.",
+        .required = true,
+        .values = exit_code_operators,
+    },
+    field{
+        .name = "values",
+        .type = value_type::integer_list,
+        .doc = "Exit codes. 0 is never `NotIn`.",
+        .required = true,
+        .minimum = 0,
+        .maximum = 255,
+        .max_items = 255,
+    },
+};
+inline constexpr std::array pod_condition_fields{
+    field{
+        .name = "type",
+        .doc = "Type of a condition of the pod, such as DisruptionTarget.",
+        .required = true,
+        .max_length = 316,
+    },
+    field{
+        .name = "status",
+        .doc = "Its status.",
+        .fallback = "\"True\"",
+        .values = condition_status_values,
+    },
+};
+inline constexpr std::array message_fields{
+    field{
+        .name = "contains",
+        .type = value_type::string_list,
+        .doc = "Texts of which one has to be in the message, by its letters exactly.",
+        .required = true,
+        .max_length = 256,
+        .max_items = 32,
+    },
+};
+
+inline constexpr field on_exit_codes_field{
+    .name = "onExitCodes",
+    .type = value_type::object,
+    .doc = "The container ended with one of these codes, or with none of them.",
+    .fields = exit_code_fields,
+};
+inline constexpr field on_conditions_field{
+    .name = "onPodConditions",
+    .type = value_type::object_list,
+    .doc = "The pod has one of these conditions.",
+    .fields = pod_condition_fields,
+    .max_items = 20,
+};
+inline constexpr field on_reason_field{
+    .name = "onReason",
+    .type = value_type::string_list,
+    .doc =
+        "The reason of the container, of the pod or of its condition DisruptionTarget is one of "
+        "these: OOMKilled, Evicted, NodeShutdown, PreemptionByScheduler ...",
+    .max_length = 256,
+    .max_items = 32,
+};
+inline constexpr field on_message_field{
+    .name = "onMessage",
+    .type = value_type::object,
+    .doc =
+        "The termination message of the training container (the end of its log), or the message "
+        "of the pod, has one of these texts.",
+    .fields = message_fields,
+};
+
+inline constexpr std::array failure_rule_fields{
+    field{
+        .name = "action",
+        .doc = "What follows. `RestartFree` costs no budget; `RestartElsewhere` neither, and later "
+               "pods avoid the node.",
+        .required = true,
+        .values = failure_actions,
+    },
+    on_exit_codes_field,
+    on_conditions_field,
+    on_reason_field,
+    on_message_field,
+};
+/// Of a kind that restarts nothing.
+inline constexpr std::array ending_rule_fields{
+    field{
+        .name = "action",
+        .doc = "What follows; a job of this kind restarts nothing.",
+        .required = true,
+        .values = ending_actions,
+    },
+    on_exit_codes_field,
+    on_conditions_field,
+    on_reason_field,
+    on_message_field,
+};
+
+constexpr field failure_rules_field(std::span<const field> fields) {
+    return {
+        .name = "failureRules",
+        .type = value_type::object_list,
+        .doc =
+            "What follows from which failure; the first rule counts whose requirements all hold.",
+        .fields = fields,
+        .max_items = 20,
+        .when = change::any_time,
+        .rule = "behaviour 13.3",
+    };
+}
+
+inline constexpr std::array avoid_fields{
+    field{
+        .name = "policy",
+        .doc = "Whether pods had rather not, or must not, run there.",
+        .fallback = "\"Preferred\"",
+        .values = avoid_values,
+    },
+    field{
+        .name = "forSeconds",
+        .type = value_type::integer,
+        .doc = "How long a node is avoided.",
+        .fallback = "86400",
+        .minimum = 1,
+    },
+};
+
+inline constexpr field stall_after_field{
+    .name = "stallAfterSeconds",
+    .type = value_type::integer,
+    .doc =
+        "Seconds without progress, of an attempt that runs as a whole and has reported, after "
+        "which the job counts as stalled.",
+    .fallback = "1800",
+    .minimum = 1,
+};
+inline constexpr field first_report_field{
+    .name = "firstReportAfterSeconds",
+    .type = value_type::integer,
+    .doc =
+        "Seconds without any report, of an attempt that runs as a whole; absent: nobody has to "
+        "report.",
+    .minimum = 1,
+};
+inline constexpr std::array watch_fields{
+    stall_after_field,
+    first_report_field,
+    field{
+        .name = "stallAction",
+        .doc = "What follows: the condition and an event alone, or a restart that counts too.",
+        .fallback = "\"Report\"",
+        .values = stall_actions,
+    },
+};
+/// Of a kind that restarts nothing.
+inline constexpr std::array watch_only_fields{stall_after_field, first_report_field};
+
+constexpr field progress_policy_field(std::span<const field> fields) {
+    return {
+        .name = "progress",
+        .type = value_type::object,
+        .doc = "When a job that runs counts as stalled.",
+        .fields = fields,
+        .when = change::any_time,
+        .rule = "behaviour 13.8",
+    };
+}
 
 inline constexpr std::array run_policy_fields{
     deadline_field,
@@ -282,6 +469,40 @@ inline constexpr std::array run_policy_fields{
         .doc = "Whose failure fails the job.",
         .fallback = "\"AnyReplica\"",
         .values = failure_values,
+    },
+    failure_rules_field(failure_rule_fields),
+    field{
+        .name = "defaultFailureRules",
+        .type = value_type::boolean,
+        .doc = "The rules of our own, by which later pods avoid nodes whose devices or links fail.",
+        .fallback = "true",
+        .when = change::any_time,
+        .rule = "behaviour 13.4",
+    },
+    field{
+        .name = "resetBackoffAfterSeconds",
+        .type = value_type::integer,
+        .doc = "After a run of so long without an incident the budget is whole again.",
+        .minimum = 1,
+        .when = change::any_time,
+        .rule = "behaviour 13.5",
+    },
+    field{
+        .name = "avoidNodes",
+        .type = value_type::object,
+        .doc = "How nodes are avoided that a rule has found bad.",
+        .fields = avoid_fields,
+        .when = change::any_time,
+        .rule = "behaviour 13.6",
+    },
+    progress_policy_field(watch_fields),
+    field{
+        .name = "maxRestartsWithoutProgress",
+        .type = value_type::integer,
+        .doc = "Restarts without getting further than before after which a failure ends the job.",
+        .minimum = 0,
+        .when = change::any_time,
+        .rule = "behaviour 13.9",
     },
 };
 

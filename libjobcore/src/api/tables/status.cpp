@@ -19,6 +19,14 @@ constexpr field int32(std::string_view name, std::string_view doc) {
     return {.name = name, .type = value_type::integer, .doc = doc};
 }
 
+constexpr field int64(std::string_view name, std::string_view doc) {
+    return {
+        .name = name,
+        .type = value_type::integer,
+        .doc = doc,
+        .maximum = std::numeric_limits<std::int64_t>::max()};
+}
+
 constexpr field flag(std::string_view name, std::string_view doc) {
     return {.name = name, .type = value_type::boolean, .doc = doc};
 }
@@ -46,7 +54,10 @@ constexpr field under(std::string_view rule, field row) {
 }
 
 constexpr std::array condition_fields{
-    text("type", "Initialized, Running, ReplicaFailure, Completed, Failed, Succeeded or Paused."),
+    text(
+        "type",
+        "Initialized, Running, ReplicaFailure, Completed, Failed, Succeeded, Paused or Stalled."
+    ),
     text("status", "True or False."),
     text("reason", "Why, in one word."),
     text("message", "Why, for people."),
@@ -107,6 +118,9 @@ constexpr field consequence_field = under(
     flag("consequence", "The message tells only what follows from the end of another process.")
 );
 
+constexpr field rule_field =
+    under("behaviour 13.3", text("rule", "The failure rule that it went by."));
+
 constexpr std::array incident_fields{
     time("time", "Latest end among its pods."),
     text("cause", "What happened."),
@@ -120,6 +134,7 @@ constexpr std::array incident_fields{
     int32("more", "How many more were lost."),
     message_field,
     consequence_field,
+    rule_field,
 };
 
 constexpr std::array settling_fields{
@@ -156,6 +171,9 @@ constexpr std::array restarts_fields{
     list("renamed", "Pod names with a suffix that are in use.", renamed_fields),
     int32("renames", "How many such names there were."),
     list("completed", "Indexes that ended with exit code 0 in this attempt.", indexes_fields),
+    int32("forgiven", "Counted incidents that a long run has given back to the budget."),
+    int64("furthestStep", "The furthest step at the last restart, where restarts go by progress."),
+    int32("withoutProgress", "Restarts since that step was first reached."),
 };
 
 constexpr std::array dependent_fields{
@@ -174,6 +192,84 @@ constexpr std::array board_fields{
     text("action", "What the operator last did to it."),
     text("note", "For people."),
     text("type", "What kind of dependent it is."),
+};
+
+constexpr std::array attempt_fields{
+    int32("attempt", "Its number."),
+    time("startTime", "When it began."),
+    time("endTime", "When it ended."),
+    text(
+        "reason",
+        "Why it ended: the cause of the incident, the reason of the job's end, Paused, "
+        "Scaled or SpecChanged."
+    ),
+    text("message", "Why, for people; at most 256 bytes."),
+    text("pod", "The pod whose failure ended it."),
+    text("node", "The node of that pod."),
+    int32("rank", "The rank that failed, where it is known."),
+    int64("step", "The last step that it reported."),
+};
+
+constexpr std::array time_states{
+    enum_value{"Queued"},
+    enum_value{"Starting"},
+    enum_value{"Running"},
+    enum_value{"Restarting"},
+    enum_value{"Stalled"},
+    enum_value{"Paused"},
+};
+
+constexpr std::array time_fields{
+    int32("queued", "Waiting for room, quota, a scheduler or an admission."),
+    int32("starting", "Making the pods of an attempt that no incident made."),
+    int32("running", "Training as a whole."),
+    int32("restarting", "From an incident until the job trained as a whole again."),
+    int32("stalled", "Its pods ran, and it made no progress."),
+    int32("paused", "Paused."),
+    int32("lost", "It trained, and no checkpoint holds what it did."),
+    int32("unsaved", "Of `running`, what no checkpoint of the attempt holds yet."),
+    field{
+        .name = "state",
+        .doc = "What the time since `since` is spent on; absent once the job has ended.",
+        .values = time_states,
+    },
+    time("since", "Until when the seconds are booked."),
+};
+
+constexpr std::array metric_fields{
+    text("name", "Its name."),
+    text("value", "A number, as it was reported."),
+};
+
+constexpr std::array slowest_fields{
+    int32("rank", "The rank."),
+    int64("step", "How far it has come."),
+    int64("behind", "Steps between it and the first."),
+    time("time", "When it came there."),
+};
+
+constexpr std::array progress_fields{
+    int64("currentStep", "The step that training is at."),
+    int64("totalSteps", "How many there are."),
+    int32("progressPercentage", "How much of it is done."),
+    int64("estimatedRemainingSeconds", "How long it takes from `lastUpdatedTime` on."),
+    time("lastUpdatedTime", "When the last report came."),
+    time("lastProgressTime", "When the last one came that told of progress."),
+    int32("rank", "Whose report it was."),
+    int32("attempt", "Of which attempt."),
+    list("metrics", "What else was reported; at most 16.", metric_fields),
+    int64("checkpointStep", "The step of the last checkpoint that was reported."),
+    time("checkpointTime", "When that was reported."),
+    object(
+        "slowest", "The rank that is furthest behind, where more than one reports.", slowest_fields
+    ),
+};
+
+constexpr std::array avoided_fields{
+    text("node", "Name of the node."),
+    text("rule", "The failure rule that found it bad."),
+    time("time", "When it was found bad last."),
+    int32("count", "How often it was."),
 };
 
 constexpr std::array phases{
@@ -243,47 +339,41 @@ constexpr field told_field = under(
      .max_length = 0,
      .max_items = 0}
 );
+constexpr field history_field = under(
+    "behaviour 13.2",
+    list("attemptHistory", "The last ten attempts that have ended.", attempt_fields)
+);
+constexpr field attempt_start_field =
+    under("behaviour 13.2", time("attemptStartTime", "When the present attempt began."));
+constexpr field time_field = under(
+    "behaviour 13.1",
+    object(
+        "timeSeconds", "Where the time went, from the creation of the job to `since`.", time_fields
+    )
+);
+constexpr field avoided_field = under(
+    "behaviour 13.6",
+    list("avoidedNodes", "Nodes that later pods avoid; at most 16.", avoided_fields)
+);
+constexpr field progress_field = under(
+    "behaviour 13.7", object("progress", "How far training has come, by reports.", progress_fields)
+);
 constexpr field backoff_field = under("api 5.4", int32("backoffCount", "Counted incidents."));
 
 constexpr std::array colossalai_status{
-    phase_field,
-    reason_field,
-    conditions_field,
-    tasks_field,
-    aggregate_field,
-    generation_field,
-    start_field,
-    completion_field,
-    duration_field,
-    ready_field,
-    replicas_field,
-    selector_field,
-    transition_field,
-    attempt_field,
-    training_field,
-    restarts_field,
-    told_field,
+    phase_field,      reason_field,   conditions_field, tasks_field,         aggregate_field,
+    generation_field, start_field,    completion_field, duration_field,      ready_field,
+    replicas_field,   selector_field, transition_field, attempt_field,       training_field,
+    restarts_field,   told_field,     history_field,    attempt_start_field, time_field,
+    avoided_field,    progress_field,
 };
 
 constexpr std::array deepspeed_status{
-    phase_field,
-    reason_field,
-    conditions_field,
-    tasks_field,
-    aggregate_field,
-    generation_field,
-    start_field,
-    completion_field,
-    duration_field,
-    ready_field,
-    replicas_field,
-    selector_field,
-    transition_field,
-    attempt_field,
-    training_field,
-    restarts_field,
-    told_field,
-    backoff_field,
+    phase_field,      reason_field,   conditions_field, tasks_field,         aggregate_field,
+    generation_field, start_field,    completion_field, duration_field,      ready_field,
+    replicas_field,   selector_field, transition_field, attempt_field,       training_field,
+    restarts_field,   told_field,     history_field,    attempt_start_field, time_field,
+    avoided_field,    progress_field, backoff_field,
 };
 
 constexpr std::array pytorch_status{
@@ -304,6 +394,11 @@ constexpr std::array pytorch_status{
     training_field,
     restarts_field,
     told_field,
+    history_field,
+    attempt_start_field,
+    time_field,
+    avoided_field,
+    progress_field,
     backoff_field,
     under("behaviour 9.2", object("tensorboard", "The TensorBoard of the job.", board_fields)),
 };

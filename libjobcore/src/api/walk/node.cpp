@@ -78,6 +78,16 @@ std::vector<std::string> node::texts() const {
     return texts;
 }
 
+std::vector<std::int64_t> node::integers() const {
+    std::vector<std::int64_t> numbers;
+    if (present()) {
+        for (const json::value& item : value->GetArray()) {
+            numbers.push_back(integral(item).value_or(0));
+        }
+    }
+    return numbers;
+}
+
 std::optional<std::size_t> node::choice() const {
     const std::string chosen = text();
     for (std::size_t i = 0; i < row->values.size(); ++i) {

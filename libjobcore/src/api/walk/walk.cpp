@@ -46,6 +46,8 @@ std::string expectation(const field& row) {
             return "true or false";
         case value_type::integer:
             return integer_words(row);
+        case value_type::integer_list:
+            return "a list of integers";
         case value_type::int_or_string:
             return std::string(row.form->words);
         case value_type::time:
@@ -122,6 +124,7 @@ private:
     bool check(const node& n, const json::value& value);
     bool check_string(const node& n, const json::value& value);
     bool check_strings(const node& n, const json::value& value);
+    bool check_integers(const node& n, const json::value& value);
     bool check_objects(const node& n, const json::value& value);
     bool check_integer(const node& n, const json::value& value);
     bool check_size(const node& n, const json::value& value);
@@ -194,6 +197,9 @@ bool walker::check(const node& n, const json::value& value) {
         case value_type::string_list:
             return accept_or_refuse(value.IsArray(), n, value) && check_size(n, value) &&
                    check_strings(n, value);
+        case value_type::integer_list:
+            return accept_or_refuse(value.IsArray(), n, value) && check_size(n, value) &&
+                   check_integers(n, value);
         case value_type::boolean:
             return accept_or_refuse(value.IsBool(), n, value);
         case value_type::integer:
@@ -280,6 +286,21 @@ bool walker::check_strings(const node& n, const json::value& value) {
             );
         } else if (row.form != nullptr && !row.form->matches(json::view(item))) {
             refuse_text(i, fmt::format("must be {}, not {}", row.form->words, describe(item)));
+        }
+    }
+    return good;
+}
+
+bool walker::check_integers(const node& n, const json::value& value) {
+    const field& row = *n.row;
+    bool good = true;
+    for (rapidjson::SizeType i = 0; i < value.Size(); ++i) {
+        const auto number = value[i].IsNumber() ? integral(value[i]) : std::nullopt;
+        if (!number || *number < row.minimum || *number > row.maximum) {
+            refuse_item(
+                n, i, fmt::format("must be {}, not {}", integer_words(row), describe(value[i]))
+            );
+            good = false;
         }
     }
     return good;

@@ -52,6 +52,7 @@ public:
     std::int32_t int32() const;  ///< for fields with a default
     std::string text() const;
     std::vector<std::string> texts() const;
+    std::vector<std::int64_t> integers() const;
     /// Index in `row->values` of the effective value; nothing without value and default.
     std::optional<std::size_t> choice() const;
 };

@@ -142,6 +142,7 @@ void tell(
     note.names_error = true;
     note.sameness = sameness_of(line.text, line.place);
     note.at = place_in(message, line.last_line);
+    note.rank = rank;
 }
 
 /// Of several reports each is of a node; a line without a rank may be of any of them.
@@ -250,6 +251,7 @@ std::optional<termination_note> read_failure_report(
     }
     note.secondary = told.text.empty() ? is_secondary(message) : told.secondary;
     note.text = silent_end(rank, host, pod);
+    note.rank = *rank;
     if (!told.text.empty()) {
         tell(told, *rank, told.rank || told.pod.empty() ? host : told.pod, message, pod, note);
     }
@@ -265,6 +267,7 @@ std::optional<termination_note> read_failure_report(
     if (own) {
         const std::int32_t signal = crash_signal(own->code);
         note.error_code = own->code;
+        note.rank = own->rank;
         note.secondary = false;
         note.text = signal != 0 ? located(own->rank, own->host, pod, std::string(killed_by(signal)))
                                 : silent_end(own->rank, own->host, pod);

@@ -21,6 +21,7 @@ struct termination_note {
     std::uint64_t sameness = 0;       ///< equal for errors that all ranks run into; 0: of no error
     std::optional<std::size_t> at{};  ///< where in the message the error stands
     std::string last_line{};          ///< of a message that names no error
+    std::optional<std::int32_t> rank{};  ///< that the text names
 };
 
 /// Takes the message apart: an error file of torchrun's as JSON, which a user's own program may

@@ -133,6 +133,7 @@ void hear_witnesses(const context& c, health& out) {
     );
     named.told_by = found.replica->current->uid;
     named.secondary = false;
+    named.rank.reset();
     named.said_at = found.time;
     named.sameness = found.said->sameness;
 }

@@ -42,11 +42,13 @@ struct loss {
     bool secondary_by_message = false;
     std::int32_t signal = 0;     ///< that it, or the rank that failed, was killed by (crash_signal)
     std::uint64_t sameness = 0;  ///< of its error (termination_note)
-    std::optional<instant> said_at;  ///< when its log says so
-    std::string container{};         ///< of which the log tells; empty: there is none
-    std::string told_by{};           ///< UID of another pod, whose log the message is of
+    std::optional<instant> said_at;      ///< when its log says so
+    std::string container{};             ///< of which the log tells; empty: there is none
+    std::string told_by{};               ///< UID of another pod, whose log the message is of
+    std::optional<std::int32_t> rank{};  ///< that failed, where its message tells one
     instant end{};
-    bool at_unknown_time = false;  ///< `end` is the time of this decision
+    std::optional<instant> healthy_until{};  ///< where that was before the end
+    bool at_unknown_time = false;            ///< `end` is the time of this decision
     /// Lived shorter than `policy.short_life` (5.4).
     bool short_lived = false;
     engine::cause cause = cause::pod_failed;
@@ -108,6 +110,25 @@ health examine(const context& c);
 /// One of these pods can be replaced while the others go on: torchrun with a rendezvous that
 /// outlives it, and that is not closed by a deciding pod that has exited 0 (BEHAVIOUR.md 5.6).
 bool can_replace_one(const context& c, const health& h);
+
+/// The attempt has fewer replicas up than it needs (BEHAVIOUR.md 4.10).
+bool below_minimum(const context& c);
+/// The attempt is complete: all that it needs is up (BEHAVIOUR.md 4).
+bool is_complete(const context& c);
+
+/// The clock of progress (BEHAVIOUR.md 13.8).
+struct progress_clock {
+    instant since{};  ///< it runs since then
+    instant due{};    ///< when it says that the job stands still
+    bool still = false;
+    bool unreported = false;  ///< by nobody in this attempt
+    std::string text{};       ///< for people, if it stands still
+};
+/// Nothing while the attempt does not run as a whole, or nobody has to report.
+std::optional<progress_clock> find_progress_clock(const context& c);
+
+/// The furthest step that is known of any attempt.
+std::optional<std::int64_t> furthest_step(const context& c);
 
 /// The failure that is named for all of them (BEHAVIOUR.md 3.13). They are in order of type and
 /// index. Null if all were disrupted.

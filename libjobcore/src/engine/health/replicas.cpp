@@ -184,6 +184,7 @@ private:
             end.exit_code == unreachable_code && said.from_bootstrap && c_.is_deciding(type, index);
         l.cause = unreachable ? cause_of_unreachable(c_) : why;
         l.message = describe_failure(pod, plan.training_container, &said);
+        l.rank = said.rank;
         out_.losses.push_back(std::move(l));
     }
 
@@ -199,6 +200,7 @@ private:
     /// The log says more than the message, which is its end at most.
     void take(const log_evidence& log, const pod_record& pod, termination_note& said, loss& l) {
         said.text = log.text;
+        said.rank.reset();
         said.error_code = log.error_code;
         said.names_error = true;
         said.secondary = log.secondary;

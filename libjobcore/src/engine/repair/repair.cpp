@@ -7,6 +7,7 @@
 #include "engine/facts/reasons.hpp"
 #include "engine/repair/ending.hpp"
 #include "engine/repair/sizes.hpp"
+#include "engine/repair/times.hpp"
 #include "engine/repair/witness.hpp"
 #include "engine/view/view.hpp"
 #include "status/bounds.hpp"
@@ -38,6 +39,9 @@ public:
         repair_done(&restart_ledger::completed, "restarts.completed");
         repair_done(&restart_ledger::given_up, "restarts.givenUp");
         repair_settling();
+        repair_time();
+        repair_avoided();
+        repair_progress();
         return std::move(out_);
     }
 
@@ -221,6 +225,38 @@ private:
         }
     }
 
+    void repair_progress() {
+        const auto& progress = now().progress;
+        if (!progress || is_final(now().phase)) {
+            return;
+        }
+        const auto ahead = [&](const std::optional<instant>& t) { return t && lies_ahead(*t); };
+        const bool late = progress->attempt > now().attempt;
+        if (late || ahead(progress->advanced) || ahead(progress->last_updated) ||
+            ahead(progress->checkpoint_time)) {
+            edit("progress").progress.reset();
+        }
+    }
+
+    void repair_avoided() {
+        const auto ahead = [&](const avoided_node& n) { return n.time && lies_ahead(*n.time); };
+        if (!is_final(now().phase) && std::ranges::any_of(now().avoided, ahead)) {
+            for (avoided_node& n : edit("avoidedNodes").avoided) {
+                n.time = ahead(n) ? std::optional(round_down_to_second(in_.now)) : n.time;
+            }
+        }
+    }
+
+    void repair_time() {
+        if (auto found = find_true_time(in_, now())) {
+            edit("timeSeconds").time = *found;
+        }
+        const auto& start = now().attempt_start;
+        if (start && !is_final(now().phase) && (lies_ahead(*start) || is_before_job(*start))) {
+            edit("attemptStartTime").attempt_start = round_down_to_second(in_.now);
+        }
+    }
+
     /// The exit that settles is that of a pod of this attempt, which nothing has replaced yet
     /// (5.6).
     bool can_settle(const incident_record& settling) const {
@@ -272,6 +308,13 @@ private:
             std::erase_if(edit("restarts.renamed").restarts.renamed, [](const auto& i) {
                 return i.k >= most_counted;
             });
+        }
+        if (r.forgiven > now().backoff_count) {
+            edit("restarts.forgiven").restarts.forgiven = now().backoff_count;
+        }
+        if (r.idle > now().backoff_count + r.disruptions) {
+            edit("restarts.withoutProgress").restarts.idle =
+                std::min(now().backoff_count + r.disruptions, most_counted);
         }
         if (r.renames >= most_counted) {
             edit("restarts.renames").restarts.renames = 0;

@@ -21,16 +21,10 @@ instant latest_end(std::span<const loss> losses) {
     return std::ranges::max(losses, {}, &loss::end).end;
 }
 
-/// The streak starts again after a long healthy time (5.8).
-bool was_healthy(const context& c, instant end) {
-    const condition* running = find_condition(c.in.job.status, condition_type::running);
-    if (running == nullptr || !running->status || !running->last_transition) {
-        return false;
-    }
-    const auto& last = c.status.restarts.last;
-    const instant since = last && last->time ? std::max(*running->last_transition, *last->time)
-                                             : *running->last_transition;
-    return end - since >= c.in.policy.healthy_after;
+/// Until when what was lost is known to have been well.
+instant latest_health(std::span<const loss> losses) {
+    const auto until = [](const loss& l) { return l.healthy_until.value_or(l.end); };
+    return until(std::ranges::max(losses, {}, until));
 }
 
 /// Sets the streaks, and gives the delay before the lost pods are made again: zero for at once.
@@ -40,7 +34,8 @@ milliseconds count_streaks(const context& c, const health& h, bool counted, inci
     out.streak = ledger.streak;
     out.free_streak = ledger.free_streak;
     if (counted) {
-        out.streak = was_healthy(c, latest_end(h.losses))
+        // The streak starts again after a long healthy time (5.8).
+        out.streak = was_healthy_for(c, latest_health(h.losses), policy.healthy_after)
                          ? 1
                          : std::min(ledger.streak, most_counted - 1) + 1;
         return out.streak < 2
@@ -98,6 +93,8 @@ milliseconds join(const context& c, incident& out) {
         out.entry.consequence = last.consequence;
     }
     out.entry.time = std::min(*last.time, *out.entry.time);
+    out.entry.counted = last.counted;
+    out.entry.rule = last.rule;
     return milliseconds(0);
 }
 
@@ -135,6 +132,16 @@ incident make_incident(const context& c, const health& h, const verdict& v) {
     entry.scope = bounded_scope(c, h, v.scope);
     entry.counted = v.counted;
     tell_cause(lead, entry);
+    if (v.rule) {
+        entry.rule = v.rule->name;
+        out.failed_by = v.rule->action;
+        out.avoid = v.rule->action == failure_action::restart_elsewhere ? whose(*v.rule->on).node
+                                                                        : std::string();
+    }
+    out.forgiven = v.forgiven;
+    if (v.judged_by_progress) {
+        out.idle = v.idle + 1;
+    }
     list_pods(c, h.losses, entry);
     const milliseconds delay = v.joins_last ? join(c, out) : count_streaks(c, h, v.counted, out);
     if (delay.count() > 0) {
@@ -146,11 +153,13 @@ incident make_incident(const context& c, const health& h, const verdict& v) {
     }
     for (const loss& l : h.losses) {
         out.lost.push_back({l.type, l.index});
-        if (v.counted && !l.disrupted && !(v.joins_last && has_failed(c, l.type))) {
+        if (v.counted && !l.disrupted && l.type != no_type &&
+            !(v.joins_last && has_failed(c, l.type))) {
             out.failed_types.push_back(l.type);
         }
     }
     out.failure = lead.message;
+    out.whose = whose(lead);
     return out;
 }
 
@@ -223,6 +232,25 @@ std::optional<record> answer_lost_keys(const context& c, const health& h, const 
     verdict v;
     v.restartable = true;
     return make_incident(c, alone, v);
+}
+
+std::optional<record> answer_stall(const context& c, const health&, const open_questions&) {
+    const auto clock = find_progress_clock(c);
+    if (!clock || !clock->still || c.in.plan.run.on_stall != stall_action::restart ||
+        c.in.plan.scope == scope_rule::no_restart) {
+        return std::nullopt;
+    }
+    loss still;
+    still.type = no_type;
+    still.cause = cause::stalled;
+    still.end = c.in.now;
+    still.healthy_until = clock->since;
+    still.message = clock->text;
+    health alone;
+    alone.losses.push_back(std::move(still));
+    const verdict v = judge_stall(c, alone);
+    return v.restartable ? std::optional<record>(make_incident(c, alone, v))
+                         : std::optional<record>(end_without_restart(alone, v));
 }
 
 }  // namespace signalbox::core::engine

@@ -3,11 +3,13 @@
 // How records change the status.
 #include "engine/rules/record.hpp"
 
+#include "engine/facts/avoided.hpp"
 #include "engine/facts/ledger.hpp"
 #include "engine/rules/verdict.hpp"
 #include "engine/view/children.hpp"
 #include "engine/view/ended.hpp"
 #include "jobcore/strings.hpp"
+#include "status/bounds.hpp"
 #include "status/compare.hpp"
 
 #include <fmt/format.h>
@@ -17,6 +19,9 @@
 
 namespace signalbox::core::engine {
 namespace {
+
+/// Bytes of a message in the history of attempts.
+constexpr std::size_t most_attempt_message = 256;
 
 /// `1h2m3s`, as kubectl prints durations.
 std::string format_duration(seconds s) {
@@ -71,9 +76,55 @@ bool is_accounted_for(const context& c, const replica& r, const replica_view& s)
            is_confirmed_absent(c.in, object_kind::pod, c.name_of(r.type, r.index));
 }
 
+/// Why an attempt ended.
+struct attempt_end {
+    std::string_view reason;
+    std::string_view message{};
+    failed_pod whose{};
+};
+
+/// The present attempt is over at that time. Of one that a pause ended, and whose deciding pod ends
+/// the job, the end is told.
+void note_end_of_attempt(
+    const inputs& in, const attempt_end& why, instant end, job_status& status
+) {
+    if (status.attempt == 0) {
+        return;
+    }
+    status.attempt_history = in.job.status.attempt_history;
+    auto& all = status.attempt_history;
+    attempt_record entry;
+    entry.attempt = status.attempt;
+    entry.start = status.attempt_start;
+    if (!all.empty() && all.back().attempt == status.attempt) {
+        entry.start = all.back().start;
+        all.pop_back();
+    }
+    entry.end = round_down_to_second(end);
+    entry.reason = why.reason;
+    entry.message = cut_message(in_one_line(why.message), most_attempt_message);
+    entry.pod = why.whose.pod;
+    entry.node = why.whose.node;
+    entry.rank = why.whose.rank;
+    if (status.progress && status.progress->attempt == status.attempt) {
+        entry.step = status.progress->current_step;
+    }
+    all.push_back(std::move(entry));
+    const auto most = static_cast<std::size_t>(std::max(in.policy.attempts_in_status, 1));
+    if (all.size() > most) {
+        all.erase(all.begin(), all.end() - static_cast<std::ptrdiff_t>(most));
+    }
+    status.attempt_start.reset();
+}
+
 struct applier {
     const inputs& in;
     job_status& status;
+
+    void begin_attempt() const {
+        raise_attempt(status, in.next_plan());
+        status.attempt_start = round_down_to_second(in.now);
+    }
 
     void raise_rounds(const std::vector<replica>& replicas) const {
         for (const replica& r : replicas) {
@@ -92,8 +143,12 @@ struct applier {
                 std::chrono::floor<seconds>(*status.completion_time - *status.start_time)
             );
         }
+        note_end_of_attempt(
+            in, {status.reason, r.message, r.whose}, *status.completion_time, status
+        );
     }
     void operator()(const pause_begin& r) const {
+        note_end_of_attempt(in, {to_string(reason::paused)}, in.now, status);
         if (r.attempt_is_over) {
             leave_attempt(status);
         }
@@ -109,24 +164,34 @@ struct applier {
         const bool trained =
             status.training == training_state::started || is_resumed(in.job.status);
         status.training = trained ? training_state::resumed : training_state::not_started;
-        raise_attempt(status, in.next_plan());
+        begin_attempt();
         status.phase = job_phase::resuming;
     }
     void operator()(const first_attempt&) const {
         status.training = training_state::not_started;
-        raise_attempt(status, in.next_plan());
+        begin_attempt();
     }
     void operator()(const exit_settles& r) const { status.restarts.settling = r.entry; }
     void operator()(const incident& r) const {
         status.restarts.settling.reset();
         status.restarts.streak = r.streak;
         status.restarts.free_streak = r.free_streak;
+        note_bad_node(in, r.avoid, r.entry.rule, status);
+        if (r.idle) {
+            status.restarts.idle = std::min(*r.idle, most_counted);
+            status.restarts.furthest_step = furthest_step({in, status, pod_view{}});
+        }
+        if (r.entry.counted && !r.joins_last) {
+            status.restarts.forgiven = r.forgiven;
+        }
         if (!r.joins_last) {
             raise_count(r.entry.counted ? status.backoff_count : status.restarts.disruptions);
         }
         count_failed_types(in, r, status);
         if (r.entry.scope == restart_scope::job) {
-            raise_attempt(status, in.next_plan());
+            const instant end = std::min(r.entry.time.value_or(in.now), in.now);
+            note_end_of_attempt(in, {r.entry.cause, r.failure, r.whose}, end, status);
+            begin_attempt();
         } else {
             raise_rounds(r.lost);
         }
@@ -143,7 +208,8 @@ struct applier {
     void operator()(const replicas_repeated& r) const { raise_rounds(r.which); }
     void operator()(const size_change& r) const {
         if (r.new_attempt) {
-            raise_attempt(status, in.next_plan());
+            note_end_of_attempt(in, {to_string(reason::scaled)}, in.now, status);
+            begin_attempt();
             return;
         }
         // What leaves is old by record: a later size waits until it is gone (7.2).
@@ -160,7 +226,10 @@ struct applier {
             }
         }
     }
-    void operator()(const types_change&) const { raise_attempt(status, in.next_plan()); }
+    void operator()(const types_change&) const {
+        note_end_of_attempt(in, {to_string(reason::spec_changed)}, in.now, status);
+        begin_attempt();
+    }
     void operator()(const names_changed& r) const {
         for (const replica& which : r.which) {
             rename(in, which, status);

@@ -15,6 +15,13 @@
 
 namespace signalbox::core::engine {
 
+/// Whose failure ended an attempt, for its history (BEHAVIOUR.md 13.2).
+struct failed_pod {
+    std::string pod;
+    std::string node;
+    std::optional<std::int32_t> rank;
+};
+
 /// The job ends (BEHAVIOUR.md 4.1).
 struct job_end {
     job_phase phase = job_phase::failed;
@@ -22,6 +29,7 @@ struct job_end {
     std::string message;
     /// The replica failure that led to it, for people, if one did.
     std::optional<std::string> failure{};
+    failed_pod whose{};
 };
 
 /// All pods of the job go (BEHAVIOUR.md 6.1).
@@ -52,6 +60,13 @@ struct incident {
     /// Part of the incident that is on record: it costs nothing more (BEHAVIOUR.md 5.5).
     bool joins_last = false;
     std::string failure;
+    failed_pod whose{};
+    /// What the rule in the entry says, if one is there.
+    failure_action failed_by = failure_action::restart;
+    std::string avoid;          ///< the node that it lays the incident to; empty: none
+    std::int32_t forgiven = 0;  ///< counted incidents that cost nothing any more (13.5)
+    /// Restarts without progress, this one too, where restarts are judged by progress (13.9).
+    std::optional<std::int32_t> idle{};
 };
 
 /// Replicas that failed for good while the job goes on without them (BEHAVIOUR.md 5.10).

@@ -20,17 +20,33 @@ event normal(reason why, std::string message) {
     return {false, std::string(to_string(why)), cut_message(std::move(message))};
 }
 
-/// Which restart it is, if it is counted, and how long it waits (5.8).
+/// Which restart it is, if it is counted, and how long it waits (5.8, 13.5).
 std::string describe_restart(const context& c, const incident_record& entry) {
-    std::string out =
-        entry.counted
-            ? fmt::format(": restart {} of {}", c.status.backoff_count, c.in.plan.run.backoff_limit)
-            : ": not counted";
+    std::string out = entry.counted ? fmt::format(
+                                          ": restart {} of {}",
+                                          c.status.backoff_count - c.status.restarts.forgiven,
+                                          c.in.plan.run.backoff_limit
+                                      )
+                                    : ": not counted";
     const milliseconds delay = entry.not_before.value_or(c.in.now) - c.in.now;
     if (delay.count() > 0) {
         out += fmt::format(", in {} s", std::chrono::ceil<seconds>(delay).count());
     }
     return out;
+}
+
+/// Which rule says so, and what follows from it.
+std::string by_rule(const incident& r) {
+    if (r.entry.rule.empty()) {
+        return {};
+    }
+    const bool ours = r.entry.rule.starts_with("default/");
+    const std::string avoided =
+        r.avoid.empty() ? std::string() : fmt::format("; later pods avoid node {}", r.avoid);
+    return ours ? avoided
+                : fmt::format(
+                      "; by runPolicy.{}: {}{}", r.entry.rule, to_string(r.failed_by), avoided
+                  );
 }
 
 struct teller {
@@ -64,13 +80,19 @@ struct teller {
     }
     events operator()(const incident& r) const {
         const bool keys = says(r.entry.cause, cause::secret_lost);
+        const bool stalled = says(r.entry.cause, cause::stalled);
         const bool all = r.entry.scope == restart_scope::job;
         return {
-            warning(keys ? reason::secret_lost : reason::replica_failed, r.failure),
+            warning(
+                keys      ? reason::secret_lost
+                : stalled ? reason::stalled
+                          : reason::replica_failed,
+                r.failure
+            ),
             normal(
                 reason::restarting,
                 (all ? "Restarting all replicas" : "Replacing the replicas that were lost") +
-                    describe_restart(c, r.entry)
+                    describe_restart(c, r.entry) + by_rule(r)
             )};
     }
     events operator()(const replicas_given_up& r) const {

@@ -36,6 +36,7 @@ constexpr row rules[]{
     {"5.6", when::active, false, let_exit_settle},
     {"5.4", when::certain, false, answer_losses},
     {"2.6", when::certain, false, answer_lost_keys},
+    {"13.8", when::certain, false, answer_stall},
     {"5.9", when::certain, false, repeat_replicas},
     {"10.4", when::certain, false, follow_types},
     {"7.2", when::certain, false, follow_size},

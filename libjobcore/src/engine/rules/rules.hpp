@@ -39,6 +39,7 @@ std::optional<record> answer_losses(const context& c, const health& h, const ope
 std::optional<record> answer_lost_keys(
     const context& c, const health& h, const open_questions& open
 );
+std::optional<record> answer_stall(const context& c, const health& h, const open_questions& open);
 // rules/repeat.cpp, rules/size.cpp, rules/rename.cpp
 std::optional<record> repeat_replicas(
     const context& c, const health& h, const open_questions& open

@@ -3,11 +3,16 @@
 
 #include "engine/facts/ledger.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 
 namespace signalbox::core::engine {
 namespace {
+
+/// So that a time of it can be computed.
+constexpr std::int64_t most_seconds = 1'000'000'000;
 
 bool policy_allows(const job_plan& plan, const loss& l) {
     switch (plan.types[l.type].restart) {
@@ -99,12 +104,17 @@ health first_failures(const context& c, const health& h) {
     return out;
 }
 
+bool is_rule_of_user(std::string_view name) {
+    return !name.empty() && !name.starts_with("default/");
+}
+
 /// Every pod of these losses ran when the first of the last incident ended, is none of those that
 /// replaced its pods, and ended within the settle time of it.
 bool joins_last(const context& c, const health& h) {
     const auto& last = c.status.restarts.last;
-    if (!replaces_alone(c) || !last || !last->time || !last->counted ||
-        last->scope != restart_scope::replica || last->attempt != c.status.attempt) {
+    const bool followed = last && (last->counted || is_rule_of_user(last->rule));
+    if (!replaces_alone(c) || !followed || !last->time || last->scope != restart_scope::replica ||
+        last->attempt != c.status.attempt) {
         return false;
     }
     return std::ranges::all_of(h.losses, [&](const loss& l) {
@@ -116,6 +126,17 @@ bool joins_last(const context& c, const health& h) {
 }
 
 }  // namespace
+
+bool was_healthy_for(const context& c, instant end, milliseconds time) {
+    const condition* running = find_condition(c.in.job.status, condition_type::running);
+    if (running == nullptr || !running->status || !running->last_transition) {
+        return false;
+    }
+    const auto& last = c.status.restarts.last;
+    const instant since = last && last->time ? std::max(*running->last_transition, *last->time)
+                                             : *running->last_transition;
+    return end - since >= time;
+}
 
 bool replaces_alone(const context& c) {
     if (c.in.plan.scope == scope_rule::no_restart) {
@@ -129,9 +150,35 @@ const loss& leading_loss(const health& h, const verdict& v) {
     return v.decisive == nullptr ? h.losses.front() : *v.decisive;
 }
 
+failed_pod whose(const loss& lost) {
+    if (lost.type == no_type) {
+        return {};
+    }
+    return {lost.name, lost.pod == nullptr ? std::string() : lost.pod->node.str(), lost.rank};
+}
+
+namespace {
+
+/// Behind the failure, where its message does not tell.
+std::string why_no_restart(const verdict& v) {
+    if (v.reason == reason::failure_rule) {
+        return fmt::format(" (spec.runPolicy.{})", v.rule->name);
+    }
+    return v.reason == reason::no_progress
+               ? fmt::format("; {} restarts have brought it no further", v.idle)
+               : std::string();
+}
+
+}  // namespace
+
 job_end end_without_restart(const health& h, const verdict& v) {
-    const std::string& message = leading_loss(h, v).message;
-    return {job_phase::failed, v.reason.value_or(reason::error_in_pod), message, message};
+    const loss& lead = leading_loss(h, v);
+    return {
+        job_phase::failed,
+        v.reason.value_or(reason::error_in_pod),
+        lead.message + why_no_restart(v),
+        lead.message,
+        whose(lead)};
 }
 
 std::int32_t replicas_remaining(const context& c, const health& h) {
@@ -170,20 +217,65 @@ health first_incident(const context& c, const health& h) {
     return out;
 }
 
+/// What the user wants of such a failure goes before all else (13.3). False if no rule of his
+/// holds.
+bool follow_rule(verdict& v) {
+    if (!v.rule || v.rule->by_default) {
+        return false;
+    }
+    v.decisive = v.rule->on;
+    v.counted = v.rule->action == failure_action::restart;
+    v.restartable = v.rule->action != failure_action::fail;
+    if (!v.restartable) {
+        v.reason = reason::failure_rule;
+    }
+    return true;
+}
+
+/// What of the budget a long run has given back (13.5).
+std::int32_t forgiven(const context& c, const health& h) {
+    const auto& after = c.in.plan.run.reset_backoff_after;
+    const std::int32_t before = std::min(c.status.restarts.forgiven, c.status.backoff_count);
+    if (!after || h.losses.empty()) {
+        return before;
+    }
+    instant end = instant::min();
+    for (const loss& l : h.losses) {
+        end = std::max(end, l.healthy_until.value_or(l.end));
+    }
+    return was_healthy_for(c, end, seconds(std::min(*after, most_seconds))) ? c.status.backoff_count
+                                                                            : before;
+}
+
 verdict evaluate(const context& c, const health& h) {
     if (c.in.plan.scope == scope_rule::no_restart) {
-        return evaluate_without_restart(c, h);
+        verdict v = evaluate_without_restart(c, h);
+        v.rule = find_failure_rule(c, h);
+        if (v.rule) {
+            follow_rule(v);
+        }
+        return v;
     }
     verdict v;
     v.scope = scope_of(c, h);
+    v.forgiven = forgiven(c, h);
     v.counted = std::ranges::none_of(h.losses, &loss::disrupted) &&
                 !std::ranges::all_of(h.losses, &loss::unreachable);
+    v.joins_last = v.counted && joins_last(c, h);
+    v.rule = v.joins_last ? std::nullopt : find_failure_rule(c, h);
+    const bool in_budget = c.status.backoff_count - v.forgiven < c.in.plan.run.backoff_limit;
+    if (follow_rule(v)) {
+        v.restartable = v.restartable && (!v.counted || in_budget);
+        if (v.counted && !v.restartable) {
+            v.reason = reason::backoff_limit_exceeded;
+        }
+        return v;
+    }
     if (!v.counted) {
         v.restartable = true;
         return v;
     }
     v.decisive = first_failure(h.losses);
-    v.joins_last = joins_last(c, h);
     if (v.joins_last) {
         v.restartable = true;
         return v;
@@ -192,7 +284,7 @@ verdict evaluate(const context& c, const health& h) {
         return policy_allows(c.in.plan, l);
     });
     const bool rejected = v.decisive->cause == cause::pod_rejected && never_had_a_pod(c.status);
-    v.restartable = !rejected && allowed && c.status.backoff_count < c.in.plan.run.backoff_limit;
+    v.restartable = !rejected && allowed && in_budget;
     if (!v.restartable) {
         v.reason = rejected  ? reason::pod_rejected
                    : allowed ? reason::backoff_limit_exceeded
@@ -201,12 +293,35 @@ verdict evaluate(const context& c, const health& h) {
     return v;
 }
 
+bool lived_short(const context& c, const loss& l) {
+    return l.pod != nullptr && l.pod->creation && l.end - *l.pod->creation < c.in.policy.short_life;
+}
+
+/// A failure of the job's own may not be restarted for ever without getting further (13.9).
+void judge_by_progress(const context& c, verdict& v) {
+    const auto& most = c.in.plan.run.max_idle_restarts;
+    if (!most || !v.restartable || v.joins_last || (!v.counted && !v.freed_by_rule())) {
+        return;
+    }
+    v.judged_by_progress = true;
+    const restart_ledger& before = c.status.restarts;
+    const auto step = furthest_step(c);
+    const bool further = step && (!before.furthest_step || *step > *before.furthest_step);
+    v.idle = further ? 0 : before.idle;
+    if (v.idle >= *most) {
+        v.restartable = false;
+        v.reason = reason::no_progress;
+    }
+}
+
 /// The job cannot do without what may not be restarted (5.10).
 bool ends_job(const context& c, const health& h, const verdict& v) {
     const bool deciding_lost = std::ranges::any_of(h.losses, [&](const loss& l) {
         return c.is_deciding(l.type, l.index);
     });
-    if (deciding_lost || v.reason == reason::pod_rejected) {
+    // What others did to a replica gives it up for no one: a rule of the user counts it.
+    const bool disrupted = std::ranges::find(h.losses, true, &loss::disrupted) != h.losses.end();
+    if (deciding_lost || disrupted || v.reason == reason::pod_rejected) {
         return true;
     }
     const auto& elastic = c.in.plan.elastic;
@@ -221,13 +336,33 @@ judgement judge(const context& c, const health& h) {
     judgement out;
     out.lost = first_incident(c, h);
     out.said = evaluate(c, out.lost);
+    judge_by_progress(c, out.said);
     if (out.said.restartable) {
+        // What is free by a rule waits as what is free by a disruption (5.4).
+        for (loss& l : out.lost.losses) {
+            l.short_lived = l.short_lived || (out.said.freed_by_rule() && lived_short(c, l));
+        }
         return out;
     }
     const bool one_by_one = c.in.plan.scope != scope_rule::no_restart;
     out.first = one_by_one ? first_failures(c, out.lost) : out.lost;
-    out.ends = ends_job(c, out.first, out.said);
+    out.ends = out.said.reason == reason::failure_rule || out.said.reason == reason::no_progress ||
+               ends_job(c, out.first, out.said);
     return out;
+}
+
+verdict judge_stall(const context& c, const health& h) {
+    verdict v;
+    v.scope = restart_scope::job;
+    v.counted = true;
+    v.forgiven = forgiven(c, h);
+    v.decisive = &h.losses.front();
+    v.restartable = c.status.backoff_count - v.forgiven < c.in.plan.run.backoff_limit;
+    if (!v.restartable) {
+        v.reason = reason::backoff_limit_exceeded;
+    }
+    judge_by_progress(c, v);
+    return v;
 }
 
 std::optional<instant> open_until(const context& c, const judgement& j) {
@@ -240,7 +375,8 @@ std::optional<instant> open_until(const context& c, const judgement& j) {
     // Ends are told in whole seconds.
     const instant until = first_end(j.lost) + c.in.policy.first_failure_window + seconds(1);
     const auto may_allow = [&](const type_view& type) {
-        return type.plan->restart != restart_policy::never &&
+        const bool by_rule = !c.in.plan.run.rules.empty();
+        return (type.plan->restart != restart_policy::never || by_rule) &&
                std::ranges::any_of(type.replicas, [&](const replica_view& s) { return s.is_up(); });
     };
     const bool any = std::ranges::any_of(c.view.types, may_allow);

@@ -3,6 +3,7 @@
 // What losses mean: free or counted, restarted or not, how far (BEHAVIOUR.md 5.4-5.11).
 #pragma once
 
+#include "engine/rules/failure_rules.hpp"
 #include "engine/rules/record.hpp"
 
 #include <optional>
@@ -22,7 +23,20 @@ struct verdict {
     std::optional<engine::reason> reason{};
     /// The failure that decides and is told (first_failure).
     const loss* decisive = nullptr;
+    /// The failure rule that holds, if one does (13.3).
+    std::optional<matched_rule> rule{};
+    /// Counted incidents that cost nothing any more (13.5).
+    std::int32_t forgiven = 0;
+    /// Restarts so far without getting further, where that is asked for (13.9).
+    bool judged_by_progress = false;
+    std::int32_t idle = 0;
+
+    /// It is the rule that makes it free, and no disruption.
+    bool freed_by_rule() const { return rule && !rule->by_default && !counted && restartable; }
 };
+
+/// The job had been Running for so long before that moment, without an incident meanwhile.
+bool was_healthy_for(const context& c, instant end, milliseconds time);
 
 /// Replicas are replaced alone, so that one failure leaves others to be judged (5.6).
 bool replaces_alone(const context& c);
@@ -42,8 +56,14 @@ struct judgement {
 /// `h.losses` must not be empty.
 judgement judge(const context& c, const health& h);
 
+/// What follows from an attempt that stands still (13.8): `h` has that as its one loss.
+verdict judge_stall(const context& c, const health& h);
+
 /// The loss that stands for all of them in messages and in the record.
 const loss& leading_loss(const health& h, const verdict& v);
+
+/// Whose failure it is; of the Secret nobody's.
+failed_pod whose(const loss& lost);
 
 /// The end of a job whose losses may not be restarted.
 job_end end_without_restart(const health& h, const verdict& v);

@@ -176,7 +176,10 @@ std::string running_message(const phase_shown& phase) {
 }  // namespace
 
 std::vector<condition> show_conditions(
-    const context& c, const phase_shown& phase, const std::string* failure
+    const context& c,
+    const phase_shown& phase,
+    const std::string* failure,
+    const progress_clock* still
 ) {
     condition_list out(c);
     set_initialized(c, out);
@@ -192,6 +195,11 @@ std::vector<condition> show_conditions(
     const bool paused = phase.phase == job_phase::paused;
     if (paused || was_paused_once(c.in.job.status)) {
         out.set(condition_type::paused, paused, paused ? reason::paused : reason::resuming, "");
+    }
+    if (still != nullptr) {
+        out.set(condition_type::stalled, true, reason::no_progress, still->text);
+    } else if (out.find(condition_type::stalled) != nullptr && !c.in.invalid) {
+        out.set(condition_type::stalled, false, running ? reason::trains : phase.reason, "");
     }
     return out.take();
 }
@@ -210,6 +218,9 @@ std::vector<condition> show_end(const context& c, const end_told& end) {
     out.set(condition_type::succeeded, success, why, message);
     if (was_paused_once(c.in.job.status)) {
         out.set(condition_type::paused, false, word, "");
+    }
+    if (out.find(condition_type::stalled) != nullptr) {
+        out.set(condition_type::stalled, false, word, "");
     }
     return out.take();
 }

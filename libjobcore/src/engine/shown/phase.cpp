@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Phase of a job that has not ended (BEHAVIOUR.md 4.7-4.12), and what it waits for.
+#include "engine/facts/avoided.hpp"
 #include "engine/facts/ledger.hpp"
 #include "engine/rules/verdict.hpp"
 #include "engine/shown/shown.hpp"
@@ -11,24 +12,6 @@
 
 namespace signalbox::core::engine {
 namespace {
-
-bool is_up_or_done(const replica_view& s) {
-    return s.done() || s.is_up();
-}
-
-bool below_minimum(const context& c) {
-    return c.in.plan.elastic && replicas_up(c.view) < c.in.plan.elastic->min_replicas;
-}
-
-bool is_complete(const context& c) {
-    if (c.in.plan.elastic) {
-        const replica_view* deciding = c.deciding();
-        return deciding != nullptr && is_up_or_done(*deciding) && !below_minimum(c);
-    }
-    return std::ranges::all_of(c.view.types, [](const type_view& type) {
-        return std::ranges::all_of(type.replicas, is_up_or_done);
-    });
-}
 
 /// The status that was read says for the attempt that still runs that it ran once.
 bool was_running(const context& c) {
@@ -68,6 +51,19 @@ const pod_record* find_gated(const context& c) {
     return nullptr;
 }
 
+/// A pod may find no place because of the nodes that it must avoid (13.6).
+std::string must_avoid(const context& c) {
+    const std::string nodes = c.in.plan.run.avoid == avoid_policy::required
+                                  ? describe_avoided(c.in, c.status)
+                                  : std::string();
+    return nodes.empty() ? nodes
+                         : fmt::format(
+                               "; spec.runPolicy.avoidNodes keeps it off {}, the annotation "
+                               "batch.tensorstack.dev/forgive-nodes takes them back",
+                               nodes
+                           );
+}
+
 /// What the job waits for: what the work has found, else what its pods do.
 wait find_wait(const context& c, const work& planned) {
     if (is_held_up(planned)) {
@@ -79,7 +75,7 @@ wait find_wait(const context& c, const work& planned) {
                 return {
                     wait_rank::unschedulable,
                     reason::unschedulable,
-                    describe_unschedulable(*s.current)};
+                    describe_unschedulable(*s.current) + must_avoid(c)};
             }
         }
     }
@@ -154,6 +150,9 @@ std::vector<fact> find_facts(const context& c, const done& d) {
     if (d.planned.waits && is_told_at_once(c, *d.planned.waits)) {
         out.push_back({d.planned.waits->reason, d.planned.waits->message});
     }
+    if (d.still && !d.recorded) {
+        out.push_back({reason::stalled, d.still->text});
+    }
     if (auto sidecar = failed_sidecar(c)) {
         out.push_back(*std::move(sidecar));
     }
@@ -175,6 +174,7 @@ phase_shown choose_phase(const context& c, const done& d, const std::vector<fact
     const bool complete = is_complete(c);
     if (is_rebuilding(c) && !complete && !was_running(c)) {
         phase_shown out = waiting(c, d, job_phase::pending);
+        out.waits_on = out.reason;
         out.reason = is_for_others(out.reason) ? out.reason : reason::restarting;
         return out;
     }
@@ -191,7 +191,10 @@ phase_shown choose_phase(const context& c, const done& d, const std::vector<fact
         return out;
     }
     if (complete || was_running(c)) {
-        return {job_phase::running, facts.empty() ? reason::none : facts.front().reason, "", {}};
+        phase_shown out{
+            job_phase::running, facts.empty() ? reason::none : facts.front().reason, "", {}};
+        out.complete = complete;
+        return out;
     }
     const job_phase before = c.in.job.status.phase;
     const bool resumes = before == job_phase::paused || before == job_phase::resuming;

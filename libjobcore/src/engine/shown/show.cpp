@@ -74,10 +74,11 @@ void show_lifecycle(const context& c, const done& d, shown& out) {
     } else {
         out.phase = show_phase(c, d);
         out.conditions = show_conditions(
-            c, *out.phase, d.recorded ? failure_of(*d.recorded) : better_message(c)
+            c, *out.phase, d.recorded ? failure_of(*d.recorded) : better_message(c), d.still
         );
         out.events = tell_of_phase(c, *out.phase);
     }
+    out.time = find_time_change(c, out.phase, d);
 }
 
 }  // namespace
@@ -123,6 +124,7 @@ job_status fill(const inputs& in, job_status status, shown display) {
     status.start_time = display.start_time;
     status.tensorboard = std::move(display.tensorboard);
     status.next_transition = next_transition(display.wake_ups);
+    book_time(in, display.time, status);
     status.observed_generation = in.job.meta.generation;
     return status;
 }

@@ -22,6 +22,7 @@ struct done {
     const health& found;
     const open_questions& open;
     const work& planned;
+    const progress_clock* still = nullptr;  ///< it stands still (13.8); else null
 };
 
 /// A fact that is told by one event when it begins and shown as long as it lasts (BEHAVIOUR.md
@@ -38,6 +39,18 @@ struct phase_shown {
     /// What the job waits for, where it does.
     std::string waits_for;
     std::vector<fact> facts;
+    /// Why it does not run, where that is not what `reason` says.
+    engine::reason waits_on = reason::none;
+    /// The attempt runs as a whole.
+    bool complete = false;
+};
+
+/// What the job spends its time on from then on (BEHAVIOUR.md 13.1).
+struct time_change {
+    time_kind now = time_kind::none;
+    instant at{};
+    /// What it did since its last checkpoint is lost.
+    bool loses_work = false;
 };
 
 struct counts_shown {
@@ -53,6 +66,7 @@ struct counts_shown {
 struct shown {
     std::optional<phase_shown> phase;  ///< absent of a job that has ended: its end is on record
     std::vector<condition> conditions;
+    time_change time;
     counts_shown counts;
     std::optional<instant> start_time;
     std::optional<tensorboard_status> tensorboard;
@@ -75,9 +89,23 @@ phase_shown show_phase(const context& c, const done& d);
 
 /// The conditions of a job that has not ended (BEHAVIOUR.md 4.13). `failure`: the replica failure
 /// that this decision records, or null.
+/// `still`: it stands still, or null.
 std::vector<condition> show_conditions(
-    const context& c, const phase_shown& phase, const std::string* failure
+    const context& c,
+    const phase_shown& phase,
+    const std::string* failure,
+    const progress_clock* still
 );
+
+/// `phase` is absent of a job that has ended.
+time_change find_time_change(
+    const context& c, const std::optional<phase_shown>& phase, const done& d
+);
+/// Books the time since the last change, where it is on record since when. `status` is the new one.
+void book_time(const inputs& in, const time_change& change, job_status& status);
+/// The same where nothing is on record yet: the record begins with the creation of the job, so far
+/// as the status in hand tells it.
+void begin_time(const inputs& in, const time_change& change, job_status& status);
 
 /// An end as conditions tell it.
 struct end_told {

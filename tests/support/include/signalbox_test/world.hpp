@@ -13,6 +13,7 @@
 #include <functional>
 #include <list>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -85,6 +86,10 @@ public:
     bool reads_logs = false;
     std::map<std::string, std::string> logs;  ///< by the name of the pod, with times
     int logs_read = 0;
+    core::progress_report reported;               ///< attempt 0: nothing
+    std::optional<core::instant> reported_since;  ///< absent: nobody listens
+    /// A process of the present attempt reports.
+    void report(core::progress_message said);
     std::vector<core::event> events;
     std::vector<std::string> job_patches;
     int status_writes = 0;
