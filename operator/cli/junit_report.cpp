@@ -63,6 +63,10 @@ std::string junit_text(std::string_view suite, std::span<const test_case> cases)
             all += "/>\n";
             continue;
         }
+        if (c.result == test_case::end::skipped) {
+            all += "><skipped/></testcase>\n";
+            continue;
+        }
         const bool failed = c.result == test_case::end::failed;
         (failed ? failures : errors) += 1;
         const std::string_view element = failed ? "failure" : "error";

@@ -11,7 +11,7 @@ namespace signalbox::op::cli {
 
 /// What became of one test.
 struct test_case {
-    enum class end { passed, failed, broken };
+    enum class end { passed, failed, broken, skipped };
 
     std::string class_name, name;
     double seconds = 0;

@@ -31,7 +31,8 @@ struct cast_pod {
 /// What is there at one moment.
 struct scene {
     core::instant now{};
-    bool deleted = false;  ///< the job
+    core::milliseconds slack{};  ///< cluster::slack()
+    bool deleted = false;        ///< the job
     rapidjson::Document job;
     core::job_status status;
     std::vector<child_object> children;
@@ -41,6 +42,10 @@ struct scene {
     std::vector<core::explain_line> explained;
 };
 scene look_at(cluster& stage, std::size_t actions_before);
+
+/// The text with the hash in the names of the job's children (BEHAVIOUR.md 1.1) for each `HASH`: it
+/// goes by the UID, which a story does not choose.
+std::string with_hash(std::string text, std::string_view job_json);
 
 /// What was expected and is not so.
 struct mismatch {

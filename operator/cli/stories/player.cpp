@@ -318,8 +318,9 @@ private:
 
     std::string name_of_object(const story_event& e) {
         std::vector<std::string> names;
+        const std::string name = with_hash(e.name, stage_.job());
         for (const child_object& child : stage_.children()) {
-            if (child.kind == e.kind && (e.name.empty() || e.name == child.name)) {
+            if (child.kind == e.kind && (name.empty() || name == child.name)) {
                 names.push_back(child.name);
             }
         }
@@ -327,7 +328,7 @@ private:
             throw story_stopped(fmt::format(
                 "one {} {} is expected; there are: {}",
                 core::to_string(e.kind),
-                e.name,
+                name,
                 names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))
             ));
         }

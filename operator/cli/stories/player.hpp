@@ -17,7 +17,13 @@ enum class verdict {
     passed,
     failed,   ///< something is not as expected
     stopped,  ///< a step could not be done
+    skipped,  ///< it is for the engine alone
 };
+
+/// Nothing is wrong.
+constexpr bool is_right(verdict end) {
+    return end == verdict::passed || end == verdict::skipped;
+}
 
 struct played {
     verdict end = verdict::passed;

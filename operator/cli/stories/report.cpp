@@ -61,14 +61,24 @@ lines details_of(const story& of, const played& how) {
 }
 
 std::string_view word_of(verdict end) {
-    return end == verdict::passed ? "ok" : end == verdict::failed ? "FAILED" : "STOPPED";
+    switch (end) {
+        case verdict::passed:
+            return "ok";
+        case verdict::failed:
+            return "FAILED";
+        case verdict::stopped:
+            return "STOPPED";
+        case verdict::skipped:
+            break;
+    }
+    return "skipped";
 }
 
 }  // namespace
 
 told_story tell(const story& of, const played& how) {
     told_story out{of.source->file(), of.title, how.end, how.took, "", {}};
-    if (how.end == verdict::passed) {
+    if (is_right(how.end)) {
         return out;
     }
     out.details = details_of(of, how);
@@ -83,21 +93,23 @@ told_story tell(const story& of, const played& how) {
 }
 
 void print_text(const std::vector<told_story>& all, std::ostream& out) {
-    std::size_t wrong = 0;
+    std::size_t wrong = 0, skipped = 0;
     for (const told_story& s : all) {
         cli::print_line(out, "{:<8}{}  {}", word_of(s.end), s.file, s.title);
         for (const std::string& line : s.details) {
             cli::print_line(out, "  {}", line);
         }
-        wrong += s.end == verdict::passed ? 0U : 1U;
+        wrong += is_right(s.end) ? 0U : 1U;
+        skipped += s.end == verdict::skipped ? 1U : 0U;
     }
     cli::print_line(
         out,
-        "{} {}, {} as expected, {} not",
+        "{} {}, {} as expected, {} not{}",
         all.size(),
         all.size() == 1 ? "story" : "stories",
-        all.size() - wrong,
-        wrong
+        all.size() - wrong - skipped,
+        wrong,
+        skipped == 0 ? "" : fmt::format(", {} for the engine alone", skipped)
     );
 }
 
@@ -109,8 +121,15 @@ void print_tap(const std::vector<told_story>& all, std::ostream& out) {
         // A `#` would begin a directive.
         std::string title = s.title;
         std::ranges::replace(title, '#', ' ');
-        const std::string_view result = s.end == verdict::passed ? "ok" : "not ok";
-        cli::print_line(out, "{} {} - {}: {}", result, ++number, s.file, title);
+        cli::print_line(
+            out,
+            "{} {} - {}: {}{}",
+            is_right(s.end) ? "ok" : "not ok",
+            ++number,
+            s.file,
+            title,
+            s.end == verdict::skipped ? " # SKIP for the engine alone" : ""
+        );
         for (const std::string& line : s.details) {
             cli::print_line(out, "# {}", line);
         }
@@ -121,9 +140,10 @@ std::string junit_of(const std::vector<told_story>& all) {
     std::vector<cli::test_case> cases;
     for (const told_story& s : all) {
         using end = cli::test_case::end;
-        const end result = s.end == verdict::passed   ? end::passed
-                           : s.end == verdict::failed ? end::failed
-                                                      : end::broken;
+        const end result = s.end == verdict::passed    ? end::passed
+                           : s.end == verdict::skipped ? end::skipped
+                           : s.end == verdict::failed  ? end::failed
+                                                       : end::broken;
         cases.push_back(
             {s.file,
              s.title,

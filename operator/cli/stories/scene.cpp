@@ -3,6 +3,8 @@
 // What there is at one moment of a story.
 #include "cli/stories/expectations.hpp"
 
+#include <jobcore/decide.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -52,9 +54,25 @@ bool cast_pod::active() const {
     return !ended && !record.deletion;
 }
 
+std::string with_hash(std::string text, std::string_view job_json) {
+    constexpr std::string_view word = "HASH";
+    if (text.find(word) == std::string::npos) {
+        return text;
+    }
+    const auto job = core::read_job(job_json);
+    const std::string base = job && job->compiled->plan ? job->compiled->plan->base_name : "";
+    const std::string hash = base.substr(std::min(base.rfind('-') + 1, base.size()));
+    for (std::size_t at = text.find(word); at != std::string::npos;
+         at = text.find(word, at + hash.size())) {
+        text.replace(at, word.size(), hash);
+    }
+    return text;
+}
+
 scene look_at(cluster& stage, std::size_t actions_before) {
     scene out;
     out.now = stage.now();
+    out.slack = stage.slack();
     const std::string job = stage.job();
     out.deleted = job.empty();
     out.job = parsed(out.deleted ? "{}" : job);

@@ -99,6 +99,7 @@ struct story {
     std::optional<core::milliseconds> start_after = core::seconds(1);
     /// Edits are checked as the webhook does, before the server takes them.
     bool validates = true;
+    bool engine_only = false;  ///< a whole operator shows something else
     bool has_logs = false;
     std::vector<story_step> steps;
 

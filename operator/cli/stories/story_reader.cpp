@@ -165,6 +165,8 @@ private:
             }
         }
         out_.validates = settings.flag("validates").value_or(true);
+        constexpr std::array<std::string_view, 1> places{"engine"};
+        out_.engine_only = !settings.choice("only", places).empty();
         settings.finish();
     }
 

@@ -33,11 +33,14 @@ void add_test(command_tree& tree) {
         tree.root(), "test", "Play stories of jobs as tests, offline", test_footer, &test_stories
     );
     add_files(c, options.files);
-    c.add_flag(
-        "--operator", options.whole_operator, "The whole operator, on an API server of this process"
-    );
     CLI::Option* update =
         c.add_flag("--update", options.update, "Write what was found into the files");
+    c.add_flag(
+         "--operator",
+         options.whole_operator,
+         "The whole operator, on an API server of this process"
+    )
+        ->excludes(update);
     c.add_flag("--tap", options.tap, "Print results as TAP, the Test Anything Protocol")
         ->excludes(update);
     c.add_option("--junit", options.junit, "Write results to this file, as test cases in XML")

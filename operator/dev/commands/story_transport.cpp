@@ -36,15 +36,18 @@ std::optional<core::object_kind> kind_of_plural(std::string_view plural) {
 }
 
 std::string verb_of(std::string_view method) {
-    return method == "POST" ? "create" : method == "DELETE" ? "delete" : "patch";
+    return method == "POST"     ? "create"
+           : method == "DELETE" ? "delete"
+           : method == "GET"    ? "confirm"
+                                : "patch";
 }
 
-/// What a write does to a child or to the job; nothing of other requests.
+/// What a request does to a child or to the job; nothing of other requests.
 std::optional<asked_action> read_action(const k8sio::http_request& request) {
     constexpr std::string_view place = "/namespaces/default/";
     const std::string_view target(request.target);
     const std::size_t at = target.find(place);
-    if (request.method == "GET" || at == std::string_view::npos) {
+    if (at == std::string_view::npos) {
         return std::nullopt;
     }
     std::string_view rest = target.substr(at + place.size());
@@ -53,6 +56,10 @@ std::optional<asked_action> read_action(const k8sio::http_request& request) {
     const auto kind = kind_of_plural(rest.substr(0, slash));
     const std::string_view name = rest.substr(std::min(slash + 1, rest.size()));
     if (!kind || name.find('/') != std::string_view::npos) {
+        return std::nullopt;
+    }
+    // A read of one pod is the live read that a decision has asked for.
+    if (request.method == "GET" && (*kind != core::object_kind::pod || name.empty())) {
         return std::nullopt;
     }
     asked_action out{*kind, {}};
