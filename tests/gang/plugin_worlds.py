@@ -14,7 +14,7 @@ class Coscheduling(world.World):
     waiting = 10  # seconds that the members of a gang hold their places for those that have none
 
     def install_scheduler(self):
-        self.plane.serve_kinds(self.programs / "files" / "crd.yaml", "--server-side")
+        self.plane.serve_kinds(self.programs / "files" / "bases", "--server-side")
 
     def scheduler_command(self):
         plugin = {"enabled": [{"name": "Coscheduling"}]}

@@ -35,7 +35,7 @@ case $SET in
     coscheduling)
         module=sigs.k8s.io/scheduler-plugins version=0.34.1-devel kubernetes=1.34.4
         commands=(scheduler controller)
-        files=(manifests/coscheduling/crd.yaml)
+        files=(config/crd/bases) # its controller ends without the kind ElasticQuota
         ;;
     koordinator)
         module=github.com/koordinator-sh/koordinator version=1.6.0
