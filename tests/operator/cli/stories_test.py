@@ -80,6 +80,18 @@ class Stories(unittest.TestCase):
         self.assertGreaterEqual(count, 60)
         self.assertIn(f"{count} stories, {count} as expected, 0 not\n", result.out)
 
+    def test_the_whole_operator_does_the_same(self):
+        result = program.run("test", "--operator", STORIES, OFFLINE)
+        self.assertEqual(result.code, 0, result.out + result.err)
+        alone = [name for name in names(STORIES) if "only: engine" in read(STORIES, name)]
+        self.assertLess(len(alone), 8)
+        self.assertEqual(re.findall(r"(?m)^skipped .*/(\S+)  ", result.out), alone)
+        self.assertIn(f"0 not, {len(alone)} for the engine alone\n", result.out)
+        path = self.write(STORY.replace("retries: 1", "retries: 3"))
+        result = program.run("test", "--operator", path)
+        self.assertEqual(result.code, 1)
+        self.assertIn("    expected  3\n    found     1\n", result.out)
+
     def test_what_each_expects_is_looked_at(self):
         """Every value that a story expects, changed alone, fails it."""
         wanted = {}
