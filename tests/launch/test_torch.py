@@ -62,7 +62,7 @@ class Torch(suite.Case):
             self.assertEqual(done.code, 1, done.output)
             self.assertRegex(done.output, r"-node-1, container pytorch exited with 1: (rank 1: )?ValueError: loss is nan at step 7")
             if one is jobs[0]:  # of an agent the kubelet's 2 KB may begin behind it
-                self.assertRegex(done.output, r"at step 7 \(\S*probe\.py:51, in <module>\)")
+                self.assertRegex(done.output, r"at step 7 \(\S*probe\.py:60, in <module>\)")
             self.assertNotIn("Connection closed by peer", done.output)
 
     def test_restart_of_a_rank(self):

@@ -32,6 +32,21 @@ std::size_t hash_without_times(const job_status& status, job_kind kind) {
     s.completion_time.reset();
     s.duration.clear();
     s.next_transition.reset();
+    s.time = {};  // all of it counts seconds
+    s.attempt_start.reset();
+    for (attempt_record& ended : s.attempt_history) {
+        ended.start.reset();
+        ended.end.reset();
+    }
+    for (avoided_node& bad : s.avoided) {
+        bad.time.reset();
+    }
+    if (s.progress) {
+        s.progress->last_updated.reset();
+        s.progress->advanced.reset();
+        s.progress->checkpoint_time.reset();
+        s.progress->slowest.reset();
+    }
     for (std::optional<incident_record>* incident : {&s.restarts.last, &s.restarts.settling}) {
         if (*incident) {
             (*incident)->time.reset();

@@ -14,7 +14,7 @@ std::optional<duration> parse_duration(std::string_view text) {
     double value = 0;
     const char* end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc{} || !(value >= 0)) {
+    if (error != std::errc{} || !(value >= 0) || value > 1e6) {
         return std::nullopt;
     }
     const std::string_view unit(stop, static_cast<std::size_t>(end - stop));

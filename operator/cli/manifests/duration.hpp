@@ -14,8 +14,8 @@ using duration = std::chrono::nanoseconds;
 /// A duration that does not end.
 inline constexpr duration never = duration::max();
 
-/// `300ms`, `2s`, `1.5s`, `1m`, `1h`, `7d`, a number of seconds, at most 3.6e9 of them; `never` or
-/// `forever`. Nothing for others.
+/// `300ms`, `2s`, `1.5s`, `1m`, `1h`, `7d`, a number of seconds, `never` or `forever`. Nothing for
+/// others, for numbers above a million, and for more than a million hours.
 std::optional<duration> parse_duration(std::string_view text);
 
 }  // namespace signalbox::op

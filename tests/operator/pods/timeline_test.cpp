@@ -56,8 +56,9 @@ TEST_CASE("durations are read with and without unit") {
     CHECK(parse_duration("1.5") == duration(1500ms));
     CHECK(parse_duration("2m") == duration(2min));
     CHECK(parse_duration("1h") == duration(1h));
+    CHECK(parse_duration("7d") == duration(168h));
     CHECK(parse_duration("never") == never);
-    for (const char* bad : {"", "s", "-1s", "1d", "nan", "inf", "1e9s", "2 s"}) {
+    for (const char* bad : {"", "s", "-1s", "1w", "nan", "inf", "1e9s", "1e6d", "2 s"}) {
         INFO(bad);
         CHECK(!parse_duration(bad));
     }

@@ -312,7 +312,9 @@ constexpr field progress_policy_field(std::span<const field> fields) {
     return {
         .name = "progress",
         .type = value_type::object,
-        .doc = "When a job that runs counts as stalled.",
+        .doc =
+            "When a job that runs counts as stalled, by the reports of its processes. The operator "
+            "receives none yet: in a cluster it has no effect.",
         .fields = fields,
         .when = change::any_time,
         .rule = "behaviour 13.8",
@@ -384,7 +386,9 @@ inline constexpr std::array run_policy_fields{
     field{
         .name = "maxRestartsWithoutProgress",
         .type = value_type::integer,
-        .doc = "Restarts without getting further than before after which a failure ends the job.",
+        .doc = "Restarts without getting further than before after which a failure ends the job. A "
+               "job "
+               "that reports nothing gets nowhere.",
         .minimum = 0,
         .when = change::any_time,
         .rule = "behaviour 13.9",
