@@ -38,9 +38,7 @@ pod_marks marks(const job_plan& plan, std::size_t) {
 /// The phase is of the first start, and says nothing of a restart: it counts while pods wait.
 gang_answer read(const json::value& object) {
     gang_answer out;
-    const json::value* status = json::find(object, "status");
-    const std::string_view phase =
-        status == nullptr ? std::string_view() : json::string_or_empty(*status, "phase");
+    const std::string_view phase = phase_of(object);
     if (phase == "Pending" || phase == "PreScheduling" || phase == "Scheduling") {
         out.is = gang_answer::state::waiting;
         out.words = fmt::format("phase {}", phase);

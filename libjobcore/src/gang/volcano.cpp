@@ -42,9 +42,7 @@ pod_marks marks(const job_plan& plan, std::size_t) {
 /// Phases after Inqueue are of a group that was let in.
 gang_answer read(const json::value& object) {
     gang_answer out;
-    const json::value* status = json::find(object, "status");
-    const std::string_view phase =
-        status == nullptr ? std::string_view() : json::string_or_empty(*status, "phase");
+    const std::string_view phase = phase_of(object);
     if (phase == "Inqueue" || phase == "Running" || phase == "Unknown" || phase == "Completed") {
         out.is = gang_answer::state::admitted;
     } else if (!phase.empty()) {

@@ -10,6 +10,11 @@ std::string bounded(std::string_view text) {
     return std::string(first_bytes(text, most));
 }
 
+std::string_view phase_of(const json::value& object) {
+    const json::value* status = json::find(object, "status");
+    return status == nullptr ? std::string_view() : json::string_or_empty(*status, "phase");
+}
+
 std::string condition_words::text() const {
     std::string out(reason);
     if (!out.empty() && !message.empty()) {

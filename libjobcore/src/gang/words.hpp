@@ -25,6 +25,9 @@ struct condition_words {
 /// The last condition of that type. Takes any JSON.
 condition_words find_words(const json::value& object, std::string_view type);
 
+/// `status.phase`; empty if there is none. A view into the object. Takes any JSON.
+std::string_view phase_of(const json::value& object);
+
 /// At most 512 bytes, cut at a character.
 std::string bounded(std::string_view text);
 
