@@ -16,8 +16,6 @@ namespace signalbox::op::cli {
 
 namespace {
 
-constexpr const char* zero_uid = "00000000-0000-0000-0000-000000000000";
-
 /// A created object, as it is found again.
 struct made_object {
     core::object_kind kind;
@@ -146,21 +144,6 @@ private:
 };
 
 }  // namespace
-
-std::string as_created(
-    const manifests::manifest& source, const std::string& ns, const std::string& uid
-) {
-    std::string json = source.json();
-    const auto fill = [&](const char* pointer, const std::string& value) {
-        if (manifests::string_at(json, pointer).empty()) {
-            json = manifests::with_string(json, pointer, value);
-        }
-    };
-    fill("/metadata/name", fmt::format("{}xxxxx", source.name()));
-    fill("/metadata/namespace", ns);
-    fill("/metadata/uid", uid.empty() ? zero_uid : uid);
-    return manifests::without(json, {"/status"});
-}
 
 offline_plan plan_offline(
     std::string job_json, const core::capabilities& served, core::instant now

@@ -4,8 +4,6 @@
 // nothing changes any more.
 #pragma once
 
-#include "manifests/manifest.hpp"
-
 #include <jobcore/decide.hpp>
 
 #include <string>
@@ -13,13 +11,6 @@
 #include <vector>
 
 namespace signalbox::op::cli {
-
-/// The object as an API server would store it: with a name, a namespace (`ns` if it has none) and a
-/// UID
-/// (`uid` if it has none; one of zeros if that is empty), and without a status.
-std::string as_created(
-    const manifests::manifest& source, const std::string& ns, const std::string& uid
-);
 
 struct planned_object {
     std::string json;  ///< as it is sent to the API server

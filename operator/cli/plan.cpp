@@ -6,7 +6,7 @@
 #include "cli/commands.hpp"
 #include "cli/offline_plan.hpp"
 #include "cli/print_line.hpp"
-#include "manifests/json_edit.hpp"
+#include "manifests/stored_object.hpp"
 #include "manifests/yaml_writer.hpp"
 
 #include <fmt/format.h>
@@ -18,19 +18,6 @@
 namespace signalbox::op::cli {
 
 namespace {
-
-/// Everything that the server owns is left out: it would be refused, or misread as a precondition.
-std::string job_document(const std::string& job) {
-    return manifests::without(
-        job,
-        {"/metadata/uid",
-         "/metadata/resourceVersion",
-         "/metadata/generation",
-         "/metadata/creationTimestamp",
-         "/metadata/managedFields",
-         "/metadata/selfLink"}
-    );
-}
 
 /// Base64 as a Secret needs it; no key.
 constexpr std::string_view no_key = "PGdlbmVyYXRlZD4=";
@@ -73,8 +60,11 @@ void print_job(
         const bool yes = !board || options.tensorboard_kind;
         served.set(kind, yes ? core::served::yes : core::served::no);
     }
+    manifests::server_choices server;
+    server.ns = options.ns;
+    server.uid = options.uid.empty() ? server.uid : std::string_view(options.uid);
     const offline_plan planned =
-        plan_offline(as_created(object.source, options.ns, options.uid), served, now);
+        plan_offline(manifests::as_stored(object.source.json(), server), served, now);
     if (!planned.error.empty()) {
         print_line(err, "signalbox plan: {}: {}", title(object.source), planned.error);
         code = exit_failed;
@@ -89,7 +79,7 @@ void print_job(
         title(object.source),
         planned.assumed_ready ? "of the last stage are pending" : "are pending"
     );
-    out << manifests::to_yaml(job_document(planned.job));
+    out << manifests::to_yaml(manifests::without_server_metadata(planned.job));
     if (planned.objects.empty()) {
         fmt::print(out, "# No object is created for it: see the status, or spec.managedBy.\n");
     }

@@ -6,12 +6,12 @@
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
 #include "cli/json_report.hpp"
-#include "cli/offline_plan.hpp"
 #include "cli/print_line.hpp"
 #include "cli/settings.hpp"
 #include "cli/simulation/training_run.hpp"
 #include "manifests/duration.hpp"
 #include "manifests/json_edit.hpp"
+#include "manifests/stored_object.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
@@ -97,25 +97,23 @@ constexpr std::array time_parts{
         "waiting", "starts and restarts", [](const training_outcome& o) { return o.waiting(); }},
 };
 
-summary simulate_job(
+core::result<summary> simulate_job(
     const checked_object& object,
     const simulate_options& options,
     const training_model& model,
-    const core::policy& rules,
-    std::string& error
+    const core::policy& rules
 ) {
     summary out;
     out.job = title(object.source);
     // Whoever waits for room waits for other jobs, which are not here.
     const std::string json = manifests::with_value(
-        manifests::without(as_created(object.source, "default", ""), {"/spec/scheduler"}),
+        manifests::without(manifests::as_stored(object.source.json()), {"/spec/scheduler"}),
         "/metadata/generation",
         "1"
     );
     const core::result<core::job_object> job = core::read_job(json);
     if (!job || !job->compiled->plan) {
-        error = job ? "its specification has errors" : job.error();
-        return out;
+        return core::unexpected{job ? "its specification has errors" : job.error()};
     }
     for (const core::type_plan& type : job->compiled->plan->types) {
         out.pods += static_cast<std::size_t>(type.wanted);
@@ -295,15 +293,14 @@ int simulate(const simulate_options& options, std::ostream& out, std::ostream& e
         if (!object.is_job) {
             continue;
         }
-        std::string error;
-        summary one = simulate_job(object, options, model, rules, error);
-        if (!error.empty()) {
-            print_line(err, "signalbox simulate: {}: {}", title(object.source), error);
+        core::result<summary> one = simulate_job(object, options, model, rules);
+        if (!one) {
+            print_line(err, "signalbox simulate: {}: {}", title(object.source), one.error());
             code = exit_failed;
         } else if (options.output == output_format::text) {
-            print_text(one, options, out);
+            print_text(*one, options, out);
         } else {
-            summaries.push_back(std::move(one));
+            summaries.push_back(*std::move(one));
         }
     }
     if (options.output == output_format::json) {

@@ -9,6 +9,20 @@
 
 namespace signalbox::op::manifests {
 
+std::size_t offset_of(std::string_view text, position where) {
+    std::size_t at = 0;
+    for (std::uint32_t line = 1; line < where.line && at < text.size(); ++line) {
+        at = std::min(text.find('\n', at), text.size() - 1) + 1;
+    }
+    for (std::uint32_t column = 1; column < where.column && at < text.size(); ++column) {
+        ++at;
+        while (at < text.size() && core::continues_character(text[at])) {
+            ++at;
+        }
+    }
+    return std::min(at, text.size());
+}
+
 namespace {
 
 /// The reference token of a JSON pointer with its escapes resolved.

@@ -20,6 +20,9 @@ struct position {
     friend bool operator==(const position&, const position&) = default;
 };
 
+/// The byte at a position; the size of the text if it lies beyond.
+std::size_t offset_of(std::string_view text, position where);
+
 using node_id = std::uint32_t;
 
 enum class node_kind : std::uint8_t {

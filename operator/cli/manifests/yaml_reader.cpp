@@ -73,21 +73,6 @@ public:
     }
 };
 
-/// The byte at a position; the size of the text if it lies beyond.
-std::size_t offset_of(std::string_view text, position where) {
-    std::size_t at = 0;
-    for (std::uint32_t line = 1; line < where.line && at < text.size(); ++line) {
-        at = std::min(text.find('\n', at), text.size() - 1) + 1;
-    }
-    for (std::uint32_t column = 1; column < where.column && at < text.size(); ++column) {
-        ++at;
-        while (at < text.size() && core::continues_character(text[at])) {
-            ++at;
-        }
-    }
-    return std::min(at, text.size());
-}
-
 /// yaml-cpp takes the end of the file for the end of a quoted text. Such a text is the last of the
 /// file.
 bool quote_is_open(std::string_view text, position last_scalar) {

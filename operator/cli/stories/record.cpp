@@ -3,6 +3,7 @@
 
 #include "cli/stories/cluster.hpp"
 #include "manifests/json_edit.hpp"
+#include "manifests/stored_object.hpp"
 #include "manifests/yaml_writer.hpp"
 
 #include <jobcore/strings.hpp>
@@ -21,14 +22,8 @@ constexpr std::int32_t most_incidents = 20;
 /// What a server added, and the status.
 std::string as_written(const std::string& job) {
     return manifests::without(
-        job,
+        manifests::without_server_metadata(job),
         {"/status",
-         "/metadata/uid",
-         "/metadata/resourceVersion",
-         "/metadata/generation",
-         "/metadata/creationTimestamp",
-         "/metadata/managedFields",
-         "/metadata/selfLink",
          "/metadata/namespace",
          "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration"}
     );

@@ -5,6 +5,7 @@
 #include "cli/stories/cast.hpp"
 #include "cli/stories/expectations.hpp"
 #include "manifests/json_edit.hpp"
+#include "manifests/stored_object.hpp"
 
 #include <jobcore/policy_fields.hpp>
 #include <jobcore/schema.hpp>
@@ -534,17 +535,15 @@ core::instant story_begin() {
 }
 
 std::string as_created(std::string job) {
-    const auto fill = [&](const char* pointer, std::string_view value) {
-        if (manifests::string_at(job, pointer).empty()) {
-            job = manifests::with_string(job, pointer, value);
-        }
-    };
-    fill("/metadata/name", manifests::string_at(job, "/metadata/generateName") + "story");
-    fill("/metadata/namespace", "default");
-    fill("/metadata/uid", "00000000-0000-4000-8000-000000000000");
-    fill("/metadata/creationTimestamp", core::format_time(story_begin()));
-    job = manifests::with_value(job, "/metadata/generation", "1");
-    return manifests::without(job, {"/status"});
+    if (manifests::string_at(job, "/metadata/creationTimestamp").empty()) {
+        job = manifests::with_string(
+            job, "/metadata/creationTimestamp", core::format_time(story_begin())
+        );
+    }
+    job = manifests::as_stored(
+        std::move(job), {"story", "default", "00000000-0000-4000-8000-000000000000"}
+    );
+    return manifests::with_value(job, "/metadata/generation", "1");
 }
 
 read_stories read_story_files(std::span<const std::string> paths) {

@@ -56,20 +56,6 @@ std::string flow_yaml(const json_value& value) {
     return json_text(value);
 }
 
-std::size_t offset_in(std::string_view text, manifests::position where) {
-    std::size_t at = 0;
-    for (std::uint32_t line = 1; line < where.line && at < text.size(); ++line) {
-        at = std::min(text.find('\n', at), text.size() - 1) + 1;
-    }
-    for (std::uint32_t column = 1; column < where.column && at < text.size(); ++column) {
-        ++at;
-        while (at < text.size() && core::continues_character(text[at])) {
-            ++at;
-        }
-    }
-    return at;
-}
-
 /// The end of what is quoted or in brackets, which begins at `at`; nothing if it does not end on
 /// its line.
 std::optional<std::size_t> closed(std::string_view line, std::size_t at) {
@@ -144,7 +130,7 @@ updated_text with_found(
         if (!each.found_json.empty() && read.objects.size() == 1) {
             const rapidjson::Document value = parsed(each.found_json);
             const auto where = read.objects.front().locate(each.pointer);
-            const auto old = value_behind(out.text, offset_in(out.text, where));
+            const auto old = value_behind(out.text, manifests::offset_of(out.text, where));
             if (old) {
                 std::string changed = out.text;
                 changed.replace(old->begin, old->end - old->begin, flow_yaml(value));
