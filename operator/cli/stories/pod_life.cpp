@@ -4,6 +4,7 @@
 #include <jobcore/strings.hpp>
 
 #include <fmt/format.h>
+#include <rapidjson/pointer.h>
 
 #include <functional>
 
@@ -13,18 +14,6 @@ namespace {
 
 std::string quoted_text(std::string_view text) {
     return core::json_string(text);
-}
-
-const json_value* at_path(const json_value& from, std::initializer_list<const char*> path) {
-    const json_value* found = &from;
-    for (const char* key : path) {
-        const auto it = found->IsObject() ? found->FindMember(key) : found->MemberEnd();
-        if (!found->IsObject() || it == found->MemberEnd()) {
-            return nullptr;
-        }
-        found = &it->value;
-    }
-    return found;
 }
 
 std::string condition(std::string_view type, std::string_view status, std::string_view more = "") {
@@ -49,12 +38,12 @@ std::string containers(
     const std::function<std::string(std::string_view name)>& state_of
 ) {
     std::string out;
-    const json_value* list = at_path(pod, {"spec", "containers"});
+    const json_value* list = rapidjson::Pointer("/spec/containers").Get(pod);
     if (list == nullptr || !list->IsArray()) {
         return "[]";
     }
     for (const json_value& container : list->GetArray()) {
-        const json_value* name = at_path(container, {"name"});
+        const json_value* name = rapidjson::Pointer("/name").Get(container);
         const std::string text(name == nullptr ? "" : text_of(*name));
         out += fmt::format(
             R"({}{{"name":{},"image":"","imageID":"","ready":{},"restartCount":0,"state":{}}})",
@@ -69,14 +58,14 @@ std::string containers(
 
 /// When the container started; null if it does not run.
 const json_value* started_at(const json_value& pod, std::string_view container) {
-    const json_value* list = at_path(pod, {"status", "containerStatuses"});
+    const json_value* list = rapidjson::Pointer("/status/containerStatuses").Get(pod);
     if (list == nullptr || !list->IsArray()) {
         return nullptr;
     }
     for (const json_value& status : list->GetArray()) {
-        const json_value* name = at_path(status, {"name"});
+        const json_value* name = rapidjson::Pointer("/name").Get(status);
         if (name != nullptr && text_of(*name) == container) {
-            return at_path(status, {"state", "running", "startedAt"});
+            return rapidjson::Pointer("/state/running/startedAt").Get(status);
         }
     }
     return nullptr;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What there is at one moment of a story.
+#include "cli/log_lines.hpp"
 #include "cli/stories/expectations.hpp"
 
 #include <jobcore/decide.hpp>
@@ -26,7 +27,7 @@ bool is_newer(const core::pod_record& a, const core::pod_record& b) {
 }  // namespace
 
 std::string replica_of(const core::pod_record& pod) {
-    return pod.type.empty() || pod.index < 0 ? "" : fmt::format("{}-{}", pod.type, pod.index);
+    return pod.type.empty() || pod.index < 0 ? "" : cli::replica_name(pod);
 }
 
 std::string summary_of(std::string_view job_json) {
