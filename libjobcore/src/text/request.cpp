@@ -242,17 +242,17 @@ private:
         if (!written) {
             return std::nullopt;
         }
-        std::vector<std::string_view> versions;
+        std::vector<std::string_view> api_versions;
         std::vector<object_kind> kinds;
         for (const object_kind k : all_child_kinds()) {
             if (to_string(k) == *written) {
-                versions.push_back(api_version_of(k));
+                api_versions.push_back(api_version_of(k));
                 kinds.push_back(k);
             }
         }
-        const auto version = r.choice("apiVersion", versions);
-        const auto at = version ? std::ranges::find(versions, *version) : versions.begin();
-        return kinds[static_cast<std::size_t>(at - versions.begin())];
+        const auto version = r.choice("apiVersion", api_versions);
+        const auto at = version ? std::ranges::find(api_versions, *version) : api_versions.begin();
+        return kinds[static_cast<std::size_t>(at - api_versions.begin())];
     }
 
     void read_refusal(const json::value& v, std::string at) {

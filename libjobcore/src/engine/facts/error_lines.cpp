@@ -199,8 +199,8 @@ struct source {
     }
     /// Of the error with which a traceback ends; of several in between each other that of the last.
     code_place place_of_error() const {
-        const bool last = open <= 1;
-        return !mixed.is_mixed() ? place : last ? mixed.place() : code_place{};
+        const bool outermost = open <= 1;
+        return !mixed.is_mixed() ? place : outermost ? mixed.place() : code_place{};
     }
     void end_traceback() {
         open = std::max(open - 1, 0);
