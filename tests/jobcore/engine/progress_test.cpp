@@ -159,6 +159,31 @@ TEST_CASE("[behaviour 13.7] a checkpoint bounds what is lost", "[engine]") {
     CHECK(w.status().time.lost == 100);
 }
 
+TEST_CASE("[behaviour 13.1] a checkpoint that is written while the steps stand still", "[engine]") {
+    world w(ddp().run_policy(R"("progress":{"stallAfterSeconds":600})"));
+    start_heard(w);
+    const instant since = *w.status().time.since;
+    w.to(since + seconds{400});
+    say_step(w, at_step(400));
+    w.to(since + seconds{1000});
+    w.settle();
+    REQUIRE(w.status().time.in == time_kind::stalled);
+    CHECK(w.status().time.unsaved == 400);
+    w.to(since + seconds{1100});
+    progress_message said = at_step(400);
+    said.checkpoint_step = 400;
+    say_step(w, said);
+    w.to(since + seconds{1200});
+    say_step(w, at_step(401));
+    REQUIRE(w.status().time.in == time_kind::running);
+    w.to(since + seconds{1250});
+    w.exit("worker", 0, 1);
+    w.settle();
+    CHECK(w.status().time.lost == 50);
+    CHECK(w.status().time.running == 400);
+    CHECK(w.status().time.stalled == 800);
+}
+
 TEST_CASE("[behaviour 13.7] the rank that stands still first", "[engine]") {
     world w(watched_job());
     start_heard(w);

@@ -153,18 +153,25 @@ time_change find_time_change(
 
 namespace {
 
-/// What ran since the last checkpoint of the attempt that is known.
+/// What ran since the last checkpoint of the attempt that is known: one that is written while the
+/// steps stand still holds all of them.
 void note_unsaved(const inputs& in, job_status& status, instant at, std::int64_t stretch) {
     time_spent& t = status.time;
-    if (t.in != time_kind::running) {
+    const bool ran = t.in == time_kind::running;
+    if (!ran && t.in != time_kind::stalled) {
         return;
     }
     const auto& progress = status.progress;
     const bool saved = progress && progress->checkpoint_time &&
                        progress->attempt == in.job.status.attempt &&
                        *progress->checkpoint_time >= *t.since;
-    t.unsaved =
-        saved ? seconds_between(std::min(*progress->checkpoint_time, at), at) : t.unsaved + stretch;
+    if (saved) {
+        t.unsaved = 0;
+    }
+    if (ran) {
+        t.unsaved +=
+            saved ? seconds_between(std::min(*progress->checkpoint_time, at), at) : stretch;
+    }
 }
 
 }  // namespace
