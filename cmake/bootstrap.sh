@@ -67,6 +67,7 @@ END
 clang-16
 cpio
 libclang-rt-16-dev
+llvm
 qemu-system-x86
 skopeo
 umoci
