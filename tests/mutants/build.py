@@ -22,24 +22,32 @@ from suites import HERE, ROOT, fail
 SWITCH, LISTENER = HERE / "switch.cpp", HERE / "catch_listener.cpp"
 
 
-def patched_text(file, mutants):
-    """The source with all switches; generated mutants that cannot have one are marked so."""
+def sort_out(file, mutants):
+    """Those that can be behind switches in one source, and (mutant, why) for those that cannot."""
     text = (ROOT / file).read_text()
-
-    def switched(some):
-        return switches.with_switches(text, [(m.number, m.old, m.new) for m in some])
-
-    fitting = []
+    fitting, unfit = [], []
     # Of two that are in each other's way the generated one gives way.
     for m in sorted((m for m in mutants if m.fits), key=lambda m: m.generated):
         try:
-            switched([*fitting, m])
+            switched(text, [*fitting, m])
             fitting.append(m)
         except switches.Unfit as why:
-            if not m.generated:
-                fail(f"{file}: {m.rule}: {why}: bring the lists in tests/mutants up to date")
-            m.fits = False
-    return switched(fitting)
+            unfit.append((m, why))
+    return fitting, unfit
+
+
+def switched(text, mutants):
+    return switches.with_switches(text, [(m.number, m.old, m.new) for m in mutants])
+
+
+def patched_text(file, mutants):
+    """The source with all switches; generated mutants that cannot have one are marked so."""
+    fitting, unfit = sort_out(file, mutants)
+    for m, why in unfit:
+        if not m.generated:
+            fail(f"{file}: {m.rule}: {why}: bring the lists in tests/mutants up to date")
+        m.fits = False
+    return switched((ROOT / file).read_text(), fitting)
 
 
 class Build:
