@@ -110,7 +110,7 @@ struct settled {
 };
 
 /// The status of the decision, unless it is the one in hand.
-void set_status(const inputs& in, job_status status, const settled& s, decision& out) {
+void set_status(const inputs& in, job_status&& status, const settled& s, decision& out) {
     const job_status& before = in.job.status;
     const bool same_attempts = status.attempt_history.empty();  // no record has added one
     if (s.same_tasks && same_attempts && equal_but_lists(status, before)) {
@@ -137,7 +137,8 @@ bool needs_rendering(const std::vector<stage>& stages) {
 
 decision decide_plan(const inputs& in) {
     const pod_view found = make_view(in, in.job.status);
-    job_status noted = note_progress(in, note_seen(in, found));
+    job_status noted = note_seen(in, found);
+    note_progress(in, noted);
     const context before{in, noted, found};
     const health h = examine(before);
     const open_questions open = find_open_questions(before, h);
@@ -145,10 +146,11 @@ decision decide_plan(const inputs& in) {
     const std::optional<record> recorded = first_record(before, h, open);
 
     // Moved, since copies of the status of a large job cost: nothing reads `before` from here on.
-    job_status status = note_completed(in, std::move(noted), h);
-    status = note_better_message(in, found, std::move(status), h);
+    job_status status = std::move(noted);
+    note_completed(in, status, h);
+    note_better_message(in, found, status, h);
     if (recorded) {
-        status = apply(in, std::move(status), *recorded);
+        apply(in, status, *recorded);
     }
     const bool changed = changes_view(in.job.status, status);
     // A new attempt goes by the specification again (10.4).
@@ -183,7 +185,8 @@ decision decide_plan(const inputs& in) {
     const bool active = !is_final(status.phase) && status.phase != job_phase::paused;
     const settled facts{!display.counts.tasks, display.time};
     out.wake_up = earliest(display.wake_ups, planned.stages);
-    set_status(in, fill(in, std::move(status), std::move(display)), facts, out);
+    fill(in, status, std::move(display));
+    set_status(in, std::move(status), facts, out);
     out.stages = std::move(planned.stages);
     if (active && !in.invalid && !in.repaired) {
         add_size(in, out);

@@ -44,8 +44,10 @@ decision end_unstarted(const inputs& in, const std::string& errors) {
     display.tensorboard = in.job.status.tensorboard;
     decision out;
     const time_change time = display.time;  // of an end there is nothing to be told
-    out.status = fill(in, apply(in, in.job.status, end), std::move(display));
-    begin_time(in, time, *out.status);
+    job_status& status = out.status.emplace(in.job.status);
+    apply(in, status, end);
+    fill(in, status, std::move(display));
+    begin_time(in, time, status);
     return out;
 }
 

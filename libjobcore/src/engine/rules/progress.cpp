@@ -80,12 +80,12 @@ void take_known(std::optional<Value>& into, const std::optional<Value>& said) {
 
 }  // namespace
 
-job_status note_progress(const inputs& in, job_status status) {
+void note_progress(const inputs& in, job_status& status) {
     const progress_report* said = in.seen.progress;
     const bool counts = said != nullptr && said->attempt > 0 && said->attempt == status.attempt &&
                         !in.was_paused() && !is_final(status.phase);
     if (!counts) {
-        return status;
+        return;
     }
     const auto known = [&](instant t) { return round_down_to_second(std::min(t, in.now)); };
     progress_status out = status.progress.value_or(progress_status{});
@@ -115,7 +115,6 @@ job_status note_progress(const inputs& in, job_status status) {
     if (!older) {
         status.progress = std::move(out);
     }
-    return status;
 }
 
 bool is_urgent_progress(const job_status& before, const job_status& after) {

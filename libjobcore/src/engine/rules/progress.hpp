@@ -7,8 +7,8 @@
 
 namespace signalbox::core::engine {
 
-/// `status` with what was reported of its attempt, if that is news.
-job_status note_progress(const inputs& in, job_status status);
+/// Notes what was reported of the attempt of `status`, if that is news.
+void note_progress(const inputs& in, job_status& status);
 
 /// The difference is worth a write at once: the first report of an attempt, the last of all.
 bool is_urgent_progress(const job_status& before, const job_status& after);

@@ -257,11 +257,10 @@ job_status note_seen(const inputs& in, const pod_view& view) {
     return status;
 }
 
-job_status note_completed(const inputs& in, job_status status, const health& h) {
+void note_completed(const inputs& in, job_status& status, const health& h) {
     for (const replica& r : h.completed) {
         insert_index(status.restarts.completed, in.plan.types[r.type].name, r.index);
     }
-    return status;
 }
 
 namespace {
@@ -286,8 +285,8 @@ std::optional<std::string> said_since(const inputs& in, const left_over& left) {
 
 }  // namespace
 
-job_status note_better_message(
-    const inputs& in, const pod_view& view, job_status status, const health& h
+void note_better_message(
+    const inputs& in, const pod_view& view, job_status& status, const health& h
 ) {
     auto& settling = status.restarts.settling;
     if (settling && settling->consequence) {
@@ -307,12 +306,10 @@ job_status note_better_message(
             }
         }
     }
-    return status;
 }
 
-job_status apply(const inputs& in, job_status status, const record& r) {
+void apply(const inputs& in, job_status& status, const record& r) {
     std::visit(applier{in, status}, r);
-    return status;
 }
 
 }  // namespace signalbox::core::engine

@@ -118,18 +118,18 @@ using record = std::variant<
 /// What every decision notes first: the replicas whose pod was seen (BEHAVIOUR.md 5.3). The
 /// recorded part of the job's status with that; what is shown comes anew.
 job_status note_seen(const inputs& in, const pod_view& view);
-/// And which replicas are done (BEHAVIOUR.md 5.9): `status` with that.
-job_status note_completed(const inputs& in, job_status status, const health& h);
+/// And which replicas are done (BEHAVIOUR.md 5.9).
+void note_completed(const inputs& in, job_status& status, const health& h);
 
 /// And a better message of the failure on record, as long as the job waits for what follows from
 /// it: the one there is tells a consequence, and another pod tells what was before (3.13).
-job_status note_better_message(
-    const inputs& in, const pod_view& view, job_status status, const health& h
+void note_better_message(
+    const inputs& in, const pod_view& view, job_status& status, const health& h
 );
 
-/// The status with the record in it. What is shown of it (phase of a job that goes on, conditions,
+/// Puts the record into the status. What is shown of it (phase of a job that goes on, conditions,
 /// counts) follows from the facts later.
-job_status apply(const inputs& in, job_status status, const record& r);
+void apply(const inputs& in, job_status& status, const record& r);
 
 /// Events that tell of the record, in order. `c.status` has it.
 std::vector<event> events_of(const context& c, const record& r);

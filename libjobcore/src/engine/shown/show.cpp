@@ -98,7 +98,7 @@ shown show(const context& c, const done& d) {
     return out;
 }
 
-job_status fill(const inputs& in, job_status status, shown display) {
+void fill(const inputs& in, job_status& status, shown display) {
     status.told.clear();
     for (const reason r : display.told) {
         status.told.emplace_back(to_string(r));
@@ -126,7 +126,6 @@ job_status fill(const inputs& in, job_status status, shown display) {
     status.next_transition = next_transition(display.wake_ups);
     book_time(in, display.time, status);
     status.observed_generation = in.job.meta.generation;
-    return status;
 }
 
 }  // namespace signalbox::core::engine

@@ -79,8 +79,8 @@ struct shown {
 
 shown show(const context& c, const done& d);
 
-/// `status` with all of that, but for tasks that stay as they were.
-job_status fill(const inputs& in, job_status status, shown display);
+/// Puts all of that into the status, but for tasks that stay as they were.
+void fill(const inputs& in, job_status& status, shown display);
 
 // The parts of show(), each in a file of its own.
 
