@@ -253,3 +253,15 @@ TEST_CASE("[behaviour 2.8] [behaviour I18] a pod that is refused for good is not
     )
               .empty());
 }
+
+TEST_CASE("[behaviour 13.8] [behaviour 13.1] a replaced pod that ends before it is seen to run") {
+    CHECK(replay("c10d, stall: progress", {"pass",      "pass",           "pass",      "pass",
+                                           "all start", "pass",           "report",    "pass",
+                                           "wake",      "vanish node-1",  "pass",      "pass",
+                                           "pass",      "pass",           "all start", "pass",
+                                           "wake",      "vanish node-1",  "pass",      "pass",
+                                           "pass",      "wake",           "pass",      "pass",
+                                           "all start", "exits node-1 0", "pass",      "wake",
+                                           "pass"})
+              .empty());
+}

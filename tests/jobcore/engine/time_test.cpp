@@ -173,6 +173,21 @@ TEST_CASE("[behaviour 13.1] one replica that is replaced alone", "[engine]") {
     CHECK(w.status().time.restarting == 11);
 }
 
+TEST_CASE("[behaviour 13.1] one that was replaced and has ended before it was seen", "[engine]") {
+    world w(c10d());
+    start_at_20(w);
+    w.to(at(50));
+    w.exit("node", 2, 137);
+    w.settle();
+    w.to(at(61));
+    w.run_all();
+    w.exit("node", 2, 0);
+    w.settle();
+    check_booked(w);
+    CHECK(w.status().time.in == time_kind::running);
+    CHECK(w.status().time.restarting == 11);
+}
+
 TEST_CASE("[behaviour 13.1] time that goes back books nothing twice", "[engine]") {
     world w(ddp());
     start_at_20(w);

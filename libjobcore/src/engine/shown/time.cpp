@@ -69,11 +69,11 @@ time_kind kind_of(const context& c, const phase_shown& phase, const progress_clo
     return is_restarting(c, phase) ? time_kind::restarting : time_kind::starting;
 }
 
-/// When the last of the pods started that make the attempt complete.
+/// When the last of the pods started that make the attempt complete, ended ones included.
 instant last_start(const context& c) {
     instant last = instant::min();
     for_each_replica(c.view, [&](std::size_t, std::int32_t, const replica_view& s) {
-        if (s.is_up()) {
+        if (s.current != nullptr && (s.is_up() || s.done())) {
             last = std::max(last, start_of(*s.current, s.training, c.in.now));
         }
     });
