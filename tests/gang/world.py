@@ -30,6 +30,7 @@ sys.path.insert(0, str(HERE.parent / "envtest"))
 import cluster  # noqa: E402 (from the folder beside)
 import servers  # noqa: E402
 from cluster import eventually  # noqa: E402
+from waiting import PATIENCE  # noqa: E402
 
 PROGRAMS = HERE / "programs.sh"
 MERGE_PATCH = "application/merge-patch+json"
@@ -306,6 +307,8 @@ class Facts(unittest.TestCase):
         """Names of the pods that have a node."""
         return {name for name, each in self.pods().items() if each["spec"].get("nodeName")}
 
+    patience = PATIENCE
+
     def wait_running(self, *names, figure=None):
         """Until these run. `figure`: what the time until then is a figure of."""
         began = time.monotonic()
@@ -313,6 +316,7 @@ class Facts(unittest.TestCase):
             lambda: f"{sorted(set(names) - self.running())} run:\n{self.world.tails()}",
             lambda: set(names) <= self.running(),
             interval=0.03,
+            patience=self.patience,
         )
         if figure:
             self.figure(figure, time.monotonic() - began)
