@@ -122,7 +122,11 @@ class Reader:
                 if refusal.code != 429 or not tries_left:  # as client-go: the server asks to come again
                     raise AssertionError(f"GET {path}: {refusal.code} {refusal.read().decode(errors='replace')}") from refusal
                 time.sleep(float(refusal.headers.get("Retry-After", 1)))
-            except (OSError, http.client.HTTPException) as failure:
+            except http.client.HTTPException as failure:  # a busy server gives up in the middle
+                if not tries_left:
+                    raise AssertionError(f"GET {path}: {failure}") from failure
+                time.sleep(1)
+            except OSError as failure:
                 raise AssertionError(f"GET {path}: {failure}") from failure
 
     def object(self, kind, name, namespace="default"):
