@@ -149,8 +149,9 @@ TEST_CASE("[behaviour 3.9] NCCL's own last words tell whether an error of it is 
     }
     for (const std::string& behind : std::initializer_list<std::string>{
              "", "ValueError", "[rank2]:[E1 10:00:00 x.cpp:1] words"}) {
-        INFO(log << behind);
-        const auto found = find_error_line(log + behind);
+        const std::string whole = log + behind;
+        INFO(whole);
+        const auto found = find_error_line(whole);
         REQUIRE(found);
         if (behind == "ValueError" && (row.secondary || prefix.empty())) {
             CHECK(found->text == behind);
