@@ -62,6 +62,7 @@ struct pod_record {
     /// All labels of a pod of ours are there and well-formed (BEHAVIOUR.md 1.6). A pod without
     /// them is found by its name, where it has one of ours (BEHAVIOUR.md 1.9).
     bool labels_complete = false;
+    bool reports = false;  ///< it was made with what it takes to report (BEHAVIOUR.md 13.10)
     pod_phase phase = pod_phase::unknown;
     bool scheduled = false;          ///< `spec.nodeName` is set
     bool ready = false;              ///< condition Ready is True
@@ -255,6 +256,8 @@ struct observed {
     /// Since when the caller gets all reports; absent: it gets none, and nothing stands still for
     /// it.
     std::optional<instant> progress_since{};
+    /// Where pods that are made now can report to; null: nowhere (BEHAVIOUR.md 13.10).
+    const progress_access* reports_to = nullptr;
 };
 
 }  // namespace signalbox::core

@@ -11,6 +11,7 @@
 
 #include "jobcore/diagnostic.hpp"
 #include "jobcore/object_kind.hpp"
+#include "jobcore/progress.hpp"
 #include "jobcore/result.hpp"
 #include "jobcore/spec.hpp"
 
@@ -252,6 +253,8 @@ struct render_options {
     /// (BEHAVIOUR.md 8.6); else empty.
     std::vector<std::int32_t> ended{};
     node_avoidance avoid{};
+    /// Where the pods report to, if they do (BEHAVIOUR.md 13.10).
+    progress_access reports{};
     friend bool operator==(const render_options&, const render_options&) = default;
 };
 

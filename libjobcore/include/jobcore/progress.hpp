@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What training processes report of their progress (BEHAVIOUR.md 13.7), and how a caller keeps the
-// reports of an attempt in one record. Plain values; the function depends on its arguments alone
-// and may be called from any thread.
+// reports of an attempt in one record; where pods report to. Plain values; the functions depend on
+// their arguments alone and may be called from any thread.
 #pragma once
 
 #include "jobcore/time.hpp"
@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace signalbox::core {
@@ -63,5 +64,18 @@ inline constexpr std::size_t most_metrics = 16;
 /// attempt is nothing. False if it was nothing. A message that tells neither step nor percentage
 /// tells of progress by itself. Linear in the logarithm of the ranks, but for a rank that is new.
 bool take_message(progress_report& into, const progress_message& said, instant now);
+
+/// Where the pods of a job report to (BEHAVIOUR.md 13.10). Without `url` nowhere.
+struct progress_access {
+    std::string url;  ///< what the path of a job is appended to: `https://signalbox.ops.svc:8444`
+    std::string ca;   ///< PEM, of who vouches for the receiver; empty: whoever the image trusts
+    friend bool operator==(const progress_access&, const progress_access&) = default;
+};
+
+/// Audience of the tokens that reports are sent with.
+inline constexpr std::string_view progress_audience = "progress.batch.tensorstack.dev";
+
+/// What follows the URL for a job: `/namespaces/<ns>/<plural>/<name>`.
+std::string progress_path(std::string_view ns, std::string_view plural, std::string_view job_name);
 
 }  // namespace signalbox::core

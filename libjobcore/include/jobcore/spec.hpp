@@ -126,6 +126,7 @@ struct run_policy {
     std::optional<std::int64_t> reset_backoff_after;  ///< seconds
     avoid_policy avoid = avoid_policy::preferred;
     std::int32_t avoid_seconds = 86400;
+    bool reports = false;                            ///< `progress` is there
     std::int32_t stall_after = 1800;                 ///< seconds
     std::optional<std::int32_t> first_report_after;  ///< seconds
     stall_action on_stall = stall_action::report;

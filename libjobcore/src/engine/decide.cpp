@@ -8,6 +8,7 @@
 #include "engine/facts/gang_version.hpp"
 #include "engine/facts/ledger.hpp"
 #include "engine/facts/plan_of_attempt.hpp"
+#include "engine/facts/reporting.hpp"
 #include "engine/repair/repair.hpp"
 #include "engine/rules/progress.hpp"
 #include "engine/rules/rules.hpp"
@@ -195,6 +196,9 @@ decision decide_plan(const inputs& in) {
         const job_status& written = out.status ? *out.status : in.job.status;
         out.rendering = render_options_of(written, in.next_plan());
         out.rendering.avoid = avoided_now(later, written);
+        if (in.seen.reports_to != nullptr && attempt_reports(later, written)) {
+            out.rendering.reports = *in.seen.reports_to;
+        }
     }
     return out;
 }

@@ -195,6 +195,9 @@ void pod_sink::text(node n, std::string_view key, std::string_view value) {
         case training_container:
             training_ = value;
             break;
+        case reports:
+            pod_.reports = true;
+            break;
         case owner_uid:
             owner_.current.uid = value;
             break;

@@ -23,6 +23,8 @@ inline constexpr std::string_view spec_hash = "batch.tensorstack.dev/spec-hash";
 
 /// Annotation of every pod of a job: the name of its training container (BEHAVIOUR.md 1.6).
 inline constexpr std::string_view training_container = "batch.tensorstack.dev/training-container";
+/// Annotation of pods that report progress: the certificate of the receiver (BEHAVIOUR.md 13.10).
+inline constexpr std::string_view progress_ca = "batch.tensorstack.dev/progress-ca";
 /// Annotation that `kubectl logs` and `kubectl exec` go by.
 inline constexpr std::string_view default_container = "kubectl.kubernetes.io/default-container";
 

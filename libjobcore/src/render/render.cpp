@@ -4,6 +4,7 @@
 #include "jobcore/plan.hpp"
 #include "kubernetes/base64.hpp"
 #include "render/avoid_nodes.hpp"
+#include "render/progress_access.hpp"
 #include "render/render_data.hpp"
 #include "strings/fnv1a.hpp"
 
@@ -164,7 +165,8 @@ std::string render_pod(
     p.expand(out, [&](filling what, std::string& to) {
         append_filling(what, to, plan, pod, options.wanted);
     });
-    return with_avoided_nodes(std::move(out), options.avoid);
+    out = with_avoided_nodes(std::move(out), options.avoid);
+    return options.reports.url.empty() ? out : with_progress_access(std::move(out), plan, options);
 }
 
 }  // namespace signalbox::core

@@ -50,6 +50,7 @@ core::decision world::look() const {
     seen.reads_logs = reads_logs;
     seen.progress = reported.attempt > 0 ? &reported : nullptr;
     seen.progress_since = reported_since;
+    seen.reports_to = receiver.url.empty() ? nullptr : &receiver;
     return core::decide(job_, seen, rules_, now_);
 }
 
@@ -264,6 +265,11 @@ bool world::create(const core::action& a) {
         }
         auto record = pod_builder(plan(), *a.pod()).created(now_).record();
         record.uid += "-" + std::to_string(++uids_);
+        if (!receiver.url.empty()) {
+            const std::string text = core::preview_action(job_, last_, a);
+            record.content = core::content_of_pod(text);
+            record.reports = text.find("\"batch.tensorstack.dev/progress-ca\"") != text.npos;
+        }
         std::erase_if(absences, [&](const auto& x) { return x.name == a.name; });
         pods_.push_back(std::move(record));
         return true;

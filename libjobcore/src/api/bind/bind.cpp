@@ -141,6 +141,7 @@ run_policy bind_run_policy(const node& policy) {
     }
     bound.rules = bind_failure_rules(policy);
     const node& progress = policy["progress"];
+    bound.reports = progress.present();
     bound.stall_after = progress["stallAfterSeconds"].int32();
     if (progress["firstReportAfterSeconds"].present()) {
         bound.first_report_after = progress["firstReportAfterSeconds"].int32();

@@ -313,8 +313,8 @@ constexpr field progress_policy_field(std::span<const field> fields) {
         .name = "progress",
         .type = value_type::object,
         .doc =
-            "When a job that runs counts as stalled, by the reports of its processes. The operator "
-            "receives none yet: in a cluster it has no effect.",
+            "Its processes report how far they are, where the operator has a receiver. When a job "
+            "that runs counts as stalled, by these reports.",
         .fields = fields,
         .when = change::any_time,
         .rule = "behaviour 13.8",

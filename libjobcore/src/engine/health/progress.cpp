@@ -2,6 +2,7 @@
 //
 // Whether training goes on (BEHAVIOUR.md 13.8).
 #include "engine/facts/ledger.hpp"
+#include "engine/facts/reporting.hpp"
 #include "engine/health/health.hpp"
 
 #include <fmt/format.h>
@@ -79,6 +80,10 @@ std::optional<progress_clock> find_progress_clock(const context& c) {
     const auto& progress = c.status.progress;
     const bool reported = progress && progress->attempt == c.status.attempt && progress->advanced;
     if ((!reported && !run.first_report_after) || is_debug(c.in)) {
+        return std::nullopt;
+    }
+    // Pods that were made without what it takes cannot say anything.
+    if (!reported && c.in.seen.reports_to != nullptr && !attempt_reports(c.in, c.status)) {
         return std::nullopt;
     }
     const auto runs = running_since(c);

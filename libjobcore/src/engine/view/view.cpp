@@ -169,8 +169,10 @@ private:
             return false;
         }
         const pod_identity id{type, pod.index, pod.attempt, pod.round, s.rename};
-        const std::uint64_t planned =
-            content_of_pod(render_pod(plan_, id, render_options_of(status_, plan_)));
+        render_options options = render_options_of(status_, plan_);
+        options.reports.url =
+            pod.reports ? "by whatever URL" : "";  // it may be of an older process
+        const std::uint64_t planned = content_of_pod(render_pod(plan_, id, options));
         return planned != 0 && planned != pod.content;
     }
 

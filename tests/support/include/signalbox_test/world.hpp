@@ -88,6 +88,7 @@ public:
     int logs_read = 0;
     core::progress_report reported;               ///< attempt 0: nothing
     std::optional<core::instant> reported_since;  ///< absent: nobody listens
+    core::progress_access receiver;               ///< pods can report there; no URL: nowhere
     /// A process of the present attempt reports.
     void report(core::progress_message said);
     std::vector<core::event> events;
