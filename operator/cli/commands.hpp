@@ -185,10 +185,22 @@ struct monitoring_options {
     std::string token_file;
 };
 
+/// The receiver of reports of progress. `0` is none.
+struct progress_options {
+    std::string address = "0";
+    std::string tls_cert_file;
+    std::string tls_key_file;
+    std::string ca_file;  ///< what pods trust; empty: the certificate itself
+    std::string url;      ///< by which pods reach it
+    /// The Service whose EndpointSlice the leader writes; empty: it has a selector.
+    std::string endpoints;
+};
+
 struct run_options {
     cluster_options cluster;
     election_options election;
     monitoring_options monitoring;
+    progress_options progress;
     log_options log;
     scope_options scope;
     std::vector<std::string> policy;  ///< `key=milliseconds`

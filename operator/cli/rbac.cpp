@@ -135,11 +135,18 @@ int rbac(const rbac_options& options, std::ostream& out, std::ostream& err) {
         const bool unasked = p.of == feature::logs && !wanted.reads_logs;
         return unasked || (p.of && wanted.without.count(*p.of) != 0);
     });
+    const std::vector<permission> of_progress =
+        wanted.reviews_tokens ? progress_permissions() : std::vector<permission>();
+    const bool several = wanted.reviews_tokens && options.election.wanted;
+    const std::vector<permission> of_endpoints =
+        several ? endpoint_permissions() : std::vector<permission>();
     std::vector<permission> of_election;
     if (options.election.wanted) {
         of_election = election_permissions(options.election.name);
     }
     if (options.output == output_format::json) {
+        rules.insert(rules.end(), of_progress.begin(), of_progress.end());
+        rules.insert(rules.end(), of_endpoints.begin(), of_endpoints.end());
         print_json(out, rules, of_election);
         return exit_ok;
     }
@@ -149,6 +156,12 @@ int rbac(const rbac_options& options, std::ostream& out, std::ostream& err) {
     }
     for (const std::string& ns : wanted.namespaces) {
         printer.print(options.name, ns, rules);
+    }
+    if (!of_progress.empty()) {
+        printer.print(options.name + "-progress", {}, of_progress);
+    }
+    if (!of_endpoints.empty()) {
+        printer.print(options.name + "-progress", options.account_ns, of_endpoints);
     }
     if (!of_election.empty()) {
         const std::string& ns = options.election.ns;

@@ -43,10 +43,13 @@ std::optional<std::string> read_scope(const scope_options& scope, controller_opt
         out.without.insert(*found);
     }
     for (const std::string& name : scope.with) {
-        if (name != row_of(feature::logs).name) {
-            return fmt::format("--with: `{}` cannot be asked for; what can: logs", name);
+        if (name == row_of(feature::logs).name) {
+            out.reads_logs = true;
+        } else if (name == row_of(feature::progress).name) {
+            out.reviews_tokens = true;
+        } else {
+            return fmt::format("--with: `{}` cannot be asked for; what can: logs, progress", name);
         }
-        out.reads_logs = true;
     }
     for (const std::string& name : scope.schedulers) {
         const auto found = std::ranges::find(scheduler_features(), name, &feature_row::name);

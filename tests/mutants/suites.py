@@ -54,7 +54,7 @@ SUITES = {
         base="",
         programs=("k8sio_tests", "operator_tests"),
         folders=("libk8sio/src/protocol", "libk8sio/src/client", "libk8sio/src/runtime", "libk8sio/src/serving",
-                 "libk8sio/src/transport", "operator/src/controller",
+                 "libk8sio/src/transport", "operator/src/controller", "operator/progress",
                  # The public headers that have code.
                  *(f"libk8sio/include/k8sio/{name}.hpp"
                    for name in ("byte_budget", "controller", "slow_start", "store", "synchronization"))),
@@ -69,7 +69,7 @@ SUITES = {
         chosen="kubelet.json",
         base="operator",
         programs=("operator_tests", "container_tests"),
-        folders=("operator/dev/kubelet", "operator/dev/pods", "operator/src/monitoring", "operator/cli/manifests")),
+        folders=("operator/dev/kubelet", "operator/dev/pods", "operator/http", "operator/src/monitoring", "operator/cli/manifests")),
 }
 
 

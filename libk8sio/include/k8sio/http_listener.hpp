@@ -63,6 +63,11 @@ struct served_request {
     }
 };
 
+/// Its bearer token; empty if it has none.
+///
+/// Lifetimes: as of find_header().
+std::string_view bearer_token(const served_request& request);
+
 /// True if it has this bearer token. No request has an empty one.
 bool bears_token(const served_request& request, std::string_view token);
 
@@ -162,6 +167,11 @@ public:
     ///
     /// Errors: invalid_argument (no IP address), connect (the system's message).
     result<std::uint16_t> listen(const std::string& address, std::uint16_t port);
+    /// The same on a socket that is bound and listens: it is this listener's from now on, and
+    /// closed if there is an error.
+    ///
+    /// Errors: connect (the system's message).
+    result<std::uint16_t> listen(int socket);
     /// Where it listens: `127.0.0.1:8080`, `[::1]:8080`. Only after listen().
     std::string address() const;
     /// Ends the listening and all connections at once. May be called again.

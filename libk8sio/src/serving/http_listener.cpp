@@ -5,8 +5,11 @@
 #include "serving/connection.hpp"
 
 #include <fmt/format.h>
+#include <sys/socket.h>
 
 #include <utility>
+
+#include <unistd.h>
 
 namespace signalbox::k8sio {
 
@@ -31,11 +34,14 @@ served_answer request_handler::too_large() {
     return out;
 }
 
-bool bears_token(const served_request& request, std::string_view token) {
+std::string_view bearer_token(const served_request& request) {
     constexpr std::string_view scheme = "Bearer ";
     const std::string_view sent = request.header("Authorization");
-    return !token.empty() && sent.starts_with(scheme) &&
-           same_secret(sent.substr(scheme.size()), token);
+    return sent.starts_with(scheme) ? sent.substr(scheme.size()) : std::string_view();
+}
+
+bool bears_token(const served_request& request, std::string_view token) {
+    return !token.empty() && same_secret(bearer_token(request), token);
 }
 
 bool may_be_from_web_page(const served_request& request) {
@@ -165,6 +171,26 @@ result<std::uint16_t> http_listener::listen(const std::string& address, std::uin
     }
     impl_->accept();
     return at.port();
+}
+
+result<std::uint16_t> http_listener::listen(int socket) {
+    error_code failed;
+    sockaddr_storage at{};
+    socklen_t size = sizeof at;
+    const bool known = ::getsockname(socket, reinterpret_cast<sockaddr*>(&at), &size) == 0;
+    impl_->acceptor.assign(at.ss_family == AF_INET6 ? tcp::v6() : tcp::v4(), socket, failed);
+    if (failed || !known) {
+        ::close(socket);
+        return make_error(errc::connect, failed ? failed.message() : "it is no socket");
+    }
+    const tcp::endpoint here = impl_->acceptor.local_endpoint(failed);
+    if (failed) {
+        error_code ignored;
+        impl_->acceptor.close(ignored);
+        return make_error(errc::connect, failed.message());
+    }
+    impl_->accept();
+    return here.port();
 }
 
 std::string http_listener::address() const {

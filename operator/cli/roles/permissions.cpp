@@ -107,6 +107,29 @@ std::vector<permission> job_permissions(std::span<const core::job_kind> kinds) {
     return out;
 }
 
+std::vector<permission> progress_permissions() {
+    return {
+        {feature::progress,
+         "authentication.k8s.io",
+         {"tokenreviews"},
+         {"create"},
+         "Whose token a report of progress comes with. No Role can permit it: it is of the "
+         "cluster.",
+         {}},
+    };
+}
+
+std::vector<permission> endpoint_permissions() {
+    return {
+        {feature::progress,
+         "discovery.k8s.io",
+         {"endpointslices"},
+         {"create", "patch"},
+         "With several replicas: the Service of the receiver leads to the one that decides.",
+         {}},
+    };
+}
+
 std::vector<permission> election_permissions(const std::string& lease) {
     const std::string group = "coordination.k8s.io";
     return {

@@ -26,6 +26,12 @@ struct permission {
 /// In the namespaces of the jobs. `kinds`: of jobs that are served.
 std::vector<permission> job_permissions(std::span<const core::job_kind> kinds);
 
+/// In the whole cluster, whatever namespaces are served: to receive reports of progress.
+std::vector<permission> progress_permissions();
+
+/// In the operator's own namespace: reports reach the replica that leads.
+std::vector<permission> endpoint_permissions();
+
 /// In the namespace of the Lease. `lease`: its name.
 std::vector<permission> election_permissions(const std::string& lease);
 

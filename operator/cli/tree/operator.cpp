@@ -44,7 +44,10 @@ void add_scope(CLI::App& to, scope_options& scope) {
     add("-n,--namespace", scope.namespaces, "Only this namespace; may be repeated; all if not given"
     );
     add("--without", scope.without, "Without a feature: " + feature_names())->delimiter(',');
-    add("--with", scope.with, "With what has to be asked for: logs, to read why pods failed")
+    add("--with",
+        scope.with,
+        "With what has to be asked for: logs, to read why pods failed; progress, to look at the "
+        "tokens of reports")
         ->delimiter(',');
     add("--scheduler",
         scope.schedulers,
@@ -95,6 +98,30 @@ void add_monitoring(CLI::App& to, monitoring_options& options) {
         "FILE");
 }
 
+void add_progress(CLI::App& to, progress_options& options) {
+    const auto add = [&to](const char* name, std::string& into, const char* what, const char* of) {
+        to.add_option(name, into, what)->type_name(of)->capture_default_str();
+    };
+    add("--progress-bind-address",
+        options.address,
+        "Receives reports of progress of jobs that ask for it there, by TLS; 0: none",
+        "ADDR:PORT");
+    add("--progress-tls-cert-file", options.tls_cert_file, "The certificate of that", "FILE");
+    add("--progress-tls-key-file", options.tls_key_file, "The key of the certificate", "FILE");
+    add("--progress-ca-file",
+        options.ca_file,
+        "What pods know it by; if not given, the certificate itself",
+        "FILE");
+    add("--progress-endpoints",
+        options.endpoints,
+        "Service without a selector that the leader leads to itself, by an EndpointSlice",
+        "NAME");
+    add("--progress-url",
+        options.url,
+        "By which pods reach it, e.g. https://NAME.NS.svc:8444",
+        "URL");
+}
+
 void add_run(command_tree& tree) {
     auto [c, options] = tree.add(
         tree.root(),
@@ -107,6 +134,7 @@ void add_run(command_tree& tree) {
     add_scope(c, options.scope);
     add_election(c, options.election);
     add_monitoring(c, options.monitoring);
+    add_progress(c, options.progress);
     add_policy(c, options.policy);
     add_log(c, options.log);
 }

@@ -76,12 +76,29 @@ struct controller::part final : job_listener {
           watches(views, runtime, config.ns),
           extensions(api, config, views, watches, runtime),
           updates(views, runtime, clock),
+          reports(
+              config,
+              clock,
+              api.time(),
+              views,
+              [this](const std::string& uid) { runtime.enqueue_gathered(uid); }
+          ),
           keys(api, config, views, counters),
           requests(api, config, updates, runtime, counters),
           actions(api, config, updates, counters),
           stages(executor, actions, runtime, clock, *config.log, config.options.max_in_flight),
           parts{
-              config, clock, views, updates, keys, requests, stages, runtime, recorder, counters} {
+              config,
+              clock,
+              views,
+              updates,
+              reports,
+              keys,
+              requests,
+              stages,
+              runtime,
+              recorder,
+              counters} {
         make_watches();
         views.jobs.keep_at_most([this] {
             const controller_options& o = config.options;
@@ -126,6 +143,7 @@ struct controller::part final : job_listener {
     child_watches watches;
     served_kinds extensions;
     view_updates updates;
+    job_reports reports;
     key_reads keys;
     job_requests requests;
     action_executor actions;
@@ -225,6 +243,7 @@ void controller::part::job_changed(const std::string& uid, bool initial) {
 void controller::part::job_gone(const std::string& uid) {
     runtime.forget(uid);
     forget_keys(views, uid);
+    reports.forget(uid);
 }
 
 void controller::part::job_unreadable(std::string_view why) {
@@ -315,8 +334,20 @@ asio::awaitable<void> controller::run() {
 
 void controller::stop() {
     for (const auto& each : parts_) {
+        each->reports.stop();
         each->runtime.stop();
     }
+}
+
+report_outcome controller::take_report(
+    const report_sender& from, const core::progress_message* said
+) {
+    for (const auto& each : parts_) {
+        if (each->config.ns.empty() || each->config.ns == from.ns) {
+            return said == nullptr ? each->reports.look_at(from) : each->reports.take(from, *said);
+        }
+    }
+    return report_outcome::no_pod;
 }
 
 void controller::take_over() {
@@ -425,9 +456,7 @@ std::vector<explained_job> controller::explain(std::string_view ns, std::string_
         for (const auto& [uid, entry] : each->views.jobs.entries()) {
             const core::job_meta& meta = entry->object->meta;
             if (meta.ns == ns && meta.name == name) {
-                out.push_back(
-                    explain_entry(each->views, each->config.rules, each->clock.now(), *entry)
-                );
+                out.push_back(explain_entry(each->parts, *entry));
             }
         }
     }

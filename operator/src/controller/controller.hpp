@@ -5,6 +5,7 @@
 #pragma once
 
 #include "controller/explained_job.hpp"
+#include "controller/job_reports.hpp"
 #include "controller/options.hpp"
 #include "jobcore/policy.hpp"
 #include "k8sio/client.hpp"
@@ -58,6 +59,9 @@ public:
     /// be newer than the views: they are listed once more before anything is decided
     /// (BEHAVIOUR.md 12.2). Before run() there is nothing to list.
     void take_over();
+    /// A process of a pod has reported; its token is known to be that of the pod. Without `said`
+    /// nothing is taken: whether it would be. Only in a process that leads.
+    report_outcome take_report(const report_sender& from, const core::progress_message* said);
     /// Before run(): what of the status of jobs of `kind` is to be written back as it was found, as
     /// JSON pointers within it (BEHAVIOUR.md 12.12).
     void keep_status(core::job_kind kind, const std::vector<std::string>& pointers);

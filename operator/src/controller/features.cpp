@@ -15,12 +15,13 @@ constexpr feature_row rows[] = {
     {feature::tensorboard, "tensorboard", "jobs that ask for a TensorBoard run without"},
     {feature::events, "events", "no events are written about jobs"},
     {feature::logs, "logs", "why pods fail is told by their termination messages"},
+    {feature::progress, "progress", "no reports of progress are received"},
     {feature::kubernetes, "kubernetes", "jobs that ask for this scheduler wait"},
     {feature::coscheduling, "coscheduling", "jobs that ask for this scheduler wait"},
     {feature::volcano, "volcano", "jobs that ask for this scheduler wait"},
 };
 constexpr std::size_t first_asked = 4;
-constexpr std::size_t first_scheduler = 5;
+constexpr std::size_t first_scheduler = 6;
 
 /// By the group of what it places pods by.
 constexpr std::pair<std::string_view, feature> scheduler_groups[] = {

@@ -19,6 +19,7 @@ enum class feature {
     tensorboard,
     events,
     logs,
+    progress,
     kubernetes,
     coscheduling,
     volcano,

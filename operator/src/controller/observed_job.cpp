@@ -9,7 +9,9 @@
 
 namespace signalbox::op {
 
-observed_job::observed_job(const cluster_views& views, const job_entry& entry, bool reads_logs) {
+observed_job::observed_job(
+    const cluster_views& views, const job_reports& reports, const job_entry& entry, bool reads_logs
+) {
     const std::string& uid = entry.object->meta.uid;
     const auto add = [&job = entry.object->meta](auto records, auto& held, auto& to) {
         for (auto& record : records) {
@@ -43,6 +45,7 @@ observed_job::observed_job(const cluster_views& views, const job_entry& entry, b
     seen_.admitted = entry.answers.admitted();
     seen_.logs = entry.answers.logs();
     seen_.reads_logs = reads_logs;
+    reports.show(uid, seen_);
 }
 
 void forget_disproved(const cluster_views& views, job_entry& entry) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "controller/cluster_views.hpp"
+#include "controller/job_reports.hpp"
 #include "jobcore/observed.hpp"
 
 #include <vector>
@@ -12,7 +13,12 @@ namespace signalbox::op {
 /// place; valid until the entry changes.
 class observed_job {
 public:
-    observed_job(const cluster_views& views, const job_entry& entry, bool reads_logs);
+    observed_job(
+        const cluster_views& views,
+        const job_reports& reports,
+        const job_entry& entry,
+        bool reads_logs
+    );
     observed_job(const observed_job&) = delete;
     observed_job& operator=(const observed_job&) = delete;
 

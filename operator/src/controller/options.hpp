@@ -5,6 +5,7 @@
 
 #include "controller/features.hpp"
 #include "jobcore/decide.hpp"
+#include "jobcore/progress.hpp"
 #include "k8sio/controller.hpp"
 #include "k8sio/work_queue.hpp"
 
@@ -28,7 +29,10 @@ struct controller_options {
     std::vector<std::string> namespaces;
     /// What it does without (BEHAVIOUR.md 2.11).
     feature_set without = left_out_by_default();
-    bool reads_logs = false;  ///< of pods that failed (BEHAVIOUR.md 3.13)
+    bool reads_logs = false;      ///< of pods that failed (BEHAVIOUR.md 3.13)
+    bool reviews_tokens = false;  ///< of reports of progress (BEHAVIOUR.md 13.11)
+    /// Where pods report their progress to; no URL: nowhere (BEHAVIOUR.md 13.10).
+    core::progress_access reports_to;
     /// Kinds of jobs that it serves.
     std::vector<core::job_kind> kinds{core::all_job_kinds.begin(), core::all_job_kinds.end()};
     /// No pass begins while it says no: this process is not the leader (REQUIREMENTS.md B8). Empty:

@@ -107,7 +107,8 @@ void pass::look() {
     forget_disproved(with_.views, entry);
     entry.no_room = !with_.views.jobs.room().may_begin(entry.object->meta.uid);
     const settings& config = with_.config;
-    const observed_job in_view(with_.views, entry, config.options.reads_logs);
+    with_.reports.listen();
+    const observed_job in_view(with_.views, with_.reports, entry, config.options.reads_logs);
     ++with_.counters.reconciles;
     decision_ =
         config.options.decide(*entry.object, in_view.seen(), config.rules, with_.clock.now());
@@ -285,16 +286,14 @@ asio::awaitable<k8sio::reconcile_result> run_pass(const pass_parts& with, job_en
     co_return result;
 }
 
-explained_job explain_entry(
-    const cluster_views& views, const core::policy& rules, core::instant now, const job_entry& entry
-) {
+explained_job explain_entry(const pass_parts& with, const job_entry& entry) {
     explained_job out;
     out.meta = entry.object->meta;
-    out.at = now;
+    out.at = with.clock.now();
     out.ended = core::is_final(entry.object->status.phase);
     if (!entry.parked) {
-        const observed_job in_view(views, entry, /*reads_logs=*/false);
-        out.lines = core::explain(*entry.object, in_view.seen(), rules, out.at);
+        const observed_job in_view(with.views, with.reports, entry, /*reads_logs=*/false);
+        out.lines = core::explain(*entry.object, in_view.seen(), with.config.rules, out.at);
     }
     return out;
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "controller/explained_job.hpp"
+#include "controller/job_reports.hpp"
 #include "controller/job_requests.hpp"
 #include "controller/key_reads.hpp"
 #include "controller/stage_runner.hpp"
@@ -21,6 +22,7 @@ struct pass_parts {
     server_clock clock;
     cluster_views& views;
     view_updates& updates;
+    job_reports& reports;
     key_reads& keys;
     job_requests& requests;
     stage_runner& stages;
@@ -36,8 +38,6 @@ boost::asio::awaitable<k8sio::reconcile_result> run_pass(
 );
 
 /// What is to be said of the job on the views as they are.
-explained_job explain_entry(
-    const cluster_views& views, const core::policy& rules, core::instant now, const job_entry& entry
-);
+explained_job explain_entry(const pass_parts& with, const job_entry& entry);
 
 }  // namespace signalbox::op

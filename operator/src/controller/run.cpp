@@ -360,6 +360,7 @@ int run_operator(run_options options) {
         seen.beat = &beat;
         seen.time = &cluster->time();
         seen.work = &work;
+        seen.api = &api;
         seen.log = log;
         seen.leads = [lead] { return lead == nullptr || lead->leads(); };
         seen.lease = options.election ? options.election->name : std::string();

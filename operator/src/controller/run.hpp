@@ -29,6 +29,7 @@ struct running_operator {
     const k8sio::heartbeat* beat = nullptr;  ///< of `loop`
     k8sio::clock* time = nullptr;
     controller* work = nullptr;
+    k8sio::client* api = nullptr;  ///< of `loop`; writes nothing unless this process leads
     /// Whether this process may act; true without an election.
     std::function<bool()> leads;
     std::string lease;  ///< name of the Lease; empty without an election

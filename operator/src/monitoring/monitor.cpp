@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "monitoring/monitor.hpp"
 
-#include "monitoring/listen_address.hpp"
+#include "http/listen_address.hpp"
 
 #include <jobcore/strings.hpp>
 #include <jobcore/time.hpp>
@@ -116,6 +116,7 @@ http_answer monitor::answer(const http_question& question) {
     if (question.path == "/metrics" && question.reads()) {
         http_answer out = plain_answer(200, metrics_->text(of_));
         out.content_type = metrics_type;
+        out.body += options_.more_metrics ? options_.more_metrics() : std::string();
         return out;
     }
     return answer_debug(question);

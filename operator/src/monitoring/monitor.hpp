@@ -4,11 +4,12 @@
 #pragma once
 
 #include "controller/run.hpp"
+#include "http/http_server.hpp"
 #include "monitoring/health.hpp"
-#include "monitoring/http_server.hpp"
 #include "monitoring/metrics.hpp"
 #include "monitoring/probes.hpp"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@ struct monitor_options {
     /// The health endpoints alone, for probes, without TLS and token; empty: none.
     std::string health_address;
     std::string version;
+    std::function<std::string()> more_metrics;  ///< in the text format; may be empty
 };
 
 /// Nothing here waits: answers are made at once from what is in memory.

@@ -3,9 +3,9 @@
 // `/livez` and `/readyz`, also while the thread that decides computes (REQUIREMENTS.md B9).
 #pragma once
 
+#include "http/http_server.hpp"
 #include "k8sio/loop_thread.hpp"
 #include "monitoring/health.hpp"
-#include "monitoring/http_server.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 

@@ -55,6 +55,19 @@ class Rbac(unittest.TestCase):
         rows = json.loads(self.rbac("--with", "logs", "-o", "json"))
         self.assertEqual([row["rule"]["resources"] for row in rows if row["feature"] == "logs"], [["pods/log"]])
 
+    def test_tokens_are_reviewed_only_where_that_is_asked_for(self):
+        self.assertNotIn("tokenreviews", self.rbac())
+        for flags in ((), ("-n", "team-a")):
+            with self.subTest(flags):
+                text = self.rbac("--with", "progress", *flags)
+                self.assertEqual(self.heads(text)[-2:], [(kind, "", "signalbox-progress") for kind in KINDS])
+                self.assertIn("resources: [tokenreviews]\n    verbs: [create]\n", text)
+        several = self.heads(self.rbac("--with", "progress", "--leader-elect", "--service-account-namespace", "ops"))
+        self.assertEqual(several[4:6], [(kind, "ops", "signalbox-progress") for kind in ("Role", "RoleBinding")])
+        rows = json.loads(self.rbac("--with", "progress", "--leader-elect", "-o", "json"))
+        self.assertEqual([row["rule"]["resources"] for row in rows if row["feature"] == "progress"],
+                         [["tokenreviews"], ["endpointslices"]])
+
     def test_schedulers_are_served_only_where_that_is_asked_for(self):
         groups = {"kubernetes": "scheduling.k8s.io", "coscheduling": "scheduling.x-k8s.io", "volcano": "scheduling.volcano.sh"}
         for name, group in groups.items():

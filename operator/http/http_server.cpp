@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "monitoring/http_server.hpp"
+#include "http/http_server.hpp"
 
-#include "monitoring/changing_file.hpp"
-#include "monitoring/listen_address.hpp"
+#include "http/changing_file.hpp"
+#include "http/listen_address.hpp"
 
-#include <k8sio/http_listener.hpp>
 #include <k8sio/resource.hpp>
 
 #include <fmt/format.h>
@@ -12,6 +11,8 @@
 #include <algorithm>
 #include <string_view>
 #include <utility>
+
+#include <unistd.h>
 
 namespace signalbox::op {
 
@@ -54,9 +55,10 @@ struct http_server::impl final : k8sio::request_handler {
           certificate(options.tls_cert_file),
           key(options.tls_key_file),
           token(options.token_file),
-          listener(std::move(executor), time, k8sio::http_limits(), *this) {}
+          listener(std::move(executor), time, options.limits, *this) {}
 
     std::string start();
+    std::string read_files();
     std::string load_identity();
     bool is_trusted(const k8sio::served_request& request);
 
@@ -82,11 +84,7 @@ std::string http_server::impl::load_identity() {
                : fmt::format("{}: no key of the certificate: {}", options.tls_key_file, why);
 }
 
-std::string http_server::impl::start() {
-    const std::optional<listen_address> wanted = read_listen_address(options.address);
-    if (!wanted) {
-        return fmt::format("`{}` is not ADDRESS:PORT", options.address);
-    }
+std::string http_server::impl::read_files() {
     if (options.tls_cert_file.empty() != options.tls_key_file.empty()) {
         return "a certificate and its key belong together";
     }
@@ -100,9 +98,18 @@ std::string http_server::impl::start() {
         return fmt::format("{}: there is no token in it", options.token_file);
     }
     if (!options.tls_cert_file.empty()) {
-        if (std::string wrong = load_identity(); !wrong.empty()) {
-            return wrong;
-        }
+        return load_identity();
+    }
+    return {};
+}
+
+std::string http_server::impl::start() {
+    const std::optional<listen_address> wanted = read_listen_address(options.address);
+    if (!wanted) {
+        return fmt::format("`{}` is not ADDRESS:PORT", options.address);
+    }
+    if (std::string wrong = read_files(); !wrong.empty()) {
+        return wrong;
     }
     const std::string host = wanted->host == "localhost" ? "127.0.0.1" : wanted->host;
     const auto listens = listener.listen(host, wanted->port);
@@ -137,9 +144,10 @@ k8sio::served_answer http_server::impl::answer(k8sio::served_request request) {
     question.method = request.method;
     question.path = k8sio::percent_decode(target.substr(0, mark));
     question.query = target.substr(std::min(mark + 1, target.size()));
-    question.body = request.body;
     question.trusted = is_trusted(request);
+    question.bearer = k8sio::bearer_token(request);
     question.from_web_page = k8sio::may_be_from_web_page(request);
+    question.body = std::move(request.body);
     http_answer given = handler(question);
     k8sio::served_answer out;
     out.status = given.status;
@@ -168,6 +176,15 @@ http_server::~http_server() = default;
 
 std::string http_server::start() {
     return impl_->start();
+}
+
+std::string http_server::start(int socket) {
+    if (std::string wrong = impl_->read_files(); !wrong.empty()) {
+        ::close(socket);
+        return wrong;
+    }
+    const auto listens = impl_->listener.listen(socket);
+    return listens ? std::string() : listens.error().message;
 }
 
 std::string http_server::address() const {

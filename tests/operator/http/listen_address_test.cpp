@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "monitoring/listen_address.hpp"
+#include "http/listen_address.hpp"
 
 #include <catch2/catch.hpp>
 

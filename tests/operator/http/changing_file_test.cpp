@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "monitoring/changing_file.hpp"
+#include "http/changing_file.hpp"
 
 #include "replaced_file.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The server on a socket of the loopback interface, and clients that send what they like.
-#include "monitoring/http_server.hpp"
+#include "http/http_server.hpp"
 
 #include "replaced_file.hpp"
 #include "transport/certificates.hpp"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The server of metrics and probes: answers from memory, a token and a certificate in files.
+// A server of HTTP that answers from memory: a token and a certificate in files.
 #pragma once
 
 #include <k8sio/clock.hpp>
+#include <k8sio/http_listener.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -18,6 +19,7 @@ struct http_question {
     std::string path;   ///< percent-decoded, without the query
     std::string query;  ///< behind `?`, as it came
     std::string body;
+    std::string bearer;          ///< the token that it came with; empty: none
     bool trusted = false;        ///< it has the token, if one is asked for
     bool from_web_page = false;  ///< perhaps: see k8sio::may_be_from_web_page()
 
@@ -43,9 +45,10 @@ struct http_server_options {
     std::string tls_cert_file;  ///< PEM; empty: plain HTTP
     std::string tls_key_file;
     std::string token_file;  ///< empty: everyone is trusted
+    k8sio::http_limits limits{};
 };
 
-/// Bounded as k8sio::http_limits are by default. Certificate and token are read again when their
+/// Certificate and token are read again when their
 /// files change. Not thread-safe: everything happens on the executor's one thread.
 ///
 /// Lifetimes: `time` must outlive stop().
@@ -63,6 +66,9 @@ public:
 
     /// Begins to listen; gives why it cannot, or an empty text.
     std::string start();
+    /// The same on a socket that listens already, and is this server's from now on; the address of
+    /// the options is not looked at.
+    std::string start(int socket);
     /// Where it listens, after start(): `127.0.0.1:8080`.
     std::string address() const;
     /// No more connections, and none of those that are open lasts.
