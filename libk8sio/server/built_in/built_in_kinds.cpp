@@ -425,6 +425,7 @@ std::vector<kind_info> built_in_kinds() {
         review(
             "authentication.k8s.io", "SelfSubjectReview", "selfsubjectreviews", reviews::answer_who
         ),
+        review("authentication.k8s.io", "TokenReview", "tokenreviews", nullptr),
         review(
             "authorization.k8s.io",
             "LocalSubjectAccessReview",

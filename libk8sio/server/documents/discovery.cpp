@@ -38,6 +38,9 @@ std::vector<subresource> subresources_of(const kind_info& k) {
         out.push_back({"log", "", "v1", "Pod", {"get"}});
         out.push_back({"portforward", "", "v1", "PodPortForwardOptions", {"create", "get"}});
     }
+    if (k.plural == "serviceaccounts" && k.group.empty()) {
+        out.push_back({"token", "authentication.k8s.io", "v1", "TokenRequest", {"create"}});
+    }
     if (k.plural == "namespaces" && k.group.empty()) {
         out.push_back({"finalize", "", "v1", "Namespace", {"update"}});
     }

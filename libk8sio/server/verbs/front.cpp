@@ -333,6 +333,9 @@ api_answer front::route_subresource(
     if (core_pod && t.subresource == "eviction") {
         return method == "POST" ? evict(request, t) : api_answer(method_not_allowed());
     }
+    if (kind.plural == "serviceaccounts" && kind.group.empty() && t.subresource == "token") {
+        return method == "POST" ? issue_token(request, t) : api_answer(method_not_allowed());
+    }
     if (kind.plural == "namespaces" && t.subresource == "finalize" && method == "PUT") {
         return finalize(request, t);
     }

@@ -10,6 +10,7 @@
 #include "server/controllers/custom_kinds.hpp"
 #include "server/formats/patch.hpp"
 #include "server/model/model.hpp"
+#include "server/verbs/account_tokens.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -101,6 +102,9 @@ private:
     );
     api_answer finalize(const api_request& request, const target_object& t);
     using pod_verb = api_answer (front::*)(const api_request&, const target_object&);
+    api_answer issue_token(const api_request& request, const target_object& t);
+    /// Completes a TokenReview.
+    void review_token(json::value& review, json::arena& a) const;
     /// The pod of a request, and its JSON.
     outcome<record_ptr> find_pod(const target_object& t, json::value& into, json::arena& a) const;
     api_answer pod_log(const api_request& request, const target_object& t);
@@ -123,6 +127,7 @@ private:
     custom_kinds* definitions_;
     server_options options_;
     pod_streams* pods_ = nullptr;
+    account_tokens tokens_;
 };
 
 /// Stands for e.g. CreateOptions in a refusal of query parameters.

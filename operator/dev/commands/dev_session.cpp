@@ -16,6 +16,7 @@
 #include "manifests/json_edit.hpp"
 #include "pods/deployed_pods.hpp"
 #include "pods/simulated.hpp"
+#include "progress/receiver.hpp"
 
 #include <jobcore/schema.hpp>
 #include <k8sio/reflector.hpp>
@@ -25,9 +26,12 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <sys/socket.h>
 
+#include <array>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -61,6 +65,7 @@ public:
 private:
     bool begin();
     bool make_pods();
+    bool make_operator();
     void announce();
     void start();
     void spawn(asio::awaitable<void> task);
@@ -96,6 +101,7 @@ private:
     std::vector<std::string> left_;  ///< what pods have written that is lost, or kept
     std::unique_ptr<pods::deployment_controller> deployments_;
     std::unique_ptr<controller> operator_;
+    std::unique_ptr<op::progress::receiver> receiver_;  ///< null if no pod could reach it
     progress progress_;
     std::vector<std::unique_ptr<job_watch>> job_watches_;
     std::unique_ptr<event_watch> event_watch_;
@@ -136,13 +142,6 @@ dev_session::dev_session(dev_setup setup, std::ostream& out, std::ostream& err)
       for_operator_(server_, *time_),
       for_pods_(server_, *time_),
       for_us_(server_, *time_),
-      operator_(std::make_unique<controller>(
-          loop_.get_executor(),
-          for_operator_.api,
-          setup_.rules,
-          options_of_operator(setup_),
-          make_logger(setup_.options.log)
-      )),
       progress_(
           says_json() ? err : out,
           !says_json() && &out == &std::cout && ::isatty(STDOUT_FILENO) == 1,
@@ -184,6 +183,47 @@ bool dev_session::make_pods() {
     deployments_ =
         pods::make_deployed_pods(loop_.get_executor(), for_pods_.api, deployment_options());
     return true;
+}
+
+std::string url_of(int socket) {
+    sockaddr_in at{};
+    socklen_t size = sizeof at;
+    ::getsockname(socket, reinterpret_cast<sockaddr*>(&at), &size);
+    std::array<char, INET_ADDRSTRLEN> host{};
+    ::inet_ntop(AF_INET, &at.sin_addr, host.data(), host.size());
+    return fmt::format("http://{}:{}", host.data(), ntohs(at.sin_port));
+}
+
+/// Reports go over the bridge of this machine alone, so without TLS.
+bool dev_session::make_operator() {
+    controller_options options = options_of_operator(setup_);
+    op::progress::receiver_options reports;
+    auto* const of_machine = dynamic_cast<kubelet::process_runtime*>(pods_.get());
+    const int socket = of_machine == nullptr ? -1 : of_machine->service_socket();
+    if (socket >= 0) {
+        reports.socket = socket;
+        receiver_ = std::make_unique<op::progress::receiver>(std::move(reports));
+        options.reports_to.url = url_of(socket);
+    }
+    auto log = make_logger(setup_.options.log);
+    operator_ = std::make_unique<controller>(
+        loop_.get_executor(), for_operator_.api, setup_.rules, std::move(options), log
+    );
+    if (!receiver_) {
+        return true;
+    }
+    running_operator seen;
+    seen.loop = seen.answers = loop_.get_executor();
+    seen.time = time_.get();
+    seen.work = operator_.get();
+    seen.api = &for_operator_.api;
+    seen.leads = [] { return true; };
+    seen.log = std::move(log);
+    const std::string wrong = receiver_->begin(seen);
+    if (!wrong.empty()) {
+        print_line(err_, "signalbox dev: {}", wrong);
+    }
+    return wrong.empty();
 }
 
 pods::deployment_options dev_session::deployment_options() {
@@ -343,6 +383,9 @@ void dev_session::stop() {
     pods_->stop();
     deployments_->stop();
     operator_->stop();
+    if (receiver_) {
+        receiver_->end();
+    }
     for (const auto& r : reflectors_) {
         r->stop();
     }
@@ -461,7 +504,7 @@ void dev_session::print_end() {
 
 int dev_session::run() {
     // Pods come first: what they refuse is said before anybody connects.
-    if (!make_pods() || !begin()) {
+    if (!make_pods() || !make_operator() || !begin()) {
         return exit_refused;
     }
     announce();

@@ -5,9 +5,9 @@
 
 #include "cli/check.hpp"
 #include "commands/node_commands.hpp"
+#include "http/listen_address.hpp"
 #include "kubelet/node/process_runtime.hpp"
 #include "manifests/duration.hpp"
-#include "monitoring/listen_address.hpp"
 #include "pods/scenario.hpp"
 
 #include <jobcore/policy.hpp>

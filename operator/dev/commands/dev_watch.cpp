@@ -11,8 +11,12 @@
 #include <boost/asio/co_spawn.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <rapidjson/document.h>
 #include <rapidjson/pointer.h>
+
+#include <algorithm>
+#include <vector>
 
 namespace signalbox::op::cli {
 
@@ -45,6 +49,34 @@ private:
 
 }  // namespace
 
+namespace {
+
+/// A bar of ten, the step, and the loss if there is one.
+std::string training_text(const core::job_status& status) {
+    const auto& p = status.progress;
+    if (!p || p->attempt != status.attempt) {
+        return {};
+    }
+    std::vector<std::string> words;
+    if (p->percentage) {
+        const auto full = static_cast<std::size_t>(std::clamp(*p->percentage / 10, 0, 10));
+        words.push_back(fmt::format(
+            "[{}{}] {} %", std::string(full, '#'), std::string(10 - full, '-'), *p->percentage
+        ));
+    }
+    if (p->current_step) {
+        words.push_back(fmt::format("step {}", *p->current_step));
+        words.back() += p->total_steps ? fmt::format(" of {}", *p->total_steps) : "";
+    }
+    const auto loss = std::ranges::find(p->metrics, "loss", &core::progress_metric::name);
+    if (loss != p->metrics.end()) {
+        words.push_back("loss " + loss->value);
+    }
+    return fmt::format("{}", fmt::join(words, ", "));
+}
+
+}  // namespace
+
 std::string display_name(std::string_view ns, std::string_view name) {
     return ns == "default" ? std::string(name) : fmt::format("{}/{}", ns, name);
 }
@@ -60,6 +92,7 @@ void job_watch::upsert(std::string_view json) {
     row.restarts = status.backoff_count;
     row.reason = status.reason;
     row.duration = status.duration;
+    row.training = training_text(status);
     row.hindrance = row.message = hindrance(status);
     const core::condition* failed = core::find_condition(status, "Failed");
     if (status.phase == core::job_phase::failed && failed != nullptr) {

@@ -35,7 +35,8 @@ std::string progress::phase_cell(const job_row& row) const {
 }
 
 void progress::job(const std::string& uid, job_row row, std::chrono::nanoseconds at) {
-    for (std::string* text : {&row.ready, &row.reason, &row.duration, &row.hindrance}) {
+    for (std::string* text :
+         {&row.ready, &row.reason, &row.duration, &row.training, &row.hindrance}) {
         *text = core::in_one_line(*text);
     }
     const auto [it, fresh] = rows_.try_emplace(uid, row);
@@ -49,6 +50,9 @@ void progress::job(const std::string& uid, job_row row, std::chrono::nanoseconds
                        before.ready != row.ready || before.restarts != row.restarts;
     if (moved) {
         tell_phase(row, before.restarts, at);
+    }
+    if (!row.training.empty() && (fresh || row.training != before.training)) {
+        line(at, row.name, "  " + row.training);
     }
     // What does not come by itself is said where one looks, and not in an event of a pod alone.
     if (fresh ? !row.hindrance.empty() : hinders) {
@@ -150,6 +154,11 @@ void progress::note(const std::string& text) {
 std::string progress::table(bool with_logs) const {
     std::vector<table_cells> rows{
         {"JOB", "KIND", "PHASE", "READY", "RESTARTS", "REASON", "DURATION"}};
+    const bool trains =
+        std::ranges::any_of(rows_, [](const auto& r) { return !r.second.training.empty(); });
+    if (trains) {
+        rows.front().emplace_back("PROGRESS");
+    }
     const bool logs = with_logs && std::ranges::any_of(rows_, [](const auto& r) {
                           return !r.second.last_line.empty();
                       });
@@ -167,6 +176,9 @@ std::string progress::table(bool with_logs) const {
              dash_if_empty(r.reason),
              dash_if_empty(r.duration)}
         );
+        if (trains) {
+            rows.back().push_back(dash_if_empty(r.training));
+        }
         if (logs) {
             rows.back().push_back(dash_if_empty(r.last_line));
         }

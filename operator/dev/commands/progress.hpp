@@ -24,7 +24,8 @@ struct job_row {
     std::int64_t restarts = 0;
     std::string reason;
     std::string duration;
-    std::string message;  ///< why it failed, or what it waits for
+    std::string training;  ///< how far it is, by its reports: `[##--------] step 24 of 100`
+    std::string message;   ///< why it failed, or what it waits for
     std::chrono::milliseconds took{0};
     std::string hindrance;  ///< why a pod cannot start; empty: nothing is known to hinder it
     bool runs = false;      ///< a pod of it does

@@ -184,6 +184,9 @@ public:
     virtual std::string node_address() const = 0;
     /// A bound UDP socket at node_address(), port 53, for a name server; once. The caller owns it.
     virtual result<int> name_server_socket() = 0;
+    /// A TCP socket that listens at node_address(), on any port, for a service that the sandboxes
+    /// reach; once. The caller owns it.
+    virtual result<int> service_socket() = 0;
     /// What the machine cannot give, one sentence each, e.g. that memory limits do not hold.
     virtual std::vector<std::string> shortcomings() const = 0;
 

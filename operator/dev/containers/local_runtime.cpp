@@ -149,6 +149,14 @@ public:
         return link_->name_server.release();
     }
 
+    result<int> service_socket() override {
+        if (!link_->service) {
+            return container_error{
+                "NoService", fmt::format("no port of {} can be had", link_->ready.address)};
+        }
+        return link_->service.release();
+    }
+
     std::vector<std::string> shortcomings() const override {
         std::vector<std::string> out = link_->ready.shortcomings;
         if (uplink_ && !uplink_->trouble().empty()) {

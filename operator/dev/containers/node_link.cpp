@@ -116,12 +116,15 @@ void node_link::receive() {
 
 void node_link::handle(node_ready& report, std::vector<unique_fd>& fds) {
     ready = std::move(report);
-    if (!fds.empty()) {
-        network = std::move(fds.front());
-    }
-    if (fds.size() > 1) {
-        name_server = std::move(fds[1]);
-    }
+    std::size_t next = 0;
+    const auto take = [&](bool there, unique_fd& to) {
+        if (there && next < fds.size()) {
+            to = std::move(fds[next++]);
+        }
+    };
+    take(ready.refused.empty(), network);
+    take(ready.has_name_server, name_server);
+    take(ready.has_service, service);
     started.set();
 }
 

@@ -76,6 +76,7 @@ public:
     node_ready ready;
     unique_fd network;  ///< namespace of the node
     unique_fd name_server;
+    unique_fd service;
 
 private:
     struct pending {

@@ -103,6 +103,16 @@ unique_fd node_network::name_server_socket() const {
     return socket;
 }
 
+unique_fd node_network::service_socket() const {
+    unique_fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    const sockaddr_in at = internet_address(address_, 0);
+    if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 ||
+        ::listen(socket.get(), SOMAXCONN) != 0) {
+        socket.reset();
+    }
+    return socket;
+}
+
 std::string node_network::next_address() {
     constexpr std::uint32_t most = 0xfffe;
     for (std::uint32_t tries = 0; tries < most; ++tries) {

@@ -39,6 +39,8 @@ public:
     unique_fd network() const;
     /// UDP, port 53 of address(). Invalid if it cannot be had.
     unique_fd name_server_socket() const;
+    /// TCP, any free port of address(), listening. Invalid if it cannot be had.
+    unique_fd service_socket() const;
 
     /// When the way to the outside is there.
     void uplink_is_there();

@@ -110,14 +110,31 @@ public:
     }
 
 private:
-    void send(node_report report, unique_fd with = {}, unique_fd also = {}) {
+    void send(node_report report, unique_fd with = {}) {
         message out;
         out.bytes = encode(std::move(report));
-        for (unique_fd* each : {&with, &also}) {
-            if (*each) {
-                out.fds.push_back(std::move(*each));
+        if (with) {
+            out.fds.push_back(std::move(with));
+        }
+        socket_.send(std::move(out));
+    }
+
+    /// The descriptors are in the order that node_ready says.
+    void send_ready(node_ready ready) {
+        message out;
+        if (ready.refused.empty()) {
+            out.fds.push_back(network_->network());
+            unique_fd name_server = network_->name_server_socket();
+            unique_fd service = network_->service_socket();
+            ready.has_name_server = static_cast<bool>(name_server);
+            ready.has_service = static_cast<bool>(service);
+            for (unique_fd* each : {&name_server, &service}) {
+                if (*each) {
+                    out.fds.push_back(std::move(*each));
+                }
             }
         }
+        out.bytes = encode(node_report(std::move(ready)));
         socket_.send(std::move(out));
     }
 
@@ -143,18 +160,14 @@ private:
         config_ = config;
         node_ready ready;
         ready.refused = start();
-        unique_fd network;
-        unique_fd name_server;
         if (ready.refused.empty()) {
             ready.address = network_->address();
-            network = network_->network();
-            name_server = network_->name_server_socket();
             ready.shortcomings = shortcomings();
             ready.cgroups = groups_.folders();
         } else {
             network_.reset();
         }
-        send(std::move(ready), std::move(network), std::move(name_server));
+        send_ready(std::move(ready));
     }
 
     std::vector<std::string> shortcomings() const {

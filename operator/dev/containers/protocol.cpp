@@ -89,7 +89,9 @@ auto fields(remove_files_request& v) {
     return std::tie(v.ask, v.folder);
 }
 auto fields(node_ready& v) {
-    return std::tie(v.refused, v.address, v.shortcomings, v.cgroups);
+    return std::tie(
+        v.refused, v.address, v.shortcomings, v.cgroups, v.has_name_server, v.has_service
+    );
 }
 auto fields(node_answer& v) {
     return std::tie(v.ask, v.error, v.values);

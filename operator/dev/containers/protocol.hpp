@@ -91,13 +91,15 @@ using node_request = std::variant<
 
 // Reports.
 
-/// With the node's network namespace and, if there could be one, the socket for a name server;
-/// unless `refused` says why there is no node.
+/// With the node's network namespace and, as far as they could be had, the sockets for a name
+/// server and for a service, in this order; unless `refused` says why there is no node.
 struct node_ready {
     std::string refused;
     std::string address;
     std::vector<std::string> shortcomings;
     std::vector<std::string> cgroups;  ///< folders to remove after the node
+    bool has_name_server = false;
+    bool has_service = false;
 };
 /// `error.reason` is empty if it succeeded. With a descriptor: the terminal, or the connection.
 struct node_answer {

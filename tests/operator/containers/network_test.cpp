@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -110,6 +111,31 @@ TEST_CASE("a name server of the main process answers sandboxes") {
     CHECK(::inet_ntop(AF_INET, &from.sin_addr, address, sizeof address) == a.address);
     ::sendto(socket, "me", 2, 0, reinterpret_cast<sockaddr*>(&from), size);
     CHECK(m.finish(*asking).out == "me");
+    ::close(socket);
+}
+
+TEST_CASE("a service of the main process is reached by sandboxes") {
+    machine m;
+    const int socket = m.runtime().service_socket().value();
+    CHECK_FALSE(m.runtime().service_socket().has_value());
+    sockaddr_in at = {};
+    socklen_t size = sizeof at;
+    REQUIRE(::getsockname(socket, reinterpret_cast<sockaddr*>(&at), &size) == 0);
+    const sandbox a = m.make_sandbox("a");
+    const auto asking = m.start(m.shell(
+        a,
+        "exec perl -MIO::Socket -e 'my $s = IO::Socket::INET->new(PeerAddr => \"" +
+            m.runtime().node_address() + ":" + std::to_string(ntohs(at.sin_port)) +
+            "\") or die $!; print scalar <$s>'"
+    ));
+    int connected = -1;
+    pollfd waits{socket, POLLIN, 0};
+    REQUIRE(::poll(&waits, 1, 60000) == 1);
+    connected = ::accept(socket, nullptr, nullptr);
+    REQUIRE(connected >= 0);
+    CHECK(::send(connected, "hello\n", 6, 0) == 6);
+    CHECK(m.finish(*asking).out == "hello\n");
+    ::close(connected);
     ::close(socket);
 }
 

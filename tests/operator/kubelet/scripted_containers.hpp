@@ -112,6 +112,9 @@ public:
     ) override;
     std::string node_address() const override { return "10.88.0.1"; }
     containers::result<int> name_server_socket() override;
+    containers::result<int> service_socket() override {
+        return containers::container_error{"NoService", "there is no network here"};
+    }
     std::vector<std::string> shortcomings() const override { return {}; }
     boost::asio::awaitable<void> stop() override;
 

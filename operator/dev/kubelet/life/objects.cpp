@@ -3,7 +3,11 @@
 
 #include "pods/json_value.hpp"
 
+#include <jobcore/strings.hpp>
 #include <k8sio/base64.hpp>
+#include <k8sio/resource.hpp>
+
+#include <fmt/format.h>
 
 namespace signalbox::op::kubelet {
 
@@ -12,6 +16,7 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr int no_such_object = 404;
+constexpr int token_seconds = 7 * 24 * 3600;
 
 /// An empty text if there is no such object.
 asio::awaitable<outcome<std::string>> fetch_one(
@@ -49,6 +54,40 @@ string_map data_of(std::string_view object_json) {
     add("data", secret);
     add("binaryData", true);
     return out;
+}
+
+asio::awaitable<void> fetch_tokens(k8sio::client& api, pod_spec pod, object_data& to) {
+    const std::string account = pod.service_account.empty() ? "default" : pod.service_account;
+    const std::string target = fmt::format(
+        "/api/v1/namespaces/{}/serviceaccounts/{}/token",
+        k8sio::percent_encode(pod.ns),
+        k8sio::percent_encode(account)
+    );
+    for (const volume_spec& volume : pod.volumes) {
+        for (const file_source& from : volume.files) {
+            if (from.what != file_source::kind::token || from.audience.empty() ||
+                to.tokens.contains(from.audience)) {
+                continue;
+            }
+            std::string body = fmt::format(
+                R"({{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{{)"
+                R"("audiences":[{}],"expirationSeconds":{},"boundObjectRef":{{)"
+                R"("apiVersion":"v1","kind":"Pod","name":{},"uid":{}}}}}}})",
+                core::json_string(from.audience),
+                token_seconds,
+                core::json_string(pod.name),
+                core::json_string(pod.uid)
+            );
+            const k8sio::result<std::string> got =
+                co_await api.raw("POST", target, "application/json", std::move(body));
+            if (got.has_value()) {
+                rapidjson::Document answer;
+                answer.Parse<rapidjson::kParseIterativeFlag>(got->data(), got->size());
+                const std::string_view token = pods::text(pods::member(answer, "status"), "token");
+                to.tokens.emplace(from.audience, token);
+            }
+        }
+    }
 }
 
 asio::awaitable<outcome<object_data>> fetch_objects(

@@ -47,11 +47,11 @@ asio::awaitable<outcome<void>> pod_worker::prepare_once() {
     for (const volume_spec& v : pod().volumes) {
         add_references(v, wanted);
     }
-    const outcome<object_data> objects =
-        co_await fetch_objects(node_.api, pod().ns, std::move(wanted));
+    outcome<object_data> objects = co_await fetch_objects(node_.api, pod().ns, std::move(wanted));
     if (objects.has_error()) {
         co_return outcome<void>(objects.error());
     }
+    co_await fetch_tokens(node_.api, pod(), *objects);
     const outcome<void> volumes = set_up_volumes(*objects);
     if (volumes.has_error() || machine_.stops()) {
         co_return volumes;
@@ -119,8 +119,11 @@ asio::awaitable<void> pod_worker::refresh(self_ptr self) {
     for (const volume_spec& v : self->pod().volumes) {
         add_references(v, wanted);
     }
-    const outcome<object_data> objects =
+    outcome<object_data> objects =
         co_await fetch_objects(self->node_.api, self->pod().ns, std::move(wanted));
+    if (objects.has_value()) {
+        co_await fetch_tokens(self->node_.api, self->pod(), *objects);
+    }
     if (objects.has_value() && !self->machine_.released()) {
         const outcome<void> done = self->set_up_volumes(*objects);
         if (done.has_error()) {

@@ -136,6 +136,11 @@ public:
         return out;
     }
 
+    int service_socket() override {
+        const auto socket = containers_->service_socket();
+        return socket.has_value() ? *socket : -1;
+    }
+
     std::string logs_folder() const override { return options_.folder + "/logs"; }
     std::string kept_logs() const override { return options_.log_dir; }
 

@@ -27,6 +27,9 @@ public:
     virtual std::string logs_folder() const = 0;
     /// Where logs are that outlive their pods.
     virtual std::string kept_logs() const = 0;
+    /// A socket that listens where all pods reach it, for a service of the caller's, who owns it;
+    /// once. Less than 0: there is none.
+    virtual int service_socket() = 0;
     /// For an embedded API server. It may outlive the runtime, and then has no pods.
     virtual std::shared_ptr<k8sio::server::pod_streams> streams() = 0;
 };

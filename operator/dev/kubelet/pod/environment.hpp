@@ -17,6 +17,7 @@ namespace signalbox::op::kubelet {
 /// The data of ConfigMaps and Secrets that a pod refers to, decoded; null: there is no such object.
 struct object_data {
     std::map<std::string, string_map> config_maps, secrets;
+    string_map tokens;  ///< of the pod's service account, by audience
     const string_map* config_map(const std::string& name) const;
     const string_map* secret(const std::string& name) const;
 };

@@ -225,6 +225,7 @@ std::optional<file_source> read_files(const json_value& from) {
         });
         if (k.what == file_source::kind::token) {
             out.items.push_back({"", copy(source, "path"), std::nullopt, {}});
+            out.audience = text(source, "audience");
         }
         return out;
     }

@@ -111,6 +111,7 @@ struct file_source {
     kind what = kind::config_map;
     std::string name;                ///< of ConfigMap or Secret
     std::vector<volume_item> items;  ///< empty: all keys
+    std::string audience;            ///< of a token; empty: the API server's own
     bool optional = false;
 };
 

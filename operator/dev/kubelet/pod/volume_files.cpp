@@ -109,9 +109,12 @@ outcome<std::vector<planned_file>> files_of(
             case file_source::kind::downward:
                 wrong = add_fields(from, volume, pod, place, files);
                 break;
-            case file_source::kind::token:
-                put_file(files, {from.items.front().path, "", volume.default_mode});
+            case file_source::kind::token: {
+                const auto token = objects.tokens.find(from.audience);
+                const std::string text = token == objects.tokens.end() ? "" : token->second;
+                put_file(files, {from.items.front().path, text, volume.default_mode});
                 break;
+            }
         }
         if (!wrong.empty()) {
             return mount_failed(volume.name, wrong);

@@ -18,8 +18,8 @@ struct planned_file {
     friend bool operator==(const planned_file&, const planned_file&) = default;
 };
 
-/// The files of a volume of kind `files`, sorted by path. A token of a service account is an empty
-/// file: nothing here could check one.
+/// The files of a volume of kind `files`, sorted by path. A token of a service account that
+/// `objects` has not is an empty file.
 ///
 /// Errors: FailedMount, in the kubelet's words.
 outcome<std::vector<planned_file>> files_of(
