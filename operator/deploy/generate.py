@@ -23,6 +23,14 @@ FLAGS = {
 }
 
 
+# What the component progress adds to them: the roles that are there with the feature alone.
+PROGRESS = ["--leader-elect", "--with", "progress"]
+
+
+def documents(text):
+    return text.split("---\n")[1:]
+
+
 def table(rules):
     """The rules as Markdown, by feature."""
     lines = ["| feature | group | resources | verbs |", "|---|---|---|---|"]
@@ -47,7 +55,11 @@ def files(binary):
     for overlay, flags in FLAGS.items():
         text = LICENCE + f"# Printed by: signalbox rbac {' '.join(flags)}\n" + said("rbac", *flags)
         yield HERE / "overlays" / overlay / "rbac.yaml", text
-    asked = ["--with", "logs", "--scheduler", "kubernetes,coscheduling,volcano"]
+    usual = set(documents(said("rbac", "--leader-elect")))
+    added = [document for document in documents(said("rbac", *PROGRESS)) if document not in usual]
+    text = LICENCE + f"# Of what is printed by: signalbox rbac {' '.join(PROGRESS)}\n" + "".join("---\n" + each for each in added)
+    yield HERE / "components" / "progress" / "rbac.yaml", text
+    asked = ["--with", "logs,progress", "--scheduler", "kubernetes,coscheduling,volcano"]
     rules = said("rbac", "--leader-elect", *asked, "-o", "json")
     yield HERE / "chart" / "files" / "permissions.json", rules
     readme = HERE / "README.md"

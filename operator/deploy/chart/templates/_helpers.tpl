@@ -27,12 +27,16 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- .Values.priorityClass.name | default (ternary (include "signalbox.name" .) "" .Values.priorityClass.create) }}
 {{- end }}
 
-{{- /* The Secrets that the server of metrics reads, as JSON: {name, secret}; nothing where there are none. */ -}}
-{{- define "signalbox.metricsSecrets" -}}
+{{- /* The Secrets that the operator's servers read, as JSON: {name, secret, path}; nothing where there are none. */ -}}
+{{- define "signalbox.secrets" -}}
 {{- $found := list }}
+{{- if .Values.progress.enabled }}
+{{- $secret := required "progress.tls.secretName is expected: tokens are sent by TLS alone" .Values.progress.tls.secretName }}
+{{- $found = append $found (dict "name" "progress" "secret" $secret "path" "/progress") }}
+{{- end }}
 {{- range $name, $from := dict "tls" .Values.metrics.tls "token" .Values.metrics.token }}
 {{- if and $.Values.metrics.enabled $from.secretName }}
-{{- $found = append $found (dict "name" $name "secret" $from.secretName) }}
+{{- $found = append $found (dict "name" (printf "metrics-%s" $name) "secret" $from.secretName "path" (printf "/metrics/%s" $name)) }}
 {{- end }}
 {{- end }}
 {{- if $found }}{{ toJson $found }}{{ end }}
@@ -69,6 +73,18 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
   {{- if .rule.resourceNames }}
   resourceNames: [{{ include "signalbox.name" $ }}]
   {{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* Of files/permissions.json the rule of the feature progress on that resource. */ -}}
+{{- define "signalbox.progressRules" -}}
+{{- $resource := .resource }}
+{{- range (.root.Files.Get "files/permissions.json" | fromJsonArray) }}
+{{- if and (eq .feature "progress") (has $resource .rule.resources) }}
+- apiGroups: {{ toJson .rule.apiGroups }}
+  resources: {{ toJson .rule.resources }}
+  verbs: {{ toJson .rule.verbs }}
 {{- end }}
 {{- end }}
 {{- end }}
