@@ -29,6 +29,7 @@ SCOPES = {
         ["features.ssh=false", "features.gang=false", "features.tensorboard=false", "features.events=false", "kinds={pj}"],
         ["--without", "ssh,gang,tensorboard,events", "--kind", "pj"],
     ),
+    "progress": (["progress.enabled=true", "progress.tls.secretName=certificate"], ["--with", "progress"]),
     "schedulers": (["schedulers.kubernetes=true", "schedulers.volcano=true"], ["--scheduler", "kubernetes,volcano"]),
     "namespaced": (["namespaces={team-a,team-b}"], ["-n", "team-a", "-n", "team-b"]),
     "colossalai": (["kinds={caij}"], ["--kind", "caij"]),
@@ -86,6 +87,7 @@ class Chart(unittest.TestCase):
             ("metrics.monitor.kind=Monitor", "kind"),
             ("metrics.monitor.interval=often", "interval"),
             ("metrics.token.key=a/b", "key"),
+            ("progress.port=80", "port"),
             ("alerts.kind=Rule", "kind"),
             ("dashboard.labels.a=1", "labels"),
         ):
@@ -94,6 +96,7 @@ class Chart(unittest.TestCase):
             self.assertIn(why, refused.stderr)
         for values, why in (
             (["replicas=2", "leaderElection=false"], "leaderElection"),
+            (["progress.enabled=true"], "progress.tls.secretName"),
             (["metrics.enabled=false", "metrics.monitor.kind=PodMonitor"], "kind"),
         ):
             refused = helm("template", "x", CHART, *sets(values), check=False)
