@@ -547,11 +547,11 @@ TEST_CASE("[behaviour 13.10] pods are made to report where a job asks and one ca
 }
 
 TEST_CASE("[behaviour 13.10] an attempt stays as its first pods were made", "[engine]") {
-    world w(c10d(3).run_policy(R"("restartScope":"Replica")"));
+    world w(c10d(3));
     w.receiver = receiver_of_tests();
     start_heard(w);
     REQUIRE(all_report(w, false));
-    w.edit().run_policy(R"("restartScope":"Replica","progress":{"firstReportAfterSeconds":60})");
+    w.edit().run_policy(R"("progress":{"firstReportAfterSeconds":60})");
     w.reload();
     w.settle();
     w.wait(seconds{3600});
@@ -559,10 +559,11 @@ TEST_CASE("[behaviour 13.10] an attempt stays as its first pods were made", "[en
     CHECK(w.pods().size() == 3);
     CHECK(w.status().attempt == 1);
     CHECK(w.condition("Stalled") != "True");  // none of them can say anything
-    w.exit("node", 2, 1);
+    w.vanish("node", 2);
     w.settle();
     while (w.live_pods() < 3 && w.wake()) {
     }
+    REQUIRE(w.live_pods() == 3);
     REQUIRE(w.status().attempt == 1);
     CHECK(all_report(w, false));
     w.run_all();
