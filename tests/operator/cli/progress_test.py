@@ -143,6 +143,23 @@ class Reports(unittest.TestCase):
         self.assertIn("SAID [401, 200, 200, 413, 200, 404]", self.dev.log_of(pod["metadata"]["name"]))
 
 
+class Example(unittest.TestCase):
+    FILE = os.path.join(HELPER, "progress.yaml")
+
+    def test_it_has_the_helper_as_it_is(self):
+        with open(self.FILE, encoding="utf-8") as file:
+            text = file.read().partition("  signalbox_progress.py: |\n")[2].partition("  train.py: |\n")[0]
+        with open(os.path.join(HELPER, "signalbox_progress.py"), encoding="utf-8") as file:
+            self.assertEqual(textwrap.dedent(text), file.read())
+
+    def test_it_reports_to_its_end(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = program.run("dev", "--pods", "process", "--offline", "--until-finished", "--kubeconfig",
+                               os.path.join(folder, "kubeconfig"), "--pods-dir", os.path.join(folder, "pods"), "--apply", self.FILE)
+        self.assertEqual(done.code, 0, done.out + done.err)
+        self.assertRegex(done.out, r"\[#{10}\] 100 %, step 100 of 100, loss 0\.02")
+
+
 class Receiver(unittest.TestCase):
     """`signalbox run --progress-bind-address`, by TLS."""
 
