@@ -106,6 +106,11 @@ private:
         }
         core::gang_answer yes;
         yes.is = core::gang_answer::state::admitted;
+        core::quota_answer all{.reserved = true, .admitted = true};
+        for (const core::type_plan& type : compiled_->plan->types) {
+            all.roles.push_back({type.name, type.wanted, type.wanted});
+        }
+        yes.quota = std::make_shared<const core::quota_answer>(std::move(all));
         waiting->gang = std::make_shared<const core::gang_answer>(std::move(yes));
         return true;
     }

@@ -110,11 +110,15 @@ std::string json_row(std::string_view feature, const permission& p) {
 void print_json(
     std::ostream& out,
     const std::vector<permission>& rules,
+    const std::vector<permission>& of_cluster,
     const std::vector<permission>& of_election
 ) {
     std::vector<std::string> rows;
     for (const permission& p : rules) {
         rows.push_back(json_row(p.of ? row_of(*p.of).name : "", p));
+    }
+    for (const permission& p : of_cluster) {
+        rows.push_back(json_row(fmt::format("{}-cluster", row_of(*p.of).name), p));
     }
     for (const permission& p : of_election) {
         rows.push_back(json_row("leader-election", p));
@@ -131,10 +135,13 @@ int rbac(const rbac_options& options, std::ostream& out, std::ostream& err) {
         return exit_refused;
     }
     std::vector<permission> rules = job_permissions(wanted.kinds);
-    std::erase_if(rules, [&](const permission& p) {
-        const bool unasked = p.of == feature::logs && !wanted.reads_logs;
-        return unasked || (p.of && wanted.without.count(*p.of) != 0);
-    });
+    std::vector<permission> of_cluster = cluster_permissions();
+    for (std::vector<permission>* all : {&rules, &of_cluster}) {
+        std::erase_if(*all, [&](const permission& p) {
+            const bool unasked = p.of == feature::logs && !wanted.reads_logs;
+            return unasked || (p.of && wanted.without.count(*p.of) != 0);
+        });
+    }
     const std::vector<permission> of_progress =
         wanted.reviews_tokens ? progress_permissions() : std::vector<permission>();
     const bool several = wanted.reviews_tokens && options.election.wanted;
@@ -147,7 +154,7 @@ int rbac(const rbac_options& options, std::ostream& out, std::ostream& err) {
     if (options.output == output_format::json) {
         rules.insert(rules.end(), of_progress.begin(), of_progress.end());
         rules.insert(rules.end(), of_endpoints.begin(), of_endpoints.end());
-        print_json(out, rules, of_election);
+        print_json(out, rules, of_cluster, of_election);
         return exit_ok;
     }
     role_printer printer(out, options);
@@ -156,6 +163,9 @@ int rbac(const rbac_options& options, std::ostream& out, std::ostream& err) {
     }
     for (const std::string& ns : wanted.namespaces) {
         printer.print(options.name, ns, rules);
+    }
+    if (!of_cluster.empty()) {
+        printer.print(options.name + "-cluster", {}, of_cluster);
     }
     if (!of_progress.empty()) {
         printer.print(options.name + "-progress", {}, of_progress);

@@ -59,7 +59,7 @@ def files(binary):
     added = [document for document in documents(said("rbac", *PROGRESS)) if document not in usual]
     text = LICENCE + f"# Of what is printed by: signalbox rbac {' '.join(PROGRESS)}\n" + "".join("---\n" + each for each in added)
     yield HERE / "components" / "progress" / "rbac.yaml", text
-    asked = ["--with", "logs,progress", "--scheduler", "kubernetes,coscheduling,volcano"]
+    asked = ["--with", "logs,progress", "--scheduler", "kubernetes,kueue,coscheduling,volcano"]
     rules = said("rbac", "--leader-elect", *asked, "-o", "json")
     yield HERE / "chart" / "files" / "permissions.json", rules
     readme = HERE / "README.md"

@@ -42,6 +42,9 @@ struct patch_object {
     std::string body;  ///< JSON
     /// What the object is again after it; absent for pods and the job.
     std::optional<object_identity> becomes;
+    /// `status`, or empty for the object itself. Has static storage. The body then has the version
+    /// of the object, too: what was decided on another one fails with 409, and is decided anew.
+    std::string_view subresource = {};
     friend bool operator==(const patch_object&, const patch_object&) = default;
 };
 
@@ -70,7 +73,13 @@ struct read_log {
     friend bool operator==(const read_log&, const read_log&) = default;
 };
 
-/// The verbs in words; both creations are `create`.
+/// One GET of an object that is none of the job's (all_read_kinds): of the whole cluster. What it
+/// gives goes into observed::readings. An error is a refusal, which holds the next try.
+struct read_object {
+    friend bool operator==(const read_object&, const read_object&) = default;
+};
+
+/// The verbs in words; both creations are `create`, both reads `read`.
 enum class verb { create, patch, remove, confirm, read };
 /// `create`, `patch`, `delete`, `confirm`, `read`. Has static storage.
 std::string_view to_string(verb v);
@@ -79,7 +88,14 @@ std::string_view to_string(verb v);
 struct action {
     object_kind kind = object_kind::pod;
     std::string name;
-    std::variant<create_pod, create_object, patch_object, delete_object, confirm_absence, read_log>
+    std::variant<
+        create_pod,
+        create_object,
+        patch_object,
+        delete_object,
+        confirm_absence,
+        read_log,
+        read_object>
         request;
     /// Held: not to be carried out before this time, nor the stages after it. It is returned all
     /// the same: a refusal whose action is no longer returned is forgotten, and with it how long to
@@ -99,6 +115,8 @@ struct action {
     std::string_view uid() const;
     /// The merge patch of a patch; else empty. As pod().
     std::string_view body() const;
+    /// What of the object a patch is of, if not the object itself.
+    std::string_view subresource() const;
 
     friend bool operator==(const action&, const action&) = default;
 };

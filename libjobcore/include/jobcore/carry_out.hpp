@@ -49,6 +49,10 @@ struct refused {
 struct said {
     log_evidence what{};
 };
+/// What read_object asked for.
+struct told {
+    std::string json{};
+};
 /// Not tried, without an answer, or failed in a way that says nothing about the object.
 struct unanswered {};
 
@@ -66,13 +70,14 @@ using outcome = std::variant<
     answer::absent,
     answer::refused,
     answer::said,
+    answer::told,
     answer::unanswered>;
 
 class work_order;
 
 /// What was answered to the actions of one job and counts for the next decisions: refusals,
-/// confirmed absences and what logs said (BEHAVIOUR.md 12.5, 12.6, 12.14). In memory only: after a
-/// restart the first try is refused again, and that is all there is to know.
+/// confirmed absences, what logs said and what was read (BEHAVIOUR.md 12.5, 12.6, 12.14). In memory
+/// only: after a restart the first try is refused again, and that is all there is to know.
 class job_answers {
 public:
     /// For observed. Valid until the next change.
@@ -80,6 +85,7 @@ public:
     std::span<const confirmed_absence> absences() const { return absences_; }
     std::span<const std::uint64_t> admitted() const { return admitted_; }
     std::span<const log_evidence> logs() const { return logs_; }
+    std::span<const object_reading> readings() const { return readings_; }
     /// What is kept of refusals of this action. Null if it was not refused. As long as refusals().
     const refusal* find(const action& a) const;
 
@@ -113,6 +119,7 @@ private:
     std::vector<confirmed_absence> absences_;
     std::vector<std::uint64_t> admitted_;  // few: what differs between pods stands elsewhere
     std::vector<log_evidence> logs_;
+    std::vector<object_reading> readings_;
 };
 
 /// The actions of one decision, in the order that it needs (BEHAVIOUR.md 12.4). Made by

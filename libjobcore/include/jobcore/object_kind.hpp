@@ -19,6 +19,7 @@ enum class kind_use : std::uint8_t {
     object,     ///< something that pods need: a name, a key, a file
     gang,       ///< what a scheduler places pods by; it lives as long as they do
     companion,  ///< what follows the training, a TensorBoard; it outlives the pods
+    reading,    ///< of the cluster, not of the job: what a scheduler refers to, only read
 };
 
 /// How an object says that it does what it is for.
@@ -107,6 +108,10 @@ constexpr std::string_view api_version_of(object_kind kind) {
 /// What a job may own: pods first, then what all API servers serve, then extensions. Lives for
 /// ever.
 std::span<const object_kind> all_child_kinds();
+
+/// What schedulers refer to by name, of which jobs own none: the kinds that the action
+/// `read_object` may be about (BEHAVIOUR.md 12.15). Lives for ever.
+std::span<const object_kind> all_read_kinds();
 
 /// What the scheduler of gangs of that name places pods by, in the versions that it may have, the
 /// preferred one first; empty: pods alone tell it, or there is none of that name. As

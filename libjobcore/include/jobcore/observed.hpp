@@ -105,6 +105,41 @@ enum class key_standing : std::uint8_t {
     foreign,
 };
 
+/// What an object that asks for quota says of it (BEHAVIOUR.md 8.11).
+struct quota_answer {
+    /// One role of pods in it, by the name of its replica type.
+    struct role {
+        std::string type;
+        std::int32_t asked = 0;              ///< pods that it asks quota for
+        std::int32_t count = 0;              ///< pods that have it
+        std::int32_t reclaimed = 0;          ///< of them: given back
+        std::vector<std::string> flavors{};  ///< what gives them quota, by name
+        admitted_marks marks{};              ///< what its checks want of the pods
+        friend bool operator==(const role&, const role&) = default;
+    };
+    bool reserved = false;  ///< quota is kept for it
+    bool admitted = false;  ///< and its pods may run
+    bool evicted = false;   ///< they have to stop, and the quota has to be given back
+    bool finished = false;  ///< it will never ask again
+    /// What it says of its pods being ready; nothing: nothing yet.
+    std::optional<bool> ready{};
+    std::string since;       ///< when quota was reserved, in its own words
+    std::string queue;       ///< that it stands in
+    std::string conditions;  ///< its list as it is, JSON: whoever writes one writes all
+    std::vector<role> roles{};
+
+    /// Null: it has none of that type. Valid as long as this object.
+    const role* find(std::string_view type) const {
+        for (const role& r : roles) {
+            if (r.type == type) {
+                return &r;
+            }
+        }
+        return nullptr;
+    }
+    friend bool operator==(const quota_answer&, const quota_answer&) = default;
+};
+
 /// What a scheduler says of a gang by the object that it is placed by (BEHAVIOUR.md 8.5).
 struct gang_answer {
     enum class state : std::uint8_t {
@@ -116,6 +151,10 @@ struct gang_answer {
     std::string words;  ///< its own, for people; at most 512 bytes
     /// That of the object, which its pods have to have.
     std::optional<std::int32_t> priority;
+    /// What of the object the job asks for cannot be changed now.
+    bool fixed = false;
+    /// Of schedulers that give quota; null: of others.
+    std::shared_ptr<const quota_answer> quota{};
     friend bool operator==(const gang_answer&, const gang_answer&) = default;
 };
 
@@ -230,6 +269,13 @@ struct confirmed_absence {
     std::string name;
 };
 
+/// What `read_object` has read. It is given to every decision until one asks for no such read.
+struct object_reading {
+    object_kind kind;
+    std::string name;
+    std::string json;  ///< the object
+};
+
 /// Everything observed of one job: all its children, and no older than decide() demands. The spans
 /// and what they point to must live during the call that they are given to, no longer. Order, and
 /// objects that the job does not own, make no difference; no pointer may be null.
@@ -250,6 +296,8 @@ struct observed {
     std::span<const log_evidence> logs{};
     /// Whether the caller carries out `read_log`; else no decision asks for logs.
     bool reads_logs = false;
+    /// What was read of the objects that the action `read_object` asked for (BEHAVIOUR.md 12.15).
+    std::span<const object_reading> readings{};
     /// What the processes of the job have reported; null: nothing that the caller knows
     /// (BEHAVIOUR.md 13.7). One of another attempt than the job's is nothing.
     const progress_report* progress = nullptr;

@@ -9,6 +9,7 @@
 // them (a type or an object of another job) are a mistake of the caller that is not checked.
 #pragma once
 
+#include "jobcore/admission.hpp"
 #include "jobcore/diagnostic.hpp"
 #include "jobcore/object_kind.hpp"
 #include "jobcore/progress.hpp"
@@ -120,6 +121,10 @@ struct gang_plan {
     /// `priorityClassName` of the first template; empty: none. Only for schedulers that look at
     /// templates.
     std::string priority_class;
+    /// Only for schedulers that give quota: the sizes by the specification, by type, and of the
+    /// types' pods what takes quota, JSON of a `template`.
+    std::vector<std::int32_t> sizes{};
+    std::vector<std::string> templates{};
 };
 
 /// How a job follows a change of its size while it runs (BEHAVIOUR.md 7.2, 7.3).
@@ -255,6 +260,10 @@ struct render_options {
     node_avoidance avoid{};
     /// Where the pods report to, if they do (BEHAVIOUR.md 13.10).
     progress_access reports{};
+    /// What a scheduler of quota gives the pods (BEHAVIOUR.md 8.12).
+    std::optional<admission_record> admission{};
+    /// The value of the priority class that the job names of such a scheduler, where it was read.
+    std::optional<std::int32_t> priority{};
     friend bool operator==(const render_options&, const render_options&) = default;
 };
 

@@ -53,8 +53,11 @@ struct parsed_job {
 /// Parses, defaults and validates a complete object (JSON text). Hostile input (deep nesting, huge
 /// numbers, wrong types, invalid UTF-8) gives findings, never undefined behaviour; nesting deeper
 /// than 512 levels is refused without recursion. `metadata.name` may be missing when `generateName`
-/// is there (BEHAVIOUR.md api 6.3).
-parsed_job parse_job(std::string_view object_json);
+/// is there (BEHAVIOUR.md api 6.3). `queue`: the queue by label that counts, where the status that
+/// the text has is not the job's; empty: none (BEHAVIOUR.md 8.10).
+parsed_job parse_job(
+    std::string_view object_json, std::optional<std::string_view> queue = std::nullopt
+);
 
 /// Errors of changing `before` into `after` (BEHAVIOUR.md api 7), both complete objects of one
 /// kind; no finding for any other texts. Only the change is checked: whether `after` is valid,

@@ -251,6 +251,10 @@ struct job_meta {
     std::vector<std::string> finalizers;
     /// An attempt is on record: what only later versions refuse is no error then.
     bool begun = false;
+    /// The label `kueue.x-k8s.io/queue-name`, and the queue that is meant: of a job that has begun
+    /// what the label said then (BEHAVIOUR.md 8.10).
+    std::string queue_label{};
+    std::string queue{};
     friend bool operator==(const job_meta&, const job_meta&) = default;
 };
 

@@ -6,6 +6,7 @@
 // may be used from different threads.
 #pragma once
 
+#include "jobcore/admission.hpp"
 #include "jobcore/progress.hpp"
 #include "jobcore/spec.hpp"
 #include "jobcore/time.hpp"
@@ -325,6 +326,10 @@ struct job_status {
     time_spent time;
     std::vector<avoided_node> avoided;  ///< the one that was found bad last stands last
     std::optional<progress_status> progress;
+    /// What a scheduler of quota has given, as long as that lasts (BEHAVIOUR.md 8.12).
+    std::optional<admission_record> admission;
+    /// The queue that a label of the job named when it began, or was resumed (BEHAVIOUR.md 8.10).
+    std::string queue;
     friend bool operator==(const job_status&, const job_status&) = default;
 };
 

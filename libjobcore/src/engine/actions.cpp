@@ -57,7 +57,13 @@ std::string_view to_string(verb v) {
 
 verb action::what() const {
     constexpr std::array by_request{
-        verb::create, verb::create, verb::patch, verb::remove, verb::confirm, verb::read};
+        verb::create,
+        verb::create,
+        verb::patch,
+        verb::remove,
+        verb::confirm,
+        verb::read,
+        verb::read};
     static_assert(by_request.size() == std::variant_size_v<decltype(request)>);
     return by_request[request.index()];
 }
@@ -86,6 +92,11 @@ std::string_view action::uid() const {
 std::string_view action::body() const {
     const auto* r = std::get_if<patch_object>(&request);
     return r == nullptr ? std::string_view() : r->body;
+}
+
+std::string_view action::subresource() const {
+    const auto* r = std::get_if<patch_object>(&request);
+    return r == nullptr ? std::string_view() : r->subresource;
 }
 
 refusal refusal_of(const action& a, instant now) {

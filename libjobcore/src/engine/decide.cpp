@@ -4,6 +4,7 @@
 // one way; every step takes constant values and gives a new one.
 #include "engine/decide.hpp"
 
+#include "engine/facts/admitted_size.hpp"
 #include "engine/facts/avoided.hpp"
 #include "engine/facts/gang_version.hpp"
 #include "engine/facts/ledger.hpp"
@@ -13,6 +14,7 @@
 #include "engine/rules/progress.hpp"
 #include "engine/rules/rules.hpp"
 #include "engine/shown/shown.hpp"
+#include "engine/view/quota.hpp"
 #include "engine/work/work.hpp"
 #include "jobcore/strings.hpp"
 #include "status/compare.hpp"
@@ -199,6 +201,7 @@ decision decide_plan(const inputs& in) {
         if (in.seen.reports_to != nullptr && attempt_reports(later, written)) {
             out.rendering.reports = *in.seen.reports_to;
         }
+        out.rendering.priority = priority_read(later);
     }
     return out;
 }
@@ -282,9 +285,10 @@ decision decide(const job_object& job, const observed& seen, const policy& rules
         return in_single_lines(engine::decide_any({job, plan, seen, rules, now, /*invalid=*/true}));
     }
     const auto served = engine::plan_of_version(*compiled.plan, seen.served_kinds);
-    return in_single_lines(
-        engine::decide_any({job, served ? *served : *compiled.plan, seen, rules, now})
-    );
+    const job_plan& wanted = served ? *served : *compiled.plan;
+    const auto admitted = engine::plan_of_admission(wanted, job.status);
+    return in_single_lines(engine::decide_any({job, admitted ? *admitted : wanted, seen, rules, now}
+    ));
 }
 
 }  // namespace signalbox::core

@@ -106,7 +106,9 @@ std::string verb_text(const story& s, const action& a) {
         case verb::confirm:
             return fmt::format("ask the API server whether {} {} is really gone", kind, a.name);
         case verb::read:
-            return fmt::format("read the end of the log of {} {}", kind, a.name);
+            return a.kind == object_kind::pod
+                       ? fmt::format("read the end of the log of {} {}", kind, a.name)
+                       : fmt::format("read {} {}", kind, a.name);
     }
     return {};
 }

@@ -123,6 +123,11 @@ constexpr std::array phases{
         "it no pod is created",
         "behaviour 8.4"},
     meaning{
+        reason::waiting_for_quota,
+        "Kueue has not admitted it, or has taken the admission back; without quota no pod is "
+        "created",
+        "behaviour 8.11"},
+    meaning{
         reason::waiting_for_room,
         "The other jobs of the namespace that have begun or came before take all that the operator "
         "allows them together; without room no pod is created",

@@ -108,28 +108,46 @@ std::vector<objection> add_to(job_plan& plan, const job_spec& spec) {
     return named->check(plan, templates);
 }
 
-gang_state state_of(
-    const job_plan& plan, std::span<const std::int32_t> wanted, std::span<const std::int32_t> ended
-) {
+gang_state state_of(const job_plan& plan, const render_options& options) {
     gang_state out{plan};
     std::int64_t created = 0;
     std::int64_t over = 0;
     for (const std::size_t type : plan.gang->members) {
         const member_type r{
-            type, at_or(wanted, type, plan.types[type].wanted), at_or(ended, type, 0)};
+            type,
+            at_or(options.wanted, type, plan.types[type].wanted),
+            at_or(options.ended, type, 0)};
         created += r.pods;
         over += r.ended;
         out.types.push_back(r);
     }
     out.min_member = std::min<std::int64_t>(plan.gang->min_member, created);
     out.min_active = std::max<std::int64_t>(out.min_member - over, 1);
+    out.priority = options.priority;
     return out;
 }
 
-std::vector<field_value> object_values(
-    const job_plan& plan, std::span<const std::int32_t> wanted, std::span<const std::int32_t> ended
-) {
-    return plan.gang->by->values(state_of(plan, wanted, ended));
+std::vector<field_value> object_values(const job_plan& plan, const render_options& options) {
+    return plan.gang->by->values(state_of(plan, options));
+}
+
+bool is_current(const job_plan& plan, const render_options& options, const child_record& object) {
+    const scheduler& by = *plan.gang->by;
+    return by.is_current == nullptr || object.gang == nullptr ||
+           by.is_current(state_of(plan, options), *object.gang);
+}
+
+void add_templates(job_plan& plan) {
+    const quota_scheme* quota = plan.gang ? plan.gang->by->quota : nullptr;
+    if (quota == nullptr) {
+        return;
+    }
+    for (std::size_t type = 0; type < plan.types.size(); ++type) {
+        plan.gang->sizes.push_back(plan.types[type].wanted);
+        json::document pod;
+        json::parse(pod, render_pod(plan, {.type = type}, {}));
+        plan.gang->templates.push_back(quota->pod_template(pod));
+    }
 }
 
 std::optional<pod_marks> marks_of(const job_plan& plan, std::size_t type) {

@@ -23,14 +23,16 @@ std::vector<objection> add_to(job_plan& plan, const job_spec& spec);
 
 /// The gang with so many replicas of each type in force, of which so many have ended; empty: the
 /// plan's own, and none. Never more members than the first stage creates (BEHAVIOUR.md 8.2).
-gang_state state_of(
-    const job_plan& plan, std::span<const std::int32_t> wanted, std::span<const std::int32_t> ended
-);
+gang_state state_of(const job_plan& plan, const render_options& options);
 
 /// The same state for the object: values of its fields.
-std::vector<field_value> object_values(
-    const job_plan& plan, std::span<const std::int32_t> wanted, std::span<const std::int32_t> ended
-);
+std::vector<field_value> object_values(const job_plan& plan, const render_options& options);
+
+/// What the object has in fields that are not compared is what is wanted (scheduler::is_current).
+bool is_current(const job_plan& plan, const render_options& options, const child_record& object);
+
+/// What of pods takes quota, for schedulers that give it. Needs the plan's pods.
+void add_templates(job_plan& plan);
 
 /// The marks of a type's pods; nothing without a gang.
 std::optional<pod_marks> marks_of(const job_plan& plan, std::size_t type);

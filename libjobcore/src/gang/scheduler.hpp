@@ -4,6 +4,7 @@
 // that defines such a value, and its line in schedulers.cpp; README.md says how.
 #pragma once
 
+#include "gang/quota.hpp"
 #include "jobcore/object_kind.hpp"
 #include "jobcore/observed.hpp"
 #include "jobcore/plan.hpp"
@@ -23,6 +24,8 @@ namespace signalbox::core::gang {
 /// JSON that stands in an object as it is.
 struct json_text {
     std::string text;
+    /// Else it is written, and what stands there is not compared with it.
+    bool compared = true;
 };
 
 /// The value of a field. Nothing: the field is not ours; it is left out, and what a server or
@@ -55,6 +58,8 @@ struct gang_state {
     /// The same without those that have ended and are not made again; at least 1. For schedulers
     /// that do not count what has ended.
     std::int64_t min_active = 0;
+    /// The value of the job's priority class, where it was read (quota_scheme).
+    std::optional<std::int32_t> priority{};
 
     const gang_request& asked() const { return plan.gang->asked; }
 };
@@ -78,6 +83,7 @@ enum class admits : std::uint8_t {
     by_pods,      ///< pods are made; the scheduler holds them until all fit, and they tell
     at_gates,     ///< pods are made and wait at a gate until the object says that they may start
     before_pods,  ///< no pod is made before the object says so
+    by_quota,     ///< nor then, before it is on record what was admitted, and as long as that is
 };
 
 /// What keeps pods from being placed though nothing says so (BEHAVIOUR.md 8.9).
@@ -111,6 +117,11 @@ struct scheduler {
     /// What it cannot take of the job, by the templates that the job has. Null: it takes all.
     std::vector<objection> (*check
     )(const job_plan& plan, std::span<const template_facts> templates) = nullptr;
+    /// What an object has in fields that are written and not compared (json_text) is what the state
+    /// asks for. Null: it is.
+    bool (*is_current)(const gang_state& state, const gang_answer& says) = nullptr;
+    /// With `by_quota`; else null.
+    const quota_scheme* quota = nullptr;
 };
 
 /// All there are. Each has static storage.

@@ -4,6 +4,7 @@
 #include "gang/coscheduling.hpp"
 #include "gang/koordinator.hpp"
 #include "gang/kubernetes.hpp"
+#include "gang/kueue.hpp"
 #include "gang/scheduler.hpp"
 #include "gang/t9k.hpp"
 #include "gang/volcano.hpp"
@@ -16,7 +17,12 @@ namespace signalbox::core {
 namespace {
 
 constexpr std::array schedulers{
-    &gang::t9k, &gang::kubernetes, &gang::coscheduling, &gang::koordinator, &gang::volcano};
+    &gang::t9k,
+    &gang::kubernetes,
+    &gang::kueue,
+    &gang::coscheduling,
+    &gang::koordinator,
+    &gang::volcano};
 
 constexpr std::array always_served{
     object_kind::pod,
@@ -39,6 +45,19 @@ std::vector<object_kind> list_kinds() {
 
 std::span<const gang::scheduler* const> gang::all_schedulers() {
     return schedulers;
+}
+
+std::span<const object_kind> all_read_kinds() {
+    static const std::vector<object_kind> kinds = [] {
+        std::vector<object_kind> out;
+        for (const gang::scheduler* s : schedulers) {
+            if (s->quota != nullptr) {
+                out.insert(out.end(), s->quota->reads.begin(), s->quota->reads.end());
+            }
+        }
+        return out;
+    }();
+    return kinds;
 }
 
 std::span<const object_kind> all_child_kinds() {

@@ -37,7 +37,8 @@ condition_words find_words(const json::value& object, std::string_view type) {
                 status == "True",
                 status == "False",
                 json::string_or_empty(c, "reason"),
-                json::string_or_empty(c, "message")};
+                json::string_or_empty(c, "message"),
+                json::string_or_empty(c, "lastTransitionTime")};
         }
     }
     return out;

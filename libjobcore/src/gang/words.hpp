@@ -17,6 +17,7 @@ struct condition_words {
     bool is_false = false;
     std::string_view reason;
     std::string_view message;
+    std::string_view since;  ///< `lastTransitionTime`
 
     /// `<reason>: <message>`, as far as they are there, at most 512 bytes.
     std::string text() const;

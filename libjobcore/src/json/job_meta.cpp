@@ -48,6 +48,9 @@ job_meta read_job_meta(job_kind kind, const value* metadata) {
     meta.deletion_time = parse_time(string_or_empty(*metadata, "deletionTimestamp"));
     read_annotations(*metadata, meta);
     read_finalizers(*metadata, meta);
+    if (const value* labels = find(*metadata, "labels")) {
+        meta.queue = meta.queue_label = string_or_empty(*labels, queue_label);
+    }
     return meta;
 }
 

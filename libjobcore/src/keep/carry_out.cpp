@@ -96,6 +96,12 @@ void job_answers::forget_unasked(const decision& made) {
     if (!made.keeps_logs) {
         logs_.clear();
     }
+    const auto reads = [](const action& a) {
+        return std::holds_alternative<read_object>(a.request);
+    };
+    if (!readings_.empty() && !is_asked(made, reads)) {
+        readings_.clear();
+    }
 }
 
 void job_answers::admit(std::uint64_t content) {
@@ -162,6 +168,12 @@ void work_order::note(const action& a, outcome what, instant now) {
     if (auto* log = std::get_if<answer::said>(&what)) {
         log->what.pod_uid = std::get<read_log>(a.request).pod_uid;
         answers_->logs_.push_back(std::move(log->what));
+    }
+    if (auto* read = std::get_if<answer::told>(&what)) {
+        std::erase_if(answers_->readings_, [&](const object_reading& r) {
+            return r.kind == a.kind && r.name == a.name;
+        });
+        answers_->readings_.push_back({a.kind, a.name, std::move(read->json)});
     }
     answers_->forget_refusal(a);
     acted_ = acted_ || !std::holds_alternative<answer::present>(what);

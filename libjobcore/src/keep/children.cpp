@@ -91,6 +91,7 @@ observed job_children::seen() {
     observed out{pod_views_, other_views_, answers_.refusals(), answers_.absences(), served};
     out.admitted = answers_.admitted();
     out.logs = answers_.logs();
+    out.readings = answers_.readings();
     out.reads_logs = reads_logs;
     return out;
 }
@@ -107,6 +108,9 @@ outcome job_children::take(
     auto* yes = std::get_if<done>(&what);
     if (yes == nullptr) {
         return answer::unanswered{};
+    }
+    if (std::holds_alternative<read_object>(a.request)) {
+        return answer::told{};  // nothing is known of a cluster
     }
     apply(job, made, a, std::move(yes->uid), now);
     const bool gone = a.what() == verb::confirm && !has(a.kind, a.name);
@@ -129,7 +133,8 @@ void job_children::apply(
         case verb::patch:
             if (const auto pod = find_uid(pods, a.uid()); pod != pods.end()) {
                 pod->attempt = gone_attempt;  // the only patch of pods that there is
-            } else if (const auto it = find_uid(others, a.uid()); it != others.end()) {
+            } else if (const auto it = find_uid(others, a.uid());
+                       it != others.end() && a.object() != nullptr) {
                 // Immutable data cannot change, and nothing here made it serve.
                 auto repaired = std::get<child_record>(record_of(job, made, a, it->uid, now));
                 repaired.data_fingerprint = it->data_fingerprint;

@@ -234,6 +234,7 @@ job_plan compile_plan(
             render->config.hash[resumed ? 1 : 0] = hash_planned_config(plan, {resumed, {}});
         }
     }
+    gang::add_templates(plan);
     render->fingerprints = fixed_fingerprints(plan);
     return plan;
 }

@@ -282,10 +282,7 @@ std::string write_object(
     } else if (object.kind == object_kind::config_map) {
         write_config_map(w, plan, options);
     } else if (object.kind->use == kind_use::gang) {
-        write_opaque_spec(
-            w,
-            gang::spec_text(object.kind, gang::object_values(plan, options.wanted, options.ended))
-        );
+        write_opaque_spec(w, gang::spec_text(object.kind, gang::object_values(plan, options)));
     } else if (object.kind == object_kind::deployment) {
         write_opaque_spec(w, plan.render->deployment_spec);
     } else {
@@ -375,8 +372,10 @@ std::uint64_t expected_fingerprint(
         return fixed.whole;
     }
     std::vector<std::uint64_t> hashes;
-    for (const auto& value : gang::object_values(plan, options.wanted, options.ended)) {
-        const bool theirs = std::holds_alternative<std::monostate>(value);
+    for (const auto& value : gang::object_values(plan, options)) {
+        const auto* json = std::get_if<gang::json_text>(&value);
+        const bool theirs =
+            std::holds_alternative<std::monostate>(value) || (json != nullptr && !json->compared);
         const std::size_t at = hashes.size();
         hashes.push_back(theirs && at < fields.size() ? fields[at] : gang::hash_of(value));
     }

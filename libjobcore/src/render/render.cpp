@@ -3,6 +3,7 @@
 // From a plan to names and Pods.
 #include "jobcore/plan.hpp"
 #include "kubernetes/base64.hpp"
+#include "render/admitted_pod.hpp"
 #include "render/avoid_nodes.hpp"
 #include "render/progress_access.hpp"
 #include "render/render_data.hpp"
@@ -165,6 +166,11 @@ std::string render_pod(
     p.expand(out, [&](filling what, std::string& to) {
         append_filling(what, to, plan, pod, options.wanted);
     });
+    const admitted_type* given =
+        options.admission ? options.admission->find(plan.types[pod.type].name) : nullptr;
+    if (given != nullptr) {
+        out = with_admitted_marks(std::move(out), given->marks);
+    }
     out = with_avoided_nodes(std::move(out), options.avoid);
     return options.reports.url.empty() ? out : with_progress_access(std::move(out), plan, options);
 }

@@ -12,7 +12,7 @@ namespace {
 /// added to the status does not compile here until it is named.
 template <class Use>
 auto with_members(const job_status& s, Use use) {
-    const auto& [phase, reason, conditions, tasks, attempts, aggregate, backoff, tensorboard, generation, start, completion, duration, ready, replicas, selector, transition, attempt, training, restarts, told, attempt_start, time, avoided, progress] =
+    const auto& [phase, reason, conditions, tasks, attempts, aggregate, backoff, tensorboard, generation, start, completion, duration, ready, replicas, selector, transition, attempt, training, restarts, told, attempt_start, time, avoided, progress, admission, queue] =
         s;
     return use(
         tasks,
@@ -38,7 +38,9 @@ auto with_members(const job_status& s, Use use) {
             attempt_start,
             time,
             avoided,
-            progress
+            progress,
+            admission,
+            queue
         )
     );
 }

@@ -316,6 +316,51 @@ progress_status read_progress(const json::value& v) {
     return out;
 }
 
+std::vector<named_value> read_named_values(const json::value& item, std::string_view key) {
+    std::vector<named_value> out;
+    for_each(item, key, [&](const json::value& v) {
+        named_value one{text_of(v, "name"), text_of(v, "value")};
+        if (!one.name.empty()) {
+            add_once(
+                out, std::move(one), most_marks, [](const named_value& n) -> const auto& {
+                    return n.name;
+                }
+            );
+        }
+    });
+    return out;
+}
+
+admission_record read_admission(const json::value& v) {
+    admission_record out{text_of(v, "uid"), text_of(v, "time"), {}};
+    for_each(v, "types", [&](const json::value& t) {
+        admitted_type one{
+            text_of(t, "type"),
+            std::min(count_of(t, "count"), most_replicas),
+            std::min(count_of(t, "asked"), most_replicas),
+            {read_named_values(t, "nodeSelector"),
+             read_named_values(t, "labels"),
+             read_named_values(t, "annotations")}};
+        for_each(t, "tolerations", [&](const json::value& each) {
+            if (one.marks.tolerations.size() < most_marks) {
+                one.marks.tolerations.push_back(
+                    {text_of(each, "key"),
+                     text_of(each, "operator"),
+                     text_of(each, "value"),
+                     text_of(each, "effect"),
+                     optional_count(each, "tolerationSeconds")}
+                );
+            }
+        });
+        add_once(
+            out.types, std::move(one), most_types, [](const admitted_type& a) -> const auto& {
+                return a.type;
+            }
+        );
+    });
+    return out;
+}
+
 void read_attempts(const json::value& v, std::vector<attempt_record>& out) {
     for_each(v, "attemptHistory", [&](const json::value& a) {
         if (out.size() < most_attempts) {
@@ -397,6 +442,10 @@ job_status read_status(const json::value& v) {
     if (const json::value* p = json::find(v, "progress"); p != nullptr && p->IsObject()) {
         status.progress = read_progress(*p);
     }
+    if (const json::value* a = json::find(v, "admission"); a != nullptr && a->IsObject()) {
+        status.admission = read_admission(*a);
+    }
+    status.queue = text_of(v, "queue");
     if (const json::value* t = json::find(v, "timeSeconds"); t != nullptr && t->IsObject()) {
         status.time = read_time_spent(*t);
     }

@@ -256,6 +256,37 @@ void write_progress(json_writer& w, const progress_status& p) {
     }
 }
 
+void write_named_value(json_writer& w, const named_value& v) {
+    members m(w);
+    m.text("name", v.name);
+    m.text("value", v.value);
+}
+
+void write_toleration(json_writer& w, const toleration& t) {
+    members m(w);
+    m.text_if("key", t.key);
+    m.text_if("operator", t.op);
+    m.text_if("value", t.value);
+    m.text_if("effect", t.effect);
+    m.number_if("tolerationSeconds", t.seconds);
+}
+
+void write_admission(json_writer& w, const admission_record& a) {
+    members m(w);
+    m.text("uid", a.uid);
+    m.text_if("time", a.since);
+    m.list_if("types", a.types, [](json_writer& to, const admitted_type& t) {
+        members item(to);
+        item.text("type", t.type);
+        item.number("count", t.count);
+        item.number("asked", t.asked);
+        item.list_if("nodeSelector", t.marks.node_selector, write_named_value);
+        item.list_if("labels", t.marks.labels, write_named_value);
+        item.list_if("annotations", t.marks.annotations, write_named_value);
+        item.list_if("tolerations", t.marks.tolerations, write_toleration);
+    });
+}
+
 void write_time_spent(json_writer& w, const time_spent& t) {
     members m(w);
     m.number("queued", t.queued);
@@ -328,6 +359,11 @@ void write_status(json_writer& w, const job_status& s, job_kind kind) {
         m.key("progress");
         write_progress(w, *s.progress);
     }
+    if (s.admission) {
+        m.key("admission");
+        write_admission(w, *s.admission);
+    }
+    m.text_if("queue", s.queue);
 }
 
 }  // namespace

@@ -45,6 +45,7 @@ public:
         seen_.absences = r.absences;
         seen_.served_kinds = r.served;
         seen_.logs = r.logs;
+        seen_.readings = r.readings;
         seen_.reads_logs = r.reads_logs;
         seen_.progress = r.progress ? &*r.progress : nullptr;
         seen_.progress_since = r.progress_since;

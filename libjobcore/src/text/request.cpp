@@ -143,6 +143,9 @@ private:
         each(top, "logs", [this](const json::value& v, std::string at) {
             read_log_of(v, std::move(at));
         });
+        each(top, "readings", [this](const json::value& v, std::string at) {
+            read_reading(v, std::move(at));
+        });
         out_.reads_logs = top.flag("readsLogs");
         out_.no_room = top.flag("noRoom");
         out_.progress_since = top.time("progressSince");
@@ -290,6 +293,25 @@ private:
         const auto text = r.text("text", need::required).value_or("");
         r.finish();
         out_.logs.push_back(judge_log(std::string(uid), name, text));
+    }
+
+    /// An object of the cluster.
+    void read_reading(const json::value& v, std::string at) {
+        const auto kinds = all_read_kinds();
+        const auto kind = std::ranges::find_if(kinds, [&](object_kind k) {
+            return json::string_or_empty(v, "kind") == to_string(k) &&
+                   json::string_or_empty(v, "apiVersion") == api_version_of(k);
+        });
+        const json::value* metadata = json::find(v, "metadata");
+        const std::string_view name =
+            metadata == nullptr ? std::string_view() : json::string_or_empty(*metadata, "name");
+        if (kind == kinds.end() || name.empty()) {
+            errors_->push_back(
+                {std::move(at), "must be an object that `read` asks for, with a name"}
+            );
+            return;
+        }
+        out_.readings.push_back({*kind, std::string(name), json::to_text(v)});
     }
 
     void read_progress(const json::value& v) {

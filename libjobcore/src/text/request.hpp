@@ -29,6 +29,7 @@ struct request {
     std::vector<refusal> refusals;
     std::vector<confirmed_absence> absences;
     std::vector<log_evidence> logs;
+    std::vector<object_reading> readings;
     bool reads_logs = false;
     std::optional<progress_report> progress;
     std::optional<instant> progress_since;

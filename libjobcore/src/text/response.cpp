@@ -128,6 +128,7 @@ public:
         }
         if (!a.body().empty()) {
             raw("patch", a.body());
+            text_if("subresource", a.subresource());
         }
         const auto* deletion = std::get_if<delete_object>(&a.request);
         if (deletion != nullptr && deletion->foreground) {

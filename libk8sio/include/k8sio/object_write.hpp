@@ -26,10 +26,11 @@ public:
 /// The object with this UID is to be changed by a merge patch.
 class patch_order {
 public:
-    patch_order(std::string object_uid, std::string merge_patch)
-        : uid(std::move(object_uid)), patch(std::move(merge_patch)) {}
+    patch_order(std::string object_uid, std::string merge_patch, std::string of = {})
+        : uid(std::move(object_uid)), patch(std::move(merge_patch)), subresource(std::move(of)) {}
     std::string uid;
-    std::string patch;  ///< without the UID, which is added
+    std::string patch;        ///< without the UID, which is added
+    std::string subresource;  ///< as of client::merge_patch
 };
 
 /// The object with this UID is to go.

@@ -194,6 +194,7 @@ object_write_fsm::state object_write_fsm::begin(patch_order order) {
         return malformed(write_step::patch, body.empty() ? no_object : no_uid);
     }
     due_ = patch_request(write_step::patch, std::move(body));
+    due_->subresource = std::move(order.subresource);
     return patching{};
 }
 

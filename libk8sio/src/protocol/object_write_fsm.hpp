@@ -31,6 +31,7 @@ public:
     std::string body;         ///< of a POST, or the merge patch
     std::string uid;          ///< of a DELETE: the precondition
     std::string propagation;  ///< of a DELETE
+    std::string subresource;  ///< of the merge patch
 };
 
 /// What an answer tells of the server's objects.

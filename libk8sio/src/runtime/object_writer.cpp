@@ -35,7 +35,9 @@ asio::awaitable<result<std::string>> send(const place& at, protocol::write_reque
             co_return co_await api.create(*at.type, at.ns, std::move(request.body));
         case write_step::patch:
         case write_step::restore:
-            co_return co_await api.merge_patch(*at.type, at.ns, at.name, std::move(request.body));
+            co_return co_await api.merge_patch(
+                *at.type, at.ns, at.name, std::move(request.body), request.subresource
+            );
         case write_step::remove:
         case write_step::take_back:
             co_return co_await api.remove(*at.type, at.ns, at.name, options);

@@ -67,6 +67,20 @@ void add_children(std::vector<permission>& out) {
     }
 }
 
+/// What asks for quota is written back to.
+void add_quota(std::vector<permission>& out) {
+    const auto kinds = core::kinds_of_scheduler("kueue");
+    const k8sio::resource_type& type = type_of(kinds.front(), core::job_kind{});
+    out.push_back(
+        {feature::kueue,
+         type.group(),
+         {type.plural() + "/status"},
+         {"patch"},
+         "Quota is given back when pods have stopped, and what became of them is told.",
+         {}}
+    );
+}
+
 }  // namespace
 
 std::vector<permission> job_permissions(std::span<const core::job_kind> kinds) {
@@ -100,6 +114,7 @@ std::vector<permission> job_permissions(std::span<const core::job_kind> kinds) {
          {}}
     );
     add_children(out);
+    add_quota(out);
     out.push_back({feature::events, "", {"events"}, {"create", "patch"}, "", {}});
     out.push_back(
         {feature::logs, "", {"pods/log"}, {"get"}, "The ends of the logs of pods that failed.", {}}
@@ -128,6 +143,23 @@ std::vector<permission> endpoint_permissions() {
          "With several replicas: the Service of the receiver leads to the one that decides.",
          {}},
     };
+std::vector<permission> cluster_permissions() {
+    std::vector<permission> out;
+    for (const core::object_kind kind : core::all_read_kinds()) {
+        const k8sio::resource_type& type = type_of(kind, core::job_kind{});
+        if (out.empty()) {
+            out.push_back(
+                {feature_of(kind),
+                 type.group(),
+                 {},
+                 {"get"},
+                 "Where admitted pods may run, and how important a job is: of the whole cluster.",
+                 {}}
+            );
+        }
+        out.front().resources.push_back(type.plural());
+    }
+    return out;
 }
 
 std::vector<permission> election_permissions(const std::string& lease) {

@@ -31,6 +31,8 @@ std::vector<permission> progress_permissions();
 
 /// In the operator's own namespace: reports reach the replica that leads.
 std::vector<permission> endpoint_permissions();
+/// On objects that no namespace has, whichever namespaces are served.
+std::vector<permission> cluster_permissions();
 
 /// In the namespace of the Lease. `lease`: its name.
 std::vector<permission> election_permissions(const std::string& lease);

@@ -143,6 +143,7 @@ private:
         });
         core::observed out{pods_, others_, answers_.refusals(), answers_.absences(), served_};
         out.logs = answers_.logs();
+        out.readings = answers_.readings();
         out.reads_logs = reads_logs_;
         return out;
     }
@@ -216,6 +217,10 @@ private:
                 }
                 break;
             case core::verb::read: {
+                if (std::holds_alternative<core::read_object>(a.request)) {
+                    const kept_object* o = find(a.kind, a.name);
+                    return core::answer::told{o == nullptr ? std::string() : o->json};
+                }
                 const auto& ask = std::get<core::read_log>(a.request);
                 return core::answer::said{core::judge_log(ask.pod_uid, a.name, logs_[a.name])};
             }

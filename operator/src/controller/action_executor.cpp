@@ -111,6 +111,16 @@ asio::awaitable<consequence> read_end_of_log(
     co_return consequence(action_result::done, std::move(said));
 }
 
+/// Of the cluster, not of a namespace (BEHAVIOUR.md 8.12).
+asio::awaitable<consequence> read_from_cluster(k8sio::client& api, const core::action& a) {
+    auto read = co_await api.get(type_of(a.kind, core::job_kind{}), {}, a.name);
+    if (read.has_value()) {
+        co_return consequence(action_result::done, core::answer::told{*std::move(read)});
+    }
+    const bool said_no = read.error().http_status == 403 || read.error().http_status == 404;
+    co_return said_no ? refused(read.error()) : consequence(action_result::unavailable);
+}
+
 void log_refusal(
     spdlog::logger& log,
     const core::job_meta& job,
@@ -152,7 +162,9 @@ asio::awaitable<action_result> action_executor::carry_out(
 ) {
     consequence what;
     const bool by_name = a.what() == core::verb::create || a.what() == core::verb::confirm;
-    if (a.what() == core::verb::read) {
+    if (std::holds_alternative<core::read_object>(a.request)) {
+        what = co_await read_from_cluster(*api_, a);
+    } else if (a.what() == core::verb::read) {
         what = co_await read_end_of_log(*api_, decided.meta.ns, a);
     } else if (by_name && !is_wanted(a.kind, config_->options.without)) {
         what = of_unwanted(a);

@@ -46,7 +46,9 @@ std::optional<k8sio::write_order> order_of(
                         : std::nullopt;
         }
         case core::verb::patch:
-            return k8sio::patch_order(std::string(a.uid()), std::string(a.body()));
+            return k8sio::patch_order(
+                std::string(a.uid()), std::string(a.body()), std::string(a.subresource())
+            );
         case core::verb::remove: {
             k8sio::delete_order gone{std::string(a.uid())};
             if (std::get<core::delete_object>(a.request).foreground) {

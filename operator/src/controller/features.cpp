@@ -17,6 +17,7 @@ constexpr feature_row rows[] = {
     {feature::logs, "logs", "why pods fail is told by their termination messages"},
     {feature::progress, "progress", "no reports of progress are received"},
     {feature::kubernetes, "kubernetes", "jobs that ask for this scheduler wait"},
+    {feature::kueue, "kueue", "jobs that ask for quota of it wait"},
     {feature::coscheduling, "coscheduling", "jobs that ask for this scheduler wait"},
     {feature::volcano, "volcano", "jobs that ask for this scheduler wait"},
 };
@@ -26,6 +27,7 @@ constexpr std::size_t first_scheduler = 6;
 /// By the group of what it places pods by.
 constexpr std::pair<std::string_view, feature> scheduler_groups[] = {
     {"scheduling.k8s.io/", feature::kubernetes},
+    {"kueue.x-k8s.io/", feature::kueue},
     {"scheduling.x-k8s.io/", feature::coscheduling},
     {"scheduling.volcano.sh/", feature::volcano},
 };
@@ -58,7 +60,7 @@ std::optional<feature> parse_feature(std::string_view name) {
 }
 
 std::optional<feature> feature_of(core::object_kind kind) {
-    if (kind->use == core::kind_use::gang) {
+    if (kind->use == core::kind_use::gang || kind->use == core::kind_use::reading) {
         const auto by_group = std::ranges::find_if(scheduler_groups, [&](const auto& row) {
             return kind->api_version.starts_with(row.first);
         });

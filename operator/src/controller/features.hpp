@@ -21,6 +21,7 @@ enum class feature {
     logs,
     progress,
     kubernetes,
+    kueue,
     coscheduling,
     volcano,
 };

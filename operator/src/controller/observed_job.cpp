@@ -44,6 +44,7 @@ observed_job::observed_job(
     seen_.no_room = entry.no_room;
     seen_.admitted = entry.answers.admitted();
     seen_.logs = entry.answers.logs();
+    seen_.readings = entry.answers.readings();
     seen_.reads_logs = reads_logs;
     reports.show(uid, seen_);
 }

@@ -71,9 +71,14 @@ const resource_type& type_of(core::job_kind job) {
 }
 
 const resource_type& type_of(core::object_kind kind, core::job_kind job) {
-    static const auto types = make_types(core::all_child_kinds(), [](core::object_kind child) {
-        return make_type(child->api_version, child->plural, child->name);
-    });
+    const auto make = [](core::object_kind one) {
+        return make_type(one->api_version, one->plural, one->name);
+    };
+    static const auto types = make_types(core::all_child_kinds(), make);
+    static const auto read_types = make_types(core::all_read_kinds(), make);
+    if (kind->use == core::kind_use::reading) {
+        return read_types[place_of(core::all_read_kinds(), kind)];
+    }
     return kind == core::object_kind::job ? type_of(job)
                                           : types[place_of(core::all_child_kinds(), kind)];
 }

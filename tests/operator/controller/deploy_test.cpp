@@ -180,13 +180,22 @@ void run_gang(used_permissions& used, const std::string& scheduler) {
     w->start_operator();
     w->create_job(job_builder("gang")
                       .replicas("worker", 2)
-                      .field("scheduler", "{\"" + scheduler + "\":{}}")
+                      .field(
+                          "scheduler",
+                          "{\"" + scheduler + "\":" +
+                              (scheduler == "kueue" ? R"({"queueName":"q"}})" : "{}}")
+                      )
                       .run_policy(R"("ttlSecondsAfterFinished":5)"));
     w->run_for(seconds{2});
     const core::object_kind kind = core::kinds_of_scheduler(scheduler).front();
     if (scheduler == "volcano") {
         CHECK(w->list(k8sio::resources::pods()).empty());
         edit_all(*w, kind, R"({"status":{"phase":"Inqueue"}})");
+        w->run_for(seconds{2});
+    }
+    if (scheduler == "kueue") {
+        CHECK(w->list(k8sio::resources::pods()).empty());
+        edit_all(*w, kind, admission, "status");
         w->run_for(seconds{2});
     }
     CHECK(w->list(k8sio::resources::pods()).size() == 2);

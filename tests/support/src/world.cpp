@@ -241,6 +241,9 @@ bool world::carry_out(const core::action& a) {
             absences.push_back({a.kind, a.name});
             return true;
         case core::verb::read: {
+            if (std::holds_alternative<core::read_object>(a.request)) {
+                return false;  // it has no objects of a cluster
+            }
             const auto& wanted = std::get<core::read_log>(a.request);
             ++logs_read;
             read_.push_back(core::judge_log(wanted.pod_uid, a.name, logs[a.name]));

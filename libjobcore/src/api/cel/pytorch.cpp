@@ -23,6 +23,14 @@ std::vector<cel_rule> pytorch_rules() {
     for (cel_rule& rule : mode_rules(spec, "self.replicaSpecs.exists(r, r.type == d.type)")) {
         rules.push_back(std::move(rule));
     }
+    rules.push_back(
+        {fmt::format(
+             "!has(self.scheduler) || !has(self.scheduler.kueue) || self.replicaSpecs.size() <= {}",
+             words::most_kueue_types
+         ),
+         std::string(words::kueue_types),
+         ".replicaSpecs"}
+    );
     rules.insert(
         rules.end(),
         {

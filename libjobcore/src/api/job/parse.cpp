@@ -6,6 +6,7 @@
 #include "api/job/kinds.hpp"
 #include "api/job/object.hpp"
 #include "api/rules/annotations.hpp"
+#include "api/rules/queue.hpp"
 #include "api/walk/text.hpp"
 #include "jobcore/schema.hpp"
 #include "json/job_meta.hpp"
@@ -142,9 +143,23 @@ spec_fragments fragments_of(const kind_schema& kind, const node& spec) {
     return out;
 }
 
+/// By what the object itself says of its past.
+std::string queue_of(const job_meta& meta, const node& status) {
+    const json::value* v = status.value;
+    if (v == nullptr || !v->IsObject()) {
+        return meta.queue_label;
+    }
+    const json::value* attempt = json::find(*v, "attempt");
+    const bool has_begun = attempt != nullptr && attempt->IsInt() && attempt->GetInt() > 0 &&
+                           json::string_or_empty(*v, "phase") != "Paused";
+    return std::string(
+        json::queue_in_force(meta.queue_label, has_begun, json::string_or_empty(*v, "queue"))
+    );
+}
+
 }  // namespace
 
-parsed_job parse_job(std::string_view object_json) {
+parsed_job parse_job(std::string_view object_json, std::optional<std::string_view> queue) {
     parsed_job parsed;
     findings_collector findings;
     const job_document object(object_json, findings);
@@ -154,6 +169,7 @@ parsed_job parse_job(std::string_view object_json) {
     }
     const kind_schema& kind = schema_of(*object.kind());
     parsed.meta = json::read_job_meta(kind.kind, object["metadata"].value);
+    parsed.meta.queue = queue ? std::string(*queue) : queue_of(parsed.meta, object["status"]);
     const node& spec = object["spec"];
     parsed.fragments = fragments_of(kind, spec);
     if (spec.present()) {
@@ -161,9 +177,11 @@ parsed_job parse_job(std::string_view object_json) {
     }
     check_meta(object["metadata"], kind.name_needs(spec), findings);
     check_annotations(object["metadata"], findings);
+    check_queue(object["metadata"], spec, parsed.meta.queue, findings);
     parsed.findings = findings.take();
     if (!has_errors(parsed.findings)) {
         parsed.spec = kind.bind(spec);
+        add_queue(parsed.meta.queue, *parsed.spec);
         parsed.marks = edit_marks_of(spec);
     }
     findings_collector of_pods;

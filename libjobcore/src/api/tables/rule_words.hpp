@@ -4,6 +4,7 @@
 // values and adds them, and by the API server (api/cel), which says just this.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 namespace signalbox::core::schema::words {
@@ -16,6 +17,9 @@ inline constexpr std::string_view name_room =
 inline constexpr std::string_view listed_type =
     "`type` must be a replica type of the job, or `master`";
 
+inline constexpr std::size_t most_kueue_types = 8;
+inline constexpr std::string_view kueue_types =
+    "Kueue takes 8 replica types of a job at most: join some of them";
 inline constexpr std::string_view one_scheduler = "`scheduler` must name one scheduler at most";
 
 inline constexpr std::string_view elastic_needs_maximum =

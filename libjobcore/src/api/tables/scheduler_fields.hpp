@@ -66,6 +66,24 @@ inline constexpr std::array kubernetes_scheduler_fields{
     },
 };
 
+inline constexpr std::array kueue_fields{
+    field{
+        .name = "queueName",
+        .type = value_type::string,
+        .doc = "The LocalQueue of the job's namespace; default: what the job's label "
+               "kueue.x-k8s.io/queue-name says.",
+        .form = &object_name_form,
+        .max_length = 253,
+    },
+    field{
+        .name = "workloadPriorityClassName",
+        .type = value_type::string,
+        .doc = "WorkloadPriorityClass of the Workload.",
+        .form = &object_name_form,
+        .max_length = 253,
+    },
+};
+
 inline constexpr std::array coscheduling_fields{
     field{
         .name = "timeoutSeconds",
@@ -101,6 +119,14 @@ inline constexpr std::array scheduler_fields{
         .fields = kubernetes_scheduler_fields,
         .presence_counts = true,
         .rule = "behaviour 8.7",
+    },
+    field{
+        .name = "kueue",
+        .type = value_type::object,
+        .doc = "Quota by Kueue: pods are made once the job is admitted.",
+        .fields = kueue_fields,
+        .presence_counts = true,
+        .rule = "behaviour 8.10",
     },
     field{
         .name = "coscheduling",

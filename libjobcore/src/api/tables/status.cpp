@@ -265,6 +265,35 @@ constexpr std::array progress_fields{
     ),
 };
 
+constexpr std::array named_value_fields{
+    text("name", "Its name."),
+    text("value", "Its value."),
+};
+
+constexpr std::array toleration_fields{
+    text("key", "The taint."),
+    text("operator", "Exists or Equal."),
+    text("value", "Value of the taint."),
+    text("effect", "What of the taint is tolerated; absent: all."),
+    int64("tolerationSeconds", "For how long."),
+};
+
+constexpr std::array admitted_type_fields{
+    text("type", "The replica type."),
+    int32("count", "Pods that may run."),
+    int32("asked", "Pods that were asked for."),
+    list("nodeSelector", "What pods get: labels of the flavours' nodes.", named_value_fields),
+    list("labels", "What pods get by admission checks.", named_value_fields),
+    list("annotations", "What pods get by admission checks.", named_value_fields),
+    list("tolerations", "What pods get: tolerations of the flavours.", toleration_fields),
+};
+
+constexpr std::array admission_fields{
+    text("uid", "UID of the Workload that was admitted."),
+    text("time", "When its quota was reserved."),
+    list("types", "What was admitted, by replica type.", admitted_type_fields),
+};
+
 constexpr std::array avoided_fields{
     text("node", "Name of the node."),
     text("rule", "The failure rule that found it bad."),
@@ -358,6 +387,14 @@ constexpr field avoided_field = under(
 constexpr field progress_field = under(
     "behaviour 13.7", object("progress", "How far training has come, by reports.", progress_fields)
 );
+constexpr field admission_field = under(
+    "behaviour 8.12",
+    object("admission", "What Kueue has admitted, as long as that lasts.", admission_fields)
+);
+constexpr field queue_field = under(
+    "behaviour 8.10",
+    text("queue", "What the label kueue.x-k8s.io/queue-name said when the job began.")
+);
 constexpr field backoff_field = under("api 5.4", int32("backoffCount", "Counted incidents."));
 
 constexpr std::array colossalai_status{
@@ -365,7 +402,7 @@ constexpr std::array colossalai_status{
     generation_field, start_field,    completion_field, duration_field,      ready_field,
     replicas_field,   selector_field, transition_field, attempt_field,       training_field,
     restarts_field,   told_field,     history_field,    attempt_start_field, time_field,
-    avoided_field,    progress_field,
+    avoided_field,    progress_field, admission_field,  queue_field,
 };
 
 constexpr std::array deepspeed_status{
@@ -373,7 +410,7 @@ constexpr std::array deepspeed_status{
     generation_field, start_field,    completion_field, duration_field,      ready_field,
     replicas_field,   selector_field, transition_field, attempt_field,       training_field,
     restarts_field,   told_field,     history_field,    attempt_start_field, time_field,
-    avoided_field,    progress_field, backoff_field,
+    avoided_field,    progress_field, admission_field,  queue_field,         backoff_field,
 };
 
 constexpr std::array pytorch_status{
@@ -399,6 +436,8 @@ constexpr std::array pytorch_status{
     time_field,
     avoided_field,
     progress_field,
+    admission_field,
+    queue_field,
     backoff_field,
     under("behaviour 9.2", object("tensorboard", "The TensorBoard of the job.", board_fields)),
 };

@@ -3,6 +3,7 @@
 
 #include "engine/facts/ledger.hpp"
 #include "engine/facts/reasons.hpp"
+#include "gang/scheduler.hpp"
 #include "jobcore/strings.hpp"
 
 namespace signalbox::core::engine {
@@ -30,6 +31,9 @@ render_options render_options_of(const job_status& status, const job_plan& plan)
     if (plan.gang) {
         for (const type_plan& type : plan.types) {
             out.ended.push_back(replicas_ended(status, type.name));
+        }
+        if (plan.gang->by->quota != nullptr) {
+            out.admission = status.admission;
         }
     }
     return out;

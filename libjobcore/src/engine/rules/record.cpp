@@ -146,6 +146,7 @@ struct applier {
         note_end_of_attempt(
             in, {status.reason, r.message, r.whose}, *status.completion_time, status
         );
+        status.admission.reset();
     }
     void operator()(const pause_begin& r) const {
         note_end_of_attempt(in, {to_string(reason::paused)}, in.now, status);
@@ -153,6 +154,7 @@ struct applier {
             leave_attempt(status);
         }
         status.phase = job_phase::paused;
+        status.admission.reset();
         status.start_time.reset();
         status.restarts.settling.reset();
         if (status.restarts.last) {
@@ -166,10 +168,12 @@ struct applier {
         status.training = trained ? training_state::resumed : training_state::not_started;
         begin_attempt();
         status.phase = job_phase::resuming;
+        status.queue = in.job.meta.queue;
     }
     void operator()(const first_attempt&) const {
         status.training = training_state::not_started;
         begin_attempt();
+        status.queue = in.job.meta.queue;
     }
     void operator()(const exit_settles& r) const { status.restarts.settling = r.entry; }
     void operator()(const incident& r) const {
@@ -233,6 +237,16 @@ struct applier {
     void operator()(const names_changed& r) const {
         for (const replica& which : r.which) {
             rename(in, which, status);
+        }
+    }
+    void operator()(const quota_taken& r) const { status.admission = r.admission; }
+    /// As after a pause its time begins anew: it may stand in its queue for long.
+    void operator()(const quota_lost& r) const {
+        status.admission.reset();
+        status.start_time.reset();
+        if (r.ends_attempt) {
+            note_end_of_attempt(in, {to_string(reason::evicted), r.why}, in.now, status);
+            begin_attempt();
         }
     }
 };

@@ -102,6 +102,17 @@ struct names_changed {
     std::vector<replica> which;
 };
 
+/// The job is admitted: its pods may run (BEHAVIOUR.md 8.12).
+struct quota_taken {
+    admission_record admission;
+};
+/// It is admitted no more, and what it has of pods stops (BEHAVIOUR.md 8.13).
+struct quota_lost {
+    std::string why;
+    /// The attempt has had pods: it is over.
+    bool ends_attempt = true;
+};
+
 using record = std::variant<
     job_end,
     pause_begin,
@@ -113,7 +124,9 @@ using record = std::variant<
     replicas_repeated,
     size_change,
     types_change,
-    names_changed>;
+    names_changed,
+    quota_taken,
+    quota_lost>;
 
 /// What every decision notes first: the replicas whose pod was seen (BEHAVIOUR.md 5.3). The
 /// recorded part of the job's status with that; what is shown comes anew.

@@ -118,6 +118,16 @@ struct teller {
         )};
     }
     events operator()(const names_changed&) const { return {}; }
+    events operator()(const quota_taken& r) const {
+        std::int64_t count = 0;
+        for (const admitted_type& type : r.admission.types) {
+            count += type.count;
+        }
+        return {normal(reason::admitted, fmt::format("Quota for {} pods is admitted", count))};
+    }
+    events operator()(const quota_lost& r) const {
+        return {warning(reason::evicted, "The job gives its quota back: " + r.why)};
+    }
 };
 
 }  // namespace

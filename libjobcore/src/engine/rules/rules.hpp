@@ -40,6 +40,8 @@ std::optional<record> answer_lost_keys(
     const context& c, const health& h, const open_questions& open
 );
 std::optional<record> answer_stall(const context& c, const health& h, const open_questions& open);
+// rules/quota.cpp
+std::optional<record> follow_quota(const context& c, const health& h, const open_questions& open);
 // rules/repeat.cpp, rules/size.cpp, rules/rename.cpp
 std::optional<record> repeat_replicas(
     const context& c, const health& h, const open_questions& open

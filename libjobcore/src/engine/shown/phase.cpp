@@ -106,6 +106,25 @@ bool is_told_at_once(const context& c, const wait& w) {
            w.reason == reason::waiting_for_room || (told_if_running && was_running(c));
 }
 
+/// Somebody has changed the label since the job began (8.10).
+std::optional<fact> ignored_queue(const context& c) {
+    const job_meta& meta = c.in.job.meta;
+    if (meta.queue_label == meta.queue) {
+        return std::nullopt;
+    }
+    const auto named = [](const std::string& queue) {
+        return queue.empty() ? std::string("no queue") : "queue " + queue;
+    };
+    return fact{
+        reason::queue_ignored,
+        fmt::format(
+            "the label kueue.x-k8s.io/queue-name has no effect before the job is paused and "
+            "resumed: the label says {}, and it began with {}",
+            named(meta.queue_label),
+            named(meta.queue)
+        )};
+}
+
 /// A container beside one that trains has failed, and nothing starts it again (api 1.13).
 std::optional<fact> failed_sidecar(const context& c) {
     for (const type_view& type : c.view.types) {
@@ -156,6 +175,9 @@ std::vector<fact> find_facts(const context& c, const done& d) {
     if (auto sidecar = failed_sidecar(c)) {
         out.push_back(*std::move(sidecar));
     }
+    if (auto queue = ignored_queue(c)) {
+        out.push_back(*std::move(queue));
+    }
     return out;
 }
 
@@ -167,7 +189,8 @@ phase_shown waiting(const context& c, const done& d, job_phase phase) {
 /// What somebody else has to mend is told before what the job is about (4.7).
 bool is_for_others(reason why) {
     return why == reason::object_refused || why == reason::name_conflict ||
-           why == reason::quota_exceeded || why == reason::waiting_for_pod_group;
+           why == reason::quota_exceeded || why == reason::waiting_for_pod_group ||
+           why == reason::waiting_for_quota;
 }
 
 phase_shown choose_phase(const context& c, const done& d, const std::vector<fact>& facts) {
@@ -197,7 +220,8 @@ phase_shown choose_phase(const context& c, const done& d, const std::vector<fact
         return out;
     }
     const job_phase before = c.in.job.status.phase;
-    const bool resumes = before == job_phase::paused || before == job_phase::resuming;
+    const bool evicted = d.recorded && std::holds_alternative<quota_lost>(*d.recorded);
+    const bool resumes = !evicted && (before == job_phase::paused || before == job_phase::resuming);
     return waiting(c, d, resumes ? job_phase::resuming : job_phase::pending);
 }
 

@@ -19,6 +19,7 @@ constexpr std::array queue_reasons{
     reason::quota_exceeded,
     reason::unschedulable,
     reason::waiting_for_gang,
+    reason::waiting_for_quota,
     reason::scheduling_gated,
 };
 
@@ -97,7 +98,9 @@ effect effect_of(const record& r) {
     if (const auto* size = std::get_if<size_change>(&r)) {
         return {size->new_attempt};
     }
-    return {std::holds_alternative<pause_begin>(r) || std::holds_alternative<types_change>(r)};
+    return {
+        std::holds_alternative<pause_begin>(r) || std::holds_alternative<types_change>(r) ||
+        std::holds_alternative<quota_lost>(r)};
 }
 
 /// Since when the job is as it is, where no record of ours tells: versions before had none.

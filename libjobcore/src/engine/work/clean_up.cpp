@@ -164,7 +164,7 @@ void remove_objects(const context& c, work& out) {
     for (const child_record* child : c.in.seen.children) {
         const bool kept = is_companion(c.in.plan, child->kind, child->name) ||
                           (child->kind == object_kind::secret && !c.in.seen.pods.empty());
-        if (!kept && !child->deleting && c.in.owns(*child)) {
+        if (!kept && !child->deleting && c.in.owns(*child) && !finish_quota(c, *child, out)) {
             objects.push_back(remove_child(*child, "the job has ended", "behaviour 5.13"));
         }
     }

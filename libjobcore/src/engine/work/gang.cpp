@@ -79,7 +79,7 @@ std::string silent_hold(
         return fmt::format("held: {}; the other pods wait for it", describe_gates(**gated));
     }
     const render_options options = render_options_of(c.status, c.in.plan);
-    const std::int64_t needs = gang::state_of(c.in.plan, options.wanted, options.ended).min_active;
+    const std::int64_t needs = gang::state_of(c.in.plan, options).min_active;
     const auto there = static_cast<std::int64_t>(pods.size());
     if (holds.by_number && there < needs) {
         return fmt::format(

@@ -6,7 +6,7 @@
 #include "engine/facts/refused_words.hpp"
 #include "engine/view/children.hpp"
 #include "engine/work/parts.hpp"
-#include "gang/scheduler.hpp"
+#include "gang/gang.hpp"
 #include "json/json.hpp"
 
 #include <fmt/format.h>
@@ -78,8 +78,12 @@ std::optional<action> mend(
         seen.data_fingerprint != expected_data_fingerprint(w.plan, w.object, w.options)) {
         return remove_child(seen, "its data differ and cannot be changed", "behaviour 2.7");
     }
+    if (seen.gang != nullptr && seen.gang->fixed) {
+        return std::nullopt;  // the server would refuse it
+    }
     const bool as_needed =
         seen.fingerprint == expected_fingerprint(w.plan, w.object, w.options, seen.fields) &&
+        (seen.gang == nullptr || gang::is_current(w.plan, w.options, seen)) &&
         seen.selected_attempt == expected_selected_attempt(w.object, w.identity.attempt);
     // Labels of an object with keys are nothing that anybody looks at (2.10).
     if (as_needed || w.object.has_keys()) {

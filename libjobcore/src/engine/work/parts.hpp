@@ -61,6 +61,18 @@ bool lets_pods_in(const context& c, work& out);
 /// Why pods that are there do not start (8.5, 8.9).
 void tell_of_gang(const context& c, work& out);
 
+// quota.cpp: what is read and written where pods need quota (8.11-8.14).
+
+/// What asks for it can be made and kept.
+bool asks_for_quota(const context& c, work& out);
+/// Pods may be made. Else the job waits.
+bool has_quota(const context& c, work& out);
+/// Of a paused job: the child has quota that pods still take.
+bool keeps_quota(const context& c, const child_record& child);
+/// Of a job that has ended: whether the child is one that asks for quota. It is told so, once the
+/// pods that go are gone, and stays. Called after pods are deleted.
+bool finish_quota(const context& c, const child_record& child, work& out);
+
 // creation.cpp: makes what is missing of the wanted objects and pods (2.1-2.8).
 void create_missing(const context& c, const health& h, const open_questions& open, work& out);
 

@@ -64,6 +64,18 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end }}
 {{- end }}
 
+{{- /* What is read of the whole cluster, whichever namespaces are served. */ -}}
+{{- define "signalbox.clusterRules" -}}
+{{- $schedulers := .Values.schedulers }}
+{{- range (.Files.Get "files/permissions.json" | fromJsonArray) }}
+{{- if and (hasSuffix "-cluster" .feature) (get $schedulers (trimSuffix "-cluster" .feature)) }}
+- apiGroups: {{ toJson .rule.apiGroups }}
+  resources: {{ toJson .rule.resources }}
+  verbs: {{ toJson .rule.verbs }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{- define "signalbox.electionRules" -}}
 {{- range (.Files.Get "files/permissions.json" | fromJsonArray) }}
 {{- if eq .feature "leader-election" }}

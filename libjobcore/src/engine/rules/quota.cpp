@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Quota that is given and taken away (BEHAVIOUR.md 8.12, 8.13).
+#include "engine/view/quota.hpp"
+
+#include "engine/rules/rules.hpp"
+
+#include <utility>
+
+namespace signalbox::core::engine {
+namespace {
+
+bool has_pods(const context& c) {
+    bool any = false;
+    for_each_replica(c.view, [&](std::size_t, std::int32_t, const replica_view& s) {
+        any = any || s.current != nullptr;
+    });
+    return any;
+}
+
+std::optional<record> take(const context& c, const quota_view& q) {
+    if (!unread_flavors(c.in, q).empty()) {
+        return std::nullopt;
+    }
+    return quota_taken{q.scheme->admit(*q.says, q.child->uid, c.in.seen.readings)};
+}
+
+}  // namespace
+
+std::optional<record> follow_quota(const context& c, const health&, const open_questions&) {
+    const auto q = find_quota(c.in);
+    if (!q) {
+        return std::nullopt;
+    }
+    if (c.status.admission) {
+        auto why = why_lost(c, *q);
+        if (!why) {
+            return std::nullopt;
+        }
+        return quota_lost{*std::move(why), has_pods(c) || !c.status.restarts.seen.empty()};
+    }
+    if (can_take(c, *q)) {
+        return take(c, *q);
+    }
+    // Nobody's status says so: somebody took the admission out of it.
+    return q->served && has_pods(c)
+               ? std::optional<record>(quota_lost{"its pods run without quota", true})
+               : std::nullopt;
+}
+
+}  // namespace signalbox::core::engine
