@@ -31,6 +31,7 @@ SCOPES = {
     ),
     "progress": (["progress.enabled=true", "progress.tls.secretName=certificate"], ["--with", "progress"]),
     "schedulers": (["schedulers.kubernetes=true", "schedulers.volcano=true"], ["--scheduler", "kubernetes,volcano"]),
+    "kueue": (["schedulers.kueue=true", "namespaces={team-a}"], ["--scheduler", "kueue", "-n", "team-a"]),
     "namespaced": (["namespaces={team-a,team-b}"], ["-n", "team-a", "-n", "team-b"]),
     "colossalai": (["kinds={caij}"], ["--kind", "caij"]),
 }

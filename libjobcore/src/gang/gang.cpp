@@ -156,6 +156,19 @@ std::optional<pod_marks> marks_of(const job_plan& plan, std::size_t type) {
 
 }  // namespace gang
 
+std::span<const object_kind> all_read_kinds() {
+    static const std::vector<object_kind> kinds = [] {
+        std::vector<object_kind> out;
+        for (const gang::scheduler* s : gang::all_schedulers()) {
+            if (s->quota != nullptr) {
+                out.insert(out.end(), s->quota->reads.begin(), s->quota->reads.end());
+            }
+        }
+        return out;
+    }();
+    return kinds;
+}
+
 std::span<const object_kind> kinds_of_scheduler(std::string_view name) {
     const gang::scheduler* named = gang::find_scheduler(name);
     return named == nullptr ? std::span<const object_kind>() : named->objects;

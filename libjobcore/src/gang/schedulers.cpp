@@ -47,19 +47,6 @@ std::span<const gang::scheduler* const> gang::all_schedulers() {
     return schedulers;
 }
 
-std::span<const object_kind> all_read_kinds() {
-    static const std::vector<object_kind> kinds = [] {
-        std::vector<object_kind> out;
-        for (const gang::scheduler* s : schedulers) {
-            if (s->quota != nullptr) {
-                out.insert(out.end(), s->quota->reads.begin(), s->quota->reads.end());
-            }
-        }
-        return out;
-    }();
-    return kinds;
-}
-
 std::span<const object_kind> all_child_kinds() {
     static const std::vector<object_kind> kinds = list_kinds();
     return kinds;

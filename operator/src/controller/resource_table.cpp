@@ -11,7 +11,10 @@ namespace {
 using k8sio::resource_type;
 
 resource_type make_type(
-    std::string_view api_version, std::string_view plural, std::string_view kind
+    std::string_view api_version,
+    std::string_view plural,
+    std::string_view kind,
+    bool namespaced = true
 ) {
     const std::size_t slash = api_version.find('/');
     const bool has_group = slash != api_version.npos;
@@ -19,7 +22,8 @@ resource_type make_type(
         std::string(has_group ? api_version.substr(0, slash) : ""),
         std::string(has_group ? api_version.substr(slash + 1) : api_version),
         std::string(plural),
-        std::string(kind)
+        std::string(kind),
+        namespaced
     );
 }
 
@@ -72,7 +76,8 @@ const resource_type& type_of(core::job_kind job) {
 
 const resource_type& type_of(core::object_kind kind, core::job_kind job) {
     const auto make = [](core::object_kind one) {
-        return make_type(one->api_version, one->plural, one->name);
+        const bool namespaced = one->use != core::kind_use::reading;
+        return make_type(one->api_version, one->plural, one->name, namespaced);
     };
     static const auto types = make_types(core::all_child_kinds(), make);
     static const auto read_types = make_types(core::all_read_kinds(), make);

@@ -328,7 +328,7 @@ TEST_CASE("wrong requests: every error at its place, all at once", "[text]") {
           "/absences/0/kind: missing",
           "/absences/0/name: missing",
           "/capabilities/volcano: unknown; there are: podGroup, "
-          "podgroups.v1beta1.scheduling.k8s.io, podgroups.v1alpha1.scheduling.x-k8s.io, "
+          "podgroups.v1beta1.scheduling.k8s.io, workload, podgroups.v1alpha1.scheduling.x-k8s.io, "
           "podgroups.v1beta1.scheduling.volcano.sh, tensorBoard",
           "/policy/settle: a whole number from 0",
           "/policy/restart_delay: a whole number",

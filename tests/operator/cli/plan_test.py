@@ -55,13 +55,13 @@ class Plan(unittest.TestCase):
 
     def test_what_schedulers_place_pods_by_comes_first(self):
         for name, version in (("kubernetes", "scheduling.k8s.io/v1beta1"), ("coscheduling", "scheduling.x-k8s.io/v1alpha1"),
-                              ("koordinator", None), ("volcano", "scheduling.volcano.sh/v1beta1")):
+                              ("koordinator", None), ("volcano", "scheduling.volcano.sh/v1beta1"), ("kueue", "kueue.x-k8s.io/v1beta2")):
             with self.subTest(scheduler=name):
                 result = program.run("plan", os.path.join(program.source_dir(), f"examples/schedulers/{name}.yaml"))
                 self.assertEqual(result.code, 0, result.err)
                 planned = documents(result.out)
                 kinds = [kind for kind, _, _ in planned]
-                group = ["PodGroup"] if version else []
+                group = ["Workload" if name == "kueue" else "PodGroup"] if version else []
                 self.assertEqual(kinds, group + ["Service"] * 2 + ["Pod"] * 4 + ["PyTorchTrainingJob"])
                 if version:
                     self.assertRegex(planned[0][2], rf"(?m)^apiVersion: {version}$")

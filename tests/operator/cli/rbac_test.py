@@ -77,6 +77,12 @@ class Rbac(unittest.TestCase):
                 others = [other for other in groups.values() if other != group]
                 self.assertFalse([other for other in others if f"[{other}]" in text])
                 self.assertNotIn(group, self.rbac())
+        text = self.rbac("--scheduler", "kueue", "-n", "team-a")
+        self.assertIn("  - apiGroups: [kueue.x-k8s.io]\n    resources: [workloads]\n", text)
+        self.assertIn("resources: [workloads/status]\n    verbs: [patch]\n", text)
+        flavors = text.index("resources: [resourceflavors, workloadpriorityclasses]\n    verbs: [get]\n")
+        self.assertIn("kind: ClusterRole\n", text[:flavors].rsplit("---\n", 1)[1])
+        self.assertNotIn("kueue", self.rbac())
         rows = json.loads(self.rbac("--scheduler", "kubernetes,volcano", "-o", "json"))
         self.assertEqual({row["feature"] for row in rows} & set(groups), {"kubernetes", "volcano"})
 
@@ -106,7 +112,7 @@ class Rbac(unittest.TestCase):
                     (["--without", "secrets"], "--without: there is no feature `secrets`; there are: ssh, gang, tensorboard, events"),
                     (["--with", "ssh"], "--with: `ssh` cannot be asked for; what can: logs"),
                     (["--scheduler", "gang"],
-                     "--scheduler: there is none `gang` to be asked for; there are: kubernetes, coscheduling, volcano"),
+                     "--scheduler: there is none `gang` to be asked for; there are: kubernetes, kueue, coscheduling, volcano"),
                     (["--kind", "pod"], "--kind: there is no kind of jobs `pod`; there are: pj, dj, caij"),
                     (["-n", "Team"], "--namespace: `Team` is no name of a namespace"),
                     (["-n", ""], "--namespace: `` is no name of a namespace")):

@@ -180,11 +180,7 @@ void run_gang(used_permissions& used, const std::string& scheduler) {
     w->start_operator();
     w->create_job(job_builder("gang")
                       .replicas("worker", 2)
-                      .field(
-                          "scheduler",
-                          "{\"" + scheduler + "\":" +
-                              (scheduler == "kueue" ? R"({"queueName":"q"}})" : "{}}")
-                      )
+                      .field("scheduler", "{\"" + scheduler + "\":{}}")
                       .run_policy(R"("ttlSecondsAfterFinished":5)"));
     w->run_for(seconds{2});
     const core::object_kind kind = core::kinds_of_scheduler(scheduler).front();
@@ -193,15 +189,62 @@ void run_gang(used_permissions& used, const std::string& scheduler) {
         edit_all(*w, kind, R"({"status":{"phase":"Inqueue"}})");
         w->run_for(seconds{2});
     }
-    if (scheduler == "kueue") {
-        CHECK(w->list(k8sio::resources::pods()).empty());
-        edit_all(*w, kind, admission, "status");
-        w->run_for(seconds{2});
-    }
     CHECK(w->list(k8sio::resources::pods()).size() == 2);
     edit_all(*w, kind, no_component);
     w->run_for(seconds{60});
     CHECK(w->get(op::type_of(core::job_kind::pytorch), "gang").has_error());
+}
+
+/// Who gives quota, and who takes it away.
+void run_quota(used_permissions& used) {
+    world_options options;
+    options.script.defaults = {{"duration", "8s"}};
+    options.controller.without = {};
+    const auto w = observed_world(options, used);
+    for (const char* name : {"kueue", "kueue_flavor", "kueue_priority"}) {
+        w->serve(std::string("schedulers/") + name);
+    }
+    for (const core::object_kind kind : core::all_read_kinds()) {
+        w->create(
+            op::type_of(kind, core::job_kind::pytorch),
+            R"({"metadata":{"name":"only"},"value":7,"spec":{"nodeLabels":{"pool":"a"}}})"
+        );
+    }
+    w->start_operator();
+    w->create_job(
+        job_builder("queued")
+            .replicas("worker", 2)
+            .field("scheduler", R"({"kueue":{"queueName":"q","workloadPriorityClassName":"only"}})")
+            .run_policy(R"("ttlSecondsAfterFinished":5)")
+    );
+    w->run_for(seconds{2});
+    const core::object_kind kind = core::kinds_of_scheduler("kueue").front();
+    const k8sio::resource_type& type = op::type_of(kind, core::job_kind::pytorch);
+    CHECK(w->list(k8sio::resources::pods()).empty());
+    edit_all(*w, kind, no_component);
+    w->run_for(seconds{2});
+    const std::string made = w->list(type).at(0);
+    CHECK(made.find(R"("priority":7)") != std::string::npos);
+    CHECK(made.find("tensorstack.dev/component") != std::string::npos);
+    const std::string name = k8sio::read_object_meta(made)->name;
+    constexpr const char* admission =
+        R"({"status":{"admission":{"clusterQueue":"c","podSetAssignments":[{"name":"worker","count":2,)"
+        R"("flavors":{"cpu":"only"}}]},"conditions":[)"
+        R"({"type":"QuotaReserved","status":"True","reason":"QuotaReserved","message":""},)"
+        R"({"type":"Admitted","status":"True","reason":"Admitted","message":""}]}})";
+    CHECK(w->patch(type, name, admission, "status").has_value());
+    w->run_for(seconds{2});
+    const auto pods = w->list(k8sio::resources::pods());
+    CHECK(pods.size() == 2);
+    CHECK(pods.at(0).find(R"("nodeSelector":{"pool":"a"})") != std::string::npos);
+    CHECK(w->list(type).at(0).find(R"("type":"PodsReady","status":"True")") != std::string::npos);
+    // Somebody deletes it: the pods stop, and quota is asked for anew.
+    w->remove(type, name);
+    w->run_for(seconds{20});
+    CHECK(w->list(k8sio::resources::pods()).empty());
+    CHECK(w->patch(type, name, admission, "status").has_value());
+    w->run_for(seconds{60});
+    CHECK(w->get(op::type_of(core::job_kind::pytorch), "queued").has_error());
 }
 
 /// A TensorBoard, edited and then asked for no more.
@@ -247,10 +290,14 @@ TEST_CASE("[behaviour I17] the table of permissions has what the operator sends,
     run_tensorboard(used, core::object_kind::tensorboard);
     run_with_logs(used);
     for (const op::feature_row& row : op::scheduler_features()) {
-        run_gang(used, std::string(row.name));
+        if (row.which != op::feature::kueue) {
+            run_gang(used, std::string(row.name));
+        }
     }
+    run_quota(used);
     used.erase("");
-    const std::set<std::string> allowed = granted(op::job_permissions(core::all_job_kinds));
+    std::set<std::string> allowed = granted(op::job_permissions(core::all_job_kinds));
+    allowed.merge(granted(op::cluster_permissions()));
     for (const std::string& need : used) {
         CAPTURE(need);
         CHECK(allowed.count(need) == 1);

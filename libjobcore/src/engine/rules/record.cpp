@@ -246,7 +246,8 @@ struct applier {
         status.start_time.reset();
         if (r.ends_attempt) {
             note_end_of_attempt(in, {to_string(reason::evicted), r.why}, in.now, status);
-            begin_attempt();
+            raise_attempt(status, *in.job.compiled->plan);  // whatever was admitted of it
+            status.attempt_start = round_down_to_second(in.now);
         }
     }
 };

@@ -148,6 +148,7 @@ quota_holders find_quota_holders(const context& c) {
             }
             out.until = std::min(out.until.value_or(stuck), stuck);
         }
+        out.stopping = out.stopping || pod->deletion;
         out.any = true;
     }
     return out;

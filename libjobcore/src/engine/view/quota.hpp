@@ -49,7 +49,8 @@ std::optional<std::int32_t> priority_read(const inputs& in);
 /// Pods of the job that take quota: whoever has not ended, and is not stuck in its deletion.
 struct quota_holders {
     bool any = false;
-    std::optional<instant> until{};  ///< when the first of them counts as stuck
+    bool stopping = false;           ///< some of them are being deleted
+    std::optional<instant> until{};  ///< when the first of those counts as stuck
 };
 quota_holders find_quota_holders(const context& c);
 

@@ -68,7 +68,7 @@ bool asks_for_quota(const context& c, work& out);
 /// Pods may be made. Else the job waits.
 bool has_quota(const context& c, work& out);
 /// Of a paused job: the child has quota that pods still take.
-bool keeps_quota(const context& c, const child_record& child);
+bool keeps_quota(const context& c, const child_record& child, work& out);
 /// Of a job that has ended: whether the child is one that asks for quota. It is told so, once the
 /// pods that go are gone, and stays. Called after pods are deleted.
 bool finish_quota(const context& c, const child_record& child, work& out);

@@ -25,7 +25,7 @@ void remove_for_pause(const context& c, work& out) {
     // What lives only as long as pods do.
     stage objects;
     for (const child_record* child : c.in.seen.children) {
-        const bool goes = (child->kind->use == kind_use::gang && !keeps_quota(c, *child)) ||
+        const bool goes = (child->kind->use == kind_use::gang && !keeps_quota(c, *child, out)) ||
                           (child->kind == object_kind::config_map && c.in.seen.pods.empty());
         if (goes && c.in.owns(*child) && !child->deleting) {
             objects.push_back(remove_child(*child, "the job is paused", "behaviour 6.1"));

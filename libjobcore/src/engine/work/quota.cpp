@@ -57,6 +57,12 @@ action read(const gang::named_object& of, std::string why) {
     return {of.kind, of.name, read_object{}, {}, std::move(why), "behaviour 8.12"};
 }
 
+/// Of kinds that ask for quota; null: of others.
+const gang::quota_scheme* scheme_of(object_kind kind) {
+    const gang::scheduler* by = kind->use == kind_use::gang ? gang::scheduler_of(kind) : nullptr;
+    return by == nullptr ? nullptr : by->quota;
+}
+
 /// Of all types, those of which nothing is given back left out; nothing: as it was.
 std::vector<std::pair<std::string_view, std::int32_t>> reclaimable(
     const context& c, const quota_answer& says
@@ -202,33 +208,32 @@ bool has_quota(const context& c, work& out) {
     return false;
 }
 
-bool keeps_quota(const context& c, const child_record& child) {
-    const gang::scheduler* by =
-        child.kind->use == kind_use::gang ? gang::scheduler_of(child.kind) : nullptr;
-    return by != nullptr && by->quota != nullptr && find_quota_holders(c).any;
+bool keeps_quota(const context& c, const child_record& child, work& out) {
+    const quota_holders pods =
+        scheme_of(child.kind) == nullptr ? quota_holders() : find_quota_holders(c);
+    if (pods.until) {
+        out.wake_ups.push_back({*pods.until, std::nullopt});
+    }
+    return pods.any;
 }
 
 bool finish_quota(const context& c, const child_record& child, work& out) {
-    const gang::scheduler* by =
-        child.kind->use == kind_use::gang ? gang::scheduler_of(child.kind) : nullptr;
-    if (by == nullptr || by->quota == nullptr) {
+    const gang::quota_scheme* scheme = scheme_of(child.kind);
+    if (scheme == nullptr) {
         return false;
     }
-    const bool done = child.deleting || child.gang == nullptr || child.gang->quota == nullptr ||
-                      child.gang->quota->finished;
-    const bool stopping = std::ranges::any_of(c.in.seen.pods, [&](const pod_record* pod) {
-        return c.in.owns(*pod) && pod->deletion;
-    });
     const quota_holders pods = find_quota_holders(c);
-    if (stopping && pods.until) {
+    if (pods.until) {
         out.wake_ups.push_back({*pods.until, std::nullopt});
     }
-    if (!done && out.stages.empty() && !(stopping && pods.until)) {
+    const bool said =
+        child.gang == nullptr || child.gang->quota == nullptr || child.gang->quota->finished;
+    if (!said && out.stages.empty() && !pods.stopping) {
         const bool succeeded = c.status.phase == job_phase::succeeded;
         out.add({hold_refused(
             c,
             write(
-                *by->quota,
+                *scheme,
                 child,
                 {change::what::finish, c.in.now, succeeded},
                 "the job has ended",
