@@ -385,6 +385,140 @@ class Jobs(KueueFacts):
         self.assertEqual(self.world.plane.objects("workloads", self.here), [])
 
 
+class QueuedJobs(KueueFacts):
+    """Jobs of Signalbox that ask for quota."""
+
+    class world_of(kueue_world.Kueue):
+        def __init__(self):
+            super().__init__(jobs=True)
+
+    def operator(self):
+        """Started once for all tests."""
+        if getattr(self.world, "operator", None) is None:
+            world.operator_on(self.world, "--scheduler", "kueue", kubeconfig=self.world.plane.admin_kubeconfig)
+
+    def setUp(self):
+        super().setUp()
+        self.operator()
+
+    def job(self, name, count, priority=None, duration="never", **spec):
+        """Of pods of one CPU, in the queue `q`."""
+        pods = cluster.pods(count, duration=duration)
+        pods["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1"}}
+        asked = {"queueName": "q", **({"workloadPriorityClassName": priority} if priority else {})}
+        made = cluster.job(name, {"worker": pods}, self.here, scheduler={"kueue": asked}, **spec)
+        self.world.apply(made)
+        return made
+
+    def workload_of(self, name):
+        found, = [w for w in self.world.plane.objects("workloads", self.here) if w["metadata"]["name"].startswith(f"{name}-")]
+        return found
+
+    def pods_of(self, name):
+        return [each for each in self.pods().values() if each["metadata"]["labels"]["tensorstack.dev/owner-name"] == name]
+
+    def wait_status(self, name, phase, reason=None):
+        def seen():
+            status = self.world.get(name, self.here).get("status", {})
+            return status if status.get("phase") == phase and (reason is None or status.get("reason") == reason) else None
+
+        return eventually(
+            lambda: f"{name} is {phase} {reason or ''}: {self.world.get(name, self.here).get('status')}\n{self.world.tails()}", seen)
+
+    def test_a_job_has_quota_while_it_runs(self):
+        self.queue(10)
+        self.job("train", 4, duration="2s")
+        self.wait_status("train", "Running")
+        self.wait_used(4)
+        self.wait_status("train", "Succeeded")
+        self.wait_used(0)
+        self.assertEqual(world.told(self.workload_of("train"), "Finished")[0], "True")
+
+    def test_without_quota_there_are_no_pods_and_kueues_words(self):
+        self.queue(10)
+        self.job("first", 8)
+        self.wait_status("first", "Running")
+        self.job("second", 8)
+        eventually("it waits with words", lambda: "insufficient unused quota" in world.condition(
+            self.world.get("second", self.here), "Running").get("message", ""))
+        self.wait_status("second", "Pending", "WaitingForQuota")
+        self.assertEqual(self.pods_of("second"), [])
+        self.world.delete("pytorchtrainingjob", "first", self.here)
+        self.wait_status("second", "Running")
+        self.wait_used(8)
+        self.world.delete("pytorchtrainingjob", "second", self.here)
+        self.wait_used(0)
+
+    def test_who_is_preempted_stops_and_comes_back(self):
+        self.queue(10)
+        name, _ = self.importance()
+        self.job("low", 8)
+        self.wait_status("low", "Running")
+        self.job("high", 8, priority=name)
+        self.wait_status("high", "Running")
+        self.wait_status("low", "Pending", "WaitingForQuota")
+        self.assertEqual(self.pods_of("low"), [])
+        self.wait_used(8)
+        self.world.delete("pytorchtrainingjob", "high", self.here)
+        status = self.wait_status("low", "Running")
+        self.assertEqual((status["attempt"], status["backoffCount"]), (2, 0))
+        self.wait_used(8)
+
+    def test_a_pause_gives_quota_back_and_a_resume_asks_again(self):
+        self.queue(10)
+        self.job("train", 4)
+        self.wait_status("train", "Running")
+        self.wait_used(4)
+        self.world.patch("pytorchtrainingjob", "train", {"spec": {"runMode": {"pause": {"enabled": True}}}}, self.here)
+        self.wait_status("train", "Paused")
+        self.wait_used(0)
+        self.world.patch("pytorchtrainingjob", "train", {"spec": {"runMode": {"pause": {"enabled": False}}}}, self.here)
+        self.wait_status("train", "Running")
+        self.wait_used(4)
+
+    def test_pods_run_where_their_flavor_is(self):
+        self.queue({"a": 4, "b": 10})
+        self.job("train", 8)
+        self.wait_status("train", "Running")
+        selectors = {each["spec"].get("nodeSelector", {}).get("example.com/pool") for each in self.pods_of("train")}
+        self.assertEqual(selectors, {"b"})
+
+    def test_a_workload_that_is_deactivated_says_so_and_comes_back(self):
+        self.queue(10)
+        self.job("train", 4)
+        self.wait_status("train", "Running")
+        name = self.workload_of("train")["metadata"]["name"]
+        self.world.patch("workload", name, {"spec": {"active": False}}, self.here)
+        self.wait_status("train", "Pending", "WaitingForQuota")
+        self.wait_used(0)
+        eventually("it says why", lambda: "spec.active" in world.condition(
+            self.world.get("train", self.here), "Running").get("message", ""))
+        self.world.patch("workload", name, {"spec": {"active": True}}, self.here)
+        self.wait_status("train", "Running")
+
+    def test_a_workload_that_somebody_deletes_is_made_anew(self):
+        self.queue(10)
+        self.job("train", 4)
+        self.wait_status("train", "Running")
+        name = self.workload_of("train")["metadata"]["name"]
+        self.world.delete("workload", name, self.here)
+        eventually("it has another attempt", lambda: self.world.get("train", self.here)["status"]["attempt"] == 2)
+        status = self.wait_status("train", "Running")
+        self.assertEqual(status["backoffCount"], 0)
+        self.wait_used(4)
+
+    def test_an_elastic_job_is_admitted_in_part_and_grows_with_another_admission(self):
+        self.queue(10)
+        self.job("other", 6)
+        self.wait_status("other", "Running")
+        self.job(
+            "train", 8, torchrunConfig={"enabled": True, "rdzvBackend": "c10d"},
+            elastic={"enabled": True, "minReplicas": 2, "maxReplicas": 8, "expectedReplicas": 8})
+        self.wait_status("train", "Running")
+        eventually("4 pods run", lambda: len(self.pods_of("train")) == 4)
+        self.wait_used(10)
+
+
 class Readiness(KueueFacts):
     """With `waitForPodsReady`."""
 

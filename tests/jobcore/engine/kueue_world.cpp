@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/kueue_world.hpp"
 
-#include "jobcore/strings.hpp"
 #include "json/json.hpp"
 
 #include <algorithm>
@@ -44,10 +43,6 @@ std::string merged(const std::string& text, std::string_view patch) {
 
 core::object_kind workload_kind() {
     return core::kinds_of_scheduler("kueue").front();
-}
-
-std::string quoted(std::string_view text) {
-    return core::json_string(text);
 }
 
 std::string condition(
@@ -123,6 +118,7 @@ core::job_object kueue_world::read() const {
             text, R"({"metadata":{"labels":{"kueue.x-k8s.io/queue-name":)" + quoted(label_) + "}}}"
         );
     }
+    text = merged(text, noted_);
     text = merged(text, R"({"metadata":{"generation":)" + std::to_string(generation_) + "}}");
     text =
         merged(text, R"({"status":)" + core::format_status(status_, core::job_kind::pytorch) + "}");
@@ -260,6 +256,13 @@ core::outcome kueue_world::perform(
         return there ? core::outcome(core::answer::acknowledged{}) : core::answer::absent{};
     }
     count_write();
+    if (a.kind == core::object_kind::job) {
+        json::document patch;
+        json::parse(patch, std::string(a.body()));
+        noted_ = R"({"spec":)" + json::to_text(patch["spec"]) + "}";
+        ++generation_;
+        return core::answer::acknowledged{};
+    }
     if (a.what() == core::verb::create) {
         std::string text = merged(
             core::preview_action(job, made, a),
@@ -279,6 +282,10 @@ core::outcome kueue_world::perform(
     }
     if (a.what() == core::verb::patch && a.kind == workload_kind()) {
         return patch_workload(a);
+    }
+    if (a.what() == core::verb::patch) {
+        const auto o = std::ranges::find_if(objects_, named);
+        o->json = merged(o->json, a.body());
     }
     if (a.what() == core::verb::remove && a.kind == workload_kind()) {
         workload_.clear();

@@ -98,6 +98,7 @@ private:
     job_builder builder_;
     std::string label_;
     std::int64_t generation_ = 1;
+    std::string noted_ = "{}";  ///< the size, as the operator writes it down
     core::job_status status_;
     std::shared_ptr<const core::compiled_job> compiled_;
     core::job_answers answers_;

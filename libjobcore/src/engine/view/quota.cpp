@@ -42,6 +42,24 @@ bool covers(const context& c, const quota_answer& says) {
     });
 }
 
+/// An elastic job may start with less than it wants, but not with less than its minimum.
+bool has_minimum(const context& c, const quota_answer& says) {
+    std::int64_t count = 0;
+    for (const quota_answer::role& role : says.roles) {
+        count += role.count;
+    }
+    return !c.in.plan.elastic || count >= c.in.plan.elastic->min_replicas;
+}
+
+/// What is on record is what it says.
+bool is_as_recorded(const admission_record& admission, const quota_answer& says) {
+    return admission.types.size() == says.roles.size() &&
+           std::ranges::all_of(says.roles, [&](const quota_answer::role& role) {
+               const admitted_type* type = admission.find(role.type);
+               return type != nullptr && type->count == role.count && type->asked == role.asked;
+           });
+}
+
 }  // namespace
 
 std::optional<quota_view> find_quota(const inputs& in) {
@@ -63,7 +81,7 @@ bool asks_for_all(const inputs& in, const quota_answer& says) {
 }
 
 bool is_enough(const context& c, const quota_answer& says) {
-    return asks_for_all(c.in, says) && covers(c, says);
+    return asks_for_all(c.in, says) && has_minimum(c, says) && covers(c, says);
 }
 
 bool can_take(const context& c, const quota_view& q) {
@@ -87,7 +105,8 @@ std::optional<std::string> why_lost(const context& c, const quota_view& q) {
     if (q.child->uid != admission.uid || q.child->deleting) {
         return name() + " was deleted";
     }
-    if (q.says == nullptr || !q.says->reserved || q.says->since != admission.since) {
+    if (q.says == nullptr || !q.says->reserved || q.says->since != admission.since ||
+        !is_as_recorded(admission, *q.says)) {
         return name() + " has lost its quota";
     }
     if (q.says->evicted) {
