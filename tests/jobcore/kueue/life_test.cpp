@@ -2,7 +2,7 @@
 //
 // The life of jobs that ask Kueue for quota (BEHAVIOUR.md 8.10-8.14).
 #include "engine/jobs.hpp"
-#include "engine/kueue_world.hpp"
+#include "kueue/kueue_world.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/kueue_world.hpp"
+#include "kueue/kueue_world.hpp"
 
 #include "json/json.hpp"
 
