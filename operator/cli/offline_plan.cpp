@@ -106,7 +106,8 @@ private:
         }
         core::gang_answer yes;
         yes.is = core::gang_answer::state::admitted;
-        core::quota_answer all{.reserved = true, .admitted = true};
+        core::quota_answer all;
+        all.reserved = all.admitted = true;
         for (const core::type_plan& type : compiled_->plan->types) {
             all.roles.push_back({type.name, type.wanted, type.wanted});
         }
