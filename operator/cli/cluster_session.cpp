@@ -37,6 +37,10 @@ cluster_session::cluster_session(
     }
 }
 
+core::instant cluster_session::server_time() {
+    return std::chrono::time_point_cast<core::milliseconds>(connection_->api().server_now());
+}
+
 void cluster_session::run(asio::awaitable<void> task) {
     std::exception_ptr failed;
     asio::co_spawn(loop_, std::move(task), [&](std::exception_ptr e) { failed = e; });

@@ -5,6 +5,7 @@
 
 #include "cli/commands.hpp"
 
+#include <jobcore/time.hpp>
 #include <k8sio/connect.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -31,6 +32,8 @@ public:
     k8sio::client& api() { return connection_->api(); }
     /// The namespace that was asked for, else that of the context.
     const std::string& ns() const { return ns_; }
+    /// As the server's answers tell it.
+    core::instant server_time();
     boost::asio::io_context& loop() { return loop_; }
 
     /// Runs the loop until nothing is left to do; an exception of `task` comes out. Once.

@@ -135,6 +135,21 @@ struct top_options {
 };
 int top(const top_options& options, std::ostream& out, std::ostream& err);
 
+enum class report_format { text, json, html };
+
+struct report_options {
+    std::vector<std::string> files;  ///< a recording; else jobs are read from a cluster
+    std::string target;              ///< `NAME` or `KIND/NAME`; empty: all
+    cluster_options cluster;
+    std::string ns;  ///< empty: that of the context
+    bool all_namespaces = false;
+    std::string selector;
+    std::string since;  ///< `7d`: jobs that ended before are left out; empty: all
+    std::string now;    ///< of a recording, RFC 3339; empty: the present time
+    report_format output = report_format::text;
+};
+int report_jobs(const report_options& options, std::ostream& out, std::ostream& err);
+
 int crds(std::ostream& out);
 
 int docs(std::ostream& out);

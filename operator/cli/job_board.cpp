@@ -27,7 +27,8 @@ constexpr std::array all_phases{
     core::job_phase::succeeded,
     core::job_phase::failed};
 
-/// What the CRDs call the kind for short.
+}  // namespace
+
 std::string_view short_kind(core::job_kind kind) {
     switch (kind) {
         case core::job_kind::pytorch:
@@ -39,8 +40,6 @@ std::string_view short_kind(core::job_kind kind) {
     }
     return "caij";
 }
-
-}  // namespace
 
 std::string short_age(core::milliseconds age) {
     using namespace std::chrono;

@@ -53,6 +53,9 @@ private:
     std::map<std::string, row> rows_;  // by UID
 };
 
+/// What the CRDs call the kind for short.
+std::string_view short_kind(core::job_kind kind);
+
 /// As kubectl shows ages: `45s`, `7m30s`, `3h12m`, `5d4h`, `400d`.
 std::string short_age(core::milliseconds age);
 

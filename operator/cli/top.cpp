@@ -5,9 +5,9 @@
 #include "cli/cluster_session.hpp"
 #include "cli/commands.hpp"
 #include "cli/job_board.hpp"
+#include "cli/job_lists.hpp"
 #include "cli/print_line.hpp"
 #include "cli/table.hpp"
-#include "controller/definitions_wait.hpp"
 #include "controller/resource_table.hpp"
 
 #include <jobcore/spec.hpp>
@@ -40,60 +40,6 @@ namespace {
 constexpr std::string_view other_screen = "\x1b[?1049h\x1b[?25l";
 constexpr std::string_view first_screen = "\x1b[?25h\x1b[?1049l";
 constexpr std::string_view from_the_top = "\x1b[H\x1b[J";
-
-core::instant server_time(const k8sio::client& api) {
-    return std::chrono::time_point_cast<core::milliseconds>(api.server_now());
-}
-
-/// One list of each kind.
-class job_lists {
-public:
-    job_lists(k8sio::client& api, std::string ns, const top_options& wanted, job_board& to)
-        : api_(&api), ns_(std::move(ns)), to_(&to) {
-        options_.label_selector = wanted.selector;
-    }
-
-    asio::awaitable<void> run() {
-        std::size_t next = 0;
-        while (next < core::all_job_kinds.size() && problem_.empty()) {
-            const core::job_kind kind = core::all_job_kinds[next++];
-            co_await list(kind);
-        }
-        if (problem_.empty() && !served_) {
-            problem_ =
-                fmt::format("the server does not serve {}; {}", core::api_version, how_to_install);
-        }
-        to_->set_time(server_time(*api_));
-    }
-    const std::string& problem() const { return problem_; }
-
-private:
-    asio::awaitable<void> list(core::job_kind kind) {
-        const k8sio::resource_type& type = type_of(kind);
-        options_.continue_token.clear();
-        for (bool more = true; more;) {
-            const auto page = co_await api_->list(type, ns_, options_);
-            if (page.has_error()) {
-                // The others may be served. One that may not be read would look like no job.
-                problem_ = page.error().http_status == 404 ? "" : page.error().text();
-                co_return;
-            }
-            served_ = true;
-            for (const std::string& item : page->items) {
-                to_->put(kind, item);
-            }
-            options_.continue_token = page->continue_token;
-            more = !page->continue_token.empty();
-        }
-    }
-
-    k8sio::client* api_;
-    std::string ns_;
-    job_board* to_;
-    k8sio::list_options options_;
-    std::string problem_;
-    bool served_ = false;
-};
 
 /// Carries one kind of jobs to the table.
 class board_sink final : public k8sio::reflector_sink {
@@ -158,7 +104,7 @@ private:
 
     void draw(std::ostream& out) {
         k8sio::clock& time = session_->api().time();
-        board_->set_time(server_time(session_->api()));
+        board_->set_time(session_->server_time());
         std::string text = board_->summary() + "\n";
         for (const auto& watch : watches_) {
             if (!watch->last_error().empty()) {
@@ -200,8 +146,14 @@ int top(const top_options& options, std::ostream& out, std::ostream& err) {
         return exit_ok;
     }
     const std::string ns = options.all_namespaces ? "" : session.ns();
-    job_lists lists(session.api(), ns, options, board);
+    job_lists lists(
+        session.api(),
+        ns,
+        options.selector,
+        [&](core::job_kind kind, std::string_view json) { board.put(kind, json); }
+    );
     session.run(lists.run());
+    board.set_time(session.server_time());
     if (!lists.problem().empty()) {
         return refuse(lists.problem());
     }

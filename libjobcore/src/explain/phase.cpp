@@ -5,6 +5,7 @@
 #include "explain/story.hpp"
 #include "explain/tables.hpp"
 #include "explain/words.hpp"
+#include "jobcore/account.hpp"
 
 #include <fmt/format.h>
 
@@ -122,30 +123,18 @@ void say_failure(story& s) {
     );
 }
 
-/// `step 1200 of 5000 (24 %), about 3 h left, loss 2.31; last report 12 s ago`
 void say_progress(story& s) {
-    const auto& p = s.after.progress;
-    if (!p || !p->last_updated) {
+    const std::string text = progress_in_words(s.after, s.now);
+    if (text.empty()) {
         return;
     }
-    std::string text = "Training";
-    if (p->current_step) {
-        text += fmt::format(" is at step {}", *p->current_step);
-        text += p->total_steps ? fmt::format(" of {}", *p->total_steps) : "";
-    }
-    text += p->percentage ? fmt::format(" ({} %)", *p->percentage) : "";
-    if (p->remaining_seconds && !is_final(s.after.phase)) {
-        const instant end = *p->last_updated + seconds(*p->remaining_seconds);
-        text += end > s.now ? fmt::format(", about {} left", words_of(end - s.now)) : "";
-    }
-    for (const progress_metric& m : p->metrics) {
-        text += fmt::format(", {} {}", quoted_text(m.name), quoted_text(m.value));
-    }
-    text += fmt::format("; the last report came {} before", words_of(s.now - *p->last_updated));
-    text += p->attempt == s.after.attempt
-                ? std::string()
-                : fmt::format(", from attempt {}; this one has not reported", p->attempt);
-    s.say(phase_section, std::move(text), "behaviour 13.7");
+    const auto& p = s.after.progress;
+    const bool has_place = p->current_step || p->percentage;
+    s.say(
+        phase_section,
+        fmt::format("Training {}{}", has_place ? "is at " : "has reported: ", text),
+        "behaviour 13.7"
+    );
     if (p->slowest && p->slowest->behind > 0) {
         s.say(
             phase_section,

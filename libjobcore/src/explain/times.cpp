@@ -5,6 +5,7 @@
 #include "explain/story.hpp"
 #include "explain/tables.hpp"
 #include "explain/words.hpp"
+#include "jobcore/account.hpp"
 
 #include <fmt/format.h>
 
@@ -18,53 +19,27 @@
 namespace signalbox::core::explaining {
 namespace {
 
-struct share {
-    std::string_view name;
-    std::int64_t seconds;
-    time_kind kind;
-};
-
-/// What is not booked yet is spent on what the job does now.
-std::array<share, 7> shares_of(const time_spent& t, std::int64_t since) {
-    std::array all{
-        share{"running", t.running, time_kind::running},
-        share{"lost", t.lost, time_kind::none},
-        share{"stalled", t.stalled, time_kind::stalled},
-        share{"restarting", t.restarting, time_kind::restarting},
-        share{"starting", t.starting, time_kind::starting},
-        share{"queued", t.queued, time_kind::queued},
-        share{"paused", t.paused, time_kind::paused},
-    };
-    for (share& s : all) {
-        s.seconds += s.kind == t.in && t.in != time_kind::none ? since : 0;
-    }
-    return all;
-}
-
 void say_time(story& s) {
-    const time_spent& t = s.after.time;
-    if (!t.since) {
-        return;
-    }
-    const std::int64_t since =
-        std::max<std::int64_t>(std::chrono::floor<seconds>(s.now - *t.since).count(), 0);
-    const std::int64_t all = t.total() + (t.in == time_kind::none ? 0 : since);
-    if (all == 0) {
-        return;
-    }
+    const time_account account = account_of(s.after.time, s.now);
+    const std::array percentages = account.percentages();
     std::vector<std::string> parts;
-    for (const share& part : shares_of(t, since)) {
+    for (std::size_t i = 0; i < percentages.size(); ++i) {
+        const time_share& part = account.shares[i];
         if (part.seconds > 0) {
             parts.push_back(fmt::format(
-                "{} {} ({} %)", part.name, words_of(seconds(part.seconds)), part.seconds * 100 / all
+                "{} {} ({} %)", part.name, words_of(seconds(part.seconds)), percentages[i]
             ));
         }
     }
-    s.say(
-        explain_section::history,
-        fmt::format("Of {} in all: {}", words_of(seconds(all)), list_of(parts, parts.size())),
-        "behaviour 13.1"
-    );
+    if (!parts.empty()) {
+        s.say(
+            explain_section::history,
+            fmt::format(
+                "Of {} in all: {}", words_of(seconds(account.total())), list_of(parts, parts.size())
+            ),
+            "behaviour 13.1"
+        );
+    }
 }
 
 std::string why(const attempt_record& a) {

@@ -74,6 +74,22 @@ Examples:
 
 Exit codes: 0 shown, 2 the cluster cannot be asked.)";
 
+constexpr const char* report_footer = R"(
+Where the time of a job went, to the second; how each attempt ended: why, on which rank and node, at
+which step; how far training is; the nodes that it avoids. Without NAME it is about the jobs of a
+namespace: sums by kind, and those first that held their place without use for longest. Goodput is
+`running` of the time with a place (`signalbox docs rule 13.10`). All of it is read from statuses: from
+a cluster, or with -f from what `kubectl get pj,dj,caij -o yaml` has recorded. -o html gives one file
+with pictures, which needs no network.
+
+Examples:
+  signalbox report mnist
+  signalbox report mnist -o html > mnist.html
+  signalbox report -n team-a --since 7d
+  signalbox report -f night.yaml --now 2026-01-31T03:00:00Z -o json | jq '.jobs[].timeSeconds'
+
+Exit codes: 0 shown, 2 there is no such job, or it cannot be read.)";
+
 void add_wait(command_tree& tree) {
     auto [c, options] =
         tree.add(tree.root(), "wait", "Wait for a job in a cluster", wait_footer, &wait_for_job);
@@ -165,10 +181,48 @@ void add_top(command_tree& tree) {
     add_cluster(c, options.cluster);
 }
 
+void add_report(command_tree& tree) {
+    auto [c, options] = tree.add(
+        tree.root(), "report", "Show where the time of jobs went", report_footer, &report_jobs
+    );
+    report_options& to = options;
+    c.add_option("NAME", to.target, "The job, NAME or KIND/NAME; all if not given")->type_name("");
+    c.add_option(
+         "-f,--filename",
+         to.files,
+         "A recording, YAML or JSON; - for standard input; may be repeated"
+    )
+        ->type_name("FILE")
+        ->allow_extra_args(false);
+    c.add_option("--now", to.now, "The time of the recording; now if not given")->type_name("TIME");
+    c.add_option("--since", to.since, "Without jobs that ended longer ago: 12h, 7d")
+        ->type_name("TIME");
+    c.add_flag("-A,--all-namespaces", to.all_namespaces, "Jobs of all namespaces");
+    c.add_option("-l,--selector", to.selector, "Only jobs with these labels")
+        ->type_name("SELECTOR");
+    c.add_option_function<std::string>(
+         "-o,--output",
+         [&to](const std::string& name) {
+             to.output = name == "json"   ? report_format::json
+                         : name == "html" ? report_format::html
+                                          : report_format::text;
+         },
+         "text, json or html"
+    )
+        ->check(CLI::IsMember({"text", "json", "html"}))
+        ->option_text("FORMAT [text]");
+    add_namespace(c, to.ns, context_namespace);
+    add_cluster(c, to.cluster);
+}
+
 const registered_command job_commands[] = {
     {"wait", 60, &add_wait, {{overview_part::with_cluster, 70}}},
     {"logs", 70, &add_logs, {{overview_part::with_cluster, 60}}},
     {"top", 80, &add_top, {{overview_part::with_cluster, 40}}},
+    {"report",
+     85,
+     &add_report,
+     {{overview_part::with_cluster, 45}, {overview_part::without_cluster, 33}}},
     {"pause", 90, &add_pause, {{overview_part::with_cluster, 80}}},
     {"resume", 100, &add_resume, {{overview_part::with_cluster, 90}}},
     {"scale", 110, &add_scale, {{overview_part::with_cluster, 100}}},

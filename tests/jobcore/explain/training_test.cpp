@@ -74,9 +74,8 @@ TEST_CASE("[behaviour 13.7] how far training is", "[explain]") {
     INFO(e.text());
     CHECK(e.says(
         in::phase,
-        "Training is at step 1200 of 5000 (24 %), about 2 h 59 min left, loss 2.31; the last "
-        "report "
-        "came 12 s before."
+        "Training is at step 1200 of 5000 (24 %), about 2 h 59 min left, loss 2.31; last "
+        "report 12 s ago."
     ));
     CHECK(e.says(in::phase, "Rank 1 is furthest behind, by 10 steps, at step 1190."));
     CHECK(e.says(in::phase, "The last checkpoint that was reported is of step 1000."));

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/report/plots.hpp"
+
+#include "cli/colour.hpp"
+
+#include <jobcore/strings.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <string_view>
+
+namespace signalbox::op::report {
+
+const char* const plot_styles = R"(
+svg { display: block; max-width: 100%; height: auto; }
+svg text { font: 12px sans-serif; fill: #333; }
+svg line { stroke: #ccc; }
+.mark { stroke: #333; stroke-dasharray: 5 3; }
+.running, .Succeeded { fill: #2b8a3e; }
+.lost, .failed { fill: #c92a2a; }
+.stalled { fill: #862e9c; }
+.restarting { fill: #e8590c; }
+.starting { fill: #fab005; }
+.queued { fill: #74c0fc; }
+.paused, .quiet { fill: #adb5bd; }
+.life { fill: #e9ecef; }
+)";
+
+namespace {
+
+constexpr double width = 760;
+constexpr double label_width = 210;
+constexpr double row_height = 20;
+constexpr double axis_height = 22;
+constexpr double bar_height = 12;
+/// Of a namespace.
+constexpr std::size_t most_rows = 40;
+
+std::string number(double n) {
+    return fmt::format("{:.1f}", n);
+}
+
+std::string short_label(std::string_view text) {
+    constexpr std::size_t most = 32;
+    return cli::cut_to(core::in_one_line(text), most);
+}
+
+void open_svg(markup& to, double height, std::string_view what) {
+    to.open(
+        "svg",
+        {{"xmlns", "http://www.w3.org/2000/svg"},
+         {"viewBox", fmt::format("0 0 {} {}", number(width), number(height))},
+         {"width", number(width)},
+         {"height", number(height)},
+         {"role", "img"},
+         {"aria-label", std::string(what)}}
+    );
+}
+
+void add_bar(
+    markup& to, std::string_view kind, double x, double y, double length, std::string_view title
+) {
+    to.shape(
+        "rect",
+        {{"class", std::string(kind)},
+         {"x", number(x)},
+         {"y", number(y)},
+         {"width", number(std::max(length, 1.0))},
+         {"height", number(bar_height)}},
+        title
+    );
+}
+
+void add_line(markup& to, const char* kind, double x1, double y1, double x2, double y2) {
+    to.shape(
+        "line",
+        {{"class", kind},
+         {"x1", number(x1)},
+         {"y1", number(y1)},
+         {"x2", number(x2)},
+         {"y2", number(y2)}}
+    );
+}
+
+void add_text(markup& to, double x, double y, const char* anchor, std::string_view text) {
+    to.leaf("text", {{"x", number(x)}, {"y", number(y)}, {"text-anchor", anchor}}, text);
+}
+
+/// Seconds between marks of an axis, so that there are few.
+std::int64_t time_step(std::int64_t span) {
+    constexpr std::int64_t minute = 60, hour = 3600, day = 86'400;
+    constexpr std::array<std::int64_t, 17> steps{
+        1,
+        5,
+        10,
+        30,
+        minute,
+        5 * minute,
+        10 * minute,
+        30 * minute,
+        hour,
+        3 * hour,
+        6 * hour,
+        12 * hour,
+        day,
+        2 * day,
+        7 * day,
+        30 * day,
+        90 * day};
+    constexpr std::int64_t most_marks = 6;
+    const auto* const found =
+        std::ranges::find_if(steps, [&](std::int64_t step) { return span / step <= most_marks; });
+    return found != steps.end() ? *found : std::max<std::int64_t>(span / most_marks, 1);
+}
+
+/// 1, 2 or 5 times a power of ten: at most five of them make `most`.
+double number_step(double most) {
+    const double rough = std::max(most, 1.0) / 5;
+    const double power = std::pow(10, std::floor(std::log10(rough)));
+    for (const double times : {1.0, 2.0, 5.0}) {
+        if (rough <= times * power) {
+            return std::max(times * power, 1.0);
+        }
+    }
+    return std::max(10 * power, 1.0);
+}
+
+/// Times from left to right, beside labels.
+class time_axis {
+public:
+    time_axis(core::instant from, core::instant to) : from_(from), to_(std::max(to, from)) {}
+
+    double at(core::instant t) const {
+        const double span = static_cast<double>(std::max<std::int64_t>((to_ - from_).count(), 1));
+        const auto offset = static_cast<double>((std::clamp(t, from_, to_) - from_).count());
+        return label_width + (width - label_width) * offset / span;
+    }
+    /// Lines through so many rows, and what they stand for below.
+    void draw(markup& to, std::size_t rows) const {
+        const double height = row_height * static_cast<double>(rows);
+        const std::int64_t span = std::chrono::floor<core::seconds>(to_ - from_).count();
+        const std::int64_t step = time_step(span);
+        for (std::int64_t t = 0; t <= span; t += step) {
+            const double x = at(from_ + core::seconds(t));
+            add_line(to, "grid", x, 0, x, height);
+            const bool last = x > width - 40;
+            const std::string text = t == 0 ? "0" : core::in_words(core::seconds(t));
+            add_text(to, x, height + 15, last ? "end" : t == 0 ? "start" : "middle", text);
+        }
+    }
+
+private:
+    core::instant from_;
+    core::instant to_;
+};
+
+/// How an attempt ended, as a colour.
+std::string_view colour_of_end(const core::attempt_record& a, core::job_phase now) {
+    constexpr std::array<std::string_view, 3> quiet{"Paused", "Scaled", "SpecChanged"};
+    if (!a.end) {
+        return now == core::job_phase::running ? "running" : "starting";
+    }
+    return a.reason == "Succeeded"                             ? "Succeeded"
+           : std::ranges::find(quiet, a.reason) != quiet.end() ? "quiet"
+                                                               : "failed";
+}
+
+std::string title_of(const core::attempt_record& a, core::instant now) {
+    const auto took = length_of(a, now);
+    return fmt::format(
+        "attempt {}{}{}{}",
+        a.attempt,
+        took ? fmt::format(", {}", core::in_words(*took)) : std::string(),
+        a.end ? fmt::format(", {}", a.reason) : std::string(", goes on"),
+        a.step ? fmt::format(", step {}", *a.step) : std::string()
+    );
+}
+
+/// From when on, and until when, something is known of the job.
+std::optional<std::pair<core::instant, core::instant>> life_of(
+    const job_report& job, core::instant now
+) {
+    std::optional<core::instant> from = job.meta.creation_time;
+    core::instant to = job.status.completion_time.value_or(now);
+    for (const core::attempt_record& a : job.attempts) {
+        if (a.start) {
+            from = std::min(from.value_or(*a.start), *a.start);
+        }
+        to = a.end ? std::max(to, *a.end) : to;
+    }
+    return from && *from <= to ? std::optional(std::pair(*from, to)) : std::nullopt;
+}
+
+void add_attempt(
+    markup& to,
+    const time_axis& axis,
+    const core::attempt_record& a,
+    core::job_phase phase,
+    core::instant until,
+    double y
+) {
+    const core::instant end = a.end.value_or(until);
+    const double x = axis.at(a.start.value_or(end));
+    add_bar(to, colour_of_end(a, phase), x, y, axis.at(end) - x, title_of(a, until));
+}
+
+}  // namespace
+
+void plot_time(markup& to, const core::time_account& time) {
+    const std::int64_t all = time.total();
+    if (all == 0) {
+        return;
+    }
+    open_svg(to, bar_height, "Where the time went");
+    const std::array percentages = time.percentages();
+    std::int64_t before = 0;
+    for (std::size_t i = 0; i < percentages.size(); ++i) {
+        const core::time_share& share = time.shares[i];
+        if (share.seconds == 0) {
+            continue;
+        }
+        const double scale = width / static_cast<double>(all);
+        add_bar(
+            to,
+            share.name,
+            static_cast<double>(before) * scale,
+            0,
+            static_cast<double>(share.seconds) * scale,
+            fmt::format(
+                "{} {} ({} %)",
+                share.name,
+                core::in_words(core::seconds(share.seconds)),
+                percentages[i]
+            )
+        );
+        before += share.seconds;
+    }
+    to.close();
+}
+
+void plot_attempts(markup& to, const job_report& job, core::instant now) {
+    const auto life = life_of(job, now);
+    if (!life || job.attempts.empty()) {
+        return;
+    }
+    const time_axis axis(life->first, life->second);
+    const auto rows = static_cast<double>(job.attempts.size());
+    open_svg(to, row_height * rows + axis_height, "Attempts over time");
+    axis.draw(to, job.attempts.size());
+    double y = 0;
+    for (const core::attempt_record& a : job.attempts) {
+        const std::string how = a.end ? a.reason : "goes on";
+        add_text(to, 0, y + 14, "start", short_label(fmt::format("{}  {}", a.attempt, how)));
+        add_attempt(to, axis, a, job.status.phase, life->second, y + 4);
+        y += row_height;
+    }
+    to.close();
+}
+
+void plot_steps(markup& to, const job_report& job) {
+    constexpr double height = 180;
+    constexpr double left = 90;
+    double most = 0;
+    for (const core::attempt_record& a : job.attempts) {
+        most = std::max(most, static_cast<double>(a.step.value_or(0)));
+    }
+    if (most == 0) {
+        return;
+    }
+    const auto& progress = job.status.progress;
+    struct level {
+        const char* name;
+        std::optional<std::int64_t> step;
+    };
+    const std::array levels{
+        level{"all", progress ? progress->total_steps : std::nullopt},
+        level{"checkpoint", progress ? progress->checkpoint_step : std::nullopt}};
+    for (const level& l : levels) {
+        most = std::max(most, static_cast<double>(l.step.value_or(0)));
+    }
+    const auto y_of = [&](double step) { return 10 + (height - 10) * (1 - step / most); };
+    open_svg(to, height + axis_height, "Steps by attempt");
+    const double step = number_step(most);
+    for (double s = 0; s <= most; s += step) {
+        add_line(to, "grid", left, y_of(s), width, y_of(s));
+        add_text(to, left - 6, y_of(s) + 4, "end", fmt::format("{:.0f}", s));
+    }
+    const double column = (width - left) / static_cast<double>(job.attempts.size());
+    const double thick = std::min(column * 0.6, 60.0);
+    double middle = left + column / 2;
+    for (const core::attempt_record& a : job.attempts) {
+        const double y = y_of(static_cast<double>(a.step.value_or(0)));
+        to.shape(
+            "rect",
+            {{"class", std::string(colour_of_end(a, job.status.phase))},
+             {"x", number(middle - thick / 2)},
+             {"y", number(y)},
+             {"width", number(thick)},
+             {"height", number(height - y)}},
+            fmt::format("attempt {}: step {}", a.attempt, step_text(a.step))
+        );
+        add_text(to, middle, height + 15, "middle", fmt::to_string(a.attempt));
+        middle += column;
+    }
+    for (const level& l : levels) {
+        if (l.step) {
+            const double y = y_of(static_cast<double>(*l.step));
+            add_line(to, "mark", left, y, width, y);
+            add_text(to, width, y - 3, "end", fmt::format("{} {}", l.name, *l.step));
+        }
+    }
+    to.close();
+}
+
+void plot_jobs(markup& to, const whole_report& report) {
+    const std::size_t rows = std::min(report.jobs.size(), most_rows);
+    std::optional<core::instant> from;
+    core::instant until = core::instant::min();
+    for (std::size_t i = 0; i < rows; ++i) {
+        if (const auto life = life_of(report.jobs[i], report.now)) {
+            from = std::min(from.value_or(life->first), life->first);
+            until = std::max(until, life->second);
+        }
+    }
+    if (!from) {
+        return;
+    }
+    const time_axis axis(*from, until);
+    open_svg(to, row_height * static_cast<double>(rows) + axis_height, "Jobs over time");
+    axis.draw(to, rows);
+    for (std::size_t i = 0; i < rows; ++i) {
+        const job_report& job = report.jobs[i];
+        const double y = row_height * static_cast<double>(i);
+        add_text(
+            to, 0, y + 14, "start", short_label(fmt::format("{}/{}", job.meta.ns, job.meta.name))
+        );
+        if (const auto life = life_of(job, report.now)) {
+            const double x = axis.at(life->first);
+            add_bar(to, "life", x, y + 4, axis.at(life->second) - x, standing_of(job.status));
+            for (const core::attempt_record& a : job.attempts) {
+                add_attempt(to, axis, a, job.status.phase, life->second, y + 4);
+            }
+        }
+    }
+    to.close();
+}
+
+}  // namespace signalbox::op::report
