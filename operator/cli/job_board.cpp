@@ -4,6 +4,7 @@
 #include "cli/table.hpp"
 #include "manifests/json_edit.hpp"
 
+#include <jobcore/account.hpp>
 #include <jobcore/strings.hpp>
 
 #include <fmt/format.h>
@@ -78,6 +79,11 @@ std::string job_board::put(core::job_kind kind, std::string_view object_json) {
     r.restarts = status.backoff_count;
     r.disruptions = status.restarts.disruptions;
     r.reason = core::in_one_line(status.reason);
+    const core::condition* stalled = core::find_condition(status, "Stalled");
+    r.stall = stalled != nullptr && stalled->status ? core::in_one_line(stalled->message) : "";
+    r.reports.phase = status.phase;
+    r.reports.attempt = status.attempt;
+    r.reports.progress = status.progress;
     r.created = core::parse_time(manifests::string_at(object_json, "/metadata/creationTimestamp"));
     std::string uid = manifests::string_at(object_json, "/metadata/uid");
     rows_.insert_or_assign(uid, std::move(r));
@@ -97,6 +103,13 @@ void job_board::keep_only(core::job_kind kind, const std::set<std::string>& uids
 std::string job_board::phase_cell(const row& r) const {
     const std::string text = phase_text(r.phase);
     return colours_ ? painted(text, colour_of(r.phase)) : text;
+}
+
+std::string job_board::progress_cell(const row& r) const {
+    if (r.stall.empty()) {
+        return core::progress_in_words(r.reports, now_);
+    }
+    return colours_ ? painted(r.stall, colour::yellow) : r.stall;
 }
 
 std::string job_board::summary() const {
@@ -136,7 +149,9 @@ std::string job_board::table() const {
     std::ranges::sort(sorted, [&](const row* a, const row* b) { return key(*a) < key(*b); });
     std::vector<table_cells> rows{
         {"NAMESPACE", "JOB", "PHASE", "READY", "RESTARTS", "DISRUPTIONS", "AGE", "REASON"}};
+    std::vector<std::string> progress;
     for (const row* r : sorted) {
+        progress.push_back(progress_cell(*r));
         rows.push_back(
             {r->ns,
              fmt::format("{}/{}", short_kind(r->kind), r->name),
@@ -147,6 +162,12 @@ std::string job_board::table() const {
              r->created ? short_age(now_ - *r->created) : "-",
              dash_if_empty(r->reason)}
         );
+    }
+    if (std::ranges::any_of(progress, [](const std::string& cell) { return !cell.empty(); })) {
+        rows.front().emplace_back("PROGRESS");
+        for (std::size_t i = 0; i < progress.size(); ++i) {
+            rows[i + 1].push_back(dash_if_empty(progress[i]));
+        }
     }
     if (!namespaces_) {
         for (table_cells& cells : rows) {

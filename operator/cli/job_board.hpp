@@ -30,7 +30,8 @@ public:
     bool empty() const { return rows_.empty(); }
     /// `12 jobs: 8 Running, 3 Succeeded, 1 Failed; 31 of 40 replicas ready`
     std::string summary() const;
-    /// Jobs that have not ended first; then by namespace and name.
+    /// Jobs that have not ended first; then by namespace and name. Has a column for progress if one
+    /// of them reports or stands still.
     std::string table() const;
 
 private:
@@ -43,9 +44,12 @@ private:
         std::int32_t restarts = 0;
         std::int32_t disruptions = 0;
         std::string reason;
+        std::string stall;         ///< what the condition says of it
+        core::job_status reports;  ///< phase, attempt and progress alone
         std::optional<core::instant> created;
     };
     std::string phase_cell(const row& r) const;
+    std::string progress_cell(const row& r) const;
 
     bool namespaces_;
     bool colours_;

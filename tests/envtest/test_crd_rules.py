@@ -113,9 +113,21 @@ class CrdRules(rule_cases.ServerRules, unittest.TestCase):
         self.assertEqual(row.split()[0].split("/")[-1], "mnist")
         self.assertEqual(row.split()[1:5], ["Running", "3/4", "2", "R"])
         header, row = self.kubectl("get", "pj", "-o", "wide").stdout.splitlines()
-        self.assertEqual(header.split()[6:], ["QUEUE", "STARTED", "DURATION", "DISRUPTIONS"])
+        self.assertEqual(header.split()[6:], ["QUEUE", "PROGRESS", "STARTED", "DURATION", "DISRUPTIONS"])
         self.assertIn("q1", row)
         self.delete("mnist")
+
+    def test_the_queue_of_every_scheduler_is_a_column(self):
+        """[api columns] whichever scheduler a job asks for, or none."""
+        status = {"progress": {"attempt": 1, "rank": 0, "progressPercentage": 24}}
+        for scheduler, queue in (({"t9kScheduler": {"Queue": "q2"}}, "q2"), ({"volcano": {"queue": "q3"}}, "q3"),
+                                 ({"koordinator": {}}, "<none>"), (None, "<none>")):
+            body = made({} if scheduler is None else {"/spec/scheduler": scheduler})
+            self.assertEqual(self.send("create", body), "")
+            self.kubectl("patch", "pj", "mnist", "--type=merge", "--subresource=status", "-p", json.dumps({"status": status}))
+            cells = self.kubectl("get", "pj", "-o", "wide").stdout.splitlines()[1].split()
+            self.assertEqual(cells[-5:], [queue, "24", "<none>", "<none>", "<none>"], cells)
+            self.delete("mnist")
 
     def test_scale_writes_expected_replicas(self):
         """[api elastic.expectedReplicas] [behaviour 7.5] within the bounds alone."""

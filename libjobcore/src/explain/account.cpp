@@ -127,7 +127,7 @@ std::string in_words(milliseconds duration) {
     return explaining::words_of(duration);
 }
 
-std::string progress_in_words(const job_status& status, instant now) {
+std::string training_in_words(const job_status& status, instant now) {
     const auto& p = status.progress;
     if (!p || !p->last_updated) {
         return {};
@@ -162,6 +162,15 @@ std::string progress_in_words(const job_status& status, instant now) {
     for (const std::string& part : parts) {
         out += (out.empty() ? "" : ", ") + part;
     }
+    return out;
+}
+
+std::string progress_in_words(const job_status& status, instant now) {
+    const auto& p = status.progress;
+    if (!p || !p->last_updated) {
+        return {};
+    }
+    std::string out = training_in_words(status, now);
     out += fmt::format(
         "{}last report {} ago", out.empty() ? "" : "; ", in_words(now - *p->last_updated)
     );

@@ -120,6 +120,26 @@ values filtered(const values& from, std::string_view condition) {
     return out;
 }
 
+/// The parts of `'a','b'`; of anything without a comma outside of quotes the whole.
+std::vector<std::string_view> parts_of_union(std::string_view inside) {
+    std::vector<std::string_view> out;
+    char quote = 0;
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < inside.size(); ++i) {
+        const char c = inside[i];
+        if (quote != 0) {
+            quote = c == quote ? '\0' : quote;
+        } else if (c == '\'' || c == '"') {
+            quote = c;
+        } else if (c == ',') {
+            out.push_back(inside.substr(begin, i - begin));
+            begin = i + 1;
+        }
+    }
+    out.push_back(inside.substr(begin));
+    return out;
+}
+
 /// The end of a bracket that opens at `path[0]`, minding quotes; npos if it does not close.
 std::size_t bracket_end(std::string_view path) {
     char quote = 0;
@@ -182,12 +202,14 @@ values json_path(const value& root, std::string_view path) {
         } else if (inside.size() > 3 && inside.substr(0, 2) == "?(" && inside.back() == ')') {
             at = filtered(at, inside.substr(2, inside.size() - 3));
         } else if (!inside.empty() && (inside.front() == '\'' || inside.front() == '"')) {
-            // As kubectl has it: in quotes, too, a dot parts names.
-            const std::string path_of_names = "." + std::string(without_quotes(inside));
             values below;
-            for (const value* v : at) {
-                const values found = json_path(*v, path_of_names);
-                below.insert(below.end(), found.begin(), found.end());
+            for (const std::string_view name : parts_of_union(inside)) {
+                // As kubectl has it: in quotes, too, a dot parts names.
+                const std::string path_of_names = "." + std::string(without_quotes(name));
+                for (const value* v : at) {
+                    const values found = json_path(*v, path_of_names);
+                    below.insert(below.end(), found.begin(), found.end());
+                }
             }
             at = std::move(below);
         } else {

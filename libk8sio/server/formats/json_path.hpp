@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The subset of JSONPath that printer columns and scale paths use: `.a.b`, `['a']`, `[0]`, `[-1:]`,
-// `[*]`, and filters `[?(@.type=="Ready")]`.
+// The subset of JSONPath that printer columns and scale paths use: `.a.b`, `['a']`, `['a','b']`,
+// `[0]`, `[-1:]`, `[*]`, and filters `[?(@.type=="Ready")]`.
 #pragma once
 
 #include "server/values/json.hpp"

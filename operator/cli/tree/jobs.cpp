@@ -65,8 +65,8 @@ Exit codes: 0 shown, 1 of some pods there is no log, 2 there is no such job, or 
 
 constexpr const char* top_footer = R"(
 The jobs of a namespace: phase, ready of wanted replicas, restarts, disruptions (restarts that are not
-counted), age, reason. On a terminal it follows them until Ctrl-C; elsewhere, and with --once, it
-prints the table as it is now.
+counted), age, reason; where jobs report it, how far training is, and which rank stands still. On a
+terminal it follows them until Ctrl-C; elsewhere, and with --once, it prints the table as it is now.
 
 Examples:
   signalbox top -A

@@ -127,7 +127,7 @@ TEST_CASE("[api columns] names and priorities of the columns", "[api]") {
             narrow == (kind == job_kind::colossalai ? "PHASE READY REASON AGE "
                                                     : "PHASE READY RESTARTS REASON AGE ")
         );
-        CHECK(wide == "QUEUE STARTED DURATION DISRUPTIONS ");
+        CHECK(wide == "QUEUE PROGRESS STARTED DURATION DISRUPTIONS ");
     }
 }
 

@@ -123,6 +123,10 @@ TEST_CASE("[behaviour 13.7] how far training is, in words", "[account]") {
         "step 1200 of 5000 (24 %), about 2 h 59 min left, loss 2.31, learning_rate 1e-4; last "
         "report 12 s ago"
     );
+    CHECK(
+        training_in_words(s, moment(12)) ==
+        "step 1200 of 5000 (24 %), about 2 h 59 min left, loss 2.31, learning_rate 1e-4"
+    );
     // What time was left is over.
     CHECK(progress_in_words(s, moment(10'800)).find("left") == std::string::npos);
     s.phase = job_phase::succeeded;
@@ -140,6 +144,7 @@ TEST_CASE("[behaviour 13.7] how far training is, in words", "[account]") {
     CHECK(progress_in_words(s, moment(12)) == "24 %; last report 12 s ago");
     s.progress->percentage.reset();
     CHECK(progress_in_words(s, moment(12)) == "last report 12 s ago");
+    CHECK(training_in_words(s, moment(12)).empty());
     s.progress->last_updated.reset();
     CHECK(progress_in_words(s, moment(12)).empty());
     CHECK(progress_in_words(job_status{}, moment(12)).empty());

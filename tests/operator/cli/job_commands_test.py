@@ -116,6 +116,22 @@ class Commands(unittest.TestCase):
         self.assertNotIn("\x1b", mine.out)
         self.assertIn("no training jobs in default", self.run_command("top", "-l", "no=such").err)
 
+    def test_top_shows_how_far_training_is_and_who_stands_still(self):
+        for name in ("quiet", "trains", "stuck"):
+            self.create(jobs.run_by_another(name))
+        progress = {"attempt": 1, "rank": 0, "currentStep": 1200, "totalSteps": 5000, "progressPercentage": 24,
+                    "lastUpdatedTime": "2025-01-01T00:00:00Z", "metrics": [{"name": "loss", "value": "2.31"}]}
+        jobs.write_status(self.dev.open_text, jobs.pytorch("trains"), phase="Running", attempt=1, progress=progress)
+        stalled = {"type": "Stalled", "status": "True", "reason": "NoProgress", "lastTransitionTime": "2025-01-01T00:00:00Z",
+                   "message": "no progress for 1800 s: step 1200 of 5000; rank 3 stood still first, at step 1190"}
+        jobs.write_status(self.dev.open_text, jobs.pytorch("stuck"), phase="Running", reason="Stalled", attempt=1, progress=progress,
+                          conditions=[stalled])
+        rows = {row.split()[0]: row for row in self.run_command("top").out.splitlines()}
+        self.assertEqual(rows["JOB"].split()[-2:], ["REASON", "PROGRESS"])
+        self.assertRegex(rows["pj/trains"], r"  step 1200 of 5000 \(24 %\), loss 2\.31; last report \d+ d.* ago$")
+        self.assertRegex(rows["pj/stuck"], rf"  Stalled   {re.escape(stalled['message'])}$")
+        self.assertRegex(rows["pj/quiet"], r"  -$")
+
     def test_top_follows_jobs_on_a_terminal(self):
         body = self.create(jobs.pytorch("mnist"))
         top = program.Terminal("top", "--kubeconfig", self.dev.kubeconfig, columns=60)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs for tests of commands about jobs of a cluster."""
+import json
 
 PLURALS = {"PyTorchTrainingJob": "pytorchtrainingjobs", "DeepSpeedJob": "deepspeedjobs", "ColossalAIJob": "colossalaijobs"}
 
@@ -29,6 +30,17 @@ def elastic(name, replicas, least, most):
     return _job("PyTorchTrainingJob", name, {
         "replicaSpecs": roles, "torchrunConfig": {"enabled": True},
         "elastic": {"enabled": True, "minReplicas": least, "maxReplicas": most}})
+
+
+def run_by_another(name):
+    """A PyTorchTrainingJob that another controller runs: its status is what write_status() writes."""
+    return pytorch(name, managedBy="example.org/other")
+
+
+def write_status(open_text, body, **status):
+    """Merges into the status; `open_text` is as that of program.Dev."""
+    path = f"{collection(body)}/{body['metadata']['name']}/status"
+    open_text("PATCH", path, json.dumps({"status": status}), "application/merge-patch+json").close()
 
 
 def collection(body, ns="default"):

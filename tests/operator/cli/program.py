@@ -149,15 +149,7 @@ class Dev:
 
     def open_text(self, method, path, body=None, kind="application/json"):
         """The same, with the text of a body."""
-        with open(self.kubeconfig, encoding="utf-8") as file:
-            text = file.read()
-        url, authority, token = (
-            re.search(pattern, text)[1] for pattern in (r"server: (\S+)", r"authority-data: (\S+)", r'token: "(\w+)"'))
-        request = urllib.request.Request(
-            url + path, None if body is None else body.encode(), method=method,
-            headers={"Content-Type": kind, "Authorization": f"Bearer {token}"})
-        trust = ssl.create_default_context(cadata=base64.b64decode(authority).decode())
-        return urllib.request.urlopen(request, timeout=PATIENCE, context=trust)
+        return open_text(self.kubeconfig, method, path, body, kind)
 
     def errors(self):
         with open(self.log) as log:
@@ -176,6 +168,19 @@ class Dev:
 
     def __exit__(self, *_):
         self.stop()
+
+
+def open_text(kubeconfig, method, path, body=None, kind="application/json"):
+    """The answer of the API server that a `signalbox dev` has written this kubeconfig for."""
+    with open(kubeconfig, encoding="utf-8") as file:
+        text = file.read()
+    url, authority, token = (
+        re.search(pattern, text)[1] for pattern in (r"server: (\S+)", r"authority-data: (\S+)", r'token: "(\w+)"'))
+    request = urllib.request.Request(
+        url + path, None if body is None else body.encode(), method=method,
+        headers={"Content-Type": kind, "Authorization": f"Bearer {token}"})
+    trust = ssl.create_default_context(cadata=base64.b64decode(authority).decode())
+    return urllib.request.urlopen(request, timeout=PATIENCE, context=trust)
 
 
 def exported(line):

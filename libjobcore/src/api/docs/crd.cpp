@@ -33,7 +33,9 @@ constexpr std::array columns{
     column{"RESTARTS", "integer", ".status.backoffCount", false},
     column{"REASON", "string", ".status.reason", false},
     column{"AGE", "date", ".metadata.creationTimestamp", false},
-    column{"QUEUE", "string", ".spec.scheduler.t9kScheduler.queue", true},
+    // Of the one scheduler that there is, by whichever name its field has.
+    column{"QUEUE", "string", ".spec.scheduler.*['queue','Queue','queueName']", true},
+    column{"PROGRESS", "integer", ".status.progress.progressPercentage", true},
     column{"STARTED", "date", ".status.startTime", true},
     column{"DURATION", "string", ".status.duration", true},
     column{"DISRUPTIONS", "integer", ".status.restarts.disruptions", true},
