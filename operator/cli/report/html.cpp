@@ -22,11 +22,13 @@ constexpr const char* page_styles = R"(
 body { font: 15px/1.45 sans-serif; color: #222; background: #fff; margin: 2em auto; max-width: 64em; padding: 0 1em; }
 h2 { margin-top: 2em; border-top: 1px solid #ddd; padding-top: 1em; }
 table { border-collapse: collapse; margin: .5em 0; }
-th, td { text-align: left; padding: .15em 1.2em .15em 0; vertical-align: top; overflow-wrap: anywhere; }
-th { font-weight: 600; white-space: nowrap; }
-td.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+table { display: block; overflow-x: auto; }
+th, td { text-align: left; padding: .15em 1.2em .15em 0; vertical-align: top; white-space: nowrap; }
+td.n { text-align: right; font-variant-numeric: tabular-nums; }
+td.long { white-space: normal; min-width: 16em; overflow-wrap: anywhere; }
+svg { display: block; max-width: 100%; height: auto; }
 .trouble { color: #c92a2a; }
-.swatch { display: inline-block; }
+.swatch { margin-top: .35em; }
 )";
 
 std::string or_dash(const std::string& text) {
@@ -59,7 +61,7 @@ public:
              {"content", "default-src 'none'; style-src 'unsafe-inline'"}}
         );
         to_.leaf("title", title);
-        to_.open("style").raw(page_styles).raw(plot_styles).close();
+        to_.open("style").raw(page_styles).close();
         to_.close().open("body");
         to_.leaf("h1", title);
         to_.leaf("p", fmt::format("Times are counted until {}.", core::format_time(report_->now)));
@@ -94,11 +96,7 @@ private:
     }
     void cell(std::string_view text) { to_.leaf("td", text); }
     void figure(std::string_view text) { to_.leaf("td", {{"class", "n"}}, text); }
-    void swatch(std::string_view kind) {
-        to_.open("td").open("svg", {{"class", "swatch"}, {"width", "12"}, {"height", "12"}});
-        to_.shape("rect", {{"class", std::string(kind)}, {"width", "12"}, {"height", "12"}});
-        to_.close().close();
-    }
+    void long_cell(std::string_view text) { to_.leaf("td", {{"class", "long"}}, text); }
 
     void add_summary() {
         to_.leaf("h3", "Where the time of all of them went");
@@ -140,17 +138,17 @@ private:
             to_.close();
             cell(standing_of(job.status));
             figure(time_text(job.wasted()));
-            figure(percent_text(job.time.goodput()));
+            figure(goodput_text(job.time));
             figure(fmt::to_string(job.status.attempt));
             cell(history.empty() ? "-" : history.back().reason);
-            cell(or_dash(job.progress));
+            long_cell(or_dash(job.progress));
             to_.close();
         }
         to_.close();
     }
 
     void add_shares(const core::time_account& time) {
-        figure(percent_text(time.goodput()));
+        figure(goodput_text(time));
         for (const core::time_share& share : time.shares) {
             figure(time_text(share.seconds));
         }
@@ -183,9 +181,7 @@ private:
         to_.leaf(
             "p",
             fmt::format(
-                "{} in all; goodput {}",
-                time_text(job.time.total()),
-                percent_text(job.time.goodput())
+                "{} in all; goodput {}", time_text(job.time.total()), goodput_text(job.time)
             )
         );
         plot_time(to_, job.time);
@@ -194,7 +190,9 @@ private:
         for (std::size_t i = 0; i < percentages.size(); ++i) {
             const core::time_share& share = job.time.shares[i];
             to_.open("tr");
-            swatch(share.name);
+            to_.open("td");
+            add_swatch(to_, share.name);
+            to_.close();
             cell(share.name);
             figure(time_text(share.seconds));
             figure(fmt::format("{} s", share.seconds));
@@ -224,7 +222,7 @@ private:
             cell(or_dash(a.pod));
             cell(or_dash(a.node));
             figure(a.rank ? fmt::to_string(*a.rank) : "-");
-            cell(or_dash(a.message));
+            long_cell(or_dash(a.message));
             to_.close();
         }
         to_.close();

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <tuple>
 #include <utility>
 
@@ -90,8 +89,9 @@ std::string step_text(const std::optional<std::int64_t>& step) {
     return step ? fmt::to_string(*step) : "-";
 }
 
-std::string percent_text(const std::optional<double>& ratio) {
-    return ratio ? fmt::format("{:.0f} %", std::floor(*ratio * 100)) : "-";
+std::string goodput_text(const core::time_account& time) {
+    const std::int64_t held = time.held();
+    return held > 0 ? fmt::format("{} %", time.useful() * 100 / held) : "-";
 }
 
 }  // namespace signalbox::op::report

@@ -65,7 +65,7 @@ std::string standing_of(const core::job_status& status);
 std::string time_text(std::int64_t seconds);
 /// The number; of none a dash.
 std::string step_text(const std::optional<std::int64_t>& step);
-/// `81 %`, or a dash.
-std::string percent_text(const std::optional<double>& ratio);
+/// `81 %`, of which nothing is rounded up; a dash where there is none.
+std::string goodput_text(const core::time_account& time);
 
 }  // namespace signalbox::op::report

@@ -16,22 +16,26 @@
 
 namespace signalbox::op::report {
 
-const char* const plot_styles = R"(
-svg { display: block; max-width: 100%; height: auto; }
-svg text { font: 12px sans-serif; fill: #333; }
-svg line { stroke: #ccc; }
-.mark { stroke: #333; stroke-dasharray: 5 3; }
-.running, .Succeeded { fill: #2b8a3e; }
-.lost, .failed { fill: #c92a2a; }
-.stalled { fill: #862e9c; }
-.restarting { fill: #e8590c; }
-.starting { fill: #fab005; }
-.queued { fill: #74c0fc; }
-.paused, .quiet { fill: #adb5bd; }
-.life { fill: #e9ecef; }
-)";
-
 namespace {
+
+/// As attributes and not as a style sheet: a picture that is taken out of the page keeps them.
+struct paint {
+    std::string_view kind;
+    const char* fill;
+};
+constexpr std::array paints{
+    paint{"running", "#2b8a3e"},
+    paint{"Succeeded", "#2b8a3e"},
+    paint{"lost", "#c92a2a"},
+    paint{"failed", "#c92a2a"},
+    paint{"stalled", "#862e9c"},
+    paint{"restarting", "#e8590c"},
+    paint{"starting", "#fab005"},
+    paint{"queued", "#74c0fc"},
+    paint{"paused", "#adb5bd"},
+    paint{"quiet", "#adb5bd"},
+    paint{"life", "#e9ecef"},
+};
 
 constexpr double width = 760;
 constexpr double label_width = 210;
@@ -43,6 +47,10 @@ constexpr std::size_t most_rows = 40;
 
 std::string number(double n) {
     return fmt::format("{:.1f}", n);
+}
+
+std::string fill_of(std::string_view kind) {
+    return std::ranges::find(paints, kind, &paint::kind)->fill;
 }
 
 std::string short_label(std::string_view text) {
@@ -57,6 +65,9 @@ void open_svg(markup& to, double height, std::string_view what) {
          {"viewBox", fmt::format("0 0 {} {}", number(width), number(height))},
          {"width", number(width)},
          {"height", number(height)},
+         {"font-family", "sans-serif"},
+         {"font-size", "12"},
+         {"fill", "#333333"},
          {"role", "img"},
          {"aria-label", std::string(what)}}
     );
@@ -68,6 +79,7 @@ void add_bar(
     to.shape(
         "rect",
         {{"class", std::string(kind)},
+         {"fill", fill_of(kind)},
          {"x", number(x)},
          {"y", number(y)},
          {"width", number(std::max(length, 1.0))},
@@ -76,10 +88,14 @@ void add_bar(
     );
 }
 
-void add_line(markup& to, const char* kind, double x1, double y1, double x2, double y2) {
+enum class line { grid, mark };
+
+void add_line(markup& to, line kind, double x1, double y1, double x2, double y2) {
+    const bool grid = kind == line::grid;
     to.shape(
         "line",
-        {{"class", kind},
+        {{"stroke", grid ? "#cccccc" : "#333333"},
+         {"stroke-dasharray", grid ? "none" : "5 3"},
          {"x1", number(x1)},
          {"y1", number(y1)},
          {"x2", number(x2)},
@@ -112,7 +128,7 @@ std::int64_t time_step(std::int64_t span) {
         7 * day,
         30 * day,
         90 * day};
-    constexpr std::int64_t most_marks = 6;
+    constexpr std::int64_t most_marks = 5;
     const auto* const found =
         std::ranges::find_if(steps, [&](std::int64_t step) { return span / step <= most_marks; });
     return found != steps.end() ? *found : std::max<std::int64_t>(span / most_marks, 1);
@@ -147,7 +163,7 @@ public:
         const std::int64_t step = time_step(span);
         for (std::int64_t t = 0; t <= span; t += step) {
             const double x = at(from_ + core::seconds(t));
-            add_line(to, "grid", x, 0, x, height);
+            add_line(to, line::grid, x, 0, x, height);
             const bool last = x > width - 40;
             const std::string text = t == 0 ? "0" : core::in_words(core::seconds(t));
             add_text(to, x, height + 15, last ? "end" : t == 0 ? "start" : "middle", text);
@@ -210,6 +226,12 @@ void add_attempt(
 }
 
 }  // namespace
+
+void add_swatch(markup& to, std::string_view share) {
+    to.open("svg", {{"class", "swatch"}, {"width", "12"}, {"height", "12"}});
+    to.shape("rect", {{"fill", fill_of(share)}, {"width", "12"}, {"height", "12"}});
+    to.close();
+}
 
 void plot_time(markup& to, const core::time_account& time) {
     const std::int64_t all = time.total();
@@ -287,7 +309,7 @@ void plot_steps(markup& to, const job_report& job) {
     open_svg(to, height + axis_height, "Steps by attempt");
     const double step = number_step(most);
     for (double s = 0; s <= most; s += step) {
-        add_line(to, "grid", left, y_of(s), width, y_of(s));
+        add_line(to, line::grid, left, y_of(s), width, y_of(s));
         add_text(to, left - 6, y_of(s) + 4, "end", fmt::format("{:.0f}", s));
     }
     const double column = (width - left) / static_cast<double>(job.attempts.size());
@@ -295,9 +317,11 @@ void plot_steps(markup& to, const job_report& job) {
     double middle = left + column / 2;
     for (const core::attempt_record& a : job.attempts) {
         const double y = y_of(static_cast<double>(a.step.value_or(0)));
+        const std::string_view kind = colour_of_end(a, job.status.phase);
         to.shape(
             "rect",
-            {{"class", std::string(colour_of_end(a, job.status.phase))},
+            {{"class", std::string(kind)},
+             {"fill", fill_of(kind)},
              {"x", number(middle - thick / 2)},
              {"y", number(y)},
              {"width", number(thick)},
@@ -310,7 +334,7 @@ void plot_steps(markup& to, const job_report& job) {
     for (const level& l : levels) {
         if (l.step) {
             const double y = y_of(static_cast<double>(*l.step));
-            add_line(to, "mark", left, y, width, y);
+            add_line(to, line::mark, left, y, width, y);
             add_text(to, width, y - 3, "end", fmt::format("{} {}", l.name, *l.step));
         }
     }

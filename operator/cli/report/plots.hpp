@@ -8,9 +8,8 @@
 
 namespace signalbox::op::report {
 
-/// The rules that give the pictures their colours, for the page that they are on.
-extern const char* const plot_styles;
-
+/// A square in the colour of a share of the time.
+void add_swatch(markup& to, std::string_view share);
 /// Where the time went: one bar.
 void plot_time(markup& to, const core::time_account& time);
 /// When attempts ran, from the creation of the job on. Nothing if no time is known.

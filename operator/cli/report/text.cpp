@@ -39,7 +39,7 @@ void print_time(const core::time_account& time, std::ostream& out) {
         print_line(out, "Where the time went is not on record yet.");
         return;
     }
-    const std::string goodput = percent_text(time.goodput());
+    const std::string goodput = goodput_text(time);
     print_line(
         out,
         "Where the time went: {} in all; goodput {}",
@@ -169,7 +169,7 @@ void print_job(const job_report& job, core::instant now, std::ostream& out) {
 
 /// Cells of an account behind the first ones.
 table_cells with_shares(table_cells first, const core::time_account& time) {
-    first.push_back(percent_text(time.goodput()));
+    first.push_back(goodput_text(time));
     for (const core::time_share& share : time.shares) {
         const core::seconds length(share.seconds);
         first.push_back(share.seconds == 0 ? "-" : cli::short_age(length));
