@@ -4,6 +4,7 @@
 #include "cli/hindrance.hpp"
 #include "cli/log_lines.hpp"
 
+#include <jobcore/account.hpp>
 #include <jobcore/observed.hpp>
 #include <jobcore/spec.hpp>
 #include <jobcore/status.hpp>
@@ -49,34 +50,6 @@ private:
 
 }  // namespace
 
-namespace {
-
-/// A bar of ten, the step, and the loss if there is one.
-std::string training_text(const core::job_status& status) {
-    const auto& p = status.progress;
-    if (!p || p->attempt != status.attempt) {
-        return {};
-    }
-    std::vector<std::string> words;
-    if (p->percentage) {
-        const auto full = static_cast<std::size_t>(std::clamp(*p->percentage / 10, 0, 10));
-        words.push_back(fmt::format(
-            "[{}{}] {} %", std::string(full, '#'), std::string(10 - full, '-'), *p->percentage
-        ));
-    }
-    if (p->current_step) {
-        words.push_back(fmt::format("step {}", *p->current_step));
-        words.back() += p->total_steps ? fmt::format(" of {}", *p->total_steps) : "";
-    }
-    const auto loss = std::ranges::find(p->metrics, "loss", &core::progress_metric::name);
-    if (loss != p->metrics.end()) {
-        words.push_back("loss " + loss->value);
-    }
-    return fmt::format("{}", fmt::join(words, ", "));
-}
-
-}  // namespace
-
 std::string display_name(std::string_view ns, std::string_view name) {
     return ns == "default" ? std::string(name) : fmt::format("{}/{}", ns, name);
 }
@@ -92,7 +65,6 @@ void job_watch::upsert(std::string_view json) {
     row.restarts = status.backoff_count;
     row.reason = status.reason;
     row.duration = status.duration;
-    row.training = training_text(status);
     row.hindrance = row.message = hindrance(status);
     const core::condition* failed = core::find_condition(status, "Failed");
     if (status.phase == core::job_phase::failed && failed != nullptr) {
@@ -102,6 +74,10 @@ void job_watch::upsert(std::string_view json) {
         row.took = std::chrono::duration_cast<std::chrono::milliseconds>(
             *status.completion_time - *status.start_time
         );
+    }
+    if (status.progress && status.progress->last_updated) {
+        row.training = core::training_in_words(status, *status.progress->last_updated);
+        row.percentage = status.progress->percentage;
     }
     row.runs = status.aggregate && status.aggregate->running > 0;
     to_.job(object.text("/metadata/uid"), std::move(row), elapsed_());

@@ -21,6 +21,19 @@ std::string age(std::chrono::nanoseconds t) {
     return whole >= 120 ? fmt::format("{}m{}s", whole / 60, whole % 60) : fmt::format("{}s", whole);
 }
 
+/// Between `REASON` and `DURATION`.
+constexpr std::ptrdiff_t training_column = 6;
+
+/// `[####------] step 12 of 30 (40 %)`
+std::string training_cell(const job_row& row) {
+    constexpr std::int32_t length = 10;
+    if (!row.percentage || core::is_final(row.phase)) {
+        return dash_if_empty(row.training);
+    }
+    const auto done = static_cast<std::size_t>(std::clamp(*row.percentage / length, 0, length));
+    return fmt::format("[{:-<{}}] {}", std::string(done, '#'), length, row.training);
+}
+
 }  // namespace
 
 progress::progress(std::ostream& out, bool terminal, bool colours)
@@ -36,7 +49,7 @@ std::string progress::phase_cell(const job_row& row) const {
 
 void progress::job(const std::string& uid, job_row row, std::chrono::nanoseconds at) {
     for (std::string* text :
-         {&row.ready, &row.reason, &row.duration, &row.training, &row.hindrance}) {
+         {&row.ready, &row.reason, &row.duration, &row.hindrance, &row.training}) {
         *text = core::in_one_line(*text);
     }
     const auto [it, fresh] = rows_.try_emplace(uid, row);
@@ -51,12 +64,29 @@ void progress::job(const std::string& uid, job_row row, std::chrono::nanoseconds
     if (moved) {
         tell_phase(row, before.restarts, at);
     }
-    if (!row.training.empty() && (fresh || row.training != before.training)) {
-        line(at, row.name, "  " + row.training);
-    }
     // What does not come by itself is said where one looks, and not in an event of a pod alone.
     if (fresh ? !row.hindrance.empty() : hinders) {
         line(at, row.name, "  " + paint("! waits: " + row.hindrance, colour::yellow));
+    }
+    if (!row.training.empty() && (fresh || row.training != before.training)) {
+        tell_training(uid, row, at);
+    }
+}
+
+void progress::tell_training(
+    const std::string& uid, const job_row& row, std::chrono::nanoseconds at
+) {
+    if (terminal_) {
+        redraw_table();
+        return;
+    }
+    const std::int32_t tenth = row.percentage ? *row.percentage / 10 : -1;
+    const auto [last, first] = told_.try_emplace(uid, told_training{tenth, at});
+    const bool moved = row.percentage ? tenth != last->second.tenth
+                                      : at - last->second.at >= std::chrono::minutes{1};
+    if (first || moved) {
+        last->second = {tenth, at};
+        line(at, row.name, "  training: " + row.training);
     }
 }
 
@@ -154,16 +184,16 @@ void progress::note(const std::string& text) {
 std::string progress::table(bool with_logs) const {
     std::vector<table_cells> rows{
         {"JOB", "KIND", "PHASE", "READY", "RESTARTS", "REASON", "DURATION"}};
-    const bool trains =
-        std::ranges::any_of(rows_, [](const auto& r) { return !r.second.training.empty(); });
-    if (trains) {
-        rows.front().emplace_back("PROGRESS");
-    }
     const bool logs = with_logs && std::ranges::any_of(rows_, [](const auto& r) {
                           return !r.second.last_line.empty();
                       });
     if (logs) {
         rows.front().emplace_back("LAST LOG LINE");
+    }
+    const bool trains =
+        std::ranges::any_of(rows_, [](const auto& r) { return !r.second.training.empty(); });
+    if (trains) {
+        rows.front().insert(rows.front().begin() + training_column, "TRAINING");
     }
     for (const std::string& uid : order_) {
         const job_row& r = rows_.at(uid);
@@ -177,7 +207,7 @@ std::string progress::table(bool with_logs) const {
              dash_if_empty(r.duration)}
         );
         if (trains) {
-            rows.back().push_back(dash_if_empty(r.training));
+            rows.back().insert(rows.back().begin() + training_column, training_cell(r));
         }
         if (logs) {
             rows.back().push_back(dash_if_empty(r.last_line));

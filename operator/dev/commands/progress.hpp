@@ -11,6 +11,7 @@
 #include <chrono>
 #include <iosfwd>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,12 +25,13 @@ struct job_row {
     std::int64_t restarts = 0;
     std::string reason;
     std::string duration;
-    std::string training;  ///< how far it is, by its reports: `[##--------] step 24 of 100`
-    std::string message;   ///< why it failed, or what it waits for
+    std::string message;  ///< why it failed, or what it waits for
     std::chrono::milliseconds took{0};
     std::string hindrance;  ///< why a pod cannot start; empty: nothing is known to hinder it
     bool runs = false;      ///< a pod of it does
-    std::string last_line;  ///< of its logs; kept by progress
+    std::string training;   ///< how far it is, as its processes report; empty: they do not
+    std::optional<std::int32_t> percentage;  ///< of that
+    std::string last_line;                   ///< of its logs; kept by progress
 };
 
 struct job_event {
@@ -47,7 +49,8 @@ public:
     progress(std::ostream& out, bool terminal, bool colours);
 
     /// A job's state, as often as it is seen. A line is printed for each change of phase, reason or
-    /// readiness.
+    /// readiness. How far training is a terminal's table shows at once, as a bar; elsewhere a line
+    /// is printed for each tenth of it, or each minute where no percentage is reported.
     void job(const std::string& uid, job_row row, std::chrono::nanoseconds at);
     void job_gone(const std::string& uid, std::chrono::nanoseconds at);
     /// An event about the job of that name.
@@ -92,6 +95,7 @@ public:
 
 private:
     void tell_phase(const job_row& row, std::int64_t restarts_before, std::chrono::nanoseconds at);
+    void tell_training(const std::string& uid, const job_row& row, std::chrono::nanoseconds at);
     void line(std::chrono::nanoseconds at, const std::string& job, const std::string& text);
     void print(const std::string& text);
     std::string paint(const std::string& text, colour c) const;
@@ -112,6 +116,12 @@ private:
     std::vector<std::string> order_;
     std::map<std::string, std::vector<job_event>> events_;      // by job
     std::map<std::string, std::chrono::nanoseconds> drawn_at_;  // by UID and replica
+    /// What was said last of how far training is.
+    struct told_training {
+        std::int32_t tenth = -1;  ///< of the percentage; -1: nothing was said, or there is none
+        std::chrono::nanoseconds at{0};
+    };
+    std::map<std::string, told_training> told_;  // by UID
 };
 
 }  // namespace signalbox::op::cli
