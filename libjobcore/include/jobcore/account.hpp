@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,6 +68,9 @@ std::string training_in_words(const job_status& status, instant now);
 /// The same with `; last report 12 s ago`. Reports of another attempt than the present one are said
 /// to be of it. Empty if nobody has reported.
 std::string progress_in_words(const job_status& status, instant now);
+
+/// The types of the conditions of a job (BEHAVIOUR.md 4.13). A constant.
+std::span<const std::string_view> condition_types();
 
 /// `45 s`, `5 min 20 s`, `3 h 5 min`, `2 d 4 h`. Negative ones as their absolute value.
 std::string in_words(milliseconds duration);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobcore/account.hpp"
 
+#include "engine/facts/reasons.hpp"
 #include "explain/words.hpp"
 
 #include <fmt/format.h>
@@ -121,6 +122,17 @@ std::vector<attempt_record> attempts_of(const job_status& status) {
         present.step = status.progress->current_step;
     }
     return out;
+}
+
+std::span<const std::string_view> condition_types() {
+    static constexpr auto types = [] {
+        std::array<std::string_view, engine::condition_type_words.size()> out;
+        std::ranges::transform(
+            engine::condition_type_words, out.begin(), &engine::word<engine::condition_type>::text
+        );
+        return out;
+    }();
+    return types;
 }
 
 std::string in_words(milliseconds duration) {

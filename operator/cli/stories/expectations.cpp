@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/stories/expectations.hpp"
 
+#include <jobcore/account.hpp>
 #include <jobcore/strings.hpp>
 
 #include <fmt/format.h>
@@ -64,12 +65,9 @@ void read_replicas(const json_value& v, const std::string& at, problems& into, c
     }
 }
 
-constexpr std::array<std::string_view, 7> condition_types{
-    "Initialized", "Running", "ReplicaFailure", "Completed", "Failed", "Succeeded", "Paused"};
-
 void read_conditions(const json_value& v, const std::string& at, problems& into, const cast&) {
     members all(v, at, into);
-    for (const std::string_view type : condition_types) {
+    for (const std::string_view type : core::condition_types()) {
         const json_value* wanted = all.find(type);
         if (wanted == nullptr || wanted->IsBool() || wanted->IsNull()) {
             continue;

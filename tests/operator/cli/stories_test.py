@@ -107,6 +107,13 @@ class Stories(unittest.TestCase):
             self.assertFalse(match, f"{line}: {wanted.get(match and match[1])} may be anything")
         self.assertEqual(len(re.findall(r"(?m)^FAILED ", result.out)), len(wanted))
 
+    def test_every_type_of_condition_can_be_expected(self):
+        for wanted, code in (("null", 0), ("true", 1)):
+            path = self.write(STORY.replace("retries: 1", f"retries: 1\n    conditions: {{Stalled: {wanted}}}"))
+            result = program.run("test", path)
+            self.assertEqual(result.code, code, result.out + result.err)
+        self.assertIn("/steps/1/expect/conditions/Stalled\n    expected  true\n    found     no such condition\n", result.out)
+
     def test_a_difference_is_shown_with_what_happened_and_why(self):
         path = self.write(STORY.replace("retries: 1", "retries: 3"))
         result = program.run("test", path)
