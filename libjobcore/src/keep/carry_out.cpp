@@ -2,7 +2,6 @@
 #include "jobcore/carry_out.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -22,39 +21,6 @@ auto find_refusal(auto& refusals, const action& a) {
 }
 
 }  // namespace
-
-std::size_t hash_without_times(const job_status& status, job_kind kind) {
-    job_status s = status;
-    for (condition& c : s.conditions) {
-        c.last_transition.reset();
-    }
-    s.start_time.reset();
-    s.completion_time.reset();
-    s.duration.clear();
-    s.next_transition.reset();
-    s.time = {};  // all of it counts seconds
-    s.attempt_start.reset();
-    for (attempt_record& ended : s.attempt_history) {
-        ended.start.reset();
-        ended.end.reset();
-    }
-    for (avoided_node& bad : s.avoided) {
-        bad.time.reset();
-    }
-    if (s.progress) {
-        s.progress->last_updated.reset();
-        s.progress->advanced.reset();
-        s.progress->checkpoint_time.reset();
-        s.progress->slowest.reset();
-    }
-    for (std::optional<incident_record>* incident : {&s.restarts.last, &s.restarts.settling}) {
-        if (*incident) {
-            (*incident)->time.reset();
-            (*incident)->not_before.reset();
-        }
-    }
-    return std::hash<std::string>()(format_status(s, kind));
-}
 
 answer::refused answer::by_other_owner() {
     return {

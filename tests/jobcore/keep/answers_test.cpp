@@ -120,6 +120,13 @@ TEST_CASE("[requirement X7] statuses that differ in times alone have one hash", 
     before.phase = core::job_phase::pending;
     before.conditions.push_back({"Running", false, "CreatingPods", "", core::instant()});
     before.restarts.last.emplace();
+    before.restarts.settling.emplace();
+    before.attempt_history.emplace_back();
+    before.attempt_history[0].attempt = 1;
+    before.avoided.emplace_back();
+    before.avoided[0].node = "gpu-7";
+    before.progress.emplace();
+    before.progress->attempt = 2;
     core::job_status after = before;
     const core::instant later = core::instant() + core::seconds(5);
     after.conditions[0].last_transition = later;
@@ -127,11 +134,27 @@ TEST_CASE("[requirement X7] statuses that differ in times alone have one hash", 
     after.duration = "5s";
     after.next_transition = core::transition{later, "Deadline"};
     after.restarts.last->time = after.restarts.last->not_before = later;
+    after.restarts.settling->time = after.attempt_start = later;
+    after.attempt_history[0].start = after.attempt_history[0].end = later;
+    after.avoided[0].time = later;
+    after.time = {1, 2, 3, 4, 5, 6, 7, 3, core::time_kind::running, later};
+    core::progress_status& progress = *after.progress;
+    progress.last_updated = progress.advanced = progress.checkpoint_time = later;
+    progress.slowest = core::slowest_rank{1, 7, 2, later};
     CHECK(hash(after) == hash(before));
     after.reason = "CreatingPods";
     CHECK(hash(after) != hash(before));
     after = before;
     after.conditions[0].message = "another";
+    CHECK(hash(after) != hash(before));
+    after = before;
+    after.progress->current_step = 7;
+    CHECK(hash(after) != hash(before));
+    after = before;
+    after.attempt_history[0].reason = "PodFailed";
+    CHECK(hash(after) != hash(before));
+    after = before;
+    after.restarts.last->cause = "PodFailed";
     CHECK(hash(after) != hash(before));
 }
 

@@ -71,6 +71,8 @@ struct field {
     change when = change::inherit;
     /// An empty object means something else than none.
     bool presence_counts = false;
+    /// It is no time and yet tells of time: of statuses that differ in it alone neither says more.
+    bool tells_of_time = false;
     /// The rule that says more; empty: that of the parent.
     std::string_view rule = {};
     /// What `kubectl explain` knows of what is passed through, as a path that it takes.

@@ -53,6 +53,11 @@ constexpr field under(std::string_view rule, field row) {
     return row;
 }
 
+constexpr field of_time(field row) {
+    row.tells_of_time = true;
+    return row;
+}
+
 constexpr std::array condition_fields{
     text(
         "type",
@@ -260,9 +265,9 @@ constexpr std::array progress_fields{
     list("metrics", "What else was reported; at most 16.", metric_fields),
     int64("checkpointStep", "The step of the last checkpoint that was reported."),
     time("checkpointTime", "When that was reported."),
-    object(
+    of_time(object(
         "slowest", "The rank that is furthest behind, where more than one reports.", slowest_fields
-    ),
+    )),
 };
 
 constexpr std::array named_value_fields{
@@ -337,7 +342,7 @@ constexpr field aggregate_field = under(
 constexpr field start_field =
     time("startTime", "When the job started; the deadline counts from here.");
 constexpr field completion_field = time("completionTime", "When the job ended.");
-constexpr field duration_field = text("duration", "How long the job took.");
+constexpr field duration_field = of_time(text("duration", "How long the job took."));
 constexpr field ready_field =
     text("ready", "Replicas that run, or at the end ended well, of those wanted: 3/4.");
 constexpr field replicas_field =
@@ -346,7 +351,7 @@ constexpr field selector_field =
     under("behaviour 7.5", text("selector", "Selects the pods; for the scale subresource."));
 constexpr field transition_field = under(
     "api 5.5",
-    object("nextTransition", "What the operator waits for on a clock.", transition_fields)
+    of_time(object("nextTransition", "What the operator waits for on a clock.", transition_fields))
 );
 constexpr field attempt_field =
     under("api 5.4", int32("attempt", "How often the whole set of pods was made."));
@@ -376,9 +381,9 @@ constexpr field attempt_start_field =
     under("behaviour 13.2", time("attemptStartTime", "When the present attempt began."));
 constexpr field time_field = under(
     "behaviour 13.1",
-    object(
+    of_time(object(
         "timeSeconds", "Where the time went, from the creation of the job to `since`.", time_fields
-    )
+    ))
 );
 constexpr field avoided_field = under(
     "behaviour 13.6",
