@@ -9,20 +9,23 @@ namespace signalbox::op {
 
 namespace {
 
-constexpr feature_row rows[] = {
+/// There unless they are left out.
+constexpr feature_row usual[] = {
     {feature::ssh, "ssh", "ColossalAIJobs, and DeepSpeedJobs that use ssh, get no pods"},
     {feature::gang, "gang", "jobs that ask for a gang scheduler wait"},
     {feature::tensorboard, "tensorboard", "jobs that ask for a TensorBoard run without"},
     {feature::events, "events", "no events are written about jobs"},
+};
+constexpr feature_row asked_for[] = {
     {feature::logs, "logs", "why pods fail is told by their termination messages"},
     {feature::progress, "progress", "no reports of progress are received"},
+};
+constexpr feature_row schedulers[] = {
     {feature::kubernetes, "kubernetes", "jobs that ask for this scheduler wait"},
     {feature::kueue, "kueue", "jobs that ask for quota of it wait"},
     {feature::coscheduling, "coscheduling", "jobs that ask for this scheduler wait"},
     {feature::volcano, "volcano", "jobs that ask for this scheduler wait"},
 };
-constexpr std::size_t first_asked = 4;
-constexpr std::size_t first_scheduler = 6;
 
 /// By the group of what it places pods by.
 constexpr std::pair<std::string_view, feature> scheduler_groups[] = {
@@ -35,11 +38,11 @@ constexpr std::pair<std::string_view, feature> scheduler_groups[] = {
 }  // namespace
 
 std::span<const feature_row> all_features() {
-    return std::span(rows).first(first_asked);
+    return usual;
 }
 
 std::span<const feature_row> scheduler_features() {
-    return std::span(rows).subspan(first_scheduler);
+    return schedulers;
 }
 
 feature_set left_out_by_default() {
@@ -51,7 +54,14 @@ feature_set left_out_by_default() {
 }
 
 const feature_row& row_of(feature which) {
-    return *std::ranges::find(rows, which, &feature_row::which);
+    const feature_row* found = nullptr;
+    for (const std::span<const feature_row> rows :
+         {all_features(), std::span<const feature_row>(asked_for), scheduler_features()}) {
+        for (const feature_row& row : rows) {
+            found = row.which == which ? &row : found;
+        }
+    }
+    return *found;
 }
 
 std::optional<feature> parse_feature(std::string_view name) {
