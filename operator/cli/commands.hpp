@@ -198,6 +198,7 @@ struct monitoring_options {
     std::string tls_cert_file;
     std::string tls_key_file;
     std::string token_file;
+    bool single_jobs = false;  ///< metrics have series of single jobs
 };
 
 /// The receiver of reports of progress. `0` is none.

@@ -40,6 +40,8 @@ monitor_options what_to_monitor(const monitoring_options& options) {
     out.metrics.tls_key_file = options.tls_key_file;
     out.metrics.token_file = options.token_file;
     out.health_address = address_or_none(options.health_address);
+    out.series =
+        options.single_jobs ? job_metrics::series::of_jobs_too : job_metrics::series::of_kinds;
     std::ostringstream line;
     version(line);
     const std::string text = line.str();

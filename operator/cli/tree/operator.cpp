@@ -96,6 +96,11 @@ void add_monitoring(CLI::App& to, monitoring_options& options) {
         options.token_file,
         "/metrics and /debug for who sends this as bearer token",
         "FILE");
+    to.add_flag(
+        "--metrics-of-jobs",
+        options.single_jobs,
+        "Series of single jobs, too, with names and namespaces; of 1000 at most"
+    );
 }
 
 void add_progress(CLI::App& to, progress_options& options) {

@@ -439,15 +439,14 @@ std::vector<k8sio::view_state> controller::views() const {
     return out;
 }
 
-std::map<std::pair<core::job_kind, core::job_phase>, std::size_t> controller::jobs_by_phase(
+void controller::for_each_job(
+    const std::function<void(const core::job_object& job, core::instant now)>& visit
 ) const {
-    std::map<std::pair<core::job_kind, core::job_phase>, std::size_t> out;
     for (const auto& each : parts_) {
         for (const auto& [uid, entry] : each->views.jobs.entries()) {
-            ++out[{entry->object->meta.kind, entry->object->status.phase}];
+            visit(*entry->object, each->clock.now());
         }
     }
-    return out;
 }
 
 std::vector<explained_job> controller::explain(std::string_view ns, std::string_view name) const {

@@ -17,11 +17,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace signalbox::op {
@@ -86,7 +85,10 @@ public:
     std::uint64_t keys_queued() const;
     /// One for each watch; where there is one for each namespace, with its name before a slash.
     std::vector<k8sio::view_state> views() const;
-    std::map<std::pair<core::job_kind, core::job_phase>, std::size_t> jobs_by_phase() const;
+    /// Calls it with each job in view, and with the API server's time.
+    void for_each_job(
+        const std::function<void(const core::job_object& job, core::instant now)>& visit
+    ) const;
     /// What is to be said of the jobs of that name, on the views as they are; of each kind at most
     /// one.
     std::vector<explained_job> explain(std::string_view ns, std::string_view name) const;

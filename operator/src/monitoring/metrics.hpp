@@ -2,10 +2,11 @@
 //
 // What the operator counts, under the names of controller-runtime and client-go where they have
 // one, and as text for Prometheus. No label has more values than are known here: no names of jobs,
-// namespaces or pods.
+// namespaces or pods, but where series of single jobs were asked for.
 #pragma once
 
 #include "controller/run.hpp"
+#include "job_metrics/job_metrics.hpp"
 
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
@@ -20,8 +21,12 @@ namespace signalbox::op {
 
 class metrics final : public k8sio::reconcile_observer {
 public:
-    /// `host`: the API server, `address:port`; `version`: of this program.
-    metrics(const std::string& host, const std::string& version);
+    /// `host`: the API server, `address:port`; `version`: of this program; `wanted`: of jobs.
+    metrics(
+        const std::string& host,
+        const std::string& version,
+        job_metrics::series wanted = job_metrics::series::of_kinds
+    );
     /// Before anything is told: whose clock counts.
     void use(k8sio::clock& time) {
         time_ = &time;
@@ -35,7 +40,9 @@ public:
     void exchanged(const k8sio::http_request& sent, int status, std::chrono::nanoseconds took);
     void status_written(
         const core::job_object& before, const core::job_status& after, core::instant now
-    );
+    ) {
+        jobs_.status_written(before, after, now);
+    }
 
     /// When a pass began or ended last, or a request was answered or given up.
     k8sio::steady_time last_sign_of_work() const { return last_sign_; }
@@ -44,12 +51,6 @@ public:
     std::string text(const running_operator& of) const;
 
 private:
-    struct per_kind {
-        prometheus::Histogram* time_to_running = nullptr;
-        double time_lost = 0;
-        std::map<std::string, std::uint64_t> restarts;  // by cause
-    };
-
     std::string host_;
     std::string version_;
     prometheus::Registry registry_;
@@ -59,7 +60,7 @@ private:
     std::map<std::string, std::uint64_t> results_;  // of reconciles
     std::map<std::pair<int, std::string>, std::uint64_t> requests_;
     std::map<std::string, prometheus::Histogram*> request_time_;  // by method
-    std::map<core::job_kind, per_kind> kinds_;
+    job_metrics jobs_;
     k8sio::clock* time_ = nullptr;
     k8sio::steady_time start_;
     k8sio::steady_time last_sign_;

@@ -36,7 +36,8 @@ void monitor::attach_to(run_options& options) {
     if (options_.metrics.address.empty() && options_.health_address.empty()) {
         return;
     }
-    metrics_.emplace(options.cluster.host + ":" + options.cluster.port, options_.version);
+    const std::string host = options.cluster.host + ":" + options.cluster.port;
+    metrics_.emplace(host, options_.version, options_.series);
     options.beside = this;
     options.controller.observer = &*metrics_;
     options.controller.status_written =

@@ -24,6 +24,7 @@ struct monitor_options {
     std::string health_address;
     std::string version;
     std::function<std::string()> more_metrics;  ///< in the text format; may be empty
+    job_metrics::series series = job_metrics::series::of_kinds;
 };
 
 /// Nothing here waits: answers are made at once from what is in memory.

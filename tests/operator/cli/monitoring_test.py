@@ -133,6 +133,27 @@ class Monitoring(unittest.TestCase):
         child = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, timeout=program.PATIENCE)
         self.assertEqual((child.returncode, child.stdout + child.stderr), (0, ""))
 
+    def test_single_jobs_have_series_where_they_are_asked_for(self):
+        body = jobs.run_by_another("told")
+        self.dev.open("POST", jobs.collection(body), body).close()
+        jobs.write_status(self.dev.open_text, body, phase="Running", attempt=1,
+                          progress={"attempt": 1, "rank": 0, "currentStep": 1200, "progressPercentage": 24,
+                                    "metrics": [{"name": "loss", "value": "2.5"}]})
+        series = '{kind="PyTorchTrainingJob",name="told",namespace="default"}'
+        for flags, found in (([], False), (["--metrics-of-jobs"], True)):
+            run = self.operator("--metrics-bind-address", "127.0.0.1:0", *flags)
+            run.wait_for_line("views are complete")
+            text = run.ask("/metrics")[1]
+            for line in (f"signalbox_single_job_progress_ratio{series} 0.24", f"signalbox_single_job_step{series} 1200",
+                         f"signalbox_single_job_loss{series} 2.5"):
+                self.assertEqual(f"\n{line}\n" in text, found, line)
+            self.assertEqual("told" in text, found)
+        if not shutil.which("promtool"):
+            skips.note("monitoring", "no promtool: metrics, rules and dashboard were not checked by it")
+            self.skipTest("no promtool")
+        child = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, timeout=program.PATIENCE)
+        self.assertEqual((child.returncode, child.stdout + child.stderr), (0, ""))
+
     def test_alerts_and_dashboard_ask_for_metrics_that_there_are(self):
         run = self.operator("--metrics-bind-address", "127.0.0.1:0", "--leader-elect", "--leader-elect-resource-namespace", "default")
         run.wait_for_line("views are complete")  # with requests, of which some metrics are
