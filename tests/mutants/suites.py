@@ -69,7 +69,8 @@ SUITES = {
         chosen="kubelet.json",
         base="operator",
         programs=("operator_tests", "container_tests"),
-        folders=("operator/dev/kubelet", "operator/dev/pods", "operator/http", "operator/src/monitoring", "operator/cli/manifests")),
+        folders=("operator/dev/kubelet", "operator/dev/pods", "operator/http", "operator/src/monitoring", "operator/job_metrics",
+                 "operator/cli/manifests")),
 }
 
 

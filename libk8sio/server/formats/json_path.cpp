@@ -123,14 +123,14 @@ values filtered(const values& from, std::string_view condition) {
 /// The parts of `'a','b'`; of anything without a comma outside of quotes the whole.
 std::vector<std::string_view> parts_of_union(std::string_view inside) {
     std::vector<std::string_view> out;
-    char quote = 0;
+    char within = 0;
     std::size_t begin = 0;
     for (std::size_t i = 0; i < inside.size(); ++i) {
         const char c = inside[i];
-        if (quote != 0) {
-            quote = c == quote ? '\0' : quote;
+        if (within != 0) {
+            within = c == within ? '\0' : within;
         } else if (c == '\'' || c == '"') {
-            quote = c;
+            within = c;
         } else if (c == ',') {
             out.push_back(inside.substr(begin, i - begin));
             begin = i + 1;
