@@ -45,7 +45,7 @@ struct time_account {
     std::int64_t useful() const;
     /// The time in which the job had its place: all but `queued` and `paused`.
     std::int64_t held() const;
-    /// The useful part of held(), from 0 to 1 (BEHAVIOUR.md 13.10). Nothing if that is 0.
+    /// The useful part of held(), from 0 to 1 (BEHAVIOUR.md 13.12). Nothing if that is 0.
     std::optional<double> goodput() const;
     /// The parts in percent of total(), each rounded so that all of them together are 100. Zeros
     /// where total() is 0.

@@ -78,7 +78,7 @@ constexpr const char* report_footer = R"(
 Where the time of a job went, to the second; how each attempt ended: why, on which rank and node, at
 which step; how far training is; the nodes that it avoids. Without NAME it is about the jobs of a
 namespace: sums by kind, and those first that held their place without use for longest. Goodput is
-`running` of the time with a place (`signalbox docs rule 13.10`). All of it is read from statuses: from
+`running` of the time with a place (`signalbox docs rule 13.12`). All of it is read from statuses: from
 a cluster, or with -f from what `kubectl get pj,dj,caij -o yaml` has recorded. -o html gives one file
 with pictures, which needs no network.
 

@@ -54,7 +54,7 @@ TEST_CASE("[behaviour 13.1] an account goes on from the record to the moment", "
     CHECK(account_of(t, moment(7)).total() == 0);
 }
 
-TEST_CASE("[behaviour 13.10] goodput is what ran of the time with a place", "[account]") {
+TEST_CASE("[behaviour 13.12] goodput is what ran of the time with a place", "[account]") {
     constexpr std::int64_t hour = 3600;
     const time_spent t{
         10 * hour,

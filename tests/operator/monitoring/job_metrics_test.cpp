@@ -62,7 +62,7 @@ const std::string of_pytorch = R"({kind="PyTorchTrainingJob"})";
 
 }  // namespace
 
-TEST_CASE("[behaviour 13.10] metrics tell goodput and where the time of jobs in view went") {
+TEST_CASE("[behaviour 13.12] metrics tell goodput and where the time of jobs in view went") {
     told_metrics m(op::job_metrics::series::of_kinds);
     CHECK(m.value("signalbox_job_goodput_ratio" + of_pytorch) == -1);
     CHECK(m.value(R"(signalbox_job_time_seconds{kind="DeepSpeedJob",state="lost"})") == 0);
