@@ -109,7 +109,7 @@ private:
         core::quota_answer all;
         all.reserved = all.admitted = true;
         for (const core::type_plan& type : compiled_->plan->types) {
-            all.roles.push_back({type.name, type.wanted, type.wanted});
+            all.sets.push_back({type.name, type.wanted, type.wanted});
         }
         yes.quota = std::make_shared<const core::quota_answer>(std::move(all));
         waiting->gang = std::make_shared<const core::gang_answer>(std::move(yes));

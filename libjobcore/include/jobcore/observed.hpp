@@ -107,15 +107,15 @@ enum class key_standing : std::uint8_t {
 
 /// What an object that asks for quota says of it (BEHAVIOUR.md 8.11).
 struct quota_answer {
-    /// One role of pods in it, by the name of its replica type.
-    struct role {
+    /// One set of pods in it, by the name of its replica type.
+    struct pod_set {
         std::string type;
         std::int32_t asked = 0;              ///< pods that it asks quota for
         std::int32_t count = 0;              ///< pods that have it
         std::int32_t reclaimed = 0;          ///< of them: given back
         std::vector<std::string> flavors{};  ///< what gives them quota, by name
         admitted_marks marks{};              ///< what its checks want of the pods
-        friend bool operator==(const role&, const role&) = default;
+        friend bool operator==(const pod_set&, const pod_set&) = default;
     };
     bool reserved = false;  ///< quota is kept for it
     bool admitted = false;  ///< and its pods may run
@@ -126,13 +126,13 @@ struct quota_answer {
     std::string since;       ///< when quota was reserved, in its own words
     std::string queue;       ///< that it stands in
     std::string conditions;  ///< its list as it is, JSON: whoever writes one writes all
-    std::vector<role> roles{};
+    std::vector<pod_set> sets{};
 
     /// Null: it has none of that type. Valid as long as this object.
-    const role* find(std::string_view type) const {
-        for (const role& r : roles) {
-            if (r.type == type) {
-                return &r;
+    const pod_set* find(std::string_view type) const {
+        for (const pod_set& s : sets) {
+            if (s.type == type) {
+                return &s;
             }
         }
         return nullptr;

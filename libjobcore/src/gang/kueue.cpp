@@ -39,7 +39,7 @@ constexpr std::array objects{object_kind(v1beta2)};
 
 constexpr std::string_view class_field = "workloadPriorityClassName";
 
-/// Kueue takes a minimum of one role alone. A job of one type can start with less.
+/// Kueue takes a minimum of one pod set alone. A job of one type can start with less.
 std::int32_t least_of(const job_plan& plan) {
     const bool in_part = plan.elastic && plan.types.size() == 1;
     return in_part ? std::min(plan.elastic->min_replicas, plan.gang->sizes.front()) : 0;
@@ -74,8 +74,8 @@ field_value class_reference(std::string_view name) {
     )};
 }
 
-/// What roles have is compared by is_current: Kueue may leave a minimum out, servers fill templates
-/// in. The priority is fixed when the object is made, and Kueue's from then on.
+/// What pod sets have is compared by is_current: Kueue may leave a minimum out, servers fill
+/// templates in. The priority is fixed when the object is made, and Kueue's from then on.
 std::vector<field_value> values(const gang_state& s) {
     return {
         std::string(s.asked().text("queueName")),
@@ -84,15 +84,15 @@ std::vector<field_value> values(const gang_state& s) {
         s.priority ? field_value(std::int64_t{*s.priority}) : field_value()};
 }
 
-/// The roles ask for what the job wants by its specification.
+/// The pod sets ask for what the job wants by its specification.
 bool is_current(const gang_state& s, const gang_answer& says) {
     const gang_plan& gang = *s.plan.gang;
-    if (says.quota == nullptr || says.quota->roles.size() != gang.sizes.size()) {
+    if (says.quota == nullptr || says.quota->sets.size() != gang.sizes.size()) {
         return false;
     }
     for (std::size_t i = 0; i < gang.sizes.size(); ++i) {
-        const auto* role = says.quota->find(s.plan.types[i].name);
-        if (role == nullptr || role->asked != gang.sizes[i]) {
+        const auto* set = says.quota->find(s.plan.types[i].name);
+        if (set == nullptr || set->asked != gang.sizes[i]) {
             return false;
         }
     }

@@ -96,8 +96,8 @@ admitted_marks read_marks(const json::value& update) {
 
 std::vector<named_object> flavors_of(const quota_answer& says) {
     std::vector<named_object> out;
-    for (const quota_answer::role& role : says.roles) {
-        for (const std::string& name : role.flavors) {
+    for (const quota_answer::pod_set& set : says.sets) {
+        for (const std::string& name : set.flavors) {
             if (std::ranges::find(out, name, &named_object::name) == out.end()) {
                 out.push_back({object_kind(resource_flavor), name});
             }
@@ -111,9 +111,9 @@ admission_record admit(
     const quota_answer& says, std::string_view uid, std::span<const object_reading> read
 ) {
     admission_record out{std::string(uid), says.since, {}};
-    for (const quota_answer::role& role : says.roles) {
-        admitted_type type{role.type, role.count, role.asked, {}};
-        for (const std::string& name : role.flavors) {
+    for (const quota_answer::pod_set& set : says.sets) {
+        admitted_type type{set.type, set.count, set.asked, {}};
+        for (const std::string& name : set.flavors) {
             const auto found = std::ranges::find_if(read, [&](const object_reading& r) {
                 return r.kind == object_kind(resource_flavor) && r.name == name;
             });
@@ -121,10 +121,10 @@ admission_record admit(
                 add_flavor(*found, type.marks);
             }
         }
-        add_once(type.marks.node_selector, role.marks.node_selector);
-        add_once(type.marks.labels, role.marks.labels);
-        add_once(type.marks.annotations, role.marks.annotations);
-        add_once(type.marks.tolerations, role.marks.tolerations);
+        add_once(type.marks.node_selector, set.marks.node_selector);
+        add_once(type.marks.labels, set.marks.labels);
+        add_once(type.marks.annotations, set.marks.annotations);
+        add_once(type.marks.tolerations, set.marks.tolerations);
         out.types.push_back(std::move(type));
     }
     return out;

@@ -38,21 +38,21 @@ void for_each(const json::value* list, Take take) {
     }
 }
 
-quota_answer::role* find_role(quota_answer& out, std::string_view type) {
-    const auto it = std::ranges::find(out.roles, type, &quota_answer::role::type);
-    return it == out.roles.end() ? nullptr : &*it;
+quota_answer::pod_set* find_set(quota_answer& out, std::string_view type) {
+    const auto it = std::ranges::find(out.sets, type, &quota_answer::pod_set::type);
+    return it == out.sets.end() ? nullptr : &*it;
 }
 
-void read_roles(const json::value& workload, quota_answer& out) {
+void read_sets(const json::value& workload, quota_answer& out) {
     for_each(json::find(workload, "spec", "podSets"), [&](const json::value& set) {
         std::string name = name_in(set, "name");
-        if (out.roles.size() < most_pod_sets && find_role(out, name) == nullptr) {
-            out.roles.push_back({std::move(name), count_in(set, "count")});
+        if (out.sets.size() < most_pod_sets && find_set(out, name) == nullptr) {
+            out.sets.push_back({std::move(name), count_in(set, "count")});
         }
     });
 }
 
-void read_flavors(const json::value& assignment, quota_answer::role& role) {
+void read_flavors(const json::value& assignment, quota_answer::pod_set& set) {
     const json::value* flavors = json::find(assignment, "flavors");
     if (flavors == nullptr || !flavors->IsObject()) {
         return;
@@ -61,27 +61,27 @@ void read_flavors(const json::value& assignment, quota_answer::role& role) {
         std::string name = flavor.IsString()
                                ? std::string(first_bytes(json::view(flavor), most_name))
                                : std::string();
-        const bool known = std::ranges::find(role.flavors, name) != role.flavors.end();
-        if (!name.empty() && !known && role.flavors.size() < most_flavors) {
-            role.flavors.push_back(std::move(name));
+        const bool known = std::ranges::find(set.flavors, name) != set.flavors.end();
+        if (!name.empty() && !known && set.flavors.size() < most_flavors) {
+            set.flavors.push_back(std::move(name));
         }
     }
-    std::ranges::sort(role.flavors);
+    std::ranges::sort(set.flavors);
 }
 
 void read_assignments(const json::value& workload, quota_answer& out) {
     const json::value* list = json::find(workload, "status", "admission", "podSetAssignments");
     for_each(list, [&](const json::value& assignment) {
-        if (auto* role = find_role(out, json::string_or_empty(assignment, "name"))) {
+        if (auto* set = find_set(out, json::string_or_empty(assignment, "name"))) {
             // Without a count all of them have quota.
             const bool said = json::find(assignment, "count") != nullptr;
-            role->count = said ? count_in(assignment, "count") : role->asked;
-            read_flavors(assignment, *role);
+            set->count = said ? count_in(assignment, "count") : set->asked;
+            read_flavors(assignment, *set);
         }
     });
     for_each(json::find(workload, "status", "reclaimablePods"), [&](const json::value& back) {
-        if (auto* role = find_role(out, json::string_or_empty(back, "name"))) {
-            role->reclaimed = count_in(back, "count");
+        if (auto* set = find_set(out, json::string_or_empty(back, "name"))) {
+            set->reclaimed = count_in(back, "count");
         }
     });
 }
@@ -101,8 +101,8 @@ std::string read_checks(const json::value& workload, quota_answer& out) {
     std::string waits;
     for_each(json::find(workload, "status", "admissionChecks"), [&](const json::value& check) {
         for_each(json::find(check, "podSetUpdates"), [&](const json::value& update) {
-            if (auto* role = find_role(out, json::string_or_empty(update, "name"))) {
-                append(role->marks, read_marks(update));
+            if (auto* set = find_set(out, json::string_or_empty(update, "name"))) {
+                append(set->marks, read_marks(update));
             }
         });
         const std::string_view state = json::string_or_empty(check, "state");
@@ -143,7 +143,7 @@ gang_answer read(const json::value& workload) {
     quota->queue = spec == nullptr ? std::string() : name_in(*spec, "queueName");
     quota->conditions =
         conditions != nullptr && conditions->IsArray() ? json::to_text(*conditions) : "[]";
-    read_roles(workload, *quota);
+    read_sets(workload, *quota);
     read_assignments(workload, *quota);
     const std::string waits = read_checks(workload, *quota);
 

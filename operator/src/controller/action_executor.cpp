@@ -113,9 +113,12 @@ asio::awaitable<consequence> read_end_of_log(
 
 /// Of the cluster, not of a namespace (BEHAVIOUR.md 8.12).
 asio::awaitable<consequence> read_from_cluster(k8sio::client& api, const core::action& a) {
-    auto read = co_await api.get(type_of(a.kind, core::job_kind{}), {}, a.name);
+    const k8sio::resource_type& type = type_of(a.kind, core::job_kind());
+    auto read = co_await api.get(type, std::string_view(), a.name);
     if (read.has_value()) {
-        co_return consequence(action_result::done, core::answer::told{*std::move(read)});
+        core::answer::told told;
+        told.json = *std::move(read);
+        co_return consequence(action_result::done, std::move(told));
     }
     const bool said_no = read.error().http_status == 403 || read.error().http_status == 404;
     co_return said_no ? refused(read.error()) : consequence(action_result::unavailable);

@@ -20,8 +20,8 @@ const job_plan& asked_plan(const inputs& in) {
 template <class Record>
 bool has_asked_for_all(const inputs& in, const Record& record) {
     return std::ranges::all_of(asked_plan(in).types, [&](const type_plan& type) {
-        const auto* role = record.find(type.name);
-        return type.wanted == 0 || (role != nullptr && role->asked >= type.wanted);
+        const auto* set = record.find(type.name);
+        return type.wanted == 0 || (set != nullptr && set->asked >= type.wanted);
     });
 }
 
@@ -35,9 +35,9 @@ std::int32_t needed(const context& c, const type_plan& type, std::int32_t count)
 
 bool covers(const context& c, const quota_answer& says) {
     return std::ranges::all_of(c.in.plan.types, [&](const type_plan& type) {
-        const quota_answer::role* role = says.find(type.name);
-        const std::int32_t count = role == nullptr ? 0 : role->count;
-        const std::int32_t reclaimed = role == nullptr ? 0 : role->reclaimed;
+        const quota_answer::pod_set* set = says.find(type.name);
+        const std::int32_t count = set == nullptr ? 0 : set->count;
+        const std::int32_t reclaimed = set == nullptr ? 0 : set->reclaimed;
         return needed(c, type, count) <= count - reclaimed;
     });
 }
@@ -45,18 +45,18 @@ bool covers(const context& c, const quota_answer& says) {
 /// An elastic job may start with less than it wants, but not with less than its minimum.
 bool has_minimum(const context& c, const quota_answer& says) {
     std::int64_t count = 0;
-    for (const quota_answer::role& role : says.roles) {
-        count += role.count;
+    for (const quota_answer::pod_set& set : says.sets) {
+        count += set.count;
     }
     return !c.in.plan.elastic || count >= c.in.plan.elastic->min_replicas;
 }
 
 /// What is on record is what it says.
 bool is_as_recorded(const admission_record& admission, const quota_answer& says) {
-    return admission.types.size() == says.roles.size() &&
-           std::ranges::all_of(says.roles, [&](const quota_answer::role& role) {
-               const admitted_type* type = admission.find(role.type);
-               return type != nullptr && type->count == role.count && type->asked == role.asked;
+    return admission.types.size() == says.sets.size() &&
+           std::ranges::all_of(says.sets, [&](const quota_answer::pod_set& set) {
+               const admitted_type* type = admission.find(set.type);
+               return type != nullptr && type->count == set.count && type->asked == set.asked;
            });
 }
 

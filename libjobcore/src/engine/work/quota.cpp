@@ -69,15 +69,15 @@ std::vector<std::pair<std::string_view, std::int32_t>> reclaimable(
 ) {
     std::vector<std::pair<std::string_view, std::int32_t>> out;
     bool more = false;
-    for (const quota_answer::role& role : says.roles) {
-        const task_status* task = find_task(c.status, role.type);
+    for (const quota_answer::pod_set& set : says.sets) {
+        const task_status* task = find_task(c.status, set.type);
         const std::int32_t needed =
-            task == nullptr ? role.count : task->wanted - replicas_ended(c.status, role.type);
+            task == nullptr ? set.count : task->wanted - replicas_ended(c.status, set.type);
         const std::int32_t back =
-            std::clamp(role.count - needed, role.reclaimed, std::max(role.count, role.reclaimed));
-        more = more || back > role.reclaimed;
+            std::clamp(set.count - needed, set.reclaimed, std::max(set.count, set.reclaimed));
+        more = more || back > set.reclaimed;
         if (back > 0) {
-            out.emplace_back(role.type, back);
+            out.emplace_back(set.type, back);
         }
     }
     return more ? out : decltype(out)();
