@@ -8,6 +8,7 @@ A run replaces what is reported of the tests that it runs; the rest of FOLDER st
 """
 import argparse
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -35,7 +36,8 @@ def run(folder, packages, suites):
     for chosen in packages:
         for suite in suites:
             subprocess.run(
-                [sys.executable, "-B", HERE / f"test_{suite}.py", *SETS[chosen], "--report", folder], check=False)
+                [sys.executable, "-B", HERE / f"test_{suite}.py", *SETS[chosen], "--report", folder], check=False,
+                env={**os.environ, "SIGNALBOX_TURNS": "3"})
 
 
 def reports(folder):

@@ -143,32 +143,34 @@ std::vector<permission> endpoint_permissions() {
          "With several replicas: the Service of the receiver leads to the one that decides.",
          {}},
     };
-    std::vector<permission> cluster_permissions() {
-        std::vector<permission> out;
-        for (const core::object_kind kind : core::all_read_kinds()) {
-            const k8sio::resource_type& type = type_of(kind, core::job_kind{});
-            if (out.empty()) {
-                out.push_back(
-                    {feature_of(kind),
-                     type.group(),
-                     {},
-                     {"get"},
-                     "Where admitted pods may run, and how important a job is: of the whole "
-                     "cluster.",
-                     {}}
-                );
-            }
-            out.front().resources.push_back(type.plural());
-        }
-        return out;
-    }
+}
 
-    std::vector<permission> election_permissions(const std::string& lease) {
-        const std::string group = "coordination.k8s.io";
-        return {
-            {{}, group, {"leases"}, {"create"}, "`create` cannot be bound to a name.", {}},
-            {{}, group, {"leases"}, {"get", "patch"}, "", {lease}},
-        };
+std::vector<permission> cluster_permissions() {
+    std::vector<permission> out;
+    for (const core::object_kind kind : core::all_read_kinds()) {
+        const k8sio::resource_type& type = type_of(kind, core::job_kind{});
+        if (out.empty()) {
+            out.push_back(
+                {feature_of(kind),
+                 type.group(),
+                 {},
+                 {"get"},
+                 "Where admitted pods may run, and how important a job is: of the whole "
+                 "cluster.",
+                 {}}
+            );
+        }
+        out.front().resources.push_back(type.plural());
     }
+    return out;
+}
+
+std::vector<permission> election_permissions(const std::string& lease) {
+    const std::string group = "coordination.k8s.io";
+    return {
+        {{}, group, {"leases"}, {"create"}, "`create` cannot be bound to a name.", {}},
+        {{}, group, {"leases"}, {"get", "patch"}, "", {lease}},
+    };
+}
 
 }  // namespace signalbox::op
