@@ -176,10 +176,12 @@ private:
 };
 
 /// How an attempt ended, as a colour.
-std::string_view colour_of_end(const core::attempt_record& a, core::job_phase now) {
+std::string_view colour_of_end(const core::attempt_record& a, const core::job_status& now) {
     constexpr std::array<std::string_view, 3> quiet{"Paused", "Scaled", "SpecChanged"};
     if (!a.end) {
-        return now == core::job_phase::running ? "running" : "starting";
+        return now.time.in == core::time_kind::stalled ? "stalled"
+               : now.phase == core::job_phase::running ? "running"
+                                                       : "starting";
     }
     return a.reason == "Succeeded"                             ? "Succeeded"
            : std::ranges::find(quiet, a.reason) != quiet.end() ? "quiet"
@@ -216,13 +218,13 @@ void add_attempt(
     markup& to,
     const time_axis& axis,
     const core::attempt_record& a,
-    core::job_phase phase,
+    const core::job_status& status,
     core::instant until,
     double y
 ) {
     const core::instant end = a.end.value_or(until);
     const double x = axis.at(a.start.value_or(end));
-    add_bar(to, colour_of_end(a, phase), x, y, axis.at(end) - x, title_of(a, until));
+    add_bar(to, colour_of_end(a, status), x, y, axis.at(end) - x, title_of(a, until));
 }
 
 }  // namespace
@@ -278,7 +280,7 @@ void plot_attempts(markup& to, const job_report& job, core::instant now) {
     for (const core::attempt_record& a : job.attempts) {
         const std::string how = a.end ? a.reason : "goes on";
         add_text(to, 0, y + 14, "start", short_label(fmt::format("{}  {}", a.attempt, how)));
-        add_attempt(to, axis, a, job.status.phase, life->second, y + 4);
+        add_attempt(to, axis, a, job.status, life->second, y + 4);
         y += row_height;
     }
     to.close();
@@ -286,6 +288,7 @@ void plot_attempts(markup& to, const job_report& job, core::instant now) {
 
 void plot_steps(markup& to, const job_report& job) {
     constexpr double height = 180;
+    constexpr double top = 18;  // a label above the highest line
     constexpr double left = 90;
     double most = 0;
     for (const core::attempt_record& a : job.attempts) {
@@ -305,7 +308,7 @@ void plot_steps(markup& to, const job_report& job) {
     for (const level& l : levels) {
         most = std::max(most, static_cast<double>(l.step.value_or(0)));
     }
-    const auto y_of = [&](double step) { return 10 + (height - 10) * (1 - step / most); };
+    const auto y_of = [&](double step) { return top + (height - top) * (1 - step / most); };
     open_svg(to, height + axis_height, "Steps by attempt");
     const double step = number_step(most);
     for (double s = 0; s <= most; s += step) {
@@ -317,7 +320,7 @@ void plot_steps(markup& to, const job_report& job) {
     double middle = left + column / 2;
     for (const core::attempt_record& a : job.attempts) {
         const double y = y_of(static_cast<double>(a.step.value_or(0)));
-        const std::string_view kind = colour_of_end(a, job.status.phase);
+        const std::string_view kind = colour_of_end(a, job.status);
         to.shape(
             "rect",
             {{"class", std::string(kind)},
@@ -367,7 +370,7 @@ void plot_jobs(markup& to, const whole_report& report) {
             const double x = axis.at(life->first);
             add_bar(to, "life", x, y + 4, axis.at(life->second) - x, standing_of(job.status));
             for (const core::attempt_record& a : job.attempts) {
-                add_attempt(to, axis, a, job.status.phase, life->second, y + 4);
+                add_attempt(to, axis, a, job.status, life->second, y + 4);
             }
         }
     }

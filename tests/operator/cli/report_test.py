@@ -201,12 +201,12 @@ class Html(unittest.TestCase):
         self.assertAlmostEqual(time[0][2], 760 * 201600 / (76 * 3600), delta=0.1)
         self.assertAlmostEqual(time[-1][1] + time[-1][2], 760, delta=0.2)
         attempts = bars("Attempts over time")
-        self.assertEqual([bar[0] for bar in attempts], ["failed", "quiet", "failed", "running"])
+        self.assertEqual([bar[0] for bar in attempts], ["failed", "quiet", "failed", "stalled"])
         # 76 h are 550 wide; the first attempt began after two of them.
         self.assertAlmostEqual(attempts[0][1], 210 + 550 * 2 / 76, delta=0.1)
         self.assertAlmostEqual(attempts[3][1] + attempts[3][2], 760, delta=0.1)
         heights = [bar[3] for bar in bars("Steps by attempt")]
-        self.assertAlmostEqual(heights[0], 170 * 14100 / 60000, delta=0.1)
+        self.assertAlmostEqual(heights[0], 162 * 14100 / 60000, delta=0.1)
         self.assertEqual(heights, sorted(heights))
         marks = [t.text for t in pictures["Steps by attempt"].iter("{http://www.w3.org/2000/svg}text")]
         self.assertIn("all 60000", marks)
