@@ -81,7 +81,11 @@ TEST_CASE("[behaviour 8.10] the Workload asks by role", "[engine]") {
     CHECK_FALSE(has(made, "finalizers"));
 }
 
-TEST_CASE("[behaviour 8.12] flavours are read before pods, and are on them alone", "[engine]") {
+TEST_CASE(
+    "[behaviour 8.12] [behaviour 12.15] [api status.admission] flavours are read before pods, and "
+    "are on them alone",
+    "[engine]"
+) {
     kueue_world w(queued());
     w.add_flavor(
         "spot",
@@ -317,7 +321,7 @@ TEST_CASE("[behaviour 8.14] an elastic job is admitted in part", "[engine]") {
     }
 }
 
-TEST_CASE("[behaviour 8.10] a label names the queue", "[engine]") {
+TEST_CASE("[behaviour 8.10] [api status.queue] a label names the queue", "[engine]") {
     kueue_world w(ddp(2), "team-b");
     w.settle();
     CHECK(has(w.workload(), R"("queueName":"team-b")"));
