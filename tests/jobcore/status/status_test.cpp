@@ -83,6 +83,13 @@ job_status full_status() {
         noon,
         {{"loss", "2.31"}},
         slowest_rank{3, 11, 1, noon}};
+    admitted_marks marks;
+    marks.node_selector = {{"pool", "a"}};
+    marks.labels = {{"l", "1"}};
+    marks.annotations = {{"a", "2"}};
+    marks.tolerations = {{"k", "Equal", "v", "NoExecute", 5}, {"", "Exists", "", "", {}}};
+    s.admission = admission_record{"w-1", "2026-01-01T00:00:00Z", {{"worker", 2, 3, marks}}};
+    s.queue = "team-a";
     r.last->rule = "default/EccError";
     s.time = {1, 2, 30, 4, 5, 6, 7, 8, time_kind::restarting, noon};
     return s;
