@@ -8,6 +8,7 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
 
 #include <fmt/format.h>
 
@@ -71,9 +72,11 @@ void endpoint_writer::lead() {
 }
 
 void endpoint_writer::stop() {
-    shared_->stopped = true;
     const std::shared_ptr<shared_state> shared = shared_;
-    shared->cut.emit(asio::cancellation_type::terminal);
+    if (!std::exchange(shared->stopped, true) && shared->writing) {
+        shared->cut.emit(asio::cancellation_type::terminal);
+        asio::post(executor_, [shared] {});  // the signal is behind what was emitted
+    }
 }
 
 asio::awaitable<void> endpoint_writer::write(

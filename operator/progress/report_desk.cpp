@@ -8,7 +8,9 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace signalbox::op::progress {
@@ -92,13 +94,20 @@ report_desk::~report_desk() {
 }
 
 void report_desk::stop() {
-    shared_->desk = nullptr;
-    shared_->waiting.clear();
-    order_.clear();
     const std::shared_ptr<shared_state> shared = shared_;
-    for (asio::cancellation_signal& reviewer : shared->reviewers) {
-        reviewer.emit(asio::cancellation_type::terminal);
+    if (shared->desk == nullptr) {
+        return;
     }
+    shared->desk = nullptr;
+    shared->waiting.clear();
+    order_.clear();
+    // Only those at work: of one that has ended the slot still has what is gone.
+    for (std::size_t i = 0; i < shared->reviewers.size(); ++i) {
+        if (std::ranges::find(shared->idle, i) == shared->idle.end()) {
+            shared->reviewers[i].emit(asio::cancellation_type::terminal);
+        }
+    }
+    asio::post(executor_, [shared] {});  // the signals are behind what was emitted
 }
 
 void report_desk::look_at(std::vector<raw_report> reports) {
