@@ -16,12 +16,12 @@ using signalbox::test::world;
 
 namespace {
 
-job_builder watched_job() {
+job_builder asking_job() {
     return ddp(2).run_policy(R"("backoffLimit":3,"progress":{"stallAfterSeconds":600})");
 }
 
 /// Runs, and somebody listens.
-void start_heard(world& w) {
+void start_listened(world& w) {
     w.reported_since = w.now();
     w.start();
 }
@@ -38,26 +38,26 @@ bool all_report(world& w, bool wanted) {
 }  // namespace
 
 TEST_CASE("[behaviour 13.10] pods are made to report where a job asks and one can", "[engine]") {
-    world asks(watched_job());
+    world asks(asking_job());
     asks.receiver = receiver_of_tests();
-    start_heard(asks);
+    start_listened(asks);
     CHECK(asks.pods().size() == 3);
     CHECK(all_report(asks, true));
 
     world silent(ddp());
     silent.receiver = receiver_of_tests();
-    start_heard(silent);
+    start_listened(silent);
     CHECK(all_report(silent, false));
 
-    world alone(watched_job());
-    start_heard(alone);
+    world alone(asking_job());
+    start_listened(alone);
     CHECK(all_report(alone, false));
 }
 
 TEST_CASE("[behaviour 13.10] an attempt stays as its first pods were made", "[engine]") {
     world w(c10d(3));
     w.receiver = receiver_of_tests();
-    start_heard(w);
+    start_listened(w);
     REQUIRE(all_report(w, false));
     w.edit().run_policy(R"("progress":{"firstReportAfterSeconds":60})");
     w.reload();
@@ -89,7 +89,7 @@ TEST_CASE("[behaviour 13.10] an attempt stays as its first pods were made", "[en
 TEST_CASE(
     "[behaviour 13.10] [behaviour 2.14] nor is a pod that reports taken for forged", "[engine]"
 ) {
-    world w(watched_job());
+    world w(asking_job());
     w.receiver = receiver_of_tests();
     w.gate = [](const core::action& a) { return a.name.find("worker-1") == a.name.npos; };
     for (int passes = 0; passes < 6; ++passes) {
