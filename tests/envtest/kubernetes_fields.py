@@ -25,7 +25,7 @@ KINDS = {
     ],
     "apis/apiextensions.k8s.io/v1": ["CustomResourceDefinition"],
     "apis/apps/v1": ["Deployment", "ReplicaSet"],
-    "apis/authentication.k8s.io/v1": ["SelfSubjectReview"],
+    "apis/authentication.k8s.io/v1": ["SelfSubjectReview", "TokenReview"],
     "apis/authorization.k8s.io/v1": [
         "LocalSubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectRulesReview", "SubjectAccessReview",
     ],

@@ -121,12 +121,13 @@ class CrdRules(rule_cases.ServerRules, unittest.TestCase):
         """[api columns] whichever scheduler a job asks for, or none."""
         status = {"progress": {"attempt": 1, "rank": 0, "progressPercentage": 24}}
         for scheduler, queue in (({"t9kScheduler": {"Queue": "q2"}}, "q2"), ({"volcano": {"queue": "q3"}}, "q3"),
-                                 ({"koordinator": {}}, "<none>"), (None, "<none>")):
+                                 ({"kueue": {"queueName": "q4"}}, "q4"), ({"koordinator": {}}, ""), (None, "")):
             body = made({} if scheduler is None else {"/spec/scheduler": scheduler})
             self.assertEqual(self.send("create", body), "")
             self.kubectl("patch", "pj", "mnist", "--type=merge", "--subresource=status", "-p", json.dumps({"status": status}))
-            cells = self.kubectl("get", "pj", "-o", "wide").stdout.splitlines()[1].split()
-            self.assertEqual(cells[-5:], [queue, "24", "<none>", "<none>", "<none>"], cells)
+            header, row = self.kubectl("get", "pj", "-o", "wide").stdout.splitlines()
+            begin, end = header.index("QUEUE"), header.index("PROGRESS")
+            self.assertEqual((row[begin:end].strip(), row[end:].split()[0]), (queue, "24"), row)
             self.delete("mnist")
 
     def test_scale_writes_expected_replicas(self):

@@ -43,6 +43,14 @@ constexpr std::array help{
         "namespace_bytes has to be raised",
         "behaviour 2.12"},
     meaning{
+        reason::waiting_for_gang,
+        "Its scheduler has to find room for all pods that start together",
+        "behaviour 8.5"},
+    meaning{
+        reason::waiting_for_quota,
+        "Kueue has to admit its Workload: `kubectl describe workload` says more",
+        "behaviour 8.11"},
+    meaning{
         reason::master_unknown,
         "The node has to come back, or its pods have to be deleted; a pod that is deleted from "
         "outside is replaced without counting",

@@ -76,6 +76,10 @@ constexpr std::array phases{
         "behaviour 2.8",
         true},
     meaning{
+        reason::queue_ignored,
+        "The label that names its queue was changed, which counts from the next pause on",
+        "behaviour 8.10"},
+    meaning{
         reason::quota_exceeded,
         "The quota of the namespace leaves no room for its pods; none is created until it does",
         "behaviour 2.8",
@@ -112,7 +116,8 @@ constexpr std::array phases{
     meaning{
         reason::waiting_for_gang,
         "Its scheduler has not yet let all of its pods start together",
-        "behaviour 8.5"},
+        "behaviour 8.5",
+        true},
     meaning{
         reason::waiting_for_names,
         "Older pods or objects are still being deleted, and new ones take their names",
@@ -126,7 +131,8 @@ constexpr std::array phases{
         reason::waiting_for_quota,
         "Kueue has not admitted it, or has taken the admission back; without quota no pod is "
         "created",
-        "behaviour 8.11"},
+        "behaviour 8.11",
+        true},
     meaning{
         reason::waiting_for_room,
         "The other jobs of the namespace that have begun or came before take all that the operator "

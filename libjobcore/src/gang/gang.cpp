@@ -137,19 +137,6 @@ bool is_current(const job_plan& plan, const render_options& options, const child
            by.is_current(state_of(plan, options), *object.gang);
 }
 
-void add_templates(job_plan& plan) {
-    const quota_scheme* quota = plan.gang ? plan.gang->by->quota : nullptr;
-    if (quota == nullptr) {
-        return;
-    }
-    for (std::size_t type = 0; type < plan.types.size(); ++type) {
-        plan.gang->sizes.push_back(plan.types[type].wanted);
-        json::document pod;
-        json::parse(pod, render_pod(plan, {.type = type}, {}));
-        plan.gang->templates.push_back(quota->pod_template(pod));
-    }
-}
-
 std::optional<pod_marks> marks_of(const job_plan& plan, std::size_t type) {
     return plan.gang ? std::optional(plan.gang->by->marks(plan, type)) : std::nullopt;
 }

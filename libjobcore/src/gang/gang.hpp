@@ -31,9 +31,6 @@ std::vector<field_value> object_values(const job_plan& plan, const render_option
 /// What the object has in fields that are not compared is what is wanted (scheduler::is_current).
 bool is_current(const job_plan& plan, const render_options& options, const child_record& object);
 
-/// What of pods takes quota, for schedulers that give it. Needs the plan's pods.
-void add_templates(job_plan& plan);
-
 /// The marks of a type's pods; nothing without a gang.
 std::optional<pod_marks> marks_of(const job_plan& plan, std::size_t type);
 

@@ -2,6 +2,7 @@
 //
 // compile_plan: what is the same for every kind, and the dispatch to the kind's own file.
 #include "gang/gang.hpp"
+#include "json/json.hpp"
 #include "launch/compiler.hpp"
 #include "launch/kinds.hpp"
 
@@ -183,6 +184,24 @@ std::string lower_case(std::string_view text) {
 }
 
 }  // namespace
+
+namespace {
+
+/// What of pods takes quota, for schedulers that give it.
+void add_quota_templates(job_plan& plan) {
+    const gang::quota_scheme* quota = plan.gang ? plan.gang->by->quota : nullptr;
+    if (quota == nullptr) {
+        return;
+    }
+    for (std::size_t type = 0; type < plan.types.size(); ++type) {
+        plan.gang->sizes.push_back(plan.types[type].wanted);
+        json::document pod;
+        json::parse(pod, render_pod(plan, {.type = type}, {}));
+        plan.gang->templates.push_back(quota->pod_template(pod));
+    }
+}
+
+}  // namespace
 }  // namespace launch
 
 job_plan bare_plan(const job_meta& meta) {
@@ -234,7 +253,7 @@ job_plan compile_plan(
             render->config.hash[resumed ? 1 : 0] = hash_planned_config(plan, {resumed, {}});
         }
     }
-    gang::add_templates(plan);
+    launch::add_quota_templates(plan);
     render->fingerprints = fixed_fingerprints(plan);
     return plan;
 }

@@ -242,6 +242,24 @@ constexpr message rules_spec{rules_spec_fields};
 constexpr std::array rules_fields{
     metadata_field, field{2, "spec", wire::object, &rules_spec}, status_field};
 constexpr std::array who_fields{metadata_field, field{2, "status", wire::ignored}};
+constexpr std::array token_review_spec_fields{
+    field{1, "token", wire::text}, field{2, "audiences", wire::text, nullptr, true}};
+constexpr message token_review_spec{token_review_spec_fields};
+constexpr std::array token_review_fields{
+    metadata_field, field{2, "spec", wire::object, &token_review_spec}, status_field};
+constexpr std::array bound_object_fields{
+    field{1, "kind", wire::text},
+    field{2, "apiVersion", wire::text},
+    field{3, "name", wire::text},
+    field{4, "uid", wire::text}};
+constexpr message bound_object{bound_object_fields};
+constexpr std::array token_request_spec_fields{
+    field{1, "audiences", wire::text, nullptr, true},
+    field{3, "boundObjectRef", wire::object, &bound_object},
+    field{4, "expirationSeconds", wire::optional_integer}};
+constexpr message token_request_spec{token_request_spec_fields};
+constexpr std::array token_request_fields{
+    metadata_field, field{2, "spec", wire::object, &token_request_spec}, status_field};
 
 constexpr std::array rule_fields{
     field{1, "verbs", wire::text, nullptr, true},
@@ -304,6 +322,8 @@ const std::array known_kinds{
     known_kind{"SubjectAccessReview", {access_fields}},
     known_kind{"SelfSubjectRulesReview", {rules_fields}},
     known_kind{"SelfSubjectReview", {who_fields}},
+    known_kind{"TokenReview", {token_review_fields}},
+    known_kind{"TokenRequest", {token_request_fields}},
 };
 
 /// One field as it is on the wire.

@@ -280,8 +280,11 @@ private:
             [this] { ++changes_; }
         );
         process_->api = std::make_unique<k8sio::client>(*process_->way, time_);
-        process_->work =
-            std::make_unique<controller>(loop_.get_executor(), *process_->api, policy_);
+        controller_options options;
+        options.without = {};  // whatever scheduler the job asks for
+        process_->work = std::make_unique<controller>(
+            loop_.get_executor(), *process_->api, policy_, std::move(options)
+        );
         asio::co_spawn(loop_, process_->work->run(), [ended = process_->ended](std::exception_ptr) {
             *ended = true;
         });

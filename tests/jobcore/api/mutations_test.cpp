@@ -36,9 +36,20 @@ std::string update_json(
            ",\"finds\":" + std::to_string(core::validate_update(before, after).size()) + "}\n";
 }
 
+/// Without the name of a queue in a label, which no rule of a definition sees.
+bool lacks_queue(const test::mutation& m) {
+    const auto findings = core::parse_job(m.object).findings;
+    return std::ranges::any_of(findings, [](const core::diagnostic& d) {
+        return d.level == core::severity::error && d.pointer == "/spec/scheduler/kueue";
+    });
+}
+
 std::string mutations_json() {
     std::string out;
     for (const test::mutation& m : test::mutations()) {
+        if (lacks_queue(m)) {
+            continue;
+        }
         out += std::string(out.empty() ? "" : ",") + "{\"rule\":\"" + m.rule +
                "\",\"object\":" + m.object + ",\"valid\":" +
                (core::has_errors(core::parse_job(m.object).findings) ? "false" : "true") + "}\n";

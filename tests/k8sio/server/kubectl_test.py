@@ -506,7 +506,15 @@ def events_of_the_newer_group(k, root):
 def raw_paths(k, root):
     has(root.run("get", "--raw", "/apis/test.signalbox.dev/v1beta1"), '"name":"widgets"')
     has(root.run("get", "--raw", "/metrics", fails=True), r"\(NotFound\): the server could not find the requested resource")
-    has(root.run("create", "token", "default", fails=True), "could not find the requested resource")
+
+
+@scenario
+def tokens_of_service_accounts(k, root):
+    token = root.run("create", "token", "default", "--audience", "someone").strip()
+    asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token, "audiences": ["someone"]}}
+    review = json.loads(root.run("create", "-f", "-", "-o", "json", stdin=json.dumps(asked)))
+    equal(review["status"]["user"]["username"], "system:serviceaccount:default:default", "user")
+    has(root.run("create", "token", "default", "--duration", "1m", fails=True), "less than 10 minutes")
 
 
 @scenario

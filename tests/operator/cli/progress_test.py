@@ -91,7 +91,7 @@ class Reports(unittest.TestCase):
         self.assertEqual(progress["attempt"], 1)
         with open(self.dev.output, encoding="utf-8") as output:
             shown = output.read()
-        self.assertRegex(shown, r"shown .*\[#+-*\] \d+ %, step \d+ of 40, loss 0?\.?\d")
+        self.assertRegex(shown, r"shown .*training: step \d+ of 40 \(\d+ %\).*loss 0?\.?\d")
         self.assertIn("[##########] 100 %, step 40 of 40, loss 0.05", shown)
 
     def test_a_job_that_does_not_ask_has_nothing_of_it(self):
@@ -157,7 +157,7 @@ class Example(unittest.TestCase):
             done = program.run("dev", "--pods", "process", "--offline", "--until-finished", "--kubeconfig",
                                os.path.join(folder, "kubeconfig"), "--pods-dir", os.path.join(folder, "pods"), "--apply", self.FILE)
         self.assertEqual(done.code, 0, done.out + done.err)
-        self.assertRegex(done.out, r"\[#{10}\] 100 %, step 100 of 100, loss 0\.02")
+        self.assertRegex(done.out, r"training: step 100 of 100 \(100 %\).*loss 0\.02")
 
 
 class Receiver(unittest.TestCase):

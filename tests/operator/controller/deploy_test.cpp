@@ -12,6 +12,7 @@
 #include "scenario/world.hpp"
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include <memory>
 #include <set>
@@ -207,7 +208,12 @@ void run_quota(used_permissions& used) {
     for (const core::object_kind kind : core::all_read_kinds()) {
         w->create(
             op::type_of(kind, core::job_kind::pytorch),
-            R"({"metadata":{"name":"only"},"value":7,"spec":{"nodeLabels":{"pool":"a"}}})"
+            fmt::format(
+                R"({{"apiVersion":"{}","kind":"{}","metadata":{{"name":"only"}},"value":7,)"
+                R"("spec":{{"nodeLabels":{{"pool":"a"}}}}}})",
+                core::api_version_of(kind),
+                core::to_string(kind)
+            )
         );
     }
     w->start_operator();
