@@ -54,7 +54,12 @@ std::optional<asked_action> read_action(const k8sio::http_request& request) {
     rest = rest.substr(0, rest.find('?'));
     const std::size_t slash = std::min(rest.find('/'), rest.size());
     const auto kind = kind_of_plural(rest.substr(0, slash));
-    const std::string_view name = rest.substr(std::min(slash + 1, rest.size()));
+    std::string_view name = rest.substr(std::min(slash + 1, rest.size()));
+    // The status of a child is an action (BEHAVIOUR.md 12.15), that of the job is a decision's.
+    constexpr std::string_view status = "/status";
+    if (kind && *kind != core::object_kind::job && name.ends_with(status)) {
+        name.remove_suffix(status.size());
+    }
     if (!kind || name.find('/') != std::string_view::npos) {
         return std::nullopt;
     }

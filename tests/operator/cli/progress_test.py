@@ -92,7 +92,7 @@ class Reports(unittest.TestCase):
         with open(self.dev.output, encoding="utf-8") as output:
             shown = output.read()
         self.assertRegex(shown, r"shown .*training: step \d+ of 40 \(\d+ %\).*loss 0?\.?\d")
-        self.assertIn("[##########] 100 %, step 40 of 40, loss 0.05", shown)
+        self.assertIn("training: step 40 of 40 (100 %), loss 0.05", shown)
 
     def test_a_job_that_does_not_ask_has_nothing_of_it(self):
         made = job("unasked", """

@@ -248,6 +248,11 @@ void run_quota(used_permissions& used) {
     w->remove(type, name);
     w->run_for(seconds{20});
     CHECK(w->list(k8sio::resources::pods()).empty());
+    w->patch_job("queued", R"({"spec":{"runMode":{"pause":{"enabled":true}}}})");
+    w->run_for(seconds{2});
+    CHECK(w->list(type).empty());
+    w->patch_job("queued", R"({"spec":{"runMode":{"pause":{"enabled":false}}}})");
+    w->run_for(seconds{2});
     CHECK(w->patch(type, name, admission, "status").has_value());
     w->run_for(seconds{60});
     CHECK(w->get(op::type_of(core::job_kind::pytorch), "queued").has_error());
