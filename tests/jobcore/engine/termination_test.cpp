@@ -196,6 +196,11 @@ TEST_CASE("[behaviour 3.9] a code that stands for a signal is told as one", "[en
     CHECK(said(247, "Error", "") == "247 (a process of it killed by signal 9, SIGKILL)");
     CHECK(said(245, "Error", "") == "245 (a process of it killed by signal 11, SIGSEGV)");
     CHECK(said(250, "Error", "") == "250 (a process of it killed by signal 6, SIGABRT)");
+    // Of a rank's end the kubelet knows nothing.
+    CHECK_THAT(
+        said(1, "Error", report("137", "Traceback (most recent call last):\n    OSError: gone")),
+        Catch::StartsWith("137 (killed by signal 9, SIGKILL): rank 2")
+    );
     constexpr std::int32_t least = std::numeric_limits<std::int32_t>::min();
     for (const std::int32_t code : {1, 2, 9, 128, 129, 130, 255, 254, 256, -9, least}) {
         CHECK(said(code, "Error", "") == std::to_string(code));
