@@ -147,6 +147,7 @@ TEST_CASE("[behaviour 13.3] the first rule counts whose requirements all hold", 
         {R"("onPodConditions":[{"type":"ConfigIssue"}])", true},
         {R"("onPodConditions":[{"type":"ConfigIssue","status":"False"}])", false},
         {R"("onPodConditions":[{"type":"Config"}])", false},
+        {R"("onPodConditions":[{"type":"Issue"}])", false},
         {R"("onPodConditions":[{"type":"x"},{"type":"Other","status":"Unknown"}])", true},
         {R"("onPodConditions":[{"type":"DisruptionTarget"}])", false},
     }));
@@ -187,6 +188,34 @@ TEST_CASE("[behaviour 13.3] [behaviour 5.4] rules about disruptions", "[engine]"
     CHECK((w.status().phase == job_phase::failed) == fails);
     CHECK(w.status().backoff_count == (action == "Restart" && limit ? 1 : 0));
     CHECK(w.status().restarts.disruptions == (action == "RestartFree" ? 1 : 0));
+}
+
+TEST_CASE(
+    "[behaviour 13.3] a disruption is asked about before a failure that came first", "[engine]"
+) {
+    world w(ddp().run_policy(
+        with_rules(R"({"action":"Fail","onExitCodes":{"operator":"In","values":[3]}})")
+    ));
+    w.start();
+    w.exit("worker", 0, 3);
+    w.wait(seconds{1});
+    w.ask_deletion(w.pod("worker", 1));
+    w.settle();
+    CHECK(w.status().phase != job_phase::failed);
+    CHECK(w.status().restarts.disruptions == 1);
+}
+
+TEST_CASE("[behaviour 13.3] NotIn is none of the values, and not 0", "[engine]") {
+    world w(ddp().run_policy(
+        with_rules(R"({"action":"Fail","onExitCodes":{"operator":"NotIn","values":[3]}})")
+    ));
+    w.start();
+    pod_record& pod = w.pod("worker", 0);
+    w.ask_deletion(pod);
+    w.exit(pod, 0);
+    w.settle();
+    CHECK(w.status().phase != job_phase::failed);
+    CHECK(w.status().restarts.disruptions == 1);
 }
 
 TEST_CASE("[behaviour 13.3] a disruption that no rule names stays free", "[engine]") {

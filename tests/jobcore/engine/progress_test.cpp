@@ -293,6 +293,7 @@ TEST_CASE("[behaviour 13.8] debug mode has no standstill", "[engine]") {
     w.wait(seconds{700});
     w.settle();
     CHECK(w.condition("Stalled").empty());
+    CHECK_FALSE(w.status().restarts.last);
 }
 
 TEST_CASE("[behaviour 13.8] what is no standstill", "[engine]") {
@@ -333,10 +334,34 @@ TEST_CASE("[behaviour 13.8] what is no standstill", "[engine]") {
         return;
     }
     const auto incidents = w.status().backoff_count;
-    w.wait(seconds{590});
+    w.wait(seconds{700});
+    CHECK_FALSE(w.look().wake_up);
     w.settle();
     CHECK((w.condition("Stalled").empty() || w.condition("Stalled").starts_with("False")));
     CHECK(w.status().backoff_count == incidents);
+}
+
+TEST_CASE(
+    "[behaviour 13.8] the clock begins when the attempt runs as a whole on record", "[engine]"
+) {
+    world w(c10d(3).run_policy(R"("progress":{"stallAfterSeconds":600})"));
+    start_heard(w);
+    say_step(w, at_step(10));
+    w.wait(seconds{10});
+    w.exit("node", 2, 137);
+    w.settle();
+    w.wait(seconds{50});
+    for (pod_record& pod : w.pods()) {
+        if (pod.phase == pod_phase::pending) {
+            w.run(pod);
+        }
+    }
+    w.wait(seconds{580});  // 640 s after the step, 580 s after the last start
+    w.settle();
+    CHECK(w.condition("Stalled").empty());
+    w.wait(seconds{20});
+    w.settle();
+    CHECK(w.condition("Stalled") == "True/NoProgress");
 }
 
 TEST_CASE("[behaviour 13.8] nobody has reported", "[engine]") {
@@ -490,6 +515,19 @@ TEST_CASE("[behaviour 13.9] a job that reports nothing gets nowhere", "[engine]"
     CHECK(w.status().restarts.idle == 1);
     w.exit("worker", 0, 1);
     w.settle();
+    CHECK(w.status().reason == "NoProgress");
+}
+
+TEST_CASE("[behaviour 13.9] whoever fails", "[engine]") {
+    world w(ddp().run_policy(
+        R"("failurePolicy":"Master","backoffLimit":100,"maxRestartsWithoutProgress":1)"
+    ));
+    w.start();
+    w.exit("worker", 0, 1);
+    run_after_stall(w);
+    w.exit("worker", 0, 1);
+    w.settle();
+    CHECK(w.status().phase == job_phase::failed);
     CHECK(w.status().reason == "NoProgress");
 }
 

@@ -38,6 +38,15 @@ void start_at_20(world& w) {
     w.settle();
 }
 
+/// Pods that wait start, and no decision looks.
+void start_unseen(world& w) {
+    for (pod_record& pod : w.pods()) {
+        if (pod.phase == pod_phase::pending && !pod.deletion) {
+            w.run(pod);
+        }
+    }
+}
+
 }  // namespace
 
 TEST_CASE("[behaviour 13.1] [api status.timeSeconds] a plain run", "[engine]") {
@@ -105,7 +114,7 @@ TEST_CASE("[behaviour 13.1] a decision hours after the pods started", "[engine]"
     world w(ddp());
     w.settle();
     w.to(at(30));
-    w.run_all();
+    start_unseen(w);
     w.to(at(10'000));
     w.settle();
     check_booked(w);
@@ -180,8 +189,9 @@ TEST_CASE("[behaviour 13.1] one that was replaced and has ended before it was se
     w.exit("node", 2, 137);
     w.settle();
     w.to(at(61));
-    w.run_all();
+    start_unseen(w);
     w.exit("node", 2, 0);
+    w.to(at(100));
     w.settle();
     check_booked(w);
     CHECK(w.status().time.in == time_kind::running);
@@ -214,6 +224,20 @@ TEST_CASE("[behaviour 13.1] [behaviour I19] it costs no write of its own", "[eng
         w.settle();
     }
     CHECK(w.status_writes == writes);
+}
+
+TEST_CASE("[behaviour 13.1] [behaviour 4.16] nor does it hasten what may wait", "[engine]") {
+    world w(c10d());
+    start_at_20(w);
+    w.to(at(50));
+    w.exit("node", 2, 137);
+    w.settle();
+    w.to(at(61));
+    start_unseen(w);
+    const decision d = w.look();
+    REQUIRE(d.status);
+    CHECK(d.status->time.in != w.status().time.in);
+    CHECK(d.defer > milliseconds(0));
 }
 
 TEST_CASE("[behaviour 13.1] a status of an older version", "[engine]") {
@@ -308,6 +332,19 @@ TEST_CASE(
     CHECK(all.back().message.find("loss is NaN") != std::string::npos);
     CHECK(all.back().start == all[8].end);  // the next one begins with the incident
     check_booked(w);
+}
+
+TEST_CASE(
+    "[behaviour 13.2] an attempt ends with its incident, however late that is seen", "[engine]"
+) {
+    world w(ddp());
+    start_at_20(w);
+    w.to(at(50));
+    w.exit("worker", 0, 1);
+    w.to(at(90));
+    w.settle();
+    REQUIRE(w.status().attempt_history.size() == 1);
+    CHECK(w.status().attempt_history[0].end == at(50));
 }
 
 TEST_CASE("[behaviour 13.2] [api status.attemptStartTime] pause, resume, end", "[engine]") {

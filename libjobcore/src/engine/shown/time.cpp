@@ -181,7 +181,7 @@ void note_unsaved(const inputs& in, job_status& status, instant at, std::int64_t
 
 void book_time(const inputs& in, const time_change& change, job_status& status) {
     time_spent& t = status.time;
-    if (!t.since || t.in == time_kind::none || (t.in == change.now && !change.loses_work)) {
+    if (!t.since || (t.in == change.now && !change.loses_work)) {
         return;
     }
     const instant end = status.completion_time.value_or(round_down_to_second(in.now));
