@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/junit_report.hpp"
 
-#include <jobcore/strings.hpp>
+#include "cli/markup_text.hpp"
 
 #include <fmt/format.h>
 
@@ -11,35 +11,11 @@ namespace signalbox::op::cli {
 
 namespace {
 
-/// The value of an attribute, or a line of text. XML 1.0 has no form for what terminals obey.
-std::string xml_text(std::string_view text) {
-    std::string out;
-    for (const char c : core::in_one_line(text)) {
-        switch (c) {
-            case '&':
-                out += "&amp;";
-                break;
-            case '<':
-                out += "&lt;";
-                break;
-            case '>':
-                out += "&gt;";
-                break;
-            case '"':
-                out += "&quot;";
-                break;
-            default:
-                out += c;
-        }
-    }
-    return out;
-}
-
 std::string xml_lines(std::string_view text) {
     std::string out;
     while (!text.empty()) {
         const std::size_t end = std::min(text.find('\n'), text.size());
-        out += xml_text(text.substr(0, end)) + '\n';
+        out += markup_text(text.substr(0, end)) + '\n';
         text.remove_prefix(std::min(end + 1, text.size()));
     }
     return out;
@@ -55,8 +31,8 @@ std::string junit_text(std::string_view suite, std::span<const test_case> cases)
         took += c.seconds;
         all += fmt::format(
             "  <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\"",
-            xml_text(c.class_name),
-            xml_text(c.name),
+            markup_text(c.class_name),
+            markup_text(c.name),
             c.seconds
         );
         if (c.result == test_case::end::passed) {
@@ -71,7 +47,10 @@ std::string junit_text(std::string_view suite, std::span<const test_case> cases)
         (failed ? failures : errors) += 1;
         const std::string_view element = failed ? "failure" : "error";
         all += fmt::format(
-            ">\n    <{} type=\"{}\" message=\"{}\"", element, xml_text(c.type), xml_text(c.message)
+            ">\n    <{} type=\"{}\" message=\"{}\"",
+            element,
+            markup_text(c.type),
+            markup_text(c.message)
         );
         all += c.details.empty() ? "/>" : fmt::format(">{}</{}>", xml_lines(c.details), element);
         all += "\n  </testcase>\n";
@@ -80,7 +59,7 @@ std::string junit_text(std::string_view suite, std::span<const test_case> cases)
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
         "<testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"{:.3f}\">\n"
         "{}</testsuite>\n",
-        xml_text(suite),
+        markup_text(suite),
         cases.size(),
         failures,
         errors,

@@ -1,40 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/report/markup.hpp"
 
-#include <jobcore/strings.hpp>
+#include "cli/markup_text.hpp"
 
 namespace signalbox::op::report {
-
-namespace {
-
-/// For texts and for values between double quotes.
-std::string escaped(std::string_view text) {
-    std::string out;
-    for (const char c : core::in_one_line(text)) {
-        switch (c) {
-            case '&':
-                out += "&amp;";
-                break;
-            case '<':
-                out += "&lt;";
-                break;
-            case '>':
-                out += "&gt;";
-                break;
-            case '"':
-                out += "&quot;";
-                break;
-            case '\'':
-                out += "&#39;";
-                break;
-            default:
-                out += c;
-        }
-    }
-    return out;
-}
-
-}  // namespace
 
 void markup::begin(const char* tag, attributes with) {
     out_ += '<';
@@ -42,7 +11,7 @@ void markup::begin(const char* tag, attributes with) {
     for (const attribute& a : with) {
         out_ += ' ';
         out_ += a.name;
-        out_ += "=\"" + escaped(a.value) + '"';
+        out_ += "=\"" + cli::markup_text(a.value) + '"';
     }
 }
 
@@ -62,7 +31,7 @@ markup& markup::close() {
 }
 
 markup& markup::text(std::string_view text) {
-    out_ += escaped(text);
+    out_ += cli::markup_text(text);
     return *this;
 }
 
