@@ -170,11 +170,7 @@ std::string training_in_words(const job_status& status, instant now) {
             fmt::format("{} {}", explaining::quoted_text(m.name), explaining::quoted_text(m.value))
         );
     }
-    std::string out;
-    for (const std::string& part : parts) {
-        out += (out.empty() ? "" : ", ") + part;
-    }
-    return out;
+    return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 std::string progress_in_words(const job_status& status, instant now) {

@@ -172,7 +172,10 @@ std::string render_pod(
         out = with_admitted_marks(std::move(out), given->marks);
     }
     out = with_avoided_nodes(std::move(out), options.avoid);
-    return options.reports.url.empty() ? out : with_progress_access(std::move(out), plan, options);
+    if (!options.reports.url.empty()) {
+        out = with_progress_access(std::move(out), plan, options);
+    }
+    return out;
 }
 
 }  // namespace signalbox::core
