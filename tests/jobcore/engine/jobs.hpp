@@ -40,6 +40,12 @@ inline void set_pause(world& w, bool pause) {
     w.reload();
 }
 
+/// Runs, and somebody listens to reports of progress.
+inline void start_heard(world& w) {
+    w.reported_since = w.now();
+    w.start();
+}
+
 /// torchrun over c10d; index 0 hosts the store.
 inline job_builder c10d(int nodes = 3, int max_restarts = 3) {
     return job_builder("mnist").replicas("node", nodes).torchrun(max_restarts);

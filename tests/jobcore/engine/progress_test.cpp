@@ -35,12 +35,6 @@ job_builder watched_job(const std::string& more = {}, const std::string& restart
         );
 }
 
-/// Runs, and somebody listens.
-void start_heard(world& w) {
-    w.reported_since = w.now();
-    w.start();
-}
-
 void say_step(world& w, progress_message said) {
     w.report(std::move(said));
     w.settle();
@@ -351,11 +345,7 @@ TEST_CASE(
     w.exit("node", 2, 137);
     w.settle();
     w.wait(seconds{50});
-    for (pod_record& pod : w.pods()) {
-        if (pod.phase == pod_phase::pending) {
-            w.run(pod);
-        }
-    }
+    w.run_unseen();
     w.wait(seconds{580});  // 640 s after the step, 580 s after the last start
     w.settle();
     CHECK(w.condition("Stalled").empty());

@@ -20,12 +20,6 @@ job_builder asking_job() {
     return ddp(2).run_policy(R"("backoffLimit":3,"progress":{"stallAfterSeconds":600})");
 }
 
-/// Runs, and somebody listens.
-void start_listened(world& w) {
-    w.reported_since = w.now();
-    w.start();
-}
-
 core::progress_access receiver_of_tests() {
     return {"https://receiver:8444", "ca"};
 }
@@ -40,24 +34,24 @@ bool all_report(world& w, bool wanted) {
 TEST_CASE("[behaviour 13.10] pods are made to report where a job asks and one can", "[engine]") {
     world asks(asking_job());
     asks.receiver = receiver_of_tests();
-    start_listened(asks);
+    start_heard(asks);
     CHECK(asks.pods().size() == 3);
     CHECK(all_report(asks, true));
 
     world silent(ddp());
     silent.receiver = receiver_of_tests();
-    start_listened(silent);
+    start_heard(silent);
     CHECK(all_report(silent, false));
 
     world alone(asking_job());
-    start_listened(alone);
+    start_heard(alone);
     CHECK(all_report(alone, false));
 }
 
 TEST_CASE("[behaviour 13.10] an attempt stays as its first pods were made", "[engine]") {
     world w(c10d(3));
     w.receiver = receiver_of_tests();
-    start_listened(w);
+    start_heard(w);
     REQUIRE(all_report(w, false));
     w.edit().run_policy(R"("progress":{"firstReportAfterSeconds":60})");
     w.reload();

@@ -38,15 +38,6 @@ void start_at_20(world& w) {
     w.settle();
 }
 
-/// Pods that wait start, and no decision looks.
-void start_unseen(world& w) {
-    for (pod_record& pod : w.pods()) {
-        if (pod.phase == pod_phase::pending && !pod.deletion) {
-            w.run(pod);
-        }
-    }
-}
-
 }  // namespace
 
 TEST_CASE("[behaviour 13.1] [api status.timeSeconds] a plain run", "[engine]") {
@@ -114,7 +105,7 @@ TEST_CASE("[behaviour 13.1] a decision hours after the pods started", "[engine]"
     world w(ddp());
     w.settle();
     w.to(at(30));
-    start_unseen(w);
+    w.run_unseen();
     w.to(at(10'000));
     w.settle();
     check_booked(w);
@@ -189,7 +180,7 @@ TEST_CASE("[behaviour 13.1] one that was replaced and has ended before it was se
     w.exit("node", 2, 137);
     w.settle();
     w.to(at(61));
-    start_unseen(w);
+    w.run_unseen();
     w.exit("node", 2, 0);
     w.to(at(100));
     w.settle();
@@ -233,7 +224,7 @@ TEST_CASE("[behaviour 13.1] [behaviour 4.16] nor does it hasten what may wait", 
     w.exit("node", 2, 137);
     w.settle();
     w.to(at(61));
-    start_unseen(w);
+    w.run_unseen();
     const decision d = w.look();
     REQUIRE(d.status);
     CHECK(d.status->time.in != w.status().time.in);

@@ -153,12 +153,16 @@ void world::run(core::pod_record& p) {
     c.started = now_;
 }
 
-void world::run_all() {
+void world::run_unseen() {
     for (auto& p : pods_) {
         if (p.phase == core::pod_phase::pending && !p.deletion) {
             run(p);
         }
     }
+}
+
+void world::run_all() {
+    run_unseen();
     settle();
 }
 

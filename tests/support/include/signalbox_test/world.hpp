@@ -61,6 +61,9 @@ public:
     std::list<core::child_record>& children() { return children_; }
 
     void run(core::pod_record& p);
+    /// All pods that wait start, and no decision looks.
+    void run_unseen();
+    /// The same, and then all that follows.
     void run_all();
     void exit(core::pod_record& p, int code, const std::string& message = {});
     void exit(const std::string& type, int index, int code, const std::string& message = {});
