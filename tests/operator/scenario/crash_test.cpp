@@ -10,6 +10,7 @@
 #include <catch2/catch.hpp>
 
 #include <array>
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <vector>
@@ -66,19 +67,23 @@ struct fault {
     bool fatal;  ///< the process dies too
 };
 
-/// Each way to lose each write; under sanitizers every fifth write, the ways in turn.
+/// Each write is lost as a request and as an answer, and the process dies of one of them, in turn.
+/// With SIGNALBOX_ALL_FAULTS in the environment it dies of each and of none; under sanitizers it is
+/// every fifth write, the ways in turn.
 std::vector<fault> faults_of(std::size_t writes) {
+    const bool all = std::getenv("SIGNALBOX_ALL_FAULTS") != nullptr;
     std::vector<fault> out;
     for (std::size_t n = 1; n <= writes; n += sanitized ? 5 : 1) {
+        const bool odd = n % 2 == 1;
         const std::array<fault, 4> ways{
-            fault{n, loss::request, false},
-            fault{n, loss::request, true},
-            fault{n, loss::answer, false},
-            fault{n, loss::answer, true}};
+            fault{n, loss::request, odd},
+            fault{n, loss::answer, !odd},
+            fault{n, loss::request, !odd},
+            fault{n, loss::answer, odd}};
         if (sanitized) {
             out.push_back(ways[n % ways.size()]);
         } else {
-            out.insert(out.end(), ways.begin(), ways.end());
+            out.insert(out.end(), ways.begin(), ways.begin() + (all ? 4 : 2));
         }
     }
     return out;
