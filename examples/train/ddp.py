@@ -4,7 +4,8 @@
 
 Started once per process by anything that sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT: Signalbox does for
 plain jobs, torchrun does for its ranks. Rank 0 prints the loss, which falls, and writes the checkpoints. A run
-that finds a checkpoint goes on from it.
+that finds a checkpoint goes on from it. With --checkpoint a SIGTERM loses no step: all ranks stop behind the same
+one, rank 0 writes it, and all end.
 
     python3 ddp.py --steps 100
     python3 ddp.py --steps 100 --checkpoint /data/ddp.pt --crash-rank 1 --crash-step 40
@@ -16,6 +17,7 @@ import time
 
 import torch
 import torch.distributed as dist
+from signalbox_progress import Progress  # the file beside this one
 from torch.nn.parallel import DistributedDataParallel
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -50,13 +52,33 @@ if args.checkpoint and os.path.exists(args.checkpoint):
     if rank == 0:
         print(f"goes on from step {first_step} of {args.checkpoint}", flush=True)
 data = torch.Generator().manual_seed(1000 * first_step + rank)
+progress = Progress(total_steps=args.steps)
+if args.checkpoint:
+    progress.catch_stop()
 
 
 def save(step):
     """Writes a new file and renames it: whoever is killed in between leaves the one before."""
-    new = args.checkpoint + ".new"
+    new, began = args.checkpoint + ".new", time.monotonic()
     torch.save({"model": model.module.state_dict(), "optimizer": optimizer.state_dict(), "step": step}, new)
     os.replace(new, args.checkpoint)
+    progress.checkpoint(step, seconds=time.monotonic() - began)
+
+
+def stop_together(step):
+    """Ends this process if any rank was told to end. They are told at different moments, so that they have to agree."""
+    told = torch.tensor([float(progress.stopping)])
+    dist.all_reduce(told, dist.ReduceOp.MAX)
+    if not told.item():
+        return
+    if rank == 0:
+        save(step)
+        progress.send()
+    dist.barrier()  # it is written
+    print(f"rank {rank} stops behind step {step}", flush=True)
+    while not progress.stopping:  # who ends before it is told to would have failed, or with 0 have come to the end of the job
+        time.sleep(0.01)
+    os._exit(143)
 
 
 for step in range(first_step + 1, args.steps + 1):
@@ -73,8 +95,11 @@ for step in range(first_step + 1, args.steps + 1):
         dist.all_reduce(mean)
         if rank == 0:
             print(f"step {step}/{args.steps} loss {mean.item() / world:.4f}", flush=True)
+    progress.step(step, loss=round(loss.item(), 4))
     if args.checkpoint and rank == 0 and (step % args.checkpoint_every == 0 or step == args.steps):
         save(step)
+    if args.checkpoint and step < args.steps:
+        stop_together(step)
     time.sleep(max(0.0, args.step_time - (time.monotonic() - started)))
 
 dist.barrier()

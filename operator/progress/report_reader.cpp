@@ -84,6 +84,11 @@ public:
             out_->total_steps = whole_number_of(said, greatest_step);
         } else if (called == "checkpoint_step") {
             out_->checkpoint_step = whole_number_of(said, greatest_step);
+        } else if (called == "checkpoint_seconds") {
+            const auto took = number_of(said);
+            const bool fits = took && *took >= 0 && *took <= greatest_time;
+            out_->checkpoint_seconds =
+                fits ? std::optional(static_cast<std::int64_t>(std::ceil(*took))) : std::nullopt;
         } else if (called == "rank") {
             const auto rank = whole_number_of(said, greatest_rank);
             out_->rank = static_cast<std::int32_t>(rank.value_or(0));

@@ -16,7 +16,8 @@ inline constexpr std::size_t most_own_metrics = 8;
 
 /// `{"trainerStatus": {"progressPercentage", "estimatedRemainingSeconds", "metrics": [{"name",
 /// "value"}]}}`, of which any member may be absent. The metrics `current_step`, `total_steps`,
-/// `rank` and `checkpoint_step` are taken for what they say; of the others only numbers are kept.
+/// `rank`, `checkpoint_step` and `checkpoint_seconds` (rounded up) are taken for what they say; of
+/// the others only numbers are kept.
 /// Members that have not the form that is meant are as absent. Without a rank it is of rank 0,
 /// which is the one that such programs report from. Nothing if the text is no such object.
 std::optional<core::progress_message> read_report(std::string_view body);

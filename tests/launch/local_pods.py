@@ -19,7 +19,8 @@ import skips  # noqa: E402
 BINARY = os.environ.get("SIGNALBOX_BINARY", str(ROOT / "build" / "dev" / "bin" / "signalbox"))
 # The training programs of the suites: in every pod below /probe.
 HERE = ROOT / "tests" / "launch"
-PROGRAMS = [HERE / "probe.py", HERE / "faulty.py", HERE / "tuned.py", ROOT / "examples" / "train" / "ddp.py"]
+PROGRAMS = [HERE / "probe.py", HERE / "faulty.py", HERE / "tuned.py",
+            *(ROOT / "examples" / "train" / name for name in ("ddp.py", "signalbox_progress.py"))]
 
 
 def ranks_of(probes):

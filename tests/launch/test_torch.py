@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plain data-parallel jobs and torchrun, with pods that are processes."""
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -109,7 +110,8 @@ class Torch(suite.Case):
     def test_a_program_without_a_manifest(self):
         """`signalbox dev ddp.py --nodes 2 --nproc 2` trains, and ends with the job."""
         with tempfile.TemporaryDirectory(prefix="signalbox-launch-") as folder:
-            pathlib.Path(folder, "ddp.py").write_text((ROOT / "examples" / "train" / "ddp.py").read_text())
+            for name in ("ddp.py", "signalbox_progress.py"):
+                pathlib.Path(folder, name).write_text((ROOT / "examples" / "train" / name).read_text())
             for more, code, line in (
                     ([], 0, "training is done"),
                     (["--crash-rank", "3", "--crash-step", "5"], 1, "RuntimeError: crash of rank 3 at step 5")):
@@ -123,10 +125,12 @@ class Torch(suite.Case):
                 pathlib.Path(folder, "a.pt").unlink(missing_ok=True)
 
     def test_script_is_in_its_config_map(self):
-        """The script of examples/train is the text in script.yaml."""
-        script = (ROOT / "examples" / "train" / "ddp.py").read_text()
-        lines = (ROOT / "examples" / "train" / "script.yaml").read_text().partition("  ddp.py: |\n")[2].splitlines(True)
-        self.assertEqual("".join(line[4:] if line.strip() else line for line in lines), script)
+        """The scripts of examples/train are the texts in script.yaml."""
+        folder = ROOT / "examples" / "train"
+        _, script, helper = re.split(r"(?m)^  (?:ddp|signalbox_progress)\.py: \|\n", (folder / "script.yaml").read_text())
+        for name, text in (("ddp.py", script), ("signalbox_progress.py", helper)):
+            lines = text.splitlines(True)
+            self.assertEqual("".join(line[4:] if line.strip() else line for line in lines), (folder / name).read_text())
 
 
 def run_examples(*names):

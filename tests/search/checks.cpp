@@ -54,9 +54,33 @@ public:
         check_barrier();
         check_without_restart();
         check_deadline_awaited();
+        check_end_together();
     }
 
 private:
+    /// The pods of an attempt that is over are told to end in one stage, the first that acts
+    /// (5.15).
+    void check_end_together() {
+        const auto removes = [](const stage& s, const pod_record& pod) {
+            return std::ranges::any_of(s, [&](const action& a) {
+                return a.what() == verb::remove && a.kind == object_kind::pod && a.name == pod.name;
+            });
+        };
+        std::size_t some = 0;
+        std::size_t all = 0;
+        for (const engine::left_over& l : view_.left_overs) {
+            if (l.older_attempt && !l.pod->deletion) {
+                ++all;
+                some += !d_.stages.empty() && removes(d_.stages.front(), *l.pod) ? 1U : 0U;
+            }
+        }
+        const bool acts_on_it =
+            before_.phase != job_phase::paused && !is_final(before_.phase) && !d_.stages.empty();
+        if (acts_on_it && some != all && !w_.known_job->compiled->plan->paused) {
+            out_.push_back("5.15 pods of an attempt that is over are told to end one by one");
+        }
+    }
+
     /// The end of a pod that settles is known: whether it is still there says nothing more.
     bool has_exit_on_record(const pod_identity& id) const {
         const auto& settling = before_.restarts.settling;

@@ -50,6 +50,8 @@ struct type_plan {
     std::string training_container;
     /// Its memory limit as it was written, e.g. `2Gi`; empty: none.
     std::string memory_limit;
+    /// `terminationGracePeriodSeconds` of its pods.
+    std::int64_t grace_seconds = 30;
     /// Extended resources that one pod holds by its limits, e.g. `nvidia.com/gpu` and 8.
     std::vector<std::pair<std::string, std::int64_t>> holds;
     /// Pods from this index on serve the others (they run sshd): they end by nothing but a

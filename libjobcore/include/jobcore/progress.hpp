@@ -29,7 +29,8 @@ struct progress_message {
     std::optional<std::int64_t> total_steps;
     std::optional<std::int32_t> percentage;
     std::optional<std::int64_t> remaining_seconds;
-    std::optional<std::int64_t> checkpoint_step;  ///< a checkpoint of that step is written
+    std::optional<std::int64_t> checkpoint_step;     ///< a checkpoint of that step is written
+    std::optional<std::int64_t> checkpoint_seconds;  ///< how long writing it took
     std::vector<progress_metric> metrics;
 };
 
@@ -52,6 +53,7 @@ struct progress_report {
     std::vector<progress_metric> metrics;
     std::optional<std::int64_t> checkpoint_step;
     std::optional<instant> checkpoint_time;
+    std::optional<std::int64_t> checkpoint_seconds;
     instant time{};                    ///< of the last message
     instant advanced{};                ///< of the last one that told of progress
     std::vector<rank_progress> ranks;  ///< by rank; at most `most_ranks`

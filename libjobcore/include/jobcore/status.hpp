@@ -229,6 +229,7 @@ struct progress_status {
     std::optional<instant> advanced;      ///< when the last one came that told of progress
     std::optional<std::int64_t> checkpoint_step;
     std::optional<instant> checkpoint_time;
+    std::optional<std::int64_t> checkpoint_seconds;  ///< how long writing it took
     std::vector<progress_metric> metrics;
     std::optional<slowest_rank> slowest;
     friend bool operator==(const progress_status&, const progress_status&) = default;

@@ -150,7 +150,11 @@ void say_progress(story& s) {
     if (p->checkpoint_step) {
         s.say(
             phase_section,
-            fmt::format("The last checkpoint that was reported is of step {}", *p->checkpoint_step),
+            fmt::format(
+                "The last checkpoint that was reported is of step {}{}",
+                *p->checkpoint_step,
+                p->checkpoint_seconds ? fmt::format(", and took {} s", *p->checkpoint_seconds) : ""
+            ),
             "behaviour 13.7"
         );
     }

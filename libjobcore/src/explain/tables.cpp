@@ -107,6 +107,11 @@ constexpr std::array phases{
         "The Secret with the ssh keys was deleted; the running pods do not need it any more, and "
         "it is made again with the next attempt",
         "behaviour 2.6"},
+    meaning{
+        reason::short_grace,
+        "Its pods have less time to end than its last checkpoint took",
+        "behaviour 13.13",
+        true},
     meaning{reason::stalled, "Its pods run, and it makes no progress", "behaviour 13.8", true},
     meaning{reason::succeeded, "The deciding replica exited with 0", "behaviour 5.1"},
     meaning{

@@ -63,6 +63,7 @@ bool take_message(progress_report& into, const progress_message& said, instant n
         (!into.checkpoint_step || *said.checkpoint_step > *into.checkpoint_step)) {
         into.checkpoint_step = said.checkpoint_step;
         into.checkpoint_time = now;
+        into.checkpoint_seconds = said.checkpoint_seconds;
     }
     into.advanced = advanced ? std::max(into.advanced, now) : into.advanced;
     return true;

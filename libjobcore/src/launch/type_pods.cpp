@@ -58,6 +58,10 @@ std::optional<type_template> read_template(
         ctx.plan.types[type].memory_limit =
             limit->IsString() ? json::view(*limit) : json::to_text(*limit);
     }
+    const json::value* grace = json::find(out.document, "spec", "terminationGracePeriodSeconds");
+    if (grace != nullptr && grace->IsInt64()) {
+        ctx.plan.types[type].grace_seconds = grace->GetInt64();
+    }
     ctx.plan.types[type].holds = json::extended_resources(*json::find(out.document, "spec"));
     warn_overrides(ctx, type, out.document);
     return out;

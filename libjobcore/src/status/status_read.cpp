@@ -301,6 +301,7 @@ progress_status read_progress(const json::value& v) {
     out.advanced = time_of(v, "lastProgressTime");
     out.checkpoint_step = optional_count(v, "checkpointStep");
     out.checkpoint_time = time_of(v, "checkpointTime");
+    out.checkpoint_seconds = optional_count(v, "checkpointSeconds");
     for_each(v, "metrics", [&](const json::value& m) {
         if (out.metrics.size() < most_metrics) {
             out.metrics.push_back({text_of(m, "name"), text_of(m, "value")});

@@ -246,6 +246,7 @@ void write_progress(json_writer& w, const progress_status& p) {
     });
     m.number_if("checkpointStep", p.checkpoint_step);
     m.time_if("checkpointTime", p.checkpoint_time);
+    m.number_if("checkpointSeconds", p.checkpoint_seconds);
     if (p.slowest) {
         m.key("slowest");
         members slowest(w);

@@ -325,6 +325,7 @@ private:
         out.remaining_seconds = r.number("estimatedRemainingSeconds", 0);
         out.checkpoint_step = r.number("checkpointStep", 0);
         out.checkpoint_time = r.time("checkpointTime");
+        out.checkpoint_seconds = r.number("checkpointSeconds", 0);
         out.time = r.time("lastUpdatedTime", need::required).value_or(instant{});
         out.advanced = r.time("lastProgressTime").value_or(out.time);
         std::size_t i = 0;

@@ -13,8 +13,14 @@ namespace signalbox::k8sio {
 /// Of one batch; each request started is reported once, as succeeded or failed.
 class slow_start {
 public:
-    /// At least 1.
+    /// `bound`: at least 1.
     explicit slow_start(std::size_t bound) : bound_(std::max<std::size_t>(bound, 1)) {}
+    /// A batch that no refusal is likely to meet: all of the bound from the beginning.
+    static slow_start at_once(std::size_t bound) {
+        slow_start out(bound);
+        out.window_ = out.bound_;
+        return out;
+    }
 
     bool may_start() const { return !stopped_ && in_flight_ < window_; }
     /// Nothing is in flight.

@@ -13,6 +13,19 @@ namespace signalbox::op {
 
 namespace asio = boost::asio;
 
+namespace {
+
+/// Ranks that end together are told together (BEHAVIOUR.md 5.15).
+k8sio::slow_start pace_of(const core::decision& made, std::size_t stage, std::size_t in_flight) {
+    const bool removes = stage < made.stages.size() &&
+                         std::ranges::all_of(made.stages[stage], [](const core::action& a) {
+                             return a.what() == core::verb::remove;
+                         });
+    return removes ? k8sio::slow_start::at_once(in_flight) : k8sio::slow_start(in_flight);
+}
+
+}  // namespace
+
 /// Lives in the frame of run(), which ends only when every action it started has ended.
 class stage_runner::work_run {
 public:
@@ -27,7 +40,7 @@ public:
           decided_(&decided),
           made_(&made),
           order_(entry.answers.begin(made, decided.status)),
-          pace_(runner.max_in_flight_),
+          pace_(pace_of(made, 0, runner.max_in_flight_)),
           changed_(runner.loop_) {}
 
     /// Starts what may be started now. False when nothing is left to wait for.
@@ -42,7 +55,7 @@ public:
                 continue;
             }
             if (std::exchange(stage_, order_.stage_number()) != order_.stage_number()) {
-                pace_ = k8sio::slow_start(runner_->max_in_flight_);
+                pace_ = pace_of(*made_, stage_, runner_->max_in_flight_);
             }
             pace_.started();
             start(*a);

@@ -63,6 +63,7 @@ TEST_CASE("[behaviour 13.7] how far training is", "[explain]") {
     said.total_steps = 5000;
     said.remaining_seconds = 10'800;
     said.checkpoint_step = 1000;
+    said.checkpoint_seconds = 12;
     said.metrics = {{"loss", "2.31"}};
     w.report(said);
     said.rank = 1;
@@ -78,7 +79,8 @@ TEST_CASE("[behaviour 13.7] how far training is", "[explain]") {
         "report 12 s ago."
     ));
     CHECK(e.says(in::phase, "Rank 1 is furthest behind, by 10 steps, at step 1190."));
-    CHECK(e.says(in::phase, "The last checkpoint that was reported is of step 1000."));
+    CHECK(e.says(in::phase, "The last checkpoint that was reported is of step 1000, and took 12 s.")
+    );
     w.wait(seconds{1800});
     w.settle();
     const explained stalled(w);

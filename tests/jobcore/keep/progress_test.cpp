@@ -49,6 +49,7 @@ TEST_CASE("[behaviour 13.7] what a message does not say stays", "[keep]") {
     last.attempt = 1;
     last.percentage = 100;
     last.checkpoint_step = 20;
+    last.checkpoint_seconds = 3;
     take_message(r, last, noon + seconds(9));
     CHECK(r.current_step == 5);
     CHECK(r.total_steps == 20);
@@ -58,8 +59,10 @@ TEST_CASE("[behaviour 13.7] what a message does not say stays", "[keep]") {
     CHECK(r.checkpoint_time == noon + seconds(9));
     CHECK(r.advanced == noon + seconds(9));
     last.checkpoint_step = 10;  // an older one, told late
+    last.checkpoint_seconds = 9;
     take_message(r, last, noon + seconds(10));
     CHECK(r.checkpoint_step == 20);
+    CHECK(r.checkpoint_seconds == 3);
 }
 
 TEST_CASE("[behaviour 13.7] ranks, the one ahead says how far", "[keep]") {

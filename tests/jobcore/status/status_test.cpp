@@ -81,6 +81,7 @@ job_status full_status() {
         noon,
         10,
         noon,
+        30,
         {{"loss", "2.31"}},
         slowest_rank{3, 11, 1, noon}};
     admitted_marks marks;

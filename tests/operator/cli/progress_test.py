@@ -79,7 +79,7 @@ class Reports(unittest.TestCase):
                 progress.step(step, loss=2 / step)
                 time.sleep(0.05)
             progress.checkpoint(40)
-            progress._send()
+            progress.send()
             time.sleep(2)
             """, 1, progress={})
         status = self.run_job(made)

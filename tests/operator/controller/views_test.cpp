@@ -349,6 +349,50 @@ TEST_CASE("[behaviour 2.2] requests in flight are bounded over all jobs, and so 
     CHECK(s.w->operator_transport().most_in_flight() == 10);
 }
 
+TEST_CASE("[behaviour 5.15] [requirement X12] deletions go at once, and say no grace of their own"
+) {
+    world_options options;
+    options.controller.max_in_flight = 6;
+    options.script.defaults = {{"duration", "never"}};
+    scripted s(job_builder("job").replicas("worker", 8).json(), options);
+    bool removes = false;
+    s.decide = [&](const core::job_object& job, core::instant) {
+        core::decision d;
+        if (s.looks.back().pods == 0 && !removes) {
+            d.stages.emplace_back();
+            for (int i = 0; i < 8; ++i) {
+                d.stages.back().push_back(create_pod(job, i));
+            }
+        } else if (removes) {
+            d.stages.emplace_back();
+            for (const core::pod_record& pod : s.w->pods()) {
+                if (!pod.deletion) {
+                    core::action a;
+                    a.name = pod.name;
+                    a.request = core::delete_object{pod.uid};
+                    d.stages.back().push_back(std::move(a));
+                }
+            }
+        }
+        return d;
+    };
+    s.nudge();
+    s.w->run_for(seconds{5});
+    REQUIRE(s.w->pods().size() == 8);
+    removes = true;
+    s.w->operator_transport().hold_answers("DELETE ");
+    s.nudge();
+    s.w->run_for(milliseconds{100});
+    CHECK(s.writes("DELETE").size() == 6);  // of eight: as many as may be under way
+    s.w->operator_transport().release_answers();
+    s.w->run_for(seconds{5});
+    CHECK(s.writes("DELETE").size() == 8);
+    for (const sent_write& write : s.w->operator_transport().writes()) {
+        CHECK(write.body.find("gracePeriodSeconds") == std::string::npos);
+        CHECK(write.target.find("gracePeriodSeconds") == std::string::npos);
+    }
+}
+
 TEST_CASE("[requirement W13] a child that lost the label of the watch contradicts no view") {
     scripted s;
     std::string name;

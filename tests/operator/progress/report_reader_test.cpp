@@ -58,7 +58,11 @@ TEST_CASE("[behaviour 13.11] rank and checkpoint are metrics of a name") {
     ));
     CHECK(said.rank == 3);
     CHECK(said.checkpoint_step == 40);
+    CHECK_FALSE(said.checkpoint_seconds);
     CHECK(said.metrics.empty());
+    CHECK(read(with_metric("checkpoint_seconds", "\"30.2\"")).checkpoint_seconds == 31);
+    CHECK_FALSE(read(with_metric("checkpoint_seconds", "-1")).checkpoint_seconds);
+    CHECK_FALSE(read(with_metric("checkpoint_seconds", "1e12")).checkpoint_seconds);
     CHECK(read(with("")).metrics.empty());  // a heartbeat
 }
 

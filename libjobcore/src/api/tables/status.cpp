@@ -265,6 +265,7 @@ constexpr std::array progress_fields{
     list("metrics", "What else was reported; at most 16.", metric_fields),
     int64("checkpointStep", "The step of the last checkpoint that was reported."),
     time("checkpointTime", "When that was reported."),
+    int64("checkpointSeconds", "How long writing it took, where that was reported."),
     of_time(object(
         "slowest", "The rank that is furthest behind, where more than one reports.", slowest_fields
     )),

@@ -104,6 +104,7 @@ void note_progress(const inputs& in, job_status& status) {
     if (said->checkpoint_step) {
         out.checkpoint_step = said->checkpoint_step;
         out.checkpoint_time = known(said->checkpoint_time.value_or(said->time));
+        out.checkpoint_seconds = said->checkpoint_seconds;
     }
     if (!said->metrics.empty()) {
         out.metrics = bounded(said->metrics);

@@ -153,6 +153,28 @@ std::optional<fact> failed_sidecar(const context& c) {
     return std::nullopt;
 }
 
+/// Who is told to end has to write a checkpoint in less time than the last one took (13.13).
+std::optional<fact> short_grace(const context& c) {
+    const auto& progress = c.status.progress;
+    const auto& types = c.in.plan.types;
+    if (!progress || progress->attempt != c.status.attempt || !progress->checkpoint_seconds ||
+        types.empty()) {
+        return std::nullopt;
+    }
+    const type_plan& least = *std::ranges::min_element(types, {}, &type_plan::grace_seconds);
+    if (*progress->checkpoint_seconds <= least.grace_seconds) {
+        return std::nullopt;
+    }
+    return fact{
+        reason::short_grace,
+        fmt::format(
+            "pods of type {} have {} s to end (terminationGracePeriodSeconds), less than the last "
+            "checkpoint took: a pause or a preemption loses steps",
+            least.name,
+            least.grace_seconds
+        )};
+}
+
 std::vector<fact> find_facts(const context& c, const done& d) {
     std::vector<fact> out;
     const bool same_attempt = c.status.attempt == c.in.job.status.attempt;
@@ -177,6 +199,9 @@ std::vector<fact> find_facts(const context& c, const done& d) {
     }
     if (auto queue = ignored_queue(c)) {
         out.push_back(*std::move(queue));
+    }
+    if (auto grace = short_grace(c)) {
+        out.push_back(*std::move(grace));
     }
     return out;
 }
