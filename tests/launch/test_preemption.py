@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A checkpoint before the end: examples/train/ddp.py while somebody takes its pods, one by one, and no step is lost."""
+import copy
+import json
+import pathlib
+import re
+import tempfile
+
+import suite
+import test_live
+from live_pods import Live, eventually
+from suite import PACKAGES
+
+DISRUPTED = {"status": {"conditions": [{
+    "type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler", "message": "for one of a higher priority",
+    "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}
+
+
+# Pods that lived short wait longer each time (5.4), which is not what this is about.
+WITHOUT_DELAYS = ["--policy", "free_delay=100", "--policy", "free_delay_max=100"]
+
+
+class Preemption(suite.Case):
+    def test_no_step_is_lost(self):
+        """[behaviour 5.15] A pod is deleted from outside: all ranks stop behind one step, and go on from it."""
+        self.check_trials(1)
+
+    @suite.long
+    def test_no_step_is_lost_in_ten_trials(self):
+        """[behaviour 5.15] Ten times, by deletion and by preemption, whichever rank it takes."""
+        self.check_trials(10)
+
+    def check_trials(self, trials):
+        folder = tempfile.TemporaryDirectory(prefix="signalbox-preemption-")
+        self.addCleanup(folder.cleanup)
+        claims, self.logs = (pathlib.Path(folder.name, name) for name in ("claims", "logs"))
+        (claims / "checkpoints").mkdir(parents=True)
+        self.logs.mkdir()
+        live = Live(packages=PACKAGES, claims=claims, options=["--log-dir", self.logs, *WITHOUT_DELAYS])
+        live.__enter__()
+        self.addCleanup(live.__exit__)
+        # A failure would end it; and no checkpoint is written but those before the end.
+        one = copy.deepcopy(test_live.training("preempted", backoff=0))
+        for role in one["spec"]["replicaSpecs"]:
+            role["replicas"] = 1
+            [container] = role["template"]["spec"]["containers"]
+            container["args"] = [*test_live.TRAINING, "--checkpoint-every", "100000"]
+        live.apply(test_live.CLAIM, one)
+        self.wait_said(live, one, 1, "master-0", r"step \d+/")
+        for trial in range(1, trials + 1):
+            taken = ("worker-0", "master-0")[trial % 2]
+            name = live.name_of(one, taken)
+            if trial % 3 == 0:
+                live.kubectl("patch", "pod", name, "--subresource=status", "--type=merge", "-p", json.dumps(DISRUPTED))
+            live.kubectl("delete", "pod", name, "--wait=false")
+            resumed = self.wait_said(live, one, trial + 1, "master-0", r"goes on from step (\d+)")
+            stops = [self.wait_said(live, one, trial, replica, r"stops behind step (\d+)") for replica in ("master-0", "worker-0")]
+            self.assertEqual({resumed[1]}, {stop[1] for stop in stops}, f"{taken} was taken in trial {trial}")
+            self.wait_said(live, one, trial + 1, "master-0", r"step \d+/")
+        status = live.status(one)
+        self.assertEqual((status["attempt"], status["restarts"]["disruptions"]), (trials + 1, trials), live.explain(one))
+        self.assertFalse(status.get("backoffCount"), status)
+
+    def wait_said(self, live, one, attempt, replica, pattern):
+        """Waits until the log of that pod of the attempt has it; gives the match."""
+        file = self.logs / one["metadata"]["name"] / f"attempt-{attempt}" / f"{replica}.log"
+        there = lambda: file.exists() and re.search(pattern, file.read_text(errors="replace"))
+        return eventually(lambda: f"{pattern} in {file}: {live.explain(one)}", there)
+
+
+if __name__ == "__main__":
+    suite.main(kubectl=True)
