@@ -14,6 +14,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace {
 
@@ -38,12 +39,16 @@ public:
     }
     ~listening() { receives.end(); }
 
-    /// The first line of the answer; empty if the connection ends without one.
-    std::string ask(const std::string& request) {
+    tcp::socket connect() {
         tcp::socket stream(loop);
         const std::string at = receives.address();
         const int port = std::stoi(at.substr(at.rfind(':') + 1));
         stream.connect({asio::ip::make_address("127.0.0.1"), static_cast<std::uint16_t>(port)});
+        return stream;
+    }
+    /// The first line of the answer; empty if the connection ends without one.
+    std::string ask(const std::string& request) {
+        tcp::socket stream = connect();
         std::string answer;
         bool ended = false;
         asio::async_write(stream, asio::buffer(request), [&](const auto&, std::size_t) {
@@ -120,6 +125,25 @@ TEST_CASE("[behaviour 13.11] what is none is refused, and counted") {
     CHECK(l.receives.count(fate::no_token) == 2);
     CHECK(l.post(place, std::string(64 * 1024, 'x')) == "HTTP/1.1 200 OK");
     CHECK(l.post(place, std::string(64 * 1024 + 1, 'x')) == "HTTP/1.1 413 Payload Too Large");
+}
+
+TEST_CASE("[behaviour 13.11] bodies that do not come hold up nobody") {
+    listening l;
+    std::vector<tcp::socket> slow;
+    const std::string begun = "POST " + place +
+                              " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer y\r\n"
+                              "Content-Length: 65536\r\n\r\n{";
+    for (int i = 0; i < 64; ++i) {
+        slow.push_back(l.connect());
+        asio::write(slow.back(), asio::buffer(begun));
+    }
+    CHECK(l.post(place) == "HTTP/1.1 200 OK");
+    CHECK(l.receives.count(fate::taken) == 0);
+    CHECK(l.receives.count(fate::no_token) == 0);
+    // One that comes after all is a report as any other.
+    asio::write(slow.front(), asio::buffer(std::string(65535, '}')));
+    CHECK(l.post(place) == "HTTP/1.1 200 OK");
+    CHECK(l.receives.count(fate::too_often) == 1);  // of the one that posts twice here
 }
 
 TEST_CASE("[behaviour 13.11] who does not lead takes nothing, and says so at once") {

@@ -4,6 +4,7 @@
 #include "progress/report_desk.hpp"
 
 #include "scenario/world.hpp"
+#include "signalbox_test/cut_transport.hpp"
 
 #include <k8sio/base64.hpp>
 #include <k8sio/resource.hpp>
@@ -277,6 +278,45 @@ TEST_CASE("[behaviour 13.11] what waits for a server that gives no answer has a 
     r.say(r.report(good, 4));
     CHECK(r.desk.count(fate::taken) == 2);
     r.w.server().set_fault_hook({});
+}
+
+TEST_CASE("[behaviour 13.11] an API server that hangs holds up nobody whose token is known") {
+    reporting_world r;
+    cut_transport way(r.w.server().connect(), r.w.time());
+    k8sio::client api(way, r.w.time());
+    report_desk desk(
+        r.w.loop(),
+        api,
+        [&r](const op::report_sender& from, const core::progress_message* said) {
+            return r.w.operator_().take_report(from, said);
+        },
+        nullptr
+    );
+    const auto say = [&](const std::string& token, int step) {
+        std::vector<raw_report> all;
+        all.push_back(r.report(token, step));
+        desk.look_at(std::move(all));
+        r.w.settle();
+    };
+    const std::string known = r.token(r.pod(0));
+    const std::string fresh = r.token(r.pod(1));
+    say(known, 1);
+    REQUIRE(desk.count(fate::taken) == 1);
+    way.cut = true;
+    say(fresh, 1);
+    for (int i = 2; i <= 50; ++i) {
+        say(known, i);
+    }
+    CHECK(desk.count(fate::taken) == 50);
+    CHECK(desk.waiting() == 1);
+    r.w.run_for(seconds{120});
+    CHECK(desk.waiting() == 0);
+    CHECK(desk.count(fate::not_reviewed) == 1);
+    way.cut = false;
+    say(fresh, 2);
+    CHECK(desk.count(fate::taken) == 51);
+    desk.stop();
+    r.w.settle();
 }
 
 TEST_CASE("[behaviour 13.11] what is remembered of tokens has a bound") {
