@@ -210,6 +210,7 @@ struct progress_options {
     std::string url;      ///< by which pods reach it
     /// The Service whose EndpointSlice the leader writes; empty: it has a selector.
     std::string endpoints;
+    bool of_all_jobs = false;  ///< also attempts of jobs that do not ask for it
 };
 
 struct run_options {

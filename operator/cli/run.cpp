@@ -120,6 +120,7 @@ std::string read_progress(
     }
     access.url = options.url.substr(0, options.url.find_last_not_of('/') + 1);
     access.ca = ca.text();
+    access.of_all_jobs = options.of_all_jobs;
     return access.ca.size() <= most_ca_bytes
                ? std::string()
                : fmt::format(

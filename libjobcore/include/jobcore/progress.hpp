@@ -71,6 +71,7 @@ bool take_message(progress_report& into, const progress_message& said, instant n
 struct progress_access {
     std::string url;  ///< what the path of a job is appended to: `https://signalbox.ops.svc:8444`
     std::string ca;   ///< PEM, of who vouches for the receiver; empty: whoever the image trusts
+    bool of_all_jobs = false;  ///< also attempts of jobs that do not ask for it
     friend bool operator==(const progress_access&, const progress_access&) = default;
 };
 

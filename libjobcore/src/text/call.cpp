@@ -49,6 +49,7 @@ public:
         seen_.reads_logs = r.reads_logs;
         seen_.progress = r.progress ? &*r.progress : nullptr;
         seen_.progress_since = r.progress_since;
+        seen_.reports_to = r.reports_to ? &*r.reports_to : nullptr;
         seen_.no_room = r.no_room;
     }
     observation(const observation&) = delete;

@@ -152,6 +152,14 @@ private:
         if (const json::value* v = top.object("progress")) {
             read_progress(*v);
         }
+        if (const json::value* v = top.object("reportsTo")) {
+            object_reader r(*v, "/reportsTo", *errors_);
+            progress_access& to = out_.reports_to.emplace();
+            to.url = r.text("url", need::required).value_or("");
+            to.ca = r.text("ca").value_or("");
+            to.of_all_jobs = r.flag("ofAllJobs");
+            r.finish();
+        }
         if (const json::value* v = top.object("capabilities")) {
             object_reader r(*v, "/capabilities", *errors_);
             std::list<std::string> names;  // the reader keeps views of them

@@ -33,6 +33,7 @@ struct request {
     bool reads_logs = false;
     std::optional<progress_report> progress;
     std::optional<instant> progress_since;
+    std::optional<progress_access> reports_to;
     capabilities served;
     bool no_room = false;
     policy rules;

@@ -125,6 +125,11 @@ void add_progress(CLI::App& to, progress_options& options) {
         options.url,
         "By which pods reach it, e.g. https://NAME.NS.svc:8444",
         "URL");
+    to.add_flag(
+        "--progress-of-all-jobs",
+        options.of_all_jobs,
+        "Attempts that begin from now on report, also of jobs that do not ask for it"
+    );
 }
 
 void add_run(command_tree& tree) {

@@ -156,6 +156,11 @@ bool dev_session::make_pods() {
         wanted.create_nodes = true;
         wanted.script = setup_.scenario;
         wanted.complain = complain;
+        wanted.report = [this](const report_sender& from, const core::progress_message& said) {
+            if (operator_) {
+                operator_->take_report(from, &said);
+            }
+        };
         pods_ =
             pods::make_simulated_runtime(loop_.get_executor(), for_pods_.api, std::move(wanted));
         deployments_ = std::make_unique<pods::simulated_deployments>(
@@ -198,6 +203,9 @@ std::string url_of(int socket) {
 bool dev_session::make_operator() {
     controller_options options = options_of_operator(setup_);
     op::progress::receiver_options reports;
+    if (setup_.options.pods == pod_runtime_kind::simulated) {
+        options.reports_to.url = "http://simulated";  // nobody calls it: see make_pods()
+    }
     auto* const of_machine = dynamic_cast<kubelet::process_runtime*>(pods_.get());
     const int socket = of_machine == nullptr ? -1 : of_machine->service_socket();
     if (socket >= 0) {

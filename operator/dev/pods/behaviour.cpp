@@ -99,6 +99,10 @@ std::map<std::string_view, setter> make_setters() {
         {"init-exit-code", number(&behaviour::init_exit_code, 255)},
         {"fail-times", number(&behaviour::fail_times, 1'000'000)},
         {"only-index", any_text(&behaviour::only_index)},
+        {"step-every", time(&behaviour::step_every)},
+        {"total-steps", number(&behaviour::total_steps, 2'000'000'000)},
+        {"checkpoint-every", number(&behaviour::checkpoint_every, 2'000'000'000)},
+        {"stall-at", time(&behaviour::stall_at)},
     };
     for (const fault_setting& f : fault_settings) {
         table.emplace(f.key, time(f.at));
@@ -116,7 +120,7 @@ bool has_other_fault(const behaviour& b) {
     const bool timed = std::ranges::any_of(fault_settings, [&b](const fault_setting& f) {
         return f.what != fault::kill && b.*f.at;
     });
-    return timed || b.unschedulable_for || b.image_error_for || b.init_exit_code != 0;
+    return timed || b.stall_at || b.unschedulable_for || b.image_error_for || b.init_exit_code != 0;
 }
 
 }  // namespace
@@ -147,6 +151,7 @@ behaviour for_pod(behaviour general, std::int32_t index, std::int32_t nth) {
     for (const fault_setting& f : fault_settings) {
         (general.*f.at).reset();
     }
+    general.stall_at.reset();
     general.unschedulable_for.reset();
     general.image_error_for.reset();
     general.init_exit_code = 0;

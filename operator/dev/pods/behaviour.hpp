@@ -27,6 +27,10 @@ struct behaviour {
     std::int32_t exit_code = 0;
     std::string message;  ///< termination message
     std::string reason;   ///< of the terminated state; empty: `Completed` or `Error`
+    /// How long a step of its training takes; absent: it reports none.
+    std::optional<duration> step_every;
+    std::int32_t total_steps = 1000;
+    std::int32_t checkpoint_every = 0;  ///< steps; 0: none
 
     // Faults. They befall every pod, unless bounded by the two settings that follow.
     std::optional<duration> fail_at;     ///< ends with exit_code (1 if that is 0) at this time
@@ -36,6 +40,7 @@ struct behaviour {
     std::optional<duration> delete_at;   ///< a user deletes the pod
     std::optional<duration> vanish_at;   ///< the pod object is gone at once
     std::optional<duration> unknown_at;  ///< the node is lost: phase Unknown
+    std::optional<duration> stall_at;    ///< it makes no further step, and runs on
     std::optional<duration> unschedulable_for;
     std::optional<duration> image_error_for;
     std::string image_error = "ImagePullBackOff";

@@ -92,6 +92,18 @@ void read_settings(const Value& annotations, pod_facts& out) {
     std::ranges::sort(out.settings);
 }
 
+void read_variables(const Value& container, pod_facts& out) {
+    out.rank = out.index;
+    for_each(member(container, "env"), [&](const Value& variable) {
+        const std::string_view name = text(variable, "name");
+        if (name == "KUBEFLOW_TRAINER_SERVER_URL") {
+            out.reports_to = text(variable, "value");
+        } else if (name == "RANK") {
+            out.rank = number(text(variable, "value"));
+        }
+    });
+}
+
 void read_status(const Value& status, pod_facts& out) {
     out.phase = text(status, "phase");
     for_each(member(status, "containerStatuses"), [&](const Value& c) {
@@ -133,7 +145,9 @@ std::optional<pod_facts> read_pod(std::string_view json) {
     read_settings(member(metadata, "annotations"), out);
     read_status(member(pod, "status"), out);
     if (const Value& list = member(spec, "containers"); list.IsArray() && !list.Empty()) {
-        out.idles = command_idles(list[static_cast<rapidjson::SizeType>(out.training)]);
+        const Value& training = list[static_cast<rapidjson::SizeType>(out.training)];
+        out.idles = command_idles(training);
+        read_variables(training, out);
     }
     // A kubelet would start its containers again: a Deployment's pod does not end.
     out.idles = out.idles || text(spec, "restartPolicy") == "Always";

@@ -39,8 +39,13 @@ struct pod_facts {
     std::size_t training = 0;  ///< index of the container whose exit decides
     /// It runs until it is deleted: its command waits, is a worker's sshd, or would be restarted.
     bool idles = false;
+    /// Where its training container reports its progress to; empty: nowhere.
+    std::string reports_to;
+    std::int32_t rank = 0;  ///< of its variable RANK, else its index
     /// Settings by annotation, without the prefix.
     std::vector<std::pair<std::string, std::string>> settings;
+
+    bool reports() const { return !reports_to.empty() && !job_uid.empty(); }
 };
 
 /// Nothing if the text is no Pod with name and UID.

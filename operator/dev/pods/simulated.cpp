@@ -5,6 +5,7 @@
 #include "pods/binding.hpp"
 #include "pods/simulated_status.hpp"
 #include "pods/timeline.hpp"
+#include "pods/training_reports.hpp"
 
 #include <k8sio/reflector.hpp>
 
@@ -18,6 +19,7 @@
 #include <map>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 namespace signalbox::op::pods {
 
@@ -35,8 +37,23 @@ struct entry {
     std::deque<timed_step> steps;
     k8sio::steady_time anchor;  ///< what the steps' times count from
     k8sio::clock::timer_id timer = 0;
-    bool busy = false;  ///< a step is under way
+    bool busy = false;                        ///< a step is under way
+    k8sio::steady_time started;               ///< its training
+    k8sio::clock::timer_id report_timer = 0;  ///< 0: it does not report
 };
+
+/// The names of `.../namespaces/NS/PLURAL/JOB`.
+report_sender sender_of(const pod_facts& pod) {
+    const std::string_view url = pod.reports_to;
+    const std::size_t last = url.rfind('/');
+    const std::size_t before = last == 0 || last == url.npos ? url.npos : url.rfind('/', last - 1);
+    report_sender out{pod.ns, pod.uid, {}, {}};
+    if (before != url.npos) {
+        out.plural = url.substr(before + 1, last - before - 1);
+        out.job_name = url.substr(last + 1);
+    }
+    return out;
+}
 
 class simulated_runtime final : public pod_runtime, private k8sio::reflector_sink {
 public:
@@ -49,7 +66,7 @@ public:
 
     ~simulated_runtime() override {
         for (auto& [uid, e] : entries_) {
-            api_.time().cancel(e.timer);
+            cancel_timers(e);
         }
     }
 
@@ -69,7 +86,7 @@ public:
         stopping_ = true;
         reflector_.stop();
         for (auto& [uid, e] : entries_) {
-            api_.time().cancel(e.timer);
+            cancel_timers(e);
         }
         ready_.clear();
     }
@@ -178,15 +195,63 @@ private:
         if (e.busy || e.steps.empty() || stopping_) {
             return;
         }
-        const auto scaled =
-            std::chrono::duration_cast<duration>(std::chrono::duration<double, std::nano>(
-                static_cast<double>(e.steps.front().at.count()) / options_.speed
-            ));
         const std::string uid = e.pod.uid;
-        e.timer = api_.time().schedule(e.anchor + scaled, [this, uid] {
+        const auto due = e.anchor + at_speed(e.steps.front().at);
+        e.timer = api_.time().schedule(due, [this, uid] {
             ready_.push_back(uid);
             pump();
         });
+    }
+
+    void cancel_timers(entry& e) {
+        api_.time().cancel(std::exchange(e.timer, 0));
+        api_.time().cancel(std::exchange(e.report_timer, 0));
+    }
+
+    duration at_speed(duration in_its_time) const {
+        return std::chrono::duration_cast<duration>(std::chrono::duration<double, std::nano>(
+            static_cast<double>(in_its_time.count()) / options_.speed
+        ));
+    }
+
+    void begin_reports(entry& e) {
+        if (options_.report && e.does.step_every && e.pod.reports()) {
+            e.started = api_.time().steady_now();
+            report_later(e);
+        }
+    }
+
+    void report_later(entry& e) {
+        const duration pause = training_reports::interval(e.does);
+        api_.time().cancel(std::exchange(e.report_timer, 0));
+        if (pause == never || stopping_) {
+            return;
+        }
+        const std::string uid = e.pod.uid;
+        e.report_timer = api_.time().schedule(
+            api_.time().steady_now() + at_speed(pause), [this, uid] { report(uid); }
+        );
+    }
+
+    void report(const std::string& uid) {
+        const auto it = entries_.find(uid);
+        if (it == entries_.end()) {
+            return;
+        }
+        entry& e = it->second;
+        e.report_timer = 0;
+        if (e.report.state != containers_state::running || e.pod.deleting) {
+            return;
+        }
+        const auto real = api_.time().steady_now() - e.started;
+        const auto since =
+            std::chrono::duration_cast<duration>(std::chrono::duration<double, std::nano>(
+                static_cast<double>(real.count()) * options_.speed
+            ));
+        if (const auto said = trainings_.report_of(e.pod, e.does, since)) {
+            options_.report(sender_of(e.pod), *said);
+        }
+        report_later(e);
     }
 
     void forget(const std::string& uid) {
@@ -194,7 +259,7 @@ private:
         if (it == entries_.end()) {
             return;
         }
-        api_.time().cancel(it->second.timer);
+        cancel_timers(it->second);
         entries_.erase(it);
         ++counters_.removed;
     }
@@ -235,6 +300,9 @@ private:
         const bool current = !e.steps.empty() && e.steps.front() == taken;
         if (done.has_value()) {
             count(taken.what);
+            if (taken.what == step::start || taken.what == step::start_unready) {
+                begin_reports(e);
+            }
             if (current) {
                 e.steps.pop_front();
             }
@@ -392,6 +460,7 @@ private:
     simulated_options options_;
     std::unordered_map<std::string, entry> entries_;  // by UID
     std::map<std::string, std::int32_t> seen_;        // pods so far, by job, type and index
+    training_reports trainings_;
     std::set<std::string> listed_;
     std::deque<std::string> ready_;
     std::size_t in_flight_ = 0;

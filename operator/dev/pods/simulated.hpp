@@ -4,6 +4,7 @@
 // against any API server.
 #pragma once
 
+#include "controller/job_reports.hpp"
 #include "pods/pod_runtime.hpp"
 #include "pods/scenario.hpp"
 
@@ -28,6 +29,8 @@ public:
     bool bound_only = false;         ///< a scheduler binds pods: they live from then on
     double speed = 1;                ///< everything happens this many times as fast
     scenario script;
+    /// Takes what pods report of their training; empty: nobody does.
+    std::function<void(const report_sender& from, const core::progress_message& said)> report;
     /// Told of settings that make no sense and of writes that failed.
     std::function<void(const std::string&)> complain;
 };

@@ -48,6 +48,33 @@ TEST_CASE("[behaviour 13.10] pods are made to report where a job asks and one ca
     CHECK(all_report(alone, false));
 }
 
+TEST_CASE(
+    "[behaviour 13.10] where all jobs report, those do that begin an attempt from then on",
+    "[engine]"
+) {
+    core::progress_access all = receiver_of_tests();
+    all.of_all_jobs = true;
+    world fresh(ddp());
+    fresh.receiver = all;
+    start_heard(fresh);
+    CHECK(all_report(fresh, true));
+    fresh.wait(seconds{3600});
+    fresh.settle();
+    CHECK(fresh.condition("Stalled") != "True");  // nobody has to report
+
+    world older(ddp());
+    start_heard(older);
+    older.receiver = all;
+    older.settle();
+    CHECK(all_report(older, false));
+    older.exit("worker", 0, 1);
+    older.settle();
+    while (older.live_pods() < 3 && older.wake()) {
+    }
+    REQUIRE(older.status().attempt == 2);
+    CHECK(all_report(older, true));
+}
+
 TEST_CASE("[behaviour 13.10] an attempt stays as its first pods were made", "[engine]") {
     world w(c10d(3));
     w.receiver = receiver_of_tests();

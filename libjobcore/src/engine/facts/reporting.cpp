@@ -4,7 +4,8 @@
 namespace signalbox::core::engine {
 
 bool attempt_reports(const inputs& in, const job_status& status) {
-    if (!in.plan.run.reports) {
+    const bool by_policy = in.seen.reports_to != nullptr && in.seen.reports_to->of_all_jobs;
+    if (!in.plan.run.reports && !by_policy) {
         return false;
     }
     bool has_pods = false;

@@ -9,7 +9,7 @@ namespace signalbox::core::engine {
 
 /// The pods of the attempt can report, or would be made so if it has none yet. All pods of an
 /// attempt do as its first ones: the specification, or the program, may have changed since. Linear
-/// in the pods, for a job that asks for progress.
+/// in the pods, for a job that asks for progress, or where all jobs report.
 bool attempt_reports(const inputs& in, const job_status& status);
 
 }  // namespace signalbox::core::engine
