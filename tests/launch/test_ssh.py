@@ -160,7 +160,7 @@ class Ssh(suite.Case):
         for one in (deepspeed("dserror", env=env), colossalai("caerror", env=env)):
             done = self.run_job(one)
             self.assertEqual(done.code, 1, done.output)
-            self.assertRegex(done.output, r"exited with 1: .*ValueError: loss is nan at step 7 \(\S*probe\.py:60, in <module>\)")
+            self.assertRegex(done.output, r"container (worker|launcher): .*ValueError: loss is nan at step 7 \(\S*probe\.py:60, in <module>\)")
 
     @suite.long
     def test_code_is_told(self):

@@ -61,7 +61,7 @@ class Torch(suite.Case):
         for one in jobs:
             done = self.run_job(one)
             self.assertEqual(done.code, 1, done.output)
-            self.assertRegex(done.output, r"-node-1, container pytorch exited with 1: (rank 1: )?ValueError: loss is nan at step 7")
+            self.assertRegex(done.output, r"-node-1, container pytorch: (rank 1: )?ValueError: loss is nan at step 7")
             if one is jobs[0]:  # of an agent the kubelet's 2 KB may begin behind it
                 self.assertRegex(done.output, r"at step 7 \(\S*probe\.py:60, in <module>\)")
             self.assertNotIn("Connection closed by peer", done.output)

@@ -22,10 +22,15 @@ struct log_evidence {
     std::string pod_uid;
     std::string text;                        ///< the error in one line, at most 1,024 bytes
     std::optional<std::int32_t> error_code;  ///< of the rank that failed, where the log has it
-    bool names_error = false;                ///< else the log says nothing
-    bool secondary = false;                  ///< it follows from the end of another process
-    std::uint64_t sameness = 0;              ///< equal for errors that all ranks run into
-    std::optional<instant> time;             ///< when the error was said, by the node's clock
+    bool names_error = false;                ///< else the log says nothing, unless `silent`
+    bool silent = false;         ///< it says which rank failed, and with which code, but not why
+    bool raised = false;         ///< an exception of Python's, and nothing of an abort
+    bool secondary = false;      ///< it follows from the end of another process
+    std::uint64_t sameness = 0;  ///< equal for errors that all ranks run into
+    std::uint64_t end_sameness = 0;  ///< likewise, of what its last 2,048 bytes alone name
+    std::optional<instant> time;     ///< when the error was said, by the node's clock
+    /// When the same log says what follows from another's end, behind an error that does not.
+    std::optional<instant> suffered{};
     friend bool operator==(const log_evidence&, const log_evidence&) = default;
 };
 

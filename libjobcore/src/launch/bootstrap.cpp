@@ -382,15 +382,16 @@ function ends_traceback(line) { return is_error(line) || (open[from] == 1 && lin
     if (match(body, /^[a-z0-9][-a-z0-9.]*: /)) { from = substr(body, 1, RLENGTH); body = substr(body, RLENGTH + 1) }
     if (match(body, /^\[rank[0-9]+\]: /)) { from = from substr(body, 1, RLENGTH); body = substr(body, RLENGTH + 1); ranked = 1 } else ranked = 0
     if (goes_on(body)) next
-    # Of others that torchrun lists those that ended in a way of their own.
-    if (body ~ /^Failures:/) { listed = 1; next }
-    if (listed && body ~ /^[- ]|^\[[0-9]+\]:/) {
-        if (body ~ /^\[/) entry = ""
-        entry = entry substr(body, 1, 200) "\n"
-        if (body ~ /exitcode +:/ && body !~ /: (1|-6|-15) / && others++ < 3) ends = ends entry
-        if (body ~ /^-/) listed = 0
-        next
+    # Of ranks that torchrun lists, in the reports of all nodes, those that ended in a way of their own: where
+    # reports lie in between each other their codes alone.
+    if (body ~ /^  host +:/) entry = ""
+    if (body ~ /^  (host|rank) +:/) entry = entry substr(body, 1, 200) "\n"
+    if (body ~ / : -?[0-9]+ \(pid: / || body ~ /^: -?[0-9]+ \(pid: /) {
+        if (body !~ /: (0|1|-6|-15) \(pid: / && others++ < 3) ends = ends entry substr(body, 1, 200) "\n"
+        entry = ""
     }
+    if (body ~ /^Failures:/) { listed = 1; next }
+    if (listed && body ~ /^[- ]|^\[[0-9]+\]:/) { if (body ~ /^-/) listed = 0; next }
     if (body ~ /^Root Cause \(first observed failure\):/) { report = ""; lines = 25 }
     if (lines > 0) { if (body ~ /^====/) lines = 1; report = report substr(body, 1, 200) "\n"; lines-- }
     else if (body ~ /^Traceback \(most recent call last\)/) { if (open[from]) mixed[from] = 1; else forget_place(); open[from]++ }

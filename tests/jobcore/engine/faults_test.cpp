@@ -2,6 +2,7 @@
 //
 // The cause that is named for faults.txt, whoever of the pods is seen first to end.
 #include "engine/jobs.hpp"
+#include "jobcore/strings.hpp"
 #include "signalbox_test/source_files.hpp"
 
 #include <catch2/catch.hpp>
@@ -27,6 +28,7 @@ struct failed_pod {
     seconds end{};
     std::string reason;
     std::string log;      ///< as the API server gives it
+    std::string written;  ///< without times
     std::string message;  ///< as a kubelet takes it from the log
 };
 
@@ -67,7 +69,7 @@ void add_line(std::string_view line, failed_pod& pod) {
     std::string time = format_time(t);
     time.pop_back();
     pod.log += fmt::format("{}.{:03}000001Z {}", time, (t - round_down_to_second(t)).count(), text);
-    pod.message += text;
+    pod.written += text;
 }
 
 failed_pod read_pod(const std::string& line) {
@@ -81,6 +83,27 @@ failed_pod read_pod(const std::string& line) {
     );
     pod.end = seconds(end);
     pod.reason = *reason == 0 ? "Error" : reason;
+    return pod;
+}
+
+constexpr std::size_t kubelet_tail = 2048;
+
+std::size_t lines_of(const std::string& text) {
+    return static_cast<std::size_t>(std::ranges::count(text, '\n'));
+}
+
+std::string first_lines(const std::string& text, std::size_t lines) {
+    std::size_t end = 0;
+    for (; lines > 0; --lines) {
+        end = text.find('\n', end) + 1;
+    }
+    return text.substr(0, end);
+}
+
+/// What comes of it if only its first lines were written out.
+failed_pod with_lines(failed_pod pod, std::size_t lines) {
+    pod.log = first_lines(pod.log, lines);
+    pod.message = last_bytes(first_lines(pod.written, lines), kubelet_tail);
     return pod;
 }
 
@@ -105,8 +128,7 @@ std::vector<fault> read_faults() {
     }
     for (fault& f : out) {
         for (failed_pod& pod : f.pods) {
-            constexpr std::size_t kept = 2048;
-            pod.message.erase(0, pod.message.size() - std::min(pod.message.size(), kept));
+            pod.message = last_bytes(pod.written, kubelet_tail);
         }
     }
     return out;
@@ -136,6 +158,10 @@ public:
         p.containers.at(0).reason = pod.reason;
         p.containers.at(0).finished = signalbox::test::at(100) + pod.end;
         w.logs[p.name] = pod.log;
+    }
+
+    bool tells_consequence() const {
+        return w.job().status.restarts.last && w.job().status.restarts.last->consequence;
     }
 
     /// What the job says of its failure, with short names.
@@ -192,6 +218,65 @@ TEST_CASE("[behaviour 3.13] one cause for a fault, in whatever order and groups 
         } while (std::ranges::next_permutation(f.pods, by_number).found);
     }
     CHECK(seen >= 30);
+}
+
+namespace {
+
+struct found_cause {
+    std::string cause;
+    bool consequence = false;
+};
+
+/// All pods are seen at once; only the logs of `read` are there.
+found_cause cause_by_logs_of(const std::vector<failed_pod>& pods, unsigned read) {
+    faulty_job job(true);
+    job.w.to(signalbox::test::at(160));
+    for (failed_pod pod : pods) {
+        pod.log = (read >> pod.number & 1U) != 0 ? pod.log : "";
+        job.show_end(pod);
+    }
+    job.w.settle();
+    std::string cause = job.cause();
+    return {std::move(cause), job.tells_consequence()};
+}
+
+/// Whose failure the cause is of; the faults have pods of these names.
+int number_of(const std::string& cause) {
+    return cause.starts_with("pod master-0") ? 0 : cause.starts_with("pod worker-0") ? 1 : 2;
+}
+
+}  // namespace
+
+TEST_CASE("[behaviour 3.13] however much of the other pods' logs is left, no other cause is named"
+) {
+    for (const fault& f : read_faults()) {
+        INFO(f.name);
+        const int named = number_of(f.by_logs);
+        const found_cause whole = cause_by_logs_of(f.pods, ~0U);
+        CHECK(whole.cause == f.by_logs);
+        for (std::size_t i = 0; i < f.pods.size() && !whole.consequence; ++i) {
+            const bool other = f.pods[i].number != named;
+            for (std::size_t n = 0; other && n < lines_of(f.pods[i].log); ++n) {
+                CAPTURE(i, n);
+                std::vector<failed_pod> pods = f.pods;
+                pods[i] = with_lines(pods[i], n);
+                const found_cause found = cause_by_logs_of(pods, ~0U);
+                CHECK((found.consequence || number_of(found.cause) == named));
+            }
+        }
+    }
+}
+
+TEST_CASE("[behaviour 3.13] whichever of the logs is read, a victim is told as such") {
+    for (const fault& f : read_faults()) {
+        INFO(f.name);
+        const bool same_by_messages = f.by_logs == f.by_messages;
+        for (unsigned read = 0; read < 1U << f.pods.size() && same_by_messages; ++read) {
+            CAPTURE(read);
+            const found_cause found = cause_by_logs_of(f.pods, read);
+            CHECK((found.consequence || number_of(found.cause) == number_of(f.by_logs)));
+        }
+    }
 }
 
 TEST_CASE("[behaviour 3.9] the cause of a fault by what pods leave as messages") {

@@ -79,7 +79,7 @@ TEST_CASE("[behaviour 3.13] a failure has no consequence before its log was read
     REQUIRE(w.status().restarts.last);
     CHECK_THAT(
         w.status().restarts.last->message,
-        Catch::EndsWith("exited with 1: ValueError: NaN (train.py:57, in step)")
+        Catch::EndsWith("container pytorch: ValueError: NaN (train.py:57, in step)")
     );
     CHECK_FALSE(w.status().restarts.last->consequence);
 }
@@ -142,6 +142,53 @@ TEST_CASE(
     CHECK(w.logs_read == 8);
 }
 
+TEST_CASE("[behaviour 3.13] where victims alone were read the next logs are, until the limit") {
+    struct row {
+        std::string last_message;
+        int looked_at;
+        std::size_t read;
+    };
+    const row r = GENERATE(values<row>(
+        {{peer_closed, 102, 13},  // with the master, which still runs
+         {"ValueError: x", 102, 8},
+         {peer_closed, 103, 8}}
+    ));
+    world w(ddp(12));
+    run_with_logs(w);
+    for (int i = 0; i < 12; ++i) {
+        w.exit("worker", i, 1, i == 11 ? r.last_message : peer_closed);
+        w.logs[w.pod("worker", i).name] = peer_closed + "\n";
+    }
+    w.logs[w.pod("worker", 11).name] = "[rank12]: " + std::string("ValueError: x\n");
+    w.to(at(r.looked_at));
+    w.settle();
+    CHECK(w.logs_read == static_cast<int>(r.read));
+    REQUIRE(w.status().restarts.last);
+    const bool told = r.read > 8 || r.last_message != peer_closed;
+    CHECK((w.status().restarts.last->message.find("ValueError: x") != std::string::npos) == told);
+    CHECK(w.status().restarts.last->consequence != told);
+}
+
+TEST_CASE("[behaviour 3.13] of several that settled the message stays with its pod", "[engine]") {
+    world w(c10d());
+    run_with_logs(w);
+    w.reads_logs = false;
+    w.exit("node", 1, 1, peer_closed);
+    w.exit("node", 2, 1, "[rank2]: ValueError: x\n");
+    w.settle();
+    REQUIRE(w.status().restarts.settling);
+    REQUIRE(w.status().restarts.settling->pods.size() == 2);
+    w.vanish("node", 1);
+    w.vanish("node", 2);
+    w.to(at(116));
+    w.settle();
+    REQUIRE(w.status().restarts.last);
+    CHECK_THAT(
+        w.status().restarts.last->message,
+        Catch::EndsWith("node-2, container pytorch: rank 2: ValueError: x")
+    );
+}
+
 TEST_CASE("[behaviour 3.13] logs are read before an end too, with any clean-up", "[engine]") {
     world w(ddp(2, "Never").run_policy(R"("cleanUpPolicy":"All")"));
     run_with_logs(w);
@@ -170,6 +217,25 @@ TEST_CASE("[behaviour 3.13] the launcher of a ColossalAIJob is read too", "[engi
     w.settle();
     CHECK(w.status().phase == job_phase::failed);
     CHECK_THAT(find_condition(w.status(), "Failed")->message, Catch::Contains("ValueError: NaN"));
+}
+
+TEST_CASE("[behaviour 3.13] a launcher may have failed by the end of a worker", "[engine]") {
+    world w(colossalai());
+    run_with_logs(w);
+    w.run_all();
+    const bool launcher_seen = GENERATE(true, false);
+    w.exit("worker", 1, 137);
+    w.pod("worker", 1).containers.at(0).reason = "OOMKilled";
+    if (launcher_seen) {
+        w.exit("launcher", 0, 1, "Encountered a bad command exit code!\n");
+    }
+    w.to(at(102));
+    w.settle();
+    CHECK(w.status().phase == job_phase::failed);
+    CHECK_THAT(
+        find_condition(w.status(), "Failed")->message,
+        Catch::Contains("worker-1") && Catch::Contains("OOMKilled")
+    );
 }
 
 TEST_CASE("[behaviour 3.13] success, a pause and disruptions wait for no log", "[engine]") {
@@ -251,9 +317,7 @@ TEST_CASE("[behaviour 3.13] while a job waits its message gets better, never wor
     CHECK_THAT(failure(w), Catch::EndsWith(peer_closed));
     w.exit(w.pod("master", 0), 1, nan_traceback);
     w.settle();
-    CHECK_THAT(
-        failure(w), Catch::Contains("master-0, container pytorch exited with 1: ValueError: NaN")
-    );
+    CHECK_THAT(failure(w), Catch::Contains("master-0, container pytorch: ValueError: NaN"));
     CHECK(w.status().restarts.last->message == failure(w));
     CHECK_FALSE(w.status().restarts.last->consequence);
 }

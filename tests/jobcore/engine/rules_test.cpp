@@ -171,9 +171,7 @@ TEST_CASE("[behaviour 3.9] of failures seen together one is named", "[engine]") 
         w.exit("worker", 0, 1, secondary);
         w.exit("worker", 1, 1, primary);
         w.pass();
-        CHECK(named().ends_with(
-            "worker-1, container pytorch exited with 1: rank 2: ValueError: loss is nan"
-        ));
+        CHECK(named().ends_with("worker-1, container pytorch: rank 2: ValueError: loss is nan"));
     }
     SECTION("seen in one look: the one that ended first") {
         w.exit("worker", 1, 1, "second");

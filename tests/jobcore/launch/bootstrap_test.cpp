@@ -524,6 +524,49 @@ w-1: [rank1]: OSError: 3
             CHECK(died.read("termination") == lines + "\n");
         }
 
+        // Of torchrun's reports of several nodes the last, and who ended in a way of his own.
+        const pod_folder reports(cifar());
+        reports.stub("deepspeed", R"(cat <<'END'
+Failures:
+  <NO_OTHER_FAILURES>
+----
+Root Cause (first observed failure):
+[0]:
+  host      : w-0
+  rank      : 1 (local_rank: 1)
+  exitcode  : 3 (pid: 333)
+====
+Failures:
+[1]:
+  host      : w-1
+  rank      : 3 (local_rank: 1)
+  exitcode  : -6 (pid: 334)
+----
+Root Cause (first observed failure):
+[0]:
+  host      : w-1
+  rank      : 2 (local_rank: 0)
+  exitcode  : 1 (pid: 335)
+  exitcode  : -9 (pid: 336)
+====
+[E] api.py: failed (exitcode: 7) local_rank: 7 (pid: 50) of binary: python3
+END
+exit 1
+)");
+        CHECK(run(reports.line(shell, "launcher")).code == 1);
+        CHECK(reports.read("termination") == R"(  host      : w-0
+  rank      : 1 (local_rank: 1)
+  exitcode  : 3 (pid: 333)
+  exitcode  : -9 (pid: 336)
+Root Cause (first observed failure):
+[0]:
+  host      : w-1
+  rank      : 2 (local_rank: 0)
+  exitcode  : 1 (pid: 335)
+  exitcode  : -9 (pid: 336)
+====
+)");
+
         const pod_folder quiet(cifar());
         quiet.stub("deepspeed", "echo no reason\nexit 3\n");
         CHECK(run(quiet.line(shell, "launcher")).code == 3);

@@ -125,7 +125,7 @@ TEST_CASE("[behaviour 12.14] the log of a pod that failed is read once, before i
     const core::job_status status = w.status("mnist");
     CHECK_THAT(
         status.restarts.last->message,
-        Catch::EndsWith("worker-1, container pytorch exited with 1: ValueError: loss is NaN "
+        Catch::EndsWith("worker-1, container pytorch: ValueError: loss is NaN "
                         "(train.py:57, in step)")
     );
     REQUIRE(logs.read.size() == 3);  // those that still run, too

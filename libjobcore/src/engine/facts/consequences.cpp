@@ -10,7 +10,7 @@ namespace {
 
 /// By the part that says so: connections and stores, gloo, NCCL, rendezvous, signals of launchers,
 /// ssh, launchers whose child failed.
-constexpr std::array<std::string_view, 55> secondary_signs{
+constexpr std::array<std::string_view, 58> secondary_signs{
     "Broken pipe",
     "Connection closed by peer",
     "Connection closed by remote peer",
@@ -71,7 +71,10 @@ constexpr std::array<std::string_view, 55> secondary_signs{
     "ssh_exchange_identification",
 
     "Encountered a bad command exit code",
+    "died with <Signals.SIGABRT",
+    "died with <Signals.SIGTERM",
     "returned non-zero exit status",
+    "terminated with signal SIGTERM",
 };
 
 /// Last words of NCCL for a system call that failed by itself.
@@ -93,7 +96,11 @@ bool is_secondary(std::string_view text) {
 }
 
 bool is_secondary(std::string_view text, std::string_view last_words) {
-    return !has_any(last_words, local_signs) && (is_secondary(text) || is_secondary(last_words));
+    // Which of both it is NCCL's last words would say, if they were not cut off.
+    const bool unknown = last_words.empty() && text.find("NCCL error") != text.npos &&
+                         text.find("internal error") != text.npos;
+    return !has_any(last_words, local_signs) &&
+           (unknown || is_secondary(text) || is_secondary(last_words));
 }
 
 }  // namespace signalbox::core::engine

@@ -189,6 +189,12 @@ struct source {
     error_line last{};
     kept_error cause{}, consequence{}, refusal{};
 
+    /// A name that is that of no error is one only where it can be nothing else.
+    bool ends_with_error(std::string_view line, bool of_rank) const {
+        const bool below = before == said::traceback && open == 1;
+        return (below && names_exception(line)) ||
+               ((of_rank || before != said::other || open > 0) && names_error(line));
+    }
     void begin_traceback(std::string_view line) {
         forget_place();
         mixed.begin(open > 0);
@@ -218,46 +224,12 @@ struct source {
 class reader {
 public:
     void read(std::string_view line) {
-        error_line found;
-        found.last_line = found.first_line = line;
-        found.pod = take_pod(line);
-        found.rank = take_rank(line);
-        take_local_prefix(line);
-        found.prefix = found.last_line.substr(0, found.last_line.size() - line.size());
-        source& own = sources_[std::string(found.prefix)];
-        if (own.held && goes_on(line, found.last_line, own)) {
-            return;
-        }
-        const bool original = line.starts_with("Original Traceback (most recent call last)");
-        const bool begins = original || line.starts_with("Traceback (most recent call last)");
-        if (begins || line.starts_with(' ') || line.starts_with('\t')) {
-            own.before = said::traceback;
-            if (begins) {
-                own.link = original ? chained::original : own.link;
-                own.begin_traceback(found.first_line);
-            } else if (const auto place = read_place(line)) {
-                keep_innermost(own.place, *place);
-                own.mixed.add(*place);
-            } else if (!own.aborted.empty()) {
-                read_abort(line, found, own);
-            }
-        } else if ((found.rank || own.before != said::other || own.open > 0) && names_error(line)) {
-            own.before = said::error;
-            own.mixed.end_with(line);
-            found.place = own.place_of_error();
-            found.first_line = own.first_line.empty() ? found.last_line : own.first_line;
-            own.end_traceback();
-            found.text = line;
-            take(found, false, own);
-        } else if (!line.empty()) {
-            own.before = said::other;
-            own.open -= own.open == 1 && is_name(line) ? 1 : 0;
-            own.forget_place();
-            own.link = own.mixed.is_mixed() ? chained::no : link_of(line);
-            own.first_line = own.link == chained::no ? std::string_view() : own.first_line;
-            const bool aborts = line.starts_with("terminate called after throwing an instance of");
-            own.aborted = aborts ? found.last_line : std::string_view();
-            read_refusal(line, found, own);
+        const std::size_t next = find_torn(line);
+        const bool torn =
+            next != line.npos && !line.substr(0, next).ends_with("Original ") && !has_prefix(line);
+        read_part(torn ? line.substr(0, next) : line, torn);
+        if (torn) {
+            read_part(line.substr(next), false);
         }
     }
     /// No more lines come.
@@ -287,11 +259,89 @@ public:
         if (out == nullptr) {
             return std::nullopt;
         }
-        return out->error.secondary && silent_ ? silent_
-                                               : std::optional(lowest_of(out->error, rank));
+        if (out->error.secondary && silent_) {
+            return silent_;
+        }
+        error_line told = lowest_of(out->error, rank);
+        told.raised = !out_refused && !was_aborted();
+        told.suffered = suffered_after(*out);
+        return told;
     }
 
 private:
+    static bool has_prefix(std::string_view line) {
+        const std::size_t whole = line.size();
+        take_pod(line);
+        take_rank(line);
+        take_local_prefix(line);
+        return line.size() < whole;
+    }
+
+    void read_part(std::string_view line, bool torn) {
+        error_line found;
+        found.torn = torn;
+        found.last_line = found.first_line = line;
+        found.pod = take_pod(line);
+        found.rank = take_rank(line);
+        take_local_prefix(line);
+        found.prefix = found.last_line.substr(0, found.last_line.size() - line.size());
+        source& own = sources_[std::string(found.prefix)];
+        if (own.held && goes_on(line, found.last_line, own)) {
+            return;
+        }
+        const bool original = line.starts_with("Original Traceback (most recent call last)");
+        const bool begins = original || line.starts_with("Traceback (most recent call last)");
+        if (begins || line.starts_with(' ') || line.starts_with('\t')) {
+            own.before = said::traceback;
+            if (begins) {
+                own.link = original ? chained::original : own.link;
+                own.begin_traceback(found.first_line);
+            } else if (const auto place = read_place(line)) {
+                keep_innermost(own.place, *place);
+                own.mixed.add(*place);
+            } else if (!own.aborted.empty()) {
+                read_abort(line, found, own);
+            }
+        } else if (own.ends_with_error(line, found.rank.has_value())) {
+            own.before = names_error(line) ? said::error : said::other;
+            own.mixed.end_with(line);
+            found.place = own.place_of_error();
+            found.first_line = own.first_line.empty() ? found.last_line : own.first_line;
+            own.end_traceback();
+            found.text = line;
+            take(found, false, own);
+        } else if (!line.empty()) {
+            own.before = said::other;
+            own.open -= own.open == 1 && is_name(line) ? 1 : 0;
+            own.forget_place();
+            own.link = own.mixed.is_mixed() ? chained::no : link_of(line);
+            own.first_line = own.link == chained::no ? std::string_view() : own.first_line;
+            const bool aborts = line.starts_with("terminate called after throwing an instance of");
+            own.aborted = aborts ? found.last_line : std::string_view();
+            read_refusal(line, found, own);
+        }
+    }
+    /// Somebody said why, e.g. by what().
+    bool was_aborted() const {
+        return std::ranges::any_of(sources_, [](const auto& one) {
+            const error_line& said = one.second.refusal.error;
+            return !said.text.empty() && !said.secondary;
+        });
+    }
+
+    /// By any rank of the pod whose error it is.
+    std::string_view suffered_after(const kept_error& cause) const {
+        const kept_error* last = nullptr;
+        for (const auto& [name, own] : sources_) {
+            const kept_error& k = own.consequence;
+            const bool behind =
+                !k.error.text.empty() && k.number > cause.number && k.error.pod == cause.error.pod;
+            last = behind && (last == nullptr || k.number > last->number) ? &k : last;
+        }
+        return last == nullptr || cause.error.secondary ? std::string_view()
+                                                        : last->error.last_line;
+    }
+
     template <class Visit>
     void for_each_kept(Visit visit) const {
         for (const auto& [name, own] : sources_) {
@@ -381,7 +431,7 @@ private:
 
     void hand_on(source& own) {
         error_line found = *std::exchange(own.held, std::nullopt);
-        found.secondary = is_secondary(found.text, found.detail);
+        found.secondary = found.torn || is_secondary(found.text, found.detail);
         if (own.held_refusal) {
             keep_refusal(found, own);
         } else {

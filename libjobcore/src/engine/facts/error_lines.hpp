@@ -43,6 +43,12 @@ struct error_line {
     std::string_view last_line = {};
     std::string_view prefix = {};  ///< of each of its lines
     std::string_view detail = {};  ///< of an error of NCCL its own last words
+    /// An exception of Python's, and nobody says in the log why it was aborted.
+    bool raised = false;
+    bool torn =
+        false;  ///< the end of its line is missing, and with it what it follows from perhaps
+    /// What follows from another's end and was said behind it by the same pod; empty: nothing.
+    std::string_view suffered = {};
 };
 
 /// `ValueError: x (train.py:57, in step), caused by KeyError: 'y' (train.py:3)`.

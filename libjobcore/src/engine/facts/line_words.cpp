@@ -18,6 +18,14 @@ constexpr std::string_view upper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 constexpr std::array<std::string_view, 6> error_ends{
     "Error", "Exception", "Exit", "Interrupt", "Failure", "Timeout"};
 
+/// torchrun's own error, which names none, whole or cut in front.
+bool is_of_child(std::string_view name, std::string_view line) {
+    constexpr std::string_view own = "ChildFailedError";
+    const bool bare = line.substr(std::min(name.size() + 1, line.size())).find_first_not_of(' ') ==
+                      std::string_view::npos;
+    return name.ends_with(own) || (bare && line.size() > name.size() && own.ends_with(name));
+}
+
 bool made_of(std::string_view text, std::string_view a, std::string_view b, std::string_view c) {
     return std::ranges::all_of(text, [&](char one) {
         return a.find(one) != a.npos || b.find(one) != b.npos || c.find(one) != c.npos;
@@ -96,13 +104,33 @@ bool names_error(std::string_view line) {
     const auto name = line.substr(0, line.find(':'));
     constexpr std::string_view others = "0123456789._";
     return std::ranges::any_of(error_ends, [&](auto end) { return name.ends_with(end); }) &&
-           !name.ends_with("ChildFailedError") && made_of(name, lower, upper, others);
+           !is_of_child(name, line) && made_of(name, lower, upper, others);
 }
 
 bool is_name(std::string_view line) {
     constexpr std::string_view others = "0123456789._<>";
     const std::size_t end = line.find(": ");
     return !line.empty() && made_of(line.substr(0, end), lower, upper, others);
+}
+
+std::size_t find_torn(std::string_view line) {
+    constexpr std::array<std::string_view, 3> beginnings{
+        "Traceback (most recent call last)",
+        "torch.distributed.elastic.multiprocessing.errors.ChildFailedError",
+        "Root Cause (first observed failure)"};
+    std::size_t first = line.npos;
+    for (const std::string_view each : beginnings) {
+        const std::size_t at = line.find(each);
+        first = at == 0 ? first : std::min(first, at);
+    }
+    return first;
+}
+
+bool names_exception(std::string_view line) {
+    const auto name = line.substr(0, line.find(": "));
+    const std::size_t dot = name.rfind('.');
+    const auto last = name.substr(dot == name.npos ? name.size() : dot + 1);
+    return is_name(name) && dot != 0 && !last.empty() && upper.find(last.front()) != upper.npos;
 }
 
 bool is_kind_of_nccl(std::string_view line) {

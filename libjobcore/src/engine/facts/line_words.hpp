@@ -23,6 +23,12 @@ bool names_error(std::string_view line);
 /// `package.Anything` or `package.Anything: text`, as a traceback of an exception with such a name
 /// ends.
 bool is_name(std::string_view line);
+/// Where in a line another one begins, which a launcher of several nodes wrote into the middle of
+/// it; npos: nowhere.
+std::size_t find_torn(std::string_view line);
+/// `package.Anything: text`: directly below a line of a traceback it is the exception, whatever it
+/// is called.
+bool names_exception(std::string_view line);
 /// torch's words for an error of NCCL, which it explains in the lines below.
 bool is_of_nccl(std::string_view text);
 /// The line below them: `ncclSystemError: System call (e.g. socket, malloc) or ... failed.`

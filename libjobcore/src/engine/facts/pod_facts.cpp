@@ -168,6 +168,11 @@ std::int32_t crash_signal(std::int32_t code) {
     return 0;
 }
 
+bool is_code_of_raised(std::int32_t code) {
+    constexpr std::array<std::int32_t, 3> codes{1, 128 + 6, 256 - 6};
+    return std::ranges::find(codes, code) != codes.end();
+}
+
 std::string describe_failure(
     const pod_record& pod, std::string_view container, const termination_note* said
 ) {
@@ -192,19 +197,16 @@ std::string describe_failure(
     const termination_note note =
         said != nullptr ? *said : read_termination_message(c->message, pod.name);
     const std::int32_t code = note.error_code.value_or(c->exit_code);
-    std::string text = fmt::format(
-        "pod {}, {} {} exited with {}",
-        pod.name,
-        c->init ? "init container" : "container",
-        c->name,
-        code
-    );
-    const std::string why = is_telling(c->reason) ? c->reason.str()
-                            : note.text.find("SIG") == note.text.npos
-                                ? signal_of(code, !note.error_code)
-                                : std::string();
-    if (!why.empty()) {
-        text += fmt::format(" ({})", why);
+    std::string text =
+        fmt::format("pod {}, {} {}", pod.name, c->init ? "init container" : "container", c->name);
+    const bool telling = is_telling(c->reason);
+    if (telling || !note.raised || !is_code_of_raised(code)) {
+        text += fmt::format(" exited with {}", code);
+        const std::string why = telling ? c->reason.str()
+                                : note.text.find("SIG") == note.text.npos
+                                    ? signal_of(code, !note.error_code)
+                                    : std::string();
+        text += why.empty() ? why : fmt::format(" ({})", why);
     }
     // Of who was killed the end of the log says how far it came: one line is enough.
     const bool of_others = !note.names_error || note.secondary;

@@ -71,8 +71,13 @@ bool is_telling(std::string_view reason);
 /// code of who was ended by it or of its parent (128 + n, 256 - n); 0 for any other code.
 std::int32_t crash_signal(std::int32_t code);
 
-/// `pod a-b-0, container pytorch exited with 137 (OOMKilled): CUDA out of memory`. `said`: the
-/// container's message, where the caller has read it.
+/// The code of a program of Python that ends by an exception, whatever it was: 1, or that of an
+/// abort (128 + 6, 256 - 6), which threads of native code may cause meanwhile. Victims end so too.
+bool is_code_of_raised(std::int32_t code);
+
+/// `pod a-b-0, container pytorch exited with 137 (OOMKilled): CUDA out of memory`; the code is left
+/// out where the exception behind it says all of it. `said`: the container's message, where the
+/// caller has read it.
 std::string describe_failure(
     const pod_record& pod, std::string_view container, const termination_note* said = nullptr
 );

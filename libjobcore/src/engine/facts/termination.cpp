@@ -22,6 +22,8 @@ namespace {
 
 constexpr std::size_t note_limit = 1024;
 constexpr std::string_view blanks = " \t\r\n";
+/// What a kubelet takes of a log under FallbackToLogsOnError.
+constexpr std::size_t kubelet_tail = 2048;
 /// With what our bootstrap begins what it says.
 constexpr std::string_view bootstrap_prefix = "signalbox: ";
 
@@ -142,6 +144,8 @@ void tell(
     note.names_error = true;
     note.sameness = sameness_of(line.text, line.place);
     note.at = place_in(message, line.last_line);
+    note.suffered_at = place_in(message, line.suffered);
+    note.raised = line.raised;
     note.rank = rank;
 }
 
@@ -177,34 +181,159 @@ struct failed_rank {
     }
 };
 
-/// The nearest to the cause that ended in a way of its own. Where lines of two reports lie in
-/// between each other, whose a code is cannot be said.
-std::optional<failed_rank> find_own_end(std::string_view reports) {
-    std::optional<failed_rank> out;
-    failed_rank now;
-    std::string_view before;
-    while (!reports.empty()) {
-        const std::string_view line = trimmed(reports.substr(0, reports.find('\n')));
-        reports.remove_prefix(std::min(reports.find('\n'), reports.size() - 1) + 1);
+/// ` : -9 (pid: 45)`, wherever in a line: with that a report tells how a rank ended. What stands
+/// before it may be of another report, whose lines were cut in between.
+std::optional<std::int32_t> read_exit_code(std::string_view line) {
+    const auto before_number = [&](std::size_t end) {
+        const std::size_t last = line.substr(0, end).find_last_not_of(digits);
+        const bool negative = last != line.npos && line[last] == '-';
+        return last == line.npos ? 0 : negative ? last : last + 1;
+    };
+    for (std::size_t at = line.find(" (pid: "); at != line.npos;
+         at = line.find(" (pid: ", at + 1)) {
+        const std::size_t number = before_number(at);
+        const auto head = line.substr(0, number);
+        if (head == ": " || head.ends_with(" : ")) {
+            return leading_number(line.substr(number));
+        }
+    }
+    return std::nullopt;
+}
+
+/// How ranks ended by all of torchrun's reports in a text.
+struct ends_of_ranks {
+    std::optional<failed_rank> own;  ///< the nearest to the cause that ended in a way of its own
+    /// Lines of two reports lie in between each other: whose a code is cannot be said.
+    bool mixed = false;
+};
+
+/// Goes through reports line by line.
+class ends_reader {
+public:
+    void read(std::string_view line) {
+        line = trimmed(line);
         const std::size_t colon = line.find(':');
         const auto name = trimmed(line.substr(0, colon));
         const auto value =
             colon == line.npos ? std::string_view() : trimmed(line.substr(colon + 1));
-        if (name == "host") {
-            now = failed_rank();
-            now.host = value;
-        } else if (name == "rank") {
-            now = before == "host" ? now : failed_rank();
-            now.rank = leading_number(value);
-        } else if (name == "exitcode") {
-            now = before == "rank" ? now : failed_rank();
-            now.code = code_of_shells(leading_number(value).value_or(1));
-            now.line = line;
-            if (now.distance() < (out ? out->distance() : 3)) {
-                out = now;
-            }
+        if (line.starts_with("host      :")) {
+            begin(part::host);
+            now_.host = value;
+        } else if (name == "rank" && value.find("(local_rank: ") != value.npos) {
+            begin(part::rank);
+            now_.rank = leading_number(value);
+        } else if (const auto code = name == "exitcode" ? leading_number(value) : read_exit_code(line)) {
+            end_entry(line, code_of_shells(*code));
         }
-        before = name;
+    }
+    ends_of_ranks take() && {
+        if (own_ && mixed_) {
+            own_->rank.reset();
+            own_->host = {};
+        }
+        return {own_, mixed_};
+    }
+
+private:
+    enum class part { none, host, rank, code };
+
+    /// Host, rank and code come in that order; old reports have no host.
+    void begin(part next) {
+        const bool goes_on = next == part::rank && before_ == part::host;
+        const bool cut = before_ == part::rank || (before_ == part::host && !goes_on);
+        mixed_ = mixed_ || cut;
+        now_ = goes_on ? now_ : failed_rank();
+        before_ = next;
+    }
+
+    /// A text may begin in the middle of a report.
+    void end_entry(std::string_view line, std::int32_t code) {
+        mixed_ = mixed_ || (before_ != part::rank && before_ != part::none);
+        now_.code = code;
+        now_.line = line;
+        if (now_.distance() < (own_ ? own_->distance() : 3)) {
+            own_ = now_;
+        }
+        now_ = failed_rank();
+        before_ = part::code;
+    }
+
+    part before_ = part::none;
+    failed_rank now_;
+    std::optional<failed_rank> own_;
+    bool mixed_ = false;
+};
+
+ends_of_ranks read_ends(std::string_view text) {
+    ends_reader reader;
+    // Each entry of a report has these words.
+    if (text.find("(local_rank: ") != text.npos) {
+        while (!text.empty()) {
+            const std::size_t end = text.find('\n');
+            reader.read(text.substr(0, end));
+            text.remove_prefix(end == text.npos ? text.size() : end + 1);
+        }
+    }
+    return std::move(reader).take();
+}
+
+/// Which rank torchrun saw first is chance, a victim where another one was killed: one that ended
+/// in a way of its own is told where nobody names an error that follows from no other.
+void tell_own_end(
+    const ends_of_ranks& ends,
+    std::string_view message,
+    std::string_view pod,
+    termination_note& note
+) {
+    if (!ends.own) {
+        return;
+    }
+    const failed_rank& own = *ends.own;
+    const std::int32_t signal = crash_signal(own.code);
+    note.error_code = own.code;
+    note.rank = own.rank;
+    note.secondary = false;
+    note.text = signal != 0 ? located(own.rank, own.host, pod, std::string(killed_by(signal)))
+                            : silent_end(own.rank, own.host, pod);
+    note.names_error = signal != 0;
+    note.silent = signal == 0;
+    note.raised = false;
+    note.sameness = 0;
+    note.at = place_in(message, own.line);
+    note.suffered_at.reset();
+}
+
+/// `Signal 9 (SIGKILL) received by PID 45` is told in the same words wherever it comes from; the
+/// number of a process in its pod says nothing.
+void tell_signal(
+    std::optional<std::int32_t> rank,
+    std::string_view host,
+    std::string_view pod,
+    termination_note& note
+) {
+    const std::int32_t signal = crash_signal(note.error_code.value_or(0));
+    if (signal != 0 && !note.raised) {
+        note.text = located(rank, host, pod, std::string(killed_by(signal)));
+    }
+}
+
+/// What stands behind `traceback :` in an entry of a report.
+error_line read_traceback(std::string_view report, std::string_view message) {
+    constexpr std::string_view head = "traceback :";
+    const std::size_t at = report.find(head);
+    const auto whole = at == report.npos ? std::string_view() : report.substr(at + head.size());
+    error_line out;
+    out.text = last_line(whole);
+    // Only scripts under torch's @record leave one; the log above the report may have it.
+    if (out.text.starts_with("To enable traceback see")) {
+        out.text = {};
+    }
+    if (!out.text.empty()) {
+        out.place = find_place(whole);
+        // It was said when it was raised, and is told again at the end.
+        out.last_line = message.substr(message.find(out.text), out.text.size());
+        out.secondary = is_secondary(out.text);
+        out.raised = names_error(out.text);
     }
     return out;
 }
@@ -227,33 +356,25 @@ std::optional<termination_note> read_failure_report(
     }
     termination_note note;
     note.error_code = code_of_shells(*code);
-    constexpr std::string_view traceback = "traceback :";
-    const std::size_t at = report.find(traceback);
-    const auto whole =
-        at == report.npos ? std::string_view() : report.substr(at + traceback.size());
-    const std::string_view host = field_of(report, "host");
-    error_line told;
-    told.text = last_line(whole);
-    // Only scripts under torch's @record leave one; the log above the report may have it.
+    const ends_of_ranks ends = read_ends(message);
+    const std::string_view host = ends.mixed ? std::string_view() : field_of(report, "host");
+    const auto who = ends.mixed ? std::optional<std::int32_t>() : rank;
+    error_line told = read_traceback(report, message);
     std::optional<error_line> other;
-    if (told.text.empty() || told.text.starts_with("To enable traceback see")) {
-        told.text = {};
+    if (told.text.empty()) {
         other = find_error_line(message.substr(0, start), *rank);
         if (other && is_of_report(*other, *rank, message.find(head) == start)) {
             told = *other;
             other.reset();
         }
-    } else {
-        told.place = find_place(whole);
-        // It was said when it was raised, and is told again at the end.
-        told.last_line = message.substr(message.find(told.text), told.text.size());
-        told.secondary = is_secondary(told.text);
     }
     note.secondary = told.text.empty() ? is_secondary(message) : told.secondary;
-    note.text = silent_end(rank, host, pod);
-    note.rank = *rank;
+    note.text = silent_end(who, host, pod);
+    note.rank = who;
     if (!told.text.empty()) {
-        tell(told, *rank, told.rank || told.pod.empty() ? host : told.pod, message, pod, note);
+        const auto whose = told.rank ? told.rank : who;
+        tell(told, whose, told.rank || told.pod.empty() ? host : told.pod, message, pod, note);
+        tell_signal(whose, host, pod, note);
     }
     // A launcher's log has a report of each node: the last one may be of a node that suffered.
     const bool of_any = other && !other->rank && !other->secondary;
@@ -261,20 +382,10 @@ std::optional<termination_note> read_failure_report(
     if (cause && !cause->secondary) {
         tell(*cause, cause->rank, cause->pod, message, pod, note);
     }
-    // Which of them torchrun saw first is chance: a victim, where another one was killed.
-    const bool unknown = note.secondary || !note.names_error;
-    const auto own = unknown ? find_own_end(message) : std::nullopt;
-    if (own) {
-        const std::int32_t signal = crash_signal(own->code);
-        note.error_code = own->code;
-        note.rank = own->rank;
-        note.secondary = false;
-        note.text = signal != 0 ? located(own->rank, own->host, pod, std::string(killed_by(signal)))
-                                : silent_end(own->rank, own->host, pod);
-        note.names_error = signal != 0;
-        note.sameness = 0;
-        note.at = place_in(message, own->line);
+    if (note.secondary || !note.names_error) {
+        tell_own_end(ends, message, pod, note);
     }
+    note.silent = !note.names_error && !note.secondary;
     return note;
 }
 
@@ -296,12 +407,18 @@ termination_note read_termination_message(std::string_view message, std::string_
     note.from_bootstrap = message.starts_with(bootstrap_prefix);
     if (const auto line = find_error_line(message)) {
         tell(*line, line->rank, line->pod, message, pod, note);
+        if (note.secondary) {
+            tell_own_end(read_ends(message), message, pod, note);
+        }
         return note;
     }
     note.text = printable_tail(message);
     note.last_line = printable_tail(last_line(message));
     // A report of torchrun's that is cut says only that some rank failed.
     note.secondary = is_secondary(message) || message.find("ChildFailedError") != message.npos;
+    if (note.secondary) {
+        tell_own_end(read_ends(message), message, pod, note);
+    }
     return note;
 }
 
@@ -333,20 +450,26 @@ untimed_log without_times(std::string_view log) {
     return out;
 }
 
+/// When the line was written that stands there.
+std::optional<instant> time_of(const untimed_log& log, std::optional<std::size_t> at) {
+    if (!at) {
+        return std::nullopt;
+    }
+    const auto behind =
+        std::ranges::upper_bound(log.times, *at, {}, &std::pair<std::size_t, instant>::first);
+    return behind == log.times.begin() ? std::nullopt : std::optional(std::prev(behind)->second);
+}
+
 }  // namespace
 
 log_note read_log_end(std::string_view log, std::string_view pod) {
     const untimed_log lines = without_times(log);
     log_note out;
     out.said = read_termination_message(lines.text, pod);
-    if (out.said.at) {
-        const auto behind = std::ranges::upper_bound(
-            lines.times, *out.said.at, {}, &std::pair<std::size_t, instant>::first
-        );
-        if (behind != lines.times.begin()) {
-            out.time = std::prev(behind)->second;
-        }
-    }
+    out.time = time_of(lines, out.said.at);
+    out.suffered = time_of(lines, out.said.suffered_at);
+    const std::string_view end = last_bytes(lines.text, kubelet_tail);
+    out.end_sameness = read_termination_message(end, pod).sameness;
     return out;
 }
 
@@ -356,13 +479,18 @@ log_evidence judge_log(std::string pod_uid, std::string_view pod_name, std::stri
     log_evidence out;
     out.pod_uid = std::move(pod_uid);
     engine::log_note read = engine::read_log_end(log, pod_name);
-    if (read.said.names_error) {
+    const bool says_nothing = !read.said.names_error && !read.said.silent;
+    if (!says_nothing) {
         out.text = std::move(read.said.text);
         out.error_code = read.said.error_code;
-        out.names_error = true;
+        out.names_error = read.said.names_error;
+        out.silent = read.said.silent;
+        out.raised = read.said.raised;
         out.secondary = read.said.secondary;
         out.sameness = read.said.sameness;
         out.time = read.time;
+        out.suffered = read.suffered;
+        out.end_sameness = read.end_sameness;
     }
     return out;
 }

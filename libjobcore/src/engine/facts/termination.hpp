@@ -18,10 +18,16 @@ struct termination_note {
     bool secondary = false;                  ///< it follows from the end of another process
     bool from_bootstrap = false;             ///< our own bootstrap wrote it
     bool names_error = false;                ///< else `text` is the end of what was written
+    /// It does not name the error, but a rank that ended in a way of its own, and its code.
+    bool silent = false;
+    /// An exception of Python's, and no words of a program that was aborted: the code of such an
+    /// end says no more.
+    bool raised = false;
     std::uint64_t sameness = 0;       ///< equal for errors that all ranks run into; 0: of no error
     std::optional<std::size_t> at{};  ///< where in the message the error stands
-    std::string last_line{};          ///< of a message that names no error
-    std::optional<std::int32_t> rank{};  ///< that the text names
+    std::optional<std::size_t> suffered_at{};  ///< and where what follows from another's end
+    std::string last_line{};                   ///< of a message that names no error
+    std::optional<std::int32_t> rank{};        ///< that the text names
 };
 
 /// Takes the message apart: an error file of torchrun's as JSON, which a user's own program may
@@ -35,6 +41,10 @@ termination_note read_termination_message(std::string_view message, std::string_
 struct log_note {
     termination_note said;
     std::optional<instant> time;  ///< of the line of the error, by the node's clock
+    /// Of what follows from another's end and was said behind it, in the same pod.
+    std::optional<instant> suffered{};
+    /// Of the error that a kubelet's tail of it names, as termination_note::sameness.
+    std::uint64_t end_sameness = 0;
 };
 /// Lines may begin with the times that the API server puts there (`timestamps=true`).
 log_note read_log_end(std::string_view log, std::string_view pod = {});

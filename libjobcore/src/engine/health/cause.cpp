@@ -16,7 +16,12 @@ namespace {
 /// How near a failure is to the cause, by what it is.
 int distance(const loss& l) {
     constexpr std::int32_t killed = 9;
-    return l.secondary ? 3 : l.out_of_memory ? 0 : l.signal == killed ? 1 : 2;
+    return l.secondary          ? 5
+           : l.out_of_memory    ? 0
+           : l.signal == killed ? 1
+           : l.overcome         ? 4
+           : l.says_nothing     ? 3
+                                : 2;
 }
 
 /// The second in which it happened: ends are told in whole ones.
@@ -42,6 +47,7 @@ const loss* first_failure(std::span<const loss> losses) {
             second_of(l),
             l.signal == 0,
             l.said_at.value_or(second_of(l) + milliseconds(999)),
+            l.suffered,
             l.type,
             l.index
         );

@@ -40,6 +40,12 @@ struct loss {
     bool secondary = false;
     /// So its message alone.
     bool secondary_by_message = false;
+    /// Neither its message nor its log says anything of a failure, and its code is none of its own.
+    bool says_nothing = false;
+    /// Its log says that it went on after the error, until another process ended.
+    bool overcome = false;
+    /// The same text says behind the error what follows from another's end.
+    bool suffered = false;
     std::int32_t signal = 0;     ///< that it, or the rank that failed, was killed by (crash_signal)
     std::uint64_t sameness = 0;  ///< of its error (termination_note)
     std::optional<instant> said_at;      ///< when its log says so

@@ -15,6 +15,18 @@ namespace {
 /// Our bootstrap's exit code when it gave up waiting for the workers' sshd.
 constexpr std::int32_t unreachable_code = 75;
 
+/// Between the error of a rank and what its peers on the pod suffer by it, as long as torchrun
+/// takes to look at them. Who goes on for longer had overcome the error.
+constexpr seconds most_unwinding{10};
+/// And until it ends itself: torchrun waits 30 s for ranks that do not end.
+constexpr seconds most_ending{40};
+
+/// How a process ends too that says nothing because it follows from another's end.
+bool is_victims(std::int32_t code) {
+    constexpr std::int32_t terminated = 128 + 15;
+    return is_code_of_raised(code) || code == terminated;
+}
+
 /// Twice in a row it does not count (5.4). The record of that is the cause of the last incident.
 cause cause_of_unreachable(const context& c) {
     const auto& last = c.status.restarts.last;
@@ -163,17 +175,22 @@ private:
         l.reason = c == nullptr ? "" : c->reason;
         l.container = c == nullptr ? "" : c->name;
         l.out_of_memory = says(l.reason, kubelet_reason::out_of_memory);
-        // Who was killed or crashed says nothing of that: the end of its log is of its peers.
-        l.signal = std::max(crash_signal(*l.exit_code), crash_signal(end.exit_code.value_or(0)));
-        const bool crashed = l.signal != 0;
-        const bool alone = l.out_of_memory || crashed;
-        l.secondary_by_message = said.secondary && !alone;
-        const log_evidence* log = log_of(pod.uid);
-        if (log != nullptr && (!log->secondary || l.secondary_by_message)) {
+        l.secondary_by_message = said.secondary;
+        if (const log_evidence* log = log_of(pod.uid); log != nullptr && tells_more(*log, said)) {
             take(*log, pod, said, l);
         }
+        l.signal = std::max(
+            {crash_signal(*l.exit_code),
+             crash_signal(end.exit_code.value_or(0)),
+             crash_signal(said.error_code.value_or(0))}
+        );
+        // Who was killed or crashed says nothing of that: the end of its log is of its peers.
+        const bool alone = l.out_of_memory || l.signal != 0;
+        l.secondary_by_message = l.secondary_by_message && !alone;
         l.secondary = said.secondary && !alone;
         l.sameness = alone ? 0 : said.sameness;
+        l.suffered = said.suffered_at.has_value();
+        l.says_nothing = !said.names_error && !said.silent && !alone && is_victims(*l.exit_code);
         if (l.out_of_memory && !plan.memory_limit.empty()) {
             said.text = fmt::format(
                 "out of memory: limit {} of container {}", plan.memory_limit, l.container
@@ -192,21 +209,37 @@ private:
     const log_evidence* log_of(std::string_view uid) const {
         const auto& logs = c_.in.seen.logs;
         const auto it = std::ranges::find_if(logs, [&](const log_evidence& e) {
-            return e.names_error && e.pod_uid == uid;
+            return (e.names_error || e.silent) && e.pod_uid == uid;
         });
         return it == logs.end() ? nullptr : &*it;
     }
 
-    /// The log says more than the message, which is its end at most.
+    /// Mostly the message is the end of the log at most. Our bootstrap writes one that knows more
+    /// than the end of the log, and so may a program.
+    static bool tells_more(const log_evidence& log, const termination_note& message) {
+        const bool is_end_of_log = message.sameness != 0 && message.sameness == log.end_sameness;
+        const int by_message = message.secondary     ? 3
+                               : message.names_error ? 0
+                               : message.silent      ? 1
+                                                     : 2;
+        const int by_log = log.secondary ? 3 : log.names_error ? 0 : 1;
+        return is_end_of_log || by_log <= by_message;
+    }
+
     void take(const log_evidence& log, const pod_record& pod, termination_note& said, loss& l) {
         said.text = log.text;
         said.rank.reset();
         said.error_code = log.error_code;
-        said.names_error = true;
+        said.names_error = log.names_error;
+        said.silent = log.silent;
+        said.raised = log.raised;
         said.secondary = log.secondary;
         said.sameness = log.sameness;
+        said.suffered_at.reset();
         if (log.time) {
             l.said_at = told_by_node(*log.time, pod, c_.in.now);
+            const instant suffered = log.suffered.value_or(*log.time);
+            l.overcome = suffered - *log.time > most_unwinding || l.end - *l.said_at > most_ending;
         }
     }
 
@@ -274,6 +307,15 @@ private:
         });
     }
 
+    /// The message of an incident begins with the name of the pod whose failure it tells.
+    static bool is_about(const incident_record& settled, const incident_pod& pod) {
+        const std::string head = "pod " + pod.name;
+        const std::string_view said = settled.message;
+        const bool named =
+            said.starts_with(head) && said.substr(head.size()).find_first_of(" ,") == 0;
+        return !said.empty() && (named || settled.pods.size() == 1);
+    }
+
     /// What a settling pod ended with is on record: a later deletion does not make it free (5.6).
     void recall_settling() {
         const auto& settling = c_.status.restarts.settling;
@@ -293,10 +335,10 @@ private:
             if (l == out_.losses.end()) {
                 l = out_.losses.insert(l, make(id.type, id.index, nullptr));
                 l->name = pod.name;
-                // Of several that settled it is about one.
-                const bool told = settling->pods.size() == 1 && !settling->message.empty();
+                // Of several that settled it is about one: of the others nobody knows any more.
+                const bool told = is_about(*settling, pod);
                 l->message = told ? settling->message : fmt::format("pod {} failed", pod.name);
-                l->secondary = told && settling->consequence;
+                l->secondary = !told || settling->consequence;
             }
             l->disrupted = false;
             l->short_lived = false;

@@ -41,6 +41,25 @@ bool others_may_end(const context& c) {
     });
 }
 
+bool was_read(const context& c, const std::string& uid) {
+    const auto& read = c.in.seen.logs;
+    return std::ranges::find(read, uid, &log_evidence::pod_uid) != read.end();
+}
+
+/// How many times as many logs were read as are read at once.
+std::size_t rounds_read(const context& c) {
+    constexpr std::size_t most = 3;  // then the last
+    const auto at_once = static_cast<std::size_t>(std::max(c.in.policy.evidence_pods, 1));
+    return std::min(c.in.seen.logs.size() / at_once, most);
+}
+
+/// What would be named is no consequence, and not only because its log was not read.
+bool knows_cause(const context& c, const health& h) {
+    const loss* named = first_failure(h.losses);
+    return named == nullptr || (!named->secondary && !named->says_nothing &&
+                                (!named->has_log() || was_read(c, named->pod->uid)));
+}
+
 /// What logs say is asked for once, when the pods have ended that end in the same moment, before
 /// anything comes of it (3.13). A pause does not wait for it.
 void ask_for_logs(const context& c, const health& h, open_questions& out) {
@@ -66,10 +85,14 @@ void ask_for_logs(const context& c, const health& h, open_questions& out) {
     }
     const milliseconds least =
         std::max(rules.evidence_limit - rules.evidence_wait, milliseconds(0));
-    const instant until = std::max(first + rules.evidence_limit, c.in.now + least);
-    const auto& read = c.in.seen.logs;
-    for (log_wanted& log : logs_that_tell(c, h)) {
-        if (std::ranges::find(read, log.pod_uid, &log_evidence::pod_uid) == read.end()) {
+    const instant limit = first + rules.evidence_limit;
+    const std::size_t rounds = rounds_read(c);
+    if (rounds > 0 && (knows_cause(c, h) || c.in.now >= limit)) {
+        return;
+    }
+    const instant until = rounds > 0 ? limit : std::max(limit, c.in.now + least);
+    for (log_wanted& log : logs_that_tell(c, h, rounds + 1)) {
+        if (!was_read(c, log.pod_uid)) {
             log.until = until;
             out.logs.push_back(std::move(log));
         }
@@ -78,7 +101,7 @@ void ask_for_logs(const context& c, const health& h, open_questions& out) {
 
 }  // namespace
 
-std::vector<log_wanted> logs_that_tell(const context& c, const health& h) {
+std::vector<log_wanted> logs_that_tell(const context& c, const health& h, std::size_t rounds) {
     std::vector<const loss*> failed;
     for (const loss& l : h.losses) {
         if (l.has_log()) {
@@ -99,7 +122,7 @@ std::vector<log_wanted> logs_that_tell(const context& c, const health& h) {
             }
         });
     }
-    out.resize(std::min(out.size(), static_cast<std::size_t>(c.in.policy.evidence_pods)));
+    out.resize(std::min(out.size(), rounds * static_cast<std::size_t>(c.in.policy.evidence_pods)));
     return out;
 }
 

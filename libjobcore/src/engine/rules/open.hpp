@@ -42,11 +42,11 @@ struct open_questions {
     std::optional<instant> until() const;
 };
 
-/// The logs that may tell of these failures, at most `policy.evidence_pods`: of pods that failed,
-/// those first whose messages do not say that they follow from others, in the order of their ends;
-/// then of pods that still run: an agent may end long after the rank that failed. The same ones
-/// whatever was read.
-std::vector<log_wanted> logs_that_tell(const context& c, const health& h);
+/// The logs that may tell of these failures, at most `rounds` times `policy.evidence_pods`: of pods
+/// that failed, those first whose messages do not say that they follow from others, in the order of
+/// their ends; then of pods that still run: an agent may end long after the rank that failed. The
+/// same ones whatever was read.
+std::vector<log_wanted> logs_that_tell(const context& c, const health& h, std::size_t rounds = 1);
 
 open_questions find_open_questions(const context& c, const health& h);
 

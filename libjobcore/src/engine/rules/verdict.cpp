@@ -65,11 +65,13 @@ verdict evaluate_without_restart(const context& c, const health& h) {
         return c.is_deciding(l.type, l.index) && !l.disrupted;
     });
     const loss* failed = first_failure(h.losses);
+    // The launcher may have failed by the end of a worker: that is the cause, whoever is seen
+    // first.
     if (launcher == h.losses.end() && launcher_has_started(c)) {
         v.reason = reason::replica_lost;
-        v.decisive = &h.losses.front();
+        v.decisive = failed != nullptr ? failed : &h.losses.front();
     } else if (launcher != h.losses.end() || failed != nullptr) {
-        v.decisive = launcher != h.losses.end() ? &*launcher : failed;
+        v.decisive = failed != nullptr ? failed : &*launcher;
         v.reason =
             v.decisive->cause == cause::pod_rejected ? reason::pod_rejected : reason::error_in_pod;
     } else {

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What launchers of several nodes write to one log comes in pieces: wherever the words of one node
+// are cut and those of another lie in between, no victim is taken for the cause.
+#include "jobcore/evidence.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <string>
+
+using signalbox::core::judge_log;
+using signalbox::core::log_evidence;
+
+namespace {
+
+const std::string closed =
+    "Traceback (most recent call last):\n"
+    "  File \"/code/train.py\", line 61, in main\n"
+    "    dist.all_reduce(t)\n"
+    "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer "
+    "[10.0.0.3]:41923\n";
+
+std::string entry(int host, int rank, int code) {
+    const std::string local = std::to_string(rank % 2);
+    return "[" + local + "]:\n  time      : 2026-11-25_22:07:28\n  host      : worker-" +
+           std::to_string(host) +
+           ".ca.default.svc.cluster.local\n  rank      : " + std::to_string(rank) +
+           " (local_rank: " + local + ")\n  exitcode  : " + std::to_string(code) +
+           " (pid: 333)\n  error_file: <N/A>\n  traceback : To enable traceback see: "
+           "https://pytorch.org/docs/stable/elastic/errors.html\n";
+}
+
+/// What torchrun says of a node with two ranks; `root` it saw first.
+std::string report(int host, int root, int root_code, int other_code) {
+    const std::string line(60, '-');
+    return "Traceback (most recent call last):\n  File \"/usr/local/bin/torchrun\", line 8, in "
+           "<module>\n    sys.exit(main())\n"
+           "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n" +
+           std::string(60, '=') + "\n/code/train.py FAILED\n" + line + "\nFailures:\n" +
+           entry(host, root ^ 1, other_code) + line + "\nRoot Cause (first observed failure):\n" +
+           entry(host, root, root_code) + std::string(60, '=') + "\n";
+}
+
+/// Of both in turn: the words of one with those of the other at each place of it.
+template <class Check>
+void with_each_cut(const std::string& a, const std::string& b, Check check) {
+    for (const auto& [outer, inner] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+        for (std::size_t at = 0; at <= outer->size(); ++at) {
+            CAPTURE(outer == &a, at);
+            check(judge_log("", "launcher-0", outer->substr(0, at) + *inner + outer->substr(at)));
+        }
+    }
+}
+
+bool says(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("[behaviour 3.9] a rank that ended without a word is told, wherever its report is cut") {
+    const int code = GENERATE(3, -9);
+    const bool seen_first = GENERATE(true, false);
+    const std::string of_cause =
+        closed + (seen_first ? report(0, 1, code, 1) : report(0, 0, 1, code));
+    const std::string of_victims = closed + closed + report(1, 2, 1, 1);
+    int lost = 0;
+    with_each_cut(of_cause, of_victims, [&](const log_evidence& said) {
+        CAPTURE(said.text);
+        // Within its code it is not to be read.
+        const bool none = said.secondary || said.text.empty();
+        lost += none ? 1 : 0;
+        CHECK((none || said.error_code == (code == 3 ? 3 : 137)));
+        CHECK((none || !says(said.text, "Connection closed")));
+        CHECK_FALSE(says(said.text, "rank 2"));
+        CHECK_FALSE((says(said.text, "rank 0") && !said.secondary));
+    });
+    CHECK(lost < 20);
+}
+
+TEST_CASE("[behaviour 3.9] an error is told, wherever the words of others lie in between") {
+    const std::string error = "ValueError: loss is NaN";
+    const std::string of_cause =
+        "Traceback (most recent call last):\n  File \"/code/train.py\", "
+        "line 57, in step\n    loss.check()\n" +
+        error + "\n" + closed + report(0, 1, 1, 1);
+    const std::string of_victims = closed + closed + report(1, 2, 1, 1);
+    int lost = 0;
+    with_each_cut(of_cause, of_victims, [&](const log_evidence& said) {
+        CAPTURE(said.text);
+        lost += says(said.text, error) ? 0 : 1;
+        // Within the name of the error it is not to be read.
+        const bool none = said.secondary || said.text.empty();
+        CHECK((none || says(said.text, "loss is NaN") || says(said.text, "ValueError")));
+        CHECK_FALSE((says(said.text, "Connection closed") && !said.secondary));
+    });
+    CHECK(lost < 40);
+}
