@@ -62,7 +62,7 @@ private:
         put(h.failures);
         put(h.disruptions);
         put(h.edits);
-        put((h.pod_created ? 1 : 0) | (h.failed_peer ? 2 : 0));
+        put((h.pod_created ? 1 : 0) | (h.failed_peer ? 2 : 0) | (h.lost_quota ? 4 : 0));
         put(std::string_view(h.deciding));
         for (const auto& [type, size] : h.sizes) {
             put(std::string_view(type));
@@ -121,6 +121,41 @@ private:
         put(static_cast<std::int64_t>(c.fingerprint));
         put(c.selected_attempt);
         put(static_cast<std::int64_t>(c.data_fingerprint));
+        if (c.gang != nullptr) {
+            put(*c.gang);
+        }
+        put(w_.job->status.admission && w_.job->status.admission->uid == c.uid ? 1 : 0);
+    }
+
+    void put(const gang_answer& g) {
+        put(static_cast<std::int64_t>(g.is) | (g.fixed ? 8 : 0));
+        put(std::string_view(g.words));
+        if (g.quota == nullptr) {
+            return;
+        }
+        const quota_answer& q = *g.quota;
+        put((q.reserved ? 1 : 0) | (q.admitted ? 2 : 0) | (q.evicted ? 4 : 0) |
+            (q.finished ? 8 : 0) | (q.ready ? 16 : 0) | (q.ready.value_or(false) ? 32 : 0));
+        const auto& admission = w_.job->status.admission;
+        put(admission && admission->since == q.since ? 1 : 0);
+        put_without_times(q.conditions);
+        for (const quota_answer::pod_set& set : q.sets) {
+            put(std::string_view(set.type));
+            put(set.asked);
+            put(set.count);
+            put(set.reclaimed);
+        }
+    }
+
+    /// When a condition changed makes no difference.
+    void put_without_times(std::string_view conditions) {
+        constexpr std::string_view key = R"("lastTransitionTime":")";
+        while (!conditions.empty()) {
+            const std::size_t at = std::min(conditions.find(key), conditions.size());
+            put(conditions.substr(0, at));
+            conditions.remove_prefix(std::min(at + key.size(), conditions.size()));
+            conditions.remove_prefix(std::min(conditions.find('"'), conditions.size()));
+        }
     }
 
     template <class T>
@@ -230,6 +265,14 @@ private:
         put(s.restarts);
         put(static_cast<std::int64_t>(s.time.in));
         put(std::max(s.backoff_count - s.restarts.forgiven, 0));
+        put(static_cast<std::int64_t>(s.admission.has_value()));
+        if (s.admission) {
+            for (const admitted_type& type : s.admission->types) {
+                put(std::string_view(type.type));
+                put(type.count);
+                put(type.asked);
+            }
+        }
         for (const avoided_node& n : s.avoided) {
             put(std::string_view(n.node));
             put_time(n.time);
@@ -260,6 +303,8 @@ private:
         put((w_.spec.pause ? 1 : 0) | (w_.spec.broken ? 2 : 0) | (w_.deleted ? 4 : 0) |
             (w_.spec.no_board ? 8 : 0));
         put(static_cast<std::int64_t>(w_.server));
+        put(w_.quota_left);
+        put(w_.places_left);
         put(w_.spec.size);
         put(w_.spec.limit);
         put(w_.spec.deadline);
@@ -307,6 +352,10 @@ private:
         put(w_.reported.attempt);
         put(w_.past.steps - w_.reported.current_step.value_or(-1));
         put_time(w_.reported.attempt > 0 ? optional_instant(w_.reported.advanced) : std::nullopt);
+        for (const object_reading& r : w_.readings) {
+            put(to_string(r.kind));
+            put(std::string_view(r.name));
+        }
         for (const confirmed_absence& a : w_.absences) {
             put(to_string(a.kind));
             put(std::string_view(a.name));

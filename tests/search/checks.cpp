@@ -237,7 +237,8 @@ private:
             return r.kind == object_kind::pod && for_good && !r.foreign_owner &&
                    !r.namespace_terminating && r.attempt == before_.attempt && r.round == 0;
         });
-        if (rejected && !engine::says(next_.reason, engine::reason::pod_rejected) &&
+        const bool lost_quota = before_.admission && !next_.admission;  // that comes first
+        if (rejected && !lost_quota && !engine::says(next_.reason, engine::reason::pod_rejected) &&
             !engine::says(next_.reason, engine::reason::deadline_exceeded)) {
             out_.push_back("2.8 a pod was refused for good, none ever was, and the job goes on");
         }

@@ -33,6 +33,9 @@ void check_pod(const world& w, const search_context::rendered_pod& pod, violatio
 /// The only change of a pod's labels that there is (BEHAVIOUR.md 2.7).
 void check_gone_label(const core::action& a, violations& out);
 
+/// It is being deleted for so long that its node is taken to be lost (BEHAVIOUR.md 1.3).
+bool is_stuck(const world& w, const core::pod_record& pod);
+
 /// The job is deleted because its time to live has passed.
 void check_expiry(const world& w, violations& out);
 
@@ -42,6 +45,20 @@ void check_counts(const world& w, violations& out);
 /// Nothing more happens by itself: the job has ended, or runs, or waits for what its status names
 /// (BEHAVIOUR.md I18, I25).
 void check_at_rest(const world& w, violations& out);
+
+// quota_checks.cpp: quota that a scheduler gives (BEHAVIOUR.md 8.11-8.14)
+
+/// Of a pod that is about to be made: it has quota, and that is on record.
+void check_admitted(
+    const world& w, const core::job_object& decided, const core::action& a, violations& out
+);
+/// Of what asks for quota or a gang is placed by, just made: it goes with the job.
+void check_gang_object(const world& w, const core::child_record& made, violations& out);
+/// Of a write to what asks for quota, before it: no quota is given back that pods still take, and
+/// nothing is written that Kueue refuses or is stuck in.
+void check_quota_write(const world& w, const core::action& a, violations& out);
+/// At rest: no quota is kept for nothing, none is missing, and who waits for it says why.
+void check_quota_at_rest(const world& w, violations& out);
 
 // damage_checks.cpp
 

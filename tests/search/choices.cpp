@@ -6,6 +6,7 @@
 #include "engine/facts/ledger.hpp"
 #include "engine/facts/pod_facts.hpp"
 #include "events.hpp"
+#include "gang.hpp"
 #include "process.hpp"
 #include "property/rules.hpp"
 #include "property/server_side.hpp"
@@ -22,36 +23,76 @@ using namespace core;
 namespace {
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(op::count)> names{
-    "pass",           "pass, counts wait",
-    "request lost",   "answer lost",
-    "crash after",    "forbidden",
-    "invalid",        "quota exceeded",
-    "not found",      "namespace dies",
-    "unavailable",    "hold pods",
-    "hold children",  "hold job",
-    "deliver",        "all start",
-    "start",          "exits",
-    "kill",           "gone",
-    "all gone",       "evict",
-    "preempt",        "vanish",
-    "node dies",      "no code",
-    "init fails",     "cannot pull",
-    "pull works",     "unschedulable",
-    "lose labels",    "mislabel",
-    "unwatch",        "unknown",
-    "delete",         "edit",
-    "replace data",   "take name",
-    "free names",     "board ready",
-    "report",         "refuse pods",
-    "accept pods",    "stop serving",
-    "serve",          "pause",
-    "resume",         "resize",
-    "limit",          "deadline",
-    "spec",           "break spec",
-    "mend spec",      "drop board",
-    "delete job",     "damage",
-    "wake",           "half way",
-    "eleven minutes", "time back",
+    "pass",
+    "pass, counts wait",
+    "request lost",
+    "answer lost",
+    "crash after",
+    "forbidden",
+    "invalid",
+    "quota exceeded",
+    "not found",
+    "namespace dies",
+    "unavailable",
+    "hold pods",
+    "hold children",
+    "hold job",
+    "deliver",
+    "all start",
+    "start",
+    "exits",
+    "kill",
+    "gone",
+    "all gone",
+    "evict",
+    "preempt",
+    "vanish",
+    "node dies",
+    "no code",
+    "init fails",
+    "cannot pull",
+    "pull works",
+    "unschedulable",
+    "lose labels",
+    "mislabel",
+    "unwatch",
+    "unknown",
+    "delete",
+    "edit",
+    "replace data",
+    "take name",
+    "free names",
+    "board ready",
+    "report",
+    "refuse pods",
+    "accept pods",
+    "stop serving",
+    "serve",
+    "queue answers",
+    "admit in part",
+    "reserve",
+    "take quota",
+    "reserve anew",
+    "deactivate",
+    "activate",
+    "finish Workload",
+    "close queue",
+    "open queue",
+    "pause",
+    "resume",
+    "resize",
+    "limit",
+    "deadline",
+    "spec",
+    "break spec",
+    "mend spec",
+    "drop board",
+    "delete job",
+    "damage",
+    "wake",
+    "half way",
+    "eleven minutes",
+    "time back",
     "clocks",
 };
 
@@ -71,7 +112,7 @@ bool can_befall(const world& w, const pod_record& p, op what) {
     const bool damaged = !p.labels_complete;
     switch (what) {
         case op::start:
-            return can_start(p);
+            return can_start(w, p);
         case op::exits:
             return runs(p) && !dead && !damaged;
         case op::kill:
@@ -195,9 +236,8 @@ private:
         for (std::size_t i = 0; i < writes.size(); ++i) {
             const bool of_status = writes[i] == nullptr;
             const bool refusal = what >= op::refuse_forbidden && what != op::refuse_unavailable;
-            const bool makes = !of_status && (writes[i]->what() == verb::create ||
-                                              writes[i]->what() == verb::patch);
-            // A refused status write is a lost one; refusals of deletes and reads are not kept.
+            const bool makes = !of_status && is_refusal_kept(*writes[i]);
+            // A refused status write is a lost one.
             if (!refusal || makes) {
                 add(what, i);
             }
@@ -286,7 +326,7 @@ private:
             case op::stop_serving:
             case op::serve: {
                 const served now = what == op::serve ? served::no : served::yes;
-                if (w_.served.of(object_kind::pod_group) == now) {
+                if (w_.served.of(gang_kind(w_)) == now) {
                     add(what, 0, 0);
                 }
                 if (w_.served.of(object_kind::tensorboard) == now) {
@@ -299,6 +339,17 @@ private:
                 const auto t = decision_of(w_).wake_up;
                 return t && *t > w_.now + seconds(1) ? add(what) : void();
             }
+            case op::queue_answers:
+            case op::admit_in_part:
+            case op::reserve:
+            case op::take_quota:
+            case op::reserve_anew:
+            case op::deactivate:
+            case op::activate:
+            case op::finish_workload:
+            case op::close_queue:
+            case op::open_queue:
+                return can_befall_quota(w_, what) ? add(what) : void();
             case op::set_clocks:
                 for (const int skew : config_.skews) {
                     if (w_.skew != seconds(skew)) {
@@ -331,14 +382,14 @@ private:
 };
 
 bool any_pod_can_start(const world& w) {
-    return std::ranges::any_of(w.pods, [](const pod_ptr& p) { return can_start(*p); });
+    return std::ranges::any_of(w.pods, [&](const pod_ptr& p) { return can_start(w, *p); });
 }
 
 bool any_deletion_can_end(const world& w) {
     return std::ranges::any_of(
                w.pods, [&](const pod_ptr& p) { return p->deletion && !w.on_dead_node(*p); }
            ) ||
-           std::ranges::any_of(w.children, [](const child_ptr& c) { return c->deleting; });
+           std::ranges::any_of(w.children, [&](const child_ptr& c) { return can_go(w, *c); });
 }
 
 bool any_board_starts(const world& w) {
@@ -361,9 +412,10 @@ std::string words_of_write(const world& w, std::size_t i) {
 
 }  // namespace
 
-bool can_start(const pod_record& p) {
+bool can_start(const world& w, const pod_record& p) {
     const bool waits = p.phase == pod_phase::pending || p.phase == pod_phase::unknown;
-    return waits && !p.deletion && !p.unschedulable && engine::hopeless_container(p) == nullptr;
+    return waits && !p.deletion && !p.unschedulable && engine::hopeless_container(p) == nullptr &&
+           !is_held(w, p);
 }
 
 bool is_board(const child_record& c) {
@@ -433,6 +485,9 @@ std::optional<choice> natural_choice(const world& w) {
     }
     if (any_deletion_can_end(w)) {
         return choice{op::all_gone};
+    }
+    if (can_befall_quota(w, op::queue_answers)) {
+        return choice{op::queue_answers};
     }
     if (any_pod_can_start(w)) {
         return choice{op::all_start};

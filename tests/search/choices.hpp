@@ -64,6 +64,17 @@ enum class op : std::uint8_t {
     accept_pods,
     stop_serving,
     serve,
+    // Kueue, or who writes into its Workload.
+    queue_answers,  ///< quota is given, or it says why not; checks are done
+    admit_in_part,  ///< with no more than the minimum
+    reserve,        ///< quota is kept, and a check is not done
+    take_quota,     ///< it is evicted
+    reserve_anew,   ///< unseen it was evicted and admitted again
+    deactivate,
+    activate,
+    finish_workload,  ///< somebody says that the job has ended
+    close_queue,      ///< no quota is left
+    open_queue,
     // The user.
     pause,
     resume,
@@ -106,7 +117,7 @@ std::vector<choice> all_choices(const world& w);
 std::optional<choice> natural_choice(const world& w);
 
 /// The pod would start by itself.
-bool can_start(const core::pod_record& pod);
+bool can_start(const world& w, const core::pod_record& pod);
 /// It runs a TensorBoard.
 bool is_board(const core::child_record& child);
 

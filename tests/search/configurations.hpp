@@ -46,6 +46,8 @@ struct configuration {
 const std::vector<configuration>& all_configurations();
 /// Those in which somebody damages something by hand: a part of all (configurations_damage.cpp).
 std::vector<configuration> damage_configurations();
+/// Those of schedulers that answer: a part of all (configurations_gang.cpp).
+std::vector<configuration> gang_configurations();
 /// Null if there is none of that name.
 const configuration* find_configuration(std::string_view name);
 

@@ -24,11 +24,6 @@ bool is_older(const pod_record& pod, std::int32_t attempt) {
     return pod.attempt != gone_attempt && pod.attempt < attempt;
 }
 
-bool is_stuck(const world& w, const pod_record& pod) {
-    const milliseconds bound = stuck_after_of(w);
-    return bound.count() > 0 && pod.deletion && w.now > *pod.deletion + bound;
-}
-
 class creation_check {
 public:
     creation_check(const world& w, const job_object& decided, const action& a, violations& out)
@@ -46,6 +41,7 @@ public:
         check_delay();
         check_objects();
         check_minimum();
+        check_admitted(w_, decided_, a_, out_);
         check_stages();
         check_record();
     }
@@ -166,6 +162,11 @@ private:
 };
 
 }  // namespace
+
+bool is_stuck(const world& w, const pod_record& pod) {
+    const milliseconds bound = stuck_after_of(w);
+    return bound.count() > 0 && pod.deletion && w.now > *pod.deletion + bound;
+}
 
 void check_creation(const world& w, const job_object& decided, const action& a, violations& out) {
     creation_check(w, decided, a, out).run();

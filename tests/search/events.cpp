@@ -6,6 +6,7 @@
 #include "damage.hpp"
 #include "engine/facts/ledger.hpp"
 #include "engine/facts/pod_facts.hpp"
+#include "gang.hpp"
 #include "property/server_side.hpp"
 
 #include <algorithm>
@@ -161,10 +162,15 @@ bool apply_to_pod(world& w, const choice& c) {
 }
 
 void start_all(world& w) {
+    // A gang is placed as a whole: what starts first holds nobody back.
+    std::vector<std::size_t> starting;
     for (std::size_t i = 0; i < w.pods.size(); ++i) {
-        if (can_start(*w.pods[i])) {
-            change_pod(w, i, [&](pod_record& pod) { test::start(pod, node_time(w)); });
+        if (can_start(w, *w.pods[i])) {
+            starting.push_back(i);
         }
+    }
+    for (const std::size_t i : starting) {
+        change_pod(w, i, [&](pod_record& pod) { test::start(pod, node_time(w)); });
     }
 }
 
@@ -174,14 +180,19 @@ void end_deletions(world& w) {
             remove_pod(w, i);
         }
     }
-    std::erase_if(w.children, [](const child_ptr& c) { return c->deleting; });
+    std::erase_if(w.children, [&](const child_ptr& c) { return can_go(w, *c); });
 }
 
 bool apply_to_child(world& w, const choice& c) {
     switch (c.what) {
         case op::delete_child:
             w.past.disruptions += w.children[c.at]->kind == object_kind::secret ? 1 : 0;
-            w.children.erase(w.children.begin() + c.at);
+            w.past.lost_quota = w.past.lost_quota || is_of_quota(*w.children[c.at]);
+            if (outlives_deletion(w, *w.children[c.at])) {
+                change_child(w, c.at, [](child_record& r) { r.deleting = true; });
+            } else {
+                w.children.erase(w.children.begin() + c.at);
+            }
             return true;
         case op::edit_child:
             change_child(w, c.at, [](child_record& r) { r.fingerprint ^= 1; });
@@ -265,7 +276,7 @@ void apply_to_server(world& w, const choice& c) {
         case op::serve: {
             ++w.past.edits;
             const served state = c.what == op::serve ? served::yes : served::no;
-            w.served.set(c.value == 0 ? object_kind::pod_group : object_kind::tensorboard, state);
+            w.served.set(c.value == 0 ? gang_kind(w) : object_kind::tensorboard, state);
             return;
         }
         case op::report:
@@ -347,6 +358,8 @@ void apply(world& w, const choice& c, outcome& out) {
         start_all(w);
     } else if (c.what == op::all_gone) {
         end_deletions(w);
+    } else if (c.what >= op::queue_answers && c.what <= op::open_queue) {
+        change_quota(w, c.what);
     } else if (!apply_to_pod(w, c) && !apply_to_child(w, c) && !edit(w, c)) {
         apply_to_view(w, c.what);
         apply_to_server(w, c);

@@ -265,3 +265,41 @@ TEST_CASE("[behaviour 13.8] [behaviour 13.1] a replaced pod that ends before it 
                                            "pass"})
               .empty());
 }
+
+TEST_CASE("[behaviour 8.14] a hostfile is that of the size that was admitted") {
+    CHECK(replay("deepspeed elastic, queue: queue sizes", {"pass", "pass", "pass", "admit in part"})
+              .empty());
+}
+
+TEST_CASE("[behaviour 8.13] an eviction ends the attempt whose only pod is being replaced") {
+    CHECK(replay(
+              "colossalai, queue: queue life",
+              {"pass",
+               "pass",
+               "pass",
+               "queue answers",
+               "pass",
+               "pass",
+               "pass",
+               "pass",
+               "all start",
+               "kill worker-0",
+               "pass",
+               "pass",
+               "take quota"}
+    )
+              .empty());
+}
+
+TEST_CASE("[behaviour 8.3] [behaviour 8.6] a group that is being deleted still has its minimum") {
+    CHECK(after(
+              "plain, gang of Kubernetes: objects",
+              {"delete PodGroup job",
+               "by itself",
+               "exits worker-0 0",
+               "by itself",
+               "exits worker-1 1",
+               "by itself"}
+    )
+              .empty());
+}

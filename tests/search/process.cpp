@@ -5,6 +5,7 @@
 #include "configurations.hpp"
 #include "damage.hpp"
 #include "engine/facts/reasons.hpp"
+#include "gang.hpp"
 
 #include <fmt/format.h>
 
@@ -40,6 +41,16 @@ const refusal_class* class_of(op what) {
     return it == std::end(refusal_classes) ? nullptr : it;
 }
 
+/// The object is there. Others of another kind may have its name.
+template <class Pods, class Children>
+bool holds(object_kind kind, std::string_view name, const Pods& pods, const Children& children) {
+    const auto named = [&](const auto& o) { return o->name == name; };
+    return kind == object_kind::pod ? std::ranges::any_of(pods, named)
+                                    : std::ranges::any_of(children, [&](const auto& c) {
+                                          return c->kind == kind && named(c);
+                                      });
+}
+
 class pass {
 public:
     pass(world& w, const choice& c, outcome& out) : w_(w), c_(c), out_(out), d_(w.decided) {}
@@ -58,7 +69,7 @@ public:
                 decided_ = std::move(shown);
             }
         }
-        prune_refusals();
+        forget_unasked();
         if (carry_out_stages()) {
             settle();
         }
@@ -164,15 +175,14 @@ private:
             case verb::confirm:
                 return answered && confirm(a);
             case verb::read:
-                break;  // no world sets observed::reads_logs
+                return answered && read(a);
         }
         return false;
     }
 
-    /// Refusals of deletes and reads are not kept: they speak of nothing that could not be made.
     bool refuse(const action& a) {
         const refusal_class* answer = class_of(c_.what);
-        const bool kept = a.what() == verb::create || a.what() == verb::patch;
+        const bool kept = is_refusal_kept(a);
         if (a.what() == verb::remove && c_.what == op::refuse_not_found) {
             return false;  // not true of this world: its object is there
         }
@@ -275,6 +285,10 @@ private:
         }
         check_creation(w_, *decided_, a, out_.violations);
         child.uid = new_uid(a);
+        if (a.kind->use == kind_use::gang) {
+            child = gang_object_of(w_, w_.context->text_of(*decided_, *d_, a), child.uid);
+            check_gang_object(w_, child, out_.violations);
+        }
         w_.children.push_back(std::make_shared<const child_record>(std::move(child)));
         std::ranges::sort(w_.children, {}, [](const child_ptr& c) {
             return std::pair(c->kind, std::string_view(c->name));
@@ -339,6 +353,10 @@ private:
 
     bool patch_child(const action& a) {
         for (std::size_t i = 0; i < w_.children.size(); ++i) {
+            if (w_.children[i]->uid == a.uid() && a.kind->use == kind_use::gang) {
+                check_quota_write(w_, a, out_.violations);
+                return patch_gang_object(w_, i, a);
+            }
             if (w_.children[i]->uid == a.uid()) {
                 const child_record wanted = w_.context->child_of(*decided_, *d_, a);
                 change_child(w_, i, [&](child_record& c) {
@@ -381,16 +399,25 @@ private:
                 ask_deletion(w_, static_cast<std::size_t>(it - w_.pods.begin()));
             }
         } else {
+            check_quota_write(w_, a, out_.violations);
             out_.writes += static_cast<int>(std::erase_if(w_.children, owned));
         }
         show_present(a.kind);
         return true;
     }
 
+    /// Only objects of the cluster are read: no world sets observed::reads_logs.
+    bool read(const action& a) {
+        std::erase_if(w_.readings, [&](const object_reading& r) {
+            return r.kind == a.kind && r.name == a.name;
+        });
+        w_.readings.push_back({a.kind, a.name, R"({"spec":{"nodeLabels":{"pool":"a"}}})"});
+        forget_refusal(a);
+        return true;
+    }
+
     bool confirm(const action& a) {
-        const auto named = [&](const auto& o) { return o->name == a.name; };
-        const bool there = a.kind == object_kind::pod ? std::ranges::any_of(w_.pods, named)
-                                                      : std::ranges::any_of(w_.children, named);
+        const bool there = holds(a.kind, a.name, w_.pods, w_.children);
         if (there) {
             unhide_pod(w_, a.name);
             show_present(a.kind);
@@ -405,7 +432,13 @@ private:
         return true;
     }
 
-    void prune_refusals() {
+    void forget_unasked() {
+        const bool reads = std::ranges::any_of(d_->stages, [](const stage& s) {
+            return std::ranges::any_of(s, [](const action& a) { return a.what() == verb::read; });
+        });
+        if (!reads) {
+            w_.readings.clear();
+        }
         std::erase_if(w_.refusals, [&](const refusal& r) {
             return std::ranges::none_of(d_->stages, [&](const stage& s) {
                 return std::ranges::any_of(s, [&](const action& a) {
@@ -448,10 +481,7 @@ sight::sight(const world& w) : of(&w) {
         children.push_back(c.get());
     }
     for (const confirmed_absence& a : w.absences) {
-        const auto named = [&](const auto* o) { return o->name == a.name; };
-        const bool back = a.kind == object_kind::pod ? std::ranges::any_of(pods, named)
-                                                     : std::ranges::any_of(children, named);
-        if (!back) {
+        if (!holds(a.kind, a.name, pods, children)) {
             absences.push_back(a);
         }
     }
@@ -459,6 +489,7 @@ sight::sight(const world& w) : of(&w) {
 
 observed sight::observed() const {
     core::observed out{pods, children, of->refusals, absences, of->served};
+    out.readings = of->readings;
     out.progress = of->reported.attempt > 0 ? &of->reported : nullptr;
     out.progress_since = of->heard_since;
     return out;
@@ -499,6 +530,10 @@ std::vector<const action*> writes_of(const world& w) {
     return out;
 }
 
+bool is_refusal_kept(const action& a) {
+    return a.what() == verb::create || a.what() == verb::patch || a.what() == verb::read;
+}
+
 void run_pass(world& w, const choice& c, outcome& out) {
     check_decision(w, decision_of(w), out.violations);
     check_repair(w, decision_of(w), out.violations);
@@ -512,6 +547,7 @@ void restart(world& w) {
     w.known_children.reset();
     w.refusals.clear();
     w.absences.clear();
+    w.readings.clear();
     w.reported = {};
     w.heard_since = w.context->config().reports ? std::optional(w.now) : std::nullopt;
 }

@@ -42,6 +42,9 @@ bool is_told(const core::decision& d, core::engine::reason what);
 /// Writes that a pass would make now, its status first; null for the status.
 std::vector<const core::action*> writes_of(const world& w);
 
+/// A refusal of it is kept: deletes and confirmations have none.
+bool is_refusal_kept(const core::action& a);
+
 /// One pass; `c` is a choice of the first group of op.
 void run_pass(world& w, const choice& c, outcome& out);
 

@@ -8,6 +8,7 @@
 #include "engine/facts/pod_facts.hpp"
 #include "engine/facts/reasons.hpp"
 #include "events.hpp"
+#include "gang.hpp"
 #include "process.hpp"
 #include "property/rules.hpp"
 
@@ -54,9 +55,23 @@ constexpr hindrance hindrances[] = {
      true,
      [](const world& w) { return w.server == mood::quota; }},
     {engine::reason::waiting_for_pod_group,
-     "does not serve PodGroup",
+     "does not serve",
      true,
-     [](const world& w) { return w.served.of(object_kind::pod_group) != served::yes; }},
+     [](const world& w) { return w.served.of(gang_kind(w)) != served::yes; }},
+    {engine::reason::waiting_for_quota,
+     "in queue q",
+     false,
+     [](const world& w) {
+         const quota_answer* says = quota_of(w);
+         return says != nullptr && !says->reserved && !says->finished;
+     }},
+    {engine::reason::waiting_for_quota,
+     "its pods are being stopped",
+     false,
+     [](const world& w) {
+         return never_stuck(w) &&
+                any_pod(w, [](const world& x, const pod_record& p) { return x.on_dead_node(p); });
+     }},
     {engine::reason::invalid_spec,
      "specification is invalid",
      false,
@@ -200,8 +215,9 @@ void check_running(const world& w, violations& out) {
 }
 
 bool is_kept(const world& w, const child_record& c) {
-    return c.name.ends_with("-tensorboard") || c.kind == object_kind::tensorboard ||
-           (c.kind == object_kind::secret && !w.pods.empty());
+    // What asks for quota stays with the job, and check_quota_at_rest looks at it.
+    return is_of_quota(c) || c.name.ends_with("-tensorboard") ||
+           c.kind == object_kind::tensorboard || (c.kind == object_kind::secret && !w.pods.empty());
 }
 
 void check_ended(const world& w, violations& out) {
@@ -238,10 +254,21 @@ void check_paused(const world& w, violations& out) {
     }
 }
 
+/// What the scheduler of Kubernetes holds, it holds for ever.
+void check_held(const world& w, violations& out) {
+    for (const pod_ptr& p : w.pods) {
+        if (is_held(w, *p) && p->phase == pod_phase::pending && !p->deletion && !is_hindered(w)) {
+            out.push_back("8.6 " + p->name + " is held for ever by its group");
+            return;
+        }
+    }
+}
+
 /// Lost writes, crashes, refusals that pass and old views leave no trace (I20).
 void check_no_trace(const world& w, violations& out) {
     const job_status& s = w.job->status;
-    const bool untouched = w.past.failures == 0 && w.past.disruptions == 0 && w.past.edits == 0;
+    const bool untouched =
+        w.past.failures == 0 && w.past.disruptions == 0 && w.past.edits == 0 && !w.past.lost_quota;
     if (untouched && !is_final(s.phase) && s.phase != job_phase::paused && s.attempt > 1) {
         out.push_back("I20 there is a second attempt, and nothing was lost");
     }
@@ -277,6 +304,8 @@ void check_at_rest(const world& w, violations& out) {
     check_times_at_rest(w, out);
     check_progress_at_rest(w, out);
     check_deciding_end(w, out);
+    check_quota_at_rest(w, out);
+    check_held(w, out);
     const bool waits = !is_final(s.phase) && s.phase != job_phase::paused;
     if (waits) {
         check_tried_again(w, out);

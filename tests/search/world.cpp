@@ -147,14 +147,27 @@ const search_context::rendered_pod& search_context::pod_of(
     return it->second;
 }
 
-child_record search_context::child_of(
+const search_context::rendered_child& search_context::rendered_child_of(
     const job_object& job, const decision& made, const action& a
 ) {
     const auto [it, fresh] = children_.try_emplace(rendering_key(job, made, a));
     if (fresh) {
-        it->second = decode_child(a.kind, as_accepted(job, made, a)).value();
+        std::string text = as_accepted(job, made, a);
+        it->second = {decode_child(a.kind, text).value(), std::move(text)};
     }
     return it->second;
+}
+
+child_record search_context::child_of(
+    const job_object& job, const decision& made, const action& a
+) {
+    return rendered_child_of(job, made, a).record;
+}
+
+const std::string& search_context::text_of(
+    const job_object& job, const decision& made, const action& a
+) {
+    return rendered_child_of(job, made, a).text;
 }
 
 bool world::on_dead_node(const pod_record& pod) const {

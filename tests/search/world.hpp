@@ -45,6 +45,7 @@ struct history {
     std::int32_t disruptions = 0;  ///< what others did to pods or to the Secret
     std::int32_t edits = 0;  ///< of the specification, and of what the server serves or grants
     bool pod_created = false;
+    bool lost_quota = false;   ///< it was taken away, or was less than was asked for
     bool failed_peer = false;  ///< after a success the process deleted a pod that it saw failed
     /// The type whose index 0 decides: by the specification that the attempt began with.
     std::string deciding;
@@ -106,6 +107,10 @@ public:
     core::child_record child_of(
         const core::job_object& job, const core::decision& made, const core::action& a
     );
+    /// What it is decoded from. Valid as long as the context.
+    const std::string& text_of(
+        const core::job_object& job, const core::decision& made, const core::action& a
+    );
     const core::policy& rules() const { return rules_; }
     int backoff_limit(const edits& e) const;
     /// What was kept for that status and time, or null.
@@ -119,6 +124,13 @@ public:
     }
 
 private:
+    struct rendered_child {
+        core::child_record record;
+        std::string text;
+    };
+    const rendered_child& rendered_child_of(
+        const core::job_object& job, const core::decision& made, const core::action& a
+    );
     test::draft draft_of(const edits& e) const;
     std::optional<int> note_of(const edits& e) const;
 
@@ -126,11 +138,14 @@ private:
     core::policy rules_;
     std::map<edits, job_ptr> jobs_;
     std::unordered_map<std::string, rendered_pod> pods_;
-    std::unordered_map<std::string, core::child_record> children_;
+    std::unordered_map<std::string, rendered_child> children_;
     job_ptr damaged_;
     core::instant damaged_at_{};
     damage_list damages_;
 };
+
+/// Enough for all pods of any job.
+inline constexpr std::int32_t plenty = 100;
 
 struct world {
     search_context* context = nullptr;
@@ -149,7 +164,12 @@ struct world {
     std::vector<std::string> foreign;  ///< what objects of another owner hold: foreign_key()
     core::capabilities served;
     mood server = mood::good;
-    std::int32_t made = 0;  ///< number of the next UID
+    /// The object that the gang is placed by, as the server has it; null: there was none.
+    std::shared_ptr<const std::string> gang_text;
+    std::int32_t quota_left = plenty;         ///< pods that the queue has quota for
+    std::int32_t places_left = plenty;        ///< pods that nodes have room for
+    std::optional<core::instant> reserved{};  ///< when quota was reserved last
+    std::int32_t made = 0;                    ///< number of the next UID
 
     // The process that decides. Without a value its view is the server's present.
     job_ptr known_job;
@@ -158,6 +178,7 @@ struct world {
     std::optional<std::vector<child_ptr>> known_children;
     std::vector<core::refusal> refusals;
     std::vector<core::confirmed_absence> absences;
+    std::vector<core::object_reading> readings;
     core::progress_report reported;              ///< attempt 0: nothing
     std::optional<core::instant> heard_since{};  ///< absent: it hears no reports
 

@@ -249,6 +249,7 @@ job_plan compile_plan(
     launch::row_of(meta.kind).compile(ctx);
     ctx.count_left_out();
     if (!render->config.files.empty()) {
+        render->config.hashed_size = plan.types[render->config.host_type].wanted;
         for (const bool resumed : {false, true}) {
             render->config.hash[resumed ? 1 : 0] = hash_planned_config(plan, {resumed, {}});
         }

@@ -217,9 +217,10 @@ void write_opaque_spec(text_writer& w, const std::string& spec) {
 
 std::uint64_t planned_config_hash(const job_plan& plan, const render_options& options) {
     const config_render& config = plan.render->config;
-    const bool as_planned = replicas_in_force(plan, config.host_type, options.wanted) ==
-                            plan.types[config.host_type].wanted;
-    return as_planned ? config.hash[options.resumed ? 1 : 0] : hash_planned_config(plan, options);
+    // The plan may be of another size than was compiled: of an admission, or of an attempt.
+    const bool as_compiled =
+        replicas_in_force(plan, config.host_type, options.wanted) == config.hashed_size;
+    return as_compiled ? config.hash[options.resumed ? 1 : 0] : hash_planned_config(plan, options);
 }
 
 std::uint64_t planned_secret_hash(const job_plan& plan, const planned_object& object) {

@@ -42,9 +42,10 @@ struct config_render {
     std::vector<config_file> files;
     std::size_t host_type = 0;
     std::string host_suffix;  ///< of each line of the hostfile, after the host
-    /// Hash of the data with the plan's own number of hosts, by [resumed]: a large hostfile is not
-    /// to be made anew for every decision.
+    /// Hash of the data with so many hosts, as the specification was compiled, by [resumed]: a
+    /// large hostfile is not to be made anew for every decision.
     std::array<std::uint64_t, 2> hash{};
+    std::int32_t hashed_size = 0;
 };
 
 /// The Secret of an ssh job, but for its key slots.

@@ -2,6 +2,7 @@
 #include "kueue/kueue_world.hpp"
 
 #include "json/json.hpp"
+#include "kueue/workload.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -12,96 +13,8 @@ namespace {
 
 namespace json = core::json;
 
-/// RFC 7396.
-void merge(json::value& into, const json::value& patch, json::allocator& a) {
-    if (!patch.IsObject()) {
-        into.CopyFrom(patch, a);
-        return;
-    }
-    if (!into.IsObject()) {
-        into.SetObject();
-    }
-    for (const auto& [name, value] : patch.GetObject()) {
-        if (value.IsNull()) {
-            into.RemoveMember(name);
-            continue;
-        }
-        if (!into.HasMember(name)) {
-            into.AddMember(json::value(name, a), json::value(), a);
-        }
-        merge(into[name], value, a);
-    }
-}
-
-std::string merged(const std::string& text, std::string_view patch) {
-    json::document document, change;
-    json::parse(document, text);
-    json::parse(change, patch);
-    merge(document, change, document.GetAllocator());
-    return json::to_text(document);
-}
-
 core::object_kind workload_kind() {
     return core::kinds_of_scheduler("kueue").front();
-}
-
-std::string condition(
-    const std::string& type,
-    bool status,
-    const std::string& reason,
-    const std::string& message,
-    core::instant at
-) {
-    return R"({"type":")" + type + R"(","status":")" + (status ? "True" : "False") +
-           R"(","reason":")" + reason + R"(","message":)" + quoted(message) +
-           R"(,"lastTransitionTime":")" + core::format_time(at) + R"("})";
-}
-
-std::string status_of(const json::value& workload, std::string_view type) {
-    const json::value* list = json::find(workload, "status", "conditions");
-    if (list != nullptr) {
-        for (const json::value& c : list->GetArray()) {
-            if (json::string_or_empty(c, "type") == type) {
-                return std::string(json::string_or_empty(c, "status"));
-            }
-        }
-    }
-    return {};
-}
-
-/// The conditions with others put in.
-std::string with_conditions(const std::string& workload, const std::vector<std::string>& others) {
-    json::document document;
-    json::parse(document, workload);
-    std::string out;
-    const auto type_of = [](const std::string& text) {
-        json::document c;
-        json::parse(c, text);
-        return std::string(json::string_or_empty(c, "type"));
-    };
-    if (const json::value* list = json::find(document, "status", "conditions")) {
-        for (const json::value& c : list->GetArray()) {
-            const bool replaced = std::ranges::any_of(others, [&](const std::string& other) {
-                return type_of(other) == json::string_or_empty(c, "type");
-            });
-            out += replaced ? "" : (out.empty() ? "" : ",") + json::to_text(c);
-        }
-    }
-    for (const std::string& other : others) {
-        out += (out.empty() ? "" : ",") + other;
-    }
-    return R"({"status":{"conditions":[)" + out + "]}}";
-}
-
-int reclaimed_of(const json::value& workload, std::string_view name) {
-    if (const json::value* list = json::find(workload, "status", "reclaimablePods")) {
-        for (const json::value& r : list->GetArray()) {
-            if (json::string_or_empty(r, "name") == name) {
-                return json::find(r, "count")->GetInt();
-            }
-        }
-    }
-    return 0;
 }
 
 }  // namespace
@@ -120,8 +33,11 @@ core::job_object kueue_world::read() const {
     }
     text = merged(text, noted_);
     text = merged(text, R"({"metadata":{"generation":)" + std::to_string(generation_) + "}}");
-    text =
-        merged(text, R"({"status":)" + core::format_status(status_, core::job_kind::pytorch) + "}");
+    const auto head = core::read_job_head(text);
+    if (!head) {
+        throw std::runtime_error(head.error());
+    }
+    text = merged(text, R"({"status":)" + core::format_status(status_, head->meta.kind) + "}");
     auto job = core::read_job(text, compiled_);
     if (!job) {
         throw std::runtime_error(job.error());
@@ -308,48 +224,16 @@ core::outcome kueue_world::perform(
 
 /// As Kueue's webhooks and its controllers take it.
 core::outcome kueue_world::patch_workload(const core::action& a) {
-    json::document before, patch, after;
-    json::parse(before, workload_);
-    json::parse(patch, std::string(a.body()));
-    const json::value* version = json::find(patch, "metadata", "resourceVersion");
-    if (version != nullptr && *version != before["metadata"]["resourceVersion"]) {
+    const auto text = patched(workload_, a.body(), a.subresource());
+    if (!text) {
         return core::answer::unanswered{};  // 409
     }
-    const bool of_status = a.subresource() == "status";
-    const std::string part = of_status ? R"({"status":)" + json::to_text(patch["status"]) + "}"
-                                       : R"({"spec":)" + json::to_text(patch["spec"]) + "}";
-    const bool was_reserved = status_of(before, "QuotaReserved") == "True";
-    if (!of_status && was_reserved) {
-        throw std::runtime_error("403: the specification cannot change while quota is reserved");
-    }
-    std::string text = merged(workload_, part);
-    json::parse(after, text);
-    const bool reserved = status_of(after, "QuotaReserved") == "True";
-    if (reserved && !was_reserved) {
-        throw std::runtime_error("Kueue would believe that it has given quota");
-    }
-    if (reserved != (json::find(after, "status", "admission") != nullptr)) {
-        throw std::runtime_error("500: quota without an admission, or an admission without quota");
-    }
-    if (!reserved && status_of(after, "Admitted") == "True") {
-        throw std::runtime_error("a Workload that is Admitted without quota never comes back");
-    }
-    if (!reserved && status_of(after, "PodsReady") == "True") {
-        throw std::runtime_error("pods that were ready hide the next time-out");
-    }
-    for (const json::value& set : after["spec"]["podSets"].GetArray()) {
-        const auto name = json::string_or_empty(set, "name");
-        const int now = reclaimed_of(after, name);
-        if (reserved && now < reclaimed_of(before, name)) {
-            throw std::runtime_error("403: reclaimablePods fall while quota is reserved");
-        }
-        if (!reserved && now > 0) {
-            throw std::runtime_error("what was given back outlives the release");
-        }
+    const bool of_status = !a.subresource().empty();
+    if (auto why_not = workload::objection(workload_, *text, of_status); !why_not.empty()) {
+        throw std::runtime_error(why_not);
     }
     patches_.emplace_back(a.body());
-    workload_ =
-        merged(text, R"({"metadata":{"resourceVersion":"v)" + std::to_string(++made_) + "\"}}");
+    change_workload(*text);
     return core::answer::acknowledged{};
 }
 
@@ -400,47 +284,22 @@ void kueue_world::finish_deletions() {
     });
 }
 
+/// The object as Kueue has changed it: another version.
+void kueue_world::change_workload(std::string text) {
+    workload_ =
+        merged(text, R"({"metadata":{"resourceVersion":"v)" + std::to_string(++made_) + "\"}}");
+}
+
 void kueue_world::admit(const std::map<std::string, int>& counts, const std::string& flavor) {
-    json::document workload;
-    json::parse(workload, workload_);
-    std::string sets;
-    for (const json::value& set : workload["spec"]["podSets"].GetArray()) {
-        const std::string name(json::string_or_empty(set, "name"));
-        const auto count = counts.find(name);
-        sets += std::string(sets.empty() ? "" : ",") + R"({"name":")" + name +
-                R"(","flavors":{"cpu":")" + flavor + R"("},"count":)" +
-                std::to_string(count == counts.end() ? set["count"].GetInt() : count->second) + "}";
-    }
-    workload_ = merged(
-        workload_,
-        R"({"status":{"admission":{"clusterQueue":"c","podSetAssignments":[)" + sets +
-            R"(]}},"metadata":{"resourceVersion":"v)" + std::to_string(++made_) + "\"}}"
-    );
-    workload_ = merged(
-        workload_,
-        with_conditions(
-            workload_,
-            {condition("QuotaReserved", true, "QuotaReserved", "", now_),
-             condition("Admitted", true, "Admitted", "", now_),
-             condition("Evicted", false, "QuotaReserved", "", now_)}
-        )
-    );
+    change_workload(workload::with_quota(workload_, counts, flavor, /*admitted=*/true, now_));
 }
 
 void kueue_world::wait_with(const std::string& message) {
-    workload_ = merged(
-        workload_,
-        with_conditions(workload_, {condition("QuotaReserved", false, "Pending", message, now_)})
-    );
+    change_workload(workload::waiting(workload_, message, now_));
 }
 
 void kueue_world::evict(const std::string& reason, const std::string& message) {
-    workload_ = merged(
-        workload_, with_conditions(workload_, {condition("Evicted", true, reason, message, now_)})
-    );
-    workload_ = merged(
-        workload_, R"({"metadata":{"resourceVersion":"v)" + std::to_string(++made_) + "\"}}"
-    );
+    change_workload(workload::evicted(workload_, reason, message, now_));
 }
 
 void kueue_world::add_flavor(const std::string& name, const std::string& spec) {
@@ -448,23 +307,11 @@ void kueue_world::add_flavor(const std::string& name, const std::string& spec) {
 }
 
 std::string kueue_world::told(const std::string& type) const {
-    json::document workload;
-    json::parse(workload, workload_);
-    return workload.IsObject() ? status_of(workload, type) : std::string();
+    return workload::told(workload_, type);
 }
 
 int kueue_world::used() const {
-    json::document workload;
-    json::parse(workload, workload_);
-    if (!workload.IsObject() || status_of(workload, "QuotaReserved") != "True" ||
-        status_of(workload, "Finished") == "True") {
-        return 0;
-    }
-    int sum = 0;
-    for (const json::value& set : workload["status"]["admission"]["podSetAssignments"].GetArray()) {
-        sum += set["count"].GetInt() - reclaimed_of(workload, json::string_or_empty(set, "name"));
-    }
-    return sum;
+    return workload::used(workload_);
 }
 
 std::string kueue_world::waits_for() const {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A job that asks Kueue for quota. Its objects are kept as the JSON that a server has, and Kueue is
-// played by its own rules: what the real one refuses is refused, what leaves it stuck is thrown.
+// played by its own rules (workload.hpp): what the real one refuses, and what leaves it stuck, is
+// thrown.
 #pragma once
 
 #include "jobcore/carry_out.hpp"
@@ -92,6 +93,7 @@ private:
         const core::job_object& job, const core::decision& made, const core::action& a
     );
     core::outcome patch_workload(const core::action& a);
+    void change_workload(std::string text);
     void count_write();
     void keep_rules();
 

@@ -77,10 +77,16 @@ void check_events(const decision& d, violations& out) {
     }
 }
 
+/// What an object that asks for quota is told: also that the job has ended (8.13).
+bool gives_back(const action& a) {
+    return a.kind->use == kind_use::gang && a.subresource() == "status";
+}
+
 /// Actions that belong to a job that goes on.
 bool makes_children(const situation& c, const action& a) {
-    return (a.what() == verb::create || (a.what() == verb::patch && a.kind != object_kind::pod)) &&
-           !is_tensorboard(c, a) && a.kind != object_kind::job;
+    const bool changes =
+        a.what() == verb::create || (a.what() == verb::patch && a.kind != object_kind::pod);
+    return changes && !gives_back(a) && !is_tensorboard(c, a) && a.kind != object_kind::job;
 }
 
 void check_allowed(const situation& c, const decision& d, const action& a, violations& out) {
@@ -90,7 +96,8 @@ void check_allowed(const situation& c, const decision& d, const action& a, viola
         out.push_back(fmt::format("I4 {} while the job is {}", a.name, to_string(next.phase)));
     }
     const bool looks = idle && a.what() == verb::confirm;  // for what is left of its pods (1.9)
-    if (!c.compiled_well() && a.what() != verb::remove && !looks) {
+    const bool ends = is_final(next.phase) && gives_back(a);
+    if (!c.compiled_well() && a.what() != verb::remove && !looks && !ends) {
         out.push_back("4.2 the specification is invalid, and yet: " + a.name);
     }
     if (is_pod(a, verb::create) && a.pod()->attempt != next.attempt) {

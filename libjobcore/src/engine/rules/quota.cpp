@@ -18,6 +18,12 @@ bool has_pods(const context& c) {
     return any;
 }
 
+/// The attempt has pods, or had some: also those that are being replaced now.
+bool had_pods(const context& c) {
+    const restart_ledger& ledger = c.status.restarts;
+    return has_pods(c) || !ledger.seen.empty() || !ledger.replaced.empty();
+}
+
 std::optional<record> take(const context& c, const quota_view& q) {
     if (!unread_flavors(c.in, q).empty()) {
         return std::nullopt;
@@ -37,7 +43,7 @@ std::optional<record> follow_quota(const context& c, const health&, const open_q
         if (!why) {
             return std::nullopt;
         }
-        return quota_lost{*std::move(why), has_pods(c) || !c.status.restarts.seen.empty()};
+        return quota_lost{*std::move(why), had_pods(c)};
     }
     if (can_take(c, *q)) {
         return take(c, *q);

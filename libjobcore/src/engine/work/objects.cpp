@@ -98,6 +98,15 @@ std::optional<action> mend(
         "behaviour 2.6"};
 }
 
+/// What a scheduler goes on to place pods by, though somebody has deleted it: it goes with the last
+/// pod (8.3).
+bool is_in_use(const context& c, const planned_object& object) {
+    return object.kind->use == kind_use::gang && c.in.plan.gang->by->outlives_deletion &&
+           std::ranges::any_of(c.in.seen.pods, [&](const pod_record* pod) {
+               return c.in.owns(*pod) && pod->attempt == c.status.attempt;
+           });
+}
+
 /// Of the attempt's pods in view.
 bool is_younger_than_pods(const pod_view& view, const child_record& seen) {
     bool younger = false;
@@ -143,7 +152,7 @@ object_need need_of(
         return {};
     }
     object_need need;
-    if (seen != nullptr && seen->deleting) {
+    if (seen != nullptr && seen->deleting && !is_in_use(c, object)) {
         need.being_deleted = true;
         return need;
     }
@@ -169,19 +178,6 @@ object_need need_of(
     return need;
 }
 
-namespace {
-
-/// What a scheduler goes on to place pods by, though somebody has deleted it: it goes with the last
-/// pod (8.3).
-bool is_in_use(const context& c, const planned_object& object) {
-    return object.kind->use == kind_use::gang && c.in.plan.gang->by->outlives_deletion &&
-           std::ranges::any_of(c.in.seen.pods, [&](const pod_record* pod) {
-               return c.in.owns(*pod) && pod->attempt == c.status.attempt;
-           });
-}
-
-}  // namespace
-
 bool ensure_objects(const context& c, const health& h, work& out) {
     bool ready = true;
     stage actions;
@@ -192,9 +188,8 @@ bool ensure_objects(const context& c, const health& h, work& out) {
             out.add(std::exchange(actions, {}));
         }
         object_need need = need_of(c, h, i, options);
-        const bool awaited = need.being_deleted && !is_in_use(c, objects[i]);
-        ready = ready && !need.act && !awaited;
-        if (awaited) {
+        ready = ready && !need.act && !need.being_deleted;
+        if (need.being_deleted) {
             out.wait_for(
                 wait_rank::object,
                 reason::waiting_for_names,

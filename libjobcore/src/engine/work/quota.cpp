@@ -200,7 +200,10 @@ bool has_quota(const context& c, work& out) {
     const std::string_view words = q->child == nullptr || q->child->gang == nullptr
                                        ? std::string_view()
                                        : q->child->gang->words;
-    message += words.empty() ? " is not admitted" : fmt::format(": {}", words);
+    const bool gives_back = q->says != nullptr && q->says->admitted && !q->says->evicted;
+    message += !words.empty() ? fmt::format(": {}", words)
+               : gives_back   ? " gives its quota back, and asks for more"
+                              : " is not admitted";
     if (q->says != nullptr && q->says->reserved && find_quota_holders(c).any) {
         message += "; its pods are being stopped";
     }
