@@ -366,9 +366,12 @@ function is_error(line) { return line ~ /^[A-Za-z_][A-Za-z0-9_.]*(Error|Exceptio
 function is_own(line) { return line !~ /\/(site|dist)-packages\/|\/lib\/python3|File "</ }
 function note_place(line) { if (!mixed[from] && (is_own(line) || !place[from] || !is_own(place[from]))) place[from] = substr(line, 1, 300) }
 function told_with_place() {
-    if (place[from] && !mixed[from] && errors < 6) text = text place[from] "\n"
-    told($0)
-    nccl[from] = body ~ /NCCL error/
+    if (!harmless[from]) {
+        if (place[from] && !mixed[from] && errors < 6) text = text place[from] "\n"
+        told($0)
+        nccl[from] = body ~ /NCCL error/
+    }
+    harmless[from] = 0
     if (open[from] > 0) open[from]--
     if (!open[from]) forget_place()
 }
@@ -400,6 +403,7 @@ function ends_traceback(line) { return is_error(line) || (open[from] == 1 && lin
     else if (body ~ /^ *what\(\): /) { if (!died && thrown[from]) died = thrown[from] substr($0, 1, 300) "\n" }
     else if (body ~ /^[^ \t]/) {
         thrown[from] = body ~ /^terminate called after throwing / ? substr($0, 1, 300) "\n" : ""
+        harmless[from] = body ~ /^(Exception ignored |--- Logging error|Error in atexit[.])/
         if (!died && is_death(body)) died = substr($0, 1, 300) "\n"
         if (!refused && (is_refusal($0) || is_refusal(body))) refused = substr($0, 1, 300) "\n"
         if (!open[from]) forget_place()

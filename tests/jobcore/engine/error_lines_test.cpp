@@ -153,7 +153,8 @@ TEST_CASE("[behaviour 3.9] NCCL's own last words tell whether an error of it is 
         INFO(whole);
         const auto found = find_error_line(whole);
         REQUIRE(found);
-        if (behind == "ValueError" && (row.secondary || prefix.empty())) {
+        const bool beside_a_rank = prefix == "[rank2]: ";
+        if (behind == "ValueError" && (prefix.empty() || (row.secondary && !beside_a_rank))) {
             CHECK(found->text == behind);
             continue;
         }
@@ -283,6 +284,21 @@ TEST_CASE(
     CHECK(found(line + "\n[rank0]: RuntimeError: Connection closed by peer\n") == line);
     CHECK(found(line + "\n[rank0]: ValueError: x\n") == "ValueError: x");
     CHECK(found(begin + own + "ValueError: x\n" + line + "\n") == "ValueError: x");
+}
+
+TEST_CASE("[behaviour 3.9] beside errors with ranks one without ended no rank, but a thread's") {
+    const std::string timeout = begin + own + "requests.exceptions.ReadTimeout: read timed out\n";
+    const std::string closed = "[rank0]: RuntimeError: Connection closed by peer\n";
+    const auto found = [](const std::string& log) { return *find_error_line(log); };
+    CHECK(found(timeout + "step 20\n" + closed).rank == 0);
+    CHECK(found(timeout + "step 20\n" + closed).secondary);
+    CHECK(found("w-0: " + closed + timeout).text.starts_with("requests"));  // another pod
+    for (const std::string head : {"Exception in thread Thread-1 (f):\n", "Process Process-3:\n"}) {
+        CHECK(found(head + timeout + closed).text.starts_with("requests"));
+        CHECK_FALSE(found(head + timeout + closed).secondary);
+    }
+    CHECK(found(timeout + "[rank1]: KeyError: 1\n").rank == 1);
+    CHECK(found(timeout).text.starts_with("requests"));
 }
 
 TEST_CASE("[behaviour 3.9] words of others are no refusal") {

@@ -468,6 +468,10 @@ KeyError: 2
   File "e.py", line 5, in h
 words
 w-1: [rank1]: OSError: 3
+Exception ignored in: <function Pool.__del__ at 0x7f>
+Traceback (most recent call last):
+  File "f.py", line 6, in __del__
+OSError: 4
 END
 exit 1
 )");

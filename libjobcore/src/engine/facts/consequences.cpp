@@ -92,7 +92,8 @@ bool has_any(std::string_view text, std::span<const std::string_view> signs) {
 }  // namespace
 
 bool is_secondary(std::string_view text) {
-    return has_any(text, secondary_signs);
+    // Without a word it is that of a pipe whose other end is gone.
+    return text == "EOFError" || has_any(text, secondary_signs);
 }
 
 bool is_secondary(std::string_view text, std::string_view last_words) {

@@ -178,6 +178,8 @@ struct source {
     int open = 0;
     code_place place;
     mixture mixed;
+    bool harmless = false;          ///< the next error ends no program
+    bool of_thread = false;         ///< it is of a thread
     chained link = chained::no;     ///< of the next error to the one before
     std::string_view first_line{};  ///< of the traceback, or of a chain of them
     std::string_view aborted{};     ///< `terminate called after ...`: what() is to come
@@ -246,8 +248,9 @@ public:
         bool out_refused = false;
         const auto order = [&](const kept_error& k, bool refused) {
             const error_line& e = k.error;
+            const bool doubtful = e.secondary || (!refused && was_overcome(e));
             return std::tuple(
-                !(rank && e.rank == rank), e.secondary, !e.rank.has_value(), refused, k.number
+                !(rank && e.rank == rank), doubtful, !e.rank.has_value(), refused, k.number
             );
         };
         for_each_kept([&](const kept_error& k, bool refused) {
@@ -309,11 +312,16 @@ private:
             found.first_line = own.first_line.empty() ? found.last_line : own.first_line;
             own.end_traceback();
             found.text = line;
-            take(found, false, own);
+            found.of_thread = std::exchange(own.of_thread, false);
+            if (!std::exchange(own.harmless, false)) {
+                take(found, false, own);
+            }
         } else if (!line.empty()) {
             own.before = said::other;
             own.open -= own.open == 1 && is_name(line) ? 1 : 0;
             own.forget_place();
+            own.harmless = introduces_harmless(line);
+            own.of_thread = introduces_thread(line);
             own.link = own.mixed.is_mixed() ? chained::no : link_of(line);
             own.first_line = own.link == chained::no ? std::string_view() : own.first_line;
             const bool aborts = line.starts_with("terminate called after throwing an instance of");
@@ -326,6 +334,18 @@ private:
         return std::ranges::any_of(sources_, [](const auto& one) {
             const error_line& said = one.second.refusal.error;
             return !said.text.empty() && !said.secondary;
+        });
+    }
+
+    /// Once ranks have met, torch puts its rank before the exception that ends one: one without, in
+    /// the same pod, ended none, unless it was a thread's.
+    bool was_overcome(const error_line& e) const {
+        return !e.rank && !e.of_thread && std::ranges::any_of(sources_, [&](const auto& one) {
+            const source& own = one.second;
+            const auto of_rank = [&](const kept_error& k) {
+                return k.error.rank && k.error.pod == e.pod;
+            };
+            return of_rank(own.cause) || of_rank(own.consequence);
         });
     }
 

@@ -133,6 +133,17 @@ bool names_exception(std::string_view line) {
     return is_name(name) && dot != 0 && !last.empty() && upper.find(last.front()) != upper.npos;
 }
 
+bool introduces_harmless(std::string_view line) {
+    constexpr std::array<std::string_view, 4> heads{
+        "Exception ignored in", "Exception ignored on", "--- Logging error", "Error in atexit."};
+    return std::ranges::any_of(heads, [&](auto head) { return line.starts_with(head); });
+}
+
+bool introduces_thread(std::string_view line) {
+    return line.starts_with("Exception in thread ") ||
+           (line.starts_with("Process ") && line.ends_with(':'));
+}
+
 bool is_kind_of_nccl(std::string_view line) {
     return line == "Unknown NCCL error!" || (line.starts_with("nccl") && is_name(line));
 }

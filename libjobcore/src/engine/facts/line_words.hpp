@@ -29,6 +29,11 @@ std::size_t find_torn(std::string_view line);
 /// `package.Anything: text`: directly below a line of a traceback it is the exception, whatever it
 /// is called.
 bool names_exception(std::string_view line);
+/// The line above a traceback of what ends no program: a destructor, a handler of the log, what is
+/// called at the exit.
+bool introduces_harmless(std::string_view line);
+/// That above one of a thread or a process.
+bool introduces_thread(std::string_view line);
 /// torch's words for an error of NCCL, which it explains in the lines below.
 bool is_of_nccl(std::string_view text);
 /// The line below them: `ncclSystemError: System call (e.g. socket, malloc) or ... failed.`
