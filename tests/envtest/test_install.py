@@ -23,11 +23,13 @@ ALLOWED = {
     "no-ssh": {"pods": True, "secrets": False, "configmaps": False},
     "namespaced": {"pods": False, "secrets": False, "configmaps": False},
     "ha": {"pods": True, "secrets": True, "configmaps": True},
+    "logs": {"pods": True, "secrets": True, "configmaps": True},
 }
+LOGS = ("get", "pods/log")
 # What a stolen token of no overlay gives (operator/SECURITY.md).
 NEVER = [
     *[(verb, "secrets") for verb in ("list", "watch", "patch", "update")],
-    ("create", "pods/exec"), ("get", "pods/log"), ("create", "pods/binding"), ("create", "serviceaccounts/token"),
+    ("create", "pods/exec"), LOGS, ("create", "pods/binding"), ("create", "serviceaccounts/token"),
     ("create", "roles.rbac.authorization.k8s.io"), ("create", "rolebindings.rbac.authorization.k8s.io"),
     ("impersonate", "users"), ("get", "nodes"), ("create", "namespaces"), ("get", "namespaces"),
     ("patch", "customresourcedefinitions.apiextensions.k8s.io"), ("create", "pytorchtrainingjobs.batch.tensorstack.dev"),
@@ -79,7 +81,8 @@ class Install(unittest.TestCase):
             self.assertEqual(self.may("create", resource), allowed, resource)
         for namespace in ("default", *served):
             for verb, resource in NEVER:
-                self.assertFalse(self.may(verb, resource, namespace), (verb, resource, namespace))
+                allowed = overlay == "logs" and (verb, resource) == LOGS
+                self.assertEqual(self.may(verb, resource, namespace), allowed, (verb, resource, namespace))
 
     def uninstall(self, folder):
         """Nothing of it is left, and the jobs go with their kinds, and their pods with them."""
@@ -102,6 +105,12 @@ class Install(unittest.TestCase):
         self.c.wait_phase("mnist", "Succeeded")
         self.c.wait_phase("cifar", "Succeeded", kind="deepspeedjob")
         self.assertNotIn("forbidden", self.c.operator.log.read_text())
+
+    def test_logs(self):
+        """[behaviour 3.13] The right to read logs is one that has to be asked for."""
+        self.install("logs")
+        self.check_permissions("logs")
+        self.assertIn("--with=logs", self.flags)
 
     def test_no_ssh(self):
         self.install("no-ssh")

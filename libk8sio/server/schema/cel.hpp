@@ -19,6 +19,8 @@
 
 namespace signalbox::k8sio::server::cel {
 
+struct library_function;
+
 enum class op {
     literal_null,
     literal_bool,
@@ -61,6 +63,8 @@ struct expression {
     double real = 0;
     std::vector<std::unique_ptr<expression>> parts;
     std::shared_ptr<const re2::RE2> pattern;  ///< of `matches`, where it is a literal
+    /// Of a call that is not evaluated here, and whose cost is known; else null.
+    const library_function* library = nullptr;
 };
 using expression_ptr = std::unique_ptr<expression>;
 
@@ -71,6 +75,8 @@ struct parse_error {
 [[noreturn]] void throw_exception_from_error(const parse_error& e, const boost::source_location&);
 
 boost::system::result<expression_ptr, parse_error> parse(std::string_view text);
+/// Whether all functions that it calls are evaluated here. `evaluate` must not be asked otherwise.
+bool can_evaluate(const expression& e);
 /// Whether the expression names that variable.
 bool names(const expression& e, std::string_view variable);
 

@@ -4,6 +4,10 @@
 // odd here is odd there too: a definition that one server takes, the other should take.
 #include "server/schema/cel_cost.hpp"
 
+#include "server/schema/cel_library.hpp"
+#include "server/schema/cel_library_cost.hpp"
+#include "server/schema/cel_outcome.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,116 +19,6 @@
 
 namespace signalbox::k8sio::server::cel {
 namespace {
-
-using number = std::uint64_t;
-
-constexpr number boundless = std::numeric_limits<number>::max();
-/// What passing over a character of a text costs, and a character of a pattern.
-constexpr double text_factor = 0.1, pattern_factor = 0.25;
-
-/// `factor` of `x`, rounded up.
-number part(number x, double factor) {
-    const double out = std::ceil(static_cast<double>(x) * factor);
-    return out >= static_cast<double>(boundless) ? boundless : static_cast<number>(out);
-}
-
-/// What is known of the type of a value before it is there.
-struct type {
-    shape is = shape::dynamic;
-    const declared* of = nullptr;      ///< of a value with a place in the schema
-    std::shared_ptr<const type> item;  ///< of a list that an expression makes
-};
-
-type type_of(const declared* d) {
-    return d == nullptr ? type() : type{d->is, d, nullptr};
-}
-
-type list_of(type item) {
-    return {shape::list, nullptr, std::make_shared<const type>(std::move(item))};
-}
-
-type item_of(const type& t) {
-    return t.item != nullptr ? *t.item : type_of(t.of == nullptr ? nullptr : t.of->element.get());
-}
-
-const declared* field_of(const declared* d, std::string_view name) {
-    if (d == nullptr) {
-        return nullptr;
-    }
-    const auto found = d->fields.find(name);
-    return found == d->fields.end() ? nullptr : found->second.get();
-}
-
-bool may_be(const type& t, shape s) {
-    return t.is == s || t.is == shape::dynamic;
-}
-
-bool is_scalar(shape s) {
-    switch (s) {
-        case shape::boolean:
-        case shape::integer:
-        case shape::real:
-        case shape::moment:
-        case shape::duration:
-            return true;
-        default:
-            return false;
-    }
-}
-
-// The steps of a path that are no fields.
-constexpr std::string_view items_step = "@items", keys_step = "@keys";
-
-/// Where in the schema a value stands: a variable and the steps from there. The real server keeps
-/// the names in an array that doubles when it is full. Two paths that go on from one share it, and
-/// the name that is written last stands in both: what `x.a` leads to may be another field once
-/// `x.b` was looked at. Some rules are refused for that alone.
-class place {
-public:
-    place then(std::string_view name) const {
-        place out;
-        out.size_ = size_ + 1;
-        out.names_ = names_;
-        if (names_ == nullptr || size_ == names_->size()) {
-            out.names_ =
-                names_ == nullptr ? std::make_shared<names>() : std::make_shared<names>(*names_);
-            out.names_->resize(std::max<std::size_t>(1, 2 * size_));
-        }
-        (*out.names_)[size_] = name;
-        return out;
-    }
-    bool somewhere() const { return size_ > 0; }
-
-    /// Null if it leads nowhere. The first name counts for nothing, whatever it is.
-    const declared* look(const declared& root) const {
-        // No bound is known for keys: they count as empty.
-        static const declared key{shape::text, 0, 2, {}, nullptr};
-        const declared* at = somewhere() ? &root : nullptr;
-        for (std::size_t i = 1; i < size_ && at != nullptr; ++i) {
-            const std::string_view name = (*names_)[i];
-            at = name == items_step  ? at->element.get()
-                 : name == keys_step ? (at->is == shape::map ? &key : nullptr)
-                                     : field_of(at, name);
-        }
-        return at;
-    }
-
-private:
-    using names = std::vector<std::string_view>;
-    std::shared_ptr<names> names_;
-    std::size_t size_ = 0;
-};
-
-struct outcome {
-    number cost = 0;
-    std::optional<number> size;
-    bool made = false;            ///< the expression gives the size, not the place
-    std::optional<number> entry;  ///< the size of each item, of a list that an expression makes
-    place at;
-    type is;
-
-    number size_or_boundless() const { return size.value_or(boundless); }
-};
 
 class estimator {
 public:
@@ -157,7 +51,7 @@ private:
     outcome call(const expression& e);
     outcome text_call(const expression& e, const outcome& a, const outcome& b) const;
     outcome converted(const expression& e, const outcome& a) const;
-    outcome reduced(const outcome& a) const;
+    outcome library(const expression& e);
 
     const declared* self_;
     std::vector<variable> variables_;  ///< the innermost last
@@ -207,6 +101,7 @@ outcome estimator::literal(const expression& e) const {
         out.size = std::count_if(e.text.begin(), e.text.end(), [](char c) {
             return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
         });
+        out.least = *out.size;
     }
     return out;
 }
@@ -334,6 +229,7 @@ outcome estimator::conditional(const expression& e) {
     outcome out;
     out.cost = sum(test.cost, std::max(yes.cost, no.cost));
     out.size = std::max(yes.size_or_boundless(), no.size_or_boundless());
+    out.least = std::min(yes.least, no.least);
     out.made = true;
     if (yes.entry && no.entry) {
         out.entry = std::max(*yes.entry, *no.entry);
@@ -360,6 +256,7 @@ outcome estimator::added(const outcome& a, const outcome& b) const {
     }
     if (joins) {
         out.size = size;
+        out.least = sum(a.least, b.least);
         if (a.entry && b.entry) {
             out.entry = std::max(*a.entry, *b.entry);
         }
@@ -371,6 +268,17 @@ outcome estimator::added(const outcome& a, const outcome& b) const {
     }
     settle(out);
     return out;
+}
+
+/// What comparing two values of a library costs; nothing for others.
+std::optional<number> of_library(const outcome& a, const outcome& b) {
+    const bool alike = a.is.is == b.is.is;
+    if (alike && a.is.is == shape::opaque) {
+        return 1;
+    }
+    // Of both the size of the second is taken there.
+    return alike && a.is.is == shape::link ? std::optional(part(b.size.value_or(1), text_factor))
+                                           : std::nullopt;
 }
 
 outcome estimator::combined(const expression& e) {
@@ -386,7 +294,7 @@ outcome estimator::combined(const expression& e) {
             return made(parts, shape::boolean);
         case op::equal:
         case op::not_equal:
-            return made(sum(parts, compared), shape::boolean);
+            return made(sum(parts, of_library(a, b).value_or(compared)), shape::boolean);
         case op::less:
         case op::less_equal:
         case op::greater:
@@ -434,24 +342,6 @@ outcome estimator::converted(const expression& e, const outcome& a) const {
     return out;
 }
 
-/// The largest or smallest item, or the sum of all.
-outcome estimator::reduced(const outcome& a) const {
-    number cost = 0;
-    if (a.is.is == shape::list) {
-        number each = 1;
-        const type item = item_of(a.is);
-        if (item.is == shape::text || item.is == shape::bytes) {
-            const declared* list = a.at.look(*self_);
-            const declared* at = list == nullptr ? nullptr : list->element.get();
-            each = sum(each, part(at == nullptr ? boundless : at->most, text_factor));
-        }
-        cost = product(a.size_or_boundless(), each);
-    } else {
-        cost = part(a.size_or_boundless(), text_factor);
-    }
-    return made(sum(a.cost, cost), item_of(a.is).is);
-}
-
 outcome estimator::text_call(const expression& e, const outcome& a, const outcome& b) const {
     number cost = 1;
     if (e.text == "matches" && e.method) {
@@ -468,12 +358,40 @@ outcome estimator::text_call(const expression& e, const outcome& a, const outcom
 }
 
 outcome estimator::call(const expression& e) {
+    if (e.library != nullptr) {
+        return library(e);
+    }
     if (e.parts.size() == 2) {
         const outcome b = of(*e.parts[1]);  // of a method the object comes last
         return text_call(e, of(*e.parts[0]), b);
     }
     const outcome a = of(*e.parts[0]);
-    return e.text == "max" || e.text == "min" || e.text == "sum" ? reduced(a) : converted(e, a);
+    return e.text == "max" || e.text == "min" || e.text == "sum"
+               ? made(sum(a.cost, cost_of_items(a, *self_)), item_of(a.is).is)
+               : converted(e, a);
+}
+
+outcome estimator::library(const expression& e) {
+    std::vector<outcome> with;
+    number parts = 0;
+    for (const expression_ptr& p : e.parts) {
+        with.push_back(of(*p));
+        parts = sum(parts, with.back().cost);
+    }
+    outcome out = made(0, e.library->gives);
+    charge(*e.library, with, *self_, out);
+    if (e.library->costs == price::splits && with.size() > 2 &&
+        e.parts[2]->what == op::literal_int) {
+        out.size = static_cast<number>(e.parts[2]->integer);
+    }
+    out.made = out.size.has_value();
+    out.cost = sum(out.cost, parts);
+    if (out.is.is == shape::list) {
+        type text;
+        text.is = shape::text;
+        out.is = list_of(std::move(text));
+    }
+    return out;
 }
 
 outcome estimator::of(const expression& e) {

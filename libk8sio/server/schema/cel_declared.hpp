@@ -30,6 +30,8 @@ enum class shape {
     list,
     map,
     object,
+    opaque,  ///< of a library: an address, a quantity. What is compared with it is of its type
+    link,    ///< an address of the web
 };
 
 /// A node of a schema as a rule sees it. Immutable.

@@ -2,6 +2,7 @@
 //
 // The grammar of the Common Expression Language, by recursive descent.
 #include "server/schema/cel.hpp"
+#include "server/schema/cel_library.hpp"
 
 #include <fmt/format.h>
 
@@ -359,16 +360,26 @@ private:
         expression_ptr out = make(op::call);
         out->text = name;
         out->method = object != nullptr;
+        if (out->method && object->what == op::variable && is_library_namespace(object->text)) {
+            out->text = object->text + "." + name;
+            out->method = false;
+        }
         if (out->method) {
             out->parts.push_back(std::move(object));
         }
         if (!items(")", *out)) {
             return nullptr;
         }
-        const bool known = std::any_of(functions.begin(), functions.end(), [&](const function& f) {
-            return f.name == name && f.arguments == out->parts.size();
-        });
-        if (name == "matches" && known && out->parts[1]->what == op::literal_text) {
+        const bool evaluated =
+            std::any_of(functions.begin(), functions.end(), [&](const function& f) {
+                return f.name == out->text && f.arguments == out->parts.size();
+            });
+        if (!evaluated) {
+            const std::size_t arguments = out->parts.size() - (out->method ? 1 : 0);
+            out->library = find_library_function(out->text, out->method, arguments);
+        }
+        const bool known = evaluated || out->library != nullptr;
+        if (name == "matches" && evaluated && out->parts[1]->what == op::literal_text) {
             out->pattern = std::make_shared<const re2::RE2>(out->parts[1]->text, re2::RE2::Quiet);
         }
         return known ? std::move(out)
@@ -476,6 +487,13 @@ boost::system::result<expression_ptr, parse_error> parse(std::string_view text) 
         return parse_error{p.error()};
     }
     return out;
+}
+
+bool can_evaluate(const expression& e) {
+    return e.library == nullptr &&
+           std::all_of(e.parts.begin(), e.parts.end(), [](const expression_ptr& part) {
+               return can_evaluate(*part);
+           });
 }
 
 bool names(const expression& e, std::string_view variable) {

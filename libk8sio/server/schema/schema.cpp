@@ -111,7 +111,7 @@ void schema_node::read_rules(const value& schema) {
         for (const value& e : list->GetArray()) {
             const std::string_view text = json::string_at(e, {"rule"});
             auto condition = cel::parse(text);
-            if (!condition) {
+            if (!condition || !cel::can_evaluate(**condition)) {
                 continue;  // README.md: not evaluated
             }
             rule r;

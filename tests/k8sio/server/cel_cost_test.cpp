@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Estimates of rules, in the figures of k8s.io/apiextensions-apiserver 0.34.4 (its Compile), which
-// rule_costs.json has. What is refused for them is held to a real server by the scenarios
-// "definitions: ..." of conformance_bounds.json.
+// rule_costs.json has, those with functions that are not evaluated here among them. What is refused
+// for them is held to a real server by the scenarios "definitions: ..." of conformance_bounds.json.
 #include "server/schema/cel_cost.hpp"
 
 #include "signalbox_test/source_files.hpp"
@@ -63,6 +63,16 @@ TEST_CASE("[requirement H8] a bound below nothing is none, and the largest wraps
     CHECK(cost(R"({"type":"array","maxItems":-1,"items":{"type":"string"}})", "1 in self") == 1);
     const std::string text = R"({"type":"string","maxLength":4611686018427387904})";
     CHECK(cost(text, "self == self") == 2);
+}
+
+TEST_CASE("[requirement A7] a rule with a function that is not evaluated is estimated, not asked") {
+    const auto parsed = parse("self.trim() == 'a' || ip.isCanonical(self)");
+    REQUIRE(parsed.has_value());
+    CHECK_FALSE(can_evaluate(**parsed));
+    CHECK(can_evaluate(**parse("size(self) > 1")));
+    for (const char* rule : {"self.trim(1)", "trim(self)", "sets.join(self)", "self.nothing()"}) {
+        CHECK_FALSE(parse(rule).has_value());
+    }
 }
 
 TEST_CASE("[requirement H8] rules see no values without a type") {

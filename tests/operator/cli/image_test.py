@@ -265,11 +265,13 @@ class Run(Case):
         self.image = Image(self.layers, entrypoint=["/bin/run"], command=["of-image"], env={"A": "image", "B": "image"},
                            workdir="/here", user="trainer")
 
-    def run_job(self, container, command=None, flags=()):
-        """What its container has written."""
+    def run_job(self, container, command=None, flags=(), pod=""):
+        """What its container has written. `pod`: fields of its pod."""
         images.write_saved(self.folder / "saved.tar", {"team/train:1": self.image})
         job = self.folder / "job.yaml"
-        job.write_text(JOB % ("real", json.dumps({"name": "pytorch", "image": "team/train:1", **container})))
+        text = JOB % ("real", json.dumps({"name": "pytorch", "image": "team/train:1", **container}))
+        self.assertEqual(text.count("containers:"), 1)
+        job.write_text(text.replace("containers:", pod + "containers:"))
         for file in (self.folder / "saved.tar", job):
             file.chmod(0o644)
         done = subprocess.run(
@@ -324,8 +326,9 @@ class Run(Case):
             """
         container = {"command": ["/bin/sh", "-c", script], "securityContext": {"runAsUser": 0}}
         self.image = Image([*self.layers, first, second])
-        for _ in range(2):
-            seen = [line for line in self.run_job(container, flags=["--user-namespaces"]) if line]
+        # Of every pod, or of one whose manifest asks for it.
+        for asked in ({"flags": ["--user-namespaces"]}, {"pod": "hostUsers: false, "}):
+            seen = [line for line in self.run_job(container, **asked) if line]
             inside, outside, count = (int(number) for number in seen[0].split())
             self.assertEqual((inside, count), (0, 65_536))
             self.assertGreaterEqual(outside, 65_536)
