@@ -259,10 +259,7 @@ public:
                 out_refused = refused;
             }
         });
-        if (out == nullptr) {
-            return std::nullopt;
-        }
-        if (out->error.secondary && silent_) {
+        if (out == nullptr || (out->error.secondary && silent_)) {
             return silent_;
         }
         error_line told = lowest_of(out->error, rank);
