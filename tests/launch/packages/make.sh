@@ -6,7 +6,7 @@
 # Usage: tests/launch/packages/make.sh debian|current
 #
 # debian   DeepSpeed 0.14.5 and ColossalAI 0.5.0 beside Debian's torch 1.13 (package python3-torch): 60 MB
-# current  torch 2.15, DeepSpeed 0.19.8, ColossalAI 0.5.0, TensorBoard 2.21: 5.6 GB
+# current  torch 2.15, DeepSpeed 0.19.8, ColossalAI 0.5.0, TensorBoard 2.21, transformers 5.23: 5.7 GB
 #
 # The packages are pinned by hash in <set>.txt; the folder is named after that file's own hash, so that a change of
 # it makes another. Of DeepSpeed and ColossalAI only what is written in Python is installed.
